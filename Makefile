@@ -56,7 +56,7 @@ build: ## Build bin/zbench
 
 # `make check` vets once; every test would do it again. A machine with other work
 # takes several times as long as an idle one: the time limit allows for it.
-# GOGC: an eighth to a quarter of what the tests of simulations compute was the collector's work
+# GOGC: the collector took an eighth to a quarter of the time of the tests of simulations
 # on heaps of a few MB; the scripts hand it to zbench.
 TEST := GOGC=$${GOGC:-400} $(GO) test -vet=off -timeout 30m
 

@@ -9,7 +9,7 @@ import (
 	"zbench/internal/native"
 )
 
-// Gradients are added to those that a trainer keeps in float32.
+// The accumulation of narrow gradients into a trainer's float32 gradients.
 var _ = Fused{
 	Name: "accumulate", order: 3, Files: []string{"accumulate.hip", stepsFile}, Types: normTypes,
 	Short: "Gradient accumulation in float32 fused, against separate kernels",
@@ -32,18 +32,18 @@ type accumulateCase struct {
 	Role         string
 }
 
-// float is the type of the gradients that are kept.
+// float is the type of the accumulated gradients.
 var float = types[0]
 
 func (c accumulateCase) elements() int64 { return c.Rows * c.Hidden }
 
-// Key names the case.
+// Key returns the case's name.
 func (c accumulateCase) Key() string {
 	return fmt.Sprintf("%s/accumulate/%s/%dx%d", c.Role, c.Type.Name, c.Rows, c.Hidden)
 }
 
-// The matrices in the arena: the gradients, those that are kept, their sum, and the
-// gradients in float32.
+// The matrices in the arena: the narrow gradients, the accumulated ones, their sum, and the narrow
+// ones in float32.
 const (
 	atGradient = iota
 	atKept
@@ -59,17 +59,17 @@ func (c accumulateCase) place(u *unit, which int64) native.Address {
 	return native.Address{Buffer: u.arena, Offset: at}
 }
 
-// Bytes is the memory that a shape needs.
+// Bytes returns the memory for a shape.
 func (c accumulateCase) Bytes() int64 {
 	return roundUp(c.elements()*c.Type.Bytes, 256) + 3*roundUp(4*c.elements(), 256)
 }
 
-// copied is half of the least bytes: what a copy reads and writes.
+// copied returns half of the least bytes: a copy reads and writes each.
 func (c accumulateCase) copied() int64 {
 	return c.elements() * (c.Type.Bytes + 8) / 2 / vector * vector
 }
 
-// row is what is known of the case before it has run.
+// row returns the known facts of the case before it runs.
 func (c accumulateCase) row(u *unit) record.Kernel {
 	n, size := c.elements(), c.Type.Bytes
 	k := record.Kernel{
@@ -87,10 +87,10 @@ func (c accumulateCase) row(u *unit) record.Kernel {
 	return k
 }
 
-// accumulateBlock is threads a block; each takes 8 elements at once.
+// accumulateBlock is the number of threads per block; each takes 8 elements at once.
 const accumulateBlock = 256
 
-// steps are the launches of the case.
+// steps returns the launches of the case.
 func (c accumulateCase) steps(_ *Driver, u *unit) ([]native.Step, error) {
 	n := uint64(c.elements()) //nolint:gosec // positive
 	gradient, kept, total, cast := c.place(u, atGradient), c.place(u, atKept), c.place(u, atTotal), c.place(u, atCast)
@@ -114,7 +114,7 @@ func (c accumulateCase) steps(_ *Driver, u *unit) ([]native.Step, error) {
 	return []native.Step{first, second}, err
 }
 
-// fill makes the inputs, and NaN of what is written.
+// fill makes the inputs, and fills the outputs with NaN.
 func (c accumulateCase) fill(d *Driver, u *unit, _ []native.Step) error {
 	n := c.elements()
 	for which, t := range map[int64]Type{atGradient: c.Type, atKept: float} {
@@ -131,8 +131,8 @@ func (c accumulateCase) fill(d *Driver, u *unit, _ []native.Step) error {
 	return d.wait(u)
 }
 
-// verify reads elements back, all of a small shape, else parts at equal distances, and
-// holds them against float64, or the copy against its source.
+// verify reads back all elements of a small shape, else parts at equal distances, and compares them
+// with float64, or the copy with its source.
 func (c accumulateCase) verify(d *Driver, u *unit, _ []native.Step) (record.Verified, error) {
 	v := verified(0, 0)
 	n := c.elements()
@@ -156,7 +156,7 @@ func (c accumulateCase) verify(d *Driver, u *unit, _ []native.Step) (record.Veri
 	return v, nil
 }
 
-// compare counts what differs in count elements of float32.
+// compare counts the differences in count elements of float32.
 func (c accumulateCase) compare(d *Driver, u *unit, v *record.Verified, first, count int64) error {
 	read := func(which int64) ([]byte, error) {
 		raw, at := make([]byte, 4*count), c.place(u, which)

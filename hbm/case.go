@@ -19,32 +19,32 @@ type Case struct {
 	Zeros bool
 }
 
-// NewCase is a case of a role that has its own configuration, on a backend.
+// NewCase returns a case with a role that has its own configuration, on a backend.
 func NewCase(backend string, s Stream, t Type, role string, array int64, zeros bool) Case {
 	c := Case{Stream: s, Type: t, Config: presetConfig(), Role: role, Array: array, Zeros: zeros}
 	switch role {
 	case record.Reference:
 		c.Config = referenceConfig(backend)
 	case record.SizeSweep:
-		c.Config.NonTemporal = false // else no cache would show
+		c.Config.NonTemporal = false // otherwise no cache would show
 	}
 	return c
 }
 
-// elements is the number of them in one array.
+// elements returns the number of elements in one array.
 func (c Case) elements() int64 { return c.Array / c.Type.Bytes }
 
-// Key names the case.
+// Key returns the case's name.
 func (c Case) Key() string {
 	return fmt.Sprintf("%s/%s/%s/%d/b%d-l%d-nt%d-%s", c.Role, c.Stream.Name, c.Type.Name, c.Array, c.Config.Block, c.Config.Loads, flag(c.Config.NonTemporal), c.Config.Grid)
 }
 
-// kernel is the function's name.
+// kernel returns the function's name.
 func (c Case) kernel() string {
 	return fmt.Sprintf("zb_%s_%s_%d_%d", c.Stream.Name, c.Type.short, max(1, c.Config.Loads), flag(c.Config.NonTemporal))
 }
 
-// row is what is known of the case before it has run.
+// row returns the known facts of the case before it runs.
 func (c Case) row(u *unit) record.Kernel {
 	set := c.elements() * c.Type.Bytes * c.Stream.Arrays()
 	k := record.Kernel{
@@ -58,7 +58,7 @@ func (c Case) row(u *unit) record.Kernel {
 	return k
 }
 
-// steps is the launch of the case.
+// steps returns the launch of the case.
 func (c Case) steps(d *Driver, u *unit) ([]native.Step, error) {
 	f, err := u.modules[streamFile].Function(c.kernel())
 	if err != nil {

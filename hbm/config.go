@@ -6,26 +6,26 @@ import (
 	"zbench/internal/native"
 )
 
-// Grids: a tile a block; as many blocks as the device holds at once, each with
-// tiles that follow each other; a quarter of the tiles, each block's a grid apart.
+// Grids: one tile per block; as many blocks as the device holds at once, each with consecutive
+// tiles; a quarter of the tiles, each block's one grid apart.
 const (
 	Exact    = "exact"
 	Resident = "resident"
 	Strided  = "strided"
 )
 
-// stridedTiles is how many tiles a block of a strided grid has.
+// stridedTiles is the number of tiles per block of a strided grid.
 const stridedTiles = 4
 
-// residentThreads is how many threads a compute unit holds at once: 2,048 on
-// CDNA and since Volta.
+// residentThreads is the number of threads that a compute unit holds at once: 2,048 on CDNA and
+// since Volta.
 const residentThreads = 2048
 
-// vector is the bytes that a thread loads at once.
+// vector is the number of bytes that a thread loads at once.
 const vector = 16
 
-// referenceConfig is the launch of BabelStream's model for the backend's vendor, which the reference
-// configuration compares with; theirs load 8 bytes at once, these 16.
+// referenceConfig returns the launch of BabelStream's model for the backend's vendor, to compare
+// with its figures. It loads 8 bytes at once, these kernels 16.
 func referenceConfig(of string) record.LaunchConfig {
 	s := backend.Like(of).Stream
 	c := record.LaunchConfig{Block: s.Block, Loads: 1, Grid: Exact}
@@ -35,13 +35,12 @@ func referenceConfig(of string) record.LaunchConfig {
 	return c
 }
 
-// presetConfig is what runs where nothing was tuned.
+// presetConfig returns the configuration without tuning.
 func presetConfig() record.LaunchConfig {
 	return record.LaunchConfig{Block: 256, Loads: 4, NonTemporal: true, Grid: Exact}
 }
 
-// TuneConfigs are the points of a tuning: 16 on a GPU. On the host only the
-// stores differ.
+// TuneConfigs returns the points of a tuning: 16 on a GPU. On the host only the stores differ.
 func TuneConfigs(host bool) []record.LaunchConfig {
 	if host {
 		return []record.LaunchConfig{{}, {NonTemporal: true}}
@@ -59,15 +58,14 @@ func TuneConfigs(host bool) []record.LaunchConfig {
 	return out
 }
 
-// streamLaunch is a stream's geometry: tiles whole ones of block × loads vectors,
-// run of them in a row one block's.
+// streamLaunch is a stream's geometry: tiles of block × loads vectors; each block has run
+// consecutive tiles.
 type streamLaunch struct {
 	native.Launch
 	tiles, run int64
 }
 
-// launchOf is the geometry for n elements of t on a device of so many compute
-// units.
+// launchOf returns the geometry for n elements of t on a device with a number of compute units.
 func launchOf(c record.LaunchConfig, t Type, n int64, units int) streamLaunch {
 	if c.Block == 0 { // the host has no blocks
 		c.Block, c.Loads = native.KernelBlock, 1

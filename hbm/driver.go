@@ -13,31 +13,29 @@ import (
 	"zbench/internal/native"
 )
 
-// mostBlocks bounds a grid: HIP wants fewer than 2^32 threads, and sums have a
-// word a block.
+// mostBlocks bounds a grid: HIP requires fewer than 2^32 threads, and sums have one word per block.
 const mostBlocks = 1 << 21
 
-// Config says what to open.
+// Config describes what to open.
 type Config struct {
 	Native native.Choice
 	// Devices are indices, empty is the first; All takes every one.
 	Devices []int
 	All     bool
-	// Host is true if the loopback's clock is the wall's: the device is then the
-	// host's memory, as HostFacts describe it.
+	// Host is true if the loopback uses the wall clock: the device is then the host's memory, as in
+	// HostFacts.
 	Host      bool
 	HostFacts HostFacts
 	Seed      uint64
-	// Files are the sources of a fused kernel and of what it is compared with; empty for
-	// the streams.
+	// Files are the sources of a fused kernel and of its comparisons; empty for the streams.
 	Files []string
-	// Warm is the seconds of real work before the first sample; DefaultWarm suits.
+	// Warm is the seconds of real work before the first sample; use DefaultWarm.
 	Warm float64
-	// Batch is the least seconds of a batch between two events; 0 is 2 ms. A clock that
-	// is simulated needs none.
+	// Batch is the least seconds of a batch between two events; 0 is 2 ms. A simulated clock needs
+	// none.
 	Batch float64
 	Sense Sense
-	// Peak overrides the table's, in bytes per second; 0 for the table's.
+	// Peak overrides the table's, in bytes per second; 0 keeps it.
 	Peak float64
 	// Unchecked leaves results unverified.
 	Unchecked bool
@@ -46,8 +44,8 @@ type Config struct {
 // Sense reads power and temperature of the GPU with a PCI address; nil reads none.
 type Sense func(pci string) record.Conditions
 
-// Of reads those of a device: of the kernel, else of the vendor's library. What is no GPU has
-// none, whatever its address.
+// Of reads a device's conditions: from the kernel, else from the vendor's library. A device that is
+// not a GPU has none, whatever its address.
 func (s Sense) Of(p *native.Provider, d record.Device) record.Conditions {
 	if s == nil || d.PCI == "" {
 		return record.Conditions{}
@@ -68,8 +66,7 @@ func (s Sense) Of(p *native.Provider, d record.Device) record.Conditions {
 	return record.Conditions{Power: watts, PowerLimit: limit, Temperature: celsius, LimitedBy: strings.Join(by, ", ")}
 }
 
-// Sources of the streams, of their data, of the checks and of what fused kernels are
-// filled by.
+// Sources of the streams, of their data, of the checks and of the data of fused kernels.
 const (
 	streamFile = "stream.hip"
 	dataFile   = "data.hip"
@@ -77,26 +74,24 @@ const (
 	stepsFile  = "norm_steps.hip"
 )
 
-// DefaultWarm brings clocks and caches to where they stay.
+// DefaultWarm brings clocks and caches to a steady state.
 const DefaultWarm = 50e-3
 
-// unit is one device with what runs on it.
+// unit is one device with its kernels.
 type unit struct {
 	info    record.Device
 	stream  native.Stream
 	modules map[string]*native.Module // by file
 	wave    int64
-	// few: a norm's launch says how many threads share a row; AMD's is built for
-	// a number.
+	// few: a norm's launch sets the threads per row; AMD's kernels are built for a number.
 	few bool
-	// filled says what the inputs hold.
+	// filled describes the inputs' content.
 	filled string
-	// arena holds the arrays, found what a check finds, sums a word a block.
+	// arena holds the arrays, found a check's results, sums one word per block.
 	arena, found, sums native.Buffer
 }
 
-// Driver measures on the devices it was opened with. It is not safe for
-// concurrent use but for Cancel.
+// Driver measures on its open devices. It is not safe for concurrent use, except Cancel.
 type Driver struct {
 	p     *native.Provider
 	cfg   Config
@@ -104,8 +99,7 @@ type Driver struct {
 	timer *native.Timer
 	// array is the size of one allocated array in bytes.
 	array int64
-	// launches are the seconds of a launch over next to no data, by kernel and then
-	// by device.
+	// launches are the seconds of a launch over almost no data, by kernel and then by device.
 	launches map[string][]float64
 	// batch is batchSeconds.
 	batch float64
@@ -151,7 +145,7 @@ func (d *Driver) open() error {
 	case record.GPU, record.OnLoopback:
 		return d.timer.CountClocks()
 	}
-	return nil // the host has no such counters, and what is only checked no clock
+	return nil // the host has no such counters, and checked kernels no clock
 }
 
 // sources are the kernel sources of each device.
@@ -190,7 +184,7 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 	return err
 }
 
-// describe says what a device is, and what peak it is held against.
+// describe returns a device's facts with its reference peak.
 func (d *Driver) describe(index int) (record.Device, error) {
 	if d.cfg.Host {
 		h := d.cfg.HostFacts
@@ -211,8 +205,8 @@ func (d *Driver) describe(index int) (record.Device, error) {
 	return out, err
 }
 
-// Describe says what a device of a provider is, with what is published of it. simulated is
-// the kind of one on the loopback, which nothing is published of.
+// Describe returns the facts of a provider's device, with published figures. simulated is the kind
+// of a device on the loopback, for which nothing is published.
 func Describe(p *native.Provider, index int, simulated string) (record.Device, error) {
 	info, err := p.Device(index)
 	if err != nil {
@@ -239,14 +233,13 @@ func Describe(p *native.Provider, index int, simulated string) (record.Device, e
 	return out, nil
 }
 
-// CacheResident tells whether a working set of so many bytes is below four times the
-// device's last level of cache.
+// CacheResident reports whether a working set is below four times the device's last-level cache.
 func CacheResident(d record.Device, set int64) bool { return d.Cache > 0 && set < 4*d.Cache }
 
-// givenPeak is the source of a peak that the table did not have to say.
+// givenPeak is the source of a peak given by the user.
 const givenPeak = "given with --peak"
 
-// peak is the given one, null where there is none.
+// peak returns the given one, null if there is none.
 func (d *Driver) peak() *float64 {
 	if d.cfg.Peak <= 0 {
 		return nil
@@ -254,18 +247,18 @@ func (d *Driver) peak() *float64 {
 	return &d.cfg.Peak
 }
 
-// Devices describes what was opened.
+// Devices returns the open devices.
 func (d *Driver) Devices() []record.Device {
 	return slice.Map(d.units, func(u *unit) record.Device { return u.info })
 }
 
-// Backend is the provider's.
+// Backend returns the provider's.
 func (d *Driver) Backend() string { return d.p.Backend }
 
-// Libraries are the provider's.
+// Libraries returns the provider's.
 func (d *Driver) Libraries() []record.Library { return d.p.Libraries }
 
-// Free is the least free memory of the devices, in bytes.
+// Free returns the smallest free memory of the devices, in bytes.
 func (d *Driver) Free() (int64, error) {
 	least := int64(1) << 62
 	for _, u := range d.units {
@@ -278,19 +271,19 @@ func (d *Driver) Free() (int64, error) {
 	return least, nil
 }
 
-// Allocate reserves three arrays of so many bytes on every device, once. They
-// begin at places that no cache or channel confuses.
+// Allocate reserves three arrays of a size in bytes on every device, once. Their starts do not
+// collide in any cache or channel.
 func (d *Driver) Allocate(array int64) error {
 	d.array = roundUp(array, 4096)
 	return d.AllocateBytes(3*d.array + arrayGap(3))
 }
 
-// at is where array k begins: 0 and 1 are the inputs, 2 the output.
+// at returns the start of array k: 0 and 1 are the inputs, 2 the output.
 func (d *Driver) at(u *unit, k int) native.Address {
 	return native.Address{Buffer: u.arena, Offset: int64(k)*d.array + arrayGap(k)}
 }
 
-// Cancel makes what is being timed end soon. It may be called from elsewhere.
+// Cancel makes the current timing end soon. Other goroutines may call it.
 func (d *Driver) Cancel() { d.timer.Cancel() }
 
 // Close frees everything. The first error is returned.

@@ -14,40 +14,40 @@ import (
 	"zbench/internal/native"
 )
 
-// Family is a benchmark of kernels with what runs it. Each registers itself in a file of its own, or in
-// a package that cmd/zbench imports.
+// Family is a benchmark of kernels with its code. Each registers itself in its own file, or in a
+// package that cmd/zbench imports.
 type Family struct {
 	kernel.Family
-	// Fill completes a request that leaves out what the benchmark needs, and says what it takes; nil
-	// completes none.
+	// Fill completes a request with the benchmark's defaults, and reports them; nil changes
+	// nothing.
 	Fill func(*spec.Kernels) (note string)
-	// Open opens the devices and plans the rows. It fills in what the request leaves open, and leaves
-	// Spec and the kernel driver out.
+	// Open opens the devices and plans the rows. It fills in the request's open parts, but not Spec
+	// and the kernel driver.
 	Open func(Opening) (*engine.Kernels, error)
 }
 
-// Opening is what a family opens for.
+// Opening has the parameters for opening a family.
 type Opening struct {
 	Spec *spec.Spec
-	// Native says which libraries, but for the loopback's machine.
+	// Native selects the libraries, without the loopback's machine.
 	Native native.Choice
-	// Host is the memory of the loopback's wall clock.
+	// Host describes the memory of the loopback's wall clock.
 	Host  HostFacts
 	Sense Sense
 	// Rule ends a timing.
 	Rule stat.Rule
-	// Say receives what is being done, a line each.
+	// Say receives progress, one line each.
 	Say func(string)
-	// Help is the hint of an error in the request.
+	// Help is the hint for an error in the request.
 	Help string
-	// Node is the number of the one node of several that this process drives; −1 where it drives all,
-	// which the loopback alone can.
+	// Node is the number of the node, of several, that this process drives; −1 if it drives all,
+	// which only the loopback can.
 	Node int
 }
 
 var families []Family
 
-// Register adds a family. Its result serves a declaration in the family's own file.
+// Register adds a family. Its result allows a declaration in the family's own file.
 func Register(f Family) Family {
 	families = append(families, f)
 	slices.SortFunc(families, func(a, b Family) int { return cmp.Compare(a.Order, b.Order) })
@@ -62,8 +62,9 @@ var _ = Register(Family{Family: streamFamily, Open: func(o Opening) (*engine.Ker
 	return o.open(nil, "choose a smaller --size", func(d *Driver) (*engine.Kernels, error) { return d.planStreams(o.Spec.Kernels, o.Rule) })
 }})
 
-// open opens the devices with the sources of a fused kernel, then the loopback checks results alone;
-// without, for streams, it is the host on the wall clock. smaller is the hint where memory is short.
+// open opens the devices. With the sources of a fused kernel the loopback only checks results;
+// without, for streams, it measures the host on the wall clock. smaller is the hint if memory is
+// short.
 func (o Opening) open(files []string, smaller string, plan func(*Driver) (*engine.Kernels, error)) (*engine.Kernels, error) {
 	loopback, faults, k := o.Native.Backend == "loopback", o.Spec.Faults, o.Spec.Kernels
 	switch {

@@ -15,26 +15,26 @@ import (
 	units "zbench/bench/unit"
 )
 
-// Fused is a fused kernel over the rows of a matrix, with what it is compared with.
+// Fused is a fused kernel over the rows of a matrix, with the alternatives for comparison.
 type Fused struct {
 	// Name is the command's, Short and Long are its help.
 	Name, Short, Long string
-	// order is its place in the listings.
+	// order is its position in listings.
 	order int
-	// Files are the sources of its kernels, and of what makes its inputs.
+	// Files are the sources of its kernels, and of its inputs.
 	Files []string
 	// Types are its element types, the default first.
 	Types []Type
-	// At is the case of a shape in a role: record.Fused, Unfused or Copy.
+	// At returns the case of a shape in a role: record.Fused, Unfused or Copy.
 	At func(t Type, rows, hidden int64, role string) FusedCase
-	// own is what its record is shown as if not as bandwidths.
+	// own is how its record is shown, if not as bandwidths.
 	own kernel.Family
 }
 
-// FusedCase is a fused kernel of one shape, or what it is compared with.
+// FusedCase is a fused kernel of one shape, or one of its comparisons.
 type FusedCase interface {
 	kernelCase
-	// Bytes is the memory it needs.
+	// Bytes returns its memory.
 	Bytes() int64
 }
 
@@ -88,7 +88,7 @@ func (f Fused) TypeNames() []string {
 	return slice.Map(f.Types, func(t Type) string { return t.Name })
 }
 
-// TypeByName finds one of its element types, also by the names of kernels.
+// TypeByName finds one of its element types, also by its name in the kernels.
 func (f Fused) TypeByName(name string) (Type, bool) {
 	name = strings.ToLower(name)
 	for _, t := range f.Types {
@@ -128,7 +128,7 @@ func (d *Driver) planFused(f Fused, k *spec.Kernels, rule stat.Rule) (*engine.Ke
 	return p, d.AllocateBytes(most)
 }
 
-// dtypeSetting is --dtype with the usual and the valid types.
+// dtypeSetting returns --dtype with the usual and the valid types.
 func dtypeSetting(usual, valid []string, byName func(string) (Type, bool)) kernel.Setting {
 	return kernel.Setting{
 		Name: "dtype", Unit: "names", Default: strings.Join(usual, ","), Meaning: "element types: " + strings.Join(valid, ", "),

@@ -5,21 +5,19 @@ import (
 	"strings"
 )
 
-// HostFacts describe the host whose memory the loopback's streams are timed on.
+// HostFacts describe the host whose memory the loopback's streams measure.
 type HostFacts struct {
 	// Name is the CPU's model.
 	Name string
-	// CPUs are those that run the streams.
+	// CPUs are the CPUs that run the streams.
 	CPUs int
-	// Memory and Cache, the last level's, are in bytes; 0 for a cache that is not
-	// known.
+	// Memory and Cache, the last level's, are in bytes; Cache is 0 if unknown.
 	Memory, Cache int64
 }
 
-// HostMachine is the loopback's machine file with one device that is the host's
-// memory: on the wall clock where it is timed, else on the virtual one, where
-// kernels are checked. Faults are lines as `store 0 BYTE`: after each launch a bit
-// of that byte of the output flips.
+// HostMachine returns the loopback's machine file with one device, the host's memory: on the wall
+// clock for timing, else on the virtual one for checks. Faults are lines as `store 0 BYTE`: after
+// each launch a bit of that byte of the output flips.
 func HostMachine(timed bool, faults []string, host HostFacts) []byte {
 	var b strings.Builder
 	clock := "virtual"

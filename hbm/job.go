@@ -14,25 +14,24 @@ import (
 
 // kernelCase is a kernel at one shape: a row of the record on every device.
 type kernelCase interface {
-	// Key names the case, apart from its device.
+	// Key returns the case's name without its device.
 	Key() string
-	// row is what is known of it before it has run, but for key, device and status.
+	// row returns its known facts before it runs, without key, device and status.
 	row(u *unit) record.Kernel
-	// steps are its launches on a device.
+	// steps returns its launches on a device.
 	steps(d *Driver, u *unit) ([]native.Step, error)
-	// fill makes the inputs, and NaN of the outputs.
+	// fill makes the inputs, and fills the outputs with NaN.
 	fill(d *Driver, u *unit, steps []native.Step) error
-	// verify checks what the last launch left.
+	// verify checks the result of the last launch.
 	verify(d *Driver, u *unit, steps []native.Step) (record.Verified, error)
 }
 
-// Planned are a case's rows before it has run, one a device.
+// Planned returns a case's rows before it runs, one per device.
 func (d *Driver) Planned(c kernelCase) []record.Kernel {
 	return slice.Map(d.units, func(u *unit) record.Kernel { return PlannedRow(c.row(u), c.Key(), u.info.Index) })
 }
 
-// PlannedRow gives a row the key of its case on a device, and the status of what has
-// not run.
+// PlannedRow sets the key of a row's case on a device, and the status of a row that has not run.
 func PlannedRow(k record.Kernel, of string, device int) record.Kernel {
 	k.Key, k.Device = record.KernelKey(of, device), device
 	k.Status, k.Reason = record.Interrupted, "the run ended before it"
@@ -40,17 +39,16 @@ func PlannedRow(k record.Kernel, of string, device int) record.Kernel {
 	return k
 }
 
-// Job measures a case on all devices at once: each pass fills the inputs and takes
-// samples until the pass's share of the rule is content; the first also checks what
-// the timed launches left. Kernels that are emulated are launched once, checked and
-// not timed.
+// Job measures a case on all devices at once. Each pass fills the inputs and takes samples until
+// the pass's share of the rule is satisfied; the first also checks the result of the timed
+// launches. Emulated kernels are launched once, checked and not timed.
 func (d *Driver) Job(c kernelCase, rule stat.Rule) plan.Job {
 	keys := slice.Map(d.Planned(c), func(k record.Kernel) string { return k.Key })
 	return KernelJob(keys, func(pass int) ([]record.Part, error) { return d.take(c, plan.PerPass(rule), pass) })
 }
 
-// KernelJob is a job whose rows fail together where take fails. take returns their
-// parts in the order of the keys, which it need not fill in.
+// KernelJob returns a job whose rows fail together if take fails. take returns their parts in the
+// order of the keys, which it need not set.
 func KernelJob(keys []string, take func(pass int) ([]record.Part, error)) plan.Job {
 	return plan.Job{Keys: keys, Take: func(ctx context.Context, pass int) ([]record.Part, bool) {
 		parts, err := take(pass)
@@ -114,11 +112,10 @@ func (d *Driver) take(c kernelCase, rule stat.Rule, pass int) ([]record.Part, er
 	return parts, nil
 }
 
-// NotAsked is of a row that the request leaves unverified.
+// NotAsked is the reason of a row that the request leaves unverified.
 var NotAsked = record.Verified{State: record.NotVerified, Reason: "--check 0"}
 
-// samples times what is loaded, by device; kernels that are emulated run once, and
-// have none.
+// samples times the loaded sequence, by device; emulated kernels run once, without times.
 func (d *Driver) samples(rule stat.Rule) ([]record.KernelSamples, error) {
 	if d.units[0].info.Kind == record.Checked {
 		_, err := d.timer.Run(1, deadline)
@@ -127,15 +124,14 @@ func (d *Driver) samples(rule stat.Rule) ([]record.KernelSamples, error) {
 	return Time(d.timer, rule, d.batch, d.cfg.Warm, func(i int) record.Conditions { return d.cfg.Sense.Of(d.p, d.units[i].info) })
 }
 
-// launchSeconds is what a launch takes on each device that moves next to nothing,
-// one behind the other: below that no size of a sweep can go, however fast the
-// cache. Nil but for a sweep.
+// launchSeconds returns the time on each device of back-to-back launches that move almost nothing:
+// no size of a sweep can take less, however fast the cache. It is nil without a sweep.
 func (d *Driver) launchSeconds(of kernelCase) ([]float64, error) {
 	c, stream := of.(Case)
 	if !stream || c.Role != record.SizeSweep {
 		return nil, nil
 	}
-	c.Array = vector * int64(max(1, c.Config.Block)*max(1, c.Config.Loads)) // a block
+	c.Array = vector * int64(max(1, c.Config.Block)*max(1, c.Config.Loads)) // one block
 	if known, ok := d.launches[c.kernel()]; ok {
 		return known, nil
 	}
@@ -161,7 +157,7 @@ func (d *Driver) launchSeconds(of kernelCase) ([]float64, error) {
 	return seconds, nil
 }
 
-// wrongText says what was found.
+// wrongText describes the errors.
 func wrongText(v record.Verified) string {
 	s := fmt.Sprintf("%d of %d elements are wrong", *v.Wrong, v.Elements)
 	if v.First != nil {

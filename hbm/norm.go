@@ -9,9 +9,9 @@ import (
 
 // Norm is one of the fused kernels.
 type Norm struct {
-	// Name is the command's, kind the part of the kernels' names.
+	// Name is the command's, kind its part of the kernels' names.
 	Name, kind string
-	// centred: the mean is taken off, and there is a bias.
+	// centred: the mean is subtracted, and there is a bias.
 	centred bool
 }
 
@@ -43,10 +43,10 @@ hidden · size + weights bytes.`,
 // normTypes are the element types of the norms.
 var normTypes = []Type{{"bfloat16", 2, "bf16", 9}, {"float16", 2, "f16", 6}, {"float32", 4, "f32", 7}}
 
-// MaxHidden is the longest row that is run.
+// MaxHidden is the longest row.
 const MaxHidden = 65536
 
-// epsilon is added to the mean of squares, as the large models have it.
+// epsilon is added to the mean of squares, as in the large models.
 const epsilon = 1e-5
 
 // NormCase is a norm of one shape.
@@ -57,12 +57,12 @@ type NormCase struct {
 	Role         string // Fused, Unfused or Copy
 }
 
-// Key names the case.
+// Key returns the case's name.
 func (c NormCase) Key() string {
 	return fmt.Sprintf("%s/%s/%s/%dx%d", c.Role, c.Norm.Name, c.Type.Name, c.Rows, c.Hidden)
 }
 
-// weights are the vectors of a row's length that are read: weight, and bias.
+// weights returns the number of vectors of a row's length that are read: weight, and bias.
 func (n Norm) weights() int64 {
 	if n.centred {
 		return 2
@@ -70,8 +70,8 @@ func (n Norm) weights() int64 {
 	return 1
 }
 
-// moved is the least that memory must move: x and residual in, the sum and y
-// out, and the weights once; unfused, what each of its kernels reads and writes.
+// moved returns the least bytes: x and residual in, the sum and y out, and the weights once;
+// unfused, the reads and writes of each kernel.
 func (c NormCase) moved() (int64, string) {
 	e := c.Rows * c.Hidden * c.Type.Bytes
 	w := c.Norm.weights() * c.Hidden * c.Type.Bytes
@@ -84,7 +84,7 @@ func (c NormCase) moved() (int64, string) {
 	return 4*e + w, "least, 4 · rows · hidden · size + weights: x and residual read, their sum and y written, weights read once"
 }
 
-// Bytes is the memory a shape needs.
+// Bytes returns the memory of a shape.
 func (c NormCase) Bytes() int64 {
 	return 4*c.Rows*c.Hidden*c.Type.Bytes + 2*MaxHidden*8 + 8*c.Rows + 8*256
 }
@@ -100,10 +100,10 @@ const (
 	atStats
 )
 
-// matrix is the room of one in bytes.
+// matrix returns the space of one in bytes.
 func (c NormCase) matrix() int64 { return roundUp(c.Rows*c.Hidden*c.Type.Bytes, 256) }
 
-// place is where a matrix of the case begins.
+// place returns the start of a matrix of the case.
 func (c NormCase) place(u *unit, which int) native.Address {
 	e := c.matrix()
 	w := roundUp(c.Hidden*c.Type.Bytes, 256)
@@ -114,7 +114,7 @@ func (c NormCase) place(u *unit, which int) native.Address {
 	return native.Address{Buffer: u.arena, Offset: at}
 }
 
-// AllocateBytes reserves one arena of so many bytes on every device.
+// AllocateBytes reserves one arena of a size in bytes on every device.
 func (d *Driver) AllocateBytes(bytes int64) error {
 	for _, u := range d.units {
 		var err error
@@ -129,13 +129,13 @@ func grid(blocks, block int64) native.Launch {
 	return native.Launch{Grid: [3]uint32{uint32(blocks), 1, 1}, Block: [3]uint32{uint32(block), 1, 1}} //nolint:gosec // checked by the caller
 }
 
-// steps are the launches of the case.
+// steps returns the launches of the case.
 func (c NormCase) steps(_ *Driver, u *unit) ([]native.Step, error) {
 	hidden, rows := uint32(c.Hidden), uint64(c.Rows) //nolint:gosec // positive
 	at := func(which int) native.Address { return c.place(u, which) }
 	suffix := fmt.Sprintf("%s_%d", c.Type.short, c.wide())
 	if c.Role == record.Copy {
-		return copySteps(u, at(atSum), at(atX), 2*c.matrix()) // x and residual, which lie side by side
+		return copySteps(u, at(atSum), at(atX), 2*c.matrix()) // x and residual, which are adjacent
 	}
 	if c.Role == record.Fused {
 		way, block, each := c.way(u.wave, u.few)
@@ -171,8 +171,8 @@ func (c NormCase) steps(_ *Driver, u *unit) ([]native.Step, error) {
 	return out, nil
 }
 
-// copySteps is the copy that a fused kernel is held against: so many bytes from a place
-// to another, by the stream in its own configuration.
+// copySteps returns the reference copy of a fused kernel: a number of bytes from one place to
+// another, by the stream in its own configuration.
 func copySteps(u *unit, to, from native.Address, bytes int64) ([]native.Step, error) {
 	s, _ := StreamByName("copy")
 	stream := Case{Stream: s, Type: types[0], Config: presetConfig(), Array: bytes}
@@ -184,7 +184,7 @@ func copySteps(u *unit, to, from native.Address, bytes int64) ([]native.Step, er
 	}}, err
 }
 
-// row is what is known of the case before it has run.
+// row returns the known facts of the case before it runs.
 func (c NormCase) row(u *unit) record.Kernel {
 	moved, counting := c.moved()
 	k := record.Kernel{
@@ -202,7 +202,7 @@ func (c NormCase) row(u *unit) record.Kernel {
 	return k
 }
 
-// fill makes inputs and weights, and NaN of the outputs.
+// fill makes inputs and weights, and fills the outputs with NaN.
 func (c NormCase) fill(d *Driver, u *unit, _ []native.Step) error {
 	n := c.Rows * c.Hidden
 	for which, count := range map[int]int64{atX: n, atResidual: n, atWeight: c.Hidden, atBias: c.Hidden} {

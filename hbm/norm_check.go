@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// checkedRows is how many rows are read back: all of a small shape, else the
-	// first, the last, and others at equal distances.
+	// checkedRows is the number of rows to read back: all of a small shape, else the first,
+	// the last, and others at equal distances.
 	checkedRows = 64
-	// Tolerances of y in units of its type's last place. A float32 carries the
-	// rounding of its own sums; the narrow types hide it but for ties. Unfused,
-	// each step rounds: three roundings and what they are multiplied with.
+	// Tolerances of y in units of its type's last place. A float32 shows the rounding of its own
+	// sums; the narrow types hide it except for ties. Unfused, each step rounds: three roundings
+	// and their factors.
 	fusedULP, fusedULP32, unfusedULP = 1, 64, 8
 )
 
-// round is a value in the type: nearest, ties to even.
+// round rounds a value to the type: nearest, ties to even.
 func round(t Type, v float64) float64 {
 	switch t.short {
 	case "bf16":
@@ -39,14 +39,14 @@ func round(t Type, v float64) float64 {
 	return float64(float32(v))
 }
 
-// ulp is the distance of neighbours at a value of the type.
+// ulp returns the distance of neighbours at a value of the type.
 func ulp(t Type, v float64) float64 {
 	digits, lowest := map[string][2]int{"bf16": {8, -125}, "f16": {11, -13}, "f32": {24, -125}}[t.short], 0
 	_, lowest = math.Frexp(v)
 	return math.Ldexp(1, max(lowest, digits[1])-digits[0])
 }
 
-// decode is the value of an element's bytes.
+// decode returns the value of an element's bytes.
 func decode(t Type, b []byte) float64 {
 	switch t.short {
 	case "bf16":
@@ -57,7 +57,7 @@ func decode(t Type, b []byte) float64 {
 	return float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 }
 
-// input is element i of a matrix as zb_step_fill makes it.
+// input returns element i of a matrix as made by zb_step_fill.
 func input(t Type, seed uint64, which int, i int64) float64 {
 	return round(t, value(types[0], seed, uint64(which), uint64(i))) //nolint:gosec // not negative
 }
@@ -93,7 +93,7 @@ func (c NormCase) reference(seed uint64, row int64) (sum, y []float64) {
 	return sum, y
 }
 
-// tolerance is how far y may be off, in units of the last place.
+// tolerance returns the allowed error of y, in units in the last place.
 func (c NormCase) tolerance() float64 {
 	switch {
 	case c.Role == record.Copy:
@@ -106,7 +106,7 @@ func (c NormCase) tolerance() float64 {
 	return fusedULP
 }
 
-// verify reads rows back and holds them against the reference.
+// verify reads rows back and compares them with the reference.
 func (c NormCase) verify(d *Driver, u *unit, _ []native.Step) (record.Verified, error) {
 	v := verified(0, 0)
 	v.ULP = new(float64)
@@ -136,9 +136,8 @@ func (c NormCase) verify(d *Driver, u *unit, _ []native.Step) (record.Verified, 
 	return v, nil
 }
 
-// compare counts what differs in a row: the sum in any bit, y by more than the
-// tolerance. Where a bias takes most of a product away, what is left cannot be
-// better than the product was.
+// compare counts the differences in a row: the sum in any bit, y by more than the tolerance. If a
+// bias cancels most of a product, the rest cannot be more exact than the product.
 func (c NormCase) compare(v *record.Verified, row int64, sum, y, wantSum, wantY []float64) {
 	for i := range sum {
 		v.Elements++
@@ -149,7 +148,7 @@ func (c NormCase) compare(v *record.Verified, row int64, sum, y, wantSum, wantY 
 		off := math.Abs(y[i]-round(c.Type, wantY[i])) / ulp(c.Type, scale)
 		what, got, want := "", 0.0, 0.0
 		switch {
-		case math.Float64bits(sum[i]) != math.Float64bits(wantSum[i]): // -0 is not 0
+		case math.Float64bits(sum[i]) != math.Float64bits(wantSum[i]): // -0 differs from 0
 			what, got, want = "sum", sum[i], wantSum[i]
 		case !(off <= c.tolerance()):
 			what, got, want = "y", y[i], wantY[i]
@@ -166,7 +165,7 @@ func (c NormCase) compare(v *record.Verified, row int64, sum, y, wantSum, wantY 
 		}
 	}
 	if math.IsNaN(*v.ULP) || math.IsInf(*v.ULP, 0) {
-		*v.ULP = 0 // counted as wrong; JSON has no such number
+		*v.ULP = 0 // counted as wrong, because JSON has no such number
 	}
 }
 

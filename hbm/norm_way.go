@@ -1,12 +1,12 @@
 package hbm
 
-// elementsPerThread is how many elements of a row a thread has in registers where
-// rows are whole vectors.
+// elementsPerThread is the number of a row's elements in a thread's registers if rows are whole
+// vectors.
 const elementsPerThread = 32
 
-// way is how threads share a row, and how many rows a block takes. Where threads
-// may be few, no more share a row than hold all of it, so that each loads as much
-// at once as it can: two waves at the least.
+// way returns how many threads share a row, and how many rows a block takes. If threads may be few,
+// a row gets only as many as hold all of it, so that each loads as much at once as it can: at least
+// two waves.
 func (c NormCase) way(wave int64, few bool) (name string, block, rows int64) {
 	switch {
 	case c.Hidden <= 1024:
@@ -24,7 +24,7 @@ func (c NormCase) way(wave int64, few bool) (name string, block, rows int64) {
 	return name, block, 1
 }
 
-// wide is 1 where rows are whole vectors of 16 bytes.
+// wide returns 1 if rows are whole vectors of 16 bytes.
 func (c NormCase) wide() int {
 	if c.Hidden*c.Type.Bytes%vector == 0 {
 		return 1

@@ -15,17 +15,17 @@ import (
 	units "zbench/bench/unit"
 )
 
-// Bounds of a request: the smallest array of a stream in bytes, one vector, and the most
-// rows of a fused kernel's matrix.
+// Bounds of a request: the smallest array of a stream in bytes, one vector, and the most rows of a
+// fused kernel's matrix.
 const (
 	MinArray = 16
 	MaxRows  = 1 << 30
 )
 
-// DataKinds are what the arrays of streams can hold.
+// DataKinds are the possible contents of streams' arrays.
 var DataKinds = []string{"random", "zeros"}
 
-// ErrRequest is wrapped by errors of requests that the device has no memory for.
+// ErrRequest is wrapped by errors of requests that exceed the device's memory.
 var ErrRequest = errors.New("too large for the device")
 
 // streamFamily is hbm's row in the table of families.
@@ -101,7 +101,7 @@ func checkStreams(k *spec.Kernels) error {
 	return known(k.Streams, "stream", StreamNames(), StreamByName)
 }
 
-// known brings names to their own spelling; there must be one at least.
+// known returns names in their own spelling; at least one is required.
 func known[T interface{ String() string }](names []string, kind string, valid []string, byName func(string) (T, bool)) error {
 	if len(names) == 0 {
 		return fmt.Errorf("%ss is empty: valid are %s", kind, strings.Join(valid, ", "))

@@ -1,9 +1,8 @@
-// Package hbm measures one device's memory, and the kernels that live by it: the
-// streams (read, write, copy, scale, add, triad, dot) and the fused norms.
+// Package hbm measures one device's memory, and memory-bound kernels: the streams (read, write,
+// copy, scale, add, triad, dot) and the fused norms.
 //
-// Open a Driver on a provider, then Measure cases. On the loopback's wall clock
-// the device is the host's memory and its CPUs; on its virtual clock results are
-// checked and nothing is timed.
+// Open a Driver on a provider, then Measure cases. On the loopback's wall clock the device is the
+// host's memory and its CPUs; on its virtual clock results are checked and nothing is timed.
 package hbm
 
 import (
@@ -13,34 +12,34 @@ import (
 	"zbench/bench/slice"
 )
 
-// Stream is one way of going through memory.
+// Stream is one access pattern of memory.
 type Stream struct {
 	Name string
-	// Reads and Writes are the arrays a launch moves, each once: STREAM's count,
-	// in which a store is not also a load.
+	// Reads and Writes are the arrays that a launch moves, each once: STREAM's count, in which a
+	// store is not also a load.
 	Reads, Writes int
 	Formula       string
-	// op is the check's number of it, -1 for those that sum up.
+	// op is its number in the check, -1 for sums.
 	op int
 }
 
 // String is the name.
 func (s Stream) String() string { return s.Name }
 
-// Arrays is the number of arrays that count.
+// Arrays returns the number of counted arrays.
 func (s Stream) Arrays() int64 { return int64(s.Reads + s.Writes) }
 
 // sums reports whether the result is a sum instead of an array.
 func (s Stream) sums() bool { return s.op < 0 }
 
-// Counting is the convention of all bandwidths of streams, in words.
+// Counting describes the convention of all bandwidths of streams.
 const Counting = "STREAM: every array of the kernel once, no load for a store"
 
-// scalar is s of the formulas: a power of two, so that a fused multiplication
-// and addition rounds as the two do.
+// scalar is s of the formulas: a power of two, so that a fused multiply-add rounds like the two
+// operations.
 const scalar = 0.5
 
-// streams is THE table of streams; the order is that of every listing.
+// streams is the only table of streams; listings have its order.
 var streams = []Stream{
 	{"read", 1, 0, "Σ x", -1},
 	{"write", 0, 1, "out = s", 0},
@@ -59,7 +58,7 @@ func StreamNames() []string {
 	return slice.Map(streams, func(s Stream) string { return s.Name })
 }
 
-// StreamByName finds one; mul is what BabelStream calls scale.
+// StreamByName finds one; mul is BabelStream's name of scale.
 func StreamByName(name string) (Stream, bool) {
 	name = strings.ToLower(name)
 	if name == "mul" {

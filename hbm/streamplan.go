@@ -13,13 +13,12 @@ import (
 	units "zbench/bench/unit"
 )
 
-// sweepFrom is the smallest array of a sweep in bytes, sweepKernels what it runs
-// where no kernel is named.
+// sweepFrom is the smallest array of a sweep in bytes, sweepKernels its default kernels.
 const sweepFrom = 256 << 10
 
 var sweepKernels = []string{"read", "copy", "triad"}
 
-// streamPlan is what hbm will run.
+// streamPlan is the plan of hbm.
 type streamPlan struct {
 	streams []Stream
 	types   []Type
@@ -27,7 +26,7 @@ type streamPlan struct {
 	zeros   bool
 }
 
-// streamsOf are the streams and types of a checked request.
+// streamsOf returns the streams and types of a checked request.
 func streamsOf(k *spec.Kernels) streamPlan {
 	p := streamPlan{size: k.Size, zeros: k.Data == "zeros"}
 	for _, name := range k.Streams {
@@ -72,8 +71,7 @@ func (d *Driver) planStreams(k *spec.Kernels, rule stat.Rule) (*engine.Kernels, 
 	return out, d.Allocate(p.size)
 }
 
-// fit chooses the size where none was given, and refuses one that three arrays
-// of do not fit.
+// fit chooses the size if none was given, and refuses one of which three arrays do not fit.
 func (p *streamPlan) fit(d *Driver) error {
 	free, err := d.Free()
 	if err != nil {
@@ -91,9 +89,9 @@ func (p *streamPlan) fit(d *Driver) error {
 	return nil
 }
 
-// defaultSize is of an array that no cache holds. Behind a memory-side cache, which keeps
-// what a pass leaves whoever reads it next, four times its size still hits: a GPU's arrays are
-// 16 times the last level. It is off a power of two, which some memories like less than others.
+// defaultSize returns the size of an array that no cache holds. A memory-side cache keeps the data
+// of a pass for any reader, so four times its size still hits: a GPU's arrays are 16 times the last
+// level. The size is not a power of two, which some memories handle worse.
 func defaultSize(dev record.Device) int64 {
 	size := 4 * max(dev.Cache, 16<<20)
 	if dev.Kind == record.GPU {
@@ -102,8 +100,8 @@ func defaultSize(dev record.Device) int64 {
 	return size + 768<<10
 }
 
-// cases lists what is known beforehand: each kernel in two configurations, then
-// the sweep and the points of the tuning.
+// cases lists the cases known beforehand: each kernel in two configurations, then the sweep and the
+// points of the tuning.
 func (p streamPlan) cases(k *spec.Kernels, d *Driver) []Case {
 	backend := d.Backend()
 	var out []Case
@@ -144,8 +142,8 @@ func (p streamPlan) tuning(d *Driver) []Case {
 	return out
 }
 
-// best are the fastest configurations of each kernel, by the slowest of the devices;
-// they are measured as long as the others.
+// best returns the fastest configurations of each kernel, by the slowest of the devices; they are
+// measured as long as the others.
 func (p streamPlan) best(d *Driver, rec *record.Record) []Case {
 	rates := map[string]float64{}
 	for _, k := range rec.Kernels {

@@ -10,21 +10,20 @@ import (
 )
 
 const (
-	// batchSeconds is the least a batch between two events takes, so that what an
-	// event costs and how fine it counts do not matter.
+	// batchSeconds is the least duration of a batch between two events, so that an event's cost and
+	// resolution do not matter.
 	batchSeconds = 2e-3
-	// deadline is how long a batch may take: far more than any does.
+	// deadline is the limit of a batch: far more than any takes.
 	deadline = 120.0
-	// launchSamples of launches alone are behind their median.
+	// launchSamples is the number of isolated launches behind their median.
 	launchSamples = 7
 )
 
-// Time times the sequence that is loaded on the timer's devices: it warms up for warm
-// seconds, finds how many rounds take batch seconds on every device, and takes batches
-// of so many until the rule is content with the mean over devices. It returns the
-// samples by device, in seconds a round, with the clock of the units in that time where
-// the timer counts it. sense, which may be nil, reads what else a device is like, directly
-// behind the last batch.
+// Time times the loaded sequence on the timer's devices: it warms up for warm seconds, finds the
+// number of rounds that take batch seconds on every device, and takes batches of that size until
+// the rule is satisfied by the mean over devices. It returns the samples by device, in seconds per
+// round, with the clock of the units in that time if the timer counts it. sense, which may be nil,
+// reads other conditions of a device, directly after the last batch.
 func Time(t *native.Timer, rule stat.Rule, batch, warm float64, sense func(device int) record.Conditions) ([]record.KernelSamples, error) {
 	devices := 0
 	rounds, err := stat.Rounds(batch, warm, func(rounds int) (float64, error) {

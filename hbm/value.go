@@ -26,7 +26,7 @@ func value(t Type, seed uint64, array, i uint64) float64 {
 	return float64(sum<<34+int64(low>>30)) * 0x1p-49
 }
 
-// want is what a stream must leave in element i.
+// want returns the expected element i of a stream.
 func want(s Stream, t Type, seed uint64, zeros bool, i uint64) float64 {
 	x, y, fill := value(t, seed, 0, i), value(t, seed, 1, i), scalar
 	if zeros {
@@ -39,7 +39,7 @@ func want(s Stream, t Type, seed uint64, zeros bool, i uint64) float64 {
 	return v
 }
 
-// encode is a value's bits as the type has them.
+// encode returns the bits of a value in the type.
 func encode(t Type, v float64) uint64 {
 	if t.Bytes == 4 {
 		return uint64(math.Float32bits(float32(v)))
@@ -47,11 +47,11 @@ func encode(t Type, v float64) uint64 {
 	return math.Float64bits(v)
 }
 
-// arrayGap keeps the arrays from beginning at the same place of every cache
-// way and memory channel: some 100 KiB and a bit, in whole vectors.
+// arrayGap keeps the arrays from starting at the same place of every cache way and memory channel:
+// some 100 KiB and a bit, in whole vectors.
 func arrayGap(k int) int64 { return int64(k) * (97<<10 + 768) }
 
-// roundUp is the next multiple of a power of two.
+// roundUp returns the next multiple of a power of two.
 func roundUp(n, to int64) int64 {
 	return (n + to - 1) >> bits.TrailingZeros64(uint64(to)) << bits.TrailingZeros64(uint64(to))
 } //nolint:gosec // positive

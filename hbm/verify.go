@@ -9,7 +9,7 @@ import (
 	"zbench/internal/native"
 )
 
-// checkLaunch is the geometry of the kernels that fill and check.
+// checkLaunch is the geometry of the filling and checking kernels.
 func checkLaunch(elements int64) native.Launch {
 	blocks := min(max(1, elements/(4*native.KernelBlock)), 2048)
 	return native.Launch{Grid: [3]uint32{uint32(blocks), 1, 1}, Block: [3]uint32{native.KernelBlock, 1, 1}} //nolint:gosec // at most 2,048
@@ -40,9 +40,8 @@ func flag(on bool) int32 {
 	return 0
 }
 
-// fill makes the inputs, unless they are there: an element depends on its index
-// alone, so that smaller arrays are the beginnings of larger ones. The output
-// becomes NaN: what a kernel leaves out is seen.
+// fill makes the inputs, unless they exist: an element depends only on its index, so smaller arrays
+// are the beginnings of larger ones. The output becomes NaN, so that a missing element shows.
 func (c Case) fill(d *Driver, u *unit, steps []native.Step) error {
 	name := fmt.Sprintf("%s zeros %t", c.Type.Name, c.Zeros)
 	n := d.array / c.Type.Bytes
@@ -57,7 +56,7 @@ func (c Case) fill(d *Driver, u *unit, steps []native.Step) error {
 			return err
 		}
 	}
-	// by the kernel that the CPUs touch their own parts with
+	// by the kernel with which the CPUs touch their own parts
 	if u.filled == "" {
 		if err := array(2, true); err != nil {
 			return err
@@ -73,13 +72,13 @@ func (c Case) fill(d *Driver, u *unit, steps []native.Step) error {
 	return d.wait(u)
 }
 
-// clearSums makes the words of so many blocks zero: the host runs a launch in
-// parts, fewer than its blocks, and the other words must not count.
+// clearSums zeroes the words of a number of blocks: the host runs a launch in fewer parts than
+// blocks, and the other words must not count.
 func (d *Driver) clearSums(u *unit, blocks int64) error {
 	return d.launch(u, checkFile, "zb_poison", checkLaunch(8*blocks), u.sums, uint64(8*blocks), uint32(0)) //nolint:gosec // not negative
 }
 
-// parts is how many sums a launch may leave: one a block, or a CPU.
+// parts returns the number of sums that a launch may leave: one per block, or per CPU.
 func (u *unit) parts(l native.Launch) int64 {
 	if u.info.Kind == record.HostMemory {
 		return int64(max(u.info.Units, int(l.Grid[0])))
@@ -87,7 +86,7 @@ func (u *unit) parts(l native.Launch) int64 {
 	return int64(l.Grid[0])
 }
 
-// lanes is how many threads share the additions of a launch.
+// lanes returns the number of threads that share the additions of a launch.
 func (u *unit) lanes(l native.Launch) int64 {
 	switch u.info.Kind {
 	case record.HostMemory:
@@ -98,7 +97,7 @@ func (u *unit) lanes(l native.Launch) int64 {
 	return int64(l.Grid[0]) * int64(l.Block[0])
 }
 
-// verify checks on the device what the last launch left there, every element.
+// verify checks every element of the last launch's result on the device.
 func (c Case) verify(d *Driver, u *unit, steps []native.Step) (record.Verified, error) {
 	if c.Stream.sums() {
 		return d.verifySum(u, c, steps[0])
@@ -144,7 +143,7 @@ func (c Case) verify(d *Driver, u *unit, steps []native.Step) (record.Verified, 
 	return v, nil
 }
 
-// verified is a check of so many elements of which so many are wrong.
+// verified returns the result of a check with numbers of checked and of wrong elements.
 func verified(elements, wrong int64) record.Verified {
 	v := record.Verified{State: record.VerifiedOK, Elements: elements, Wrong: &wrong, Launches: 1}
 	if wrong > 0 {
@@ -153,8 +152,8 @@ func verified(elements, wrong int64) record.Verified {
 	return v
 }
 
-// verifySum holds the sum of the last launch against one made without the
-// arrays: read's to the last bit, dot's to the rounding of its additions.
+// verifySum compares the sum of the last launch with one made without the arrays: read's to the
+// last bit, dot's to the rounding of its additions.
 func (d *Driver) verifySum(u *unit, c Case, s native.Step) (record.Verified, error) {
 	got, err := d.words(u, 0, u.parts(s.Launch))
 	if err != nil {
@@ -178,7 +177,7 @@ func (d *Driver) verifySum(u *unit, c Case, s native.Step) (record.Verified, err
 		return record.Verified{}, err
 	}
 	v := verified(n, 0)
-	// additions in a row, of the kernel's and of the check's threads and blocks
+	// successive additions of the kernel's and of the check's threads and blocks
 	depth := n/u.lanes(s.Launch) + n/u.lanes(l) + int64(s.Launch.Grid[0]) + blocks + 64
 	expected, received := compareSums(c.Stream, depth, got, made[:blocks], made[blocks:])
 	if expected != received {
@@ -188,9 +187,9 @@ func (d *Driver) verifySum(u *unit, c Case, s native.Step) (record.Verified, err
 	return v, nil
 }
 
-// compareSums returns the texts of what was expected and got, equal when the
-// sum is right: each of depth additions in a row rounds by half a unit in the
-// last place at the most. sums alternates a block's sum and that of magnitudes.
+// compareSums returns the texts of the expected and the actual sum, equal if the sum is right: each
+// of depth successive additions rounds by at most half a unit in the last place. sums alternates a
+// block's sum and that of magnitudes.
 func compareSums(s Stream, depth int64, got, words, sums []uint64) (expected, received string) {
 	if s.Name == "read" {
 		var a, b uint32

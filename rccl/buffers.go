@@ -34,8 +34,8 @@ func (d *Driver) Budget() (plan.Room, error) {
 	return room, nil
 }
 
-// RotateOver sets the size of the device's last-level cache, in bytes, if it was unknown
-// before the device was opened. Call it before Budget.
+// RotateOver sets the size of the device's last-level cache, in bytes, if it was unknown when the
+// device was opened. Call it before Budget.
 func (d *Driver) RotateOver(cache int64) { d.cfg.CacheBytes = cache }
 
 // Allocate allocates an arena of exactly room.Bytes for every rank; buffers rotate over
@@ -92,7 +92,7 @@ func (d *Driver) free() error {
 	return errors.Join(errs...)
 }
 
-// at is a place in the rank's arena.
+// at returns an address in the rank's arena.
 func (m *member) at(offset int64) native.Address {
 	return native.Address{Buffer: m.arena, Offset: offset}
 }
@@ -119,8 +119,8 @@ func (d *Driver) place(c plan.Case) {
 	}
 }
 
-// inPlace is the places of the two buffers in place: the smaller is in the larger, at
-// the rank's share if the collective has shares.
+// inPlace returns the send and receive addresses of an in-place call. In an all_gather the send
+// buffer is the rank's share of the receive buffer; in a reduce_scatter it is the other way round.
 func (m *member) inPlace(c plan.Case, p plan.Places) (send, recv native.Address) {
 	share := int64(m.rank.Number) * c.Layout.Count * int64(c.Dtype.Size)
 	switch c.Collective.InPlace {

@@ -10,8 +10,8 @@ import (
 	"zbench/internal/native"
 )
 
-// abortTime is how long communicators that failed may take to abort. The guarantee is the
-// end of the process, not the abort.
+// abortTime is how long failed communicators may take to abort. The end of the process, not the
+// abort, is the guarantee.
 const abortTime = 10 * time.Second
 
 // enter counts a call of a library until leave is called.
@@ -20,9 +20,9 @@ func (d *Driver) enter() (leave func()) {
 	return func() { d.inside.Add(-1) }
 }
 
-// Close frees everything, also after an error: after a failed batch some calls can fail
-// too. Then communicators are aborted, not destroyed, and a call that does not return is
-// left to the end of the process: nothing may be freed that it uses.
+// Close frees everything, also after an error: after a failed batch some calls can fail too.
+// Communicators are then aborted instead of destroyed, and a call that does not return is left to
+// the end of the process, because nothing that it uses may be freed.
 func (d *Driver) Close() error {
 	limit, do := seconds(d.cfg.Deadlines.Init), d.close
 	switch {
@@ -38,8 +38,8 @@ func (d *Driver) Close() error {
 	return err
 }
 
-// within runs a call that may hang in a thread of its own. It returns false at the limit or at the end of ctx: the
-// thread is then left to the end of the process.
+// within runs a call that may hang in its own thread. It returns false at the limit or at the end
+// of ctx; the thread is then left to the end of the process.
 func within[T any](ctx context.Context, limit time.Duration, do func() T) (result T, ended bool) {
 	done := make(chan T, 1)
 	go func() { done <- do() }()
@@ -59,7 +59,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // close frees everything.
 func (d *Driver) close() error {
 	var errs []error
-	if d.broken { // first: kernels that hang end with it, and what follows waits for them
+	if d.broken { // first: it ends hanging kernels, for which the following calls wait
 		errs = append(errs, d.abort())
 	}
 	errs = append(errs, d.unstage())
@@ -82,8 +82,7 @@ func (d *Driver) close() error {
 	return errors.Join(errs...)
 }
 
-// abort gives all communicators up. It is the one call that may be made while another one
-// hangs.
+// abort aborts all communicators. It is the only call that may be made while another one hangs.
 func (d *Driver) abort() error { return d.give(d.library.AbortComm) }
 
 // expect prepares the deadlines of a case: the first operation of a collective on its
@@ -97,10 +96,10 @@ func (d *Driver) expect(c plan.Case) {
 	d.bytes = c.Layout.Bytes
 }
 
-// deadline is that of a batch of launches, in seconds.
+// deadline returns that of a batch of launches, in seconds.
 func (d *Driver) deadline(launches int) float64 { return d.cfg.Deadlines.Of(launches, d.perLaunch) }
 
-// took notes how long the launches of a batch took, in seconds per launch.
+// took records how long the launches of a batch took, in seconds per launch.
 func (d *Driver) took(seconds []float64, err error) {
 	if err != nil {
 		d.broken = true

@@ -1,9 +1,8 @@
-// Package rccl runs collectives on librccl, on NCCL, or on the loopback that
-// has their ABI: it holds one process's ranks with their communicators, streams
-// and buffers, and times launches on them.
+// Package rccl runs collectives on librccl, on NCCL, or on the loopback with the same ABI: it holds
+// one process's ranks with their communicators, streams and buffers, and times launches on them.
 //
-// The driver does not know which library is underneath. Behaviour that differs
-// by collective is a row in bench/collective and in internal/native's table.
+// The driver does not know the library underneath. Behaviour that differs by collective is a row in
+// bench/collective and in internal/native's table.
 package rccl
 
 import (
@@ -21,13 +20,12 @@ import (
 	"zbench/internal/native"
 )
 
-// Config is what to open.
+// Config describes what to open.
 type Config struct {
 	Native native.Choice
 	// Ranks is the number of ranks in this process.
 	Ranks int
-	// FirstRank is the number in the world of the first of them: errors and evidence
-	// name ranks by it.
+	// FirstRank is the world rank of the first of them: errors and evidence use world ranks.
 	FirstRank int
 	// World is the number of ranks of all processes; 0 means Ranks: there are no others.
 	// A share of the world joins no communicator before Join, to which the leader
@@ -39,7 +37,7 @@ type Config struct {
 	// RanksPerDevice is the number of ranks that share a device; 0 means one. NCCL
 	// supports more from 2.30 on, with NCCL_MULTI_RANK_GPU_ENABLE=1.
 	RanksPerDevice int
-	// Deadlines bound what can hang; zeros are the defaults.
+	// Deadlines bound calls that can hang; zeros are the defaults.
 	Deadlines plan.Deadlines
 	// CacheBytes is the size of the device's last-level cache: buffers rotate over at
 	// least twice as much, so that no launch finds its data in the cache. 0 disables
@@ -48,7 +46,7 @@ type Config struct {
 	// VerifyBudget is the most bytes of all ranks' buffers for which a case is verified
 	// if the devices are simulated in host memory.
 	VerifyBudget int64
-	// Seed is the seed of the verification's data.
+	// Seed determines the verification's data.
 	Seed uint64
 	// Graphs is true if bursts will be captured and replayed.
 	Graphs bool
@@ -61,19 +59,19 @@ type Driver struct {
 	cfg       Config
 	provider  *native.Provider
 	functions *native.Functions
-	// noKernels is the reason why there are none.
+	// noKernels is the reason if there are none.
 	noKernels error
 	ranks     []member
 	devices   []native.DeviceInfo
 	// library joins ranks and launches on them: the provider.
 	library library
-	// lanes are the current communicators. A case uses the first; local is the number of this process's ranks in
-	// it: the first of them.
+	// lanes are the current communicators. A case uses the first lane; local is the number of this
+	// process's ranks in it.
 	lanes []lane
 	local int
 	batch launcher
 	arena int64 // bytes of each rank's
-	// inLibrary tells that the library has allocated the arenas.
+	// inLibrary is true if the library has allocated the arenas.
 	inLibrary bool
 	// registration is what the last Begin took to register arenas, in seconds.
 	registration float64
@@ -85,37 +83,37 @@ type Driver struct {
 	work   native.Work
 	hold   float64
 	bursts []float64
-	// compute are the ranks' streams of computation, plays the steps by setting, works what computation launches;
-	// none before the first. staged tells that a step has messages.
+	// compute are the ranks' streams of computation, plays the steps by setting, works their
+	// computation's launches; none before the first. staged is true if a step has messages.
 	staged  bool
 	compute []native.Stream
 	plays   map[int]*native.Play
 	works   map[plan.StepDo]*work
-	// perLaunch is what a launch of the case is expected to take, in seconds, by the ones
-	// before it; negative before the first of a collective on its communicators. kind is
-	// that collective, bytes the size that the expectation is of.
+	// perLaunch is the expected time of a launch of the case, in seconds, from earlier launches;
+	// negative before the first of a collective on its communicators. kind is that collective,
+	// bytes the size of the expectation.
 	perLaunch float64
 	kind      string
 	bytes     int64
-	// broken is true once a batch or an init has failed: communicators are then aborted.
+	// broken is true after a failed batch or init: communicators are then aborted.
 	broken bool
 	// inside counts the calls of libraries that have not returned.
 	inside atomic.Int32
 }
 
-// A batch of isolated launches has events for this many.
+// The number of isolated launches in a batch that have events.
 const _ = uint(native.MaxIsolated - plan.MaxBatch)
 
 // member is one rank with its resources.
 type member struct {
 	rank  native.Rank
 	arena native.Buffer
-	// filler is the stream that fills its send buffer in cases whose data another stream writes.
+	// filler is the stream that fills its send buffer in cases whose data come from another stream.
 	filler native.Stream
 }
 
-// lane is communicators that ranks are in at once, each with a stream for its messages. ranks are by this process's
-// ranks: those of the first lane are the members', with their buffers.
+// lane is a set of communicators that hold ranks at once, each with a stream for its messages.
+// ranks belong to this process; those of the first lane are the members', with their buffers.
 type lane struct {
 	comms plan.Comms
 	ranks []*native.Rank
@@ -123,7 +121,7 @@ type lane struct {
 	registered []native.Registration
 }
 
-// comms are the communicators of a case.
+// comms returns the communicators of a case.
 func (d *Driver) comms() plan.Comms {
 	if len(d.lanes) == 0 {
 		return plan.Comms{}
@@ -134,7 +132,7 @@ func (d *Driver) comms() plan.Comms {
 // Simulated reports whether a model decides the times.
 func (d *Driver) Simulated() bool { return d.provider.Simulated }
 
-// Fired is how often planted data faults have changed something in the world so far; 0 on hardware.
+// Fired returns how often planted data faults have changed data in the world so far; 0 on hardware.
 func (d *Driver) Fired() int { return d.provider.Fired() }
 
 // Extrapolated reports whether the model of a case's times has parts without
@@ -160,7 +158,7 @@ func (d *Driver) Visible() ([]native.DeviceInfo, error) {
 	return all, err
 }
 
-// DeviceMemory is the size of the first rank's device memory, in bytes.
+// DeviceMemory returns the size of the first rank's device memory, in bytes.
 func (d *Driver) DeviceMemory() (int64, error) {
 	_, total, err := d.library.Memory(d.ranks[0].rank.Device)
 	return total, err
@@ -169,9 +167,9 @@ func (d *Driver) DeviceMemory() (int64, error) {
 // Libraries lists the loaded libraries.
 func (d *Driver) Libraries() []record.Library { return d.provider.Libraries }
 
-// Begin sets every rank's buffers for the case. A process alone joins the case's
-// communicators first; a share of the world must have joined them. It passes case and pass to the loopback,
-// so that its noise depends on them alone.
+// Begin sets every rank's buffers for the case. A single process first joins the case's
+// communicators; a share of the world must have joined them. It passes case and pass to the
+// loopback, so that its noise only depends on them.
 func (d *Driver) Begin(c plan.Case, pass int) error {
 	defer d.enter()()
 	if comms := c.Comms(); comms != d.comms() {
@@ -203,8 +201,7 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	return d.batch.SetWork(d.work, d.deadline(1))
 }
 
-// WarmUp launches the case back to back and returns the seconds per launch by rank,
-// marks included.
+// WarmUp launches the case back to back and returns the seconds per launch by rank, marks included.
 func (d *Driver) WarmUp(ctx context.Context, launches int) ([]float64, error) {
 	if d.local == 0 {
 		return nil, nil
@@ -235,9 +232,9 @@ func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
 	return d.bursts, nil
 }
 
-// firstHold is the hold of the delay kernel in the first batch of a case, in seconds per
-// launch and per local rank, before the enqueue time is known. Later holds are
-// holdMargin times the enqueue time.
+// firstHold is the hold of the delay kernel in the first batch of a case, in seconds per launch and
+// per local rank, before the enqueue time is known. Later holds are holdMargin times the enqueue
+// time.
 const (
 	firstHold  = 30e-6
 	holdMargin = 1.5
@@ -264,8 +261,8 @@ func (d *Driver) isolated(ctx context.Context, during string, n int) ([]float64,
 	return seconds, d.ended(ctx, during, err)
 }
 
-// NextHold is the hold of the next isolated launches, in seconds per launch; 0 without
-// ranks in the case.
+// NextHold returns the hold of the next isolated launches, in seconds per launch; 0 without ranks
+// in the case.
 func (d *Driver) NextHold() float64 {
 	if d.local == 0 {
 		return 0
@@ -280,7 +277,7 @@ func (d *Driver) SetHold(seconds float64) { d.hold = seconds }
 // of them started.
 func (d *Driver) Held() bool { return d.local == 0 || d.batch.Held() }
 
-// EventFloor is the median interval of an empty pair of events.
+// EventFloor returns the median interval of an empty pair of events.
 func (d *Driver) EventFloor() float64 { return d.floor }
 
 // measureFloor times empty event pairs, once. The all_reduce that aligns the ranks is

@@ -9,11 +9,11 @@ import (
 	"zbench/internal/native"
 )
 
-// unended is the error of calls that have not returned or launches that have not ended: at a deadline, after an
-// error of a communicator, or because a process was lost.
+// unended is the error of calls that have not returned or launches that have not ended: at a
+// deadline, after a communicator's error, or because a process was lost.
 type unended struct {
 	text     string
-	cause    error // nil at the deadline of a call
+	cause    error // nil at a call's deadline
 	timeout  bool
 	evidence *record.Evidence
 }
@@ -21,7 +21,7 @@ type unended struct {
 // Error describes the failure and the evidence.
 func (e *unended) Error() string { return e.text + "; " + e.evidence.Text() }
 
-// Evidence is the progress of every rank, by its number in the whole world.
+// Evidence returns the progress of every rank, by world rank.
 func (e *unended) Evidence() *record.Evidence { return e.evidence }
 
 // Timeout reports whether the deadline passed: the cause may be in another process.
@@ -29,8 +29,8 @@ func (e *unended) Timeout() bool { return e.timeout }
 
 func (e *unended) Unwrap() error { return e.cause }
 
-// stopped is the error of a batch that was cancelled: the cause, with the progress of every
-// rank when it was.
+// stopped is the error of a cancelled batch: the cause, with the progress of every rank at that
+// time.
 type stopped struct {
 	cause    error
 	evidence *record.Evidence
@@ -38,7 +38,7 @@ type stopped struct {
 
 func (e *stopped) Error() string { return e.cause.Error() }
 
-// Evidence is the progress of every rank.
+// Evidence returns the progress of every rank.
 func (e *stopped) Evidence() *record.Evidence { return e.evidence }
 
 func (e *stopped) Unwrap() error { return e.cause }

@@ -9,9 +9,9 @@ import (
 	"zbench/internal/native"
 )
 
-// Exchange runs a round of messages between the peers of each rank and returns the seconds
-// by launch × rank. The launches of the warm-up connect the peers; they also tell how long
-// the host needs to enqueue a launch, so that the streams are held for long enough.
+// Exchange runs a round of messages between the ranks' peers and returns the seconds by launch ×
+// rank. The warm-up launches connect the peers and measure the host's enqueue time, which sets the
+// hold.
 func (d *Driver) Exchange(ctx context.Context, e plan.Exchange) ([]float64, error) {
 	if err := e.Check(d.cfg.World); err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func (d *Driver) Exchange(ctx context.Context, e plan.Exchange) ([]float64, erro
 	if err := d.Begin(e.Case, e.Round); err != nil {
 		return nil, err
 	}
-	d.perLaunch = -1 // new peers connect: that takes as long as a first operation
+	d.perLaunch = -1 // new peers connect, which takes as long as a first operation
 	for i := range d.local {
 		to, from := e.Peers(d.ranks[i].rank.Number)
 		d.batch.SetPeers(i, to, from)

@@ -11,9 +11,9 @@ import (
 	"zbench/internal/native"
 )
 
-// initComms joins this process's ranks of one communicator. The library waits for the
-// other processes without a deadline, and nothing can end that wait: it has a thread of its
-// own, which is left to the end of the process.
+// initComms joins this process's ranks of one communicator. The library waits for the other
+// processes without a deadline, and nothing can end that wait, so it runs in its own thread, which
+// is left to the end of the process.
 func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id native.UniqueID, devices []int) ([]native.Comm, error) {
 	type result struct {
 		comms []native.Comm
@@ -46,10 +46,10 @@ func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id na
 	return nil, e
 }
 
-// byItself makes a communicator of one rank on each GPU whose init did not end: a GPU that
-// does not join that one either is stuck by itself, the others wait. The library does not
-// tell which is which: all ranks are in the same call. It returns the stuck ranks, by
-// their numbers in the world, and what was found in words.
+// byItself makes a communicator of one rank on each GPU whose init did not end. A GPU that does not
+// join that one either is stuck by itself; the others wait. The library cannot tell them apart,
+// because all ranks are in the same call. It returns the world ranks of the stuck ones, and a
+// description.
 func (d *Driver) byItself(h plan.Held, devices []int) (stuck []int, says string) {
 	joined := make(chan int, len(devices))
 	for i, device := range devices {
@@ -66,7 +66,7 @@ func (d *Driver) byItself(h plan.Held, devices []int) (stuck []int, says string)
 			}
 			joined <- i
 			for _, comm := range comms {
-				_ = d.library.FreeComm(comm) // it may hang: nobody waits for it
+				_ = d.library.FreeComm(comm) // it may hang, so nothing waits for it
 			}
 		}()
 	}
@@ -96,8 +96,8 @@ func (d *Driver) byItself(h plan.Held, devices []int) (stuck []int, says string)
 	return stuck, fmt.Sprintf("by themselves %d of these %d GPUs do not join a communicator of one rank either", len(stuck), len(devices))
 }
 
-// initProgress is how far this process's ranks have got when the init of one part does not
-// end: they join by ascending communicator. The stuck ones do not join one by themselves.
+// initProgress returns the progress of this process's ranks if the init of one part does not end:
+// they join by ascending communicator. The stuck ones do not join one by themselves.
 func (d *Driver) initProgress(c plan.Comms, at plan.Held, e *record.Evidence, stuck []int) {
 	ranks := map[int]record.RankProgress{}
 	first, count := -1, 0

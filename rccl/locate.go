@@ -14,18 +14,20 @@ import (
 	"zbench/internal/native"
 )
 
-// Wrong data are located on the host: what the sender sent is made once more by the kernel that filled it, in the
-// receiver's send buffer, which nobody needs any more.
+// Wrong data are located on the host: the sender's data are made again, by the kernel that filled
+// them, in the receiver's send buffer, which is no longer needed.
 
 const (
-	// mostLooked is how many receivers a process looks into; of the others the first wrong element tells the sender.
+	// mostLooked is the number of receivers that a process analyses; for the others the first wrong
+	// element gives the sender.
 	mostLooked = 4
-	// mostElements is how many elements of a receiver are looked at, mostGiven how many contributions to them.
+	// mostElements is the number of analysed elements of a receiver, mostGiven the number of their
+	// contributions.
 	mostElements, mostGiven = 1 << 24, 1 << 22
 	mostRanges              = 4
 )
 
-// openFillers makes the streams of a case whose data another stream writes.
+// openFillers makes the streams of a case whose data come from another stream.
 func (d *Driver) openFillers(c plan.Case) (err error) {
 	for i := range d.ranks {
 		m := &d.ranks[i]
@@ -36,7 +38,7 @@ func (d *Driver) openFillers(c plan.Case) (err error) {
 	return err
 }
 
-// locate finds out where wrong elements came from, and what stands there.
+// locate finds the origin of wrong elements, and classifies their content.
 func (d *Driver) locate(c plan.Case, expect []native.Expect, wrong []native.Wrong, seed uint64) ([]plan.WrongPart, error) {
 	if c.InPlace || c.Dtype.Size != 4 {
 		return nil, errors.New("wrong data are located in elements of 4 bytes, out of place")
@@ -65,7 +67,7 @@ func (d *Driver) locate(c plan.Case, expect []native.Expect, wrong []native.Wron
 	return all[:min(len(all), plan.MostLocated)], nil
 }
 
-// located is one receiver whose data are wrong.
+// located is one receiver with wrong data.
 type located struct {
 	d    *Driver
 	c    plan.Case
@@ -74,7 +76,7 @@ type located struct {
 	seed uint64
 }
 
-// world is the number in the world of a rank of the receiver's communicator.
+// world returns the world rank of a rank of the receiver's communicator.
 func (l *located) world(number int) int {
 	own, s := l.d.cfg.FirstRank+l.rank, l.c.Split
 	group := own / l.c.Ranks
@@ -84,13 +86,13 @@ func (l *located) world(number int) int {
 	return s.Rank(group, number, l.c.Ranks)
 }
 
-// source is the rank of the communicator that sent an element.
+// source returns the communicator's rank that sent an element.
 func (l *located) source(element int64) int {
 	n := l.c.Ranks
 	return ((l.e.Source+int(element/l.e.Block)*l.e.Step)%n + n) % n
 }
 
-// sender is the rank of the world that sent an element; none of a reduction.
+// sender returns the world rank that sent an element; none for a reduction.
 func (l *located) sender(element int64) []int {
 	if l.e.Reduced {
 		return []int{}
@@ -98,7 +100,7 @@ func (l *located) sender(element int64) []int {
 	return []int{l.world(l.source(element))}
 }
 
-// given is what a rank of the communicator sent: count elements from base on.
+// given returns the data that a rank of the communicator sent: count elements from base on.
 func (l *located) given(rank int, base, count int64) ([]uint32, error) {
 	m := &l.d.ranks[l.rank]
 	to, step := m.rank.Send, l.c.Layout.SendBytes/4
@@ -150,14 +152,14 @@ func (l *located) read(from native.Address, count int64) ([]uint32, error) {
 	return words, err
 }
 
-// received is what stands in the receive buffer.
+// received returns the content of the receive buffer.
 func (l *located) received(first, count int64) ([]uint32, error) {
 	from := l.d.ranks[l.rank].rank.Recv
 	from.Offset += 4 * first
 	return l.read(from, count)
 }
 
-// copied locates the wrong elements of data that were not reduced, block by block.
+// copied locates the wrong elements of unreduced data, block by block.
 func (l *located) copied(w native.Wrong) ([]plan.WrongPart, error) {
 	first := w.Index - w.Index%l.e.Block
 	count := min(l.e.Check-first, max(mostElements, l.e.Block))
@@ -187,7 +189,7 @@ func (l *located) copied(w native.Wrong) ([]plan.WrongPart, error) {
 	return parts, nil
 }
 
-// differences are the elements of a stretch that differ.
+// differences returns the differing elements of a stretch.
 func differences(got, want []uint32, from, to int64) []int64 {
 	var all []int64
 	for i := from; i < to; i++ {
@@ -198,7 +200,7 @@ func differences(got, want []uint32, from, to int64) []int64 {
 	return all
 }
 
-// ranges joins elements that follow each other.
+// ranges joins consecutive elements.
 func ranges(elements []int64, base int64) [][2]int64 {
 	var all [][2]int64
 	for _, e := range elements {
@@ -213,7 +215,7 @@ func ranges(elements []int64, base int64) [][2]int64 {
 	return all
 }
 
-// pattern says what stands in place of the right data. Chance makes one element of 2^32 look like another.
+// pattern classifies the wrong content. By chance one element of 2^32 looks like another.
 func pattern(got, want []uint32, wrong []int64) (plan.Pattern, int64) {
 	every := func(is func(i int64) bool) bool {
 		return !slices.ContainsFunc(wrong, func(i int64) bool { return !is(i) })
@@ -230,15 +232,16 @@ func pattern(got, want []uint32, wrong []int64) (plan.Pattern, int64) {
 	case len(wrong) > 1:
 		shift := int64(slices.Index(want, got[wrong[0]])) - wrong[0]
 		is := func(i, from int64) bool { return from >= 0 && from < int64(len(want)) && got[i] == want[from] }
-		if every(func(i int64) bool { return is(i, i+shift) || is(i, i-shift) }) { // two parts that changed places, too
+		if every(func(i int64) bool { return is(i, i+shift) || is(i, i-shift) }) { // also two swapped parts
 			return plan.Shifted, shift
 		}
 	}
 	return plan.OtherData, 0
 }
 
-// reduced finds the ranks whose contribution alone explains the wrong elements of a sum, in a stretch from the first
-// of them on: in place of it stands the same word everywhere, or it counts twice.
+// reduced finds the ranks whose contribution alone explains the wrong elements of a sum, in a
+// stretch from the first of them on: the contribution is replaced by one word everywhere, or it
+// counts twice.
 func (l *located) reduced(w native.Wrong) ([]plan.WrongPart, error) {
 	n := l.c.Ranks
 	count := min(l.e.Check-w.Index, max(mostGiven/int64(n), 4096))

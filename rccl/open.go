@@ -60,7 +60,7 @@ func (d *Driver) open() error {
 	return nil
 }
 
-// share is the number of ranks per device.
+// share returns the number of ranks per device.
 func (d *Driver) share() int { return max(d.cfg.RanksPerDevice, 1) }
 
 // opened are the ranks and devices of this process.
@@ -70,9 +70,8 @@ type opened struct {
 	err     error
 }
 
-// openRanks creates a stream for each rank on its device. A runtime that does not answer
-// has a thread of its own, which is left to the end of the process; the rank that it was
-// asked for is named.
+// openRanks creates a stream for each rank on its device. If a runtime does not answer, its thread
+// is left to the end of the process and the rank is named.
 func (d *Driver) openRanks() error {
 	var at atomic.Int32
 	leave, deadline := d.enter(), d.cfg.Deadlines.Init
@@ -87,7 +86,7 @@ func (d *Driver) openRanks() error {
 	return o.err
 }
 
-// unopened is the error of the rank that is being opened at the deadline.
+// unopened returns the error of the rank that is being opened at the deadline.
 func (d *Driver) unopened(at int, deadline float64) error {
 	e := &record.Evidence{During: record.DuringOpen, Deadline: &deadline, Iterations: 1}
 	ranks := make([]record.RankProgress, d.cfg.Ranks)
@@ -103,7 +102,7 @@ func (d *Driver) unopened(at int, deadline float64) error {
 	return &unended{text: fmt.Sprintf("opening the GPU of rank %d: not finished at the deadline of %g s", d.cfg.FirstRank+at, deadline), evidence: e}
 }
 
-// openEach opens the ranks one after the other. It stores in at the number of the one that it opens.
+// openEach opens the ranks one after the other. It stores the current number in at.
 func (d *Driver) openEach(at *atomic.Int32) (o opened) {
 	have, err := d.provider.Devices()
 	if err != nil {
@@ -117,7 +116,7 @@ func (d *Driver) openEach(at *atomic.Int32) (o opened) {
 			devices = append(devices, i)
 		}
 	}
-	if have == need { // all that this process sees: a launcher may show each process its own
+	if have == need { // all that this process sees, because a launcher may show each process its own
 		for i := range devices {
 			devices[i] = i
 		}

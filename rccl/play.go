@@ -18,7 +18,7 @@ var kinds = map[plan.StepDo]int{
 	plan.StepTriad: native.PlayWork, plan.StepGemm: native.PlayWork, plan.StepFollow: native.PlayFollow,
 }
 
-// Stage keeps the step of a setting. Computation gets a stream of its own on each rank, the messages have those of
+// Stage keeps the step of a setting. Each rank gets a stream for computation; messages use those of
 // their lanes.
 func (d *Driver) Stage(ctx context.Context, setting int, s *plan.Step) error {
 	defer d.enter()()
@@ -81,7 +81,7 @@ func (d *Driver) joinStep(ctx context.Context, s *plan.Step) error {
 	})
 }
 
-// play is a step on a batch.
+// play is a step in a batch.
 func (d *Driver) play(b *native.Batch, s *plan.Step) (*native.Play, error) {
 	ops := slice.Map(s.Ops, func(o plan.StepOp) native.PlayOp {
 		return native.PlayOp{Kind: kinds[o.Do], Message: o.Message, By: o.By, Launches: o.Launches, Seconds: o.Seconds}
@@ -97,8 +97,9 @@ func (d *Driver) play(b *native.Batch, s *plan.Step) (*native.Play, error) {
 	return b.NewPlay(d.compute[:d.local], base, work, ops, d.messages(s))
 }
 
-// messages are those of a step, one behind the other in the arena and again from its beginning where it ends:
-// buckets lie side by side, and no launch finds its data in the cache.
+// messages returns the messages of a step, one after the other in the arena and from its
+// beginning again after its end: buckets are adjacent, and no launch finds its data in the
+// cache.
 func (d *Driver) messages(s *plan.Step) []native.PlayMessage {
 	var all []native.PlayMessage
 	next := int64(plan.ArenaHead)
@@ -129,7 +130,8 @@ func (d *Driver) Play(ctx context.Context, setting, steps int) ([]float64, error
 	return d.played(ctx, setting, steps, func(p *native.Play) ([]float64, error) { return p.Run(steps) })
 }
 
-// Watch takes two steps of a setting and returns the seconds of messages, or of computation, by operation × rank.
+// Watch takes two steps of a setting and returns the seconds of messages or computation, by
+// operation × rank.
 func (d *Driver) Watch(ctx context.Context, w plan.Watch) ([]float64, error) {
 	return d.played(ctx, w.Setting, 2, func(p *native.Play) ([]float64, error) { return p.Watch(w.Computing, w.First, w.Count) })
 }

@@ -14,7 +14,8 @@ import (
 
 var _ plan.Registering = (*Driver)(nil)
 
-// Unserved is the condition for which the library would run the case otherwise than its policy asks.
+// Unserved returns the missing condition if the library would not run the case as its policy
+// requests.
 func (d *Driver) Unserved(c plan.Case) string {
 	p := d.provider
 	name, getenv := "RCCL", d.cfg.Native.Getenv
@@ -29,7 +30,7 @@ func (d *Driver) Unserved(c plan.Case) string {
 	})
 }
 
-// Registration is how long the last Begin registered buffers, in seconds.
+// Registration returns how long the last Begin registered buffers, in seconds.
 func (d *Driver) Registration() float64 { return d.registration }
 
 // log is what the library has logged.
@@ -87,7 +88,7 @@ func (d *Driver) register(l *lane) error {
 	return r.err
 }
 
-// deregister takes all registrations back.
+// deregister undoes all registrations.
 func (d *Driver) deregister() error {
 	var errs []error
 	for i := range d.lanes {

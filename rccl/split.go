@@ -11,8 +11,8 @@ import (
 	"zbench/internal/native"
 )
 
-// library is what a driver calls after it was opened: the provider. A test puts the other
-// processes of a world there.
+// library has the calls of an open driver: the provider. A test substitutes the other processes of
+// a world there.
 type library interface {
 	Memory(device int) (free, total int64, err error)
 	Alloc(device int, bytes int64) (native.Buffer, error)
@@ -57,7 +57,7 @@ func (p provided) newBatch(ranks int) launcher { return p.NewBatch(ranks) }
 // alone reports whether this process holds all ranks of the world.
 func (d *Driver) alone() bool { return d.cfg.World == d.cfg.Ranks }
 
-// joinAlone joins communicators of this process's ranks alone, by Join or JoinBeside.
+// joinAlone joins communicators of only this process's ranks, by Join or JoinBeside.
 func (d *Driver) joinAlone(ctx context.Context, c plan.Comms, join func(context.Context, plan.Comms, []plan.CommID) error) error {
 	ids, err := d.IDs(c)
 	if err == nil {
@@ -83,9 +83,8 @@ func (d *Driver) IDs(c plan.Comms) ([]plan.CommID, error) {
 	return ids, nil
 }
 
-// Join replaces the current communicators by those of c, each with its id. Cases have one split
-// at a time, because each needs memory of its own. The ranks that are in no
-// communicator are not in the batch.
+// Join replaces the current communicators by those of c, each with its id. Cases have one split at
+// a time, because each needs its own memory. Ranks in no communicator are not in the batch.
 func (d *Driver) Join(ctx context.Context, c plan.Comms, ids []plan.CommID) error {
 	defer d.enter()()
 	again := d.batch != nil
@@ -133,8 +132,8 @@ func (d *Driver) freeStreams(l lane) error {
 	return errors.Join(slice.Map(l.ranks, func(r *native.Rank) error { return d.provider.FreeStream(r.Stream) })...)
 }
 
-// joinComms joins this process's ranks, communicator by communicator, as the last lane, and returns how many are
-// in any.
+// joinComms joins this process's ranks, communicator by communicator, as the last lane, and returns
+// how many are in any.
 func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID) (local int, err error) {
 	l := &d.lanes[len(d.lanes)-1]
 	for _, h := range c.Held(d.cfg.FirstRank, d.cfg.Ranks) {
@@ -158,7 +157,7 @@ func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID)
 	return local, nil
 }
 
-// leave destroys the current communicators, and the streams of all lanes but the first.
+// leave destroys the current communicators, and the streams of all lanes except the first.
 func (d *Driver) leave() error {
 	taken := d.deregister()
 	given := d.give(d.library.FreeComm)
@@ -167,7 +166,7 @@ func (d *Driver) leave() error {
 	return errors.Join(taken, given, errors.Join(freed...))
 }
 
-// give gives all communicators up.
+// give aborts all communicators.
 func (d *Driver) give(up func(native.Comm) error) error {
 	var errs []error
 	for _, l := range d.lanes {

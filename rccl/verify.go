@@ -15,8 +15,9 @@ import (
 // root is the root rank of rooted collectives, rccl-tests' -r 0.
 const root = 0
 
-// Verify launches the case once, with data that reveal every kind of mistake, and checks
-// every element of every rank's result on the device; on the loopback, of a case that is too large, blocks of them.
+// Verify launches the case once, with data that reveal every kind of error, and checks every
+// element of every rank's result on the device; for a case that is too large on the loopback, it
+// checks blocks.
 func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Verification, error) {
 	if d.local == 0 {
 		return plan.Verification{}, nil
@@ -37,7 +38,7 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	defer d.enter()()
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	d.batch.SetDeadline(d.deadline(1))
-	if c.Written != plan.WrittenBefore { // the buffers keep their data until what is wrong is located
+	if c.Written != plan.WrittenBefore { // the buffers keep their data until the errors are located
 		d.provider.MoveData(true)
 		defer d.provider.MoveData(false)
 	}
@@ -63,8 +64,8 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	return v, err
 }
 
-// Unverifiable is the reason why the case cannot be verified, empty if it can. It counts
-// the ranks of all processes: which cases are verified does not depend on the layout.
+// Unverifiable returns the reason why the case cannot be verified, empty if it can. It counts the
+// ranks of all processes, so that the layout does not affect which cases are verified.
 func (d *Driver) Unverifiable(c plan.Case) string {
 	need := need(c)
 	switch {
@@ -78,8 +79,8 @@ func (d *Driver) Unverifiable(c plan.Case) string {
 	return ""
 }
 
-// seed differs by case and launch, so that the result of an earlier launch is never
-// correct for this one.
+// seed differs by case and launch, so that an earlier launch's result is never correct for this
+// one.
 func (d *Driver) seed(c plan.Case, launch int) uint64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%d", c.Key, launch, d.cfg.Seed) // a hash never fails

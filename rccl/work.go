@@ -10,7 +10,7 @@ import (
 	"zbench/internal/native"
 )
 
-// work is what computation launches, by rank, and what it holds.
+// work has the launches of computation by rank, with their resources.
 type work struct {
 	steps   []native.Step
 	modules []*native.Module
@@ -19,13 +19,14 @@ type work struct {
 	plans   []*native.LTPlan
 }
 
-// workTile are the elements of a block's tile of the triad, by its threads and their loads of 16 bytes.
+// workTile is the number of elements of a block's tile of the triad: its threads times their loads
+// of 16 bytes.
 const (
 	workThreads, workLoads = 256, 4
 	workTile               = workThreads * workLoads * 4
 )
 
-// workOf is the work of a step's computation, made once: nil for a step that has none.
+// workOf returns the work of a step's computation, made once: nil for a step that has none.
 func (d *Driver) workOf(s *plan.Step) ([]native.Step, error) {
 	for _, o := range s.Ops {
 		if !o.Do.Works() {
@@ -62,8 +63,9 @@ func (d *Driver) module(w *work, rank int, file, name string) (native.Function, 
 	return m.Function(name)
 }
 
-// data is memory of a rank with random elements of so many bytes, by a kernel that takes the memory, its elements and
-// what else is given: they cost what a trainer's do. On the loopback they are not filled.
+// data allocates memory of a rank with random elements of a size, by a kernel that takes the
+// memory, its elements and further arguments: they cost as much as a trainer's. On the loopback
+// they are not filled.
 func (d *Driver) data(w *work, rank int, bytes, element int64, file, kernel string, more ...any) (native.Buffer, error) {
 	b, err := d.provider.Alloc(d.ranks[rank].rank.Device, bytes)
 	if err != nil {
@@ -81,7 +83,7 @@ func (d *Driver) data(w *work, rank int, bytes, element int64, file, kernel stri
 	return b, d.provider.Launch(d.compute[rank], fill, native.Launch{Grid: [3]uint32{2048, 1, 1}, Block: [3]uint32{native.KernelBlock, 1, 1}}, args...)
 }
 
-// addTriad goes through three arrays, which no cache holds.
+// addTriad adds a triad over three arrays that exceed every cache.
 func (d *Driver) addTriad(w *work, rank int) error {
 	array := plan.StepTriad.Bytes(d.cache) / 3
 	n := uint64(array / 4) //nolint:gosec // not negative
@@ -101,7 +103,7 @@ func (d *Driver) addTriad(w *work, rank int) error {
 	return nil
 }
 
-// addGemm is the first choice of the vendor's heuristics for a product of squares.
+// addGemm adds the first choice of the vendor's heuristics for a product of squares.
 func (d *Driver) addGemm(w *work, rank int) error {
 	device := d.ranks[rank].rank.Device
 	lt, err := d.provider.FindLT(d.cfg.Native)
@@ -135,7 +137,7 @@ func (d *Driver) addGemm(w *work, rank int) error {
 	return nil
 }
 
-// free releases what the work holds; its steps must not be launched any more.
+// free releases the work's resources; its steps must no longer be launched.
 func (w *work) free(p *native.Provider) error {
 	for _, x := range w.plans {
 		x.Close()

@@ -11,7 +11,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// axis maps values to 0…1 and knows its labels.
+// axis maps values to 0…1 and has their labels.
 type axis struct {
 	lo, hi float64 // in transformed values
 	log    bool
@@ -19,7 +19,7 @@ type axis struct {
 	ticks  []tick
 }
 
-// tick is a labelled value. An unlabelled one is minor.
+// tick is a labelled value, or a minor one without a label.
 type tick struct {
 	value float64
 	label string
@@ -33,7 +33,7 @@ func (a axis) norm(v float64) float64 {
 	return (v - a.lo) / (a.hi - a.lo)
 }
 
-// logAxis spans lo to hi with a logarithmic scale. It has no ticks yet.
+// logAxis spans lo to hi on a logarithmic scale, without ticks.
 func logAxis(lo, hi int64, title string) axis {
 	a := axis{lo: math.Log2(float64(lo)), hi: math.Log2(float64(hi)), log: true, title: title}
 	if a.hi-a.lo < 2 {
@@ -45,8 +45,8 @@ func logAxis(lo, hi int64, title string) axis {
 	return a
 }
 
-// fitTicks gives the axis the first list of ticks whose labels keep apart, else the last list. share is the part of the
-// axis, 0…1, that a label takes.
+// fitTicks gives the axis the first list of ticks whose labels do not overlap, else the last list.
+// share is the part of the axis, 0…1, that a label takes.
 func fitTicks[T any](a *axis, share func(label string) float64, steps []T, ticks func(T) []tick) bool {
 	for _, step := range steps {
 		if a.ticks = ticks(step); spaced(*a, share) {
@@ -73,8 +73,7 @@ func powerAxis(lo, hi int64, title string, name func(int64) string, share func(l
 	return a
 }
 
-// countAxis spans numbers of elements, with as many ticks at round numbers as have room
-// for their names.
+// countAxis spans numbers of elements, with as many ticks at round numbers as their labels allow.
 func countAxis(lo, hi int64, share func(label string) float64) axis {
 	a := logAxis(lo, hi, "bucket size in elements, log scale")
 	if fitTicks(&a, share, [][]float64{{1, 2, 3, 4, 6, 8}, {1, 2, 5}, {1, 3}, {1}}, func(mantissas []float64) []tick {
@@ -90,7 +89,7 @@ func countAxis(lo, hi int64, share func(label string) float64) axis {
 	return a
 }
 
-// countLabel is a round number without decimals: 5 M.
+// countLabel formats a round number without decimals: 5 M.
 func countLabel(n float64) string {
 	for _, u := range []scaleStep{{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
 		if n >= u.size {
@@ -100,7 +99,7 @@ func countLabel(n float64) string {
 	return unit.Shortest(n)
 }
 
-// orderAxis is linear: child runs by the order in which they ran.
+// orderAxis is linear, for child runs in order.
 func orderAxis(lo, hi int64, share func(label string) float64) axis {
 	a := axis{lo: float64(lo) - 0.5, hi: float64(hi) + 0.5, title: "child run"}
 	fitTicks(&a, share, []int64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}, func(step int64) (out []tick) {
@@ -112,7 +111,7 @@ func orderAxis(lo, hi int64, share func(label string) float64) axis {
 	return a
 }
 
-// spaced reports whether the labels, centred on their ticks, keep apart.
+// spaced reports whether the labels, centred on their ticks, do not overlap.
 func spaced(a axis, share func(string) float64) bool {
 	end := math.Inf(-1)
 	for _, t := range a.ticks {
@@ -128,13 +127,13 @@ func spaced(a axis, share func(string) float64) bool {
 	return true
 }
 
-// scaleStep is one unit an axis may be labelled in.
+// scaleStep is one possible unit of an axis.
 type scaleStep struct {
 	size float64
 	name string
 }
 
-// scaleOf picks the largest unit that v reaches: one for the whole axis.
+// scaleOf picks the largest unit that v reaches, one for the whole axis.
 func scaleOf(v float64, steps []scaleStep) scaleStep {
 	for _, s := range steps {
 		if v >= s.size {
@@ -147,12 +146,13 @@ func scaleOf(v float64, steps []scaleStep) scaleStep {
 // rateSteps are the units of an axis of rates.
 var rateSteps = []scaleStep{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}
 
-// rateAxis starts at zero and leaves room for a label above the highest roof. what is the name of the rate.
+// rateAxis starts at zero and leaves space for a label above the highest roof. what is the name of
+// the rate.
 func rateAxis(what string, highest float64, count int) axis {
 	if highest < 1 {
 		highest = 1e9 // nothing moved: any axis shows that
 	}
-	// GB/s is kept for large values too: the trade writes 6,000 GB/s.
+	// GB/s is kept for large values too, as is customary: 6,000 GB/s.
 	s := scaleOf(highest, rateSteps)
 	a := axis{lo: 0, hi: highest * 1.09, title: what + ", " + s.name}
 	step := niceStep(a.hi / s.size / float64(count))
@@ -166,7 +166,8 @@ func rateAxis(what string, highest float64, count int) axis {
 // timeSteps are the units of an axis of times.
 var timeSteps = []scaleStep{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}}
 
-// stepAxis is linear and begins beneath the least value: steps differ by less than they take.
+// stepAxis is linear and begins below the smallest value, because steps differ by less than their
+// length.
 func stepAxis(lo, hi float64, count int) axis {
 	s := scaleOf(hi, timeSteps)
 	pad := max(0.08*(hi-lo), 0.01*hi)
@@ -189,11 +190,11 @@ func niceStep(raw float64) float64 {
 	return 10 * p
 }
 
-// valuesAxis is logarithmic, with ticks at 1, 2 and 5 times powers of ten where there is room for them. least
-// is the smallest exponent.
+// valuesAxis is logarithmic, with ticks at 1, 2 and 5 times powers of ten if there is space for
+// them. least is the smallest exponent.
 func valuesAxis(lo, hi float64, count, least int, title string, label func(float64) string) axis {
 	a := axis{lo: math.Log2(lo / 1.25), hi: math.Log2(hi * 1.25), log: true, title: title}
-	const octaves = 3.0 // always hold two of the 1-2-5 ticks
+	const octaves = 3.0 // always contain two of the 1-2-5 ticks
 	if a.hi-a.lo < octaves {
 		mid := (a.lo + a.hi) / 2
 		a.lo, a.hi = mid-octaves/2, mid+octaves/2
@@ -216,7 +217,8 @@ func rateLabel(v float64) string {
 	return unit.Shortest(math.Round(v/s.size*1e6)/1e6) + " " + s.name
 }
 
-// decades are ticks at the mantissas times powers of ten, from the least exponent on. Exponents are multiples of every.
+// decades returns ticks at the mantissas times powers of ten, from the least exponent on. Exponents
+// are multiples of every.
 func decades(a axis, mantissas []float64, least, every int, label func(float64) string) []tick {
 	var out []tick
 	for e := least; e <= 15; e++ {
@@ -286,7 +288,8 @@ func valueAxis(c document.Chart, height, font float64) axis {
 	case document.Spread:
 		return deviationAxis(c, count)
 	case document.Setting:
-		// It begins beneath the best setting: the name of the band stands there, below the markers.
+		// It begins below the best setting, because the band's name stands there, below the
+		// markers.
 		top := document.CostTop(c)
 		return shareAxis(-top*0.1, top, "how much longer a step is", count)
 	case document.Change, document.Level:
@@ -317,7 +320,7 @@ func valueAxis(c document.Chart, height, font float64) axis {
 	return rateAxis(plain.Lower(c.Quantity.Row().Name), hi, count)
 }
 
-// spanOf widens a span of values to all that the chart's series show.
+// spanOf widens a span of values to include all of the chart's series.
 func spanOf(c document.Chart, lo, hi float64) (float64, float64) {
 	for _, s := range c.Series {
 		for _, p := range s.Points {

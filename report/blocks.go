@@ -15,17 +15,17 @@ import (
 	"zbench/bench/unit"
 )
 
-// drawn are the functions that the templates of blocks call. What they mark as HTML
-// is the SVG writer's, which escapes every text it is given.
+// drawn are the functions for the templates of blocks. The HTML that they return is the SVG
+// writer's, which escapes every text.
 func drawn() template.FuncMap {
 	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "time": timeOf, "spans": spansOf, "class": classOf, "rate": unit.Rate, "severity": func(s finding.Severity) string { return severityClasses[s] }, "sign": func(s finding.Severity) string { return signs[s] }, "words": words}
 }
 
-// flags are the options of commands within a text.
+// flags matches options of commands within a text.
 var flags = pattern.New(`(^|[\s(;])(--?[A-Za-z][A-Za-z0-9-]*)`)
 
-// words is a text in which no line ends within a flag, as a browser breaks lines behind hyphens,
-// and commands are code.
+// words formats a text so that no line ends within a flag, because browsers break lines after
+// hyphens, and commands are code.
 func words(text string) template.HTML {
 	var b strings.Builder
 	for _, p := range plain.Parts(text) {
@@ -38,22 +38,22 @@ func words(text string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// plot is a chart as HTML shows it.
+// plot is a chart in HTML.
 type plot struct {
 	document.Chart
 	Wide, Narrow template.HTML
-	// Named is true where the wide picture names every roof in full, so that
-	// the list beneath it is needed only beside the narrow one.
+	// Named is true if the wide picture names every roof in full, so that only the narrow one needs
+	// the list beneath it.
 	Named bool
 	Keys  []key
-	// Table is the chart as a table, folded; nil where there is nothing in it.
+	// Table is the chart as a folded table; nil if it is empty.
 	Table document.Block
 }
 
 // key is one entry of a legend.
 type key struct {
 	Name string
-	// Series are the numbers of the series that the entry names, which it switches.
+	// Series are the numbers of the entry's series, which it switches.
 	Series string
 	Sample template.HTML
 }
@@ -79,7 +79,7 @@ func plotOf(p document.Plot) plot {
 	return v
 }
 
-// keyOf draws the samples in a picture of a width.
+// keyOf draws the line samples for a picture of a width.
 func keyOf(name string, width float64, samples ...layer) key {
 	p := svgPainter{page: true}
 	return key{Name: name, Sample: template.HTML(p.key(width, 14, samples...))}
@@ -91,7 +91,7 @@ func stripOf(c document.Chart) plot {
 	return plot{Chart: c, Table: folds("as a table", tableOfChart(c)), Wide: template.HTML(p.picture(layOut(c, small())))}
 }
 
-// barsOf and diagramOf draw for wide windows and for narrow ones.
+// barsOf and diagramOf draw for wide and for narrow windows.
 func barsOf(c document.Bars) template.HTML {
 	return joined(bothWidths(c.ID, false, layOutBars(c, wideBars), layOutBars(c, narrowBars)))
 }
@@ -100,7 +100,7 @@ func diagramOf(d document.Diagram) template.HTML {
 	return joined(bothWidths(d.ID, false, layOutDiagram(d, wideDiagram), layOutDiagram(d, narrowDiagram)))
 }
 
-// picture is a picture with a legend and a table, as HTML shows it.
+// picture is a picture with a legend and a table in HTML.
 type picture struct {
 	ID, Title string
 	Picture   template.HTML
@@ -134,15 +134,15 @@ func heatOf(h document.HeatMap) picture {
 
 func joined(wide, narrow template.HTML) template.HTML { return wide + narrow }
 
-// bothWidths draws a scene for wide windows and for narrow ones; tips gives the markers of
-// the wide one titles.
+// bothWidths draws a scene for wide and for narrow windows; tips gives the markers of the wide one
+// titles.
 func bothWidths(id string, tips bool, wide, narrow scene) (template.HTML, template.HTML) {
 	big := svgPainter{page: true, id: id + "-wide", class: "chart wide", tips: tips}
 	small := svgPainter{page: true, id: id + "-narrow", class: "chart narrow"}
 	return template.HTML(big.picture(wide)), template.HTML(small.picture(narrow))
 }
 
-// folds puts a table behind a summary; one without rows is none.
+// folds puts a table behind a summary; without rows there is none.
 func folds(summary string, s document.Sheet) document.Block {
 	if s.Filled() {
 		return document.Details{Summary: summary, Blocks: []document.Block{s}}
@@ -150,13 +150,13 @@ func folds(summary string, s document.Sheet) document.Block {
 	return nil
 }
 
-// span is a heading over columns, empty over those that have none.
+// span is a heading over columns, empty over columns without one.
 type span struct {
 	Name    string
 	Columns int
 }
 
-// spansOf are the headings over columns; nil where no column has one.
+// spansOf returns the headings over columns; nil if no column has one.
 func spansOf(columns []table.Column) []span {
 	if !slices.ContainsFunc(columns, func(c table.Column) bool { return c.Over != "" }) {
 		return nil
@@ -171,7 +171,7 @@ func spansOf(columns []table.Column) []span {
 	return out
 }
 
-// classOf is how a column's cells are set: l is left, wrap and set may break lines.
+// classOf returns the class of a column's cells: l is left, wrap and set may break lines.
 func classOf(c table.Column, body bool) string {
 	var names []string
 	if !c.Right {

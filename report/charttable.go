@@ -9,8 +9,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// tableOfChart turns a chart into a table: one row per size, one column per series.
-// A size a series has twice, as repeated runs do, takes as many rows.
+// tableOfChart turns a chart into a table: one row per size, one column per series. A size that a
+// series has twice, as in repeated runs, takes two rows.
 func tableOfChart(c document.Chart) document.Sheet {
 	s := document.Sheet{Label: c.Title + ", as a table", Caption: c.Title}
 	if c.Mark != "" {

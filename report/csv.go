@@ -8,7 +8,7 @@ import (
 	"zbench/bench/table"
 )
 
-// WriteCSV writes the document's rows for a spreadsheet, in base units; of one without rows its
+// WriteCSV writes the document's rows for a spreadsheet, in base units; without rows it writes its
 // findings.
 func WriteCSV(w io.Writer, d *document.Document) error {
 	if d.CSV != nil {

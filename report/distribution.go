@@ -21,9 +21,9 @@ func deviationAxis(c document.Chart, count int) axis {
 	return shareAxis(lo-pad, hi+pad, "time, from its median", count)
 }
 
-// boxLayer draws each size's launches: a thin line from the fastest to the
-// slowest, a short one across at the 95th percentile, and a bar for the
-// interval of the median, which is the line at zero.
+// boxLayer draws each size's launches: a thin line from the fastest to the slowest, a short one
+// across at the 95th percentile, and a bar for the interval of the median, which is the line at
+// zero.
 func boxLayer(s scene, c document.Chart, i int, f format) layer {
 	l := layer{series: i}
 	role := seriesRole(c.Look + i)

@@ -27,7 +27,8 @@ const (
 // mostShare is the largest share that is drawn at its height.
 const mostShare = 1.5
 
-// layOutDots draws the grid, the median, the limits, and the dots with the names of those named.
+// layOutDots draws the grid, the median, the limits, and the dots, with the names of the named
+// ones.
 func layOutDots(d document.Dots, f dotForm) scene {
 	s := scene{width: f.width, height: f.height, title: d.Title, desc: describeDots(d)}
 	p := box{f.left, f.head, f.width - f.right, f.height - f.foot}
@@ -63,7 +64,7 @@ func layOutDots(d document.Dots, f dotForm) scene {
 	return s
 }
 
-// boundsOfDots are the shares at the foot and the head of the picture.
+// boundsOfDots returns the shares at the bottom and the top of the picture.
 func boundsOfDots(d document.Dots) (lo, hi float64) {
 	lo, hi = 1, 1.02
 	for _, l := range d.Limits {
@@ -104,7 +105,7 @@ func (f dotForm) limits(l *layer, p box, limits []float64, y func(float64) float
 	}
 }
 
-// nodes writes as many names as have room.
+// nodes writes as many names as fit.
 func (f dotForm) nodes(l *layer, p box, nodes []string, x func(int) float64) {
 	const widest = 130
 	room := slice.Most(nodes, func(name string) float64 { return min(textWidth(name, f.font, false), widest) + 8 })
@@ -115,7 +116,7 @@ func (f dotForm) nodes(l *layer, p box, nodes []string, x func(int) float64) {
 	}
 }
 
-// name writes the name of a node beside its dot, where there is room.
+// name writes the name of a node beside its dot, if it fits.
 func (f dotForm) name(l *layer, others []label, p box, name string, at vec, radius float64) {
 	for _, one := range []label{
 		{at: vec{at.x + radius + 4, at.y + f.font*0.35}, anchor: start},
@@ -134,7 +135,7 @@ func (f dotForm) name(l *layer, others []label, p box, name string, at vec, radi
 	}
 }
 
-// describeDots names what is named.
+// describeDots lists the named nodes.
 func describeDots(d document.Dots) string {
 	named := slice.Where(d.Values, func(v document.DotValue) bool { return v.Named })
 	return spoken(slice.Map(named, func(v document.DotValue) string { return v.Tip + "." }), fmt.Sprintf("%s; none is named.", unit.Count(int64(len(d.Values)), "value")))

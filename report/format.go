@@ -9,7 +9,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// Format is a form of a document on standard output. One more is a row.
+// Format is an output format of a document. A new one is one row.
 type Format struct {
 	Name string
 	// Readable is true if more text for people may follow on the same stream.
@@ -25,12 +25,12 @@ var formats = []Format{
 	{"junit", false, func(w io.Writer, d *document.Document, _ Screen) error { return WriteJUnit(w, d) }},
 }
 
-// FormatNames are the names of the formats.
+// FormatNames returns the names of the formats.
 func FormatNames() []string {
 	return slice.Map(formats, func(f Format) string { return f.Name })
 }
 
-// FormatOf is the format of a name; false if there is none.
+// FormatOf returns the format of a name; false if there is none.
 func FormatOf(name string) (Format, bool) {
 	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == name })
 	if i < 0 {
@@ -39,10 +39,10 @@ func FormatOf(name string) (Format, bool) {
 	return formats[i], true
 }
 
-// Write writes a document in this form; s is for text on a terminal.
+// Write writes a document in this format; s is for text on a terminal.
 func (f Format) Write(w io.Writer, d *document.Document, s Screen) error { return f.write(w, d, s) }
 
-// WriteJSON writes the value that the document is of.
+// WriteJSON writes the value behind the document.
 func WriteJSON(w io.Writer, d *document.Document) error {
 	if d.Value == nil {
 		return fmt.Errorf("write JSON: zbench %s has none", d.Command)

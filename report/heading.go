@@ -8,9 +8,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// heading is title, subtitle and legend of a picture that stands alone. It
-// returns the height it takes: the plot begins beneath, so the legend can
-// cover no data.
+// heading adds title, subtitle and legend of a stand-alone picture. It returns their height: the
+// plot begins beneath, so that the legend covers no data.
 func heading(c document.Chart, f format) (layer, float64) {
 	l := layer{series: -1}
 	left, room := f.font, f.width-2*f.font
@@ -29,7 +28,7 @@ func heading(c document.Chart, f format) (layer, float64) {
 	})
 	y += f.font * 1.9
 	if c.Quantity == document.Spread {
-		return l, y + f.font*1.5 // the title names its one series
+		return l, y + f.font*1.5 // the title names its only series
 	}
 	x := left
 	for _, e := range legendOf(c) {
@@ -44,8 +43,8 @@ func heading(c document.Chart, f format) (layer, float64) {
 	return l, y + f.font*3
 }
 
-// keys are the line samples beside the legend's names: one layer per series,
-// so that each is painted in its own shape and colour.
+// keys are the line samples beside the legend's names: one layer per series, so that each has its
+// own shape and colour.
 func keys(c document.Chart, f format, head layer) []layer {
 	if c.Quantity == document.Spread {
 		return nil
@@ -70,12 +69,12 @@ func swatch(i int, s document.Series, at vec, length, radius float64) layer {
 	return l
 }
 
-// hollow is true for a series with nothing but extrapolated points.
+// hollow is true for a series with only extrapolated points.
 func hollow(s document.Series) bool {
 	return len(s.Points) > 0 && !slices.ContainsFunc(s.Points, func(p document.Point) bool { return !p.Extrapolated })
 }
 
-// roofLines are the dashed horizontal lines beneath the curves.
+// roofLines are the dashed horizontal lines below the curves.
 func roofLines(s scene, c document.Chart) layer {
 	l := layer{series: -1, part: partLines}
 	for _, r := range c.Roofs {
@@ -85,9 +84,9 @@ func roofLines(s scene, c document.Chart) layer {
 	return l
 }
 
-// roofLabels names each roof on its line, where it hides the fewest points:
-// in full where all find a place so, else by letter and value, else by letter.
-// What finds no place even then is in the list beneath the chart.
+// roofLabels labels each roof on its line, where it hides the fewest points: in full if all fit so,
+// else by letter and value, else by letter. The list beneath the chart has the labels that do not
+// fit.
 func roofLabels(s scene, c document.Chart, f format) []label {
 	var out []label
 	for _, text := range []func(document.Roof) string{
@@ -110,10 +109,10 @@ func roofLabels(s scene, c document.Chart, f format) []label {
 	return out
 }
 
-// roofText is a roof's label in full.
+// roofText returns a roof's label in full.
 func roofText(r document.Roof) string { return r.Letter + "  " + r.Label + ", " + unit.Rate(r.Value) }
 
-// namesRoofs reports whether every roof's label found its place in full.
+// namesRoofs reports whether every roof's label fits in full.
 func namesRoofs(s scene, c document.Chart) bool {
 	named := slice.Where(s.labels(), func(l label) bool { return l.role == "roof" })
 	return !slices.ContainsFunc(c.Roofs, func(r document.Roof) bool {
@@ -121,8 +120,8 @@ func namesRoofs(s scene, c document.Chart) bool {
 	})
 }
 
-// place puts the label just above or below the line at y, as far left as it
-// hides least. It must stay in the plot and off the labels placed before.
+// place puts the label just above or below the line at y, as far left as possible where it hides
+// least. It must stay in the plot and off earlier labels.
 func place(l *label, s scene, y float64, placed []label) bool {
 	best, found := 0, false
 	var at vec
@@ -142,7 +141,7 @@ func place(l *label, s scene, y float64, placed []label) bool {
 	return found
 }
 
-// hides counts what a label would cover: points, and other roofs' lines.
+// hides counts the points and other roofs' lines that a label would cover.
 func hides(b box, s scene, own float64) int {
 	n := 0
 	for _, l := range s.layers {

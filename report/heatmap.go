@@ -19,7 +19,7 @@ type heatStep struct {
 	says   string
 }
 
-// heatSteps are the heights: by shares of the limit, then of what is left.
+// heatSteps are the heights: by shares of the limit, then of the remainder.
 var heatSteps = []heatStep{
 	{"line", 0.12, math.Inf(-1), "below half of the limit"},
 	{"s6", 0.34, 0.5, "half the limit to the limit"},
@@ -27,7 +27,7 @@ var heatSteps = []heatStep{
 	{"s4", 0.92, 3, "above 3 times the limit"},
 }
 
-// text is what a height means; in a landscape the limit is no verdict, and its numbers stand here.
+// text explains a height; in a landscape the limit is no verdict, and it shows the numbers.
 func (s heatStep) text(h document.HeatMap) string {
 	if h.Landscape {
 		return fmt.Sprintf("from %.3g %%", 100*max(0, s.from*h.Limit))
@@ -35,7 +35,7 @@ func (s heatStep) text(h document.HeatMap) string {
 	return s.says
 }
 
-// heatStepOf is the height of a share; −1 without a value.
+// heatStepOf returns the height of a share; −1 without a value.
 func heatStepOf(h document.HeatMap, share float64) int {
 	if math.IsNaN(share) {
 		return -1
@@ -58,10 +58,11 @@ var (
 	aloneHeat  = heatForm{width: 1200, left: 180, head: 84, font: 15, most: 40}
 )
 
-// mostTall is how many rows are so high that each can be named.
+// mostTall is the number of rows up to which rows are high enough for names.
 const mostTall = 40
 
-// cell is the size of a cell. Rows keep to the height of a name: a map of all xGMI links fits on a screen.
+// cell returns the size of a cell. Rows have the height of a name, and a map of all xGMI links fits
+// on a screen.
 func (f heatForm) cell(h document.HeatMap) vec {
 	c := vec{x: min(f.most, (f.width-f.left-4)/float64(max(len(h.Columns), 1)))}
 	c.y = min(c.x, f.font*1.6)
@@ -71,8 +72,8 @@ func (f heatForm) cell(h document.HeatMap) vec {
 	return c
 }
 
-// folded joins neighbouring rows without a loss that would be drawn alike to one, named by its ends: of a fleet
-// most rows are healthy. The diagonal of a square map, which has no value, makes no difference between them.
+// folded joins neighbouring rows without a loss and with equal marks into one, named by its ends,
+// because most rows of a fleet are healthy. The empty diagonal of a square map makes no difference.
 func folded(h document.HeatMap) document.HeatMap {
 	if h.Landscape {
 		return h
@@ -110,15 +111,15 @@ func folded(h document.HeatMap) document.HeatMap {
 	return out
 }
 
-// layOutHeat draws a mark for each run of neighbours of one height, so that a map of 128 × 128
-// without faults has 128.
+// layOutHeat draws one mark per run of neighbours with equal height, so that a healthy map of 128 ×
+// 128 has 128 marks.
 func layOutHeat(h document.HeatMap, f heatForm) scene {
 	h = folded(h)
 	cell := f.cell(h)
 	s := scene{width: f.width, height: f.head + cell.y*float64(len(h.Rows)) + 6, title: h.Title, desc: describeHeat(h)}
 	if f == aloneHeat {
 		texts := []label{titleOf(h.Title, f.font, f.width, f.font)}
-		if h.Landscape { // no key stands beside it
+		if h.Landscape { // there is no key beside it
 			says := slice.Map(heatSteps, func(step heatStep) string { return step.text(h) })
 			texts = append(texts, label{role: "muted", text: "Thin to thick: " + strings.Join(says, ", "), at: vec{f.font, 3.4 * f.font}, size: f.font * 0.95, anchor: start})
 		}
@@ -143,10 +144,10 @@ func layOutHeat(h document.HeatMap, f heatForm) scene {
 	return s
 }
 
-// heatCell is a cell that has lost the limit.
+// heatCell is a cell that lost the limit.
 type heatCell struct{ row, column int }
 
-// faulty are the cells that are named: those that have lost the limit, the worst first.
+// faulty returns the named cells: those that lost the limit, the worst first.
 func faulty(h document.HeatMap) []heatCell {
 	var out []heatCell
 	if h.Landscape {
@@ -165,7 +166,7 @@ func faulty(h document.HeatMap) []heatCell {
 	return out
 }
 
-// heatLabels names the faulty cells, then their rows and columns, then as many others as have room.
+// heatLabels names the faulty cells, then their rows and columns, then as many others as fit.
 func heatLabels(h document.HeatMap, f heatForm, cell vec) layer {
 	l := layer{series: -1}
 	prefix := commonPrefix(h.Columns)
@@ -208,7 +209,7 @@ func heatLabels(h document.HeatMap, f heatForm, cell vec) layer {
 	return l
 }
 
-// counted are the numbers below n.
+// counted returns the numbers below n.
 func counted(n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -217,7 +218,7 @@ func counted(n int) []int {
 	return out
 }
 
-// heatRole is the colour of a row's or a column's name.
+// heatRole returns the colour of a row's or a column's name.
 func heatRole(faulty bool) string {
 	if faulty {
 		return "text"
@@ -225,8 +226,8 @@ func heatRole(faulty bool) string {
 	return "muted"
 }
 
-// commonPrefix is what all names begin with, without a part of a number: "node" of node10 and node11. Something
-// is left of each name.
+// commonPrefix returns the common beginning of all names, without a part of a number: "node" of
+// node10 and node11. Something remains of each name.
 func commonPrefix(names []string) string {
 	if len(names) < 2 {
 		return ""
@@ -243,7 +244,7 @@ func commonPrefix(names []string) string {
 	return prefix
 }
 
-// describeHeat names the worst cells, of a landscape its ends.
+// describeHeat names the worst cells, for a landscape its ends.
 func describeHeat(h document.HeatMap) string {
 	if all := slices.Concat(h.Shares...); h.Landscape && len(all) > 0 {
 		return fmt.Sprintf("Shares lost from %.0f %% to %.0f %%.", 100*slices.Min(all), 100*slices.Max(all))

@@ -29,8 +29,8 @@ var (
 	chartJS string
 )
 
-// WriteHTML writes the document as one file that needs nothing else: style, script
-// and pictures are inside, and its content security policy lets nothing in.
+// WriteHTML writes the document as one self-contained file: style, script and pictures are inside,
+// and its content security policy allows nothing from outside.
 func WriteHTML(w io.Writer, d *document.Document) error {
 	t := template.New("page.tmpl")
 	// show writes a block by the template of its kind.
@@ -43,7 +43,7 @@ func WriteHTML(w io.Writer, d *document.Document) error {
 	if _, err := t.ParseFS(assets, "assets/page.tmpl"); err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
-	// Into memory first: a page that fails half way leaves nothing behind.
+	// First into memory: a failing page leaves nothing behind.
 	var b bytes.Buffer
 	if err := t.Execute(&b, viewOf(d.For(document.Page))); err != nil {
 		return fmt.Errorf("write HTML: %w", err)
@@ -54,7 +54,7 @@ func WriteHTML(w io.Writer, d *document.Document) error {
 	return nil
 }
 
-// verdict is what stands before any figure: the findings that are shown, and how many more there are.
+// verdict is the head of the page: the shown findings, and the number of omitted ones.
 type verdict struct {
 	*document.Document
 	Rows []document.Statement
@@ -73,21 +73,21 @@ func (v *view) Verdict() *verdict {
 // severityClasses are the styles of findings.
 var severityClasses = map[finding.Severity]string{finding.Fault: "bad", finding.Warning: "warning", finding.OK: "good", finding.Note: "note"}
 
-// view is the document with what only HTML needs.
+// view is the document with the additional parts for HTML.
 type view struct {
 	*document.Document
-	// Policy is that by which nothing but Style and Script is applied or runs.
+	// Policy only allows Style and Script.
 	Policy string
 	Style  template.CSS
 	Script template.JS
-	// Skip is where the results begin, Data what the script reads.
+	// Skip is the start of the results, Data the script's input.
 	Skip string
 	Data []plotData
 }
 
 func viewOf(d *document.Document) *view {
 	style, js := variables()+roleStyles()+pageCSS, pageJS+zoomJS+chartJS
-	// Both texts are ours, so neither needs escaping.
+	// Both texts are ours, so they need no escaping.
 	v := &view{
 		Document: d, Style: template.CSS(style), Script: template.JS(js), Skip: "main", Data: []plotData{},
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(js),
@@ -110,7 +110,7 @@ func viewOf(d *document.Document) *view {
 	return v
 }
 
-// printable drops the control characters a foreign string may bring.
+// printable removes control characters of a foreign string.
 func printable(r rune) rune {
 	if unicode.IsControl(r) && r != '\n' && r != '\t' {
 		return -1
@@ -118,7 +118,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// hashOf is a content security policy's name for an inline text.
+// hashOf returns a content security policy's name for an inline text.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

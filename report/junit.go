@@ -48,9 +48,9 @@ type (
 	}
 )
 
-// WriteJUnit writes the document's checks as JUnit's XML, a case each, and its findings as the suite's
-// output. What is unclear or not checked is skipped, or a failure if the document is strict: a test
-// server takes what is skipped for good. Findings of a document without checks are the cases.
+// WriteJUnit writes the document's checks as JUnit's XML, one case each, and its findings as the
+// suite's output. Unclear or unchecked ones are skipped, or failures if the document is strict,
+// because a test server treats skipped cases as good. Without checks the findings are the cases.
 func WriteJUnit(w io.Writer, d *document.Document) error {
 	suite := xmlSuite{Name: "zbench " + d.Command, Properties: []xmlProperty{{"simulated", fmt.Sprint(d.Simulated)}}}
 	for _, c := range d.Checks {
@@ -74,7 +74,7 @@ func WriteJUnit(w io.Writer, d *document.Document) error {
 	return err
 }
 
-// add adds a check as a case. word is what its message begins with where it has not passed.
+// add adds a check as a case. word begins its message if it has not passed.
 func (s *xmlSuite) add(d *document.Document, c document.Check, word string) {
 	text := plain.Text(c.Reason)
 	if d.Simulated {
@@ -95,8 +95,8 @@ func (s *xmlSuite) add(d *document.Document, c document.Check, word string) {
 	s.Cases = append(s.Cases, one)
 }
 
-// addFindings adds the findings as cases: a fault has failed, a warning was not checked to the end, and
-// what is well has passed. Notes, and that times are simulated, are none.
+// addFindings adds the findings as cases: a fault has failed, a warning was not fully checked, and
+// an OK has passed. Notes and the label of simulated times are omitted.
 func (s *xmlSuite) addFindings(d *document.Document) {
 	for _, f := range d.Findings {
 		if f.Severity == finding.Note || f.Code == finding.CodeSimulated {

@@ -13,13 +13,13 @@ import (
 type format struct {
 	width, height float64
 	font          float64
-	// framed adds title, subtitle and legend, for a picture that stands alone.
-	// In the page these are text around it.
+	// framed adds title, subtitle and legend, for a stand-alone picture. In the page these are text
+	// around it.
 	framed bool
 }
 
-// The formats: two in the page, of which the style sheet shows the one that
-// fits, a small one for many of a kind, and one that stands alone.
+// The formats: two in the page, of which the style sheet shows the fitting one, a small one for
+// many of a kind, and a stand-alone one.
 func wide() format   { return format{width: 1060, height: 430, font: 13} }
 func narrow() format { return format{width: 366, height: 330, font: 12} }
 func small() format  { return format{width: 366, height: 250, font: 12} }
@@ -33,7 +33,7 @@ func (f format) margin() float64 {
 	return 1
 }
 
-// layOut decides where everything of the chart goes.
+// layOut computes the positions of the whole chart.
 func layOut(c document.Chart, f format) scene {
 	s := scene{width: f.width, title: c.Title, desc: describe(c)}
 	top := f.font * 2
@@ -41,7 +41,7 @@ func layOut(c document.Chart, f format) scene {
 		var head layer
 		head, top = heading(c, f)
 		s.layers = append(append(s.layers, head), keys(c, f, head)...)
-		// A legend of many rows makes the picture taller, not the plot flat.
+		// A legend of many rows makes the picture taller instead of the plot flatter.
 		f.height += max(0, top-f.height*0.4)
 	}
 	if c.Short && !f.framed {
@@ -80,7 +80,7 @@ func layOut(c document.Chart, f format) scene {
 	return s
 }
 
-// seriesLayer draws a series in the way of the chart's quantity.
+// seriesLayer draws a series in the style of the chart's quantity.
 func seriesLayer(s scene, c document.Chart, i int, f format) layer {
 	switch {
 	case c.Quantity == document.Spread:
@@ -91,7 +91,7 @@ func seriesLayer(s scene, c document.Chart, i int, f format) layer {
 	return curveLayer(s, c, i, f)
 }
 
-// grid is ticks, their labels and the lines across the plot.
+// grid has ticks, their labels and the lines across the plot.
 func grid(s scene, f format) layer {
 	l := layer{series: -1, part: partGrid}
 	p, small := s.plot, f.font
@@ -119,13 +119,13 @@ func grid(s scene, f format) layer {
 	return l
 }
 
-// frame is the axis and what the axes are called.
+// frame draws the axes and their titles.
 func frame(s scene, c document.Chart, f format) layer {
 	l := layer{series: -1}
 	p, small := s.plot, f.font
 	l.lines = append(l.lines, stroke{role: "muted", points: []vec{{p.left, p.bottom}, {p.right, p.bottom}}, width: 1})
 	title := s.y.title
-	if first, _, _ := strings.Cut(c.Mark, " · "); first != "" && !f.framed { // what is simulated says so whole
+	if first, _, _ := strings.Cut(c.Mark, " · "); first != "" && !f.framed { // the mark of a simulation is never shortened
 		title = fitting(title, p.right-f.margin()-textWidth(first, small, true)-2*small, small, false)
 	}
 	l.texts = append(
@@ -142,7 +142,7 @@ func frame(s scene, c document.Chart, f format) layer {
 	return l
 }
 
-// fitting clips text to a width: to as many characters as fit with a sign that there were more.
+// fitting shortens text to a width, with a sign for the omission.
 func fitting(text string, room, size float64, bold bool) string {
 	if utf8.RuneCountInString(text) < 2 || textWidth(text, size, bold) <= room {
 		return text
@@ -158,8 +158,8 @@ func fitting(text string, room, size float64, bold bool) string {
 	return text[:fits] + "…"
 }
 
-// fittingMark shortens a mark to a width, where it can by whole phrases: half
-// of "faults planted" says less than "SIMULATED" alone.
+// fittingMark shortens a mark to a width, if possible by whole phrases: half of "faults planted"
+// says less than "SIMULATED" alone.
 func fittingMark(mark string, room, size float64) string {
 	for textWidth(mark, size, true) > room {
 		at := strings.LastIndex(mark, " · ")
@@ -171,7 +171,7 @@ func fittingMark(mark string, room, size float64) string {
 	return fitting(mark, room, size, true)
 }
 
-// mostDots is how many markers a curve has: more would be a ribbon.
+// mostDots is the largest number of markers of a curve: more would be a ribbon.
 const mostDots = 60
 
 // curveLayer is the line of a series, its interval bars and its markers.
@@ -217,7 +217,7 @@ func curveLayer(s scene, c document.Chart, i int, f format) layer {
 	return l
 }
 
-// describe says in a sentence what the chart shows, for those who do not see it.
+// describe describes the chart in a sentence, for readers who cannot see it.
 func describe(c document.Chart) string {
 	if c.Empty() {
 		return "No case ended with a figure to draw."

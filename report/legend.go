@@ -9,14 +9,14 @@ import (
 	"zbench/bench/slice"
 )
 
-// entry is a line of a legend: a series, or several that are drawn over one another.
+// entry is a line of a legend: a series, or several coinciding ones.
 type entry struct {
 	name   string
 	series []int
 }
 
-// legendOf has an entry for each line that can be seen: none for a series without points, and one for all series
-// whose lines coincide.
+// legendOf returns an entry for each visible line: none for a series without points, and one for
+// all series whose lines coincide.
 func legendOf(c document.Chart) []entry {
 	s := layOut(c, wide())
 	var out []entry

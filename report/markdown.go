@@ -12,8 +12,8 @@ import (
 	"zbench/bench/table"
 )
 
-// WriteMarkdown writes the document for a merge request or an issue: the findings as a list, then the
-// sections that Markdown shows. Text from elsewhere is not read as markup.
+// WriteMarkdown writes the document for a merge request or an issue: the findings as a list, then
+// the sections that Markdown shows. Text from elsewhere is escaped.
 func WriteMarkdown(w io.Writer, d *document.Document) error {
 	m := &markdownWriter{}
 	m.add("## " + marked(d.Title))
@@ -43,7 +43,7 @@ func WriteMarkdown(w io.Writer, d *document.Document) error {
 	return err
 }
 
-// marked is a text that is not read as markup, but for commands between backticks.
+// marked escapes a text, except commands between backticks.
 func marked(text string) string {
 	var b strings.Builder
 	for _, p := range plain.Parts(plain.Line(text)) {
@@ -56,7 +56,7 @@ func marked(text string) string {
 	return b.String()
 }
 
-// markdownWriter gathers blocks, with a blank line between two.
+// markdownWriter collects blocks, with a blank line between two.
 type markdownWriter struct{ b strings.Builder }
 
 func (m *markdownWriter) add(text string) {
@@ -75,7 +75,7 @@ func (m *markdownWriter) bullet(i int, text string) {
 	m.add("- " + text)
 }
 
-// hinted is a text with what to do, if there is such.
+// hinted returns a text with its hint, if any.
 func hinted(text, hint string) string {
 	if hint == "" {
 		return text
@@ -134,7 +134,7 @@ func (m *markdownWriter) command(c document.Command) {
 	m.fenced("sh", plain.Line(c.Line))
 }
 
-// fenced is a text as it is, between fences that it has not.
+// fenced returns a text unchanged, between fences that it does not contain.
 func (m *markdownWriter) fenced(language, text string) {
 	fence := "```"
 	for strings.Contains(text, fence) {

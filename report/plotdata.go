@@ -2,20 +2,20 @@ package report
 
 import "zbench/bench/document"
 
-// plotData is what the script reads of a chart: its points, printed and as numbers,
-// and what it needs to label the axes of a part of it.
+// plotData is the script's input for a chart: its points, printed and as numbers, and the data to
+// label a part of the axes.
 type plotData struct {
 	ID     string       `json:"id"`
 	Series []seriesData `json:"series"`
-	// X are ticks in units of the axis: octaves, or steps of 1 where Linear is true. Y says
-	// how the other axis is labelled.
+	// X has ticks in units of the axis: octaves, or steps of 1 if Linear is true. Y describes the
+	// labels of the other axis.
 	X      []tickData `json:"x"`
 	Linear bool       `json:"linear,omitempty"`
 	Y      yData      `json:"y"`
 }
 
-// yData is a value axis. A logarithmic one has Ticks; a linear one is labelled by the
-// script: the value over Scale, with Unit behind and Plus before what is above zero.
+// yData is a value axis. A logarithmic one has Ticks; a linear one is labelled by the script: the
+// value over Scale, followed by Unit, with Plus before positive values.
 type yData struct {
 	Log   bool       `json:"log"`
 	Zero  bool       `json:"zero"`
@@ -25,7 +25,7 @@ type yData struct {
 	Ticks []tickData `json:"ticks"`
 }
 
-// tickData is a tick's place, in units of the axis, and its label.
+// tickData is a tick's position, in units of the axis, and its label.
 type tickData struct {
 	At   float64 `json:"at"`
 	Text string  `json:"text"`
@@ -36,8 +36,8 @@ type seriesData struct {
 	Points []pointData `json:"points"`
 }
 
-// pointData is a point: where on the axis it is, in numbers and in words, and its
-// value, in base units and in words.
+// pointData is a point: its position on the axis, in numbers and in words, and its value, in base
+// units and in words.
 type pointData struct {
 	Bytes int64   `json:"b"`
 	Value float64 `json:"v"`
@@ -57,7 +57,7 @@ func dataOf(c document.Chart) plotData {
 	if c.Empty() {
 		return d
 	}
-	// All labels there can be: the script leaves out those that do not fit.
+	// All possible labels: the script omits those that do not fit.
 	x, y := placeAxis(c, func(string) float64 { return 0 }), valueAxis(c, 400, 1)
 	for _, t := range x.ticks {
 		if t.label != "" {

@@ -19,8 +19,8 @@ import (
 // pixel is a pixel in points at the canvas's 96 dpi.
 const pixel = vg.Length(0.75)
 
-// WritePNG writes a picture that stands alone, on light ground, 1,200 pixels wide. A
-// chart is 700 high, more where the legend has many rows.
+// WritePNG writes a stand-alone picture, on light background, 1,200 pixels wide. A chart is 700
+// high, more if the legend has many rows.
 func WritePNG(w io.Writer, picture document.Block) error {
 	id, s, err := laidOut(picture)
 	if err != nil {
@@ -32,7 +32,7 @@ func WritePNG(w io.Writer, picture document.Block) error {
 	for _, l := range s.layers {
 		p.layer(l)
 	}
-	// Compressing better takes as long again as all else, for 4 % of the file.
+	// Better compression takes as long as all else, for 4 % of the file.
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
 	if err := encoder.Encode(w, canvas.Image()); err != nil {
 		return fmt.Errorf("write PNG chart %s: %w", id, err)
@@ -40,8 +40,8 @@ func WritePNG(w io.Writer, picture document.Block) error {
 	return nil
 }
 
-// sansFonts finds the two sans-serif faces among the fonts that come with plot,
-// so that the picture is the same on every machine.
+// sansFonts finds the two sans-serif faces among plot's own fonts, so that the picture is the same
+// on every machine.
 func sansFonts() (regular, bold font.Font) {
 	for _, face := range liberation.Collection() {
 		if face.Font.Variant != "Sans" || face.Font.Style != 0 {

@@ -8,9 +8,8 @@ import (
 	"zbench/bench/document"
 )
 
-// A scene is a chart laid out on a plane in pixels, y downwards: everything
-// decided, nothing painted. The SVG and the PNG writer paint the same scene,
-// so that one test of the geometry holds for both.
+// A scene is a chart laid out on a plane in pixels, y downwards, not yet painted. The SVG and the
+// PNG writer paint the same scene, so that one test of the geometry covers both.
 type scene struct {
 	width, height float64
 	plot          box
@@ -19,7 +18,7 @@ type scene struct {
 	title, desc   string
 }
 
-// laidOut lays a picture out to stand alone. id is a valid file stem.
+// laidOut lays out a stand-alone picture. id is a valid file stem.
 func laidOut(picture document.Block) (id string, s scene, err error) {
 	switch p := picture.(type) {
 	case document.Chart:
@@ -38,11 +37,11 @@ func laidOut(picture document.Block) (id string, s scene, err error) {
 	return "", s, fmt.Errorf("draw a %T: it is no picture", picture)
 }
 
-// layer is painted as one. Series is -1 for what belongs to no series.
+// layer is painted at once. Series is -1 for parts of no series.
 type layer struct {
 	series int
-	// part is what the page's script does with it when it zooms: grid is drawn anew,
-	// lines and band move along, label hides; empty stays.
+	// part is the page script's action when it zooms: grid is redrawn, lines and band move along,
+	// label hides; empty stays.
 	part  string
 	areas []area
 	fills []fill
@@ -69,11 +68,11 @@ type stroke struct {
 	dash   []float64
 }
 
-// area is a filled rectangle in the colour of a role; it is painted first.
+// area is a filled rectangle in the colour of a role; areas are painted first.
 type area struct {
 	role string
 	box  box
-	// round is the radius of its corners, where the painter has any.
+	// round is the radius of its corners, if the painter supports it.
 	round float64
 }
 
@@ -82,7 +81,7 @@ type dot struct {
 	at     vec
 	radius float64
 	hollow bool
-	// tip is read out where the painter can.
+	// tip is a tool tip, if the painter supports it.
 	tip string
 }
 
@@ -101,7 +100,7 @@ type label struct {
 	size   float64
 	anchor string
 	bold   bool
-	// halo paints the ground around the letters, where lines may cross them.
+	// halo paints the background around the letters, where lines may cross them.
 	halo bool
 }
 
@@ -121,8 +120,8 @@ func (b box) inside(o box) bool {
 	return b.left >= o.left && b.right <= o.right && b.top >= o.top && b.bottom <= o.bottom
 }
 
-// Extents of text in units of its size. The reader's font is not known, so
-// they are upper bounds for the common sans-serif faces (DejaVu Sans is widest).
+// Extents of text in units of its size. The reader's font is unknown, so these are upper bounds for
+// the common sans-serif faces (DejaVu Sans is widest).
 const (
 	ascent  = 0.95
 	descent = 0.25
@@ -151,7 +150,7 @@ func textWidth(s string, size float64, bold bool) float64 {
 	return w * size
 }
 
-// bounds is the area a label takes at most.
+// bounds returns the largest area of a label.
 func (l label) bounds() box {
 	w := textWidth(l.text, l.size, l.bold)
 	b := box{l.at.x, l.at.y - ascent*l.size, l.at.x + w, l.at.y + descent*l.size}
@@ -164,7 +163,7 @@ func (l label) bounds() box {
 	return b
 }
 
-// labels are all texts of the scene.
+// labels returns all texts of the scene.
 func (s scene) labels() []label {
 	var out []label
 	for _, l := range s.layers {
@@ -173,7 +172,7 @@ func (s scene) labels() []label {
 	return out
 }
 
-// at places a pair of values on the plane.
+// at returns the position of a pair of values on the plane.
 func (s scene) at(x, y float64) vec {
 	return vec{
 		s.plot.left + s.x.norm(x)*s.plot.width(),
@@ -181,22 +180,22 @@ func (s scene) at(x, y float64) vec {
 	}
 }
 
-// corners are the corners of the box, in the order of its outline.
+// corners returns the corners of the box, in outline order.
 func (b box) corners() []vec {
 	return []vec{{b.left, b.top}, {b.right, b.top}, {b.right, b.bottom}, {b.left, b.bottom}}
 }
 
-// titleOf is the title of a picture that stands alone, cut to the picture's width.
+// titleOf returns the title of a stand-alone picture, shortened to its width.
 func titleOf(title string, left, width, font float64) label {
 	size := font * 1.4
 	return label{role: "text", text: fitting(title, width-2*left, size, true), at: vec{left, font * 2}, size: size, anchor: start, bold: true}
 }
 
-// mostSpoken is how many sentences the description of a picture has.
+// mostSpoken is the largest number of sentences in a picture's description.
 const mostSpoken = 20
 
-// spoken is the description of a picture for those who do not see it, a sentence for each thing that it names; none
-// if it names nothing.
+// spoken returns a picture's description for readers who cannot see it, one sentence per named
+// thing; none if nothing is named.
 func spoken(sentences []string, none string) string {
 	if more := len(sentences) - mostSpoken; more > 0 {
 		return fmt.Sprintf("%s %d more.", strings.Join(sentences[:mostSpoken], " "), more)

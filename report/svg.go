@@ -12,7 +12,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// WriteSVG writes a picture that stands alone, on light ground.
+// WriteSVG writes a stand-alone picture on light background.
 func WriteSVG(w io.Writer, picture document.Block) error {
 	id, s, err := laidOut(picture)
 	if err != nil {
@@ -25,8 +25,8 @@ func WriteSVG(w io.Writer, picture document.Block) error {
 	return nil
 }
 
-// svgPainter writes scenes as SVG. In the page colours are classes, so that
-// they follow the theme; a picture that stands alone carries them itself.
+// svgPainter writes scenes as SVG. In the page colours are classes, so that they follow the theme;
+// a stand-alone picture contains them itself.
 type svgPainter struct {
 	b    strings.Builder
 	page bool
@@ -42,7 +42,7 @@ func (p *svgPainter) picture(s scene) string {
 		num(s.width), num(s.height), escaped(p.id))
 	switch {
 	case p.page && s.plot.width() > 0:
-		// The script places its guide by these: the axis in octaves, the plot in pixels.
+		// The script positions its guide by these: the axis in octaves, the plot in pixels.
 		fmt.Fprintf(&p.b, ` class="%s" data-x="%s %s" data-y="%s %s" data-plot="%s %s %s %s"`, p.class,
 			exact(s.x.lo), exact(s.x.hi), exact(s.y.lo), exact(s.y.hi), num(s.plot.left), num(s.plot.right), num(s.plot.top), num(s.plot.bottom))
 	case p.page:
@@ -190,7 +190,7 @@ func path(points []vec, closed bool) string {
 	return b.String()
 }
 
-// num prints a pixel coordinate: a tenth is finer than any screen shows.
+// num formats a pixel coordinate: a tenth is finer than any screen shows.
 func num(v float64) string {
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
 }

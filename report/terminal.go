@@ -13,13 +13,13 @@ import (
 	"zbench/bench/table"
 )
 
-// Screen is a terminal, or what text is written for.
+// Screen is the terminal or other target of text output.
 type Screen struct {
-	// Width is in columns. Lines is how many fit: a text that has room without the blank lines between
-	// its parts lacks them. 0 is any number.
+	// Width is in columns. Lines is the height: the blank lines between parts are dropped if only
+	// then everything fits. 0 is no limit.
 	Width, Lines int
 	Colour       bool
-	// Verbose shows all that a terminal can.
+	// Verbose shows everything that a terminal can.
 	Verbose bool
 }
 
@@ -32,11 +32,11 @@ const (
 
 var severityColours = map[finding.Severity]string{finding.Fault: "\x1b[31m", finding.Warning: "\x1b[33m", finding.OK: "\x1b[32m"}
 
-// signs of severities are legible without colour.
+// signs of severities are distinguishable without colour.
 var signs = map[finding.Severity]string{finding.Fault: "✗", finding.Warning: "!", finding.OK: "✓", finding.Note: "·"}
 
-// WriteText writes the document for a terminal: the findings and the sections that a terminal shows,
-// then what to do next. Text from elsewhere is escaped; the only control sequences are colours.
+// WriteText writes the document for a terminal: the findings and the terminal's sections, then the
+// next commands. Text from elsewhere is escaped; the only control sequences are colours.
 func WriteText(w io.Writer, d *document.Document, s Screen) error {
 	parts, err := textParts(d, s)
 	if err != nil {
@@ -50,14 +50,14 @@ func WriteText(w io.Writer, d *document.Document, s Screen) error {
 	return err
 }
 
-// textParts are the findings, the sections and the next commands as lines.
+// textParts returns the findings, the sections and the next commands as lines.
 func textParts(d *document.Document, s Screen) ([]string, error) {
 	on := document.Terminal
 	if s.Verbose {
 		on = document.Verbose
 	}
 	first, last := &textWriter{screen: s}, &textWriter{screen: s}
-	if d.Beneath { // and the next commands follow from the last finding
+	if d.Beneath { // and the next commands follow directly after the last finding
 		last.findings(d)
 	} else {
 		first.findings(d)
@@ -85,7 +85,7 @@ func textParts(d *document.Document, s Screen) ([]string, error) {
 	return parts, nil
 }
 
-// textWriter gathers lines, folded at a width.
+// textWriter collects lines, folded at a width.
 type textWriter struct {
 	screen Screen
 	b      strings.Builder
@@ -106,12 +106,13 @@ func (t *textWriter) fold(style, text, first, rest string) {
 	}
 }
 
-// hang adds a text behind a prefix, its other lines as far in.
+// hang adds a text after a prefix and indents its other lines equally.
 func (t *textWriter) hang(style, prefix, text string) {
 	t.fold(style, text, prefix, strings.Repeat(" ", utf8.RuneCountInString(prefix)))
 }
 
-// findings are the title, unless the sections have one, and the statements, each with what to do next.
+// findings writes the title, unless the sections have one, and the statements, each with its next
+// step.
 func (t *textWriter) findings(d *document.Document) {
 	if !d.Beneath && d.Title != "" {
 		t.fold(bold, d.Title, "", "  ")
@@ -147,7 +148,7 @@ func (t *textWriter) blocks(all []document.Block) error {
 	return nil
 }
 
-// block writes one block; charts are for pages alone.
+// block writes one block; only pages have charts.
 func (t *textWriter) block(b document.Block) error {
 	switch b := b.(type) {
 	case document.Paragraph:
@@ -190,7 +191,7 @@ func (t *textWriter) facts(all document.Facts) {
 	}
 }
 
-// command adds a command line, continued where it is wider than the terminal.
+// command adds a command line, continued if it is wider than the terminal.
 func (t *textWriter) command(c document.Command) {
 	first := ""
 	if c.For != "" {
@@ -205,10 +206,11 @@ func (t *textWriter) command(c document.Command) {
 	}
 }
 
-// widestName is the width in columns up to which names of items have a column of their own.
+// widestName is the width in columns up to which names of items have their own column.
 const widestName = 26
 
-// items are a sign, a name, and a text that continues under itself, then what is lost and what to do.
+// items writes a sign, a name, and a text that continues under itself, then the loss and the
+// remedy.
 func (t *textWriter) items(all document.Items) {
 	names := slice.Most(all, func(x document.Item) int { return utf8.RuneCountInString(plain.Line(x.Name)) })
 	indent := "    "
@@ -236,7 +238,8 @@ func (t *textWriter) items(all document.Items) {
 	}
 }
 
-// wrap adds a text behind first, its other lines behind rest. One of several lines, as a compiler's log, keeps its own.
+// wrap adds a text after first, with rest before its other lines. A text with several lines, such
+// as a compiler's log, keeps them.
 func (t *textWriter) wrap(first, rest, text string) {
 	const least = 20
 	text = plain.Text(text)

@@ -17,7 +17,8 @@ var (
 	aloneTime  = timeForm{width: 1200, left: 190, head: 60, lane: 42, font: 15}
 )
 
-// spanRoles are the colours of the kinds, and spanHeights how high they are drawn: colour alone tells none.
+// spanRoles are the colours of the kinds, and spanHeights their heights, for readers who see no
+// colour.
 var (
 	spanRoles   = []string{"s2", "s1", "s4", "s6"}
 	spanHeights = []float64{0.38, 0.78, 0.6, 0.5}
@@ -58,7 +59,7 @@ func layOutTime(t document.Timeline, f timeForm) scene {
 	return s
 }
 
-// describeTime says what ran in each lane, the first few of it.
+// describeTime lists the first spans of each lane.
 func describeTime(t document.Timeline) string {
 	var said []string
 	for _, lane := range t.Lanes {

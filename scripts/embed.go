@@ -1,5 +1,5 @@
-// Package scripts holds what `zbench loopback` needs on a machine without the sources: the script
-// that builds its shared libraries, and the files that stand in for GPUs under PyTorch.
+// Package scripts holds the files that `zbench loopback` needs on a machine without the sources:
+// the script that builds its shared libraries, and the files that stand in for GPUs under PyTorch.
 package scripts
 
 import "embed"

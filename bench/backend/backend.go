@@ -1,7 +1,7 @@
-// Package backend has the table of GPU vendors: a row has the names of a vendor's libraries and files,
-// its variables, and what its compiler and runtime do in a way of their own. All that opens, finds or
-// names something of a vendor takes it from here. What C needs to know is the column of the row in the
-// list of symbols (internal/native/c/abi.h).
+// Package backend holds the table of GPU vendors. A row has the vendor's library and file names,
+// its variables, and the special behaviour of its compiler and runtime. All code that opens, finds
+// or names something of a vendor reads this table. C code only needs the row's column in the list
+// of symbols (internal/native/c/abi.h).
 package backend
 
 import (
@@ -15,7 +15,7 @@ import (
 // Loopback is the simulated backend, which has no row.
 const Loopback = "loopback"
 
-// Role is what a library is for.
+// Role is the purpose of a library.
 type Role string
 
 // The roles of a vendor's libraries.
@@ -29,40 +29,40 @@ const (
 	Management  Role = "management"
 )
 
-// Library is the names and the purpose of a library.
+// Library holds the names and the purpose of a library.
 type Library struct {
 	Role Role
-	// Names are file names, the preferred first; the last one names it in texts.
+	// Names are file names, the preferred one first; messages use the last one.
 	Names []string
-	// Setting names its file.
+	// Setting gives the path of the library's file.
 	Setting
-	// Lost is what does not work without the library; empty if nothing works.
+	// Lost names the features that do not work without the library; empty if nothing works.
 	Lost string
-	// Alone is true if a process must not have two of them.
+	// Alone is true if a process must not load two of them.
 	Alone bool
-	// Product is what to install if the vendor's product does not contain it.
+	// Product is the package to install if the vendor's product does not contain the library.
 	Product string
-	// Companions is a pattern of files beside it that it opens by name.
+	// Companions is a pattern of files beside the library that it opens by name.
 	Companions string
 }
 
-// Name is the one without a version.
+// Name returns the file name without a version.
 func (l Library) Name() string { return l.Names[len(l.Names)-1] }
 
 // Loaded is a shared library that a process has opened.
 type Loaded struct {
 	// Name of the library.
 	Name string `json:"name"`
-	// Version the library states.
+	// Version that the library reports.
 	Version string `json:"version"`
-	// Where it was found.
+	// Path where it was found.
 	Path string `json:"path,omitempty"`
 }
 
 // Setting is a file or folder that a user can set by a flag or by a variable.
 type Setting struct {
-	// Flag is the flag's name without dashes; Variables are looked up in their
-	// order if the flag is not given.
+	// Flag is the flag's name without dashes. Variables are tried in order if the flag is not
+	// given.
 	Flag      string
 	Variables []string
 	// Backend is the backend of the setting, empty for all.
@@ -70,73 +70,76 @@ type Setting struct {
 	Meaning string
 }
 
-// Vendor is a row.
+// Vendor is a row of the table.
 type Vendor struct {
 	// Backend is its name in flags and records; Order is its place in listings.
 	Backend string
 	Order   int
-	// Column is that of the list of symbols.
+	// Column is the vendor's column in the list of symbols.
 	Column int
-	// NCCL tells that the collectives library is NCCL, not RCCL, which is NCCL changed.
+	// NCCL is true if the collectives library is NCCL, and false for RCCL, which is derived from
+	// it.
 	NCCL bool
-	// Libraries are in the order of opening; BLAS has the matrix products, LT those by heuristics. Both
-	// are optional.
+	// Libraries are in the order of opening. BLAS has the plain matrix products, LT those chosen by
+	// heuristics; both are optional.
 	Libraries []Library
 	BLAS, LT  Library
-	// Sensors is the library of management, for power and temperature; the kernel tells of others.
+	// Sensors is the management library for power and temperature. Without one the kernel's files
+	// are read.
 	Sensors Library
-	// Faster is a variable that makes BLAS take its fastest kernels; empty for none.
+	// Faster is a variable that makes BLAS choose its fastest kernels; empty if there is none.
 	Faster string
-	// Root is the setting that names the installation, Sub its folders of libraries, Fixed the
-	// folders that are searched anyway, Packages those below Python's site-packages.
+	// Root is the setting of the installation folder, Sub its library folders, Fixed the folders
+	// that are always searched, Packages the folders below Python's site-packages.
 	Root                 Setting
 	Sub, Fixed, Packages []string
-	// Product is what to install.
+	// Product is the package to install.
 	Product string
 
-	// Node is the device node that a GPU of the vendor has, and DriverName and DriverFile are its kernel
-	// driver and the file with the version.
+	// Node is the device node of the vendor's GPUs. DriverName is their kernel driver, DriverFile
+	// the file with its version.
 	Node, DriverName, DriverFile string
-	// Tool shows its GPUs.
+	// Tool is the vendor's program that lists the GPUs.
 	Tool string
-	// Hiding are the variables that hide GPUs from a process, the usual one last. Prefixes are those of
-	// the variables that its libraries read.
+	// Hiding are the variables that hide GPUs from a process, the usual one last. Prefixes are
+	// those of all variables that its libraries read.
 	Hiding, Prefixes []string
 
-	// ArchOption is the compiler's option for the architecture, Options the others. Waves are the
-	// threads that run in step, by the architecture's first letters.
+	// ArchOption is the compiler's option for the architecture, Options the other options. Waves
+	// gives the threads per wavefront by the architecture's first letters.
 	ArchOption string
 	Options    []string
 	Waves      map[string]int
-	// Capability is the form of an architecture's name from its two numbers; empty where the compiler
-	// asks the device.
+	// Capability formats an architecture's name from its two numbers; empty if the compiler asks
+	// the device.
 	Capability string
-	// CompilerInRuntime: a runtime may have the compiler in it.
+	// CompilerInRuntime is true if the runtime library may contain the compiler.
 	CompilerInRuntime bool
-	// Version spells the number of a runtime's or a driver's version.
+	// Version formats the version number of a runtime or a driver.
 	Version func(int) string
 
-	// Torch is what PyTorch calls for a product. TransposedFP8: LT takes fp8 as TN alone.
+	// Torch is the call that PyTorch makes for a product. TransposedFP8 is true if LT takes fp8
+	// only as TN.
 	Torch         Torch
 	TransposedFP8 bool
-	// FNUZ is the capability of the GPUs whose fp8 has the FNUZ form; zero for none.
+	// FNUZ is the capability of the GPUs with the FNUZ form of fp8; zero for none.
 	FNUZ [2]int
 
-	// Stream is how BabelStream's model for the vendor launches.
+	// Stream is the launch that BabelStream's model for the vendor uses.
 	Stream Stream
-	// FewThreads: a launch may have fewer threads in a block than the kernel was compiled for.
+	// FewThreads is true if a block may have fewer threads than its kernel was compiled for.
 	FewThreads bool
 }
 
-// Torch is PyTorch's product: LT tells that it takes the first choice of the heuristics, else the plain
-// product; Workspace is in bytes.
+// Torch describes PyTorch's product. With LT it takes the heuristics' first choice, else the plain
+// product. Workspace is in bytes.
 type Torch struct {
 	LT        bool
 	Workspace int64
 }
 
-// Stream is a stream's launch: the threads of a block, and Strided where a thread has four elements,
-// each a grid apart.
+// Stream describes a stream's launch: the threads per block. If Strided, each thread has four
+// elements, one grid apart.
 type Stream struct {
 	Block   int
 	Strided bool
@@ -154,10 +157,10 @@ func register(v Vendor) Vendor { //nolint:unparam // a variable takes it
 	return v
 }
 
-// Vendors lists the table.
+// Vendors returns the table.
 func Vendors() []Vendor { return slices.Clone(vendors) }
 
-// Names lists the backends: the loopback, then the vendors'.
+// Names returns the names of all backends: the loopback first, then the vendors'.
 func Names() []string {
 	names := []string{Loopback}
 	for _, v := range vendors {
@@ -166,7 +169,7 @@ func Names() []string {
 	return names
 }
 
-// Of is the row of a backend.
+// Of returns the row of a backend.
 func Of(backend string) (Vendor, bool) {
 	i := slices.IndexFunc(vendors, func(v Vendor) bool { return v.Backend == backend })
 	if i < 0 {
@@ -175,7 +178,8 @@ func Of(backend string) (Vendor, bool) {
 	return vendors[i], true
 }
 
-// Like is the row of a backend, and for the loopback the one that it is made after: the first.
+// Like returns the row of a backend. For the loopback it is the first row, which the loopback
+// imitates.
 func Like(backend string) Vendor {
 	if v, ok := Of(backend); ok {
 		return v
@@ -183,7 +187,7 @@ func Like(backend string) Vendor {
 	return vendors[0]
 }
 
-// Settings lists the vendors' settings.
+// Settings returns the settings of all vendors.
 func Settings() []Setting {
 	var all []Setting
 	for _, v := range vendors {
@@ -195,7 +199,7 @@ func Settings() []Setting {
 	return all
 }
 
-// Hiding lists the variables that hide GPUs.
+// Hiding returns the variables that hide GPUs.
 func Hiding() []string {
 	var all []string
 	for _, v := range vendors {
@@ -204,10 +208,10 @@ func Hiding() []string {
 	return all
 }
 
-// Tools names the vendors' tools for a hint.
+// Tools returns the vendors' tools as text for a hint.
 func Tools() string { return Text(" or ", func(v Vendor) string { return v.Tool }) }
 
-// Text joins one word of each vendor.
+// Text joins one word per vendor.
 func Text(by string, word func(Vendor) string) string {
 	return strings.Join(slice.Map(vendors, word), by)
 }

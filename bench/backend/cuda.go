@@ -22,8 +22,8 @@ var _ = register(Vendor{
 	BLAS:    Library{Role: Products, Names: []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"}},
 	LT:      Library{Role: Heuristics, Names: []string{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so"}},
 	Sensors: Library{Role: Management, Names: []string{"libnvidia-ml.so.1"}},
-	// Of cuBLAS on Hopper, parseChosenWorkspaceSize: as other projects that copied it have it; PyTorch's own
-	// file of today was not at hand.
+	// cuBLAS on Hopper, parseChosenWorkspaceSize: from other projects that copied it; PyTorch's
+	// current file was not available.
 	Torch: Torch{Workspace: 32 << 20},
 	// cuBLAS documentation, cublasLtMatmul: on Ada and Hopper.
 	TransposedFP8: true,

@@ -18,7 +18,7 @@ var _ = register(Vendor{
 	BLAS:   Library{Role: Products, Names: []string{"librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so"}},
 	LT:     Library{Role: Heuristics, Names: []string{"libhipblaslt.so.1", "libhipblaslt.so.0", "libhipblaslt.so"}},
 	Faster: "ROCBLAS_USE_HIPBLASLT",
-	// aten/src/ATen/cuda/CUDABlas.cpp of PyTorch 2.6 to 2.9: hipBLASLt, which Instinct GPUs prefer.
+	// aten/src/ATen/cuda/CUDABlas.cpp of PyTorch 2.6 to 2.9 prefers hipBLASLt on Instinct GPUs.
 	Torch: Torch{LT: true, Workspace: 76 << 20},
 	FNUZ:  [2]int{9, 4}, // gfx942
 	Root:  Setting{Flag: "rocm-path", Variables: []string{"ROCM_PATH", "ROCM_HOME"}, Meaning: "folder of the ROCm installation"},
@@ -34,6 +34,6 @@ var _ = register(Vendor{
 	CompilerInRuntime: true,
 	// HIP's version is major·10⁷ + minor·10⁵ + patch.
 	Version: func(v int) string { return fmt.Sprintf("%d.%d.%d", v/10_000_000, v%10_000_000/100_000, v%100_000) },
-	// src/hip/HIPStream.cpp has a thread for each element.
+	// src/hip/HIPStream.cpp has one thread per element.
 	Stream: Stream{Block: 1024},
 })

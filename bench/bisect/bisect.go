@@ -1,19 +1,17 @@
-// Package bisect finds out which of several builds or environments is slower, with as few
-// GPU-seconds as it takes.
+// Package bisect finds the slower one of several builds or environments with few GPU-seconds.
 //
-//  1. A [Search] is of variants and cases. Where the variants are in order, it looks for
-//     the first slow one, case by case; else it ranks them.
-//  2. [Search.Next] is the next round: the variants to measure, in random order, and the
-//     cases that are worth it. Each variant of a round is one child process, which starts,
-//     measures the cases once and ends. [Search.Add] takes what a child measured.
-//  3. Rounds go to cases that are not decided. A case is decided by a sequential test: the
-//     evidence is how much likelier the times are with a slow variant than without, and it
-//     may be looked at after every child without losing the level of error (Ville's
+//  1. A [Search] has variants and cases. If the variants are in order, it looks for the
+//     first slow one, case by case; otherwise it ranks them.
+//  2. [Search.Next] returns the next round: the variants to measure, in random order, and
+//     the useful cases. Each variant of a round is one child process, which starts,
+//     measures the cases once and ends. [Search.Add] takes its times.
+//  3. Rounds measure only undecided cases. A sequential test decides a case: the evidence
+//     is how much likelier the times are with a slow variant than without. It may be
+//     looked at after every child without raising the level of error (Ville's
 //     inequality). Slow drift of the machine is part of the model.
-//  4. [Run] is the loop over a callback; the [Document] is what `zbench bisect` prints and
-//     writes.
+//  4. [Run] is the loop over a callback. `zbench bisect` prints and writes the [Document].
 //
-// docs/METHOD.md has the statistics, docs/EXPERIMENTS.md what they find and what they cost.
+// docs/METHOD.md has the statistics, docs/EXPERIMENTS.md their error rates and cost.
 package bisect
 
 import (
@@ -23,58 +21,58 @@ import (
 	"slices"
 )
 
-// Criteria set what is looked for, and how sure the answer is.
+// Criteria set the goal of a search and its error probabilities.
 type Criteria struct {
-	// Unordered ranks the variants; else they are in order, and the first slow one is
-	// looked for.
+	// Unordered ranks the variants. Otherwise they are in order, and the search looks for the first
+	// slow one.
 	Unordered bool `json:"unordered"`
-	// Alpha is the probability of blaming any variant or case that is not slower, and that
-	// of naming another variant than the first.
+	// Alpha bounds the probability of blaming a variant or case that is not slower, and of naming
+	// the wrong first variant.
 	Alpha float64 `json:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// MinEffect is the smallest relative change of a time that counts.
 	MinEffect float64 `json:"min_effect"`
-	// Miss ends a search for the first slow variant: it is the probability that a case
-	// that is not named is slow, if before the search a slow case was as likely as none. A
-	// ranking takes two variants of a case for equal at this ratio of likelihoods.
+	// Miss ends a search for the first slow variant. If slow and healthy were equally likely before
+	// the search, a case that is not named is slow with at most this probability. A ranking calls
+	// two variants equal at this ratio of likelihoods.
 	Miss float64 `json:"miss" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
-	// MaxRounds ends the search: what is not decided by then is unclear.
+	// MaxRounds ends the search; cases undecided by then are unclear.
 	MaxRounds int `json:"max_rounds" jsonschema:"minimum=1"`
 	// Seed draws the order of the variants within each round.
 	Seed uint64 `json:"seed"`
-	// Start is the cost of starting a child, in the unit of Each. Both decide how many cases
-	// a child measures; zeros are estimated from the trials.
+	// Start is the cost of starting a child, in the unit of Each. The two costs decide how many
+	// cases a child measures; zeros are estimated from the trials.
 	Start float64 `json:"start"`
 	// Each is the cost of measuring one case once.
 	Each float64 `json:"each"`
 }
 
-// Defaults are the options of the command without flags.
+// Defaults returns the options of the command without flags.
 func Defaults() Criteria {
 	return Criteria{Alpha: 0.01, Miss: 0.05, MinEffect: 0.02, MaxRounds: 60, Seed: 1}
 }
 
-// firstReadings is how many readings a case has of the first and of the last variant before anything
-// is decided about it; in a ranking, of every variant.
+// firstReadings is the number of readings of the first and the last variant that a case needs
+// before it is judged. A ranking needs them of every variant.
 const firstReadings = 2
 
-// Round is what to measure next: variants and cases by number.
+// Round holds the variants and cases to measure next, by number.
 type Round struct {
-	// Variants run in this order, a child each. Each child measures all Cases.
+	// Variants run in this order, one child each. Each child measures all Cases.
 	Variants, Cases []int
 }
 
-// Trial is what one child measured.
+// Trial holds the measurements of one child.
 type Trial struct {
 	// Round of the child, from 0.
 	Round   int
 	Variant int
-	// Asked are the cases that the child was asked to measure.
+	// Asked are the cases that the child had to measure.
 	Asked []int
 	// Seconds of each case of the search; 0 for a case that was not measured.
 	Seconds []float64
-	// Cost is what the child took with its start, in the unit of Criteria.Each; 0 is not known.
+	// Cost is the child's time including its start, in the unit of Criteria.Each; 0 if unknown.
 	Cost float64
-	// Broken is true if the variant cannot be measured: it is left out, and the search goes on.
+	// Broken is true if the variant cannot be measured. It is left out, and the search continues.
 	Broken bool
 }
 
@@ -84,7 +82,7 @@ type Search struct {
 	variants, cases int
 	trials          []Trial
 	rounds          int
-	// out is true for a variant that is left out, gone for a case that a child could not measure.
+	// out marks variants that are left out, gone marks cases that a child could not measure.
 	out, gone []bool
 	// plan caches the hypotheses by number of variants.
 	plan map[int][]hypothesis
@@ -95,8 +93,7 @@ func New(variants, cases int, o Criteria) *Search {
 	return &Search{Criteria: o, variants: variants, cases: cases, out: make([]bool, variants), gone: make([]bool, cases), plan: map[int][]hypothesis{}}
 }
 
-// Add takes a child's times. A case that the child was asked for and has no time of is not asked for
-// again.
+// Add takes a child's times. A requested case without a time is not requested again.
 func (s *Search) Add(t Trial) {
 	s.trials = append(s.trials, t)
 	for _, c := range t.Asked {
@@ -111,13 +108,13 @@ func usable(seconds float64) bool { return seconds > 0 && !math.IsInf(seconds, 1
 // EndRound counts a round.
 func (s *Search) EndRound() { s.rounds++ }
 
-// working are the variants that can be measured, in order.
+// working returns the variants that can be measured, in order.
 func (s *Search) working() []int { return indicesOfFalse(s.out) }
 
-// present are the cases that can be measured.
+// present returns the cases that can be measured.
 func (s *Search) present() []int { return indicesOfFalse(s.gone) }
 
-// indicesOfFalse lists where a list is false.
+// indicesOfFalse returns the indices of the false entries.
 func indicesOfFalse(list []bool) []int {
 	var out []int
 	for i, is := range list {
@@ -128,7 +125,7 @@ func indicesOfFalse(list []bool) []int {
 	return out
 }
 
-// readings returns, by case, the readings of some variants. A reading's variant is its index in
+// readings returns the readings of some variants by case. A reading's variant is its index in
 // variants, not its number in the search.
 func (s *Search) readings(variants []int) [][]reading {
 	out := make([][]reading, s.cases)
@@ -146,7 +143,7 @@ func (s *Search) readings(variants []int) [][]reading {
 	return out
 }
 
-// Next is the next round; false when there is nothing left to decide, fewer than two
+// Next returns the next round. It returns false if nothing is left to decide, fewer than two
 // variants work, or the rounds are used up.
 func (s *Search) Next() (Round, bool) {
 	working := s.working()
@@ -177,7 +174,7 @@ func (s *Search) next(working []int) Round {
 	return s.nextOfOrder(working)
 }
 
-// fresh are the cases that lack first readings of one of these variants.
+// fresh returns the cases that lack first readings of one of these variants.
 func (s *Search) fresh(variants []int) []int {
 	var out []int
 	readings := s.readings(variants)
@@ -193,8 +190,9 @@ func (s *Search) fresh(variants []int) []int {
 	return out
 }
 
-// costs are the cost of a start and of a case: as given, or by least squares from the children. Until
-// children have measured different numbers of cases, a start counts as half of a child.
+// costs returns the cost of a start and of a case: the given ones, or a least-squares fit over the
+// children. Until children have measured different numbers of cases, a start counts as half of a
+// child.
 func (s *Search) costs() (start, each float64) {
 	if s.Start > 0 || s.Each > 0 {
 		return s.Start, s.Each
@@ -216,7 +214,7 @@ func (s *Search) costs() (start, each float64) {
 	return mean - each*size, each
 }
 
-// Working is the number of variants that can be measured.
+// Working returns the number of variants that can be measured.
 func (s *Search) Working() int { return len(s.working()) }
 
 // Exhausted reports whether the rounds are used up and a case is undecided.
@@ -231,8 +229,8 @@ func (s *Search) Exhausted() bool {
 // from 0. An error ends the search.
 type Measure func(ctx context.Context, round, variant int, cases []int) (Trial, error)
 
-// Run searches until everything is decided or the rounds are used up. The end of ctx, or an
-// error of measure, ends the search after the child that runs; what was measured is in s.
+// Run searches until everything is decided or the rounds are used up. The end of ctx, or an error
+// of measure, ends the search after the running child. Measured times remain in s.
 func Run(ctx context.Context, s *Search, measure Measure) error {
 	for {
 		round, ok := s.Next()

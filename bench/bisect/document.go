@@ -13,15 +13,16 @@ import (
 	"zbench/bench/unit"
 )
 
-// Schema names the version of the format of bisect.json, Rules that of the rules that make its
+// Schema is the version of the format of bisect.json, Rules the version of the rules that make its
 // findings.
 const (
 	Schema = "zbench.bisect/1"
 	Rules  = 1
 )
 
-// The verdicts of a case or of a whole search. Slower: there is a first slow variant. Ranked: variants
-// without an order differ. Unclear: the readings do not decide. NotChecked: there are none.
+// The verdicts of a case or of a whole search. Slower: there is a first slow variant. Ranked:
+// unordered variants differ. Unclear: the readings do not decide. NotChecked: there are no
+// readings.
 const (
 	Slower     = compare.Slower
 	Ranked     = compare.Verdict("ranked")
@@ -30,28 +31,28 @@ const (
 	NotChecked = compare.NotChecked
 )
 
-// Verdicts lists them all.
+// Verdicts holds all of them.
 func Verdicts() []compare.Verdict {
 	return []compare.Verdict{Slower, Ranked, Same, Unclear, NotChecked}
 }
 
-// Document is a search, as bisect.json has it.
+// Document is a search in the form of bisect.json.
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
 	// Verdict is slower if a first slow variant is named, ranked if variants without an
 	// order differ, same if no case is slow, unclear if any is undecided.
 	Verdict compare.Verdict `json:"verdict"`
-	// Simulated is true if the times are of a model or an emulation.
+	// Simulated is true if the times come from a model or an emulation.
 	Simulated bool `json:"simulated"`
-	// Ordered is true if the variants are in order and the first slow one was looked for.
+	// Ordered is true if the variants are in order and the search looked for the first slow one.
 	Ordered bool `json:"ordered"`
 	// Complete is false if the search was interrupted or its rounds were used up.
 	Complete bool `json:"complete"`
 	// Alpha is the probability of any wrong slowdown or rank.
 	Alpha float64 `json:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
-	// Miss is the probability that a case which is not named is slow, if a slow case was as
-	// likely as none before.
+	// Miss is the probability that a case that is not named is slow, if slow and healthy were
+	// equally likely before.
 	Miss float64 `json:"miss" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Smallest relative change of a time that counts.
 	MinEffect float64 `json:"min_effect"`
@@ -78,10 +79,10 @@ type Document struct {
 	// Drift has the level of the machine in each child that measured, in the order in which
 	// they ran.
 	Drift []Level `json:"drift"`
-	// Judgement is what the search comes to, as findings.
+	// Judgement has the result of the search as findings.
 	Judgement finding.Judgement `json:"judgement"`
 
-	// failOn and strict are what Require was given.
+	// failOn and strict are the arguments of Require.
 	failOn *compare.FailOn
 	strict bool
 }
@@ -90,15 +91,15 @@ type Document struct {
 type Variant struct {
 	// Name that was given.
 	Name string `json:"name" jsonschema:"minLength=1"`
-	// Variables and flags of its children, as they were given.
+	// Variables and flags of its children, as given.
 	Settings string `json:"settings"`
-	// Number of children that measured.
+	// Number of children that measured it.
 	Children int `json:"children"`
 	// LeftOut is true if it could not be measured.
 	LeftOut bool `json:"left_out"`
 	// Reason why it was left out.
 	Reason string `json:"reason,omitempty"`
-	// Evidence are the last lines that the failed child printed.
+	// Evidence holds the last lines that the failed child printed.
 	Evidence []string `json:"evidence,omitempty"`
 }
 
@@ -106,7 +107,7 @@ type Variant struct {
 type Named struct {
 	// Name of the variant.
 	Variant string `json:"variant"`
-	// Last variant before it that works.
+	// Last working variant before it.
 	After string `json:"after"`
 	// Variants between the two that were left out: the change may be in them.
 	Between []string `json:"between"`
@@ -114,11 +115,11 @@ type Named struct {
 	Cases int `json:"cases"`
 }
 
-// Measured is a case.
+// Measured is a case with its verdict and readings.
 type Measured struct {
 	// Key of the case in the records of the children.
 	Key string `json:"key" jsonschema:"minLength=1"`
-	// Group is the collective with all that tells it from others but its size.
+	// Group is the collective with all of its properties except the size.
 	Group string `json:"group"`
 	// Size in bytes.
 	Bytes int64 `json:"bytes"`
@@ -126,8 +127,8 @@ type Measured struct {
 	Verdict compare.Verdict `json:"verdict"`
 	// First slow variant; absent if none is named.
 	First string `json:"first,omitempty"`
-	// Probability of the verdict: that this variant is the first slow one, or else that none
-	// is slow; null for variants without an order and for a case that was not checked.
+	// Probability of the verdict: that this variant is the first slow one, or else that none is
+	// slow; null for unordered variants and for a case that was not checked.
 	Probability *float64 `json:"probability" jsonschema:"maximum=1"`
 	// Change of the time at the first slow variant, or at the last variant if none is
 	// named, against the first that works, less 1; null if there is none.
@@ -136,7 +137,7 @@ type Measured struct {
 	Variants []Reading `json:"variants"`
 }
 
-// Reading is what was measured of a variant in a case.
+// Reading summarises the measurements of one variant in one case.
 type Reading struct {
 	// Name of the variant.
 	Name string `json:"name"`
@@ -144,19 +145,19 @@ type Reading struct {
 	Children int `json:"children"`
 	// Median of their times, in seconds; null if there is none.
 	Seconds *float64 `json:"seconds" jsonschema:"exclusiveMinimum=0"`
-	// Change of the time against the first variant that works, less 1, with drift taken out;
-	// null if it is not known.
+	// Change of the time against the first working variant, less 1, with drift removed; null if
+	// unknown.
 	Change *float64 `json:"change"`
 	// Lower end of the 95 % interval of the change.
 	Lo *float64 `json:"lo"`
 	// Upper end of the 95 % interval of the change.
 	Hi *float64 `json:"hi"`
-	// Rank is 1 more than the number of faster variants; absent where variants are in order.
+	// Rank is 1 more than the number of faster variants; absent if the variants are in order.
 	Rank int `json:"rank,omitempty" jsonschema:"minimum=1"`
 }
 
-// Document is the result of a search over the variants and cases of a header; entries are what its children came
-// to, in their order. It is complete unless the rounds are used up.
+// Document returns the result of a search over the variants and cases of a header. entries are the
+// results of its children in order. The document is complete unless the rounds are used up.
 func (s *Search) Document(h Header, entries []Entry) *Document {
 	d := &Document{
 		Schema: Schema, Ordered: !s.Unordered, Complete: !s.Exhausted(), Alpha: s.Alpha, Miss: s.Miss, MinEffect: s.MinEffect, Seed: s.Seed,
@@ -212,7 +213,7 @@ func (s *Search) named(first int, variants []Variant, outcomes []Outcome) *Named
 	return n
 }
 
-// measured is the entry of a case without its name.
+// measured returns the entry of a case without its name.
 func (o *Outcome) measured(variants []Variant, working []int) Measured {
 	m := Measured{Verdict: o.Verdict, Variants: o.Effects}
 	for v := range m.Variants {
@@ -230,7 +231,7 @@ func (o *Outcome) measured(variants []Variant, working []int) Measured {
 	return m
 }
 
-// known is nil for what is not a number.
+// known returns nil for a value that is not a number.
 func known(x float64) *float64 {
 	if !unit.Finite(x) {
 		return nil
@@ -249,7 +250,7 @@ func (d *Document) conclude() {
 	}
 }
 
-// counts are the numbers of cases by verdict.
+// counts returns the number of cases per verdict.
 func (d *Document) counts() map[compare.Verdict]int {
 	seen := map[compare.Verdict]int{}
 	for i := range d.Cases {

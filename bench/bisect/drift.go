@@ -6,26 +6,26 @@ import (
 	"zbench/bench/slice"
 )
 
-// Level is how fast the machine was while one child ran, whatever its variant.
+// Level is the speed of the machine while one child ran, whatever its variant.
 type Level struct {
 	// Round of the child, from 0.
 	Round int `json:"round"`
 	// Variant of the child.
 	Variant string `json:"variant"`
-	// Cases are those of the child that tell of the level.
+	// Cases is the number of the child's cases that determine the level.
 	Cases int `json:"cases"`
-	// Change is the time over the mean of all children, less 1, with the effects of
-	// variants and cases taken out; null if no case tells.
+	// Change is the time over the mean of all children, less 1, with the effects of variants and
+	// cases removed; null if no case determines it.
 	Change *float64 `json:"change"`
 }
 
-// sweeps is how often cases and children are fitted by turns. Children share most cases, so the error
-// falls quickly.
+// sweeps is the number of alternating fits of cases and children. Children share most cases, so the
+// error falls quickly.
 const sweeps = 200
 
-// levels are the levels of the children in the order in which they ran. The logarithm of a reading is
-// the sum of the case's time, the variant's effect on the case, and the child's level. The effects are
-// those of the model with drift; cases and levels are fitted by least squares, by turns.
+// levels returns the levels of the children in running order. The logarithm of a reading is the sum
+// of the case's time, the variant's effect on the case, and the child's level. The effects come
+// from the model with drift; cases and levels are fitted by alternating least squares.
 func (s *Search) levels(variants []Variant) []Level {
 	rest, counts := s.withoutEffects(), make([]int, len(s.trials))
 	level := make([]float64, len(s.trials))
@@ -51,8 +51,8 @@ func (s *Search) levels(variants []Variant) []Level {
 	return out
 }
 
-// withoutEffects are the readings by case, less the effects of their variants. Cases with one reading
-// are left out.
+// withoutEffects returns the readings by case, less the effects of their variants. Cases with one
+// reading are left out.
 func (s *Search) withoutEffects() [][]reading {
 	working := s.working()
 	if len(working) < 2 {

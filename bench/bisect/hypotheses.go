@@ -2,9 +2,9 @@ package bisect
 
 import "math"
 
-// hypothesis is a way in which the variants may differ in one case.
+// hypothesis is one way in which the variants may differ in one case.
 type hypothesis struct {
-	// first is the first slow variant. From second on the slowdown is another one; 0 is no second.
+	// first is the first slow variant. The slowdown changes at variant second; 0 means it does not.
 	// spans are the ranges of the two slowdowns.
 	first, second int
 	spans         [2]span
@@ -12,19 +12,19 @@ type hypothesis struct {
 	logPrior float64
 }
 
-// The ranges of slowdowns. The first is about the smallest slowdown that counts; each further one is
-// about growth times the one before and has half its weight. Within a range all slowdowns are equally
+// The ranges of slowdowns. The first lies around the smallest slowdown that counts; each further
+// one is growth times larger and has half its weight. Within a range all slowdowns are equally
 // likely.
 const (
 	slowdowns  = 9
 	growth     = 1.5
-	coarse     = 5   // ranges where there are two slowdowns,
+	coarse     = 5   // ranges if there are two slowdowns,
 	coarseStep = 2.2 // and their growth
 	twice      = 0.1 // weight of all hypotheses with two slowdowns
 )
 
-// ranges are count adjoining ranges of slowdowns from least on, as logarithms, with weights that sum to
-// 1.
+// ranges returns count adjoining ranges of slowdowns from least on, as logarithms, with weights
+// that sum to 1.
 func ranges(least float64, count int, factor float64) (spans []span, weights []float64) {
 	sum, weight := 0.0, 1.0
 	for i := range count {
@@ -40,8 +40,8 @@ func ranges(least float64, count int, factor float64) (spans []span, weights []f
 	return spans, weights
 }
 
-// ordered are the hypotheses of variants in order: all from one on are slower than those
-// before it, possibly by another amount from a later one on.
+// ordered returns the hypotheses of variants in order: all from one on are slower than those before
+// it, and the slowdown may change at a later one.
 func ordered(variants int, least float64) []hypothesis {
 	var out []hypothesis
 	singles := 1.0
@@ -57,7 +57,7 @@ func ordered(variants int, least float64) []hypothesis {
 	return append(out, doubles(variants, least)...)
 }
 
-// doubles are the hypotheses of ordered variants with two slowdowns.
+// doubles returns the hypotheses of ordered variants with two slowdowns.
 func doubles(variants int, least float64) []hypothesis {
 	var out []hypothesis
 	spans, weights := ranges(least, coarse, coarseStep)
@@ -82,7 +82,7 @@ func doubles(variants int, least float64) []hypothesis {
 	return out
 }
 
-// either are the hypotheses of two variants: the second is slower, or it is faster.
+// either returns the hypotheses of two variants: the second is slower, or it is faster.
 func either(least float64) []hypothesis {
 	var out []hypothesis
 	spans, weights := ranges(least, slowdowns, growth)
@@ -93,10 +93,9 @@ func either(least float64) []hypothesis {
 	return out
 }
 
-// belief is what the readings of a case say.
+// belief is the conclusion from the readings of a case.
 type belief struct {
-	// evidence is the logarithm of how much likelier the readings are if some variant is
-	// slow than if none is.
+	// evidence is the log likelihood ratio of the readings between some slow variant and none.
 	evidence float64
 	// from[k] is the probability that variant k is the first slow one, given that one is slow.
 	from []float64
@@ -104,7 +103,7 @@ type belief struct {
 	slowdown float64
 }
 
-// weigh compares the hypotheses with the one that no variant is slow, by the readings of a case.
+// weigh compares the hypotheses with the hypothesis of no slow variant, by the readings of a case.
 func (n noise) weigh(of *normal, hypotheses []hypothesis) belief {
 	variants := len(of.by)
 	b := belief{from: make([]float64, variants)}

@@ -11,18 +11,17 @@ import (
 // JournalSchema names the version of the format of bisect.jsonl.
 const JournalSchema = "zbench.bisect-journal/1"
 
-// Header is the first line of a search's journal: all that decides what is measured.
+// Header is the first line of a search's journal. It determines all measurements.
 type Header struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Run is the id of the search, which each line ends in; empty in journals of earlier
-	// versions.
+	// Run is the id of the search, which ends each line; empty in journals of earlier versions.
 	Run string `json:"-"`
 	// Options of the search.
 	Options Criteria `json:"options"`
 	// Spec is the request that each child narrows to its cases.
 	Spec spec.Spec `json:"spec"`
-	// Common are flags of all children that the request does not have.
+	// Common are flags of all children that the request lacks.
 	Common []string `json:"common"`
 	// Timing is the kind of time that is compared.
 	Timing string `json:"timing"`
@@ -32,12 +31,12 @@ type Header struct {
 	Variants []Given `json:"variants"`
 	// Cases of the search.
 	Cases []Planned `json:"cases"`
-	// Scouts are children that only found out the cases, in seconds each; absent where the
-	// request names them.
+	// Scouts are children that only found the cases, in seconds each; absent if the request names
+	// the cases.
 	Scouts []float64 `json:"scouts,omitempty"`
 }
 
-// Given is a variant as it was given.
+// Given is a variant in the user's words.
 type Given struct {
 	// Name of the variant.
 	Name string `json:"name" jsonschema:"minLength=1"`
@@ -55,7 +54,7 @@ type Planned struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// Entry is a later line of the journal: what one child came to.
+// Entry is a later line of the journal: the result of one child.
 type Entry struct {
 	// Round of the child, from 0.
 	Round int `json:"round"`
@@ -65,20 +64,20 @@ type Entry struct {
 	Seconds float64 `json:"seconds"`
 	// Simulated is true if its times are of a model or an emulation.
 	Simulated bool `json:"simulated,omitempty"`
-	// Times are the medians of the cases in seconds, by key; absent where the child failed.
+	// Times are the medians of the cases in seconds, by key; absent if the child failed.
 	Times map[string]float64 `json:"times,omitempty"`
 	// Groups are the cases' names without their sizes, by key.
 	Groups map[string]string `json:"groups,omitempty"`
-	// Reason why the child has no times; absent where it has.
+	// Reason why the child has no times; absent if it has.
 	Reason string `json:"reason,omitempty"`
-	// Evidence are the last lines that a failed child printed.
+	// Evidence holds the last lines that a failed child printed.
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// Line is the entry as a line of the search's journal.
+// Line returns the entry as a line of the search's journal.
 func (e Entry) Line(run string) ([]byte, error) { return jsonfile.Line(run, e) }
 
-// JournalText are a journal's lines.
+// JournalText holds a journal's lines.
 func JournalText(h Header, entries []Entry) ([]byte, error) {
 	text, err := jsonfile.Line(h.Run, h)
 	for _, e := range entries {
@@ -88,8 +87,8 @@ func JournalText(h Header, entries []Entry) ([]byte, error) {
 	return text, err
 }
 
-// ReadJournal reads a journal. A last line without its newline was being written when the
-// search ended, and is left out. Any other damage is a jsonfile.LineError.
+// ReadJournal reads a journal. A last line without its newline was cut off when the search ended,
+// and is left out. Any other damage is a jsonfile.LineError.
 func ReadJournal(text []byte) (h Header, entries []Entry, err error) {
 	lines, _, err := jsonfile.EachLine(text, func(number int, line []byte) error {
 		if number == 1 {

@@ -2,8 +2,8 @@ package bisect
 
 import "math"
 
-// segments are the normal equations of a hypothesis. Their unknowns are the level of the variants from
-// first to second, and the level from second on, if there is a second.
+// segments holds the normal equations of a hypothesis. The unknowns are the level of the variants
+// from first to second, and the level from second on, if there is a second.
 type segments struct {
 	squares    float64
 	by         [2]float64
@@ -12,7 +12,8 @@ type segments struct {
 	considered int
 }
 
-// of reduces the normal equations of a case to those of a hypothesis. They must be gathered.
+// of reduces the normal equations of a case to those of a hypothesis. The case's equations must be
+// gathered.
 func (h *hypothesis) of(n *normal) segments {
 	f, s := h.first, h.second
 	if s == 0 {
@@ -25,23 +26,23 @@ func (h *hypothesis) of(n *normal) segments {
 	}
 }
 
-// best is the level of a segment with the least residual, given the level of the other segment. It may
-// lie outside of the span.
+// best returns the level of a segment with the least residual, given the level of the other
+// segment. It may lie outside the span.
 func (s *segments) best(i int, levels [2]float64) float64 {
 	return (s.by[i] - s.both*levels[1-i]) / s.own[i]
 }
 
-// residual is the sum of squares that levels leave.
+// residual returns the sum of squares that the levels leave.
 func (s *segments) residual(l [2]float64) float64 {
 	out := s.squares - 2*l[0]*s.by[0] - 2*l[1]*s.by[1] + l[0]*l[0]*s.own[0] + l[1]*l[1]*s.own[1] + 2*l[0]*l[1]*s.both
 	return max(out, 0)
 }
 
-// nearest are the levels within a hypothesis's spans with the least residual. A segment without readings
-// has the middle of its span.
+// nearest returns the levels within a hypothesis's spans that leave the least residual. A segment
+// without readings takes the middle of its span.
 func (s *segments) nearest(h *hypothesis) [2]float64 {
 	l := [2]float64{h.spans[0].middle(), h.spans[1].middle()}
-	for range 4 { // by turns: what is left of the error is small beside a span
+	for range 4 { // alternating: the remaining error is small beside a span
 		for i := range s.considered {
 			if s.own[i] > negligible {
 				l[i] = min(max(s.best(i, l), h.spans[i].lo), h.spans[i].hi)
@@ -51,11 +52,11 @@ func (s *segments) nearest(h *hypothesis) [2]float64 {
 	return l
 }
 
-// negligible is the x'x of a segment below which it has no readings but for rounding.
+// negligible bounds the x'x of a segment without readings; rounding can leave a little.
 const negligible = 1e-12
 
-// likelihood is the likelihood of a case's readings. Their variance is unknown and integrated over; its
-// prior comes from the other cases. power is the exponent of the sum of squares.
+// likelihood evaluates a case's readings. Their variance is unknown and integrated over; its prior
+// comes from the other cases. power is the exponent of the sum of squares.
 type likelihood struct{ prior, power float64 }
 
 func (n noise) likelihood(of *normal, own fit) likelihood {
@@ -64,13 +65,13 @@ func (n noise) likelihood(of *normal, own fit) likelihood {
 	return likelihood{prior: df * max(others, leastSpread*leastSpread), power: df + float64(of.n-1)}
 }
 
-// log is the logarithm of the likelihood of a fit with this residual, up to a constant of the case.
+// log returns the log likelihood of a fit with this residual, up to a constant of the case.
 func (l likelihood) log(residual float64) float64 { return -l.power / 2 * math.Log(l.prior+residual) }
 
-// mean is the logarithm of the mean likelihood over a hypothesis's spans, and the level
-// from the first slow variant on at which it is highest. A single level in the middle of a
-// span would not do: on a quiet machine it is many standard deviations from the true one,
-// and the hypothesis that happens to be nearest would win.
+// mean returns the logarithm of the mean likelihood over a hypothesis's spans, and the level with
+// the highest likelihood from the first slow variant on. A single level in the middle of a span
+// would not do: on a quiet machine it is many standard deviations from the true one, and the
+// nearest hypothesis would win by chance.
 func (l likelihood) mean(n *normal, h *hypothesis) (log, level float64) {
 	s := h.of(n)
 	levels := s.nearest(h)
@@ -89,12 +90,12 @@ type span struct{ lo, hi float64 }
 
 func (s span) middle() float64 { return (s.lo + s.hi) / 2 }
 
-// logMean is the logarithm of the mean over the span of a normal curve about best, whose
-// inverse variance is curve, over its highest value within the span.
+// logMean returns the logarithm of the mean over the span of a normal curve about best with inverse
+// variance curve, divided by its highest value within the span.
 func (s span) logMean(best, curve float64) float64 {
 	k := math.Sqrt(curve)
 	width := (s.hi - s.lo) * k
-	near := max((s.lo-best)*k, (best-s.hi)*k) // from the span to best; below 0 it is within
+	near := max((s.lo-best)*k, (best-s.hi)*k) // distance from the span to best; below 0 it is within
 	var area float64
 	switch {
 	case width < 1e-6:

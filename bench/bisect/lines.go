@@ -24,17 +24,17 @@ const (
 	CodeCost    = "cost"
 )
 
-// Unmodelled begins the reason of a variant that differs from others in what the loopback does not model: its
-// times would say nothing of the variant.
+// Unmodelled begins the reason of a variant that differs in a setting that the loopback does not
+// model. Its times would say nothing about the variant.
 const Unmodelled = "NOT CHECKED: the loopback does not model "
 
-// OfUnmodelled reports whether a reason is that the loopback does not model something.
+// OfUnmodelled reports whether a reason says that the loopback does not model a setting.
 func OfUnmodelled(reason string) bool { return strings.HasPrefix(reason, Unmodelled) }
 
-// unmodelled reports whether the variant was left out for what the loopback does not model.
+// unmodelled reports whether the variant was left out because the loopback does not model it.
 func (v Variant) unmodelled() bool { return v.LeftOut && OfUnmodelled(v.Reason) }
 
-// Headline is the answer in one sentence.
+// Headline returns the answer in one sentence.
 func (d *Document) Headline() string {
 	all, text := plain.Count(len(d.Cases), "case"), ""
 	switch d.Verdict {
@@ -66,7 +66,7 @@ func (d *Document) same() string {
 	return fmt.Sprintf("NO SLOW VARIANT: %s is not slower than %s by %s or more in any of %s.", last, first, compare.Percent(d.MinEffect), plain.Count(len(d.Cases), "case"))
 }
 
-// Ends are the first and the last variant that work.
+// Ends returns the first and the last working variant.
 func (d *Document) Ends() (first, last string) {
 	for _, v := range d.Variants {
 		if !v.LeftOut {
@@ -81,7 +81,7 @@ func (d *Document) Ends() (first, last string) {
 
 // ranked names the variants that are fastest in most cases.
 func (d *Document) ranked() string {
-	best := make([]int, len(d.Variants)) // in how many cases no other is faster
+	best := make([]int, len(d.Variants)) // number of cases in which no other is faster
 	for _, c := range d.Cases {
 		for v, r := range c.Variants {
 			if r.Rank == 1 {
@@ -99,7 +99,7 @@ func (d *Document) ranked() string {
 	return fmt.Sprintf("FASTEST: %s: no variant is faster in %d of %s.", strings.Join(names, " and "), most, plain.Count(len(d.Cases), "case"))
 }
 
-// Findings are the answer in the order of reading, the headline first.
+// Findings returns the answer in reading order, the headline first.
 func (d *Document) Findings() finding.List {
 	out := finding.List{{Code: compare.CodeVerdict, Text: d.Headline(), Severity: d.Verdict.Severity()}}
 	if d.Verdict == Ranked {
@@ -126,8 +126,8 @@ func (d *Document) Findings() finding.List {
 	return append(out, d.Gated.Findings()...)
 }
 
-// slowdowns has a finding for each variant that is the first slow one of a case, with the largest
-// slowdown.
+// slowdowns returns a finding for each variant that is the first slow one of a case, with the
+// largest slowdown.
 func (d *Document) slowdowns() finding.List {
 	var out finding.List
 	for _, v := range d.Variants {
@@ -153,8 +153,8 @@ func (d *Document) slowdowns() finding.List {
 	return out
 }
 
-// Gate judges the search by a condition: that no variant is slower than those before it and
-// none failed.
+// Gate judges the search by a condition: no variant may be slower than those before it, and none
+// may fail.
 func (d *Document) Gate(f *compare.FailOn) *gate.Report {
 	broken := ""
 	if i := slices.IndexFunc(d.Variants, func(v Variant) bool { return v.LeftOut && !v.unmodelled() }); i >= 0 {
@@ -176,7 +176,7 @@ func (c *Measured) judged(f *compare.FailOn) compare.Judged {
 	return compare.Judged{State: f.State(c.Verdict, *c.Change, false), Change: *c.Change, Text: c.text()}
 }
 
-// text is a case in a sentence.
+// text returns a case in a sentence.
 func (c *Measured) text() string {
 	out := fmt.Sprintf("%s, %s: %s", c.Group, unit.Bytes(c.Bytes), c.Verdict.Word())
 	if c.First != "" {
@@ -188,16 +188,16 @@ func (c *Measured) text() string {
 	return out
 }
 
-// Require judges the search by a condition; nil is none. Unless allowUnchecked lets it pass, what was
-// not checked fails in a test server's list.
+// Require judges the search by a condition; nil is none. Unless allowUnchecked is set, an unchecked
+// case fails in a test server's list.
 func (d *Document) Require(f *compare.FailOn, allowUnchecked bool) {
 	if d.failOn, d.strict = f, f != nil && !allowUnchecked; f != nil {
 		d.Gated = d.Gate(f)
 	}
 }
 
-// checks are the search for a test server: one for each case, and for each variant whether it could be
-// measured.
+// checks returns the search for a test server: one check per case, and one per variant for whether
+// it could be measured.
 func (d *Document) checks() []document.Check {
 	var out []document.Check
 	for i := range d.Cases {

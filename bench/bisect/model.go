@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// reading is one time of a case, as a logarithm: of which variant, and at which child of the search.
+// reading is the logarithm of one time of a case, with its variant and the child of the search.
 type reading struct {
 	variant, at int
 	log         float64
 }
 
-// normal are a case's readings with level and drift taken out, as the normal equations of
-// the variants' effects: squares is y'y, by[v] is x_v'y and cross[u][v] is x_u'x_v, where
-// x_v marks the readings of variant v.
+// normal holds a case's readings, with level and drift removed, as normal equations of the
+// variants' effects: squares is y'y, by[v] is x_v'y and cross[u][v] is x_u'x_v, where x_v marks the
+// readings of variant v.
 type normal struct {
 	squares float64
 	by      []float64
@@ -29,8 +29,8 @@ type normal struct {
 	end filter
 }
 
-// filter is the state of the Kalman filter that follows the level: the estimate, how much of each
-// variant's effect is in it, and its variance in units of the noise's.
+// filter is the state of the Kalman filter that follows the level: the estimate, the share of each
+// variant's effect in it, and its variance in units of the noise's.
 type filter struct {
 	level  float64
 	marks  []float64
@@ -39,8 +39,8 @@ type filter struct {
 	wander float64
 }
 
-// next takes a reading in. It fills row with the whitened marks of the variants and returns
-// the whitened time, and half the logarithm of the reading's variance.
+// next takes in one reading. It fills row with the whitened marks of the variants and returns the
+// whitened time and half the logarithm of the reading's variance.
 func (f *filter) next(r reading, row []float64) (y, logDet float64) {
 	f.spread += f.wander * float64(r.at-f.at)
 	f.at = r.at
@@ -60,7 +60,7 @@ func (f *filter) next(r reading, row []float64) (y, logDet float64) {
 	return y, math.Log(total) / 2
 }
 
-// ahead are the rows that the next readings would add if they were of these variants.
+// ahead returns the rows that the next readings would add, given their variants.
 func (n *normal) ahead(at int, variants ...int) [][]float64 {
 	f := n.end
 	f.marks = slices.Clone(f.marks)
@@ -72,11 +72,11 @@ func (n *normal) ahead(at int, variants ...int) [][]float64 {
 	return out
 }
 
-// whiten takes level and drift out of readings in the order of time. A reading is level +
-// effect + noise; the level wanders from child to child, by a random walk whose steps have
-// wander times the noise's variance (a local level model, Durbin & Koopman 2012, §2). The
-// first level is unknown: one degree of freedom goes into it. The filter is linear, so the
-// same gains serve the times and the marks of the variants.
+// whiten removes level and drift from readings in order of time. A reading is level + effect +
+// noise. The level wanders from child to child by a random walk whose steps have wander times the
+// noise's variance (a local level model, Durbin & Koopman 2012, §2). The first level is unknown and
+// costs one degree of freedom. The filter is linear, so the same gains serve the times and the
+// marks of the variants.
 func whiten(readings []reading, variants int, wander float64) *normal {
 	n := &normal{by: make([]float64, variants), cross: make([][]float64, variants), n: len(readings)}
 	for v := range n.cross {
@@ -107,8 +107,8 @@ func (n *normal) add(row []float64, y float64) {
 	}
 }
 
-// gather sums the equations of the variants from each one on: behind[k] is that of by, and
-// both[k][l] that of cross. A step at k is one column of them.
+// gather sums the equations from each variant on: behind[k] sums by, and both[k][l] sums cross. A
+// step at k is then one column.
 func (n *normal) gather() {
 	size := len(n.by)
 	n.behind, n.both = make([]float64, size+1), make([][]float64, size+1)
@@ -122,21 +122,21 @@ func (n *normal) gather() {
 	}
 }
 
-// fit is the least-squares estimate of the variants' effects against the first that has
+// fit is the least-squares estimate of the variants' effects against the first variant with
 // readings.
 type fit struct {
-	// effects are NaN for a variant without readings; covariance is theirs, per variance of
-	// the noise.
+	// effects are NaN for a variant without readings; covariance is per unit of the noise's
+	// variance.
 	effects    []float64
 	covariance [][]float64
-	// squares are left, with df degrees of freedom; logDet is half the logarithm of the
+	// squares is the residual sum with df degrees of freedom; logDet is half the logarithm of the
 	// determinant of the estimated effects' precision.
 	squares float64
 	df      int
 	logDet  float64
 }
 
-// solve fits an effect of its own to every variant that has readings.
+// solve fits a separate effect for every variant with readings.
 func (n *normal) solve() fit {
 	f := fit{effects: make([]float64, len(n.by)), covariance: make([][]float64, len(n.by)), squares: n.squares, df: n.n - 1}
 	var free []int // the level takes the first variant's effect
@@ -165,7 +165,8 @@ func (n *normal) solve() fit {
 	return f
 }
 
-// between are the normal equations of the difference between two variants; nil if one has no readings.
+// between returns the normal equations of the difference between two variants; nil if one has no
+// readings.
 func (f *fit) between(a, b int) *normal {
 	difference := f.effects[b] - f.effects[a]
 	variance := f.covariance[a][a] + f.covariance[b][b] - 2*f.covariance[a][b]
@@ -180,8 +181,8 @@ func (f *fit) between(a, b int) *normal {
 	}
 }
 
-// invert inverts the part of cross that is of these variants, which is positive definite, by Gauss and
-// Jordan. It adds half the logarithm of the determinant to logDet.
+// invert inverts the part of cross that belongs to these variants, which is positive definite, by
+// Gauss and Jordan. It adds half the logarithm of the determinant to logDet.
 func (n *normal) invert(of []int, logDet *float64) [][]float64 {
 	k := len(of)
 	a := make([][]float64, k)
@@ -213,30 +214,30 @@ func (n *normal) invert(of []int, logDet *float64) [][]float64 {
 	return out
 }
 
-// noise is the variance of one reading, as pooled over the cases.
+// noise is the variance of one reading, pooled over the cases.
 type noise struct {
 	// squares is the sum of squared residuals of all cases, df its degrees of freedom.
 	squares float64
 	df      int
 }
 
-// wanders are the steps of drift that are tried, as variances over the noise's. The
-// smallest is a drift that is small beside the noise even after thirty children; with the
-// largest little more than the difference of neighbours counts.
+// wanders are the tried variances of a drift step over the noise's. The smallest drift stays small
+// beside the noise even after thirty children. With the largest, little more than the difference of
+// neighbours counts.
 var wanders = []float64{0.03, 0.1, 0.3, 1, 3}
 
-// The limits of what is known of the noise.
+// The limits of knowledge about the noise.
 const (
-	// leastSpread is the smallest standard deviation of a logarithm that is believed: a
-	// clock's resolution and a simulation without noise are below it.
+	// leastSpread is the smallest credible standard deviation of a logarithm. A clock's resolution
+	// and a simulation without noise are below it.
 	leastSpread = 1e-4
-	// borrowed is how many degrees of freedom a case's variance borrows from the others at
-	// most: cases are not equally noisy, and those of one child are not independent.
+	// borrowed bounds the degrees of freedom that a case's variance borrows from the others,
+	// because cases are not equally noisy, and cases of one child are not independent.
 	borrowed = 12
 )
 
-// estimate pools the noise over cases, with the drift that makes the readings likeliest (restricted
-// maximum likelihood). It also returns the normal equations of each case.
+// estimate pools the noise over cases, with the drift of highest likelihood (restricted maximum
+// likelihood). It also returns the normal equations of each case.
 func estimate(cases [][]reading, variants int) (noise, []*normal) {
 	var best noise
 	var normals []*normal
@@ -259,7 +260,7 @@ func estimate(cases [][]reading, variants int) (noise, []*normal) {
 	return best, normals
 }
 
-// variance is that of one reading.
+// variance returns that of one reading.
 func (n noise) variance() float64 {
 	return max(n.squares/float64(max(n.df, 1)), leastSpread*leastSpread)
 }

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// judged is what is known of a case of ordered variants. Variants are numbered among those that work.
+// judged is the state of a case of ordered variants, numbered among the working ones.
 type judged struct {
 	belief
 	// first is the most likely first slow variant.
 	first int
-	// slow: some variant is slow; same: none is; located: first is known.
+	// slow: some variant is slow; same: none is; located: first is certain.
 	slow, same, located bool
-	// unseen are first and the variant before it, if they have no reading; then first is not known. On
-	// a quiet machine the slowdowns that are tried are far apart in units of the noise, and a
-	// hypothesis about a variant that was not measured may fit best.
+	// unseen holds first and the variant before it if they have no reading; then first is not
+	// certain. On a quiet machine the tried slowdowns are far apart in units of the noise, and a
+	// hypothesis about an unmeasured variant may fit best.
 	unseen []int
 }
 
-// undecided tells whether more readings of the case are wanted.
+// undecided reports whether the case needs more readings.
 func (j *judged) undecided() bool { return !j.same && (!j.slow || !j.located) }
 
 // judge weighs each case of ordered variants.
@@ -52,8 +52,9 @@ func (s *Search) judge(working []int) (noise, []*normal, []judged) {
 	return n, normals, out
 }
 
-// rule marks cases as same, the least suspicious first, as long as the probability that one of them is
-// slow stays below Miss. The prior: a slow case is as likely as none, and may be any case.
+// rule marks cases as same, the least suspicious first, while the probability that one of them is
+// slow stays below Miss. The prior: slow and healthy are equally likely, and any case may be the
+// slow one.
 func (s *Search) rule(cases []judged) {
 	var order []int
 	for i := range cases {
@@ -76,12 +77,13 @@ func (s *Search) hypotheses(variants int) []hypothesis {
 	return s.plan[variants]
 }
 
-// share: a pair of variants measures a case if its gain for the case is at least this part of the
-// highest gain of any pair. Between 0.3 and 0.8 it changes the cost of a search by some per cent only.
+// share: a pair of variants measures a case if its gain is at least this part of the highest gain
+// of any pair. Between 0.3 and 0.8 it changes the cost of a search by only a few per cent.
 const share = 0.5
 
-// nextOfOrder is the pair of variants, and the cases, with the highest gain for their cost. A gain
-// counts as a part of the best pair's for the case: every undecided case has to be decided in the end.
+// nextOfOrder returns the pair of variants and the cases with the highest gain for their cost.
+// Gains are relative to the case's best pair, because every undecided case has to be decided in the
+// end.
 func (s *Search) nextOfOrder(working []int) Round {
 	n, normals, cases := s.judge(working)
 	var open []int
@@ -119,7 +121,7 @@ func (s *Search) nextOfOrder(working []int) Round {
 	return best
 }
 
-// pairsOf are the pairs of n variants, the widest apart first.
+// pairsOf returns the pairs of n variants, the widest apart first.
 func pairsOf(n int) [][2]int {
 	var out [][2]int
 	for apart := n - 1; apart > 0; apart-- {
@@ -130,11 +132,11 @@ func pairsOf(n int) [][2]int {
 	return out
 }
 
-// gain is how much a pair of readings tells of a case: the probability that two hypotheses, drawn by
-// their weight, differ and are told apart. Normal readings whose expectations are d standard deviations
-// apart are confused with the probability exp(−d²/8) (Bhattacharyya's coefficient).
+// gain returns how much a pair of readings tells about a case: the probability that two hypotheses,
+// drawn by weight, differ and are told apart. Normal readings whose expectations are d standard
+// deviations apart are confused with probability exp(−d²/8) (Bhattacharyya's coefficient).
 func (s *Search) gain(of *judged, at *normal, variance float64, pair [2]int) float64 {
-	if of.slow && len(of.unseen) > 0 && of.from[of.first] >= 1-s.Alpha { // it is likely enough but for its unseen neighbours
+	if of.slow && len(of.unseen) > 0 && of.from[of.first] >= 1-s.Alpha { // likely enough except for its unseen neighbours
 		if slices.ContainsFunc(of.unseen, func(v int) bool { return !slices.Contains(pair[:], v) }) {
 			return 0
 		}
@@ -143,7 +145,7 @@ func (s *Search) gain(of *judged, at *normal, variance float64, pair [2]int) flo
 	rows := at.ahead(len(s.trials), pair[:]...)
 	odds := math.Exp(min(of.evidence, 100)) / float64(s.cases)
 	slow := odds / (1 + odds)
-	apart := func(h, k int) float64 { // first slow variants; len is none
+	apart := func(h, k int) float64 { // first slow variants; len means none
 		sum := 0.0
 		for _, row := range rows {
 			d := 0.0

@@ -10,22 +10,22 @@ import (
 	"zbench/bench/slice"
 )
 
-// Outcome is what a case came to.
+// Outcome is the result of a case.
 type Outcome struct {
 	Verdict compare.Verdict
-	// First is the first slow variant if the verdict is Slower, else −1. Probability is that of First,
-	// or that no variant is slow if the verdict is Same or Unclear.
+	// First is the first slow variant if the verdict is Slower, else −1. Probability belongs to
+	// First, or to no slow variant if the verdict is Same or Unclear.
 	First       int
 	Probability float64
-	// Evidence is the logarithm of how much likelier the times are with a slow variant than without.
-	// Likeliest is the likeliest first slow variant, −1 if none was weighed.
+	// Evidence is the log likelihood ratio between a slow variant and none. Likeliest is the
+	// likeliest first slow variant, −1 if none was weighed.
 	Evidence  float64
 	Likeliest int
 	// Effects are the variants of the search, without their names.
 	Effects []Reading
 }
 
-// Outcomes are the outcomes of all cases by what was measured so far.
+// Outcomes returns the outcomes of all cases so far.
 func (s *Search) Outcomes() []Outcome {
 	working := s.working()
 	out := make([]Outcome, s.cases)
@@ -50,7 +50,7 @@ func (s *Search) Outcomes() []Outcome {
 	return out
 }
 
-// effect has the number and the median of a variant's times alone.
+// effect holds only the number and the median of a variant's times.
 func (s *Search) effect(variant, c int) (e Reading) {
 	of := slice.Where(s.trials, func(t Trial) bool { return t.Variant == variant && usable(t.Seconds[c]) })
 	times := slice.Map(of, func(t Trial) float64 { return t.Seconds[c] })
@@ -134,7 +134,7 @@ func (s *Search) rank(working []int, out []Outcome) {
 	}
 }
 
-// First is the first variant that is slow in any case, −1 where none is named.
+// First returns the first variant that is slow in any case, −1 if none is named.
 func First(outcomes []Outcome) int {
 	first := -1
 	for _, o := range outcomes {

@@ -2,14 +2,14 @@ package bisect
 
 import "math"
 
-// pairing is what is known of two variants in a case.
+// pairing is the state of two variants in a case.
 type pairing struct {
 	belief
-	// a and b are numbers among the variants that work. difference is the logarithm of b's time over
+	// a and b are numbers among the working variants. difference is the logarithm of b's time over
 	// a's.
 	a, b       int
 	difference float64
-	// differ: they do; same: they do not; neither: that is not decided.
+	// differ and same are the decided outcomes; if neither is set, the pair is undecided.
 	differ, same bool
 }
 
@@ -37,7 +37,7 @@ func (s *Search) pair(working []int) [][]pairing {
 	return out
 }
 
-// nextOfPairs are the variants and cases with an undecided pair.
+// nextOfPairs returns the variants and cases with an undecided pair.
 func (s *Search) nextOfPairs(working []int) Round {
 	var r Round
 	wanted := make([]bool, len(working))

@@ -12,8 +12,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// Shown is the search for its readers: the verdict, the change of each variant by size, the machine's
-// drift, and every case. A terminal has the cases that are not the same.
+// Shown returns the search for readers: the verdict, the change of each variant by size, the
+// machine's drift, and every case. A terminal omits cases that are the same.
 func (b *Document) Shown() *document.Document {
 	first, _ := b.Ends()
 	d := &document.Document{
@@ -46,7 +46,7 @@ func (b *Document) Shown() *document.Document {
 	return d
 }
 
-// variantBlocks are the changes of all variants by size, a chart for each group of cases. The
+// variantBlocks returns the changes of all variants by size, one chart per group of cases. The
 // first is open.
 func variantBlocks(b *Document, first string) []document.Block {
 	var charts []document.Block
@@ -63,7 +63,7 @@ func variantBlocks(b *Document, first string) []document.Block {
 		}
 		c.Series = slices.DeleteFunc(c.Series, func(s document.Series) bool { return len(s.Points) == 0 })
 		if lo, hi := document.SizeRange(c); lo == hi {
-			continue // a point is no curve: the table has it
+			continue // a single point makes no curve: the table has it
 		}
 		if c.Clip(); !c.Empty() {
 			charts = append(charts, document.Plot{Chart: c})
@@ -72,13 +72,13 @@ func variantBlocks(b *Document, first string) []document.Block {
 	return document.FirstOpen(charts)
 }
 
-// groupsInOrder are the groups of cases that have a size.
+// groupsInOrder returns the groups of cases that have a size.
 func groupsInOrder(b *Document) []string {
 	sized := slice.Where(b.Cases, func(c Measured) bool { return c.Bytes > 0 })
 	return slice.Distinct(slice.Map(sized, func(c Measured) string { return c.Group }))
 }
 
-// changesOf is the curve of a variant's changes in a group.
+// changesOf returns the curve of a variant's changes in a group.
 func changesOf(b *Document, group string, variant int) document.Series {
 	s := document.Series{Name: b.Variants[variant].Name}
 	for i := range b.Cases {
@@ -96,7 +96,7 @@ func changesOf(b *Document, group string, variant int) document.Series {
 	return s
 }
 
-// driftChart is the level of the machine in each child.
+// driftChart draws the level of the machine in each child.
 func driftChart(b *Document) document.Chart {
 	c := document.Chart{
 		ID: "drift", Title: "Level of the machine in each child run", Mark: document.MarkOf(b.Simulated), Quantity: document.Level, Axis: "time against the mean", Short: true,

@@ -27,12 +27,12 @@ func (d *Document) VariantTable() table.Table {
 	return t
 }
 
-// names are those of the variants.
+// names returns the variants' names.
 func (d *Document) names() []string {
 	return slice.Map(d.Variants, func(v Variant) string { return v.Name })
 }
 
-// CaseTable is a row for each case. Short leaves out those that are the same.
+// CaseTable has a row for each case. Short leaves out the cases that are the same.
 func (d *Document) CaseTable(short bool) table.Table {
 	t, cells := table.Numbers("size", "first slow", "change", "95 % interval", "probability", "children"), d.orderCells
 	t.Columns[1].Right = false
@@ -64,7 +64,7 @@ func (d *Document) CaseTable(short bool) table.Table {
 	return t
 }
 
-// orderCells are the cells of a case of ordered variants.
+// orderCells returns the cells of a case of ordered variants.
 func (d *Document) orderCells(c *Measured) []string {
 	out := []string{unit.None, unit.None, unit.None, unit.None, ""}
 	if c.First != "" {
@@ -91,7 +91,7 @@ func (d *Document) orderCells(c *Measured) []string {
 	return out
 }
 
-// rankCells are the cells of a case of variants without an order: a rank and a change each.
+// rankCells returns the cells of a case of unordered variants: one rank and one change each.
 func (d *Document) rankCells(c *Measured) []string {
 	return slice.Map(c.Variants, func(r Reading) string {
 		switch {
@@ -104,7 +104,7 @@ func (d *Document) rankCells(c *Measured) []string {
 	})
 }
 
-// CSV has a row for each variant of each case, in base units.
+// CSV returns one row per variant and case, in base units.
 func (d *Document) CSV() (header []string, rows [][]string) {
 	header = []string{"key", "group", "bytes", "verdict", "first", "probability", "variant", "children", "seconds", "change", "change_lo", "change_hi", "rank", "left_out", "simulated"}
 	for i := range d.Cases {

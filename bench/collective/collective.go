@@ -1,9 +1,9 @@
-// Package collective holds the table of collectives: what each is called, how a
-// message size turns into element counts, and the bus-bandwidth factor.
-// CONTRIBUTING.md has the other rows that a new collective takes.
+// Package collective holds the table of collectives: names, the conversion of a message size to
+// element counts, and the bus-bandwidth factor. CONTRIBUTING.md lists the other rows that a new
+// collective needs.
 //
-// Sizes follow rccl-tests and nccl-tests: S is the total number of bytes, that
-// is the larger of a rank's send and receive buffer.
+// Sizes follow rccl-tests and nccl-tests: S is the total number of bytes, the larger of a rank's
+// send and receive buffer.
 package collective
 
 import (
@@ -16,34 +16,35 @@ import (
 
 // Collective is one row of the table.
 type Collective struct {
-	// Name is zbench's name and that of the rccl-tests program without _perf.
+	// Name is zbench's name, and the rccl-tests program's without _perf.
 	Name string
 	// Aliases are other tools' spellings, lower case.
 	Aliases []string
-	// Reduces tells that the result depends on a reduction operator.
+	// Reduces is true if the result depends on a reduction operator.
 	Reduces bool
-	// Rooted tells that one rank is the source or the destination of all.
+	// Rooted is true if one rank is the only source or destination.
 	Rooted bool
-	// Does says what the collective does, in one line.
+	// Does describes the collective in one line.
 	Does string
 	// BusFactor is busbw/algbw for n ranks (nccl-tests doc/PERFORMANCE.md).
 	BusFactor func(n int) float64
-	// SendShare and RecvShare tell whether a rank's buffer holds the full S
-	// bytes (false) or S/n (true).
+	// SendShare and RecvShare are true if a rank's buffer holds S/n bytes, and false if it holds S.
 	SendShare, RecvShare bool
-	// Shares tells that S is divided among the ranks though both buffers are full.
+	// Shares is true if S is divided among the ranks although both buffers are full.
 	Shares bool
-	// Uneven tells that a Skew says how much each rank receives. S is then what each rank sends.
+	// Uneven is true if a Skew decides how much each rank receives. S is then the amount that each
+	// rank sends.
 	Uneven bool
-	// InPlace is where the buffers lie when they are one.
+	// InPlace says where the two buffers lie if they are one.
 	InPlace Place
-	// Copied tells that a library can run it on copy engines (NVIDIA/nccl, src/ce_coll.cc, ncclCeImplemented).
+	// Copied is true if a library can run it on copy engines (NVIDIA/nccl, src/ce_coll.cc,
+	// ncclCeImplemented).
 	Copied bool
-	// result says what rank of n ends up with when the others call with root.
+	// result returns the expected content of one rank of n when all call with root.
 	result func(rank, n, root int) Result
 }
 
-// Place is the way a collective's send and receive buffer can be one.
+// Place is the way in which a collective's send and receive buffer can be one.
 type Place int
 
 // The ways: not at all (the result would be wrong), the same buffer, the send
@@ -55,39 +56,40 @@ const (
 	RecvInSend
 )
 
-// Result says what a rank's receive buffer must hold, in shares of the call's
-// count: element k of block b is element Base·count + k of what source
-// From + b·Step sent, or of the reduction over all ranks.
+// Result describes the required content of a rank's receive buffer, in shares of the call's count.
+// Element k of block b is element Base·count + k sent by source From + b·Step, or reduced over all
+// ranks.
 type Result struct {
-	// Blocks is the number of shares that are checked; 0 when the rank gets none.
+	// Blocks is the number of checked shares; 0 if the rank receives none.
 	Blocks int
-	// Reduced tells that the elements are reduced over all ranks.
+	// Reduced is true if the elements are reduced over all ranks.
 	Reduced          bool
 	From, Step, Base int
 }
 
-// Result says what the rank of n must receive.
+// Result returns the required content of one rank of n.
 func (c Collective) Result(rank, n, root int) Result { return c.result(rank, n, root) }
 
-// Messages reports whether every rank receives one share of another rank each, as a library has no call for.
+// Messages reports whether every rank receives one share from exactly one other rank. Libraries
+// have no call for that.
 func (c Collective) Messages() bool {
 	const ranks = 4
 	first, second := c.result(0, ranks, 0), c.result(1, ranks, 0)
 	return !c.Reduces && first.Blocks == 1 && second.Blocks == 1 && first.From != second.From
 }
 
-// Layout is what one message size means for one rank.
+// Layout holds the buffer sizes of one rank for one message size.
 type Layout struct {
-	// Bytes is the total size S that is really moved, at most the size asked for.
+	// Bytes is the total size S that is moved, at most the requested size.
 	Bytes int64
-	// Count is the element count passed to the call on each rank.
+	// Count is the element count of the call on each rank.
 	Count int64
 	// SendBytes and RecvBytes are the sizes of a rank's two buffers.
 	SendBytes, RecvBytes int64
 }
 
-// shareAlign is the byte alignment of a rank's share where S is divided among
-// ranks; nccl-tests rounds the share down so since 2024-12 (commit 29f4114).
+// shareAlign is the byte alignment of a rank's share if S is divided among ranks. nccl-tests rounds
+// the share down in the same way since 2024-12 (commit 29f4114).
 const shareAlign = 16
 
 func all(n int) float64 { return float64(n-1) / float64(n) }
@@ -104,7 +106,7 @@ func onlyRoot(r Result) func(rank, n, root int) Result {
 	}
 }
 
-// table is in the order of the listings.
+// table is in listing order.
 var table = []Collective{
 	{
 		Name: "all_reduce", Aliases: []string{"allreduce"}, Reduces: true,
@@ -168,8 +170,7 @@ var table = []Collective{
 	},
 }
 
-// Default lists the collectives that are swept when none is named: those that
-// data-parallel training is made of.
+// Default returns the collectives that are swept if none is named: those of data-parallel training.
 func Default() []string { return []string{"all_reduce", "reduce_scatter", "all_gather"} }
 
 // All returns the table, in listing order. The slice is the caller's.
@@ -194,8 +195,8 @@ func ByName(name string) (Collective, error) {
 	return Collective{}, unknown
 }
 
-// Layout turns a requested size in bytes into what n ranks of elements of elt
-// bytes really move. Bytes is 0 where the size rounds to nothing.
+// Layout turns a requested size in bytes into the sizes that n ranks with elements of elt bytes
+// move. Bytes is 0 if the size rounds to nothing.
 func (c Collective) Layout(requested int64, n, elt int) Layout {
 	width := int64(elt)
 	if !c.SendShare && !c.RecvShare && !c.Shares {
@@ -213,7 +214,7 @@ func (c Collective) Layout(requested int64, n, elt int) Layout {
 	return l
 }
 
-// MarshalText writes the name: a collective travels as that.
+// MarshalText writes the collective's name.
 func (c Collective) MarshalText() ([]byte, error) { return []byte(c.Name), nil }
 
 // UnmarshalText finds a collective by its name.

@@ -9,19 +9,19 @@ import (
 	"unicode"
 )
 
-// Skew says how unequally ranks receive in a collective that is Uneven: what every rank sends is divided among all ranks by
-// these weights, as tokens are among experts. It is empty for equal weights, zipf:S for weights of 1/k^S of the k-th rank,
-// or a weight for each rank, with commas.
+// Skew describes how unequally ranks receive in an Uneven collective. These weights divide each
+// rank's data among all ranks, as tokens are divided among experts. It is empty for equal weights,
+// zipf:S for weights of 1/k^S of the k-th rank, or one weight per rank, separated by commas.
 type Skew string
 
 const (
 	uniform = "uniform"
 	zipf    = "zipf:"
-	// maxExponent is the largest S of zipf:S: with more, one rank has all.
+	// maxExponent is the largest S of zipf:S: with more, one rank receives everything.
 	maxExponent = 8
 )
 
-// ReadSkew reads uniform, zipf:S, or weights that are separated by commas or white space.
+// ReadSkew reads uniform, zipf:S, or weights separated by commas or white space.
 func ReadSkew(text string) (Skew, error) {
 	if text == uniform || text == "" {
 		return "", nil
@@ -46,7 +46,7 @@ func ReadSkew(text string) (Skew, error) {
 	return Skew(strings.Join(words, ",")), nil
 }
 
-// String names the skew; it is empty for equal weights.
+// String returns the skew's name; it is empty for equal weights.
 func (s Skew) String() string {
 	switch {
 	case s == "":
@@ -57,11 +57,11 @@ func (s Skew) String() string {
 	return "skew of a file"
 }
 
-// Counts divides elements of elt bytes among n ranks, in pieces of whole 16 bytes; the rest is of the rank with the most. It
-// is nil where there is not a weight for each rank.
+// Counts divides elements of elt bytes among n ranks, in pieces of whole 16 bytes; the rank with
+// the most gets the rest. It returns nil if there is not one weight per rank.
 func (s Skew) Counts(elements int64, n, elt int) []int64 {
 	weights := make([]float64, n)
-	exponent, _ := strconv.ParseFloat(strings.TrimPrefix(string(s), zipf), 64) // 0 of equal weights
+	exponent, _ := strconv.ParseFloat(strings.TrimPrefix(string(s), zipf), 64) // 0 means equal weights
 	for i := range weights {
 		weights[i] = math.Pow(float64(i+1), -exponent)
 	}
@@ -71,7 +71,7 @@ func (s Skew) Counts(elements int64, n, elt int) []int64 {
 			return nil
 		}
 		for i, word := range words {
-			weights[i], _ = strconv.ParseFloat(word, 64) // ReadSkew has read it
+			weights[i], _ = strconv.ParseFloat(word, 64) // ReadSkew has accepted it
 		}
 	}
 	sum := 0.0

@@ -15,9 +15,9 @@ type Dtype struct {
 	Aliases []string
 	// Size is the width of an element in bytes.
 	Size int
-	// Does says what the type is, in one line.
+	// Does describes the type in one line.
 	Does string
-	// MovedOnly types can be moved but not reduced by every library.
+	// MovedOnly types can be moved by every library, but not reduced.
 	MovedOnly bool
 }
 
@@ -25,7 +25,7 @@ type Dtype struct {
 type Op struct {
 	// Name is rccl-tests' name for -o.
 	Name string
-	// Does says what the operator computes, in one line.
+	// Does describes the operator in one line.
 	Does string
 }
 
@@ -72,13 +72,13 @@ func OpByName(name string) (Op, error) {
 // Every stands for the whole table of element types or operators, as in rccl-tests.
 const Every = "all"
 
-// DtypesByName reads a list of element types, such as "float,bf16", or [Every]. The list that it
-// returns has each type once, by its own name.
+// DtypesByName reads a list of element types, such as "float,bf16", or [Every]. The returned list
+// has each type once, by its own name.
 func DtypesByName(list string) (types []Dtype, names string, err error) {
 	return byNames(list, dtypes, DtypeByName, func(d Dtype) string { return d.Name })
 }
 
-// OpsByName reads a list of operators as DtypesByName reads one of types.
+// OpsByName reads a list of operators in the form of DtypesByName.
 func OpsByName(list string) (all []Op, names string, err error) {
 	return byNames(list, ops, OpByName, func(o Op) string { return o.Name })
 }
@@ -104,7 +104,7 @@ func byNames[T any](list string, table []T, find func(string) (T, error), name f
 	return found, strings.Join(words, ","), nil
 }
 
-// MarshalText writes the name: a type travels as that.
+// MarshalText writes the type's name.
 func (d Dtype) MarshalText() ([]byte, error) { return []byte(d.Name), nil }
 
 // UnmarshalText finds a type by its name.

@@ -14,14 +14,14 @@ import (
 	"zbench/bench/unit"
 )
 
-// deviceFact names the GPU among the facts, hostsFact the hosts.
+// deviceFact names the GPU in the list of facts, hostsFact the hosts.
 const (
 	deviceFact = "device"
 	hostsFact  = "hosts"
 )
 
-// facts are the properties of a run that may explain a difference, in the order in which they are
-// listed. A property that a record lacks is empty.
+// facts are the properties of a run that may explain a difference, in listing order. A property
+// that a record lacks is empty.
 var facts = []struct {
 	what string
 	of   func(*record.Record) string
@@ -53,7 +53,7 @@ var facts = []struct {
 	}},
 }
 
-// number prints a count; 0, which is not known, is empty.
+// number prints a count; 0 means unknown and prints nothing.
 func number(n int) string {
 	if n == 0 {
 		return ""
@@ -61,7 +61,7 @@ func number(n int) string {
 	return fmt.Sprint(n)
 }
 
-// toolsOf names the programs that wrote imported logs.
+// toolsOf returns the programs that wrote imported logs.
 func toolsOf(r *record.Record) string {
 	names := slice.Distinct(slice.Map(r.Source.Imports, func(i record.Import) string { return strings.TrimSpace(i.Tool + " " + i.Version) }))
 	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
@@ -70,7 +70,7 @@ func toolsOf(r *record.Record) string {
 // launchesFact names the launches in a burst among the options.
 const launchesFact = "launches in a burst (-n)"
 
-// launchesOf are the numbers of launches in the bursts of a log.
+// launchesOf returns the launches per burst of a log.
 func launchesOf(r *record.Record) string {
 	var seen []string
 	for i := range r.Results {
@@ -81,7 +81,7 @@ func launchesOf(r *record.Record) string {
 	return strings.Join(slice.Distinct(seen), " ")
 }
 
-// editedNotes name the runs whose records were edited.
+// editedNotes names the runs whose records were edited.
 func editedNotes(base, fresh []Run) []string {
 	var out []string
 	for _, r := range slices.Concat(base, fresh) {
@@ -92,8 +92,7 @@ func editedNotes(base, fresh []Run) []string {
 	return out
 }
 
-// severalNotes name logs that have a case more than once. They count as one run, with the
-// median.
+// severalNotes names logs that have a case more than once. They count as one run, with the median.
 func severalNotes(base, fresh []Run) []string {
 	var out []string
 	for _, run := range slices.Concat(base, fresh) {
@@ -113,7 +112,7 @@ func severalNotes(base, fresh []Run) []string {
 	return out
 }
 
-// options are the settings of a run that change its times.
+// options returns the settings of a run that change its times.
 func options(r *record.Record) map[string]string {
 	out := map[string]string{}
 	if r.Spec == nil {
@@ -133,7 +132,7 @@ func options(r *record.Record) map[string]string {
 	return out
 }
 
-// libraries are the versions of a run's libraries by name.
+// libraries returns the versions of a run's libraries by name.
 func libraries(r *record.Record) map[string]string {
 	out := map[string]string{}
 	for _, l := range r.Source.Libraries {
@@ -142,7 +141,7 @@ func libraries(r *record.Record) map[string]string {
 	return out
 }
 
-// variables are the recorded environment variables of a run by name.
+// variables returns the recorded environment variables of a run by name.
 func variables(r *record.Record) map[string]string {
 	out := map[string]string{}
 	for name, value := range r.Source.Environment {
@@ -151,8 +150,8 @@ func variables(r *record.Record) map[string]string {
 	return out
 }
 
-// changes lists what differs between the sides or within one: facts, libraries, environment variables,
-// settings.
+// changes lists the differences between the sides or within one: facts, libraries, environment
+// variables, settings.
 func changes(base, fresh []Run) []Change {
 	var out []Change
 	for _, f := range facts {
@@ -185,19 +184,19 @@ func appendChange(out []Change, what string, base, fresh []Run, of func(*record.
 	return append(out, Change{What: what, Base: a, New: b, Within: within})
 }
 
-// distinct are the different values of a side, in order of first appearance.
+// distinct returns the different values of a side, in order of first appearance.
 func distinct(runs []Run, of func(*record.Record) string) []string {
 	return slice.Distinct(slice.Map(runs, func(r Run) string { return cmp.Or(plain.Text(of(r.Record)), notKnown) }))
 }
 
-// eras are those in which runs differ from the first.
+// eras returns the eras in which runs differ from the first.
 func eras(base, fresh []Run) (settings, defaults []string) {
 	all := slices.Concat(base, fresh)
 	return gate.Mixed(slice.Map(all, func(r Run) string { return r.Name }), slice.Map(all, func(r Run) *record.Record { return r.Record }))
 }
 
-// eraNotes name those that are compared all the same: versions, since what an update changes is the question, and with
-// --across settings.
+// eraNotes names the differing eras that are compared anyway: versions, because an update is the
+// subject of the comparison, and with --across settings.
 func eraNotes(base, fresh []Run) []string {
 	settings, defaults := eras(base, fresh)
 	across := slice.Map(settings, func(e string) string { return "ACROSS: " + e })

@@ -1,16 +1,16 @@
-// Package compare tells whether the runs of one side, NEW, take longer than those of
-// another, BASE, case by case: which cases are slower, faster, the same, or unclear.
+// Package compare tells whether the runs of one side, NEW, take longer than those of another, BASE.
+// Each case is slower, faster, the same, or unclear.
 //
 //  1. The caller reads records (of zbench or of imported logs) into Runs. A run is the
-//     unit: its median of a case is one value, however many launches are behind it.
+//     unit: its median of a case is one value, whatever its number of launches.
 //  2. [Compare] refuses sides that cannot be compared, joins the cases by key, lists
-//     what else differs, and tests: Student's t on the difference of the means of log
+//     other differences, and tests: Student's t on the difference of the means of log
 //     medians, with a between-run variance pooled over the cases of a collective; one
 //     more test for a shift common to all cases; Holm's procedure over all of them.
-//  3. The [Document] is what `zbench compare` prints and writes; [Document.Gate] judges
-//     it for a CI job.
+//  3. `zbench compare` prints and writes the [Document]; [Document.Gate] judges it for
+//     a CI job.
 //
-// docs/METHOD.md has the statistics, docs/EXPERIMENTS.md what they find and miss.
+// docs/METHOD.md has the statistics, docs/EXPERIMENTS.md their error rates.
 package compare
 
 import (
@@ -26,37 +26,37 @@ import (
 
 // Run is one run of a side.
 type Run struct {
-	// Name is what messages call it: its folder or file, as it was given.
+	// Name is the run's folder or file in messages, as given.
 	Name string
-	// Record is what the run left.
+	// Record holds the run's results.
 	Record *record.Record
 }
 
-// Criteria set what counts as a difference.
+// Criteria define a difference.
 type Criteria struct {
 	// Alpha is the probability of any false verdict in the family of all tests.
 	Alpha float64
 	// MinEffect is the smallest relative change of a time that counts.
 	MinEffect float64
-	// BetweenRunCV is the relative standard deviation of a run's median between runs, if
-	// it is known; 0 estimates it from the runs.
+	// BetweenRunCV is the relative standard deviation of a run's median between runs, if known; 0
+	// estimates it from the runs.
 	BetweenRunCV float64
-	// Timing is the kind of time to compare, one of Timings; empty is the first that
-	// both sides have.
+	// Timing is the kind of time to compare, one of Timings; if empty, the first that both sides
+	// have.
 	Timing string
-	// Across compares runs of different eras (see [gate.Era]), too.
+	// Across also compares runs of different eras (see [gate.Era]).
 	Across bool
-	// Names are what the sides are called in charts; empty is the name of the run, or BASE and NEW where cases are
-	// compared.
+	// Names are the sides' names in charts. If empty, charts use the name of the run, or BASE and
+	// NEW if cases are compared.
 	Names [2]string
 }
 
-// Defaults are the options of the command without flags.
+// Defaults returns the options of the command without flags.
 func Defaults() Criteria { return Criteria{Alpha: 0.01, MinEffect: 0.02} }
 
-// Compare compares two sides. It fails, with a [RefusedError], if they must not be
-// compared; with the error comes a document that has no case but the curves of both sides, or nil. Cases that only
-// one side has are in the document as not checked.
+// Compare compares two sides. It returns a [RefusedError] if they must not be compared, with nil or
+// with a document that has the curves of both sides and no cases. Cases that only one side has are
+// in the document as not checked.
 func Compare(base, fresh []Run, o Criteria) (*Document, error) {
 	if err := refuse(base, fresh, o.Across); err != nil {
 		return curvesAlone(base, fresh, o, err), err
@@ -99,7 +99,8 @@ func Compare(base, fresh []Run, o Criteria) (*Document, error) {
 	return d, nil
 }
 
-// curvesAlone is the document of sides that must not be compared, for why; nil where there is nothing to draw.
+// curvesAlone returns the document of sides that must not be compared, for the reason why; nil if
+// there is nothing to draw.
 func curvesAlone(base, fresh []Run, o Criteria, why error) *Document {
 	if len(base) == 0 || len(fresh) == 0 {
 		return nil
@@ -115,7 +116,7 @@ func curvesAlone(base, fresh []Run, o Criteria, why error) *Document {
 	return d
 }
 
-// judge fills a case's verdict from its test, which is one of so many.
+// judge sets a case's verdict from its test, one of a number of tests.
 func (c *Case) judge(o Criteria, tests int) {
 	of := c.observed
 	if of == nil {
@@ -142,9 +143,8 @@ func (c *Case) judge(o Criteria, tests int) {
 	}
 }
 
-// verdict applies the three conditions: significance, a minimum effect, and, for the
-// same, an interval within the minimum effect. The fourth, enough runs, is met by
-// whatever was tested.
+// verdict applies three conditions: significance, a minimum effect, and, for the same, an interval
+// within the minimum effect. Every tested case meets the fourth, enough runs.
 func (t *tested) verdict(o Criteria) Verdict {
 	least := math.Log1p(o.MinEffect)
 	switch significant := t.adjusted <= o.Alpha; {
@@ -158,12 +158,12 @@ func (t *tested) verdict(o Criteria) Verdict {
 	return Unclear
 }
 
-// power is the probability with which the needed runs find the difference, as a
-// standard normal quantile: 0.9.
+// power is the standard normal quantile of 0.9, the probability with which the needed runs find the
+// difference.
 const power = 1.2816
 
-// needed is how many runs a side would find the difference, or the minimum effect if
-// that is larger, with probability 0.9.
+// needed returns the runs per side that would find the difference, or the minimum effect if that is
+// larger, with probability 0.9.
 func needed(t *tested, o Criteria, tests int) int {
 	size := max(math.Abs(t.difference), math.Log1p(o.MinEffect))
 	z := quantile(1-o.Alpha*(1-commonWeight)/float64(max(1, tests))/2, math.Inf(1)) + power
@@ -171,11 +171,11 @@ func needed(t *tested, o Criteria, tests int) int {
 	return int(min(most, max(MinRuns, n)))
 }
 
-// most bounds the number of runs that is stated as needed.
+// most bounds the stated number of needed runs.
 const most = 1e6
 
-// rank is the p of the Mann–Whitney U test, which assumes no distribution; nil below
-// RankRuns runs a side. It is advisory: over a large family it cannot reach Holm's level.
+// rank returns the p of the Mann–Whitney U test, which assumes no distribution; nil below RankRuns
+// runs per side. It is advisory: over a large family it cannot reach Holm's level.
 func rank(c *observed) *float64 {
 	if min(len(c.sides[0]), len(c.sides[1])) < RankRuns {
 		return nil
@@ -189,8 +189,8 @@ func rank(c *observed) *float64 {
 	return &p
 }
 
-// conclude counts the verdicts and settles that of the whole: the worst that any case or
-// the common shift has.
+// conclude counts the verdicts and sets that of the whole: the worst of any case or the common
+// shift.
 func (d *Document) conclude() {
 	for i := range d.Cases {
 		d.Counts.add(&d.Cases[i])

@@ -11,18 +11,18 @@ import (
 	"zbench/bench/stat"
 )
 
-// Schema names the version of the format of compare.json, Rules that of the rules that make its
+// Schema is the version of the format of compare.json, Rules the version of the rules that make its
 // findings.
 const (
 	Schema = "zbench.compare/1"
 	Rules  = 1
 )
 
-// Verdict is what a comparison comes to.
+// Verdict is the result of a comparison.
 type Verdict string
 
-// The verdicts. Unclear means that the runs do not tell; NotChecked that there was
-// nothing to compare.
+// The verdicts. Unclear means that the runs do not decide; NotChecked that there was nothing to
+// compare.
 const (
 	Slower     Verdict = "slower"
 	Faster     Verdict = "faster"
@@ -31,17 +31,16 @@ const (
 	NotChecked         = Verdict(finding.NotChecked)
 )
 
-// Verdicts lists them all.
+// Verdicts holds all of them.
 func Verdicts() []Verdict { return []Verdict{Slower, Faster, Same, Unclear, NotChecked} }
 
-// Document is a comparison, as compare.json has it.
+// Document is a comparison in the form of compare.json.
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Verdict is the worst of all cases and of the common shift: slower if any is, or if
-	// any is broken.
+	// Verdict is the worst of all cases and of the common shift; slower if any is slower or broken.
 	Verdict Verdict `json:"verdict"`
-	// Simulated is true if both sides are of a model or an emulation.
+	// Simulated is true if both sides come from a model or an emulation.
 	Simulated bool `json:"simulated"`
 	// Benchmark of both sides.
 	Benchmark string `json:"benchmark"`
@@ -52,38 +51,38 @@ type Document struct {
 	// Relative standard deviation of a run's median between runs, if it was given; null if
 	// it was estimated.
 	BetweenRunCV *float64 `json:"between_run_cv"`
-	// Runs of the side that is compared with.
+	// Runs of BASE, the reference side.
 	Base []Member `json:"base"`
-	// Runs of the side that is judged.
+	// Runs of NEW, the judged side.
 	New []Member `json:"new"`
-	// What else differs between the sides, or between the runs of one.
+	// Other differences between the sides, or between the runs of one.
 	Changes []Change `json:"changes"`
 	// Number of cases by verdict.
 	Counts Counts `json:"counts"`
-	// NeedsRuns is the number of runs a side with which the unclear cases should become
-	// clear; absent if none is unclear.
+	// NeedsRuns is the number of runs per side that should make the unclear cases clear; absent if
+	// none is unclear.
 	NeedsRuns int `json:"needs_runs,omitempty" jsonschema:"minimum=1"`
 	// Shift that all cases have in common; null if there are too few runs or cases for it.
 	Common *Common `json:"common"`
 	// Overall is the ratio of both sides over all cases; null if no case has a time in every run.
 	Overall *Overall `json:"overall"`
-	// Shapes tell how the change goes with size, one for each curve of at least four sizes.
+	// Shapes describe how the change depends on size, one for each curve of at least four sizes.
 	Shapes []Shape `json:"shapes,omitempty"`
-	// Notes say what a reader of the verdicts should know: records that were edited, changes of
-	// a library's algorithms between the two versions.
+	// Notes qualify the verdicts: edited records, changes of a library's algorithms between the two
+	// versions.
 	Notes []string `json:"notes"`
 	// Gated is the outcome of --fail-on; absent if it was not given.
 	Gated *gate.Report `json:"gate,omitempty"`
 	// One entry per case that either side has.
 	Cases []Case `json:"cases"`
-	// Judgement is what the comparison comes to, as findings.
+	// Judgement has the result of the comparison as findings.
 	Judgement finding.Judgement `json:"judgement"`
 
-	// failOn and strict are what Gate was given.
+	// failOn and strict are the arguments of Gate.
 	failOn *FailOn
 	strict bool
-	// names are the names of the sides in charts. overlaid are the curves of both sides if no case is
-	// compared.
+	// names are the names of the sides in charts. overlaid are the curves of both sides if no case
+	// is compared.
 	names    [2]string
 	overlaid []document.Chart
 }
@@ -100,18 +99,18 @@ type Member struct {
 
 // Change is a property in which the sides, or the runs of one side, differ.
 type Change struct {
-	// What differs.
+	// Property that differs.
 	What string `json:"what"`
 	// Values in the runs of BASE.
 	Base []string `json:"base"`
 	// Values in the runs of NEW.
 	New []string `json:"new"`
-	// Within is true if the runs of one side differ among themselves: then the side mixes
-	// different things.
+	// Within is true if the runs of one side differ among themselves: then the side mixes different
+	// things.
 	Within bool `json:"within"`
 }
 
-// Counts are numbers of cases.
+// Counts holds the number of cases per verdict.
 type Counts struct {
 	// Cases that take longer in NEW.
 	Slower int `json:"slower"`
@@ -119,12 +118,11 @@ type Counts struct {
 	Faster int `json:"faster"`
 	// Cases whose change is within the minimum effect.
 	Same int `json:"same"`
-	// Cases of which the runs do not tell.
+	// Cases that the runs do not decide.
 	Unclear int `json:"unclear"`
 	// Cases that could not be compared.
 	NotChecked int `json:"not_checked"`
-	// Cases, among those not checked, that failed or had wrong data in NEW and not in
-	// BASE.
+	// Cases, among those not checked, that failed or had wrong data only in NEW.
 	Broken int `json:"broken"`
 }
 
@@ -150,11 +148,11 @@ func (n *Counts) add(c *Case) {
 type Case struct {
 	// Key of the case in the records.
 	Key string `json:"key" jsonschema:"minLength=1"`
-	// Group is the collective or kernel with all that tells it from others but its size.
+	// Group is the collective or kernel with all of its properties except the size.
 	Group string `json:"group"`
-	// Size in bytes; 0 where the case has none.
+	// Size in bytes; 0 if the case has none.
 	Bytes int64 `json:"bytes"`
-	// Timing is the kind of time that is compared; absent if there is none on both sides.
+	// Timing is the compared kind of time; absent if the two sides share none.
 	Timing string `json:"timing,omitempty"`
 	// Values of BASE.
 	Base Values `json:"base"`
@@ -164,28 +162,28 @@ type Case struct {
 	Change *float64 `json:"change"`
 	// Test behind the verdict; null if there was none.
 	Test *Test `json:"test"`
-	// Allowance is the relative change that runs of one thing may have at this size, with the chance alpha
-	// that any case exceeds its own; absent if the case was tested.
+	// Allowance is the relative change that runs of the same thing may have at this size; with
+	// probability alpha any case exceeds its own. Absent if the case was tested.
 	Allowance *float64 `json:"allowance,omitempty"`
-	// SlowerUntested is true if the case was not tested and is slower by the minimum effect even after its
-	// allowance.
+	// SlowerUntested is true if the case was not tested and is slower by the minimum effect even
+	// after its allowance.
 	SlowerUntested bool `json:"slower_untested,omitempty"`
 	// RankP is the p-value of the Mann–Whitney U test, advisory; absent below 10 runs a
 	// side.
 	RankP *float64 `json:"rank_p,omitempty"`
 	// Verdict of the case.
 	Verdict Verdict `json:"verdict"`
-	// Reason of a verdict that is unclear or not checked.
+	// Reason for a verdict of unclear or not checked.
 	Reason string `json:"reason,omitempty"`
-	// Broken is true if the case failed or had wrong data in NEW and not in BASE.
+	// Broken is true if the case failed or had wrong data only in NEW.
 	Broken bool `json:"broken,omitempty"`
 	// NeedsRuns is the number of runs a side that should make an unclear case clear;
 	// absent for others.
 	NeedsRuns int `json:"needs_runs,omitempty" jsonschema:"minimum=1"`
 
-	// factor over seconds is the bandwidth; 0 where there is none.
+	// factor over seconds is the bandwidth; 0 if there is none.
 	factor float64
-	// observed has the times of all runs; nil where the case cannot be compared.
+	// observed has the times of all runs; nil if the case cannot be compared.
 	observed *observed
 }
 
@@ -195,12 +193,12 @@ type Values struct {
 	Runs int `json:"runs"`
 	// Geometric mean of the runs' medians, in seconds; null if no run has a time.
 	Seconds *float64 `json:"seconds" jsonschema:"exclusiveMinimum=0"`
-	// Bandwidth of that time, in bytes per second: bus bandwidth of a collective, rate of a
-	// kernel; null where there is none.
+	// Bandwidth at that time, in bytes per second: bus bandwidth of a collective, rate of a kernel;
+	// null if there is none.
 	Rate *float64 `json:"rate"`
 }
 
-// set fills the values from log medians.
+// set fills in the values from log medians.
 func (v *Values) set(logs []float64, factor float64) {
 	v.Runs = len(logs)
 	if len(logs) == 0 {
@@ -212,7 +210,7 @@ func (v *Values) set(logs []float64, factor float64) {
 	}
 }
 
-// Test is a test of no change. Lo and Hi are relative changes, as Case.Change is.
+// Test is a test of no change. Lo and Hi are relative changes like Case.Change.
 type Test struct {
 	// Lower end of the 95 % interval of the change, a ratio less 1.
 	Lo float64 `json:"lo"`
@@ -220,7 +218,7 @@ type Test struct {
 	Hi float64 `json:"hi"`
 	// Relative standard deviation of a run's median between runs.
 	RunCV float64 `json:"run_cv"`
-	// Degrees of freedom of that deviation; null where it was given.
+	// Degrees of freedom of that deviation; null if it was given.
 	DF *float64 `json:"df"`
 	// Two-sided probability of such a change by chance.
 	P float64 `json:"p" jsonschema:"maximum=1"`

@@ -16,12 +16,13 @@ import (
 // entry is one case of one run.
 type entry struct {
 	key, pool string
-	// group names the case without its size.
+	// group is the case's name without its size.
 	group string
 	bytes int64
-	// factor over seconds is the case's bandwidth; 0 where there is none.
+	// factor over seconds is the case's bandwidth; 0 if there is none.
 	factor float64
-	// times are those of each of timings; nil for none. burst is the timing that the first is of, nil for none.
+	// times has one entry per kind in timings; nil for none. burst is the burst timing behind the
+	// first kind, nil for none.
 	times  [5]*stat.Summary
 	burst  *record.Timing
 	status record.Status
@@ -31,7 +32,7 @@ type entry struct {
 // timings are the kinds of time of a case.
 var timings = [5]string{"burst", "burst_slowest", "isolated", "isolated_mean", "kernel"}
 
-// Timings are the kinds of time, the preferred first. Two kinds are never compared.
+// Timings are the kinds of time, the preferred one first. Different kinds are never compared.
 func Timings() []string { return slices.Clone(timings[:]) }
 
 // member is a run with its cases.
@@ -45,7 +46,7 @@ func members(runs []Run) []member {
 	return slice.Map(runs, func(r Run) member { return member{r, entries(r.Record)} })
 }
 
-// entries are the cases of a record.
+// entries returns the cases of a record.
 func entries(rec *record.Record) []*entry {
 	var out []*entry
 	for r := range rec.Each() {
@@ -71,10 +72,10 @@ func entries(rec *record.Record) []*entry {
 	return out
 }
 
-// ended says how the case ended, and why.
+// ended returns how the case ended, and why.
 func (e *entry) ended() string { return e.status.Text() + ": " + plain.Text(e.reason) }
 
-// groupOf names a collective's case by all that tells it from others, except its size.
+// groupOf names a collective's case by all of its properties except its size.
 func groupOf(r *record.Result) string {
 	words := []string{plain.Text(r.Collective), r.Dtype}
 	if r.Op != "" {
@@ -128,15 +129,15 @@ func kernelGroup(rec *record.Record, k *record.Kernel) string {
 
 // Reading is a case of one record.
 type Reading struct {
-	// Key of the case in the record; Group is all that tells it from others but its size.
+	// Key is the case's key in the record; Group has all of its properties except the size.
 	Key, Group string
 	Bytes      int64
-	// Seconds are its median; 0 where it has none, and Why says so.
+	// Seconds is its median; 0 if it has none, and Why gives the reason.
 	Seconds float64
 	Why     string
 }
 
-// Readings are the cases of a record with their medians in a kind of time, one of Timings.
+// Readings returns the cases of a record with their medians in a kind of time, one of Timings.
 func Readings(rec *record.Record, timing string) []Reading {
 	var out []Reading
 	kind := slices.Index(timings[:], timing)

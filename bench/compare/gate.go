@@ -15,9 +15,9 @@ import (
 	"zbench/bench/unit"
 )
 
-// FailOn is what fails a comparison: cases that are slower by at least Least, a ratio.
+// FailOn is a condition that fails a comparison: a case that is slower by at least Least, a ratio.
 type FailOn struct {
-	// Text is the condition as it was given.
+	// Text is the condition as given.
 	Text  string
 	Least float64
 }
@@ -28,7 +28,7 @@ func ParseFailOn(text string) (*FailOn, error) {
 	return &FailOn{strings.TrimSpace(text), least}, err
 }
 
-// Words are the condition in a sentence.
+// Words returns the condition in a sentence.
 func (f *FailOn) Words() string {
 	if f.Least == 0 {
 		return string(Slower)
@@ -36,7 +36,7 @@ func (f *FailOn) Words() string {
 	return fmt.Sprintf("%s by %s or more", Slower, Percent(f.Least))
 }
 
-// State is what the condition makes of a verdict with a relative change. A nil condition fails
+// State returns the condition's result for a verdict with a relative change. A nil condition fails
 // nothing.
 func (f *FailOn) State(v Verdict, change float64, broken bool) finding.State {
 	switch {
@@ -48,8 +48,8 @@ func (f *FailOn) State(v Verdict, change float64, broken bool) finding.State {
 	return finding.Pass
 }
 
-// of is the state of a case. One that was not tested fails if it is slower by the limit even after what
-// runs may differ by; it never passes.
+// of returns the state of a case. A case that was not tested fails if it is slower by the limit
+// even after its allowance; it never passes.
 func (f *FailOn) of(c *Case) finding.State {
 	if f != nil && c.SlowerUntested && c.beyond() >= f.Least {
 		return finding.Fail
@@ -57,15 +57,17 @@ func (f *FailOn) of(c *Case) finding.State {
 	return f.State(c.Verdict, c.change(), c.Broken)
 }
 
-// Judged is a case by a condition: its relative change, and the case in a sentence.
+// Judged is the result of a condition for one case: its relative change, and the case in a
+// sentence.
 type Judged struct {
 	State  finding.State
 	Change float64
 	Text   string
 }
 
-// Check is the condition for all cases. must says what is required: "no variant may be". broken is why
-// something could not be measured, which fails the condition; empty if all was.
+// Check is the condition for all cases. must states the requirement: "no variant may be". broken is
+// the reason why something could not be measured, which fails the condition; empty if there is
+// none.
 func (f *FailOn) Check(must, broken string, cases []Judged) gate.Check {
 	check := gate.Check{Check: finding.Check{Name: f.Text, State: finding.NotChecked, Reason: "there is no case to compare"}}
 	_, by := slice.Group(cases, func(c Judged) finding.State { return c.State })
@@ -88,16 +90,16 @@ func (f *FailOn) Check(must, broken string, cases []Judged) gate.Check {
 	return check
 }
 
-// Require judges the comparison by a condition; nil is none. Unless allowUnchecked lets it pass, what
-// was not checked fails in a test server's list.
+// Require judges the comparison by a condition; nil is none. Unless allowUnchecked is set, an
+// unchecked case fails in a test server's list.
 func (d *Document) Require(f *FailOn, allowUnchecked bool) {
 	if d.failOn, d.strict = f, f != nil && !allowUnchecked; f != nil {
 		d.Gated = d.Gate(f)
 	}
 }
 
-// Gate judges the comparison by a condition: that no case is slower, none failed, and
-// that all cases together are not slower.
+// Gate judges the comparison by a condition: no case may be slower or fail, and all cases together
+// may not be slower.
 func (d *Document) Gate(f *FailOn) *gate.Report {
 	cases := make([]Judged, len(d.Cases))
 	for i := range d.Cases {
@@ -117,11 +119,11 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 	return gate.NewReport(d.Simulated, "", checks)
 }
 
-// beyond is the relative change that is left of an untested case's if NEW had taken the whole allowance longer
-// by chance.
+// beyond returns the relative change of an untested case after its whole allowance is subtracted
+// from NEW.
 func (c *Case) beyond() float64 { return (1+*c.Change)/(1+*c.Allowance) - 1 }
 
-// change is the relative change of the time: 0 where it is not known, infinite for a case that broke.
+// change returns the relative change of the time: 0 if unknown, infinite for a broken case.
 func (c *Case) change() float64 {
 	switch {
 	case c.Broken:
@@ -132,7 +134,8 @@ func (c *Case) change() float64 {
 	return *c.Change
 }
 
-// checks are the comparison for a test server: one for each case, and one for the common shift.
+// checks returns the comparison for a test server: one check per case, and one for the common
+// shift.
 func (d *Document) checks() []document.Check {
 	const together = "all cases together"
 	var out []document.Check
@@ -156,7 +159,7 @@ func (d *Document) checks() []document.Check {
 	return out
 }
 
-// text is a case in a sentence.
+// text returns a case in a sentence.
 func (c *Case) text() string {
 	out := fmt.Sprintf("%s, %s: %s", c.Group, unit.Bytes(c.Bytes), c.word())
 	if c.Change != nil {

@@ -8,13 +8,13 @@ import (
 	"zbench/bench/record"
 )
 
-// timed identifies a time of a run: its case and kind.
+// timed identifies a time of a run by case and kind.
 type timed struct {
 	key  string
 	kind int
 }
 
-// times are the bits of the median and the mean of all times of a run.
+// times holds the bits of the median and the mean of all times of a run.
 func (m *member) times() map[timed][2]uint64 {
 	out := map[timed][2]uint64{}
 	for _, e := range m.entries {
@@ -27,9 +27,9 @@ func (m *member) times() map[timed][2]uint64 {
 	return out
 }
 
-// repeated refuses a run that is given twice. On one side it would pass for a second run,
-// and the runs would seem to vary less than they do; on both sides it has no difference,
-// and would pass whatever the software does.
+// repeated refuses a run that is given twice. On one side it would count as a second run, and the
+// runs would seem to vary less than they do. On both sides it has no difference, and would pass
+// whatever the software does.
 func repeated(base, fresh []member) error {
 	all, of := slices.Concat(base, fresh), func(i int) string {
 		if i < len(base) {
@@ -59,12 +59,11 @@ func repeated(base, fresh []member) error {
 	return nil
 }
 
-// surely is the number of different times from which two measured runs that agree in all of
-// them are one. Fewer may agree by chance where a log prints three digits or a clock is
-// coarse.
+// surely is the number of different times above which two measured runs that agree in all of them
+// are the same run. Fewer may agree by chance if a log prints three digits or a clock is coarse.
 const surely = 8
 
-// equalTimes is the number of different values among the times that both have; 0 if any time differs.
+// equalTimes returns the number of different values among the common times; 0 if any time differs.
 // An interrupted run is compared in the times that it has.
 func equalTimes(a, b map[timed][2]uint64) int {
 	different := map[[2]uint64]bool{}
@@ -80,8 +79,8 @@ func equalTimes(a, b map[timed][2]uint64) int {
 	return len(different)
 }
 
-// oneOrigin tells whether two records that agree in a few times are of one run: of one log,
-// of one start, or of a simulation, which repeats.
+// oneOrigin reports whether two records that agree in a few times are the same run: from one log,
+// one start, or a simulation, which repeats.
 func oneOrigin(a, b *record.Record) bool {
 	if a.Source.Kind == record.Imported {
 		return slices.EqualFunc(a.Source.Imports, b.Source.Imports, func(x, y record.Import) bool { return x.SHA256 == y.SHA256 })

@@ -11,7 +11,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// join matches the cases of all runs by key, in BASE's order, then what only NEW has.
+// join matches the cases of all runs by key: first in BASE's order, then those only in NEW.
 func join(base, fresh []member, o Criteria) []Case {
 	var order []string
 	cases := map[string]*[2][]*entry{}
@@ -24,14 +24,14 @@ func join(base, fresh []member, o Criteria) []Case {
 					cases[e.key] = c
 					order = append(order, e.key)
 				}
-				if c[s][i] == nil { // a key twice in a record keeps the first
+				if c[s][i] == nil { // if a record has a key twice, the first counts
 					c[s][i] = e
 				}
 			}
 		}
 	}
 	out := slice.Map(order, func(key string) Case { return pair(cases[key], o) })
-	first := map[string]int{} // a log has the rows of two placements in turns
+	first := map[string]int{} // a log alternates between the rows of two placements
 	for i, c := range slices.Backward(out) {
 		first[c.Group] = i
 	}
@@ -41,7 +41,7 @@ func join(base, fresh []member, o Criteria) []Case {
 	return out
 }
 
-// pair makes a case of its entries in both sides.
+// pair makes a case from its entries on both sides.
 func pair(sides *[2][]*entry, o Criteria) Case {
 	all := slices.Concat(sides[0], sides[1])
 	e := all[slices.IndexFunc(all, func(e *entry) bool { return e != nil })]
@@ -69,8 +69,8 @@ func pair(sides *[2][]*entry, o Criteria) Case {
 	return c
 }
 
-// trouble is why a side has no value of a case, or why its value is not to be trusted:
-// then bad is true. A side with a time in some runs and no failure has no trouble.
+// trouble returns why a side has no value of a case, or, with bad, why its value is not
+// trustworthy. A side with a time in some runs and no failure has no trouble.
 func trouble(side []*entry) (why string, bad bool) {
 	usable, present := false, false
 	for _, e := range side {
@@ -94,10 +94,10 @@ func trouble(side []*entry) (why string, bad bool) {
 	return why, false
 }
 
-// value is a run's log median of a case, with the variances that observed has the means of.
+// value is a run's log median of a case, with its variances; observed holds their means.
 type value struct{ log, rounding, within float64 }
 
-// values are the values of a side's runs; runs without one are left out.
+// values returns the values of a side's runs, without runs that have none.
 func values(side []*entry, kind int) []value {
 	var out []value
 	for _, e := range side {
@@ -111,7 +111,7 @@ func values(side []*entry, kind int) []value {
 		v := value{log: math.Log(s.Median)}
 		if s.Lo != nil && s.Hi != nil && *s.Hi > *s.Lo {
 			v.within = square((*s.Hi - *s.Lo) / 2 / 1.96 / s.Median)
-		} else if s.CV != nil { // the standard error of a median of few samples, were they normal
+		} else if s.CV != nil { // the standard error of the median of few normal samples
 			v.within = math.Pi / 2 * square(*s.CV) / float64(s.N)
 		}
 		if t := e.burst; t != nil && t.Rounding != nil && s == t.MeanOfRanks {
@@ -124,7 +124,7 @@ func values(side []*entry, kind int) []value {
 
 func square(x float64) float64 { return x * x }
 
-// observe gathers the values of a case of both sides. e is the case in one of the runs.
+// observe gathers the values of a case from both sides. e is the case in one of the runs.
 func observe(e *entry, sides [2][]value) *observed {
 	c, n := &observed{pool: e.pool}, float64(len(sides[0])+len(sides[1]))
 	if e.times[len(timings)-1] == nil {
@@ -140,7 +140,7 @@ func observe(e *entry, sides [2][]value) *observed {
 	return c
 }
 
-// unmatched says which kinds of time each side has.
+// unmatched lists the kinds of time that each side has.
 func unmatched(sides *[2][]*entry, o Criteria) string {
 	kinds := func(side []*entry) string {
 		var names []string

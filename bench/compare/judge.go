@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// judge tests every case, and the shift common to all. A case has no test where its sides have too few
-// runs and the variation between runs is not given: it has an allowance. tests counts those that have one. The
-// shift is nil where too few cases have every run.
+// judge tests every case, and the shift common to all. A case with too few runs and no given
+// variation between runs has no test but an allowance. tests counts the tested cases. The shift is
+// nil if too few cases have every run.
 func judge(cases []*observed, runs [2]int, o Criteria) (tests int, shift *tested) {
 	strength := prior(pools(cases))
 	var family []*tested
@@ -30,7 +30,7 @@ func judge(cases []*observed, runs [2]int, o Criteria) (tests int, shift *tested
 		t := test(c, n)
 		c.test, family = &t, append(family, &t)
 	}
-	for _, c := range few { // the chance that any of them exceeds it is at most α
+	for _, c := range few { // with probability α any of them exceeds it
 		n := c.assumed()
 		c.allowance = quantile(1-o.Alpha/float64(len(few)), n.df) * c.se(n)
 	}
@@ -53,7 +53,7 @@ func common(cases []*observed, runs [2]int, o Criteria) *tested {
 	return ofRuns(shift(whole, median), o)
 }
 
-// ofRuns tests a shift by the variance of whole runs; nil where there are too few of them.
+// ofRuns tests a shift by the variance of whole runs; nil if there are too few.
 func ofRuns(c *observed, o Criteria) *tested {
 	n := noise{o.BetweenRunCV * o.BetweenRunCV, math.Inf(1)}
 	if o.BetweenRunCV == 0 {
@@ -68,35 +68,35 @@ func ofRuns(c *observed, o Criteria) *tested {
 
 // The limits of a comparison.
 const (
-	// MinRuns is the number of runs a side below which nothing is concluded, unless the
-	// variation between runs is given.
+	// MinRuns is the number of runs per side below which nothing is concluded, unless the variation
+	// between runs is given.
 	MinRuns = 3
-	// HostRuns is the number of runs a side that is asked for where hosts differ. Runs that
-	// have two modes, each half of the time, all have one on BASE and the other on NEW in 2 of
-	// 2^(2n) comparisons: 3 % with 3 runs a side, 0.2 % with 5.
+	// HostRuns is the requested number of runs per side if hosts differ. If runs have two modes,
+	// each half of the time, BASE has only one and NEW only the other in 2 of 2^(2n) comparisons: 3
+	// % with 3 runs per side, 0.2 % with 5.
 	HostRuns = 5
-	// RankRuns is the number of runs a side from which a rank test stands beside.
+	// RankRuns is the number of runs per side from which a rank test is shown as well.
 	RankRuns = 10
-	// minCommon is the number of cases from which a shift common to all is tested.
+	// minCommon is the number of cases from which the common shift is tested.
 	minCommon = 4
-	// commonWeight is the share of α that the test for a common shift has; the cases have
-	// the rest, in equal parts. A common shift has the variance of whole runs and few
-	// degrees of freedom: an equal part of α over a hundred cases would find a shift of
-	// 3 % in 6 runs a side that vary by 1 % one time in three.
+	// commonWeight is the share of α for the test of a common shift; the cases share the rest
+	// equally. A common shift has the variance of whole runs and few degrees of freedom. With an
+	// equal part of α over a hundred cases, a shift of 3 % in 6 runs per side that vary by 1 %
+	// would be found one time in three.
 	commonWeight = 0.25
-	// level is that of the intervals.
+	// level is the confidence level of the intervals.
 	level = 0.95
 )
 
-// tested is the outcome of one test that there is no difference.
+// tested is the outcome of one test of no difference.
 type tested struct {
 	difference, lo, hi float64
 	noise              noise
-	// p is two-sided, adjusted is p by Holm over the family.
+	// p is two-sided; adjusted is p after Holm's procedure over the family.
 	p, adjusted float64
 }
 
-// test compares the sides of a case by its noise.
+// test compares the sides of a case, given its noise.
 func test(c *observed, n noise) tested {
 	t := tested{difference: c.difference(), noise: n}
 	se := c.se(n)
@@ -106,12 +106,12 @@ func test(c *observed, n noise) tested {
 	return t
 }
 
-// se is the standard error of the case's difference by its noise.
+// se is the standard error of the case's difference, from its noise.
 func (c *observed) se(n noise) float64 {
 	return math.Sqrt(max(n.variance, c.rounding) * (1/float64(len(c.sides[0])) + 1/float64(len(c.sides[1]))))
 }
 
-// twoSided is the probability of a difference at least as large by chance.
+// twoSided returns the probability of a difference at least as large by chance.
 func twoSided(difference, se, df float64) float64 {
 	switch {
 	case difference == 0:
@@ -128,7 +128,7 @@ func twoSided(difference, se, df float64) float64 {
 	return mathext.RegIncBeta(df/2, 0.5, df/(df+t*t))
 }
 
-// quantile is that of Student's t, or of the normal distribution.
+// quantile returns that of Student's t, or of the normal distribution.
 func quantile(p, df float64) float64 {
 	if math.IsInf(df, 1) {
 		return distuv.UnitNormal.Quantile(p)

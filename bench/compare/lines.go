@@ -27,7 +27,7 @@ const (
 	CodeNote    = "note"
 )
 
-// Headline is the verdict of the whole in one sentence.
+// Headline returns the overall verdict in one sentence.
 func (d *Document) Headline() string {
 	n, all := d.Counts, len(d.Cases)
 	var parts []string
@@ -55,8 +55,8 @@ func (d *Document) Headline() string {
 	return text + "."
 }
 
-// Word is the verdict of the whole in capitals. Cases that failed in NEW alone are not
-// called slower where nothing else is.
+// Word returns the overall verdict in capitals. If nothing is slower, cases that failed only in NEW
+// are not called slower.
 func (d *Document) Word() string {
 	n := d.Counts
 	switch {
@@ -71,10 +71,11 @@ func (d *Document) Word() string {
 	return strings.ToUpper(d.Verdict.Word())
 }
 
-// slowerUntested is the word for what takes longer than chance explains, by runs that are too few for a test.
+// slowerUntested is the word for a case that takes longer than chance explains, with too few runs
+// for a test.
 const slowerUntested = "SLOWER, not tested"
 
-// suspected is the case that is slower by most after its allowance, of those that were not tested; nil is none.
+// suspected returns the untested case that is slowest after its allowance; nil if there is none.
 func (d *Document) suspected() *Case {
 	var out *Case
 	for i := range d.Cases {
@@ -85,7 +86,7 @@ func (d *Document) suspected() *Case {
 	return out
 }
 
-// word is the verdict of the case as people read it.
+// word returns the verdict of the case in the user's words.
 func (c *Case) word() string {
 	if c.SlowerUntested {
 		return slowerUntested
@@ -93,7 +94,7 @@ func (c *Case) word() string {
 	return c.Verdict.Word()
 }
 
-// Findings are the verdict in the order of reading, the headline first.
+// Findings returns the verdict in reading order, the headline first.
 func (d *Document) Findings() finding.List {
 	out := finding.List{{Code: CodeVerdict, Text: d.Headline(), Severity: d.Verdict.Severity()}}
 	if d.Overall != nil {
@@ -132,7 +133,7 @@ func (d *Document) Findings() finding.List {
 	return append(out, d.Gated.Findings()...)
 }
 
-// limits are what the runs do not tell, and what would.
+// limits returns what the runs do not decide, and what would help.
 func (d *Document) limits() finding.List {
 	var out finding.List
 	if d.Counts.Unclear > 0 {
@@ -175,10 +176,10 @@ func (d *Document) limits() finding.List {
 	return out
 }
 
-// ManyRuns is the number of runs a side above which more runs are no advice.
+// ManyRuns is the number of runs per side above which more runs are not recommended.
 const ManyRuns = 100
 
-// extreme is the case of a verdict that changed most.
+// extreme returns the case with a verdict that changed most.
 func (d *Document) extreme(v Verdict) *Case {
 	var out *Case
 	for i := range d.Cases {
@@ -193,7 +194,7 @@ func (d *Document) extreme(v Verdict) *Case {
 // Percent prints a ratio: 2 %, 0.45 %.
 func Percent(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }
 
-// Word is the verdict as people read it.
+// Word returns the verdict in the user's words.
 func (v Verdict) Word() string {
 	if v == NotChecked {
 		return "NOT CHECKED"
@@ -201,18 +202,18 @@ func (v Verdict) Word() string {
 	return string(v)
 }
 
-// Severity is how much a verdict matters.
+// Severity returns how much a verdict matters.
 func (v Verdict) Severity() finding.Severity {
 	severities := map[Verdict]finding.Severity{Slower: finding.Fault, Same: finding.OK, Unclear: finding.Warning, NotChecked: finding.Warning}
-	return severities[v] // of others Note
+	return severities[v] // other verdicts are Note
 }
 
-// State is the verdict as that of a check.
+// State returns the verdict as the state of a check.
 func (v Verdict) State() finding.State {
 	return cmp.Or(map[Verdict]finding.State{Slower: finding.Fail, Unclear: finding.Unclear, NotChecked: finding.NotChecked}[v], finding.Pass)
 }
 
-// subject is the case as what a finding is about.
+// subject returns the case as the subject of a finding.
 func (c *Case) subject() *finding.Subject {
 	return &finding.Subject{Kind: finding.Size, Name: c.Group + ", " + unit.Bytes(c.Bytes)}
 }

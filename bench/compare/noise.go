@@ -14,11 +14,11 @@ type noise struct {
 	variance, df float64
 }
 
-// betweenRuns are relative standard deviations of a case's time between runs of one thing on the same
-// hosts, from how many bytes on. The sources are runs of RCCL on 1 to 3 nodes of 8 MI355X with Pollara 400
-// (ylerman-dn/amd-dev @ababbc49, results-tuning):
+// betweenRuns are relative standard deviations of a case's time between runs of one thing on the
+// same hosts, by the smallest size in bytes. The sources are runs of RCCL on 1 to 3 nodes of 8
+// MI355X with Pollara 400 (ylerman-dn/amd-dev @ababbc49, results-tuning):
 //   - 2026-08-03-5-lognoise and -9-multinode, all_reduce and all_gather by default, two or three runs each:
-//     2.5 % below 1 MiB, without the case that betweenDF tells of; 1.9 % below 32 MiB; 0.7 % above;
+//     2.5 % below 1 MiB, without the outlying case of betweenDF; 1.9 % below 32 MiB; 0.7 % above;
 //   - 2026-08-16-12-variance, 55 settings of all_reduce, three runs each: 1.7 % at 16 MiB, 1.5 % at 64 MiB,
 //     0.7 % at 256 MiB.
 //
@@ -31,27 +31,27 @@ type sizedCV struct {
 	cv   float64
 }
 
-// betweenSource names the figures and where they are from, for the reader of a comparison.
+// betweenSource cites the figures for the reader of a comparison.
 const betweenSource = "a standard deviation of 3 % below 1 MiB, 2 % below 32 MiB and 1.5 % above, from published runs of RCCL on 1 to 3 nodes of 8 MI355X (ylerman-dn/amd-dev, results-tuning)"
 
-// betweenDF are the degrees of freedom of Student's t in which those times vary. The tails are heavy: half
-// of the cases differ by less than 1.3 %, and one of 144 took 87 % longer in one of its runs. With 3 degrees
-// that case is within the allowance. A stall, with which one of the runs began, is not: it took 500 times as long.
+// betweenDF are the degrees of freedom of Student's t for those times. The tails are heavy: half of
+// the cases differ by less than 1.3 %, and one of 144 took 87 % longer in one of its runs. With 3
+// degrees that case is within the allowance. A stall at the beginning of one run, 500 times as
+// long, is not.
 const betweenDF = 3
 
-// assumed is the noise of a case that has too few runs to tell it. The published times are of collectives:
+// assumed returns the noise of a case with too few runs. The published times are of collectives, so
 // a kernel, which is a case of 0 bytes here, has the largest figure.
 func (c *observed) assumed() noise {
 	i := slices.IndexFunc(betweenRuns, func(s sizedCV) bool { return c.bytes >= s.from })
 	return noise{square(betweenRuns[i].cv) + c.within, betweenDF}
 }
 
-// pool is the cases whose between-run variance is estimated together: those of one
-// collective.
+// pool holds the cases whose between-run variance is estimated together: those of one collective.
 type pool struct {
 	cases []*observed
-	// variance is the mean of the cases' variances, weighted by their degrees of
-	// freedom; df is the pool's, given the correlation between cases.
+	// variance is the mean of the cases' variances, weighted by their degrees of freedom; df is the
+	// pool's, given the correlation between cases.
 	variance, df float64
 }
 
@@ -73,12 +73,11 @@ func newPool(cases []*observed) *pool {
 	return p
 }
 
-// independent is the share of the cases' degrees of freedom that the pool has: from
-// 1/m, where the m cases move as one, to 1, where they are independent. With Σ the
-// covariance between cases it is tr(Σ)² / (m·tr(Σ²)) (Box 1954). Both traces are
-// estimated without bias from the sample covariance S with ν degrees of freedom
-// (Srivastava 2005), as E tr(S²) = (1 + 1/ν) tr(Σ²) + tr(Σ)²/ν and
-// E tr(S)² = tr(Σ)² + 2 tr(Σ²)/ν.
+// independent is the pool's share of the cases' degrees of freedom: from 1/m, if the m cases move
+// as one, to 1, if they are independent. With Σ the covariance between cases it is tr(Σ)² /
+// (m·tr(Σ²)) (Box 1954). Both traces are estimated without bias from the sample covariance S with ν
+// degrees of freedom (Srivastava 2005), as E tr(S²) = (1 + 1/ν) tr(Σ²) + tr(Σ)²/ν and E tr(S)² =
+// tr(Σ)² + 2 tr(Σ²)/ν.
 func (p *pool) independent() float64 {
 	whole := p.complete()
 	m := float64(len(whole))
@@ -99,14 +98,14 @@ func (p *pool) independent() float64 {
 	return min(1, max(1/m, t/(m*q)))
 }
 
-// complete are the cases that have a value of every run.
+// complete returns the cases that have a value in every run.
 func (p *pool) complete() []*observed {
 	most := slice.Most(p.cases, func(c *observed) int { return len(c.sides[0]) + len(c.sides[1]) })
 	return slices.DeleteFunc(slices.Clone(p.cases), func(c *observed) bool { return len(c.sides[0])+len(c.sides[1]) < most })
 }
 
-// traces are tr(S) and tr(S²) of the covariance of rows. S has the same traces as the
-// smaller matrix of products between runs.
+// traces returns tr(S) and tr(S²) of the covariance of rows. S has the same traces as the smaller
+// matrix of products between runs.
 func traces(rows [][]float64, nu float64) (trace, squared float64) {
 	n := len(rows[0])
 	for i := range n {
@@ -122,18 +121,18 @@ func traces(rows [][]float64, nu float64) (trace, squared float64) {
 	return trace, squared
 }
 
-// unequalKurtosis is the excess kurtosis of log χ² with four degrees of freedom, those
-// of three runs a side; with more it is smaller. unequalZ is how many standard errors
-// the variances must differ by beyond chance before they are taken for unequal.
+// unequalKurtosis is the excess kurtosis of log χ² with four degrees of freedom, as for three runs
+// per side; with more runs it is smaller. Variances count as unequal if they differ beyond chance
+// by unequalZ standard errors.
 const (
 	unequalKurtosis = 1.19
 	unequalZ        = 1.645
 )
 
-// prior is the weight of the pool's variance beside a case's own, in degrees of freedom; infinite if the
-// cases of a pool do not differ in noise beyond chance. It is Smyth's (2004): by chance the logarithms of
-// variances with ν degrees of freedom have the variance trigamma(ν/2); what they have beyond that is
-// trigamma(prior/2).
+// prior returns the weight of the pool's variance beside a case's own, in degrees of freedom;
+// infinite if the noise of the pool's cases does not differ beyond chance. It follows Smyth (2004):
+// by chance the logarithms of variances with ν degrees of freedom have the variance trigamma(ν/2);
+// any excess is trigamma(prior/2).
 func prior(all []*pool) float64 {
 	nu := 0
 	for _, p := range all {
@@ -169,8 +168,8 @@ func prior(all []*pool) float64 {
 	return 2 * inverseTrigamma(excess)
 }
 
-// of is the noise of a case: the pool's variance, or a mean of that and the case's own if cases differ in
-// noise (Smyth 2004).
+// of returns the noise of a case: the pool's variance, or, if cases differ in noise, a mean of it
+// and the case's own (Smyth 2004).
 func (p *pool) of(c *observed, prior float64) noise {
 	if math.IsInf(prior, 1) {
 		return noise{p.variance, p.df}
@@ -190,7 +189,7 @@ func trigamma(x float64) float64 {
 	return sum + 1/x + y/2 + y/x*(1.0/6-y*(1.0/30-y*(1.0/42-y/30)))
 }
 
-// inverseTrigamma solves ψ₁(x) = y, y > 0, by bisection of the logarithm.
+// inverseTrigamma solves ψ₁(x) = y, y > 0, by bisecting the logarithm.
 func inverseTrigamma(y float64) float64 {
 	lo, hi := math.Log(1e-4), math.Log(1e6)
 	for range 60 {
@@ -203,5 +202,5 @@ func inverseTrigamma(y float64) float64 {
 	return math.Exp(lo)
 }
 
-// median is the R-7 median.
+// median returns the R-7 median.
 func median(v []float64) float64 { return stat.Quantile(v, 0.5) }

@@ -7,15 +7,16 @@ import (
 	"zbench/bench/stat"
 )
 
-// observed is one case in all runs that have it.
+// observed holds one case of all runs that have it.
 type observed struct {
-	// pool names the cases that share a between-run variance, which is that of pooled; nil where
-	// the case has one run a side.
+	// pool names the cases that share a between-run variance, which pooled holds; nil if each side
+	// has one run.
 	pool   string
 	pooled *pool
-	// bytes is the size of a collective's case; 0 of others.
+	// bytes is the size of a collective's case; 0 for others.
 	bytes int64
-	// test is nil where the case was not tested. allowance is then the difference that runs of one thing may have.
+	// test is nil if the case was not tested. allowance is then the difference that runs of the
+	// same thing may have.
 	test      *tested
 	allowance float64
 	// sides are log seconds, the logarithms of the run medians of BASE and of NEW.
@@ -32,7 +33,7 @@ func (c *observed) difference() float64 { return stat.Mean(c.sides[1]) - stat.Me
 // df is the degrees of freedom of the case's own variance.
 func (c *observed) df() int { return max(0, len(c.sides[0])-1) + max(0, len(c.sides[1])-1) }
 
-// residuals are the values less the mean of their side, base first.
+// residuals are the values less the mean of their side, BASE first.
 func (c *observed) residuals() []float64 {
 	out := make([]float64, 0, len(c.sides[0])+len(c.sides[1]))
 	for _, side := range c.sides {
@@ -47,17 +48,17 @@ func (c *observed) squares() float64 {
 	return slice.Sum(c.residuals(), func(r float64) float64 { return r * r })
 }
 
-// enough tells whether both sides have the runs that a verdict takes.
+// enough reports whether both sides have enough runs for a verdict.
 func (c *observed) enough() bool { return min(len(c.sides[0]), len(c.sides[1])) >= MinRuns }
 
-// everywhere are the cases that have a time of every run.
+// everywhere returns the cases that have a time in every run.
 func everywhere(cases []*observed, runs [2]int) []*observed {
 	return slices.DeleteFunc(slices.Clone(cases), func(c *observed) bool { return len(c.sides[0]) != runs[0] || len(c.sides[1]) != runs[1] })
 }
 
-// shift is what the cases of each run have in common: the middle, over the cases, of how far the run is
-// from the middle of both sides of the case. With the median as the middle, a few cases that changed a
-// lot do not move it. The cases must have a time of every run.
+// shift returns the change common to the cases of each run: the median over the cases of the run's
+// distance from the middle of both sides of the case. The median ignores a few cases that changed a
+// lot. The cases must have a time in every run.
 func shift(whole []*observed, middle func([]float64) float64) *observed {
 	out, values := &observed{}, make([]float64, len(whole))
 	for s := range out.sides {

@@ -11,20 +11,20 @@ import (
 	"zbench/bench/stat"
 )
 
-// Overall is how long NEW takes against BASE over all cases that every run has.
+// Overall is the time of NEW against BASE over all cases that every run has.
 type Overall struct {
-	// Cases that every run has a time of.
+	// Number of cases with a time in every run.
 	Cases int `json:"cases" jsonschema:"minimum=1"`
 	// Change is the geometric mean over them of the time of NEW over that of BASE, less 1.
 	Change float64 `json:"change"`
-	// Lower end of the 95 % interval of the change, by the variation between whole runs; null where
+	// Lower end of the 95 % interval of the change, by the variation between whole runs; null if
 	// there are too few runs.
 	Lo *float64 `json:"lo"`
-	// Upper end of the 95 % interval of the change; null where there are too few runs.
+	// Upper end of the 95 % interval of the change; null if there are too few runs.
 	Hi *float64 `json:"hi"`
 }
 
-// overall is nil where no case has every run.
+// overall returns nil if no case has every run.
 func overall(cases []*observed, runs [2]int, o Criteria) *Overall {
 	whole := everywhere(cases, runs)
 	if len(whole) == 0 {
@@ -81,7 +81,8 @@ func ratioText(ratio, lo, hi float64) string {
 	return fmt.Sprintf("%.*f ± %.*f", digits, ratio, digits, half)
 }
 
-// called is the name of a side's only run, or of the folder that all its runs are in, else other.
+// called returns the name of a side's only run, or of the folder that contains all its runs, else
+// other.
 func called(runs []Member, other string) string {
 	if len(runs) == 1 {
 		return runs[0].Name

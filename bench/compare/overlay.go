@@ -14,8 +14,8 @@ import (
 	"zbench/bench/spec"
 )
 
-// overlay draws the first run of each side together where no case can be compared: other numbers of ranks, another
-// fabric. The curves may be looked at side by side; nothing is concluded from them.
+// overlay draws the first run of each side together if no case can be compared, such as with other
+// numbers of ranks or another fabric. Nothing is concluded from the curves.
 func (d *Document) overlay(base, fresh []Run, o Criteria) {
 	if d.Benchmark != spec.Collectives || benchmark(fresh[0].Record) != spec.Collectives {
 		return
@@ -52,7 +52,7 @@ func (d *Document) overlay(base, fresh []Run, o Criteria) {
 	}
 }
 
-// overlaid are the curves of a run by collective, without those of several groups at once.
+// overlaid returns the curves of a run by collective, without those of several groups at once.
 func overlaid(rec *record.Record, side string) map[string][]document.Series {
 	out := map[string][]document.Series{}
 	drawn, _ := curve.Drawn(curve.Of(rec))
@@ -74,7 +74,7 @@ func overlaid(rec *record.Record, side string) map[string][]document.Series {
 	return out
 }
 
-// overlayBlocks are the curves of both sides, after the reason why no case is compared.
+// overlayBlocks returns the curves of both sides, after the reason why no case is compared.
 func (d *Document) overlayBlocks() []document.Block {
 	if len(d.overlaid) == 0 {
 		return nil

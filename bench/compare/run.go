@@ -12,7 +12,7 @@ import (
 	"zbench/bench/stat"
 )
 
-// RefusedError is why two sides are not compared, and what to do instead.
+// RefusedError says why two sides are not compared, and what to do instead.
 type RefusedError struct{ Why, Hint string }
 
 func (e *RefusedError) Error() string { return e.Why }
@@ -21,7 +21,7 @@ func refusef(hint, format string, args ...any) error {
 	return &RefusedError{fmt.Sprintf(format, args...), hint}
 }
 
-// property is one that all runs of both sides must have in common. of is empty if a run does not tell.
+// property must be equal in all runs of both sides. of returns nothing if a run does not state it.
 type property struct {
 	what, hint string
 	of         func(*record.Record) string
@@ -38,7 +38,7 @@ var required = []property{
 
 func equal(a, b string) bool { return a == b }
 
-// timesOf tells a model's times from a clock's.
+// timesOf distinguishes a model's times from a clock's.
 func timesOf(rec *record.Record) string {
 	if rec.Simulated {
 		return "simulated"
@@ -46,7 +46,7 @@ func timesOf(rec *record.Record) string {
 	return "measured"
 }
 
-// benchmark is what was run; an import is of collectives.
+// benchmark returns the run's benchmark; an import counts as collectives.
 func benchmark(rec *record.Record) string {
 	if b := rec.Benchmark(); b != "" {
 		return b
@@ -54,7 +54,7 @@ func benchmark(rec *record.Record) string {
 	return spec.Collectives
 }
 
-// deviceOf is the GPU's name, or the names of several.
+// deviceOf returns the GPU's name, or the names of several.
 func deviceOf(rec *record.Record) string {
 	if rec.World.GPU != "" {
 		return plain.Text(rec.World.GPU)
@@ -64,7 +64,7 @@ func deviceOf(rec *record.Record) string {
 	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// sameDevice takes "MI300X", as a log has it, for "AMD Instinct MI300X".
+// sameDevice treats "MI300X", as in a log, as "AMD Instinct MI300X".
 func sameDevice(a, b string) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	words := strings.Fields
@@ -74,7 +74,7 @@ func sameDevice(a, b string) bool {
 	return within(words(a), words(b)) || within(words(b), words(a))
 }
 
-// kindOf is the kind of the first device.
+// kindOf returns the kind of the first device.
 func kindOf(rec *record.Record) string {
 	if len(rec.World.Devices) == 0 {
 		return ""
@@ -82,7 +82,7 @@ func kindOf(rec *record.Record) string {
 	return rec.World.Devices[0].Kind
 }
 
-// refuse tells why the runs must not be compared.
+// refuse returns why the runs must not be compared.
 func refuse(base, fresh []Run, across bool) error {
 	switch {
 	case len(base) == 0:

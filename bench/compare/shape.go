@@ -13,7 +13,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// Shape is how the change of a curve goes with size: the cases of one group.
+// Shape says how the change of a curve, the cases of one group, depends on size.
 type Shape struct {
 	// Group of the cases.
 	Group string `json:"group"`
@@ -26,24 +26,24 @@ type Shape struct {
 	// Large is the median relative change of the largest sizes.
 	Large float64 `json:"large"`
 
-	// cases are those with a time on both sides, by size.
+	// cases have a time on both sides, in order of size.
 	cases []*Case
 }
 
-// ShapeKind is what a change by size points to.
+// ShapeKind is the likely cause of a change, by its dependence on size.
 type ShapeKind string
 
 // The kinds of a change.
 const (
 	// ShapeNone: neither small nor large sizes changed.
 	ShapeNone ShapeKind = "none"
-	// ShapeBandwidth grows with size.
+	// ShapeBandwidth means that the change grows with size.
 	ShapeBandwidth ShapeKind = "bandwidth"
-	// ShapeLatency is the same number of seconds at every size.
+	// ShapeLatency means the same number of seconds at every size.
 	ShapeLatency ShapeKind = "latency"
-	// ShapeAlike is the same share of the time at every size.
+	// ShapeAlike means the same share of the time at every size.
 	ShapeAlike ShapeKind = "alike"
-	// ShapeMixed goes one way at small sizes and the other way at large ones.
+	// ShapeMixed means opposite directions at small and at large sizes.
 	ShapeMixed ShapeKind = "mixed"
 )
 
@@ -55,17 +55,17 @@ func ShapeKinds() []ShapeKind {
 const (
 	// leastSizes is the number of sizes from which a curve has a shape.
 	leastSizes = 4
-	// ends is the ratio of the largest to the smallest size of an end of a curve.
+	// ends is the ratio of the largest to the smallest size within one end of a curve.
 	ends = 4
-	// Times grow with a power of the size. At the small end, where they are those of a launch, it is at
-	// most flat; at the large end, where they are those of the bytes, at least steep.
+	// Times grow with a power of the size. At the small end, where the launch dominates, the power
+	// is at most flat; at the large end, where the bytes dominate, it is at least steep.
 	flat, steep = 0.3, 0.5
-	// moved is the least change that counts for an end of a curve that was not tested. The changes of
-	// both ends differ if one is more times the other on a log scale.
+	// moved is the least change that counts at an end of a curve that was not tested. The changes
+	// of both ends differ if one is more times the other on a log scale.
 	moved, more = 0.05, 1.5
 )
 
-// curves are the cases with a time on both sides by group, in their order. Their kind is not told.
+// curves returns the cases with a time on both sides by group, in order, without their kind.
 func curves(cases []Case) (out []Shape) {
 	var sized []*Case
 	for i := range cases {
@@ -77,7 +77,7 @@ func curves(cases []Case) (out []Shape) {
 	return slice.Map(order, func(group string) Shape { return Shape{Group: group, cases: of[group]} })
 }
 
-// shapes are those of all curves with enough sizes.
+// shapes returns the shapes of all curves with enough sizes.
 func shapes(cases []Case, o Criteria, tested bool) []Shape {
 	out := slices.DeleteFunc(curves(cases), func(s Shape) bool { return len(s.cases) < leastSizes })
 	least := moved
@@ -108,15 +108,15 @@ func (s *Shape) tell(least float64) {
 	s.Small, s.SmallSeconds, s.Large = median(small), median(seconds), median(large)
 	s.Kind = shapeOf(s.Small, s.Large, least)
 	switch {
-	case s.Kind == ShapeAlike && most > flat: // the same share of times that are the bytes'
+	case s.Kind == ShapeAlike && most > flat: // an equal share of times that the bytes dominate
 		s.Kind = ShapeBandwidth
-	case s.Kind == ShapeAlike && lowest < steep: // of times that are a launch's
+	case s.Kind == ShapeAlike && lowest < steep: // of times that the launch dominates
 		s.Kind = ShapeLatency
 	}
 }
 
-// slopes are the powers of the size with which the times of both sides grow between two cases, the
-// smaller first: 0 where a launch decides the time, 1 where the bytes do.
+// slopes returns the powers of the size with which the times of both sides grow between two cases,
+// the smaller first: 0 if a launch dominates the time, 1 if the bytes do.
 func slopes(a, b *Case) (lowest, most float64) {
 	by := math.Log(float64(b.Bytes) / float64(a.Bytes))
 	base, fresh := math.Log(*b.Base.Seconds / *a.Base.Seconds)/by, math.Log(*b.New.Seconds / *a.New.Seconds)/by
@@ -138,7 +138,7 @@ func shapeOf(small, large, least float64) ShapeKind {
 	return ShapeAlike
 }
 
-// largestShape is the curve that changed most, nil where none has a shape. Once something was
+// largestShape returns the curve that changed most, nil if none has a shape. If anything was
 // tested, only curves with a verdict of slower or faster count.
 func (d *Document) largestShape() *Shape {
 	var out *Shape
@@ -153,12 +153,12 @@ func (d *Document) largestShape() *Shape {
 	return out
 }
 
-// tested tells whether any case was.
+// tested reports whether any case was tested.
 func (d *Document) tested() bool {
 	return slices.ContainsFunc(d.Cases, func(c Case) bool { return c.Test != nil })
 }
 
-// untested says why nothing was tested: "one run a side, not tested".
+// untested returns why nothing was tested: "one run per side, not tested".
 func (d *Document) untested() string {
 	switch a, b := len(d.Base), len(d.New); {
 	case a != b:
@@ -170,8 +170,9 @@ func (d *Document) untested() string {
 	}
 }
 
-// magnitude is the case that stands for the whole before anything was tested: the largest
-// size of the curve that changed most, else the case that did. If any is beyond its allowance, it is one that is.
+// magnitude returns the case that stands for the whole if nothing was tested: the largest size of
+// the curve that changed most, else the case that changed most. Cases beyond their allowance come
+// first.
 func (d *Document) magnitude() string {
 	var of *Case
 	if s := d.largestShape(); s != nil {
@@ -194,8 +195,7 @@ func (d *Document) magnitude() string {
 	return text
 }
 
-// shapeLine says how the change of the curve that changed most goes with size, and where
-// to look.
+// shapeLine says how the change of the curve that changed most depends on size, and where to look.
 func (d *Document) shapeLine() (finding.Finding, bool) {
 	s := d.largestShape()
 	if s == nil {
@@ -216,7 +216,7 @@ func (d *Document) shapeLine() (finding.Finding, bool) {
 	return line, true
 }
 
-// shapeHints say what to look at.
+// shapeHints say where to look.
 var shapeHints = map[ShapeKind]string{
 	ShapeBandwidth: "bandwidth: `zbench rails` on the nodes of the slower side names a slow link, NIC or node; then compare settings of channels, protocol and GPUDirect RDMA",
 	ShapeLatency:   "latency: compare CPU clocks and binding, protocol and algorithm settings, and what a launch costs; a slow link would grow with size",
@@ -224,7 +224,7 @@ var shapeHints = map[ShapeKind]string{
 	ShapeMixed:     "small and large sizes go different ways: compare the settings of algorithm, protocol and channels",
 }
 
-// words are the kind in a sentence.
+// words returns the kind in a sentence.
 func (s *Shape) words() string {
 	way := func(x float64) string { return map[bool]string{true: "gain", false: "loss"}[x < 0] }
 	switch s.Kind {
@@ -253,7 +253,7 @@ func seconds(v float64) string {
 	return "+" + unit.Seconds(v)
 }
 
-// average is the mean of the cases' bandwidths on either side; 0 where one has none.
+// average returns the mean of the cases' bandwidths on either side; 0 if one has none.
 func average(cases []*Case) (base, fresh float64) {
 	for _, c := range cases {
 		if c.Base.Rate == nil || c.New.Rate == nil {

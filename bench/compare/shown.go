@@ -11,8 +11,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// Shown is the comparison for its readers: the verdict, what else differs, both curves and the change
-// by size, and every case. A terminal has the cases that are not the same.
+// Shown returns the comparison for readers: the verdict, other differences, both curves and the
+// change by size, and every case. A terminal omits cases that are the same.
 func (c *Document) Shown() *document.Document {
 	d := &document.Document{
 		Command: "compare", Value: c, CSV: c.CSV, Checks: c.checks(), Strict: c.strict,
@@ -39,7 +39,7 @@ func (c *Document) Shown() *document.Document {
 	return d
 }
 
-// groupNames are the collectives or kernels, by which charts are split.
+// groupNames returns the collectives or kernels, by which charts are split.
 func groupNames(groups []Shape) []string {
 	out := make([]string, len(groups))
 	for i, g := range groups {
@@ -48,7 +48,7 @@ func groupNames(groups []Shape) []string {
 	return out
 }
 
-// changeChart is the change of the time of each group by size.
+// changeChart draws the change of the time of each group by size.
 func changeChart(c *Document, groups []Shape) document.Chart {
 	chart := document.Chart{
 		ID: "change", Title: "Change of the time, NEW over BASE", Mark: document.MarkOf(c.Simulated), Quantity: document.Change, Axis: "change of the time, NEW over BASE",
@@ -71,7 +71,7 @@ func changeChart(c *Document, groups []Shape) document.Chart {
 	return chart
 }
 
-// pairBlocks are the curves of both sides, a chart for each group. The first is open.
+// pairBlocks returns the curves of both sides, one chart per group. The first is open.
 func pairBlocks(c *Document, groups []Shape) []document.Block {
 	var out []document.Block
 	for i, g := range groups {

@@ -10,7 +10,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// ChangeTable is what else differs between the sides; nil where nothing does.
+// ChangeTable lists the other differences between the sides; nil if there are none.
 func (d *Document) ChangeTable() *table.Table {
 	if len(d.Changes) == 0 {
 		return nil
@@ -25,8 +25,8 @@ func (d *Document) ChangeTable() *table.Table {
 	return &t
 }
 
-// abridged are values for a cell: of a list of many words, such as the hosts of a large run,
-// the first ones and the number of all.
+// abridged returns values for a cell. Of a list of many words, such as the hosts of a large run, it
+// keeps the first ones and the total.
 func abridged(values []string) string {
 	const most, kept = 16, 4
 	out := make([]string, len(values))
@@ -39,7 +39,7 @@ func abridged(values []string) string {
 	return strings.Join(out, ", ")
 }
 
-// CaseTable is a row for each case. Short leaves out those that are the same.
+// CaseTable has a row for each case. Short leaves out the cases that are the same.
 func (d *Document) CaseTable(short bool) table.Table {
 	t, ranked, noted := d.caseColumns()
 	left := 0
@@ -72,8 +72,8 @@ func (d *Document) CaseTable(short bool) table.Table {
 	return t
 }
 
-// caseColumns are the columns of CaseTable; those of the rank test and of the notes are
-// there if any case has one.
+// caseColumns returns the columns of CaseTable; those of the rank test and of the notes exist if
+// any case has one.
 func (d *Document) caseColumns() (t table.Table, ranked, noted bool) {
 	t = table.Table{Rule: true, By: []string{"case"}, Columns: []table.Column{
 		{Name: "size", Right: true},
@@ -97,7 +97,7 @@ func (d *Document) caseColumns() (t table.Table, ranked, noted bool) {
 	return t, ranked, noted
 }
 
-// cells are a case's row.
+// cells returns a case's row.
 func (c *Case) cells() []string {
 	out := []string{unit.Bytes(c.Bytes), fmt.Sprintf("%d:%d", c.Base.Runs, c.New.Runs), c.Base.text(), c.New.text(), unit.None, unit.None, unit.None, c.word()}
 	if c.Change != nil {
@@ -110,7 +110,7 @@ func (c *Case) cells() []string {
 	return out
 }
 
-// note is the reason of a case that was not checked. What makes cases unclear is said once,
+// note returns the reason of a case that was not checked. The reason for unclear cases stands once,
 // in the verdict.
 func (c *Case) note() string {
 	if c.Verdict == NotChecked {
@@ -119,7 +119,7 @@ func (c *Case) note() string {
 	return ""
 }
 
-// probability prints a p-value. Below 1e-6 its size has no meaning: noise is not that
+// probability prints a p-value. Below 1e-6 the value has no meaning, because noise is not that
 // normal.
 func probability(p float64) string {
 	if p < 1e-6 {

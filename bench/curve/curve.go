@@ -1,6 +1,6 @@
-// Package curve arranges the results of a record as lines of a chart: what differs only in size is
-// a curve, placements that nearly coincide are drawn as one, and worlds of different numbers of
-// ranks make a scaling. Judgement and pages read the same curves.
+// Package curve arranges the results of a record as lines of a chart. Results that differ only in
+// size are a curve, placements that nearly coincide are drawn as one, and worlds of different
+// numbers of ranks make a scaling. Judgement and pages read the same curves.
 package curve
 
 import (
@@ -16,21 +16,20 @@ import (
 	"zbench/bench/unit"
 )
 
-// Curve is the results that differ only in size: one line of a chart and one
-// block of a table.
+// Curve holds the results that differ only in size: one line of a chart and one block of a table.
 type Curve struct {
-	// Name is the collective and whatever tells this curve from the others of
-	// the same collective.
+	// Name is the collective with the traits that distinguish this curve from others of the same
+	// collective.
 	Name       string
 	Collective string
 	Rows       []*record.Result
-	// Also are in-place results that are not drawn because they nearly coincide with the curve. Apart is
-	// their largest distance from it, as a share, and below 0 if none has a time.
+	// Also are in-place results that are not drawn because they nearly coincide with the curve.
+	// Apart is their largest distance from it, as a share; below 0 if none has a time.
 	Also  []*record.Result
 	Apart float64
 }
 
-// Traits are what a case has besides its collective and its size, in words.
+// Traits are the properties of a case besides its collective and its size, in words.
 func Traits(r *record.Result) []string {
 	place := "out of place"
 	if r.InPlace {
@@ -58,7 +57,7 @@ func Of(rec *record.Record) []Curve {
 	return OfRows(rows)
 }
 
-// OfRows groups results as Of does.
+// OfRows groups results like Of.
 func OfRows(rows []*record.Result) []Curve {
 	keys, of := slice.Group(rows, func(r *record.Result) string { return r.Collective + "\x00" + strings.Join(Traits(r), "\x00") })
 	curves := slice.Map(keys, func(key string) Curve { return Curve{Collective: of[key][0].Collective, Rows: of[key]} })
@@ -71,8 +70,8 @@ func OfRows(rows []*record.Result) []Curve {
 	return curves
 }
 
-// Size is the size a result is listed under: what moved, or what was asked
-// for where nothing did.
+// Size returns the size under which a result is listed: the moved bytes, or the request if nothing
+// moved.
 func Size(r *record.Result) int64 {
 	if r.Bytes > 0 {
 		return r.Bytes
@@ -80,7 +79,7 @@ func Size(r *record.Result) int64 {
 	return r.BytesRequested
 }
 
-// Name adds to the collective those traits in which its curves differ.
+// Name adds the traits in which the collective's curves differ.
 func Name(curves []Curve, i int) string {
 	mine := Traits(curves[i].Rows[0])
 	parts := []string{plain.OrUnnamed(curves[i].Collective)}
@@ -92,8 +91,8 @@ func Name(curves []Curve, i int) string {
 	return strings.Join(parts, " ")
 }
 
-// Shared lists the traits all curves have in common, for a subtitle: data
-// type, operator and placement.
+// Shared lists the traits that all curves have in common, for a subtitle: data type, operator and
+// placement.
 func Shared(curves []Curve) []string {
 	if len(curves) == 0 {
 		return nil
@@ -114,7 +113,7 @@ func Shared(curves []Curve) []string {
 	return words
 }
 
-// Timing is what is known of a result's time per launch, in seconds.
+// Timing holds a result's time per launch, in seconds.
 type Timing struct {
 	Median, Lo, Hi float64
 	Known, Bounded bool
@@ -129,7 +128,7 @@ func BurstOf(r *record.Result) Timing {
 	return summed(r.Burst.MeanOfRanks)
 }
 
-// IsolatedOf reads the time of one launch alone, that of the slowest rank.
+// IsolatedOf reads the isolated time of one launch, on the slowest rank.
 func IsolatedOf(r *record.Result) Timing {
 	if r.Isolated == nil {
 		return Timing{}
@@ -137,7 +136,7 @@ func IsolatedOf(r *record.Result) Timing {
 	return summed(r.Isolated.MaxOfRanks)
 }
 
-// summed reads a summary. A time that is not a positive finite number is no time.
+// summed reads a summary. Only a positive finite number is a time.
 func summed(sum *stat.Summary) Timing {
 	if sum == nil || !unit.Finite(sum.Median) || sum.Median <= 0 {
 		return Timing{}
@@ -157,7 +156,7 @@ func BusBW(r *record.Result) (float64, bool) {
 	return *r.BusBW, true
 }
 
-// ManyRanges is how many ranges of cases a text lists.
+// ManyRanges is the most ranges of cases that a text lists.
 const ManyRanges = 12
 
 // Ranges lists cases by collective, each with the sizes they span.
@@ -177,8 +176,8 @@ func Ranges(cases []*record.Result) []string {
 	return parts
 }
 
-// Label is the curve's name with its number of ranks, which the name alone has only
-// where curves differ in it.
+// Label returns the curve's name with its number of ranks. The name alone has the number only if
+// curves differ in it.
 func (c Curve) Label() string {
 	r := c.Rows[0]
 	if r.Ranks <= 0 || strings.Contains(c.Name, unit.Count(r.Ranks, "rank")) {

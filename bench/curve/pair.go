@@ -10,15 +10,14 @@ import (
 	"zbench/bench/unit"
 )
 
-// NearlySame is how far in-place results may be from those out of place and
-// still need no curve of their own.
+// NearlySame is the largest difference of in-place from out-of-place results that need no curve of
+// their own.
 const NearlySame = 0.05
 
 // placeTrait is the index of the placement in Traits.
 const placeTrait = 2
 
-// Pair is the results of one collective in both placements. One of them may
-// have no rows.
+// Pair holds the results of one collective in both placements. One of them may have no rows.
 type Pair struct {
 	Out, Place Curve
 }
@@ -43,7 +42,7 @@ func Pairs(curves []Curve) []Pair {
 	})
 }
 
-// Either is the curve out of place, or the one in place where that is all.
+// Either returns the curve out of place, or the one in place if there is no other.
 func (p Pair) Either() Curve {
 	if len(p.Out.Rows) > 0 {
 		return p.Out
@@ -51,9 +50,9 @@ func (p Pair) Either() Curve {
 	return p.Place
 }
 
-// apart is the largest distance of the results in place from those out of place, as a share, below 0 if
-// none has a time; all is false if one has nothing to compare with. Results of one pass of an interrupted
-// run count, as in tables.
+// apart returns the largest distance of the in-place from the out-of-place results, as a share,
+// below 0 if none has a time. all is false if a result has no counterpart. Results of one pass of
+// an interrupted run count, as in tables.
 func (p Pair) apart() (most float64, all bool) {
 	shown := func(r *record.Result) bool {
 		return r.Status == record.OK || r.Status == record.Interrupted && r.Burst != nil
@@ -84,9 +83,8 @@ func (p Pair) apart() (most float64, all bool) {
 	return most, true
 }
 
-// Drawn are the curves worth a line in a chart: where those in place
-// nearly coincide with those out of place, one stands for both. The note says
-// what was left out.
+// Drawn returns the curves worth a line in a chart. If the in-place curve nearly coincides with the
+// other, one stands for both. The note lists the omitted ones.
 func Drawn(curves []Curve) (drawn []Curve, note string) {
 	farthest, kept, left := 0.0, 0, 0
 	for _, p := range Pairs(curves) {
@@ -121,8 +119,8 @@ func Drawn(curves []Curve) (drawn []Curve, note string) {
 	return drawn, note + "the results table has them."
 }
 
-// Lines puts the results of one size side by side. A size that occurs more
-// often, as in repeated runs, takes as many lines.
+// Lines puts the results of one size side by side. A size that occurs more often, as in repeated
+// runs, takes several lines.
 func (p Pair) Lines() [][2]*record.Result {
 	var out [][2]*record.Result
 	a, b := p.Out.Rows, p.Place.Rows

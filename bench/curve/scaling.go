@@ -12,36 +12,35 @@ import (
 	"zbench/bench/unit"
 )
 
-// absurd is a bus bandwidth that only a damaged record has, in bytes per second.
+// absurd is a bus bandwidth that only a damaged record can have, in bytes per second.
 const absurd = 1e18
 
-// FallShare is the share of the best bus bandwidth below which a larger world has
-// fallen off.
+// FallShare is the share of the best bus bandwidth below which a larger world counts as fallen off.
 const FallShare = 0.9
 
-// scaleStepDown is how many times smaller than the largest message size the second one is.
+// scaleStepDown is the ratio of the largest message size to the second one.
 const scaleStepDown = 64
 
-// Family is how the ranks of a communicator were chosen.
+// Family is the choice of a communicator's ranks.
 type Family string
 
-// The families: a communicator alone, groups of neighbours at once, and groups of
-// ranks that are apart.
+// The families: a single communicator, simultaneous groups of neighbours, and groups of ranks with
+// a stride.
 const (
 	OneWorld Family = "one communicator"
 	Groups   Family = "groups at once"
 	Strided  Family = "strided groups at once"
 )
 
-// Scaling is one collective in the worlds of one family, otherwise alike.
+// Scaling is one collective in the worlds of one family with equal other traits.
 type Scaling struct {
-	// Name is the collective, with what tells it from the others of its name.
+	// Name is the collective, with the traits that distinguish it from others of its name.
 	Name       string
 	Collective string
 	Family     Family
 	Worlds     []World
-	// Sizes are message sizes that every world has a result at, in bytes: the
-	// largest, and one about scaleStepDown times smaller where there is any.
+	// Sizes are message sizes for which every world has a result, in bytes: the largest, and one
+	// about scaleStepDown times smaller if there is any.
 	Sizes []int64
 }
 
@@ -51,7 +50,7 @@ type World struct {
 	BySize                       map[int64]*record.Result
 }
 
-// Text names the world: 1,024 ranks on 128 nodes.
+// Text describes the world: 1,024 ranks on 128 nodes.
 func (w World) Text() string {
 	ranks := unit.Count(w.Ranks, "rank")
 	if w.Stride > 0 {
@@ -66,7 +65,7 @@ func (w World) Text() string {
 	return ranks
 }
 
-// alike is what the curves of a Scaling share.
+// alike holds the traits that the curves of a Scaling share.
 type alike struct {
 	collective, dtype, op, setup string
 	inPlace                      bool
@@ -74,7 +73,7 @@ type alike struct {
 	family                       Family
 }
 
-// Scalings are the collectives that have results in at least two worlds of a family.
+// Scalings returns the collectives that have results in at least two worlds of a family.
 func Scalings(drawn []Curve) []Scaling {
 	known := slice.Where(drawn, func(c Curve) bool { return c.Rows[0].Ranks > 0 })
 	keys, of := slice.Group(known, func(c Curve) alike {
@@ -108,8 +107,8 @@ func familyOf(r *record.Result) Family {
 	return Groups
 }
 
-// worldOf indexes the results of a curve by the size asked for, which worlds of
-// different ranks share where the size that moved was rounded.
+// worldOf indexes the results of a curve by the requested size. Worlds of different ranks share
+// that even if the moved size was rounded.
 func worldOf(c Curve) World {
 	r := c.Rows[0]
 	w := World{r.Ranks, r.Nodes, max(r.Groups, 1), r.Stride, map[int64]*record.Result{}}
@@ -121,8 +120,8 @@ func worldOf(c Curve) World {
 	return w
 }
 
-// commonSizes are the largest size that all worlds have, and the one nearest to
-// scaleStepDown times less.
+// commonSizes returns the largest size that all worlds have, and the one nearest to scaleStepDown
+// times less.
 func commonSizes(worlds []World) []int64 {
 	common := slice.Where(slices.Sorted(maps.Keys(worlds[0].BySize)), func(size int64) bool {
 		return !slices.ContainsFunc(worlds, func(w World) bool { return w.BySize[size] == nil })
@@ -138,13 +137,13 @@ func commonSizes(worlds []World) []int64 {
 	return []int64{largest, common[at]}
 }
 
-// Best is the highest bus bandwidth of any world at a size.
+// Best returns the highest bus bandwidth of any world at a size.
 func (s Scaling) Best(size int64) float64 {
 	return slice.Most(s.Worlds, func(w World) float64 { return *w.BySize[size].BusBW })
 }
 
-// Fall compares the largest world with the best one at a size. kept is the share of the bus bandwidth that
-// is left; falls is true if it is below FallShare, and text says so.
+// Fall compares the largest world with the best one at a size. kept is the remaining share of the
+// bus bandwidth; falls is true if it is below FallShare, and text says so.
 func (s Scaling) Fall(size int64) (text string, kept float64, falls bool) {
 	last, best := s.Worlds[len(s.Worlds)-1], s.Worlds[0]
 	for _, w := range s.Worlds {
@@ -160,7 +159,7 @@ func (s Scaling) Fall(size int64) (text string, kept float64, falls bool) {
 		unit.Percent(now), unit.Rate(*best.BySize[size].BusBW), unit.Count(best.Ranks, "rank")), now, true
 }
 
-// Share is part of whole, 0 where there is no whole.
+// Share returns part over whole, 0 if whole is 0.
 func Share(part, whole float64) float64 {
 	if whole <= 0 {
 		return 0

@@ -1,6 +1,6 @@
-// Package device knows what vendors publish of their GPUs: peak bandwidth, peak
-// rates and caches, each figure with its source. A peak is what a measurement is
-// held against, never a measurement.
+// Package device holds the figures that vendors publish for their GPUs: peak bandwidth, peak rates
+// and caches, each with its source. Measurements are compared with these peaks; a peak is never a
+// measurement.
 package device
 
 import (
@@ -21,8 +21,8 @@ type Device struct {
 	Arch string `yaml:"arch"`
 	// Units are compute units or multiprocessors.
 	Units int `yaml:"units"`
-	// Memory and Cache (the last level) are in bytes, Shared is a block's shared
-	// memory (LDS) at most.
+	// Memory and Cache (the last level) are in bytes. Shared is the largest shared memory of a
+	// block (LDS), in bytes.
 	Memory int64 `yaml:"memory"`
 	Cache  int64 `yaml:"cache"`
 	Shared int64 `yaml:"shared"`
@@ -31,21 +31,21 @@ type Device struct {
 	Bandwidth float64 `yaml:"bandwidth"`
 	BF16      float64 `yaml:"bf16"`
 	FP16      float64 `yaml:"fp16"`
-	// From lists by source the figures it gives, Derived the arithmetic of those
-	// that no source confirms. Every figure is in one of the two.
+	// From lists the figures that each source gives, Derived the arithmetic of unconfirmed figures.
+	// Every figure is in one of the two.
 	From    map[string][]string `yaml:"from"`
 	Derived map[string]string   `yaml:"derived"`
-	// Source says where the bandwidth is published, Date when; find has the
-	// other figures'.
+	// Source says where the bandwidth is published, Date when; find returns the other figures'
+	// sources.
 	Source string `yaml:"-"`
 	Date   string `yaml:"-"`
-	// Computed is true for values that ByAttributes computed; they are not published.
+	// Computed is true for values from ByAttributes, which are not published.
 	Computed bool `yaml:"-"`
 
 	sources map[string]source
 }
 
-// source is a page that figures are from, and its date or version.
+// source is a page with figures, and its date or version.
 type source struct {
 	Text string `yaml:"text"`
 	Date string `yaml:"date"`
@@ -56,7 +56,7 @@ var text []byte
 
 var table = sync.OnceValue(func() []Device { return must(read(text)) })
 
-// must is a table that was embedded, which a test reads, too.
+// must returns an embedded table; a test reads every table as well.
 func must[T any](list []T, err error) []T {
 	if err != nil {
 		panic("device: " + err.Error())
@@ -64,14 +64,14 @@ func must[T any](list []T, err error) []T {
 	return list
 }
 
-// decode reads YAML without fields that are not known.
+// decode reads YAML and refuses unknown fields.
 func decode(text []byte, into any) error {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	return d.Decode(into)
 }
 
-// readList reads a list of what others published.
+// readList reads a list of others' published figures.
 func readList[T interface{ check() error }](text []byte) ([]T, error) {
 	var list []T
 	if err := decode(text, &list); err != nil {
@@ -93,7 +93,7 @@ func (d *Device) figures() map[string]float64 {
 	}
 }
 
-// find is where a figure is from, or the arithmetic it comes from.
+// find returns the source of a figure, or the arithmetic behind it.
 func (d *Device) find(figure string) (s source, found int) {
 	for id, figures := range d.From {
 		for _, f := range figures {
@@ -108,7 +108,7 @@ func (d *Device) find(figure string) (s source, found int) {
 	return s, found
 }
 
-// check refuses an entry that lacks a figure or one that has not one source.
+// check refuses an entry that lacks a figure, or whose figure does not have exactly one source.
 func (d *Device) check() error {
 	if d.Name == "" || len(d.Match) == 0 || d.Arch == "" {
 		return fmt.Errorf("%q lacks its name, match or arch", d.Name)
@@ -150,11 +150,11 @@ func read(data []byte) ([]Device, error) {
 	return file.Devices, nil
 }
 
-// All lists the table.
+// All returns the table.
 func All() []Device { return table() }
 
-// Lookup finds the GPU by the name that its driver gives, as "AMD Instinct
-// MI300X OAM" or "NVIDIA H200". False for one that is not in the table.
+// Lookup finds the GPU by its driver's name, such as "AMD Instinct MI300X OAM" or "NVIDIA H200". It
+// returns false if the table lacks it.
 func Lookup(name string) (Device, bool) {
 	name = strings.ToLower(name)
 	for _, d := range table() {
@@ -167,7 +167,7 @@ func Lookup(name string) (Device, bool) {
 	return Device{}, false
 }
 
-// Attributes are what a driver tells of a device that is not in the table.
+// Attributes are the driver's figures of a device that is not in the table.
 type Attributes struct {
 	Name, Arch string
 	Units      int
@@ -177,11 +177,10 @@ type Attributes struct {
 	L2, Shared  int64
 }
 
-// ByAttributes works a bandwidth out for a GPU that is not in the table: clock ×
-// 2 × bus width / 8, two transfers a clock. It is Computed: MI300X's attributes,
-// 1.3 GHz and 8,192 bits, would give half of its published peak, because its
-// memory makes four transfers a clock that is reported. Matrix rates stay
-// zero: no attribute tells them.
+// ByAttributes computes a bandwidth for a GPU that is not in the table: clock × 2 × bus width / 8,
+// with two transfers per clock. The result is Computed: MI300X's attributes, 1.3 GHz and 8,192
+// bits, would give half of its published peak, because its memory makes four transfers per reported
+// clock. Matrix rates stay zero, because no attribute gives them.
 func ByAttributes(a Attributes) Device {
 	return Device{
 		Name: a.Name, Arch: a.Arch, Units: a.Units, Cache: a.L2, Shared: a.Shared,

@@ -8,12 +8,12 @@ import (
 	"zbench/bench/slice"
 )
 
-// Published is a figure that another source reports for a kind of device.
+// Published is a figure of another source for a kind of device.
 type Published struct {
 	// Device is the name in bench/device.
 	Device string `yaml:"device"`
 	Tool   string `yaml:"tool"`
-	// Rates are in bytes per second by stream.
+	// Rates are in bytes per second, by stream.
 	Rates  map[string]float64 `yaml:"rates"`
 	Source string             `yaml:"source"`
 	Date   string             `yaml:"date"`
@@ -22,7 +22,7 @@ type Published struct {
 //go:embed data/published.yaml
 var publishedText []byte
 
-// published is the data file, read when it is first asked for.
+// published is the data file, read on first use.
 var published = sync.OnceValue(func() []Published { return must(readList[Published](publishedText)) })
 
 func (p Published) check() error {
@@ -37,7 +37,7 @@ func (p Published) check() error {
 	return nil
 }
 
-// PublishedFor lists what is known of a device, by its name in bench/device.
+// PublishedFor returns the published figures of a device, by its name in bench/device.
 func PublishedFor(device string) []Published {
 	return slice.Where(published(), func(p Published) bool { return p.Device == device })
 }

@@ -13,10 +13,10 @@ type Reach struct {
 	// Device is the name in bench/device, Dtype zbench's name of the element type.
 	Device string `yaml:"device"`
 	Dtype  string `yaml:"dtype"`
-	// Rate is in FLOP/s; Clock is the units' under that load in Hz, 0 where it is not told.
+	// Rate is in FLOP/s; Clock is the units' clock under that load in Hz, 0 if not stated.
 	Rate  float64 `yaml:"rate"`
 	Clock float64 `yaml:"clock"`
-	// Shape is the product that it was measured at, as zbench gemm --mnk takes it; empty where it is not told.
+	// Shape is the measured product in the form of zbench gemm --mnk; empty if not stated.
 	Shape  string `yaml:"shape"`
 	Source string `yaml:"source"`
 	Date   string `yaml:"date"`
@@ -34,21 +34,21 @@ func (r Reach) check() error {
 	return nil
 }
 
-// PeakOf is the published dense rate of matrix products in FLOP/s of the device of a name that
-// its driver gives; 0 where none is known.
+// PeakOf returns the published dense rate of matrix products in FLOP/s, by the driver's name of the
+// device; 0 if unknown.
 func PeakOf(name, dtype string) float64 {
 	d, _ := Lookup(name)
 	return map[string]float64{"bfloat16": d.BF16, "float16": d.FP16}[dtype]
 }
 
-// PointsOf are the products at which others reached the most on the device of a name that its driver gives.
+// PointsOf returns the products with others' highest rates, by the driver's name of the device.
 func PointsOf(name string) (shapes []string) {
 	d, known := Lookup(name)
 	own := slice.Where(reaches(), func(r Reach) bool { return known && r.Device == d.Name && r.Shape != "" })
 	return slice.Distinct(slice.Map(own, func(r Reach) string { return r.Shape }))
 }
 
-// ReachOf is what others reached on the device of a name that its driver gives; false where none is known.
+// ReachOf returns others' measured rates, by the driver's name of the device; false if unknown.
 func ReachOf(name, dtype string) (Reach, bool) {
 	d, known := Lookup(name)
 	for _, r := range reaches() {

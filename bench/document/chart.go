@@ -10,8 +10,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// Band is a stretch of the x axis that is shaded and named, and others that are
-// shaded alike.
+// Band is a shaded and named stretch of the x axis, with others that are shaded in the same way.
 type Band struct {
 	Lo, Hi int64
 	Label  string
@@ -30,13 +29,12 @@ func signedPercent(v float64) string {
 	return strings.Replace(text, "-", "−", 1) + " %"
 }
 
-// Quantity is what a chart shows over the message size.
+// Quantity is the value that a chart shows over the message size.
 type Quantity int
 
-// The quantities: bus bandwidth on a linear axis from zero; the burst's time
-// per launch and that of one launch alone on a logarithmic one; how launches
-// alone are distributed, as per cent of their median; and the step time over the
-// bucket size, where Point.Bytes counts elements.
+// The quantities: bus bandwidth on a linear axis from zero; the burst's time per launch and the
+// isolated time of one launch on a logarithmic one; the distribution of isolated launches, in per
+// cent of their median; and the step time over the bucket size, where Point.Bytes counts elements.
 const (
 	BusBW Quantity = iota
 	Time
@@ -55,8 +53,8 @@ const (
 	Level
 	// StepTime is the time of a training step over the bucket size, where Point.Bytes counts elements.
 	StepTime
-	// ByTokens and ByBackward are the time of a training step over the computation of a microbatch, where Point.Bytes counts
-	// tokens, or microseconds of its backward.
+	// ByTokens and ByBackward are the time of a training step over the computation of a microbatch.
+	// Point.Bytes counts tokens, or microseconds of backward.
 	ByTokens
 	ByBackward
 	// SmallBW is bus bandwidth of messages so small that it is flat on a linear axis.
@@ -66,9 +64,9 @@ const (
 // MostSmall is the largest message of a chart of small ones, in bytes.
 const MostSmall = unit.MiB
 
-// QuantityRow is what there is to say of a quantity.
+// QuantityRow describes a quantity.
 type QuantityRow struct {
-	// Name is what a chart shows, Column the first column of the chart as a table.
+	// Name is the chart's subject, Column the first column of the chart as a table.
 	Name, Column string
 	format       func(value float64) string
 	place        func(x int64) string
@@ -92,19 +90,19 @@ var quantities = [...]QuantityRow{
 
 func elements(n int64) string { return unit.Number(float64(n)) + " elements" }
 
-// Row is the quantity's.
+// Row returns the row of the quantity.
 func (q Quantity) Row() QuantityRow { return quantities[q] }
 
 // Format prints a value of the chart with its unit.
 func (q Quantity) Format(v float64) string { return quantities[q].format(v) }
 
-// Place prints where a point lies on the x axis.
+// Place prints the position of a point on the x axis.
 func (q Quantity) Place(p Point) string { return quantities[q].place(p.Bytes) }
 
-// IsChange tells relative changes from values.
+// IsChange reports whether the quantity is a relative change, not a value.
 func (q Quantity) IsChange() bool { return q == Change || q == Level }
 
-// IsRate tells quantities in bytes per second from times.
+// IsRate reports whether the quantity is in bytes per second, not a time.
 func (q Quantity) IsRate() bool { return q == BusBW || q == SmallBW || q == Rate || q == Scale }
 
 // Chart is a chart as data: what to draw, not how.
@@ -113,7 +111,7 @@ type Chart struct {
 	ID       string
 	Title    string
 	Subtitle string
-	// Mark is what must travel with the picture: SIMULATED, imported from FILE.
+	// Mark must accompany the picture: SIMULATED, imported from FILE.
 	Mark string
 	// Notes explain the signs used, one sentence each.
 	Notes    []string
@@ -124,24 +122,24 @@ type Chart struct {
 	Roofs  []Roof
 	// Band shades a stretch of the sizes; nil is none.
 	Band *Band
-	// Range is the stretch of settings that the model's bracket leaves open; nil is none.
+	// Range is the range of settings that the model's bracket allows; nil is none.
 	Range *Band
-	// Short is true for one chart of several alike, which is drawn less high in a page.
+	// Short is true for one of several similar charts, which a page draws less high.
 	Short bool
-	// Look is the first series' place in the looks, so that a chart of one
-	// series shows it as the other charts do.
+	// Look is the first series' number in the looks, so that a chart of one series looks as in the
+	// other charts.
 	Look int
 }
 
-// Series is one curve. Its place in Chart.Series decides its looks, so that a
-// series looks the same in every chart of a page.
+// Series is one curve. Its position in Chart.Series decides its looks, so that a series looks the
+// same in every chart of a page.
 type Series struct {
 	Name   string
 	Points []Point
 	// Loose points are not joined by a line.
 	Loose bool
-	// Knee is from where on the curve stays at kneeShare of its plateau, between two
-	// points as a rule; nil is not known.
+	// Knee is the size from which the curve stays at kneeShare of its plateau, usually between two
+	// points; nil if unknown.
 	Knee *Point
 }
 
@@ -149,18 +147,18 @@ type Series struct {
 type Point struct {
 	Bytes int64
 	Value float64
-	// Lo and Hi bound the value where Bounded is true.
+	// Lo and Hi bound the value if Bounded is true.
 	Lo, Hi  float64
 	Bounded bool
 	// Extrapolated points are drawn hollow.
 	Extrapolated bool
-	// Words replace the printed value where it takes more than a number.
+	// Words replace the printed value if it needs more than a number.
 	Words string
-	// Burst is the time in a burst beside that of a launch alone; 0 for none.
+	// Burst is the time in a burst, shown beside the isolated time of a launch; 0 for none.
 	Burst float64
 	// Slow and Fast are the bus bandwidths at the two ends of the model; both 0 for none.
 	Slow, Fast float64
-	// N, Min, Max and P95 describe the distribution; 0 where not known.
+	// N, Min, Max and P95 describe the distribution; 0 if unknown.
 	N             int
 	Min, Max, P95 float64
 }
@@ -194,8 +192,8 @@ func (p Point) Text(q Quantity) string {
 	return s
 }
 
-// Drawable keeps an absurd figure of a damaged record, which the tables show
-// as it is, from stretching the axis until nothing else can be read.
+// Drawable excludes an absurd figure of a damaged record, which would stretch the axis until
+// nothing else is readable. The tables show it as it is.
 func (q Quantity) Drawable(v float64) bool {
 	switch {
 	case q.IsChange():
@@ -215,17 +213,16 @@ func Letter(i int) string {
 	return s
 }
 
-// Empty is true when there is nothing to draw.
+// Empty reports whether there is nothing to draw.
 func (c Chart) Empty() bool {
 	return !slices.ContainsFunc(c.Series, func(s Series) bool { return len(s.Points) > 0 })
 }
 
-// SeriesPerChart is how many curves one chart has at most: with more of them each
-// collective gets a chart of its own.
+// SeriesPerChart is the most curves in one chart; with more, each collective gets its own chart.
 const SeriesPerChart = 6
 
-// Split makes one chart for each distinct name where the chart has more series than
-// seriesPerChart. names[i] is what series i belongs to.
+// Split makes one chart for each distinct name if the chart has more series than seriesPerChart.
+// names[i] is the name for series i.
 func Split(c Chart, names []string) []Chart {
 	order := slices.Compact(slices.Clone(names))
 	if len(c.Series) <= SeriesPerChart || len(order) < 2 {
@@ -252,8 +249,8 @@ func Split(c Chart, names []string) []Chart {
 // KneeShare is the share of the plateau whose size is marked in a chart.
 const KneeShare = 0.9
 
-// Plots are charts as blocks. Of charts that differ in the collective alone the first is open, and the
-// others unfold.
+// Plots returns charts as blocks. Of charts that differ only in the collective, the first is open
+// and the others unfold.
 func Plots(all []Chart) []Block {
 	var out, more []Block
 	var titles []string
@@ -271,7 +268,7 @@ func Plots(all []Chart) []Block {
 	return out
 }
 
-// FirstOpen are charts of curves of which the first is open; the others unfold.
+// FirstOpen returns charts of curves of which the first is open and the others unfold.
 func FirstOpen(charts []Block) []Block {
 	if len(charts) < 2 {
 		return charts
@@ -279,8 +276,8 @@ func FirstOpen(charts []Block) []Block {
 	return []Block{charts[0], Details{"The same of " + unit.Count(len(charts)-1, "other curve"), charts[1:]}}
 }
 
-// Clip shortens intervals to three times the largest change, or 6 %, so that the changes
-// can be told apart. What a point says keeps its whole interval.
+// Clip shortens intervals to three times the largest change, or 6 %, so that the changes remain
+// visible. A point's text keeps its whole interval.
 func (c *Chart) Clip() {
 	far := 0.02
 	for _, s := range c.Series {
@@ -299,15 +296,15 @@ func (c *Chart) Clip() {
 	}
 }
 
-// The axis of a setting's cost shows at least leastCost, and costRoom times the cost of the dearest setting
-// with a name. Settings that cost several times as much as the best are cut off: they would flatten all
-// others.
+// The axis of a setting's cost shows at least leastCost, and costRoom times the cost of the most
+// expensive named setting. Settings that cost several times the best are cut off: they would
+// flatten all others.
 const (
 	leastCost = 0.05
 	costRoom  = 1.3
 )
 
-// CostTop is the highest cost over the best that the chart of settings shows, as a share.
+// CostTop returns the highest cost over the best that the chart of settings shows, as a share.
 func CostTop(c Chart) float64 {
 	top := leastCost
 	for _, s := range c.Series[1:] {
@@ -318,8 +315,8 @@ func CostTop(c Chart) float64 {
 	return max(0.01, min(top, slice.Most(c.Series[0].Points, func(p Point) float64 { return p.Value })*1.05))
 }
 
-// BeyondAxis is how many medians a launch may take and still be drawn. One
-// stray launch beyond that is in the table, but must not flatten all others.
+// BeyondAxis is the number of medians up to which a launch is drawn. A stray launch beyond is only
+// in the table, because it would flatten all others.
 const BeyondAxis = 20
 
 // Slug makes a name fit for an id and a file.
@@ -332,7 +329,7 @@ func Slug(name string) string {
 	}, strings.ToLower(plain.Clip(name, 40)))
 }
 
-// SizeRange is the span of sizes, or one to show where there is nothing.
+// SizeRange returns the span of sizes, or a default span if there are none.
 func SizeRange(c Chart) (lo, hi int64) {
 	for _, s := range c.Series {
 		for _, p := range s.Points {
@@ -348,8 +345,8 @@ func SizeRange(c Chart) (lo, hi int64) {
 	return lo, hi
 }
 
-// StepChart is the chart of training steps by setting: the line of the prediction, by this name, and the
-// measured points, which are empty yet.
+// StepChart returns the chart of training steps by setting: the predicted line, with this name, and
+// the measured points, still empty.
 func StepChart(predicted string, simulated bool) Chart {
 	return Chart{
 		ID: "steps", Title: "Step time by bucket size, predicted and measured", Mark: MarkOf(simulated), Quantity: StepTime,
@@ -357,8 +354,8 @@ func StepChart(predicted string, simulated bool) Chart {
 	}
 }
 
-// MeasuredStep is a median step of n with a setting, in seconds and elements, with the interval of the median, if
-// it has one.
+// MeasuredStep is the median of n steps with a setting, in seconds and elements, with its interval,
+// if it has one.
 func MeasuredStep(elements int64, median float64, lo, hi *float64, n int) Point {
 	p := Point{Bytes: elements, Value: median, N: n}
 	if lo != nil && hi != nil {
@@ -367,10 +364,10 @@ func MeasuredStep(elements int64, median float64, lo, hi *float64, n int) Point 
 	return p
 }
 
-// RangeName is what the stretch between both ends of a model is called in a chart.
+// RangeName is the chart's label for the range between both ends of a model.
 const RangeName = "model's range"
 
-// RangeName is what the area about a curve is called.
+// RangeName is the chart's label for the area around a curve.
 func (q Quantity) RangeName() string {
 	if q == StepTime {
 		return "95 % of steps"
@@ -378,7 +375,7 @@ func (q Quantity) RangeName() string {
 	return RangeName
 }
 
-// Bracketed tells whether the model gives the point two ends.
+// Bracketed reports whether the model gives the point two ends.
 func (p Point) Bracketed() bool { return p.Fast > p.Slow }
 
 func (Chart) block() string { return "chart" }

@@ -1,6 +1,6 @@
-// Package document is what a command returns, as data: findings, tables, charts, commands. A package
-// that measures or judges makes a Document of its result; package report writes it for a terminal, as
-// a page, as Markdown, CSV and JUnit. The JSON is the typed value that the document is of.
+// Package document holds a command's result as data: findings, tables, charts, commands. A package
+// that measures or judges makes a Document of its result; package report writes it for a terminal,
+// as a page, as Markdown, CSV and JUnit. The JSON is the typed value behind the document.
 package document
 
 import (
@@ -14,49 +14,49 @@ import (
 	"zbench/bench/table"
 )
 
-// Document is the result of a command: findings, then sections of blocks in the order of reading.
+// Document is the result of a command: findings, then sections of blocks in reading order.
 type Document struct {
 	// Command is the command that makes such documents, without zbench: "compare".
 	Command string
-	// Title is the headline, Lead what it holds for, Foot the units of all figures.
+	// Title is the headline, Lead its scope, Foot the units of all figures.
 	Title, Lead, Foot string
 	Simulated         bool
-	// State makes the exit code, with the faults of Findings. It is pass where they say all, and empty
-	// where only gates judge.
+	// State gives the exit code, together with the faults of Findings. It is pass if the findings
+	// decide alone, and empty if only gates judge.
 	State finding.State
-	// Findings are what it comes to, in the order of reading. Chips are the answer in a few words each.
+	// Findings are the result in reading order. Chips are the answer in a few words each.
 	Findings finding.List
 	Chips    []Fact
-	// Most is how many findings are shown above the sections, if the sections have all of them; 0 is no
-	// limit.
+	// Most is the number of findings shown above the sections, if the sections repeat all of them;
+	// 0 is no limit.
 	Most int
 	// Words replace the word FAULT of a finding, by its code: SLOWER.
 	Words map[string]string
 	// Beneath puts the findings beneath the sections on a terminal.
 	Beneath bool
-	// Banners are what must be known before any number is read.
+	// Banners must be read before any number.
 	Banners  []Banner
 	Sections []Section
 	// Next are the commands to run next.
 	Next []Command
-	// Value writes the JSON; nil is a document without JSON.
+	// Value writes the JSON; nil means that the document has none.
 	Value interface{ WriteJSON(io.Writer) error }
-	// CSV returns a header and rows in base units; nil makes rows of the findings.
+	// CSV returns a header and rows in base units; if nil, the rows are the findings.
 	CSV func() (header []string, rows [][]string)
-	// Checks are the test cases of JUnit; without any they are made of the findings. Strict counts what
-	// was not checked as failed.
+	// Checks are the test cases of JUnit; if empty, they are made of the findings. Strict counts
+	// unchecked ones as failed.
 	Checks []Check
 	Strict bool
 }
 
-// Simulate labels the document: its times are of a model.
+// Simulate labels the document as having the times of a model.
 func (d *Document) Simulate() {
 	d.Simulated = true
 	d.Banners = append(d.Banners, Banner{"simulated", "SIMULATED", "A model decided these times, not hardware."})
 	d.Foot += " SIMULATED: a model decided these times, not hardware."
 }
 
-// MarkOf is the mark that a picture must have: SIMULATED, or nothing.
+// MarkOf returns the mark that a picture must have: SIMULATED, or nothing.
 func MarkOf(simulated bool) string {
 	if simulated {
 		return "SIMULATED"
@@ -68,13 +68,13 @@ func MarkOf(simulated bool) string {
 // imported, interrupted or wrong.
 type Banner struct{ Kind, Label, Text string }
 
-// Check is a check of a class: of a collective, of a record's thresholds.
+// Check is one check, such as of a collective or of a record's thresholds, with its class.
 type Check struct {
 	Class string
 	finding.Check
 }
 
-// Place is where a section is shown. Places are combined with |.
+// Place says where a section is shown. Places are combined with |.
 type Place int
 
 // The places. Terminal is a terminal without --verbose, Verbose one with it. Beside is standard error while
@@ -85,34 +85,34 @@ const (
 	Verbose
 	Markdown
 	Beside
-	// Everywhere is whatever a person asked to see.
+	// Everywhere is any output that a person asked for.
 	Everywhere = Page | Terminal | Verbose | Markdown
-	// Brief is all but the page, which has the same at greater length.
+	// Brief is every place except the page, which has the same content at greater length.
 	Brief = Terminal | Verbose | Markdown
 )
 
-// Section is blocks under a title. Name is unique in the document. ID is the target of links; empty is
-// Name.
+// Section holds blocks under a title. Name is unique in the document. ID is the target of links; if
+// empty, it is Name.
 type Section struct {
 	Name, ID, Title string
 	Blocks          []Block
-	// Folded shows only the title until the reader of a page opens the section.
+	// Folded shows only the title until a page's reader opens the section.
 	Folded bool
 	// On is where the section is shown; 0 is the page.
 	On Place
 }
 
-// For is the document with the sections of a place alone.
+// For returns the document with only the sections of a place.
 func (d *Document) For(p Place) *Document {
 	c := *d
 	c.Sections = slices.DeleteFunc(slices.Clone(d.Sections), func(s Section) bool { return !s.IsOn(p) })
 	return &c
 }
 
-// IsOn tells whether a section is shown at a place.
+// IsOn reports whether a section is shown at a place.
 func (s *Section) IsOn(p Place) bool { return s.On&p != 0 || s.On == 0 && p == Page }
 
-// Heading is the title as text shows it: empty where a table with a title of its own follows.
+// Heading returns the title in text output: empty if a table with its own title follows.
 func (s *Section) Heading() string {
 	if len(s.Blocks) > 0 {
 		if sheet, is := s.Blocks[0].(Sheet); is && sheet.Title != "" {
@@ -122,7 +122,7 @@ func (s *Section) Heading() string {
 	return s.Title
 }
 
-// Show says where the section is shown.
+// Show sets where the section is shown.
 func (s *Section) Show(on Place) *Section {
 	s.On = on
 	return s
@@ -151,8 +151,8 @@ func (d *Document) Results(title string, blocks ...Block) *Section {
 	return s
 }
 
-// Wide adds a table of results that is too wide for a terminal: without --verbose that shows the columns
-// short alone, with notes of their own.
+// Wide adds a table of results that is too wide for a terminal. Without --verbose the terminal
+// shows only the short columns, with their own notes.
 func (d *Document) Wide(t table.Table, notes []string, short ...string) {
 	few := t.Only(func(name string, _ []string) bool { return slices.Contains(short, name) })
 	few.Notes = notes
@@ -160,21 +160,21 @@ func (d *Document) Wide(t table.Table, notes []string, short ...string) {
 	d.Add("short", "Results", Sheet{Table: few, Label: "Results"}).Show(Terminal)
 }
 
-// Reproduce says how to make the same again, where that is known.
+// Reproduce says how to repeat the result, if known.
 func (d *Document) Reproduce(line string) {
 	if line != "" {
 		d.Add("command", "How to reproduce", Command{Line: line})
 	}
 }
 
-// Statement is a finding as it is shown: a word that says how much it matters, for those who see no
-// colour, then the text.
+// Statement is a finding as shown: a word for its severity, for readers who see no colour, then the
+// text.
 type Statement struct {
 	finding.Finding
 	Word string
 }
 
-// Statements are the findings that a person is shown, and how many more there are.
+// Statements returns the findings to show, and the number of omitted ones.
 func (d *Document) Statements() (shown []Statement, more int) {
 	n := len(d.Findings)
 	if d.Most > 0 {
@@ -192,10 +192,10 @@ func (d *Document) Statements() (shown []Statement, more int) {
 	return shown, len(d.Findings) - n
 }
 
-// Block is a part of a section. Text knows it by its type, a page by its kind.
+// Block is a part of a section. Text output selects by its type, a page by its kind.
 type Block interface{ block() string }
 
-// Kind names the template that draws a block on a page.
+// Kind returns the name of the template that draws a block on a page.
 func Kind(b Block) string { return b.block() }
 
 // The kinds of blocks.
@@ -207,36 +207,36 @@ type (
 	}
 	// Heading is a title within a section.
 	Heading struct{ Text Text }
-	// List is a line for each item; Role is empty, small, roofs or warnings.
+	// List has one line per item; Role is empty, small, roofs or warnings.
 	List struct {
 		Role  string
 		Items []Text
 	}
-	// Facts are terms and what they are here.
+	// Facts are terms with their values.
 	Facts []Fact
-	// Cards are curves in a few numbers each.
+	// Cards are curves summarised in a few numbers each.
 	Cards []Card
-	// Code is to be copied as it is.
+	// Code is text for copying.
 	Code struct{ Label, Language, Text string }
-	// Command is a command line, quoted for a shell. For says what it does.
+	// Command is a command line, quoted for a shell. For is its purpose.
 	Command struct{ For, Line string }
-	// Items are things that were looked at, each with one or more lines.
+	// Items are examined things, each with one or more lines.
 	Items []Item
-	// Sheet is a table with its notes. Label names it for those who do not see it;
-	// Role is empty, results, which takes the whole width, or settings.
+	// Sheet is a table with its notes. Label describes it for readers who cannot see it. Role is
+	// empty, settings, or results, which takes the whole width.
 	Sheet struct {
 		table.Table
 		Label, Caption, Role string
 	}
-	// Plot is a chart with its legend and notes, and the table it folds away: the
-	// chart's own where Table is nil.
+	// Plot is a chart with its legend and notes, and the folded table beneath: the chart's own if
+	// Table is nil.
 	Plot struct {
 		Chart
 		Table *Sheet
 	}
-	// Strips are small charts of a kind, side by side.
+	// Strips are small charts of one kind, side by side.
 	Strips []Chart
-	// Details is what unfolds.
+	// Details is a block that unfolds.
 	Details struct {
 		Summary string
 		Blocks  []Block
@@ -257,7 +257,7 @@ func (Strips) block() string    { return "strips" }
 func (Bars) block() string      { return "bars" }
 func (Details) block() string   { return "details" }
 
-// Item is a thing that was looked at: its name and what was found, more lines of it, and what to do.
+// Item is an examined thing: its name and the result, more lines of it, and the remedy.
 type Item struct {
 	Severity   finding.Severity
 	Name, Text string
@@ -265,7 +265,7 @@ type Item struct {
 	Hint       string
 }
 
-// Fact is a term and what it is here.
+// Fact is a term and its value.
 type Fact struct{ Term, Text string }
 
 // Add appends a fact.
@@ -284,24 +284,24 @@ type Card struct {
 	Figures     []CardFigure
 }
 
-// CardFigure is a term with its figure, and what is said of that behind it.
+// CardFigure is a term with its figure and a remark behind it.
 type CardFigure struct{ Term, Figure, Tail string }
 
 // Text is a line of spans.
 type Text []Span
 
-// Span is a text in one style: empty, b, strong, code, hint or small. Break is a new
-// line before it, To the row of a table that it leads to.
+// Span is text in one style: empty, b, strong, code, hint or small. Break puts a new line before
+// it. To links to the row of a table.
 type Span struct {
 	Style, Text string
 	Break       bool
 	To          string
 }
 
-// Said is a text without styles.
+// Said returns unstyled text.
 func Said(text string) Text { return Text{{Text: text}} }
 
-// Listed is a list of texts; no block without texts.
+// Listed returns a list of texts; no block without texts.
 func Listed(role string, texts []string) []Block {
 	if len(texts) == 0 {
 		return nil
@@ -309,8 +309,8 @@ func Listed(role string, texts []string) []Block {
 	return []Block{List{Role: role, Items: slice.Map(texts, Said)}}
 }
 
-// Apart shows the rows that stand out and folds the others, which are of the same kind, behind a summary.
-// Either may be empty.
+// Apart shows the rows that stand out and folds the others, which are of the same kind, behind a
+// summary. Either may be empty.
 func Apart(label string, apart, others table.Table, summary string) []Block {
 	var out []Block
 	if apart.Filled() {
@@ -322,7 +322,7 @@ func Apart(label string, apart, others table.Table, summary string) []Block {
 	return out
 }
 
-// Blocks are all of the document, those that unfold among them.
+// Blocks returns all blocks of the document, including those that unfold.
 func (d *Document) Blocks() func(yield func(Block) bool) {
 	return func(yield func(Block) bool) {
 		for _, s := range d.Sections {
@@ -340,10 +340,10 @@ func walk(blocks []Block, yield func(Block) bool) bool {
 	})
 }
 
-// ResultsID is the section of the results, to which the page's first link leads.
+// ResultsID is the section of the results, the target of the page's first link.
 const ResultsID = "results"
 
-// Plain is the text without styles.
+// Plain returns the text without styles.
 func (t Text) Plain() string {
 	var b strings.Builder
 	for _, s := range t {

@@ -2,21 +2,20 @@ package document
 
 import "zbench/bench/finding"
 
-// Bars is a chart of bars as data: what to draw, not how. All lengths share a unit.
+// Bars is a bar chart as data: what to draw, not how. All lengths share a unit.
 type Bars struct {
 	// ID is unique within the page and a valid file stem.
 	ID, Title string
 	Bars      []Bar
-	// Most is the length that takes the whole room.
+	// Most is the length of a full-width bar.
 	Most float64
 }
 
-// Bar is one result, with what it is held against, all in bytes per second; or
-// one ratio, with no marks.
+// Bar is one result with its reference marks, all in bytes per second, or one ratio without marks.
 type Bar struct {
 	Label, Value string
 	Length       float64
-	// Lo and Hi bound the length; both 0 where that is not known.
+	// Lo and Hi bound the length; both 0 if unknown.
 	Lo, Hi float64
 	Weak   bool // another's configuration, or unfused
 	Marks  []BarMark
@@ -45,7 +44,7 @@ type DiagramColumn struct {
 // DiagramBox is a component. Name is unique in the diagram, Note is a line below it.
 type DiagramBox struct {
 	Name, Note string
-	// Severity colours the box; what it means stands in a table beside.
+	// Severity colours the box; a table beside explains it.
 	Severity finding.Severity
 }
 
@@ -57,25 +56,26 @@ type DiagramLine struct {
 
 func (Diagram) block() string { return "diagram" }
 
-// Dots is measurements of a fleet as a picture: a dot for each value, the nodes from left to
-// right, the value's share of the median upwards.
+// Dots is a picture of a fleet's measurements: one dot per value, with the nodes from left to right
+// and the value's share of the median upwards.
 type Dots struct {
-	// ID is unique within the page and a valid file stem. Mark is what must travel with the
-	// picture: SIMULATED.
+	// ID is unique within the page and a valid file stem. Mark must accompany the picture:
+	// SIMULATED.
 	ID, Title, Mark string
 	// Nodes are the names on the axis.
 	Nodes  []string
 	Values []DotValue
-	// Limits are the least shares lost that are named: one, or the smallest and the largest
-	// where several kinds of measurement are drawn.
+	// Limits are the smallest lost shares that are named: one, or the smallest and the largest if
+	// several kinds of measurement are drawn.
 	Limits []float64
-	// One is what a dot is: a GPU, a node.
+	// One names a dot: a GPU, a node.
 	One string
-	// Table is what the picture shows, for those who do not see it.
+	// Table has the picture's values for readers who cannot see it.
 	Table *Sheet
 }
 
-// DotValue is a value of a node. Share is of the median; Named marks what the screen names.
+// DotValue is a value of a node. Share is relative to the median. Named marks values that the
+// screen names.
 type DotValue struct {
 	Node  int
 	Share float64
@@ -85,8 +85,8 @@ type DotValue struct {
 
 func (Dots) block() string { return "dots" }
 
-// HeatMap is a table of shares as a picture. A share is the height of a mark, its colour
-// repeats that: a thin line is a value without a loss, nothing is no value.
+// HeatMap is a table of shares as a picture. Height and colour of a mark show the share: a thin
+// line has no loss, nothing is no value.
 type HeatMap struct {
 	// ID is unique within the page and a valid file stem.
 	ID, Title string
@@ -96,24 +96,25 @@ type HeatMap struct {
 	Shares [][]float64
 	// Limit is the share from which a mark is bold.
 	Limit float64
-	// Landscape: many cells lose the limit, and the map is read as a whole. None is named.
+	// Landscape is true if many cells lose the limit, so that the map is read as a whole. No cell
+	// is then named.
 	Landscape bool
-	// Table is what the picture shows, for those who do not see it.
+	// Table has the picture's values for readers who cannot see it.
 	Table *Sheet
 }
 
 func (HeatMap) block() string { return "heatmap" }
 
-// Timeline is what ran when, a lane for each thing that runs one after the other.
+// Timeline shows what ran when, with one lane for each thing that runs in sequence.
 type Timeline struct {
 	// ID is unique within the page and a valid file stem.
 	ID, Title string
 	Lanes     []Lane
-	// Kinds are what the spans' kinds mean, in the order of their numbers.
+	// Kinds are the names of the spans' kinds, in order of their numbers.
 	Kinds []string
 	// Seconds is the length of the axis, which begins at 0.
 	Seconds float64
-	// Table is what the picture shows, for those who do not see it.
+	// Table has the picture's values for readers who cannot see it.
 	Table *Sheet
 }
 
@@ -123,7 +124,8 @@ type Lane struct {
 	Spans []LaneSpan
 }
 
-// LaneSpan is a stretch of a lane, in seconds. Kind is an index of Timeline.Kinds; Tip says what it is.
+// LaneSpan is a stretch of a lane, in seconds. Kind is an index of Timeline.Kinds; Tip is its
+// description.
 type LaneSpan struct {
 	Start, End float64
 	Kind       int

@@ -12,7 +12,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// announce prints the estimate of what is left of a sweep, before it starts.
+// announce prints the estimate for the rest of a sweep, before it starts.
 func (u *Setup) announce(e *Engine, cases []plan.Case, parts []record.Part) {
 	est := u.estimate(cases, parts)
 	e.Say("%s", est.Text(u.Machine != nil))
@@ -25,9 +25,9 @@ func (u *Setup) estimate(cases []plan.Case, parts []record.Part) plan.Estimate {
 	return plan.Predict(cases, u.Options, parts, u.Spec.World.GPUs(), u.cost)
 }
 
-// check asks whether the sweep may start.
+// check asks the caller whether the sweep may start.
 func (u *Setup) check(e *Engine, d Ranks, cases []plan.Case, parts []record.Part) error {
-	seconds := u.estimate(cases, parts).Seconds.Low // the sooner communicators follow one another, the more ports
+	seconds := u.estimate(cases, parts).Seconds.Low // the sooner communicators follow one another, the more ports they need
 	if u.Machine != nil {
 		seconds = 0
 	}
@@ -42,10 +42,9 @@ func (u *Setup) late(e *Engine, est plan.Estimate) string {
 	return est.Against(e.Deadline.Sub(e.Now()).Seconds())
 }
 
-// Estimate is what the sweep will take, and a warning where that is beyond the deadline.
-// Nothing is launched or written: with the loopback its driver is opened and closed
-// again, real devices stay untouched, and cases that their memory has no room for are
-// counted, too. old is the journal of a sweep that is resumed, else nil.
+// Estimate returns the sweep's cost, and a warning if it exceeds the deadline. Nothing is launched
+// or written. The loopback's driver is opened and closed again. Real devices stay untouched, so
+// cases that exceed their memory are counted, too. old is the journal of a resumed sweep, else nil.
 func (e *Engine) Estimate(ctx context.Context, u *Setup, old *record.Journal) (plan.Estimate, string, error) {
 	entries := &record.Journal{}
 	if old != nil {
@@ -66,7 +65,7 @@ func (e *Engine) Estimate(ctx context.Context, u *Setup, old *record.Journal) (p
 	return est, u.late(e, est), nil
 }
 
-// announceRound prints which sizes are added, before they run.
+// announceRound prints the added sizes before they run.
 func (u *Setup) announceRound(e *Engine, r *round, parts []record.Part) {
 	low, high := r.cases[0].Layout.Bytes, r.cases[0].Layout.Bytes
 	for _, c := range r.cases {
@@ -83,8 +82,8 @@ func (u *Setup) announceRound(e *Engine, r *round, parts []record.Part) {
 	u.announce(e, r.cases, parts)
 }
 
-// announceMemory reports that cases are skipped because the simulated GPUs have less memory
-// than the fabric's.
+// announceMemory reports that cases are skipped because the simulated GPUs have less memory than
+// the fabric's.
 func (u *Setup) announceMemory(e *Engine, cases []plan.Case, have int64) {
 	if u.Machine == nil || have >= u.Machine.HBM || !slices.ContainsFunc(cases, func(c plan.Case) bool { return strings.HasPrefix(c.Skip, plan.SkippedForMemory) }) {
 		return
@@ -96,7 +95,7 @@ func (u *Setup) announceMemory(e *Engine, cases []plan.Case, have int64) {
 // alignBytes is the size of the all_reduce before each isolated launch.
 const alignBytes = 4
 
-// cost is the model's time of a case; zero on hardware, where it is unknown.
+// cost returns the model's time of a case; zero on hardware, where it is unknown.
 func (u *Setup) cost(c plan.Case) plan.Cost {
 	if u.Machine == nil {
 		return plan.Cost{}

@@ -19,14 +19,14 @@ import (
 	"zbench/bench/slice"
 )
 
-// Ranks is a process's ranks, opened for a sweep.
+// Ranks are a process's ranks, opened for a sweep.
 type Ranks interface {
 	plan.Process
 	Facts() (Facts, error)
 	Close() error
 }
 
-// Facts are what an open driver reports of itself.
+// Facts are an open driver's reports about itself.
 type Facts struct {
 	// Simulated is true if its times come from a model.
 	Simulated bool             `json:"simulated,omitempty"`
@@ -35,24 +35,24 @@ type Facts struct {
 	Devices []record.Device `json:"devices,omitempty"`
 	// NICs are the kinds of RDMA NICs beside the GPUs; none if they are simulated.
 	NICs []record.NICKind `json:"nics,omitempty"`
-	// Hosts are the names of the hosts, none if one process holds all ranks or if they are
+	// Hosts are the names of the hosts; none if one process holds all ranks or if they are
 	// simulated.
 	Hosts []string `json:"-"`
 	// KernelDriver is the GPUs' kernel driver with its version, empty if unknown.
 	KernelDriver string `json:"kernel_driver,omitempty"`
-	// Memory is the smallest memory of a GPU, in bytes.
+	// Memory is the smallest GPU memory, in bytes.
 	Memory int64 `json:"memory"`
-	// Extrapolated reports whether the model behind a simulated case has parts without
-	// measurements; nil if nothing is simulated.
+	// Extrapolated reports whether the model of a simulated case has parts without measurements;
+	// nil if nothing is simulated.
 	Extrapolated func(plan.Case) bool `json:"-"`
 }
 
 // Watcher receives a run's progress.
 type Watcher interface {
-	// Pass is one finished pass of a case as it was planned, Done a finished case.
+	// Pass is one finished pass of a planned case, Done a finished case.
 	Pass(record.Result, record.Part)
 	Done(record.Result)
-	// First is every finished pass of a kernel's row, Last the last one.
+	// First holds every finished pass of a kernel's row, Last only the last one.
 	First(record.Part)
 	Last(record.Part)
 }
@@ -60,31 +60,30 @@ type Watcher interface {
 // Engine runs requests into folders.
 type Engine struct {
 	folder.Host
-	// Environment holds the variables that set up the libraries, as a record keeps them.
+	// Environment holds the variables that set up the libraries, in a record's form.
 	Environment map[string]string
 	Tool        record.Tool
 	// Created is the time that the record states.
 	Created time.Time
-	// Deadline is when the processes will be ended from outside, as a batch job's are; zero
-	// is unknown. The estimate is held against it.
+	// Deadline is the time at which the processes will be ended from outside, such as a batch job's
+	// end; zero if unknown. The estimate is compared with it.
 	Deadline time.Time
-	// Launched is true if several processes drive the world: each its share of the GPUs.
+	// Launched is true if several processes drive the world, each with its share of the GPUs.
 	Launched bool
 	// Force resumes even if hardware or libraries have changed.
 	Force bool
-	// Check is asked once the cases are known and before anything is launched; its error
-	// refuses the sweep. seconds is the estimate, 0 if times are simulated.
+	// Check is called once the cases are known and before anything is launched; its error refuses
+	// the sweep. seconds is the estimate, 0 if times are simulated.
 	Check func(u *Setup, d Ranks, cases []plan.Case, seconds float64) error
-	// Open opens the driver of a sweep of collectives, OpenKernels the devices of hbm and of
-	// kernels.
+	// Open opens the driver of a sweep of collectives, OpenKernels the devices of hbm and kernels.
 	Open        func(context.Context, *Setup) (Ranks, error)
 	OpenKernels func(context.Context, *Setup) (*Kernels, error)
-	// Source is a record as a bucket size is chosen from it, with the fault that must be mended
-	// before.
+	// Source turns a record into the input for a bucket size, with the fault that must be fixed
+	// first.
 	Source func(*record.Record, []record.Part) recommend.Source
-	// Witness asks the library's service when Open has run into a deadline; nil is none.
+	// Witness asks the library's service after Open missed a deadline; nil is none.
 	Witness func() *record.Witness
-	// Watch starts a round of total cases, of which done are finished already.
+	// Watch starts a round of total cases, of which done are already finished.
 	Watch func(total, done int) Watcher
 }
 
@@ -98,9 +97,9 @@ type Outcome struct {
 	Advice *advice.Document
 }
 
-// opened is what measures a request: the ranks of a sweep, or the devices of kernels.
+// opened measures a request: the ranks of a sweep, or the devices of kernels.
 type opened interface {
-	// measure returns the outcome as far as the run went; nil if it has not started.
+	// measure returns the outcome so far; nil if the run has not started.
 	measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Folder, old *record.Journal) (*Outcome, error)
 	Close() error
 }
@@ -119,10 +118,9 @@ func (e *Engine) open(ctx context.Context, u *Setup) (opened, error) {
 	return k, err
 }
 
-// Run measures a request and writes the record and the journal into the folder, of a sweep
-// also the samples and the recommendation. An error comes with the outcome so far, also where
-// a sweep failed before its first case. The folder is abandoned and the outcome is nil where the
-// request is refused.
+// Run measures a request and writes the record and the journal into the folder, and for a sweep the
+// samples and the recommendation. An error comes with the outcome so far, even if a sweep failed
+// before its first case. If the request is refused, the folder is abandoned and the outcome is nil.
 func (e *Engine) Run(ctx context.Context, u *Setup, dir *folder.Folder) (*Outcome, error) {
 	return e.run(ctx, u, dir, nil)
 }
@@ -137,16 +135,16 @@ func (e *Engine) run(ctx context.Context, u *Setup, dir *folder.Folder, old *rec
 		return out, err
 	}
 	out, err := d.measure(ctx, e, u, dir, old)
-	// On disk first: communicators that hang may keep closing from its end.
+	// Write to disk first: communicators that hang may prevent closing.
 	switch {
-	case out == nil: // the run has not started
+	case out == nil: // the run did not start
 		dir.Abandon()
 	case err == nil:
 		err = e.finish(dir, out)
 	case !errors.Is(err, folder.ErrGone): // otherwise the path may belong to another run now
 		_ = save(dir, out) // as much as fits on the disk; err is the first failure
 	}
-	// After a failed case closing fails too, with no new information.
+	// After a failed case, closing fails too, with no new information.
 	if closing := d.Close(); err == nil && failed(out.Record, "") == nil {
 		err = closing
 	}
@@ -166,7 +164,7 @@ func (e *Engine) finish(dir *folder.Folder, out *Outcome) error {
 	return errors.Join(unanswered, save(dir, out))
 }
 
-// advise adds the bucket size that was asked for, or the one for assumed settings.
+// advise adds the requested bucket size, or the one for assumed settings.
 func (e *Engine) advise(out *Outcome) (err error) {
 	sources := []recommend.Source{e.Source(out.Record, out.Journal.Parts)}
 	if q := out.Setup.question; q != nil {
@@ -243,7 +241,7 @@ func (e *Engine) begin(u *Setup, d Ranks, old *record.Journal) (*record.Journal,
 	return entries, cases, u.resumable(entries, cases)
 }
 
-// record is everything that is known before the first result.
+// record returns everything that is known before the first result.
 func (u *Setup) record(e *Engine, f Facts, old *record.Journal) *record.Record {
 	want, created := u.Spec.Clone(), e.Created
 	if old != nil {
@@ -274,7 +272,7 @@ func (u *Setup) record(e *Engine, f Facts, old *record.Journal) *record.Record {
 	return rec
 }
 
-// header is the first line of the journal.
+// header returns the first line of the journal.
 func (u *Setup) header(rec *record.Record, cases []plan.Case) record.Header {
 	h := record.Header{Schema: record.JournalSchema, Record: *rec}
 	h.Record.Results = slice.Map(cases, plan.Case.Planned)
@@ -285,8 +283,7 @@ func (u *Setup) header(rec *record.Record, cases []plan.Case) record.Header {
 	return h
 }
 
-// connecting adds the next step to an error of the first launches, which connect the
-// ranks.
+// connecting adds the next step to an error of the first launches, which connect the ranks.
 func connecting(err error, hint string) error {
 	known := (*exit.Error)(nil)
 	switch {

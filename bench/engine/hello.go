@@ -12,35 +12,35 @@ import (
 // of one host (src/init.cc, "Duplicate GPU detected"; src/misc/utils.cc, getHostHash).
 const HostIDVariable = "NCCL_HOSTID"
 
-// Hello is what a process tells the leader of itself when it registers, before anything
-// is measured. It is sent as JSON.
+// Hello is a process's description of itself at registration, before anything is measured. It is
+// sent as JSON.
 type Hello struct {
-	// FirstRank is the number in the world of the first of its Ranks ranks.
+	// FirstRank is the world rank of the process's first rank; it has Ranks ranks.
 	FirstRank int `json:"first_rank"`
 	Ranks     int `json:"ranks"`
-	// Host is the name of its host, PID the number of the process on it.
+	// Host is its host's name, PID its process id there.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
-	// HostID is what the library takes for the host's name (NCCL_HOSTID); empty if it is not
-	// set. Processes with different ones are on different hosts for it.
+	// HostID replaces the host's name for the library (NCCL_HOSTID); empty if not set. The library
+	// treats processes with different ones as on different hosts.
 	HostID string `json:"host_id,omitempty"`
-	// Build is the zbench that it runs.
+	// Build is the process's zbench.
 	Build record.Tool `json:"build"`
-	// Backend is the provider, Facts what it says of itself and of the GPUs of its ranks, in their order.
+	// Backend is the provider. Facts describe it and the GPUs of its ranks, in order.
 	Backend string `json:"backend"`
 	Facts
-	// Rows are the keys of its planned rows of kernels; absent where it runs collectives.
+	// Rows are the keys of its planned rows of kernels; absent for collectives.
 	Rows []string `json:"rows,omitempty"`
 }
 
-// HelloOf is what the process with these facts tells.
+// HelloOf returns the hello of the process with these facts.
 func HelloOf(f Facts, backend string, build record.Tool, firstRank, ranks int, host string, pid int) Hello {
 	return Hello{FirstRank: firstRank, Ranks: ranks, Host: host, PID: pid, Build: build, Backend: backend, Facts: f}
 }
 
 func (h Hello) name() string { return fmt.Sprintf("process %d on %s", h.PID, h.Host) }
 
-// host is what the library tells hosts apart by.
+// host returns the name by which the library tells hosts apart.
 func (h Hello) host() string {
 	if h.HostID != "" {
 		return HostIDVariable + "=" + h.HostID
@@ -48,7 +48,7 @@ func (h Hello) host() string {
 	return h.Host
 }
 
-// clash says that a GPU of a process is another's, and what to do.
+// clash says that another process already has a GPU of this process, and what to do.
 func (h Hello) clash(other Hello, pci string) error {
 	switch {
 	case h.HostID == "":
@@ -59,9 +59,8 @@ func (h Hello) clash(other Hello, pci string) error {
 	return fmt.Errorf("%s and %s use the same GPU %s of one host, as %s says: give each process its own GPU", other.name(), h.name(), pci, h.host())
 }
 
-// Together are the facts of a world of ranks ranks, of which perGPU share a GPU. The
-// processes are in the order of their ranks. An error names the process that does not
-// fit the first, and why.
+// Together returns the facts of a world of ranks ranks, of which perGPU share a GPU. The processes
+// are in the order of their ranks. An error names the process that does not fit the first, and why.
 func Together(world []Hello, ranks, perGPU int) (Facts, error) {
 	if len(world) == 0 {
 		return Facts{}, fmt.Errorf("no process of %d ranks has registered", ranks)
@@ -97,7 +96,7 @@ func Together(world []Hello, ranks, perGPU int) (Facts, error) {
 	return all, nil
 }
 
-// fits reports what differs between two processes that cannot run one sweep.
+// fits reports a difference between two processes that prevents a common sweep.
 func (h Hello) fits(other Hello) error {
 	for _, x := range []struct{ what, ours, theirs string }{
 		{"build of zbench", fmt.Sprint(h.Build), fmt.Sprint(other.Build)},
@@ -112,7 +111,7 @@ func (h Hello) fits(other Hello) error {
 	return nil
 }
 
-// versions are the libraries with their versions; where they lie may differ.
+// versions returns the libraries with their versions; their paths may differ.
 func versions(libraries []record.Library) string {
 	return fmt.Sprint(slice.Map(libraries, func(l record.Library) string { return l.Name + " " + l.Version }))
 }

@@ -12,7 +12,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// Hello is what a process tells of its kernels, one of several that drive a node each.
+// Hello describes a process's kernels, if several processes drive a node each.
 func (k *Kernels) Hello(backend string, build record.Tool, process int, host string, pid int) Hello {
 	n := len(k.Facts.Devices)
 	h := HelloOf(k.Facts, backend, build, process*n, n, host, pid)
@@ -25,8 +25,8 @@ func keysOf(rows []record.Kernel) []string {
 	return slice.Map(rows, func(r record.Kernel) string { return r.Key })
 }
 
-// Join makes one run of the kernels of all processes, this one's first: each has the same rows, and every
-// pass of a job is taken by all at once. take does that and returns the parts of each process, as
+// Join makes one run of the kernels of all processes, this one's first. Each has the same rows, and
+// all take every pass of a job at once. take does that and returns the parts of each process, like
 // plan.Group.Take.
 func (k *Kernels) Join(all []Hello, take func(job, pass int) ([][]record.Part, error)) error {
 	n, own := len(k.Facts.Devices), all[0]
@@ -80,8 +80,8 @@ func (k *Kernels) Join(all []Hello, take func(job, pass int) ([][]record.Part, e
 	return nil
 }
 
-// NodeNames are the names of so many nodes: their hosts', or node0, node1 … in a simulation, which has none, and where
-// nodes share one.
+// NodeNames returns the names of the nodes: their hosts', or node0, node1 … in a simulation, which
+// has no hosts, and if nodes share one.
 func NodeNames(hosts []string, nodes int) []string {
 	if len(hosts) == nodes {
 		return hosts
@@ -93,8 +93,8 @@ func NodeNames(hosts []string, nodes int) []string {
 	return names
 }
 
-// OnNodes numbers the devices through so many nodes and gives each its node: its host, or in a simulation
-// and where hosts share a name a number.
+// OnNodes numbers the devices through all nodes and gives each its node: its host, or a number in a
+// simulation and if hosts share a name.
 func (f *Facts) OnNodes(nodes int) {
 	f.Hosts = NodeNames(f.Hosts, nodes)
 	f.Devices = slices.Clone(f.Devices)

@@ -1,10 +1,8 @@
-// Package engine runs a request: it prepares the cases, measures them into a
-// folder, resumes an interrupted run, and extends a sweep if the bucket size
-// needs more sizes. The file system, the clock and the driver are passed in, so
-// that a run can be made, killed and resumed by any caller.
+// Package engine runs a request: it prepares the cases, measures them into a folder, resumes an
+// interrupted run, and extends a sweep if the bucket size needs more sizes. File system, clock and
+// driver are passed in, so that any caller can start, kill and resume a run.
 //
-// [Prepare] checks a [spec.Spec]; [Engine.Run] starts a run and [Engine.Resume]
-// resumes one.
+// [Prepare] checks a [spec.Spec]; [Engine.Run] starts a run and [Engine.Resume] resumes one.
 package engine
 
 import (
@@ -19,11 +17,11 @@ import (
 
 // The files of a record's folder.
 const (
-	// JournalFile has each pass of a case as soon as it is done.
+	// JournalFile gets each pass of a case as soon as it is done.
 	JournalFile = "journal.jsonl"
 	// ResultsFile is the record.
 	ResultsFile = "results.json"
-	// SamplesFile has the samples, SamplesIndexFile where each series lies in it.
+	// SamplesFile has the samples, SamplesIndexFile the position of each series in it.
 	SamplesFile      = "samples.f32"
 	SamplesIndexFile = "samples.json"
 	// AdviceFile is the recommendation.
@@ -39,9 +37,9 @@ type Journal struct {
 	resume string
 }
 
-// NewJournal writes the entries as the folder's new journal and opens it for more. A
-// results.json of an earlier run is replaced by the results of these entries, so that
-// it is not mistaken for this run's.
+// NewJournal writes the entries as the folder's new journal and opens it for more. The results of
+// these entries replace a results.json of an earlier run, so that it is not mistaken for this
+// run's.
 func NewJournal(dir *folder.Folder, entries *record.Journal) (*Journal, error) {
 	if rec := &entries.Header.Record; rec.Run == "" { // a new one, or begun by an earlier version
 		var err error
@@ -65,7 +63,7 @@ func NewJournal(dir *folder.Folder, entries *record.Journal) (*Journal, error) {
 		return nil, err
 	}
 	kept := *entries
-	kept.Truncated = 0 // the new journal has whole lines only
+	kept.Truncated = 0 // the new journal has only whole lines
 	kept.Parts, kept.Rounds = slices.Clone(entries.Parts), slices.Clone(entries.Rounds)
 	return &Journal{Log: &kept, file: file, resume: resume}, nil
 }
@@ -85,7 +83,7 @@ func (j *Journal) Add(f record.AddedRound) error {
 // Close closes the file.
 func (j *Journal) Close() error { return j.file.Close() }
 
-// WriteRecord judges a record and writes it, with its findings.
+// WriteRecord judges a record and writes it with its findings.
 func WriteRecord(dir *folder.Folder, rec *record.Record) error {
 	judge.Store(rec)
 	return dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) })

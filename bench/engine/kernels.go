@@ -21,30 +21,30 @@ import (
 
 // Driver is open devices.
 type Driver interface {
-	// Cancel makes what runs return soon; it may be called from elsewhere.
+	// Cancel makes runs return soon; other goroutines may call it.
 	Cancel()
 	Close() error
 }
 
-// Kernels are open devices, and what is to be measured on them.
+// Kernels are open devices with their planned measurements.
 type Kernels struct {
 	Driver Driver
-	// Spec is the request with what follows from the devices.
+	// Spec is the request with the values that follow from the devices.
 	Spec spec.Spec
-	// Facts are those of the devices; Vendor is Source.Vendor.
+	// Facts describe the devices; Vendor is Source.Vendor.
 	Facts  Facts
 	Vendor string
 	// Rows are planned; Jobs measure them.
 	Rows []record.Kernel
 	Jobs []plan.Job
-	// More are rows that follow from what was measured; nil where none do.
+	// More returns rows that follow from measured ones; nil if there are none.
 	More func(*record.Record) ([]record.Kernel, []plan.Job)
 }
 
 // Close closes the devices.
 func (k *Kernels) Close() error { return k.Driver.Close() }
 
-// record is everything that is known before the first result.
+// record returns everything that is known before the first result.
 func (k *Kernels) record(e *Engine) *record.Record {
 	n, nodes := len(k.Facts.Devices), max(1, len(k.Facts.Hosts))
 	k.Spec.World = spec.World{Nodes: nodes, GPUsPerNode: n / nodes, GPUsPerProcess: n / nodes}
@@ -85,13 +85,13 @@ func (k *Kernels) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.
 	return &Outcome{Setup: u, Journal: j.Log, Record: j.Log.Ended(how)}, err
 }
 
-// rounds runs the jobs, then those that follow from what they gave.
+// rounds runs the jobs, then those that follow from their results.
 func (k *Kernels) rounds(ctx context.Context, e *Engine, j *Journal) (how record.End, err error) {
 	if how, err = e.take(ctx, k.Jobs, j); err != nil || how.Failed != "" || ctx.Err() != nil || k.More == nil {
 		return how, err
 	}
 	first := *j.Log
-	if len(first.Rounds) > 0 { // the next round follows from the first jobs alone
+	if len(first.Rounds) > 0 { // the next round follows only from the first jobs
 		first.Parts, first.Rounds = first.Parts[:first.Rounds[0].After], nil
 	}
 	rows, jobs := k.More(first.Record())
@@ -109,7 +109,7 @@ func (k *Kernels) rounds(ctx context.Context, e *Engine, j *Journal) (how record
 	return e.take(ctx, jobs, j)
 }
 
-// take runs what the journal does not have of the jobs.
+// take runs the jobs that the journal lacks.
 func (e *Engine) take(ctx context.Context, jobs []plan.Job, j *Journal) (how record.End, err error) {
 	taken := plan.NewTaken(j.Log.Parts)
 	before, ofJob := make([]bool, len(jobs)), map[string]bool{}
@@ -138,8 +138,8 @@ func (e *Engine) take(ctx context.Context, jobs []plan.Job, j *Journal) (how rec
 	return taken.End, err
 }
 
-// sameRun refuses to resume on another device or library: what was
-// measured before could not be compared with the rest.
+// sameRun refuses to resume on another device or library, because earlier measurements could not be
+// compared with the rest.
 func sameRun(old, now record.Header) error {
 	list := differences(old, now)
 	names := func(h record.Header) string {
@@ -185,14 +185,14 @@ func (k *Kernels) keep(keys []string) error {
 		return !wanted
 	})
 	k.Rows = slices.DeleteFunc(k.Rows, func(r record.Kernel) bool { return !kept[r.Key] })
-	k.More = nil // what follows from all rows does not follow from a part of them
+	k.More = nil // rows that follow from all rows do not follow from a part of them
 	if len(k.Jobs) == 0 {
 		return exit.With(exit.Usage, fmt.Errorf("none of the rows that the request names is there: %s", keys[0]), "a request for other devices or another size has other rows")
 	}
 	return nil
 }
 
-// giga is the unit of --peak, MaxPeak beyond any memory, in bytes per second.
+// giga is the unit of --peak. MaxPeak, in bytes per second, is beyond any memory.
 const (
 	giga    = 1e9
 	MaxPeak = 1e18
@@ -205,8 +205,8 @@ func KernelRule(k *spec.Kernels) stat.Rule {
 	return r
 }
 
-// CheckKernels refuses an invalid request of hbm or a kernel. What its kernels are called and
-// how large they may be is the driver's to check.
+// CheckKernels refuses an invalid request of hbm or a kernel. The driver checks the kernels' names
+// and sizes.
 func CheckKernels(want *spec.Spec) error {
 	k, help := want.Kernels, "zbench "+spec.Command(want.Benchmark)+" --help-all lists the flags"
 	rule := KernelRule(k)

@@ -18,7 +18,7 @@ import (
 	"zbench/bench/spec"
 )
 
-// ReadFolder reads the journal of the folder of a sweep to resume.
+// ReadFolder reads the journal from the folder of a sweep to resume.
 func ReadFolder(files folder.FS, dir string) (*record.Journal, error) {
 	path := filepath.Join(dir, JournalFile)
 	text, err := files.ReadFile(path)
@@ -31,9 +31,8 @@ func ReadFolder(files folder.FS, dir string) (*record.Journal, error) {
 	return ReadJournal(path, text)
 }
 
-// Continue locks the folder of a run that is to be resumed, and reads its journal, which
-// must be of the benchmark. Close the folder, which is there with an error, too, where it is
-// not nil.
+// Continue locks the folder of a run to resume and reads its journal, which must belong to the
+// benchmark. Close the folder if it is not nil, even after an error.
 func Continue(h folder.Host, path, benchmark string) (*folder.Folder, *record.Journal, error) {
 	if _, err := ReadRun(h.FS, path, ""); err != nil {
 		return nil, nil, err
@@ -42,14 +41,14 @@ func Continue(h folder.Host, path, benchmark string) (*folder.Folder, *record.Jo
 	if err != nil {
 		return nil, nil, err
 	}
-	old, err := ReadRun(h.FS, path, benchmark) // again: now no other process writes it
+	old, err := ReadRun(h.FS, path, benchmark) // again, because now no other process writes it
 	return dir, old, err
 }
 
-// ReadRun reads the journal of the folder of a run to resume, which must be of the benchmark; an
-// empty one takes any.
+// ReadRun reads the journal from the folder of a run to resume, which must belong to the benchmark;
+// an empty benchmark accepts any.
 func ReadRun(files folder.FS, path, benchmark string) (*record.Journal, error) {
-	if path == "" { // a script's empty variable is no reason to begin another
+	if path == "" { // a script's empty variable is no reason to start another run
 		return nil, exit.Usagef("give the folder of the run to resume", "--resume is empty")
 	}
 	old, err := ReadFolder(files, path)
@@ -59,9 +58,8 @@ func ReadRun(files folder.FS, path, benchmark string) (*record.Journal, error) {
 	return old, err
 }
 
-// Resume continues the run of a journal according to the request. A complete sweep
-// is extended if the bucket size needs more sizes; otherwise the outcome is the
-// journal's.
+// Resume continues a journal's run by the request. A complete sweep is extended if the bucket size
+// needs more sizes; otherwise the outcome is the journal's.
 func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal, dir *folder.Folder) (*Outcome, error) {
 	u, unfit := prepare(want, true, e.Launched)
 	left, err := e.left(u, unfit, old)
@@ -83,8 +81,8 @@ func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal
 	return out, e.finish(dir, out)
 }
 
-// left reports whether a journal's run has something to measure. unfit is why its request cannot
-// be run, which matters if it has.
+// left reports whether a journal's run has something left to measure. unfit is why its request
+// cannot be run, which only matters then.
 func (e *Engine) left(u *Setup, unfit error, old *record.Journal) (bool, error) {
 	switch {
 	case old.Left() > 0 || e.Force:
@@ -98,9 +96,9 @@ func (e *Engine) left(u *Setup, unfit error, old *record.Journal) (bool, error) 
 	return more != nil, err
 }
 
-// continued checks a journal's header against that of the resuming sweep. If they
-// differ, cases from before and after cannot be compared: it returns an error, or
-// with force keeps the finished cases with a warning.
+// continued compares a journal's header with the resuming sweep's. If they differ, earlier and
+// later cases cannot be compared: it returns an error, or with force keeps the finished cases with
+// a warning.
 func continued(old *record.Journal, now record.Header, force bool) (*record.Journal, error) {
 	changes := differences(old.Header, now)
 	if len(changes) == 0 {
@@ -136,7 +134,7 @@ func continued(old *record.Journal, now record.Header, force bool) (*record.Jour
 	return &record.Journal{Header: now, Parts: kept}, nil
 }
 
-// differences lists what differs between the start of a sweep and now.
+// differences lists the changes between the start of a sweep and now.
 func differences(old, now record.Header) []string {
 	var list []string
 	differ := func(what string, a, b any) {
@@ -167,8 +165,8 @@ func libraries(rec record.Record) string {
 	return strings.Join(slice.Map(rec.Source.Libraries, func(l record.Library) string { return strings.TrimSpace(l.Name + " " + l.Version) }), ", ")
 }
 
-// follow skips the cases that the journal's header skips, even if they would fit now:
-// the journal has no place for them.
+// follow skips the cases that the journal's header skips, even if they would fit now, because the
+// journal has no place for them.
 func follow(cases []plan.Case, h record.Header) {
 	skip := map[string]string{}
 	for _, r := range h.Record.Results {
@@ -183,8 +181,8 @@ func follow(cases []plan.Case, h record.Header) {
 	}
 }
 
-// resumable refuses a journal whose cases differ from those of its request, before
-// anything is written. A journal with parts of other cases could not be read again.
+// resumable refuses a journal whose cases differ from its request's, before anything is written. A
+// journal with parts of other cases could not be read again.
 func (u *Setup) resumable(entries *record.Journal, cases []plan.Case) error {
 	err := u.agree(entries, cases)
 	if err == nil {
@@ -199,9 +197,9 @@ func (u *Setup) resumable(entries *record.Journal, cases []plan.Case) error {
 	return nil
 }
 
-// agree compares the cases of a journal with those that the sweep's request produces.
-// The journal decides whether a case fits the memory. A finished case that the request
-// does not produce is from before a change, and valid.
+// agree compares a journal's cases with those of the sweep's request. The journal decides whether a
+// case fits the memory. A finished case that the request does not produce is from before a change,
+// and valid.
 func (u *Setup) agree(entries *record.Journal, cases []plan.Case) error {
 	made := map[string]record.Result{}
 	for _, c := range cases {

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxRounds is the most rounds that are added to a sweep.
+	// maxRounds is the most rounds added to a sweep.
 	maxRounds = 24
-	// maxAnswerRounds is the most rounds of sizes around an answer: each can move the
+	// maxAnswerRounds is the most rounds of sizes around an answer, because each can move the
 	// answer.
 	maxAnswerRounds = 3
 )
@@ -30,8 +30,8 @@ type round struct {
 	most int64
 }
 
-// rounds runs the cases, then the added rounds of the journal, then the rounds that
-// the bucket size still needs.
+// rounds runs the cases, then the journal's added rounds, then the rounds that the bucket size
+// still needs.
 func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d Ranks) (record.End, error) {
 	taken, err := e.runCases(ctx, u, j, cases, d)
 	for n := 0; err == nil && settled(taken, cases); n++ {
@@ -54,7 +54,7 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 	return taken.End, err
 }
 
-// runCases runs the passes of the cases that the journal does not have yet.
+// runCases runs the passes that the journal lacks.
 func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d plan.Driver) (*plan.Taken, error) {
 	w := e.Watch(len(cases), done(j.Log, cases))
 	planned := map[string]record.Result{}
@@ -78,8 +78,8 @@ func done(j *record.Journal, cases []plan.Case) int {
 	})
 }
 
-// round is the n-th round: the journal's if it has one, otherwise a new one; nil if
-// none is needed.
+// round returns the n-th round: the journal's if it has one, otherwise a new one; nil if none is
+// needed.
 func (u *Setup) round(j *Journal, n int, d plan.Process) (*round, error) {
 	if n < len(j.Log.Rounds) {
 		return u.replayRound(j.Log.Rounds[n])
@@ -94,9 +94,9 @@ func (u *Setup) round(j *Journal, n int, d plan.Process) (*round, error) {
 // anyRoom is unlimited memory, to find out whether a round is needed at all.
 var anyRoom = plan.Room{Bytes: math.MaxInt64}
 
-// nextRound returns the cases that the bucket size still needs, nil if none. It depends
-// on the journal and the request alone, so a resumed sweep returns the same. room is
-// the memory for a rank's buffers.
+// nextRound returns the cases that the bucket size still needs, nil if none. It depends only on the
+// journal and the request, so a resumed sweep returns the same. room is the memory for a rank's
+// buffers.
 func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 	if u.Spec.Sweep.FixedSizes || len(j.Rounds) >= maxRounds || u.question == nil {
 		return nil, nil
@@ -120,7 +120,7 @@ func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 	return nil, nil
 }
 
-// newRound is a round that is added after the journal's first after parts.
+// newRound returns a round that is added after the journal's first after parts.
 func newRound(why string, after int, cases []plan.Case, d *advice.Document) *round {
 	return &round{
 		AddedRound: record.AddedRound{Reason: why, After: after, Cases: slice.Map(cases, plan.Case.Planned)}, cases: cases,
@@ -132,7 +132,7 @@ func count(j *record.Journal, why string) int {
 	return slice.Count(j.Rounds, func(f record.AddedRound) bool { return f.Reason == why })
 }
 
-// largerSizes is the next larger size of a curve that ends too early.
+// largerSizes returns the next larger size of a curve that ends too early.
 func (u *Setup) largerSizes(c recommend.Used) []int64 {
 	if c.WantMaxBytes <= c.MaxBytes {
 		return nil
@@ -144,8 +144,8 @@ func (u *Setup) largerSizes(c recommend.Used) []int64 {
 	return []int64{c.MaxBytes * factor}
 }
 
-// missingCases are the cases of those sizes on the answer's curves that the record
-// lacks and that fit the memory.
+// missingCases returns the cases on the answer's curves with those sizes that the record lacks and
+// that fit the memory.
 func (u *Setup) missingCases(rec *record.Record, d *advice.Document, room plan.Room, sizes func(recommend.Used) []int64) []plan.Case {
 	var cases []plan.Case
 	have := map[string]bool{}
@@ -170,7 +170,7 @@ func (u *Setup) missingCases(rec *record.Record, d *advice.Document, room plan.R
 	return cases
 }
 
-// curveOf is a result of the curve; nil if the record has none.
+// curveOf returns a result of the curve; nil if the record has none.
 func curveOf(rec *record.Record, c recommend.Used) *record.Result {
 	i := slices.IndexFunc(rec.Results, func(r record.Result) bool {
 		return r.Status == record.OK && r.Collective == c.Collective && r.Ranks == c.Ranks && r.Groups == c.Groups && r.Stride == c.Stride && r.Dtype == c.Dtype && r.InPlace == c.InPlace

@@ -20,7 +20,7 @@ import (
 // loopback is the simulating backend.
 const loopback = "loopback"
 
-// help is the hint where the flags of a request are described.
+// help is the hint with the flags of a request.
 func (u *Setup) help() string {
 	return "`zbench " + spec.Command(u.Spec.Benchmark) + " --help-all` lists the flags"
 }
@@ -29,16 +29,16 @@ func (u *Setup) help() string {
 type Setup struct {
 	// Spec is the request with its defaults resolved.
 	Spec spec.Spec
-	// Machine is what the loopback simulates; nil on real hardware.
+	// Machine is the simulated machine of the loopback; nil on real hardware.
 	Machine *fabric.Machine
-	// Options set how often each case is launched.
+	// Options set the number of launches of each case.
 	Options plan.Effort
-	// Cache is the size of the last-level cache that buffers rotate over, in bytes; 0
-	// disables rotation.
+	// Cache is the size of the last-level cache that buffers rotate over, in bytes; 0 disables
+	// rotation.
 	Cache int64
 
 	axes plan.Axes
-	// room is the memory of a rank, and the cache that all processes rotate over.
+	// room is the memory of a rank and the cache that all processes rotate over.
 	room     plan.Room
 	fabric   *record.Fabric
 	question *advice.Question
@@ -53,13 +53,13 @@ func (e *Engine) Prepare(want spec.Spec) (*Setup, error) { return prepare(want, 
 // Prepare checks a request for this process alone. A resumed sweep keeps its cases.
 func Prepare(want spec.Spec, resumed bool) (*Setup, error) { return prepare(want, resumed, false) }
 
-// PrepareLaunch checks a request for a world of several processes, each of which drives
-// its share of the GPUs of a real backend.
+// PrepareLaunch checks a request for a world of several processes, each of which drives its share
+// of a real backend's GPUs.
 func PrepareLaunch(want spec.Spec) (*Setup, error) { return prepare(want, false, true) }
 
 func prepare(want spec.Spec, resumed, launched bool) (*Setup, error) {
 	want = want.Clone()
-	if want.Kernels != nil { // checked by CheckKernels, and by those who have the kernels
+	if want.Kernels != nil { // checked by CheckKernels and by the kernels' drivers
 		return &Setup{Spec: want}, nil
 	}
 	want.Schema, want.Benchmark = spec.Schema, spec.Collectives
@@ -120,9 +120,8 @@ func (u *Setup) fit(f *fabric.Fabric, resumed, launched bool) (err error) {
 	return nil
 }
 
-// onHardware resolves the world for a real backend: one rank per GPU that a process
-// drives, as with rccl-tests' -g. This process alone drives all of them, unless a world of
-// several is launched.
+// onHardware resolves the world for a real backend: one rank per GPU of a process, as with
+// rccl-tests' -g. This process alone drives all of them, unless a world of several is launched.
 func (u *Setup) onHardware(launched bool) error {
 	s := &u.Spec
 	w := &s.World
@@ -172,7 +171,7 @@ func (u *Setup) plan() error {
 	return nil
 }
 
-// name looks up the names in the request and replaces them by the canonical ones.
+// name looks up the request's names and replaces them by the canonical ones.
 func (u *Setup) name() (err error) {
 	s := u.Spec.Sweep
 	if u.axes.Skew, err = collective.ReadSkew(s.Skew); err != nil {
@@ -210,7 +209,7 @@ func (u *Setup) keepsSamples() bool {
 	return u.Spec.Sweep != nil && (u.Spec.Sweep.KeepSamples || u.Spec.World.Size() <= spec.SamplesRanks)
 }
 
-// Cases are those of the request, before the driver tells which fit into memory.
+// Cases returns the request's cases before the driver decides which fit into memory.
 func (u *Setup) Cases() []plan.Case { return u.axes.Cases() }
 
 // cases lists the sweep's cases and marks those that do not fit or are extrapolated.
@@ -232,8 +231,8 @@ func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
 	return cases, nil
 }
 
-// mark records whether the model of a case has parts without measurements, and the range
-// of its time. Before a driver is open this is unknown, and nothing is marked.
+// mark records whether the model of a case has parts without measurements, and the range of its
+// time. Before a driver is open this is unknown, and nothing is marked.
 func (u *Setup) mark(c *plan.Case) {
 	c.Extrapolated = u.extrapolated != nil && u.extrapolated(*c)
 	if c.Policy != (policy.Policy{}) {
@@ -245,11 +244,10 @@ func (u *Setup) mark(c *plan.Case) {
 	}
 }
 
-// addStrides adds the strides that tensor and expert parallelism need to the requested
-// ones. Tensor-parallel ranks are neighbours, so that ranks which reduce a gradient
-// together are apart (Megatron-Core, parallel_state.py, initialize_model_parallel: the
-// order is tp-cp-ep-dp-pp; read 2026-11-21). Groups of one pipeline stage are smaller than
-// those of any stride, and none is added.
+// addStrides adds the strides that tensor and expert parallelism need. Tensor-parallel ranks are
+// neighbours, so ranks that reduce a gradient together have a stride (Megatron-Core,
+// parallel_state.py, initialize_model_parallel: the order is tp-cp-ep-dp-pp; read 2026-11-21). No
+// stride is added for groups of one pipeline stage, which are smaller than those of any stride.
 func (u *Setup) addStrides() {
 	w, s := u.Spec.World, u.Spec.Sweep
 	for _, apart := range u.question.Strides(w.Size()) {
@@ -259,8 +257,8 @@ func (u *Setup) addStrides() {
 	}
 }
 
-// checkExperts refuses a sweep without the curve of the experts' groups, before
-// anything is measured.
+// checkExperts refuses a sweep without the curve of the experts' groups, before anything is
+// measured.
 func (u *Setup) checkExperts() error {
 	ep := u.question.Experts()
 	if ep == 0 || u.question.Rescale() {
@@ -280,10 +278,10 @@ func (u *Setup) checkExperts() error {
 	return exit.Usagef(hint, "with --ep %d the experts' gradients are reduced in groups of %d ranks; this sweep has no such group", ep, ranks)
 }
 
-// answerable refuses a sweep whose curves cannot give a bucket size, before anything is
-// measured. The curves are known; placeholder times stand in for the measurements.
-// Without a model nothing is refused: the curves are used later. Memory limits and
-// cases that cannot run are reported later, by the answer and the table.
+// answerable refuses a sweep whose curves cannot give a bucket size, before anything is measured.
+// The curves are known; placeholder times stand in for the measurements. Without a model nothing is
+// refused, because the curves are used later. The answer and the table report memory limits and
+// cases that cannot run later.
 func (u *Setup) answerable() error {
 	if !u.question.HasModel() {
 		return nil
@@ -301,7 +299,7 @@ func (u *Setup) answerable() error {
 	return d.Refused()
 }
 
-// placeholder is a case with an assumed time of 100 µs + S / 100 GB/s.
+// placeholder returns a case with an assumed time of 100 µs + S / 100 GB/s.
 func placeholder(c plan.Case) record.Result {
 	r := c.Planned()
 	r.Status, r.Reason = record.OK, ""

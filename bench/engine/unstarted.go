@@ -12,8 +12,8 @@ import (
 	"zbench/bench/record"
 )
 
-// keeps tells whether an error from before the first case leaves a record: not what the user
-// can mend at once, and no interruption.
+// keeps reports whether an error before the first case leaves a record. Interruptions and errors
+// that the user can fix at once leave none.
 func keeps(err error) bool {
 	if errors.Is(err, exit.ErrUnavailable) || errors.Is(err, context.Canceled) {
 		return false
@@ -22,8 +22,8 @@ func keeps(err error) bool {
 	return !ok || known.Code == exit.Run
 }
 
-// unopened is the outcome of a sweep whose driver could not be opened; nil if nothing is
-// kept. What only a driver knows is left out: resuming fills it in.
+// unopened returns the outcome of a sweep whose driver could not be opened; nil if nothing is kept.
+// It lacks the driver's facts; resuming fills them in.
 func (e *Engine) unopened(u *Setup, dir *folder.Folder, old *record.Journal, err error) (*Outcome, error) {
 	if old != nil || u.Spec.Sweep == nil || !keeps(err) {
 		return nil, err
@@ -41,16 +41,16 @@ func (e *Engine) unopened(u *Setup, dir *folder.Folder, old *record.Journal, err
 	return out, err
 }
 
-// asking is a second witness without a driver.
+// asking wraps the RAS query as a witness without a driver.
 type asking func() *record.Witness
 
 func (a asking) Witness() *record.Witness { return a() }
 
 var _ plan.Witnessing = asking(nil)
 
-// unstarted is the outcome of a sweep that failed before its first case: all cases, of which
-// the first has the failure with its evidence. d may be a plan.Witnessing. The journal has no part, so that resuming
-// measures every case.
+// unstarted returns the outcome of a sweep that failed before its first case: all cases, the first
+// with the failure and its evidence. d may be a plan.Witnessing. The journal has no part, so
+// resuming measures every case.
 func (e *Engine) unstarted(u *Setup, d any, dir *folder.Folder, entries *record.Journal, err error) (*Outcome, error) {
 	if len(entries.Parts) > 0 || !keeps(err) {
 		return nil, err

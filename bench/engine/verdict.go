@@ -13,8 +13,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// Verdict is the error of a run's record, with the exit code of its findings and the next step; nil if it
-// has no fault.
+// Verdict returns the error of a run's record, with the exit code of its findings and the next
+// step; nil if it has no fault.
 func Verdict(rec *record.Record, dir string) error {
 	code := exit.Of(judge.State(rec), judge.Of(rec))
 	switch code {
@@ -31,7 +31,7 @@ func Verdict(rec *record.Record, dir string) error {
 	return exit.Quiet(code)
 }
 
-// interrupted says how much of a run there is.
+// interrupted says how much of a run is finished.
 func interrupted(rec *record.Record) error {
 	count, partly := map[record.Status]int{}, 0
 	for _, r := range rec.Results {
@@ -50,7 +50,7 @@ func interrupted(rec *record.Record) error {
 	return fmt.Errorf("%s: %s; all are saved", head, counts)
 }
 
-// wrong names the wrong data, and what to do next.
+// wrong describes the wrong data and the next step.
 func wrong(rec *record.Record) error {
 	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.LeftWrong() }); i >= 0 {
 		k := &rec.Kernels[i]
@@ -60,8 +60,7 @@ func wrong(rec *record.Record) error {
 	return exit.With(exit.WrongData, fmt.Errorf("%d cases have wrong data", n), "the report names them")
 }
 
-// failed is the first case that failed, or that a lost process interrupted, as an error; nil
-// when there is none.
+// failed returns the first case that failed or lost a process, as an error; nil if there is none.
 func failed(rec *record.Record, dir string) error {
 	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.Status == record.Failed }); i >= 0 {
 		k := rec.Kernels[i]
@@ -71,7 +70,7 @@ func failed(rec *record.Record, dir string) error {
 		stopped(rec, dir, " failed: ", func(r *record.Result) bool { return r.Status == record.Failed }))
 }
 
-// stopped is the first case of a kind as an error.
+// stopped returns the first case of a kind as an error.
 func stopped(rec *record.Record, dir, how string, kind func(*record.Result) bool) error {
 	for i := range rec.Results {
 		if r := &rec.Results[i]; kind(r) {

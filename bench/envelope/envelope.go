@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// envelope is the text that a logger puts in front of each line, as it stood before the column names of one
-// table. Another line has the same shape: its times, numbers and names differ, its signs do not.
+// envelope is the text that a logger puts in front of each line, as found before the column names
+// of one table. Other lines have the same shape: times, numbers and names differ, punctuation does
+// not.
 type envelope string
 
-// maxEnvelopes bounds the shapes that are kept. A log has one, or one for each kind of host name.
+// maxEnvelopes bounds the kept shapes. A log has one, or one for each kind of host name.
 const maxEnvelopes = 16
 
-// learn keeps what stands before the column names of a line.
+// learn stores the text before the column names in a line.
 func (c *Cleaner) learn(before string) {
 	e := envelope(before)
-	for i := range e { // a launcher's label behind it tells processes apart
+	for i := range e { // a launcher's label behind it identifies the process
 		if m := labels[1].FindString(string(e[i:])); (i == 0 || strings.IndexByte(" \"'", e[i-1]) >= 0) && m == string(e[i:]) {
 			e = e[:i]
 			break
@@ -26,8 +27,9 @@ func (c *Cleaner) learn(before string) {
 	}
 }
 
-// Preview learns from the first line of a log's beginning that has an envelope, so that the lines above it are
-// clean, too. Before returns what stands before the column names of a line or, if the log has none, before a row.
+// Preview learns from the first line with an envelope at the beginning of a log, so that the lines
+// above it are clean, too. Before returns the text before the column names of a line or, if the log
+// has none, before a row.
 func (c *Cleaner) Preview(head string, before func(text string) string) {
 	c.numbers.of(head)
 	numbers := c.numbers
@@ -42,7 +44,8 @@ func (c *Cleaner) Preview(head string, before func(text string) string) {
 	}
 }
 
-// class is what a word of an envelope is made of. Only such a word is expected in its place.
+// class is the kind of a word of an envelope. Another line must have a word of the same kind in its
+// place.
 type class int
 
 const (
@@ -52,8 +55,8 @@ const (
 	mixed
 )
 
-// word returns where the word that begins at a place of a text ends, and what it is made of. A time of day is
-// three words, the fraction of its seconds a part of the last.
+// word returns the end and the class of the word that begins at a position. A time of day is three
+// words; the fraction of its seconds belongs to the last.
 func word(text string, from int) (end int, c class) {
 	var digit, other bool
 	for end = from; end < len(text); end++ {
@@ -79,8 +82,8 @@ done:
 	return end, sign
 }
 
-// open returns what stands behind the envelope of a line, without the closing quotation mark of one that the
-// envelope opens; false if the line has none of this shape.
+// open returns the text behind the envelope of a line, without the closing quotation mark if the
+// envelope opens one; false if the line does not have this shape.
 func (e envelope) open(text string) (rest string, ok bool) {
 	rest, ok = e.cut(text)
 	for _, quote := range []string{`"`, "'"} {
@@ -102,7 +105,7 @@ func (e envelope) cut(text string) (rest string, ok bool) {
 				return "", false
 			}
 			i, text = end, text[stop:]
-		case n > 0 && i+n == len(e): // more spaces align the row; they end a line that has nothing else
+		case n > 0 && i+n == len(e): // more spaces align the row; on a line with nothing else they end it
 			return text[min(n, len(text)):], have >= n || have == len(text)
 		case n > 0:
 			if have == 0 && i > 0 && e[i-1] != '[' {

@@ -1,5 +1,6 @@
-// Package envelope takes off lines of a log what terminals, launchers and loggers add to them. A [Cleaner] is told
-// what stands before a table's column names, and knows the lines with the same text in front by its shape.
+// Package envelope removes the text that terminals, launchers and loggers add to lines of a log. A
+// [Cleaner] learns the text before a table's column names and recognises other lines with a prefix
+// of the same shape.
 package envelope
 
 import (
@@ -26,15 +27,16 @@ type Line struct {
 	Text string
 	// Whole is the line with its envelope; empty if it has none.
 	Whole string
-	// Stream is the launcher's label ("1,0", "3"), by which interleaved processes can be told apart; empty without one.
+	// Stream is the launcher's label ("1,0", "3"), which separates interleaved processes; empty
+	// without one.
 	Stream string
 }
 
-// shown is a line as a terminal shows it.
+// shown returns a line as a terminal shows it.
 func shown(raw string) string {
 	t := strings.TrimPrefix(raw, "\ufeff")
 	t = strings.TrimRight(t, "\r")
-	// A progress display overwrites its line; what it left last is the text.
+	// A progress display overwrites its line; the text is its last content.
 	if i := strings.LastIndexByte(t, '\r'); i >= 0 {
 		t = t[i+1:]
 	}
@@ -47,11 +49,11 @@ func shown(raw string) string {
 	return expandTabs(t)
 }
 
-// labelRE is the label that mpirun --tag-output, with --timestamp-output before it, puts in front of
-// whatever a process writes at once: a line, or a part of one.
+// labelRE is the label of mpirun --tag-output, with --timestamp-output before it. mpirun puts it in
+// front of each write of a process: a line, or a part of one.
 var labelRE = pattern.New(`(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})?\[(?:[^\[\]@\s]*@)?(\d+,\d+)\]<std(?:out|err|diag)>:?`)
 
-// unlabel removes labels from within a line, if they are of the process whose label stands before it.
+// unlabel removes labels inside a line if they belong to the process whose label stands before it.
 func (l *Line) unlabel() {
 	at := labelRE.FindAllStringSubmatchIndex(l.Text, -1)
 	if len(at) < 2 || at[0][0] != 0 {
@@ -67,7 +69,7 @@ func (l *Line) unlabel() {
 	l.Text = l.Text[:at[0][1]] + whole + l.Text[at[len(at)-1][1]:]
 }
 
-// Cleaner removes what launchers and loggers put in front of lines. Names returns what stands before the column
+// Cleaner removes the prefixes of launchers and loggers. Names returns the text before the column
 // names of a line; empty if the line has none.
 type Cleaner struct {
 	Names     func(text string) string
@@ -75,13 +77,14 @@ type Cleaner struct {
 	numbers   numbers
 }
 
-// numbers are those of the lines of a log, as grep -n writes them in front: "26:". They look like labels of processes.
+// numbers describes the line numbers of a log, as grep -n writes them in front: "26:". They look
+// like labels of processes.
 type numbers struct {
 	on   bool
 	next int
 }
 
-// of are the numbers of a log that begins with a text, if its first lines have some that follow each other.
+// of returns the numbers of a log, if its first lines have consecutive ones.
 func (n *numbers) of(head string) {
 	const enough = 5
 	lines := strings.SplitN(head, "\n", enough)
@@ -103,7 +106,7 @@ func numbered(text string) (k int, rest string, ok bool) {
 	return k, rest, err == nil
 }
 
-// without takes the number off a line while they follow each other.
+// without removes the number of a line while the numbers are consecutive.
 func (n *numbers) without(text string) string {
 	if !n.on {
 		return text
@@ -116,7 +119,7 @@ func (n *numbers) without(text string) string {
 	return strings.TrimPrefix(rest, " ")
 }
 
-// Clean returns a line as it was written, without its launcher's label and its envelope.
+// Clean returns a line without its launcher's label and its envelope.
 func (c *Cleaner) Clean(raw string) Line {
 	l := Line{Text: c.numbers.without(shown(raw))}
 	if strings.Contains(l.Text, "]<std") {
@@ -142,16 +145,16 @@ func (c *Cleaner) Clean(raw string) Line {
 // Labelled reports whether a label of mpirun stands within a line.
 func Labelled(text string) bool { return labelRE.MatchString(text) }
 
-// isMarkdown reports whether a line is a row of a Markdown table, which is cleaned to one of a CSV.
+// isMarkdown reports whether a line is a row of a Markdown table, which is read as CSV.
 func isMarkdown(text string) bool {
 	return strings.HasPrefix(text, "|") && strings.Count(text, "|") > 4
 }
 
-// markdown makes a CSV's row of one of Markdown. No name has a space, which would end a prefix.
+// markdown turns a Markdown row into a CSV row. No name contains a space, which would end a prefix.
 var markdown = strings.NewReplacer(" | ", ",", "| ", ",", " |", ",", "|", ",", ",", "", "*", "", "`", "", " ", "_")
 
-// unmark removes launchers' labels from the beginning of a line. A process may have that of mpirun and, behind
-// it, that of the shell's.
+// unmark removes launchers' labels from the beginning of a line. A process may have mpirun's label
+// followed by the shell's.
 func (l *Line) unmark() {
 	for range 2 {
 		at := slices.IndexFunc(labels, func(re *pattern.Pattern) bool { return !plain(l.Text) && re.MatchString(l.Text) })
@@ -163,8 +166,8 @@ func (l *Line) unmark() {
 	}
 }
 
-// plain reports whether a line certainly has no prefix, as almost all lines: it begins with a number
-// sign, or with spaces and a number that a space follows.
+// plain reports whether a line certainly has no prefix, like almost all lines: it begins with a
+// number sign, or with spaces and a number followed by a space.
 func plain(t string) bool {
 	if t == "" || t[0] == '#' {
 		return true
@@ -176,9 +179,9 @@ func plain(t string) bool {
 	return strings.TrimLeft(rest, "0123456789") != "" && strings.TrimLeft(rest, "0123456789")[0] == ' '
 }
 
-// withoutRank removes the label "[0] " of mpiexec -prepend-rank from within a line, where it stands in
-// front of every part that was written at once, directly behind the part before. A label with a space
-// before it stays: it is the number of a device in NCCL_DEBUG's output.
+// withoutRank removes the label "[0] " of mpiexec -prepend-rank inside a line, where it stands
+// before every separate write, directly behind the previous one. A label with a space before it
+// stays: it is a device number in NCCL_DEBUG's output.
 func withoutRank(t, label string) string {
 	label = label[max(0, strings.LastIndexByte(label, '[')):]
 	if len(label) < 4 || label[len(label)-1] != ' ' || strings.Trim(label[1:len(label)-2], "0123456789") != "" {
@@ -198,7 +201,7 @@ func withoutRank(t, label string) string {
 	}
 }
 
-// expandTabs puts every tab on the next multiple of eight columns.
+// expandTabs expands each tab to the next multiple of eight columns.
 func expandTabs(t string) string {
 	if !strings.Contains(t, "\t") {
 		return t

@@ -1,5 +1,5 @@
-// Package exit has zbench's exit codes: one table with their order, what a document comes to, and the
-// error that carries a code together with the next step for the user.
+// Package exit has zbench's exit codes: a table with their order, the code of a document, and an
+// error that carries a code and the next step for the user.
 package exit
 
 import (
@@ -29,7 +29,7 @@ type Row struct {
 	Meaning string
 }
 
-// table has all codes. Of several that apply the first one is a command's.
+// table has all codes. If several apply, a command ends with the first.
 var table = []Row{
 	{Interrupted, "interrupted; finished cases are saved"},
 	{WrongData, "wrong data"},
@@ -46,8 +46,8 @@ func Table() []Row { return slices.Clone(table) }
 
 func order(code int) int { return slices.IndexFunc(table, func(r Row) bool { return r.Code == code }) }
 
-// worse returns the code that comes first in the table. A code that the table lacks, of another program,
-// comes before all others.
+// worse returns the code that comes first in the table. A code that the table lacks, from another
+// program, comes before all others.
 func worse(a, b int) int {
 	if order(b) < order(a) {
 		return b
@@ -55,8 +55,8 @@ func worse(a, b int) int {
 	return a
 }
 
-// Of returns the exit code of a document by its state and its findings. The state is empty where only
-// gates judge: then it is OK.
+// Of returns the exit code of a document by its state and its findings. If only gates judge, the
+// state is empty and the code is OK.
 func Of(state finding.State, findings finding.List) int {
 	if state == "" {
 		return OK
@@ -79,8 +79,8 @@ func ofState(s finding.State) int {
 	}
 }
 
-// ofFinding returns the code of what is no slow component. Without a fault an interrupted run was asked
-// to end; with one it has lost a process.
+// ofFinding returns the code of a finding that is not a slow component. An interrupted run without
+// a fault was stopped on request; with a fault it lost a process.
 func ofFinding(f finding.Finding) int {
 	switch {
 	case f.Code == finding.CodeWrongData:
@@ -93,11 +93,11 @@ func ofFinding(f finding.Finding) int {
 	return OK
 }
 
-// ErrUnavailable is wrapped by errors that mean a device or a library that this
-// machine does not have.
+// ErrUnavailable is wrapped by errors about a device or a library that this machine lacks.
 var ErrUnavailable = errors.New("not available on this machine")
 
-// Error is an error with its exit code and what to do next. Without Err its message was already printed.
+// Error is an error with its exit code and the next step. Without Err its message was already
+// printed.
 type Error struct {
 	Code int
 	Err  error
@@ -114,10 +114,10 @@ func (e *Error) Error() string {
 // Unwrap returns the error without its code.
 func (e *Error) Unwrap() error { return e.Err }
 
-// With gives an error its exit code and its next step.
+// With gives an error an exit code and a next step.
 func With(code int, err error, hint string) error { return &Error{Code: code, Err: err, Hint: hint} }
 
-// Quiet is the error of a code whose reason was already printed; nil for OK.
+// Quiet returns an error with a code whose reason was already printed; nil for OK.
 func Quiet(code int) error {
 	if code == OK {
 		return nil
@@ -141,8 +141,8 @@ func CodeOf(err error) int {
 	return Run
 }
 
-// Worst returns the error whose code comes first in the table; nil without any. If its message was
-// already printed, the first message of the others goes with its code.
+// Worst returns the error whose code comes first in the table; nil if there is none. If its message
+// was already printed, the first message of the others is used with its code.
 func Worst(errs ...error) error {
 	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
 	if len(errs) == 0 {
@@ -163,10 +163,10 @@ func Worst(errs ...error) error {
 	return errs[0]
 }
 
-// UsageError wraps what the user got wrong.
+// UsageError wraps a mistake of the user.
 func UsageError(err error, hint string) error { return With(Usage, err, hint) }
 
-// Usagef is UsageError of a message.
+// Usagef returns a UsageError with a message.
 func Usagef(hint, format string, args ...any) error {
 	return UsageError(fmt.Errorf(format, args...), hint)
 }

@@ -10,7 +10,7 @@ import (
 	"zbench/bench/spec"
 )
 
-// Bracket is the two ends between which constants of a model lie that were never measured.
+// Bracket holds the low and high bounds of model constants that were never measured.
 type Bracket struct {
 	Fastest End `yaml:"fastest"`
 	Slowest End `yaml:"slowest"`
@@ -20,32 +20,32 @@ type Bracket struct {
 type End struct {
 	// R replaces the pipeline cost, in seconds.
 	R float64 `yaml:"r"`
-	// RingStep is given in place of R: the time of each of a ring's 2·(n − 1) steps, in
-	// seconds, whose sum R is.
+	// RingStep can replace R: the time of each of a ring's 2·(n − 1) steps, in seconds. R is their
+	// sum.
 	RingStep float64 `yaml:"ring_step"`
-	// RingsAlone are the collectives that have no algorithm of less latency than a ring:
-	// their pipeline costs R at every size.
+	// RingsAlone are the collectives without an algorithm of lower latency than a ring. They pay R
+	// at every size.
 	RingsAlone []string `yaml:"rings_alone"`
-	// Falling says which bus bandwidths fall with the number of nodes; nil is none.
+	// Falling describes bus bandwidths that fall with the number of nodes; nil is none.
 	Falling *Falling `yaml:"falling"`
-	// Source says in words what the end assumes and where that is from.
+	// Source describes the end's assumption and its origin.
 	Source string `yaml:"source"`
 }
 
-// Falling is a bus bandwidth that falls by the same share of its first value with
-// each doubling of the nodes.
+// Falling is a bus bandwidth that falls by the same share of its first value with each doubling of
+// the nodes.
 type Falling struct {
 	Collectives []string `yaml:"collectives"`
-	// FromNodes is up to how many nodes it does not fall.
+	// FromNodes is the number of nodes up to which it does not fall.
 	FromNodes float64 `yaml:"from_nodes"`
-	// PerDoubling is the share that each doubling beyond takes away.
+	// PerDoubling is the share lost with each further doubling.
 	PerDoubling float64 `yaml:"per_doubling"`
 }
 
-// leastShare is below which no bus bandwidth falls.
+// leastShare is the lower bound of any falling bus bandwidth.
 const leastShare = 0.05
 
-// share is what is left at n nodes.
+// share returns the remaining share at n nodes.
 func (f *Falling) share(collective string, n float64) float64 {
 	if f == nil || !slices.Contains(f.Collectives, collective) || n <= f.FromNodes {
 		return 1
@@ -87,13 +87,13 @@ func (e End) check() error {
 	return nil
 }
 
-// Ends are the constants of one collective at both ends of the bracket. The
-// simulated ones always lie between them.
+// Ends holds the constants of one collective at both ends of the bracket. The simulated ones always
+// lie between them.
 type Ends struct {
 	Fastest, Slowest Curve
 }
 
-// ends are those of a collective; false where its model has no bracket.
+// ends returns the ends of a collective; false if its model has no bracket.
 func (f *Fabric) ends(c collective.Collective, w spec.World, middle Curve) (Ends, bool) {
 	b := f.model(w.Nodes).Bracket
 	if b == nil {
@@ -105,8 +105,8 @@ func (f *Fabric) ends(c collective.Collective, w spec.World, middle Curve) (Ends
 	return x, true
 }
 
-// Bracket is the model's time of a launch of the group, and those at the ends of
-// its bracket; nil where the model has none.
+// Bracket returns the model's time of the group's launch, and the times at both ends of its
+// bracket; nil if the model has none.
 func (m *Machine) Bracket(g Group, collective string, bytes int64) *record.Bracket {
 	ends, ok := m.Ends[g][collective]
 	if !ok {
@@ -117,7 +117,7 @@ func (m *Machine) Bracket(g Group, collective string, bytes int64) *record.Brack
 	}
 }
 
-// describeEnds says what the bracket's ends assume; nil where nothing is bracketed.
+// describeEnds describes the assumptions of the bracket's ends; nil if nothing is bracketed.
 func (f *Fabric) describeEnds(m *Machine) *record.Ends {
 	b := f.model(m.Nodes).Bracket
 	ends, ok := m.Ends[m.Whole()]["all_reduce"]

@@ -2,8 +2,8 @@ package fabric
 
 import "zbench/bench/spec"
 
-// share is what is left of a group's bandwidth. Work is split evenly over links
-// and rails, so the slowest in use decides.
+// share returns the remaining share of a group's bandwidth. Work is split evenly over links and
+// rails, so the slowest one in use decides.
 func (d damage) share(f *Fabric, w spec.World, g Group) float64 {
 	left := 1.0
 	for _, l := range d.links {
@@ -32,12 +32,11 @@ func (d damage) share(f *Fabric, w spec.World, g Group) float64 {
 	return left
 }
 
-// withoutRails is what is left of a group's bandwidth where rails of a node are
-// dead. Their traffic takes the rails that the group's other GPUs have on the node
-// (4 of 8 rails gave half in a published case, docs/METHOD.md). A group that has
-// one GPU there has no other rail: the GPU takes the NIC of another, and the two
-// share it. That is how NCCL assigns NICs: each GPU one of those nearest to it,
-// without a look at other communicators (ncclTopoGetLocalNet, src/graph/topo.cc).
+// withoutRails returns the remaining share of a group's bandwidth with dead rails on a node. Their
+// traffic moves to the rails of the group's other GPUs on the node (4 of 8 rails gave half in a
+// published case, docs/METHOD.md). A group with one GPU there has no other rail: the GPU takes
+// another GPU's NIC, and the two share it. NCCL assigns NICs in this way: each GPU takes one of the
+// nearest, without regard to other communicators (ncclTopoGetLocalNet, src/graph/topo.cc).
 func (g Group) withoutRails(f *Fabric, w spec.World, node int, dead map[int]bool) float64 {
 	own := g.world(w).GPUsPerNode
 	if own == w.GPUsPerNode || f.Node.NICs != w.GPUsPerNode {
@@ -56,8 +55,8 @@ func (g Group) withoutRails(f *Fabric, w spec.World, node int, dead map[int]bool
 	return float64(live) / float64(own)
 }
 
-// shareOfSubstitute is what a GPU has of its NIC, or of the one it takes in its
-// place, where other GPUs of the node take NICs too; nothing where all are dead.
+// shareOfSubstitute returns a GPU's share of its NIC or of its substitute, if other GPUs of the
+// node use that NIC too; zero if all NICs are dead.
 func shareOfSubstitute(rails, own int, dead map[int]bool) float64 {
 	taken := substitute(rails, own, dead)
 	if taken < 0 {
@@ -72,8 +71,8 @@ func shareOfSubstitute(rails, own int, dead map[int]bool) float64 {
 	return 1 / float64(users)
 }
 
-// substitute is the NIC that a GPU takes: its own, else a working one whose number
-// differs in the lowest bits, as those beside it do; −1 where none works.
+// substitute returns the NIC that a GPU uses: its own, else a working one whose number differs in
+// the lowest bits, as neighbours' numbers do; −1 if none works.
 func substitute(rails, own int, dead map[int]bool) int {
 	for differs := range 2 * rails {
 		if rail := own ^ differs; rail < rails && !dead[rail] {

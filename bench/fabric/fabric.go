@@ -1,10 +1,10 @@
-// Package fabric describes hardware as data and resolves it, with a number of
-// nodes and GPUs, into the one flat machine file that the loopback reads.
+// Package fabric describes hardware as data and resolves it, with a number of nodes and GPUs, into
+// the one flat machine file that the loopback reads.
 //
-// A fabric is a YAML file under data/; adding one is adding a file. The model
-// of time is T(S) = max(floor, x + min(A + 2·√(A·x), R)) with x = k·S/B: a
-// latency-bound pipeline while small, (√A + √x)², and a fixed pipeline cost R
-// once full. docs/METHOD.md has its fit to published curves and its limits.
+// A fabric is a YAML file under data/; adding a file adds a fabric. The model of time is T(S) =
+// max(floor, x + min(A + 2·√(A·x), R)) with x = k·S/B: a latency-bound pipeline for small messages,
+// (√A + √x)², and a fixed pipeline cost R for full ones. docs/METHOD.md has its fit to published
+// curves and its limits.
 package fabric
 
 import (
@@ -25,7 +25,7 @@ import (
 //go:embed data/*.yaml
 var data embed.FS
 
-// Bounds of what a fabric file may describe.
+// Bounds of a fabric file.
 const (
 	maxNodes = 1 << 14
 	maxGPUs  = 64
@@ -46,7 +46,7 @@ type Fabric struct {
 	Models   []Model  `yaml:"models"`
 	Roofs    []Roof   `yaml:"roofs"`
 	Policies Policies `yaml:"policies"`
-	// Faults are planted whenever the fabric is used: `zbench list faults`.
+	// Faults are planted in every use of the fabric: `zbench list faults`.
 	Faults  []string `yaml:"faults"`
 	Sources []string `yaml:"sources"`
 }
@@ -57,10 +57,10 @@ type Node struct {
 	HBMBytes int64 `yaml:"hbm_bytes"`
 	// CacheBytes is the last level of cache before the HBM.
 	CacheBytes int64 `yaml:"cache_bytes"`
-	// HBMRate is what one GPU's memory gives a copy, 0 if it is not modelled.
+	// HBMRate is the copy rate of one GPU's memory, 0 if it is not modelled.
 	HBMRate float64 `yaml:"hbm_rate"`
-	// LinkRaw and Link are one xGMI link's line rate and what it gives when all
-	// links are busy, in each direction.
+	// LinkRaw and Link are one xGMI link's line rate and its rate when all links are busy, in each
+	// direction.
 	LinkRaw float64 `yaml:"link_raw"`
 	Link    float64 `yaml:"link"`
 	NICs    int     `yaml:"nics"`
@@ -68,15 +68,15 @@ type Node struct {
 	NICLineRate float64 `yaml:"nic_line_rate"`
 }
 
-// Host is what the processors that launch the work cost.
+// Host holds the costs of the processors that launch the work.
 type Host struct {
 	// Launch is the time a process needs to launch one collective on one GPU.
 	Launch float64 `yaml:"launch"`
-	// ExitJitter bounds the spread of the moments at which ranks see the end.
+	// ExitJitter bounds the difference between the times at which ranks see the end.
 	ExitJitter float64 `yaml:"exit_jitter"`
 	// Noise is the relative standard deviation of one launch.
 	Noise float64 `yaml:"noise"`
-	// Event is what recording an event takes on a stream.
+	// Event is the time of recording an event on a stream.
 	Event float64 `yaml:"event"`
 }
 
@@ -112,23 +112,23 @@ type Model struct {
 	Source         string  `yaml:"source"`
 	// Extrapolated describes the parts of this model without measurements.
 	Extrapolated string `yaml:"extrapolated"`
-	// Bracket is between which ends those constants lie; nil where that is not known.
+	// Bracket holds the bounds of those constants; nil if unknown.
 	Bracket *Bracket `yaml:"bracket"`
 }
 
-// Roof is a bound or a published figure to draw beside results.
+// Roof is a bound or a published figure drawn beside results.
 type Roof struct {
 	Label string `yaml:"label"`
 	Nodes Span   `yaml:"nodes"`
-	// GPUs restricts the roof to that many GPUs a node; 0 is any.
+	// GPUs restricts the roof to that number of GPUs per node; 0 is any.
 	GPUs int `yaml:"gpus"`
-	// Per derives the value from the node: links_raw or rails. Else BusBW is it.
+	// Per derives the value from the node (links_raw or rails); otherwise it is BusBW.
 	Per    string  `yaml:"per"`
 	BusBW  float64 `yaml:"busbw"`
 	Source string  `yaml:"source"`
 }
 
-// Names lists the built-in fabrics, the default first.
+// Names returns the built-in fabrics, the default first.
 func Names() []string {
 	files, _ := data.ReadDir("data") // embedded, and sorted
 	names := []string{Default}
@@ -171,8 +171,8 @@ func Parse(text []byte) (*Fabric, error) {
 	return f, nil
 }
 
-// parse is Parse without the look for keys that have no value, which takes as long again: a test holds that those in
-// the binary have none.
+// parse is Parse without the search for keys without a value, which doubles the time. A test
+// ensures that the files in the binary have none.
 func parse(text []byte) (*Fabric, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
@@ -214,8 +214,8 @@ func (f *Fabric) validate() error {
 	return f.validateCurves()
 }
 
-// validateCurves tries every model at both ends of its span, where its laws are
-// extreme, with every number of GPUs.
+// validateCurves evaluates every model at both ends of its span, where its laws are extreme, with
+// every number of GPUs.
 func (f *Fabric) validateCurves() error {
 	for _, m := range f.Models {
 		if b := m.Bracket; b != nil {
@@ -237,8 +237,8 @@ func (f *Fabric) validateCurves() error {
 	return nil
 }
 
-// within is false for NaN too.
-// emptied returns the line of the first key without a value, 0 for none: it would be read as 0.
+// within is false for NaN too. emptied returns the line of the first key without a value, which
+// would be read as 0; it returns 0 if there is none.
 func emptied(n *yaml.Node) int {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" && n.Value == "" {
 		return n.Line
@@ -253,7 +253,7 @@ func emptied(n *yaml.Node) int {
 
 func within(v, most float64) bool { return v >= 0 && v <= most }
 
-// model returns the constants for n nodes, nil when there are none.
+// model returns the constants for n nodes, nil if there are none.
 func (f *Fabric) model(n int) *Model {
 	if i := slices.IndexFunc(f.Models, func(m Model) bool { return m.Nodes.holds(n) }); i >= 0 {
 		return &f.Models[i]

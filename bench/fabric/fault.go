@@ -17,24 +17,24 @@ import (
 
 // Fault is one row of the table of faults that can be planted.
 type Fault struct {
-	// Name begins its text form. Form is an example of that, with all keys.
+	// Name begins the fault's text form. Form is an example with all keys.
 	Name, Form string
-	// Does says what is wrong, in one line.
+	// Does describes the effect in one line.
 	Does string
-	// plant puts it into the machine, or into the damage to bandwidths.
+	// plant puts the fault into the machine, or into the damage to bandwidths.
 	plant planting
-	// place is what it breaks: no two faults may break the same.
+	// place is the broken component: no two faults may break the same one.
 	place func(v faultValues) string
-	// more are keys that may be left out, all together.
+	// more are optional keys that must be given together.
 	more []string
-	// collectives is true where the loopback plants it in collectives alone.
+	// collectives is true if the loopback plants the fault only in collectives.
 	collectives bool
 }
 
 // planting puts a fault with the values of its keys into a machine.
 type planting func(v faultValues, m *Machine, d *damage) error
 
-// keys are those that must be given.
+// keys are the mandatory keys.
 func (f *Fault) keys() []string {
 	var out []string
 	_, rest, _ := strings.Cut(f.Form, ":")
@@ -46,19 +46,19 @@ func (f *Fault) keys() []string {
 	return out
 }
 
-// faultValues are the numbers of a fault by key: seconds, bytes, counts, shares.
+// faultValues are a fault's numbers by key: seconds, bytes, counts, shares.
 type faultValues map[string]float64
 
-// rank is the rank that node and gpu name.
+// rank is the rank of the given node and gpu.
 func (v faultValues) rank(m *Machine) int { return int(v["node"])*m.GPUsPerNode + int(v["gpu"]) }
 
-// damage is what faults take from bandwidths: shares that are left.
+// damage holds the remaining shares of the bandwidths that faults reduce.
 type damage struct {
 	links []linkDamage
 	rails map[[2]int]float64 // by node, rail
-	// crossed is the NIC that a GPU uses in place of its own, by node and GPU.
+	// crossed is the NIC that a GPU uses instead of its own, by node and GPU.
 	crossed map[[2]int]int
-	// taken is the fault in each place.
+	// taken has the fault at each place.
 	taken map[string]string
 }
 
@@ -91,7 +91,7 @@ func environment(text string, f *Fault) (rest, set string, err error) {
 	return strings.Join(slices.Delete(keys, i, i+1), ","), " " + m[1] + " " + m[2], nil
 }
 
-// options are keys that may be left out each, by fault: they are 0 then, but for a part, which is 1.
+// options are keys that may be omitted separately, by fault. The default is 0, or 1 for a part.
 var options = map[string][]string{
 	"missing_rank": whenData, "doubled_rank": whenData, "swapped_blocks": whenData, "stale_buffer": whenData, "corrupt": whenData,
 	"stale_send": append([]string{"across"}, whenData...),
@@ -127,8 +127,8 @@ var faults = []Fault{
 	{"stale_send", "stale_send:node=3,gpu=5,first=1,part=0.35", "a GPU sends what its buffer held before the last kernel that wrote it; with across=1 only if another stream wrote it", line("data stale_send", "rank", "index", "when"), at("wrong data"), nil, true},
 }
 
-// InCollectives reports whether the loopback plants a fault, such as corrupt:node=0,gpu=1, in collectives
-// alone. Messages between pairs run without it, and an OK of them would be of nothing.
+// InCollectives reports whether the loopback plants a fault, such as corrupt:node=0,gpu=1, only in
+// collectives. Messages between pairs run without it, so their OK would mean nothing.
 func InCollectives(fault string) bool {
 	name, _, _ := strings.Cut(fault, ":")
 	f, err := faultOf(name)
@@ -142,7 +142,7 @@ func faultOf(name string) (Fault, error) {
 	return spell.Find("fault", faults, name, func(f Fault) (string, []string) { return f.Name, nil })
 }
 
-// SpellFault writes a fault's name as the table has it; an unknown one stays.
+// SpellFault returns a fault's name as in the table; an unknown one is unchanged.
 func SpellFault(text string) string {
 	name, _, _ := strings.Cut(text, ":")
 	if f, err := faultOf(name); err == nil {
@@ -151,8 +151,8 @@ func SpellFault(text string) string {
 	return text
 }
 
-// plant reads one fault, name:key=value,…, and puts it into the machine. The
-// error says which key is wrong and shows the form.
+// plant reads one fault, name:key=value,…, and puts it into the machine. The error names the wrong
+// key and shows the form.
 func plant(text string, m *Machine, d *damage) error {
 	name, rest, _ := strings.Cut(text, ":")
 	f, err := faultOf(name)
@@ -212,7 +212,7 @@ func readValues(text string, keys, more, each []string) (faultValues, error) {
 	return nil, fmt.Errorf("the keys are %s; %s go together", strings.Join(all, ", "), strings.Join(more, " and "))
 }
 
-// leastLeft is the least share of a bandwidth: with less times have no end.
+// leastLeft is the smallest remaining share of a bandwidth; with less, times would be endless.
 const leastLeft = 1e-6
 
 // inWorld checks places and shares.
@@ -238,9 +238,9 @@ func inWorld(v faultValues, w spec.World) error {
 	return nil
 }
 
-// line plants a line of the machine file: its words, then the values of keys; rank is the one that
-// node and gpu name, begin the first of the node, gpus the number of its GPUs, slowed how many times as long
-// what is left makes something, when the keys that say when data are wrong.
+// line plants a line of the machine file: its words, then the values of keys. Available keys: rank,
+// the rank of node and gpu; begin, the first rank of the node; gpus, its number of GPUs; slowed,
+// the slowdown that the remaining share causes; and the keys that limit wrong data.
 func line(words string, keys ...string) planting {
 	return func(v faultValues, m *Machine, _ *damage) error {
 		text := []any{words}
@@ -331,7 +331,7 @@ func plantSlowNode(v faultValues, m *Machine, d *damage) error {
 	return nil
 }
 
-// slow keeps the least share that is left of a rail.
+// slow keeps the smallest remaining share of a rail.
 func (d *damage) slow(node, rail int, left float64) {
 	at := [2]int{node, rail}
 	before, hit := d.rails[at]
@@ -341,7 +341,7 @@ func (d *damage) slow(node, rail int, left float64) {
 	d.rails[at] = min(before, left)
 }
 
-// plantCrossed lets two GPUs of a node send through each other's NIC.
+// plantCrossed makes two GPUs of a node send through each other's NIC.
 func plantCrossed(v faultValues, m *Machine, d *damage) error {
 	node, a, b := int(v["node"]), int(v["a"]), int(v["b"])
 	if a == b {
@@ -359,7 +359,8 @@ func plantCrossed(v faultValues, m *Machine, d *damage) error {
 	return nil
 }
 
-// leafNodes are the nodes behind a leaf, from and to: all of the world without a number.
+// leafNodes returns the first and last node behind a leaf: all nodes of the world if it has no
+// number.
 func leafNodes(v faultValues, nodes int) (from, to int) {
 	each, given := v["nodes"]
 	if !given {
@@ -385,7 +386,7 @@ func plantLeaf(v faultValues, m *Machine, d *damage) error {
 	return nil
 }
 
-// leafPlace is a leaf switch of a rail, or all of them.
+// leafPlace is a leaf switch of a rail, or all of the rail's.
 func leafPlace(v faultValues) string {
 	if each, given := v["nodes"]; given {
 		return fmt.Sprintf("leaf switch %g of rail %g with %g nodes each", v["leaf"], v["rail"], each)
@@ -393,9 +394,10 @@ func leafPlace(v faultValues) string {
 	return fmt.Sprintf("the leaf switch of rail %g", v["rail"])
 }
 
-// at is what a fault breaks, by the values of keys. Of two faults in one place the loopback would take
-// the last and the record name both; a fault that names no place is one of its kind for the machine.
-// A late GPU and its late node are two places: the times add up.
+// at returns the component that a fault breaks, by the values of keys. If two faults had one place,
+// the loopback would use only the last and the record would name both. A fault without a place is
+// the only one of its kind on the machine. A late GPU and its late node are two places: the times
+// add up.
 func at(format string, keys ...string) func(faultValues) string {
 	return func(v faultValues) string {
 		return fmt.Sprintf(format, slice.Map(keys, func(key string) any { return v[key] })...)
@@ -404,7 +406,8 @@ func at(format string, keys ...string) func(faultValues) string {
 
 var railPlace = at("rail %g of node %g", "rail", "node")
 
-// between is what a fault breaks between two GPUs of a node, the same in either order.
+// between returns the component that a fault breaks between two GPUs of a node, the same in either
+// order.
 func between(what string) func(faultValues) string {
 	return func(v faultValues) string {
 		return fmt.Sprintf("the %s of GPUs %g and %g of node %g", what, min(v["a"], v["b"]), max(v["a"], v["b"]), v["node"])

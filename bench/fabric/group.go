@@ -7,8 +7,8 @@ import (
 	"zbench/bench/spec"
 )
 
-// Group is a set of ranks that form a communicator: neighbours, or with a Stride
-// (2 or more) that far apart. Ranks are numbered node-major.
+// Group is the set of ranks of a communicator: neighbours, or ranks with a Stride of 2 or more.
+// Ranks are numbered node-major.
 type Group struct {
 	First, Ranks, Stride int
 }
@@ -20,14 +20,14 @@ func (g Group) compare(h Group) int {
 	return cmp.Or(cmp.Compare(g.Ranks, h.Ranks), cmp.Compare(g.stride(), h.stride()), cmp.Compare(g.First, h.First))
 }
 
-// holds tells whether the rank is in the group.
+// holds reports whether the rank is in the group.
 func (g Group) holds(rank int) bool {
 	at := rank - g.First
 	return at >= 0 && at%g.stride() == 0 && at/g.stride() < g.Ranks
 }
 
-// on tells whether the group has a GPU on the node that uses the rail; −1 is any.
-// A GPU uses the rail of its own number.
+// on reports whether the group has a GPU on the node that uses the rail; −1 is any rail. A GPU uses
+// the rail of its own number.
 func (g Group) on(w spec.World, node, rail int) bool {
 	for rank := g.First; rank < g.First+g.Ranks*g.stride(); rank += g.stride() {
 		if (node < 0 || rank/w.GPUsPerNode == node) && (rail < 0 || rank%w.GPUsPerNode == rail) {
@@ -37,13 +37,13 @@ func (g Group) on(w spec.World, node, rail int) bool {
 	return false
 }
 
-// world is the part of the world that the group spans, with its own GPUs alone.
+// world returns the part of the world that the group spans, with only its own GPUs.
 func (g Group) world(w spec.World) spec.World {
 	perNode := max(1, min(g.Ranks, w.GPUsPerNode/g.stride()))
 	return spec.World{Nodes: g.Ranks / perNode, GPUsPerNode: perNode, GPUsPerProcess: w.GPUsPerProcess}
 }
 
-// groups lists every communicator that the options ask for, the whole first.
+// groups lists every communicator that the options require, the whole world first.
 func groups(w spec.World, o Conditions) ([]Group, error) {
 	if err := w.CheckSplits(o.Groups, o.Strides, o.Scales); err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func groups(w spec.World, o Conditions) ([]Group, error) {
 	return all, nil
 }
 
-// fairRails is what is left of the rails, in bytes per second, for one of several
-// groups that lie apart and run at once, where a node has fewer NICs than GPUs.
+// fairRails returns the remaining rate of the rails, in bytes per second, for one of several
+// simultaneous groups with a stride, if a node has fewer NICs than GPUs.
 func (f *Fabric) fairRails(g Group, w spec.World) float64 {
 	own := g.world(w)
 	if g.Stride == 0 || own.Nodes == 1 || f.Node.NICs >= w.GPUsPerNode {

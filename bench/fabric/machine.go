@@ -18,15 +18,14 @@ type Curve struct {
 	B, A, R, Floor, K float64
 }
 
-// valid tells whether every constant is finite and of the right sign.
+// valid reports whether every constant is finite and of the right sign.
 func (c Curve) valid() bool {
 	wrong := func(v float64) bool { return !within(v, math.MaxFloat64) }
 	return !slices.ContainsFunc([]float64{c.B, c.A, c.R, c.Floor, c.K}, wrong) && c.B > 0 && c.Floor > 0
 }
 
-// Time is the closed form, in seconds, for a total size in bytes. The loopback
-// has the same ten lines in C; a test holds the two equal to the last bit, so
-// the order of operations matters.
+// Time is the closed form, in seconds, for a total size in bytes. The loopback has the same ten
+// lines in C. A test requires equality to the last bit, so the order of operations matters.
 func (c Curve) Time(bytes float64) float64 {
 	x := c.K * bytes / c.B
 	pipeline := c.A + 2*math.Sqrt(c.A*x)
@@ -40,16 +39,16 @@ func (c Curve) Time(bytes float64) float64 {
 	return t
 }
 
-// Conditions are what a machine is resolved with beside its world.
+// Conditions are the inputs, besides the world, that resolve a machine.
 type Conditions struct {
 	Seed uint64
-	// Groups are the sizes of sub-communicators of neighbours, Strides how far apart
-	// the ranks of others are, Scales numbers of nodes; each gets its constants.
+	// Groups are the sizes of sub-communicators of neighbours, Strides the distances of ranks in
+	// others, Scales numbers of nodes; each gets its constants.
 	Groups, Strides, Scales []int
-	// Faults are planted in addition to the fabric's own, in the form that
-	// `zbench list faults` shows.
+	// Faults are planted in addition to the fabric's own, in the form that `zbench list faults`
+	// shows.
 	Faults []string
-	// Pairs adds what a message between two GPUs takes (Machine.Ways).
+	// Pairs adds the costs of messages between two GPUs (Machine.Ways).
 	Pairs bool
 }
 
@@ -60,36 +59,36 @@ type Machine struct {
 	Host Host
 	// HBM is the size of a GPU's memory in bytes.
 	HBM int64
-	// HBMRate is what a GPU's memory gives, in bytes per second; 0 is not modelled.
+	// HBMRate is the rate of a GPU's memory, in bytes per second; 0 is not modelled.
 	HBMRate float64
-	// CollVersion is the number that the collectives library gives for its version, 22203
-	// for 2.22.3; 0 is the loopback's own.
+	// CollVersion is the version number that the collectives library reports, 22203 for 2.22.3; 0
+	// is the loopback's own.
 	CollVersion int
-	// Policies is what registration and policies of compute units change.
+	// Policies describes the effects of registration and of policies of compute units.
 	Policies Policies
 	Seed     uint64
 	// Curves holds each group's constants by collective.
 	Curves map[Group]map[string]Curve
-	// Measured are times that all ranks' collectives take in place of those of Curves, by
-	// collective, upwards in bytes. Only the machine file has them.
+	// Measured are measured times of all ranks' collectives, which replace those of Curves, by
+	// collective, in ascending order of bytes. Only the machine file has them.
 	Measured map[string][]Point
 	// Faults are lines of the machine file.
 	Faults []string
-	// Ways are what messages between two GPUs take; nil where all messages take the time of
-	// their communicator's send_recv.
+	// Ways are the costs of messages between two GPUs; nil if all messages take the time of their
+	// communicator's send_recv.
 	Ways *Ways
-	// NICs are the numbers on their nodes of the NICs that the ranks send through; −1 where
-	// none works, nil where the world has no NIC for each GPU. The machine file has none.
+	// NICs are the node-local numbers of the NICs that the ranks send through; −1 if none works,
+	// nil if the world does not have one NIC per GPU. The machine file has none.
 	NICs []int
-	// Extrapolated says, by group and collective, which parts of the constants
-	// are not measured. Of groups that are alike it has the first.
+	// Extrapolated lists the unmeasured parts of the constants by group and collective. Of similar
+	// groups it has only the first.
 	Extrapolated map[Group]map[string][]string
-	// Ends are the constants at the ends of the model's bracket, of groups and
-	// collectives that have one. The machine file has none of them.
+	// Ends are the constants at the ends of the model's bracket, for groups and collectives that
+	// have one. The machine file has none of them.
 	Ends map[Group]map[string]Ends
 }
 
-// ReadCollVersion is CollVersion of a version such as 2.30.4, from 2.9 on.
+// ReadCollVersion returns the CollVersion of a version such as 2.30.4, from 2.9 on.
 func ReadCollVersion(text string) (int, error) {
 	var major, minor, patch int
 	_, err := fmt.Sscanf(text, "%d.%d.%d", &major, &minor, &patch)
@@ -105,8 +104,8 @@ type Point struct {
 	Seconds float64
 }
 
-// Measure gives a collective of all ranks the times that were measured on a healthy fabric, which healthy
-// is: the machine's own faults make them longer by as much, relatively, as they do the model's.
+// Measure replaces a collective's times on all ranks by measured times of the healthy fabric
+// healthy. The machine's own faults lengthen them by the same factor as the model's times.
 func (m *Machine) Measure(collective string, points []Point, healthy *Machine) {
 	if m.Measured == nil {
 		m.Measured = map[string][]Point{}
@@ -121,8 +120,8 @@ func (m *Machine) Measure(collective string, points []Point, healthy *Machine) {
 // Whole is the group of all ranks.
 func (m *Machine) Whole() Group { return Group{Ranks: m.Size()} }
 
-// Resolve fits the fabric to a world. It fails with the valid range when the
-// fabric has no such world.
+// Resolve fits the fabric to a world. If the fabric has no such world, the error gives the valid
+// range.
 func (f *Fabric) Resolve(w spec.World, o Conditions) (*Machine, error) {
 	switch {
 	case w.Nodes < 1 || w.Nodes > f.MaxNodes:
@@ -214,8 +213,8 @@ func (f *Fabric) curve(c collective.Collective, w spec.World) (Curve, []string) 
 	}, doubts
 }
 
-// busBW is B: inside a node the measured value for that many GPUs, or their
-// links; between nodes the lesser of the mesh's g links and the rails in use.
+// busBW returns B: inside a node the measured value for that many GPUs, or their links; between
+// nodes the smaller one of the mesh's g links and the rails in use.
 func (f *Fabric) busBW(m *Model, w spec.World) (b float64, doubts []string) {
 	g := w.GPUsPerNode
 	if w.Nodes > 1 {
@@ -240,8 +239,8 @@ func (f *Fabric) busBW(m *Model, w spec.World) (b float64, doubts []string) {
 	return float64(g-1) * f.Node.Link, []string{fmt.Sprintf("%d GPUs: from the number of links", g)}
 }
 
-// pair is the rate of messages from one GPU to one other: they have one link within a node,
-// and between nodes the rail of the GPU, or its share of one.
+// pair returns the rate of messages from one GPU to one other. Within a node they share one link,
+// and between nodes the GPU's rail, or its share of one.
 func (f *Fabric) pair(m *Model, w spec.World) float64 {
 	rate := math.Inf(1)
 	if w.GPUsPerNode > 1 {
@@ -261,8 +260,8 @@ func (l Law) at(n float64) float64 {
 	return v
 }
 
-// Text is the machine file: one fact a line, numbers in the shortest form that
-// reads back to the same bits.
+// Text returns the machine file: one fact per line, numbers in the shortest form that reads back to
+// the same bits.
 func (m *Machine) Text() []byte {
 	var b strings.Builder
 	put := func(key string, values ...float64) {
@@ -322,16 +321,16 @@ func (m *Machine) Text() []byte {
 	return []byte(b.String())
 }
 
-// WrongData tells whether a planted fault leaves wrong data, and not a wrong time alone.
+// WrongData reports whether a planted fault makes data wrong, not only times.
 func (m *Machine) WrongData() bool {
 	return slices.ContainsFunc(m.Faults, func(line string) bool {
 		return strings.HasPrefix(line, "data ") || strings.HasPrefix(line, "store ")
 	})
 }
 
-// Launch is the model's time of one launch in a burst, in seconds: the curve's,
-// or the host's where it is slower, for a process launches on its GPUs in turn.
-// It is 0 where there is no such group.
+// Launch returns the model's time of one launch in a burst, in seconds: the curve's, or the host's
+// if that is slower, because a process launches on its GPUs in turn. It is 0 if there is no such
+// group.
 func (m *Machine) Launch(g Group, collective string, bytes int64) float64 {
 	curve, ok := m.Curves[g][collective]
 	if !ok {
@@ -344,7 +343,7 @@ func (m *Machine) launch(c Curve, bytes int64) float64 {
 	return max(c.Time(float64(bytes)), float64(m.GPUsPerProcess)*m.Host.Launch)
 }
 
-// Describe is the part of the fabric that a record carries.
+// Describe returns the part of the fabric that a record carries.
 func (f *Fabric) Describe(m *Machine) *record.Fabric {
 	out := &record.Fabric{Name: f.Name, Title: f.Title, Sources: f.Sources, Roofs: []record.Roof{}, Extrapolated: []string{}, Bracket: f.describeEnds(m)}
 	for _, r := range f.Roofs {

@@ -6,8 +6,8 @@ import (
 	"zbench/bench/record"
 )
 
-// carriers are the numbers of the NICs that the ranks send through between nodes; −1 if none works. It is
-// nil for a machine without a NIC for each GPU.
+// carriers returns the numbers of the NICs through which the ranks send between nodes; −1 if none
+// works. It is nil for a machine without one NIC per GPU.
 func (d damage) carriers(m *Machine, nics int) []int {
 	if m.Nodes < 2 || nics < m.GPUsPerNode {
 		return nil
@@ -22,7 +22,7 @@ func (d damage) carriers(m *Machine, nics int) []int {
 	return out
 }
 
-// dead are the rails of a node whose NIC is down.
+// dead returns the rails of a node whose NIC is down.
 func (d damage) dead(node int) map[int]bool {
 	out := map[int]bool{}
 	for at, share := range d.rails {
@@ -33,7 +33,7 @@ func (d damage) dead(node int) map[int]bool {
 	return out
 }
 
-// own is the number of the NIC that a GPU uses if it works.
+// own returns the number of the NIC that a GPU uses if it works.
 func (d damage) own(node, gpu int) int {
 	if other, hit := d.crossed[[2]int{node, gpu}]; hit {
 		return other
@@ -41,13 +41,13 @@ func (d damage) own(node, gpu int) int {
 	return gpu
 }
 
-// Counters are the counters of the simulated NICs: bytes.
+// Counters holds the byte counters of the simulated NICs.
 type Counters struct {
 	m              *Machine
 	sent, received []uint64 // by node and NIC, as ranks are numbered
 }
 
-// Counters begin at zero; nil where the machine has no NICs.
+// Counters starts them at zero; nil if the machine has no NICs.
 func (m *Machine) Counters() *Counters {
 	if m.NICs == nil {
 		return nil
@@ -55,7 +55,7 @@ func (m *Machine) Counters() *Counters {
 	return &Counters{m, make([]uint64, m.Size()), make([]uint64, m.Size())}
 }
 
-// Move counts a message between two ranks. Within a node it takes no NIC.
+// Move counts a message between two ranks. A message within a node uses no NIC.
 func (c *Counters) Move(from, to int, bytes uint64) {
 	per := c.m.GPUsPerNode
 	if from/per == to/per {
@@ -69,8 +69,8 @@ func (c *Counters) Move(from, to int, bytes uint64) {
 	}
 }
 
-// Read is what every NIC has counted, by the names of the nodes. The simulated topology has
-// the NIC of a GPU's own number nearest to it, whatever the GPU uses.
+// Read returns every NIC's count by the names of the nodes. In the simulated topology the nearest
+// NIC of a GPU has the GPU's number, whatever the GPU uses.
 func (c *Counters) Read(nodes []string) []record.NICCounters {
 	out := make([]record.NICCounters, 0, len(c.sent))
 	for i := range c.sent {

@@ -2,18 +2,18 @@ package fabric
 
 import "fmt"
 
-// Policies is what the registration of buffers and the policy of compute units change in a collective's constants, where
-// the library serves them (bench/policy).
+// Policies describes the effects of registered buffers and of the policy of compute units on a
+// collective's constants, if the library serves them (bench/policy).
 type Policies struct {
 	// Copies are copy engines, Symmetric kernels on windows.
 	Copies    Faster `yaml:"copies"`
 	Symmetric Faster `yaml:"symmetric"`
-	// Register is how long a rank's host registers one buffer, in seconds.
+	// Register is a rank's host time for registering one buffer, in seconds.
 	Register float64 `yaml:"register"`
 }
 
-// Faster changes a curve: Rate × its bandwidth, Latency × its latencies. The zero Faster is not modelled: the call takes
-// what kernels take.
+// Faster changes a curve: Rate × its bandwidth, Latency × its latencies. The zero Faster is not
+// modelled: the call takes the kernels' time.
 type Faster struct {
 	Rate    float64 `yaml:"rate"`
 	Latency float64 `yaml:"latency"`

@@ -17,9 +17,9 @@ type Ways struct {
 	lines []string
 }
 
-// ways are those of the world, with the latencies of the models for one and two nodes.
-// No published source has messages between pairs by size: the rates are those of links and NICs,
-// the latencies are all_reduce's.
+// ways returns the ways of the world, with the latencies of the models for one and two nodes. No
+// published source has messages between pairs by size, so the rates of links and NICs are used,
+// and the latencies of all_reduce.
 func (f *Fabric) ways(m *Machine, d damage) *Ways {
 	constants := func(nodes int, rate float64) Curve {
 		model := f.model(nodes)
@@ -37,14 +37,14 @@ func (f *Fabric) ways(m *Machine, d damage) *Ways {
 	return w
 }
 
-// railLines are the shares that are left of rails, by rank.
+// railLines returns the remaining shares of rails, by rank.
 func (d damage) railLines(m *Machine) []string {
 	var lines []string
 	for node := range m.Nodes {
 		dead := d.dead(node)
 		for rail := range m.GPUsPerNode {
 			own, left := d.own(node, rail), 1.0
-			if share := d.rails[[2]int{node, own}]; share > 0 { // what is dead has a substitute
+			if share := d.rails[[2]int{node, own}]; share > 0 { // a dead rail has a substitute
 				left = share
 			}
 			if len(dead) > 0 {
@@ -58,7 +58,7 @@ func (d damage) railLines(m *Machine) []string {
 	return lines
 }
 
-// linkLines are the shares that are left of links, by rank: several faults may slow one.
+// linkLines returns the remaining shares of links, by rank: several faults may slow one.
 func (d damage) linkLines() []string {
 	left := map[[2]int]float64{}
 	for _, l := range d.links {
@@ -75,7 +75,7 @@ func (d damage) linkLines() []string {
 	return lines
 }
 
-// text are the lines of the machine file.
+// text returns the lines of the machine file.
 func (w *Ways) text(gpus int) []string {
 	line := func(name string, c Curve) string {
 		return fmt.Sprintf("way %s %d %s %s %s %s", name, gpus, shortest(c.B), shortest(c.A), shortest(c.R), shortest(c.Floor))

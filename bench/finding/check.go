@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// State is what a check comes to.
+// State is the result of a check.
 type State string
 
 // The states. Unclear: there is a fault somewhere among candidates. NotChecked: there was nothing to judge.
@@ -17,7 +17,7 @@ const (
 	NotChecked State = "not_checked"
 )
 
-// Healthy and Faulty are pass and fail in the words of rails.json and screen.json.
+// Healthy and Faulty are pass and fail in rails.json and screen.json.
 const (
 	Healthy State = "healthy"
 	Faulty  State = "faulty"
@@ -39,45 +39,45 @@ func StatesOfNodes() []State { return []State{Healthy, Faulty, Unclear, NotCheck
 // States returns all states.
 func States() []State { return []State{Pass, Fail, Unclear, NotChecked} }
 
-// Word returns the state as people read it: PASS, NOT CHECKED.
+// Word returns the state in the user's words: PASS, NOT CHECKED.
 func (s State) Word() string { return strings.ToUpper(strings.ReplaceAll(string(s), "_", " ")) }
 
-// Marked returns the word behind a sign that is seen at a glance: ✓ PASS, ✗ FAIL, ? NOT CHECKED.
+// Marked returns the word behind a sign that is visible at a glance: ✓ PASS, ✗ FAIL, ? NOT CHECKED.
 func (s State) Marked() string {
 	sign := map[State]string{Pass: "✓ ", Fail: "✗ "}[s.General()]
 	return cmp.Or(sign, "? ") + s.Word()
 }
 
-// Severity returns how much a state matters: what is unclear or not checked limits the rest.
+// Severity returns how much a state matters. Unclear and not checked limit the other results.
 func (s State) Severity() Severity {
 	return cmp.Or(map[State]Severity{Pass: OK, Fail: Fault}[s.General()], Warning)
 }
 
-// Check is one thing that was checked.
+// Check is one check with its result.
 type Check struct {
-	// Name is what was checked: a threshold as it was given, a case.
+	// Name of the check: a threshold as given, a case.
 	Name string `json:"name" jsonschema:"minLength=1"`
-	// State that it came to.
+	// State is the result.
 	State State `json:"state"`
 	// Reason of the state, with the figures behind it.
 	Reason string `json:"reason"`
-	// Findings of the check; absent where the reason says all.
+	// Findings of the check; absent if the reason says everything.
 	Findings List `json:"findings,omitempty"`
 }
 
-// Judgement is what a document comes to, as it was judged when it was made.
+// Judgement is the result of a document at the time it was made.
 type Judgement struct {
 	// Rules is the version of the rules that made the findings.
 	Rules int `json:"rules" jsonschema:"minimum=1"`
-	// State is fail with a fault, unclear where only candidates of it are known, not_checked
-	// where too little was measured, else pass.
+	// State is fail with a fault, unclear with only candidates, not_checked if too little was
+	// measured, else pass.
 	State State `json:"state"`
-	// Findings in the order of reading: what is wrong first.
+	// Findings in reading order: faults first.
 	Findings List `json:"findings"`
 }
 
-// Settle decides the state of a check. A fault fails it, then candidates leave it unclear, and
-// only what was checked has passed.
+// Settle decides the state of a check. A fault fails it, candidates leave it unclear, and it passes
+// only if something was checked.
 func Settle(faults, candidates, checked bool) State {
 	switch {
 	case faults:

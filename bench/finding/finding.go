@@ -1,5 +1,5 @@
-// Package finding is how every detector of zbench tells what it found. A detector keeps its own
-// typed result, such as the statistics of a rail, and has one function that makes findings of it.
+// Package finding is the common form of every detector's results. A detector keeps its own typed
+// result, such as the statistics of a rail, and has one function that makes findings of it.
 // Terminal, page, Markdown, JUnit and JSON show findings; none of them judges.
 package finding
 
@@ -12,8 +12,8 @@ import (
 // Severity is how much a finding matters. In JSON it is a word.
 type Severity int
 
-// The severities, the least first. A note is a figure or a label; OK is that something was
-// looked for and not found; a warning limits what the figures say; a fault is what is wrong.
+// The severities, the least first. A note is a figure or a label; OK means that a search found
+// nothing; a warning limits the meaning of the figures; a fault is a defect.
 const (
 	Note Severity = iota
 	OK
@@ -53,7 +53,7 @@ func (s *Severity) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Kind is the kind of thing that a finding is about.
+// Kind is the kind of a finding's subject.
 type Kind string
 
 // The kinds of subjects.
@@ -73,39 +73,39 @@ const (
 // Kinds returns all kinds of subjects.
 func Kinds() []Kind { return []Kind{Rank, GPU, Link, NIC, Rail, Leaf, Path, Node, Size, File} }
 
-// Subject is what a finding is about.
+// Subject is the thing that a finding describes.
 type Subject struct {
-	// Kind of the thing; absent where only its name is known.
+	// Kind of the thing; absent if only its name is known.
 	Kind Kind `json:"kind,omitempty"`
 	// Name for people, such as "rank 29 (node 3, GPU 5)".
 	Name string `json:"name"`
-	// Nodes are the names of the nodes that it belongs to; absent where they are not known.
+	// Nodes are the names of its nodes; absent if unknown.
 	Nodes []string `json:"nodes,omitempty"`
 }
 
-// Finding is one statement about what was judged.
+// Finding is one statement about the judged data.
 type Finding struct {
 	// Code names the kind of finding. It is stable across versions.
 	Code string `json:"code"`
 	// Severity is fault, warning, ok or note.
 	Severity Severity `json:"severity"`
-	// Subject is what it is about; absent where that is everything that was judged.
+	// Subject of the finding; absent if it covers everything that was judged.
 	Subject *Subject `json:"subject,omitempty"`
-	// Candidates are the subjects among which the fault is; absent where it is certain.
+	// Candidates are the possible subjects of a fault; absent if the subject is certain.
 	Candidates []Subject `json:"candidates,omitempty"`
-	// Text says it, in one or two sentences of plain text.
+	// Text states the finding in one or two sentences of plain text.
 	Text string `json:"text"`
-	// Hint says what to do next; absent where there is nothing to do.
+	// Hint is the next step; absent if there is none.
 	Hint string `json:"hint,omitempty"`
-	// Share is what is lost, from 0 to 1: of bandwidth, of time, of elements or of cases, as
-	// Text says; absent where nothing is lost.
+	// Share is the loss, from 0 to 1: of bandwidth, of time, of elements or of cases, as Text says;
+	// absent if there is none.
 	Share float64 `json:"share,omitempty" jsonschema:"maximum=1"`
-	// Evidence are the sentences behind it; absent where Text has all.
+	// Evidence are the supporting sentences; absent if Text has all.
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// Codes that every detector has: a fault among candidates, what was not judged, times of a model; and
-// those that have an exit code of their own.
+// Codes that every detector has: a fault among candidates, not judged, times of a model, and the
+// codes with their own exit code.
 const (
 	CodeUnclear    = "unclear"
 	CodeNotChecked = "not_checked"
@@ -118,12 +118,12 @@ const (
 	CodeInterrupted = "interrupted"
 )
 
-// NotHardware says what simulated times are.
+// NotHardware explains simulated times.
 const NotHardware = "a model, not hardware, decided these times"
 
-// Word is what a finding begins with where people read it, and its text without that: the words in
-// capitals with which the text begins, as in "UNCLEAR: rank 3 or 5"; else UNCLEAR, NOT CHECKED or
-// SIMULATED by the code, or FAULT, LIMIT or OK by the severity. Of a note it is empty.
+// Word returns the first word of a finding in the user's output, and the rest of its text: the
+// words in capitals that begin the text, as in "UNCLEAR: rank 3 or 5"; else UNCLEAR, NOT CHECKED or
+// SIMULATED by the code, or FAULT, LIMIT or OK by the severity. For a note it is empty.
 func (f Finding) Word() (word, text string) {
 	if word, text = capitals(f.Text); word != "" {
 		return word, text
@@ -143,8 +143,8 @@ func (f Finding) Word() (word, text string) {
 	return word, f.Text
 }
 
-// capitals cuts off the words in capitals with which a text begins, each behind its colon, as in
-// "SIMULATED: SLOWER: of 18 cases". What stands in brackets or behind a dot need not be in capitals.
+// capitals cuts off the leading words in capitals, each followed by a colon, as in "SIMULATED:
+// SLOWER: of 18 cases". Text in brackets or behind a dot need not be in capitals.
 func capitals(text string) (word, rest string) {
 	head, rest, labelled := strings.Cut(text, ": ")
 	bare, _, _ := strings.Cut(head, " (")
@@ -158,7 +158,7 @@ func capitals(text string) (word, rest string) {
 	return head, rest
 }
 
-// State is what a check with this finding alone comes to.
+// State returns the state of a check with only this finding.
 func (f Finding) State() State {
 	switch {
 	case f.Code == CodeUnclear || len(f.Candidates) > 0:
@@ -171,7 +171,7 @@ func (f Finding) State() State {
 	return Pass
 }
 
-// List is findings in the order of reading.
+// List holds findings in reading order.
 type List []Finding
 
 // Only returns the findings with one of these codes.
@@ -179,13 +179,13 @@ func (l List) Only(codes ...string) List {
 	return slices.DeleteFunc(slices.Clone(l), func(f Finding) bool { return !slices.Contains(codes, f.Code) })
 }
 
-// Faults returns what is wrong.
+// Faults returns the faults.
 func (l List) Faults() List {
 	return slices.DeleteFunc(slices.Clone(l), func(f Finding) bool { return f.Severity != Fault })
 }
 
-// State returns what a check with these findings comes to. checked is false where there was too
-// little to pass.
+// State returns the state of a check with these findings. checked is false if too little was
+// checked to pass.
 func (l List) State(checked bool) State {
 	faults, candidates := false, false
 	for _, f := range l.Faults() {

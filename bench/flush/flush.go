@@ -1,6 +1,7 @@
-// Package flush tells whether RCCL runs with the GDR flush: after a NIC has written into GPU memory, the host makes the
-// NIC read that memory before the GPU is told that the data are there. That depends on RCCL's network transport, version
-// and variables. flush.yaml has a row per transport and range of versions; [Of] gives the state and the row of a process.
+// Package flush tells whether RCCL runs with the GDR flush: after a NIC has written into GPU
+// memory, the host makes the NIC read that memory before the GPU is told that the data are there.
+// The flush depends on RCCL's network transport, version and variables. flush.yaml has one row per
+// transport and range of versions; [Of] returns the state and the row of a process.
 package flush
 
 import (
@@ -16,21 +17,23 @@ import (
 	"zbench/bench/plain"
 )
 
-// The variables of the flush: whether it is off, and what it reads; 0 is the data, 1 a scratchpad that it writes before.
+// The variables of the flush: one turns it off, the other selects the memory that it reads (0 is
+// the data, 1 a scratchpad that it writes before).
 const (
 	Variable = "NCCL_GDR_FLUSH_DISABLE"
 	Ordering = "RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING"
 )
 
-// Row is a transport of RCCL in a range of versions: from From on, before Before; empty is without bound. Transport is
-// its name in NCCL_NET, or ANP for the plugin. flush.yaml says what the cells are, and what Advice is for.
+// Row is a transport of RCCL in a range of versions: from From on, before Before; empty is without
+// bound. Transport is its name in NCCL_NET, or ANP for the plugin. flush.yaml explains the cells
+// and the use of Advice.
 type Row struct {
 	Transport, Title, From, Before           string
 	Default, Honoured, Ordering, Fence, Hang Cell
 	Advice                                   string
 }
 
-// Cell is a value and its source; both are empty of what is not known.
+// Cell is a value and its source; both are empty if unknown.
 type Cell struct{ Is, Source string }
 
 //go:embed flush.yaml
@@ -42,7 +45,7 @@ type file struct {
 	Releases []struct{ ROCm, RCCL string }
 }
 
-// table is the data file, read when it is first asked for.
+// table is the data file, read on first use.
 var table = sync.OnceValue(func() (f file) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
@@ -52,10 +55,11 @@ var table = sync.OnceValue(func() (f file) {
 	return f
 })
 
-// Cost says what the flush costs, with the source of the figure.
+// Cost returns the cost of the flush with the source of the figure.
 func Cost() string { return table().Cost }
 
-// Release returns the version of RCCL in a release of ROCm, such as 2.30.4 in 7.14.0; empty if it is not known.
+// Release returns the version of RCCL in a release of ROCm, such as 2.30.4 in 7.14.0; empty if
+// unknown.
 func Release(rocm string) string {
 	for _, r := range table().Releases {
 		if strings.HasPrefix(rocm+".", r.ROCm+".") {
@@ -65,7 +69,7 @@ func Release(rocm string) string {
 	return ""
 }
 
-// State is what is known of the flush of a process. Unused is that of one without RDMA.
+// State is the state of the flush of a process. Unused means a process without RDMA.
 type State string
 
 // The states.
@@ -76,9 +80,9 @@ const (
 	Unknown State = "not known"
 )
 
-// Of returns the state of a process with this version of RCCL, empty if not known, and these variables, and the row that
-// it follows from; nil if its transport or its version is not known. pollara tells that its NICs are known to be
-// Pollara, for which RCCL has transports of its own.
+// Of returns the state of a process with this version of RCCL (empty if unknown) and these
+// variables, and its row in the table; nil if its transport or version is unknown. pollara means
+// that its NICs are known to be Pollara, for which RCCL has its own transports.
 func Of(rccl string, pollara bool, env func(string) string) (State, *Row) {
 	net, disabled := transport(rccl, pollara, env), env(Variable)
 	rows := table().Rows
@@ -95,13 +99,13 @@ func Of(rccl string, pollara bool, env func(string) string) (State, *Row) {
 	case disabled == "" && rows[i].Default.Is == "0", disabled == "0" && rows[i].Honoured.Is == "yes":
 		return On, &rows[i]
 	}
-	return Off, &rows[i] // where the variable is not honoured, the flush is off
+	return Off, &rows[i] // if the variable is not honoured, the flush is off
 }
 
 // sockets stands for a process without RDMA.
 const sockets = "SOCKET"
 
-// transport is RCCL's network transport; empty if it is not known.
+// transport returns RCCL's network transport; empty if unknown.
 func transport(rccl string, pollara bool, env func(string) string) string {
 	net, plugin, own := strings.ToUpper(env("NCCL_NET")), env("NCCL_NET_PLUGIN"), env("RCCL_AINIC_ROCE")
 	before := func(version string) bool { return plain.Version(rccl, version) < 0 }
@@ -110,7 +114,7 @@ func transport(rccl string, pollara bool, env func(string) string) string {
 		return sockets
 	case strings.Contains(plugin, "anp"):
 		return "ANP"
-	case plugin != "" && plugin != "none": // of unknown content
+	case plugin != "" && plugin != "none": // with unknown content
 		return ""
 	case net != "" || rccl == "" || !pollara:
 		return net

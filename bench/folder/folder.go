@@ -1,6 +1,6 @@
-// Package folder is a folder of files that a command leaves: locked while it is written,
-// each file written whole or not at all, with journals that grow line by line. The file
-// system, the clock and random bytes are passed in.
+// Package folder writes a command's result folder: locked while it is written, each file written
+// whole or not at all, with journals that grow line by line. File system, clock and random bytes
+// are passed in.
 package folder
 
 import (
@@ -23,18 +23,18 @@ import (
 
 // Files that every folder has.
 const (
-	// RunFile has the facts of this run of zbench: host, command line, exit code.
+	// RunFile has the facts of this run: host, command line, exit code.
 	RunFile = "run.json"
 	// LockFile names the process that writes the folder.
 	LockFile = "zbench.lock"
 )
 
-// Host is what a folder needs from the operating system.
+// Host provides what a folder needs from the operating system.
 type Host struct {
 	FS  FS
 	Now func() time.Time
-	// Random gives unpredictable bytes for the ids of runs; nil has each id follow from what
-	// is known of the run before its first result.
+	// Random returns unpredictable bytes for the ids of runs. If it is nil, each id follows from
+	// what is known before the run's first result.
 	Random io.Reader
 	// Owner names this process to others: host and process number.
 	Owner string
@@ -54,15 +54,14 @@ type Folder struct {
 	Path   string
 	fs     FS
 	random io.Reader
-	// made is true if this run created the folder, empty if it had no files.
+	// made is true if this run created the folder; empty is true if the folder had no files.
 	made, empty bool
 	unlock      func() error
 }
 
-// New creates and locks the folder that a command writes, before anything is
-// measured, so that a bad path fails early. Without a path it creates a new dated
-// folder. A folder that has files is refused unless force is set; the files that a
-// killed run leaves before its first result do not count.
+// New creates and locks a command's folder before anything is measured, so that a bad path fails
+// early. Without a path it creates a new dated folder. A folder with files is refused unless force
+// is set; files that a killed run leaves before its first result do not count.
 func New(h Host, path, command string, force bool) (*Folder, error) {
 	const another = "choose another --out"
 	if path == "" {
@@ -118,10 +117,10 @@ func (f *Folder) begin(force bool) error {
 	return nil
 }
 
-// odd is an error if a folder that somebody else may have prepared has a pipe, a device or a huge file where zbench has
-// files: reading them would not end.
+// odd returns an error if a folder that another user may have prepared has a pipe, a device or a
+// huge file in the place of zbench's files: reading them would not end.
 func odd(files FS, dir string, entries []fs.DirEntry) error {
-	const most = 4 << 30 // a journal has as much at the most
+	const most = 4 << 30 // the limit of a journal
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
 		if !slices.Contains([]string{".json", ".jsonl", ".lock"}, filepath.Ext(name)) {
@@ -129,7 +128,7 @@ func odd(files FS, dir string, entries []fs.DirEntry) error {
 		}
 		info, err := files.Stat(name)
 		switch {
-		case err != nil || info.IsDir(): // its reader says so
+		case err != nil || info.IsDir(): // its reader reports that
 		case !info.Mode().IsRegular():
 			return fmt.Errorf("%s is a pipe or a device, not a file of zbench's", name)
 		case info.Size() > most, e.Name() == RunFile && info.Size() > most>>10:
@@ -150,15 +149,15 @@ func Open(h Host, path string) (*Folder, error) {
 	return f, f.lock(h)
 }
 
-// Shared makes a folder, where it is not there, for files of several processes with names of
-// their own: it is not locked.
+// Shared makes a folder if it is missing. Several processes write files with different names into
+// it, so it is not locked.
 func Shared(h Host, path string) (*Folder, error) {
 	return &Folder{fs: h.FS, random: h.Random, Path: path}, h.FS.MkdirAll(path)
 }
 
-// NewRun is the id of a new run: its journal's lines end in it. It is random, so that a line
-// of another run is recognised whatever the request. Of a simulated run, which gives the same
-// files again, it follows from the header of its journal.
+// NewRun returns the id of a new run, which ends each line of its journal. It is random, so that a
+// line of another run is recognised whatever the request. A simulated run must give the same files
+// again, so its id follows from the header of its journal.
 func (f *Folder) NewRun(header any, simulated bool) (string, error) {
 	text, err := json.Marshal(header)
 	if err != nil {
@@ -175,10 +174,10 @@ func (f *Folder) NewRun(header any, simulated bool) (string, error) {
 	return hex.EncodeToString(sum[:jsonfile.RunDigits/2]), nil
 }
 
-// noRun is the run.json of a run that has not ended.
+// noRun is the run.json of an unfinished run.
 const noRun = "{}\n"
 
-// HoldsFilesError is the refusal of a folder that holds files.
+// HoldsFilesError refuses a folder that holds files.
 type HoldsFilesError struct {
 	Path  string
 	Files int
@@ -222,7 +221,7 @@ func (f *Folder) lock(h Host) error {
 	return nil
 }
 
-// inUse is the error of a folder whose lock another process holds.
+// inUse returns the error of a folder whose lock another process holds.
 func inUse(path string, locked error) error {
 	return exit.UsageError(fmt.Errorf("%s is %w", path, locked), "wait until that run ends, or choose another --out")
 }
@@ -246,12 +245,12 @@ func (f *Folder) Abandon() {
 	}
 }
 
-// Dated begins the name of a new folder of a command. Later ones sort after it.
+// Dated returns the beginning of a command's new folder name. Later ones sort after it.
 func Dated(command string, t time.Time) string {
 	return "zbench-" + command + "-" + t.UTC().Format("20060102-150405")
 }
 
-// dated is an unused folder name with the command and the time.
+// dated returns an unused folder name with the command and the time.
 func dated(h Host, command string) string {
 	base := Dated(command, h.Now())
 	name := base
@@ -263,7 +262,7 @@ func dated(h Host, command string) string {
 	}
 }
 
-// File is the path of a file in the folder.
+// File returns the path of a file in the folder.
 func (f *Folder) File(name string) string { return filepath.Join(f.Path, name) }
 
 // Has reports whether the folder has a file of that name.
@@ -272,7 +271,7 @@ func (f *Folder) Has(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Write writes one file atomically, with the content that fill writes.
+// Write writes one file atomically; fill writes its content.
 func (f *Folder) Write(name string, fill func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := fill(&b); err != nil {

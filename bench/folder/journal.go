@@ -11,7 +11,8 @@ import (
 
 // Entry is a line of a journal after the first.
 type Entry interface {
-	// Line is its text in the journal of a run, with the run's id, a checksum and a newline.
+	// Line returns the entry's text in a run's journal, with the run's id, a checksum and a
+	// newline.
 	Line(run string) ([]byte, error)
 }
 
@@ -20,12 +21,12 @@ type Entry interface {
 type Journal[E Entry] struct {
 	dir  *Folder
 	file AppendFile
-	// name is the file's, resume the command that continues the run.
+	// name is the file's name, resume the command that continues the run.
 	name, run, resume string
 }
 
-// NewJournal writes a journal's lines so far, whole ones only, and opens the file for more.
-// resume is the command that continues the run.
+// NewJournal writes a journal's whole lines so far and opens the file for more. resume is the
+// command that continues the run.
 func NewJournal[E Entry](dir *Folder, name, run, resume string, lines []byte) (*Journal[E], error) {
 	if err := dir.Put(name, lines); err != nil {
 		return nil, err
@@ -61,8 +62,8 @@ func (j *Journal[E]) Append(e E) error {
 // Close closes the file.
 func (j *Journal[E]) Close() error { return j.file.Close() }
 
-// Damaged is the error of a journal that cannot be read. Its hint says how to keep the lines
-// before a damaged one; otherwise is the hint where there are none.
+// Damaged returns the error of an unreadable journal. Its hint explains how to keep the lines
+// before a damaged one; if there are none, the hint is otherwise.
 func Damaged(err error, path, otherwise string) error {
 	hint := otherwise
 	if damage, ok := errors.AsType[*jsonfile.LineError](err); ok && damage.Line > 1 {

@@ -7,20 +7,21 @@ import (
 	"zbench/bench/trace"
 )
 
-// annotation is what PyTorch writes around its call of the library: "nccl:" and the collective.
+// annotation is PyTorch's label around its call of the library: "nccl:" and the collective.
 type annotation struct {
 	trace.Span
 	name string
 }
 
-// untold is a collective's kernel whose record has no collective, as before 2024. Its name has one, except of RCCL's generic
-// kernels; and what the library sends as messages is named send_recv there.
+// untold is a collective's kernel whose record lacks the collective, as before 2024. The kernel's
+// name has it, except for RCCL's generic kernels; messages of the library are named send_recv
+// there.
 type untold struct {
 	launch int64
 	call   trace.Call
 }
 
-// annotate keeps the annotation of a call on the host.
+// annotate stores the annotation of a call on the host.
 func (k *kineto) annotate(e *kinetoEvent) {
 	name, known := trace.Named(string(e.Name))
 	if s := k.span(e); s != nil && known && e.Cat == "user_annotation" && len(k.annotated) <= maxCalls {
@@ -32,8 +33,8 @@ func (k *kineto) annotate(e *kinetoEvent) {
 	}
 }
 
-// tell adds the calls of kernels without a collective, named by the annotation in which the host launched them. What an
-// annotation sent in several kernels is one call.
+// tell adds the calls of kernels without a collective, named by the annotation in which the host
+// launched them. Several kernels of one annotation are one call.
 func (k *kineto) tell() {
 	launched := k.launchesOf(k.untold)
 	for _, list := range k.annotated {
@@ -63,7 +64,8 @@ func (k *kineto) tell() {
 	}
 }
 
-// launchesOf are the launches of kernels that an annotation may name. Those of all kernels are many.
+// launchesOf returns the launches of kernels that an annotation may name; all launches would be too
+// many.
 func (k *kineto) launchesOf(kernels []untold) map[int64]moment {
 	out := map[int64]moment{}
 	if len(k.annotated) == 0 {
@@ -81,7 +83,8 @@ func (k *kineto) launchesOf(kernels []untold) map[int64]moment {
 	return out
 }
 
-// annotationAt is the innermost annotation of a thread at a time, which is the last that began; nil where there is none.
+// annotationAt returns the innermost annotation of a thread at a time, which is the one that began
+// last; nil if there is none.
 func (k *kineto) annotationAt(m moment) *annotation {
 	const nested = 8
 	list := k.annotated[m.thread]

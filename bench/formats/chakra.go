@@ -18,8 +18,8 @@ import (
 	"zbench/bench/trace"
 )
 
-// Chakra's execution traces are a graph of one rank: protobuf messages, each behind its length
-// (et_def.proto), or JSON. Only nodes that communicate are read.
+// Chakra's execution traces are a graph of one rank: protobuf messages, each after its length
+// (et_def.proto), or JSON. Only communicating nodes are read.
 func init() {
 	register(Format{
 		Name: "chakra", Title: "a Chakra execution trace", Holds: Calls, rank: 90,
@@ -66,7 +66,7 @@ func isChakra(head []byte) bool {
 	return true
 }
 
-// chakraFile is the number of a rank in the name of its file.
+// chakraFile matches the rank's number in the name of its file.
 var chakraFile = pattern.New(`\.([0-9]{1,7})\.(?:et|json|chakra)\b`)
 
 func chakraRank(name string) int {
@@ -133,7 +133,7 @@ func readVarint(r *bufio.Reader) (uint64, error) {
 	return n, nil
 }
 
-// chakraFields are what is read of a node.
+// chakraFields are the fields of a node that are read.
 type chakraFields struct {
 	name         string
 	kind         uint64
@@ -144,7 +144,7 @@ type chakraFields struct {
 	inputs       string // of metadata
 }
 
-// fields visits the fields of a message; false if it is none.
+// fields visits the fields of a message; it returns false if the bytes are not one.
 func fields(message []byte, visit func(field protowire.Number, n uint64, text []byte)) bool {
 	for len(message) > 0 {
 		field, kind, tag := protowire.ConsumeTag(message)
@@ -198,7 +198,7 @@ func chakraNode(message []byte, t *trace.Trace, rank *trace.Rank, groups groupTa
 	return whole
 }
 
-// attribute reads an AttributeProto: a name in field 1, and a value in a field of its type.
+// attribute reads an AttributeProto: a name in field 1, and a value in the field of its type.
 func (n *chakraFields) attribute(message []byte) {
 	var name string
 	var number uint64
@@ -217,7 +217,7 @@ func (n *chakraFields) attribute(message []byte) {
 	case "comm_type":
 		n.kindOf = int64(min(number, math.MaxInt32))
 	case "comm_size":
-		if n.size = trace.Unknown; number <= trace.MaxBytes { // one that is negative is larger
+		if n.size = trace.Unknown; number <= trace.MaxBytes { // a negative one looks larger
 			n.size = int64(number)
 		}
 	case "pg_name":
@@ -229,8 +229,8 @@ func (n *chakraFields) attribute(message []byte) {
 	}
 }
 
-// add makes a call of a node that communicates. An operator of the host has no size; its kernel
-// is a node of its own.
+// add makes a call of a communicating node. An operator of the host has no size; its kernel is a
+// separate node.
 func (n *chakraFields) add(t *trace.Trace, rank *trace.Rank) {
 	name, known := "send_recv", true
 	switch n.kind {
@@ -252,7 +252,7 @@ func (n *chakraFields) add(t *trace.Trace, rank *trace.Rank) {
 		Collective: name, Known: known, Dtype: n.dtype, In: trace.Unknown, Out: trace.Unknown, Bytes: n.size, Sequence: trace.Unknown,
 		Took: float64(min(n.duration, 1<<53)) / 1e6,
 	}
-	if k, err := collective.ByName(name); err == nil && k.SendShare { // the size is that of what a rank sends
+	if k, err := collective.ByName(name); err == nil && k.SendShare { // the size counts the rank's send data
 		c.Bytes, c.Part = trace.Unknown, max(n.size, 0)
 	}
 	group := limited(n.group)

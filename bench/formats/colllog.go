@@ -21,7 +21,7 @@ import (
 )
 
 // The log of NCCL and RCCL with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL has a line for every
-// call and no times. A node's ranks share it, so lines may be cut and run into each other.
+// call and no times. The ranks of a node share it, so lines may be cut and run into each other.
 func init() {
 	register(Format{
 		Name: "coll-log", Title: "a log of NCCL_DEBUG_SUBSYS=COLL", Holds: Calls, rank: 60,
@@ -32,37 +32,38 @@ func init() {
 	})
 }
 
-// collLine is a call: NCCL's form, with RCCL's acc (from 2.26 on), task and globalrank.
-// It begins behind the host, the process and the device.
+// collLine is a call in NCCL's form, with RCCL's acc (from 2.26 on), task and globalrank. It begins
+// behind the host, the process and the device.
 var (
 	collLine = pattern.New(`([A-Za-z0-9_.-]+):(\d+):\d+ \[(\d+)\] NCCL INFO (\w+): opCount ([0-9a-f]+) sendbuff \S+ recvbuff \S+(?: acc \S+)? count (\d+) datatype (\d+) op (\d+) root (-?\d+) comm (0x[0-9a-f]+) \[nranks=(\d+)\] stream (0x[0-9a-f]+|\(nil\))(?: task \d+ globalrank (\d+))?`)
 	collInit = pattern.New(`([A-Za-z0-9_.-]+):(\d+):\d+ \[(\d+)\] NCCL INFO [A-Za-z ]*comm 0x[0-9a-f]+ rank (\d+) n[rR]anks (\d+)`)
 )
 
-// maxLine is the longest line that is looked at.
+// maxLine is the longest line that is read.
 const maxLine = 64 << 10
 
 type collLog struct {
 	t *trace.Trace
-	// all are the processes' devices, each of which is a rank, in the order they appear; of are they by
-	// process and device, met by those and the host as lines have it.
+	// all are the processes' devices, each of which is a rank, in order of appearance; of finds
+	// them by process and device, met by these and the host as in the lines.
 	all []*collRank
 	of  map[string][]*collRank
 	met map[string]*collRank
-	// broken is the number of lines with a call that cannot be read, lines that of all, tuning that of the lines of
+	// broken counts lines with an unreadable call, lines all lines, tuning the lines of
 	// NCCL_DEBUG_SUBSYS=TUNING.
 	broken, lines, tuning int
 	signs                 signs.Reader
 }
 
-// collRank is a rank of the job: a device of a process. Its number is that in its largest communicator.
+// collRank is a rank of the job: a device of a process. Its number is the one in its largest
+// communicator.
 type collRank struct {
 	trace.Rank
-	// comms number its communicators, whose addresses differ from rank to rank.
+	// comms numbers its communicators, whose addresses differ from rank to rank.
 	comms map[string]int
 }
 
-// number takes a rank's number in a communicator of so many ranks.
+// number stores a rank's number in a communicator of a size.
 func (r *collRank) number(rank, size int64) {
 	if rank >= 0 && rank < size && size <= maxRanks && int(size) > r.Within {
 		r.Rank.Rank, r.Within = int(rank), int(size)
@@ -92,8 +93,8 @@ func readCollLog(in *Input, t *trace.Trace) error {
 	return err
 }
 
-// eachLine visits the lines of a file, the last one too where it has no end. Of a line of more bytes than most
-// it visits the first.
+// eachLine visits the lines of a file, including a last one without an end. Of a line longer than
+// most bytes it visits the beginning.
 func eachLine(in io.Reader, most int, visit func(line []byte) error) error {
 	r := bufio.NewReaderSize(in, most)
 	for {
@@ -137,7 +138,7 @@ func (l *collLog) line(line []byte, file string) (calls int) {
 	return len(found)
 }
 
-// parsed is a number of a line; Unknown if it is none.
+// parsed returns a number of a line; Unknown if it is not one.
 func parsed(text []byte, base int) int64 {
 	n, err := strconv.ParseInt(string(text), base, 64)
 	if err != nil {
@@ -160,7 +161,7 @@ func (l *collLog) call(m [][]byte, file string) bool {
 		if !k.Reduces {
 			c.Op = ""
 		}
-		if k.SendShare || k.RecvShare || k.Shares { // the count is that of a rank's part
+		if k.SendShare || k.RecvShare || k.Shares { // the count is a rank's part
 			counted.Collective, counted.In, counted.Out = "", c.In*size, c.In*size
 		}
 	}
@@ -174,7 +175,7 @@ func (l *collLog) call(m [][]byte, file string) bool {
 	return true
 }
 
-// rank is the rank of a line. Its host's name may have another line's letters in front.
+// rank returns the rank of a line. Another line's letters may precede its host's name.
 func (l *collLog) rank(m [][]byte, file string) *collRank {
 	host, key := limited(string(m[1])), string(m[2])+":"+string(m[3])
 	whole := host + ":" + key
@@ -195,7 +196,7 @@ func (l *collLog) rank(m [][]byte, file string) *collRank {
 	return r
 }
 
-// finish says what of each rank is there.
+// finish states how complete each rank's calls are.
 func (l *collLog) finish() {
 	t := l.t
 	longest := map[int]int64{}
@@ -215,7 +216,7 @@ func (l *collLog) finish() {
 		t.Note("%d calls cannot be read: their lines are cut, or run into another's", l.broken)
 	}
 	l.doubt()
-	alike := map[string][]*trace.Rank{} // by what of them is there
+	alike := map[string][]*trace.Rank{} // by completeness
 	for _, r := range t.Ranks {
 		text := state(r, longest)
 		alike[text] = append(alike[text], r)
@@ -227,8 +228,8 @@ func (l *collLog) finish() {
 	}
 }
 
-// doubt marks the groups of communicators that only their order tells apart, as it is for two of one size, where the log
-// does not begin with their first calls: there each rank may begin with another one.
+// doubt marks the groups of communicators that only their order distinguishes, such as two of one
+// size, if the log lacks their first calls: each rank may then begin with another one.
 func (l *collLog) doubt() {
 	for _, r := range l.all {
 		met := map[int]bool{}
@@ -253,8 +254,8 @@ func (l *collLog) doubt() {
 	}
 }
 
-// state says how much of a rank's calls is there: a rank whose numbers begin at 0, have no gap
-// and end with the longest of the group is whole.
+// state returns how complete a rank's calls are: it is whole if its numbers begin at 0, have no gap
+// and end with the group's longest.
 func state(r *trace.Rank, longest map[int]int64) string {
 	type span struct{ first, last, n int64 }
 	of := map[int]span{}

@@ -16,7 +16,7 @@ import (
 
 const useImport = "`zbench import` reads it"
 
-// NotCurveError is the error for a file that is known and holds no times of collectives by size.
+// NotCurveError is the error for a known file without times of collectives by size.
 type NotCurveError struct {
 	Format
 	// File is the file's name.
@@ -30,15 +30,15 @@ func (e NotCurveError) Error() string {
 	return fmt.Sprintf("%s is %s, which holds no times of collectives", e.File, e.Title)
 }
 
-// maxArchive is more than the logs of any cluster have, in bytes when decompressed.
+// maxArchive is more than the decompressed bytes of any cluster's logs.
 const maxArchive = 4 << 30
 
-// maxJSON is more than the JSON of any sweep has, in bytes.
+// maxJSON is more than the bytes of any sweep's JSON.
 const maxJSON = 512 << 20
 
-// Curves reads the tables of a file, which may be compressed, or of each file of an archive. Of an
-// archive, left says which files are no tables and why; it is an error where none is one. Hints.File is
-// not used.
+// Curves reads the tables of a file, which may be compressed, or of each file of an archive. For an
+// archive, left lists the files without tables and the reasons; no table at all is an error.
+// Hints.File is not used.
 func Curves(name string, r io.Reader, o peers.Hints) (recs []*record.Record, left []string, err error) {
 	err = unpack(name, r, maxArchive, func(member string, r io.Reader) error {
 		rec, err := curve(member, r, o)
@@ -64,13 +64,14 @@ func Curves(name string, r io.Reader, o peers.Hints) (recs []*record.Record, lef
 	return recs, left, nil
 }
 
-// notTable reports whether a file of an archive is left out for an error.
+// notTable reports whether an error means that a file of an archive is left out.
 func notTable(err error) bool {
 	_, other := errors.AsType[NotCurveError](err)
 	return other || slices.ContainsFunc([]error{peers.ErrNoTable, peers.ErrFormat, peers.ErrNoRows, peers.ErrTooLarge}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// curve reads one file. What is nothing known is read as text: a table may follow much other output.
+// curve reads one file. Unknown content is read as text, because a table may follow much other
+// output.
 func curve(name string, r io.Reader, o peers.Hints) (*record.Record, error) {
 	in, head, err := peek(name, r)
 	if err != nil {
@@ -95,8 +96,8 @@ func curve(name string, r io.Reader, o peers.Hints) (*record.Record, error) {
 
 func asText(in *Input, o peers.Hints) (*record.Record, error) { return peers.Parse(in, o) }
 
-// rewritten reads a file that says in another form what the tools' text or CSV says: write makes that
-// text. Of a file that breaks off the rows before that are read.
+// rewritten reads a file with the same content as the tools' text or CSV in another form: write
+// makes that text. If a file breaks off, its earlier rows are read.
 func rewritten(write func(io.Reader) ([]byte, error)) func(*Input, peers.Hints) (*record.Record, error) {
 	return func(in *Input, o peers.Hints) (*record.Record, error) {
 		hash, ends := sha256.New(), &newlines{}
@@ -122,7 +123,7 @@ func rewritten(write func(io.Reader) ([]byte, error)) func(*Input, peers.Hints) 
 	}
 }
 
-// newlines counts the lines written to it, a last one without an end included.
+// newlines counts the lines written to it, including a last one without an end.
 type newlines struct {
 	n    int
 	last byte

@@ -12,8 +12,8 @@ import (
 )
 
 // PyTorch's execution trace has every operator of one rank with its inputs, and no times. A
-// collective is a node "record_param_comms"; versions 1.0.1 to 1.1.1 differ in where its
-// values stand.
+// collective is a node "record_param_comms"; versions 1.0.1 to 1.1.1 differ in the places of its
+// values.
 func init() {
 	register(Format{
 		Name: "pytorch-et", Title: "an execution trace of PyTorch", Holds: Calls, rank: 20,
@@ -29,7 +29,7 @@ type et struct {
 	rank   *trace.Rank
 	groups groupTable
 	within within
-	order  map[string]int // groups that have no name, by address, in the order they appear
+	order  map[string]int // unnamed groups, by address, in order of appearance
 }
 
 func readET(in *Input, t *trace.Trace) error {
@@ -66,7 +66,7 @@ type etNode struct {
 	} `json:"attrs"`
 }
 
-// values are the inputs or outputs of a node, in either form, with the types' text.
+// values holds the inputs or outputs of a node, in either form, with the types' text.
 func (n *etNode) values(raw json.RawMessage) (list []json.RawMessage, types string) {
 	var v etValues
 	if json.Unmarshal(raw, &list) == nil {
@@ -108,7 +108,7 @@ func (e *et) node(raw []byte) error {
 	return bounded(e.t, len(e.rank.Calls))
 }
 
-// init keeps the table of groups, which is JSON in a string.
+// init reads the table of groups, which is JSON in a string.
 func (e *et) init(n *etNode) {
 	values, _ := n.values(n.Inputs)
 	for _, v := range values {
@@ -116,12 +116,12 @@ func (e *et) init(n *etNode) {
 	}
 }
 
-// tensorType is the element type in a list of types.
+// tensorType matches the element type in a list of types.
 var tensorType = pattern.New(`Tensor\(([^)\],]*)`)
 
-// call reads a record_param_comms; false if it cannot be one. Behind the tensors stand the
-// request's number, the group, the rank and the collective's name, and then the splits and,
-// from 1.0.3 on, the group's first rank, stride and size.
+// call reads a record_param_comms; it returns false if the node cannot be one. The tensors are
+// followed by the request's number, the group, the rank and the collective's name, then the splits
+// and, from 1.0.3 on, the group's first rank, stride and size.
 func (e *et) call(n *etNode) bool {
 	values, types := n.values(n.Inputs)
 	var name string
@@ -161,7 +161,7 @@ func (e *et) call(n *etNode) bool {
 	return true
 }
 
-// group is the group of a call whose name stands at a place.
+// group returns the group of a call whose name stands at an index.
 func (e *et) group(values []json.RawMessage, at int, attrs map[string]json.RawMessage) int {
 	var g trace.Group
 	var names []string
@@ -203,7 +203,8 @@ func (e *et) group(values []json.RawMessage, at int, attrs map[string]json.RawMe
 	return e.t.Find(g)
 }
 
-// request is the number of a request, which may be a pair with whether it is between two ranks.
+// request returns the number of a request, which may be a pair with a flag for messages between two
+// ranks.
 func request(raw json.RawMessage) int64 {
 	if n, ok := integer(raw); ok {
 		return n
@@ -217,7 +218,8 @@ func request(raw json.RawMessage) int64 {
 	return trace.Unknown
 }
 
-// allElements are the elements of all tensors of a node's inputs or outputs; Unknown of none.
+// allElements returns the elements of all tensors of a node's inputs or outputs; Unknown if there
+// are none.
 func allElements(values []json.RawMessage) int64 {
 	n := int64(trace.Unknown)
 	for _, v := range values {
@@ -226,7 +228,7 @@ func allElements(values []json.RawMessage) int64 {
 	return n
 }
 
-// elements are the elements of a tensor, or of all tensors of a list.
+// elements returns the elements of a tensor, or of all tensors of a list.
 func elements(raw json.RawMessage, depth int) (n int64) {
 	var list []json.RawMessage
 	if depth > 8 || json.Unmarshal(raw, &list) != nil {
@@ -249,6 +251,6 @@ func integer(raw json.RawMessage) (int64, bool) {
 
 func text(raw json.RawMessage) string {
 	var s string
-	_ = json.Unmarshal(raw, &s) // what is no string is empty
+	_ = json.Unmarshal(raw, &s) // any other type is empty
 	return s
 }

@@ -1,5 +1,5 @@
-// Package formats is the registry of the files that zbench reads: what a file is, by its
-// content, what it holds, and its reader. Adding a format is one file, which calls register.
+// Package formats is the registry of files that zbench reads: it recognises a file by its content,
+// and knows what it holds and its reader. A new format is one file that calls register.
 package formats
 
 import (
@@ -14,18 +14,18 @@ import (
 	"zbench/bench/trace"
 )
 
-// Holds is what a file tells.
+// Holds is the kind of content of a file.
 type Holds string
 
-// What files hold.
+// The kinds of content.
 const (
 	// Curve: times of collectives by size, which a benchmark measured.
 	Curve Holds = "curve"
 	// Calls: the collectives that a job called.
 	Calls Holds = "calls"
-	// Rules: which algorithm a library takes for which size.
+	// Rules: a library's choice of algorithm by size.
 	Rules Holds = "tuner rules"
-	// Topology: how a node's devices are connected.
+	// Topology: the connections of a node's devices.
 	Topology Holds = "topology"
 	// Health: the state of a running job's communicators.
 	Health Holds = "health"
@@ -33,50 +33,50 @@ const (
 
 // Format is a kind of file.
 type Format struct {
-	// Name is short; Title is what people call it.
+	// Name is short; Title is the common name.
 	Name, Title string
 	Holds       Holds
-	// Use says which command reads it, for formats without calls.
+	// Use names the command that reads it, for formats without calls.
 	Use string
-	// recognise tells by the first bytes, at most Head of them, decompressed.
+	// recognise decides by the first bytes, at most Head of them, decompressed.
 	recognise func(head []byte) bool
-	// read reads calls; nil for what holds none.
+	// read reads calls; nil if the format has none.
 	read func(in *Input, t *trace.Trace) error
-	// curve reads times of collectives by size; nil for what holds none.
+	// curve reads times of collectives by size; nil if the format has none.
 	curve func(in *Input, o peers.Hints) (*record.Record, error)
-	// rank orders the questions: a format with a looser look is asked later.
+	// rank orders the formats: one with a looser test is tried later.
 	rank int
 }
 
-// Head is how much of a file Recognise looks at.
+// Head is the number of bytes that Recognise reads.
 const Head = 64 << 10
 
 // Errors of Read.
 var (
-	// ErrUnknown is wrapped where no format is recognised.
+	// ErrUnknown is wrapped if no format is recognised.
 	ErrUnknown = errors.New("no format that zbench knows")
-	// ErrHolds is wrapped where a file is known and holds no calls.
+	// ErrHolds is wrapped if a file is known and holds no calls.
 	ErrHolds = errors.New("holds no calls")
-	// ErrDamaged is wrapped where a file cannot be read as what it is.
+	// ErrDamaged is wrapped if a file does not follow its format.
 	ErrDamaged = errors.New("damaged")
 )
 
 // Input is a file to read.
 type Input struct {
-	// Name is the file's; an archive's member has the archive's in front.
+	// Name is the file's name; a member has the archive's name in front.
 	Name string
 	io.Reader
 }
 
-// Bounds of a file. More calls, or more groups than any job makes, are damage.
+// Bounds of a file. More calls or groups than any job makes mean damage.
 const (
 	maxCalls  = 1 << 20
 	maxGroups = 1 << 14
-	// maxTraces is more than the traces of any job have, in bytes when decompressed.
+	// maxTraces is more than the decompressed bytes of any job's traces.
 	maxTraces = 1 << 44
 )
 
-// bounded is the error of a file with too many calls or groups, of which this many are read so far.
+// bounded returns the error of a file with too many calls or groups, given the number read so far.
 func bounded(t *trace.Trace, calls int) error {
 	switch {
 	case calls > maxCalls:
@@ -87,7 +87,7 @@ func bounded(t *trace.Trace, calls int) error {
 	return nil
 }
 
-// all are the formats, in the order in which they are asked.
+// all are the formats, in the order of their tests.
 var all []Format
 
 func register(f Format) {
@@ -95,7 +95,7 @@ func register(f Format) {
 	slices.SortStableFunc(all, func(a, b Format) int { return a.rank - b.rank })
 }
 
-// Recognise says what a file is, by its first bytes; false if it is nothing known.
+// Recognise returns the format of a file by its first bytes; false if it is unknown.
 func Recognise(head []byte) (Format, bool) {
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
 	for _, f := range all {
@@ -106,7 +106,8 @@ func Recognise(head []byte) (Format, bool) {
 	return Format{}, false
 }
 
-// HasCalls tells whether a file, which may be compressed, or the first of an archive is one with the calls of a job.
+// HasCalls reports whether a file, which may be compressed, or the first file of an archive has the
+// calls of a job.
 func HasCalls(name string, r io.Reader) (calls bool) {
 	_ = unpack(name, r, maxTraces, func(name string, r io.Reader) error {
 		if _, head, err := peek(name, r); err == nil {
@@ -118,7 +119,7 @@ func HasCalls(name string, r io.Reader) (calls bool) {
 	return calls
 }
 
-// Read reads the calls of a file, which may be compressed or an archive with a file a rank. An
+// Read reads the calls of a file, which may be compressed or an archive with one file per rank. An
 // error wraps ErrUnknown, ErrHolds or ErrDamaged, or is the reader's own.
 func Read(name string, r io.Reader) (*trace.Trace, error) {
 	t := &trace.Trace{}

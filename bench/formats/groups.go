@@ -10,7 +10,7 @@ import (
 // groupTable is a file's list of process groups, by name.
 type groupTable map[string]trace.Group
 
-// pgConfig is a group as PyTorch writes it.
+// pgConfig is a group in PyTorch's form.
 type pgConfig struct {
 	Name   word   `json:"pg_name"`
 	Desc   word   `json:"pg_desc"`
@@ -19,7 +19,7 @@ type pgConfig struct {
 	Ranks  word   `json:"ranks"`
 }
 
-// add reads a list of groups, or an object of them by name. A size that no job has is left out.
+// add reads a list of groups, or an object of them by name. It ignores an impossible size.
 func (g groupTable) add(t *trace.Trace, text []byte) {
 	var list []pgConfig
 	if json.Unmarshal(text, &list) != nil {
@@ -43,7 +43,7 @@ func (g groupTable) add(t *trace.Trace, text []byte) {
 	}
 }
 
-// settle adds a rank, whose calls get what the table tells of their groups.
+// settle adds a rank and gives its calls the table's data about their groups.
 func (g groupTable) settle(t *trace.Trace, r *trace.Rank) {
 	for i := range t.Groups {
 		x := &t.Groups[i]
@@ -53,7 +53,7 @@ func (g groupTable) settle(t *trace.Trace, r *trace.Rank) {
 			x.Ranks = known.Ranks
 		}
 	}
-	for i := range r.Calls { // groups may stand behind their calls
+	for i := range r.Calls { // groups may follow their calls
 		if c := &r.Calls[i]; c.In >= 0 || c.Out >= 0 {
 			c.Size(t.Groups[c.Group].Size)
 		}
@@ -62,7 +62,7 @@ func (g groupTable) settle(t *trace.Trace, r *trace.Rank) {
 	t.Settle()
 }
 
-// numbered is the number of a name: names are numbered as they appear, from 0.
+// numbered returns the number of a name: names are numbered in order of appearance, from 0.
 func numbered[K comparable, N int | int32](of map[K]N, name K) N {
 	n, met := of[name]
 	if !met {
@@ -72,13 +72,13 @@ func numbered[K comparable, N int | int32](of map[K]N, name K) N {
 	return n
 }
 
-// within finds a rank's number in the job from its numbers in its groups: the group's list tells it, or else
-// it is that in the largest group.
+// within finds a rank's number in the job from its numbers in its groups: through the group's list,
+// or else it is the number in the largest group.
 type within struct {
 	rank, size int
 }
 
-// number takes a rank's number in a group.
+// number stores a rank's number in a group.
 func (w *within) number(n int64, g trace.Group) {
 	switch {
 	case n < 0 || n >= maxRanks:

@@ -11,9 +11,9 @@ import (
 	"zbench/bench/trace"
 )
 
-// NCCL's Inspector and RCCL's ACCL profiler write a JSON object a line: a collective with its
-// bytes and its seconds, waiting included. Bandwidths in the file are not read. ACCL writes a file for each
-// communicator of each rank, and only the file's name says of which communicator and process it is.
+// NCCL's Inspector and RCCL's ACCL profiler write one JSON object per line: a collective with its
+// bytes and its seconds, waiting included. The file's bandwidths are not read. ACCL writes one file
+// per communicator and rank, and only the file's name identifies the communicator and the process.
 func init() {
 	register(Format{
 		Name: "inspector", Title: "a log of NCCL's Inspector or of RCCL's ACCL profiler", Holds: Calls, rank: 40,
@@ -22,7 +22,8 @@ func init() {
 	})
 }
 
-// acclName is the end of a name that ACCL gives a file (ROCm/rocm-systems projects/rccl/plugins/profiler/accl).
+// acclName matches the end of ACCL's file names (ROCm/rocm-systems
+// projects/rccl/plugins/profiler/accl).
 var acclName = pattern.New(`accl_profiler_rank\d+_(.+)_pid(\d+)_(0x[0-9a-f]+)\.`)
 
 type inspectorHeader struct {
@@ -59,23 +60,24 @@ type inspectorLine struct {
 	} `json:"summary"`
 }
 
-// inspected is what a file has come to so far.
+// inspected is the state of reading a file.
 type inspected struct {
 	t     *trace.Trace
 	ranks []*inspectedRank
 	of    map[inspectorMeta][]*inspectedRank // by process
 	last  map[inspectedCalls]int64           // the number of the last call
-	// header and metadata are the last, for lines that have none.
+	// header and metadata are the last ones, for lines without their own.
 	header   inspectorHeader
 	metadata inspectorMeta
-	// damaged lines are no records, lost calls are missing between others, fast ones have no time.
+	// damaged counts lines that are not records, lost the missing calls between others, fast the
+	// calls without a time.
 	damaged, fast, calls int
 	lost                 int64
-	// id is the communicator of calls whose header names none. It is in the file's name where named is true, and
-	// mixed is true where the calls belong to several.
+	// id is the communicator of calls whose header names none. named is true if the file's name has
+	// it, mixed if the calls belong to several.
 	id           word
 	named, mixed bool
-	// open is what was read of an object on several lines.
+	// open holds the part of a multi-line object that was read.
 	open []byte
 }
 
@@ -85,8 +87,8 @@ type inspectedCalls struct {
 	p2p   bool
 }
 
-// inspectedRank is a rank of the job. Its number is that in its largest communicator; comms has those in
-// all of them.
+// inspectedRank is a rank of the job. Its number is the one in its largest communicator; comms has
+// all of its numbers.
 type inspectedRank struct {
 	trace.Rank
 	comms map[word]int64
@@ -112,8 +114,9 @@ func readInspector(in *Input, t *trace.Trace) error {
 	return err
 }
 
-// whole puts an object together that somebody printed on several lines, of which only the first and the last begin at
-// the margin; until then it returns nothing. A line with an object of its own is whole.
+// whole joins an object that was printed on several lines, of which only the first and the last
+// begin at the margin; until it is complete it returns nothing. A line with a complete object is
+// returned at once.
 func (all *inspected) whole(line []byte) []byte {
 	at := string(bytes.TrimRight(line, " \t\r\n,"))
 	if len(all.open) == 0 && at != "{" || len(all.open) > 1<<20 {
@@ -172,7 +175,7 @@ func (all *inspected) line(text []byte, file string) {
 	all.calls++
 }
 
-// unnamed gives a header without a communicator that of the file.
+// unnamed gives a header without a communicator the file's.
 func (all *inspected) unnamed() {
 	if all.header.ID != "" {
 		return
@@ -197,8 +200,8 @@ func (all *inspected) finish() {
 	}
 }
 
-// rank is the rank of the header's process that has the header's number in its communicator. A process
-// may drive several ranks.
+// rank returns the rank of the header's process with the header's number in its communicator. A
+// process may drive several ranks.
 func (all *inspected) rank(file string) *inspectedRank {
 	h, m := &all.header, all.metadata
 	n, size := h.Rank.whole(), h.Ranks.whole()
@@ -241,8 +244,8 @@ func (l *inspectorLine) call(t *trace.Trace, h *inspectorHeader) trace.Call {
 	} else {
 		c.Collective, c.Known, c.Sequence, c.Bytes, micros = "send_recv", true, l.P2P.Sequence.whole(), l.P2P.Bytes.whole(), l.P2P.Micros
 	}
-	// The bytes are those of the call's count, which is a rank's part for all_gather and
-	// reduce_scatter (inspectorComputeCollBw multiplies them by the ranks).
+	// The bytes are those of the call's count, a rank's part for all_gather and reduce_scatter
+	// (inspectorComputeCollBw multiplies them by the ranks).
 	if k, err := collective.ByName(c.Collective); err == nil && (k.SendShare || k.RecvShare) && c.Bytes > 0 {
 		if ranks == 0 || c.Bytes > 1<<60/ranks {
 			c.Bytes = trace.Unknown

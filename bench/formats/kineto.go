@@ -14,8 +14,8 @@ import (
 	"zbench/bench/trace"
 )
 
-// Kineto is PyTorch's profiler: a Chrome trace with a file a rank. Collectives have their bytes
-// in it from PyTorch 2.3 (2024) on; before, kernels' names alone tell of them.
+// Kineto is PyTorch's profiler: a Chrome trace with one file per rank. Collectives have their bytes
+// from PyTorch 2.3 (2024) on; earlier traces only have kernels' names.
 func init() {
 	register(Format{
 		Name: "kineto", Title: "a trace of PyTorch's profiler", Holds: Calls, rank: 10,
@@ -26,7 +26,7 @@ func init() {
 	})
 }
 
-// begins reports whether a text begins with a byte, behind white space.
+// begins reports whether a text begins with a byte, after white space.
 func begins(head []byte, c byte) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	return len(head) > 0 && head[0] == c
@@ -37,21 +37,23 @@ func has(head []byte, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(head, []byte(w)) })
 }
 
-// maxSpans is how many kernels' times are kept for what is hidden behind computation.
+// maxSpans is the number of kernels whose times are kept to find communication hidden behind
+// computation.
 const maxSpans = 1 << 21
 
 type kineto struct {
 	t    *trace.Trace
 	rank *trace.Rank
-	// byID are the calls by the identifier that ties a kernel to its call of the host.
+	// byID finds a call by the identifier that ties a kernel to the host's call.
 	byID map[int64]int
-	// groups are those of the file's table, by name.
+	// groups are the groups of the file's table, by name.
 	groups groupTable
-	// origin is the first event's time in microseconds, so that seconds keep their digits.
+	// origin is the first event's time in microseconds, which is subtracted so that seconds keep
+	// their digits.
 	origin  float64
 	started bool
-	marked  []trace.Step // the device's marks, used where the host has none
-	onHost  []trace.Call // gloo's, whose group stands behind them
+	marked  []trace.Step // the device's marks, used if the host has none
+	onHost  []trace.Call // gloo's calls, whose group follows later
 	within  within
 	ready   readiness
 	// annotated are the host's annotations by thread, untold the kernels that they name.
@@ -88,7 +90,7 @@ func readKineto(in *Input, t *trace.Trace) error {
 	return nil
 }
 
-// deviceOf is the name of the first GPU; empty where there is none.
+// deviceOf returns the name of the first GPU; empty if there is none.
 func deviceOf(raw []byte) string {
 	var all []struct{ Name string }
 	if json.Unmarshal(raw, &all) != nil || len(all) == 0 {
@@ -122,7 +124,7 @@ func (k *kineto) distributed(raw []byte) {
 // maxRanks is beyond any job.
 const maxRanks = 1 << 20
 
-// limited is a name of a file on one line, cut where no real one is so long.
+// limited returns a file's name on one line, shortened beyond any real length.
 func limited(name string) string {
 	const most = 200
 	if len(name) > most {
@@ -141,12 +143,12 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	v, err := strconv.ParseFloat(string(bytes.Trim(b, `"`)), 64)
 	n.v, n.ok = v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 	if errors.Is(err, strconv.ErrRange) {
-		return err // no measured value: the record is damaged
+		return err // not a measured value: the record is damaged
 	}
 	return nil
 }
 
-// whole is the number as a count; Unknown if it is none.
+// whole returns the number as a count; Unknown if it is not one.
 func (n number) whole() int64 {
 	if !n.ok || n.v != math.Trunc(n.v) || n.v < 0 || n.v > 1<<53 {
 		return trace.Unknown
@@ -154,10 +156,11 @@ func (n number) whole() int64 {
 	return int64(n.v)
 }
 
-// noCount reports whether a number stands where a count should, and is none: negative, or not whole.
+// noCount reports whether the place of a count has a number that is not one: negative, or not
+// whole.
 func (n number) noCount() bool { return n.ok && n.whole() < 0 }
 
-// word is a JSON string, or whatever else stands there as text.
+// word is a JSON string, or any other value as text.
 type word string
 
 func (w *word) UnmarshalJSON(b []byte) error {
@@ -189,13 +192,13 @@ type kinetoEvent struct {
 		External    number `json:"External id"`
 		Correlation number `json:"correlation"`
 		Stream      word   `json:"stream"`
-		// Dims and Types are of autograd's accumulated gradients.
+		// Dims and Types describe autograd's accumulated gradients.
 		Dims  json.RawMessage `json:"Input Dims"`
 		Types json.RawMessage `json:"Input type"`
 	} `json:"args"`
 }
 
-// Marks of events that are read; the others are passed over without being decoded.
+// Marks of the events that are read; others are skipped without decoding.
 var marks = [][]byte{[]byte(`ernel"`), []byte(`record_param_comms`), []byte(`ProfilerStep#`), []byte(`"torch::autograd::AccumulateGrad"`), []byte(`"gloo:`), []byte(`"nccl:`), []byte(evaluate), []byte("Launch")}
 
 // frames are the category of Python's frames.
@@ -206,7 +209,7 @@ func (k *kineto) event(raw []byte) error {
 		k.rank.Damaged++
 		return nil
 	}
-	if bytes.Contains(raw[:min(len(raw), 64)], frames) { // most events, which are quickly passed over
+	if bytes.Contains(raw[:min(len(raw), 64)], frames) { // most events, which are skipped quickly
 		return nil
 	}
 	if !slices.ContainsFunc(marks, func(m []byte) bool { return bytes.Contains(raw, m) }) {
@@ -238,8 +241,8 @@ func (k *kineto) event(raw []byte) error {
 	return bounded(k.t, len(k.rank.Calls)+len(k.onHost)+len(k.untold))
 }
 
-// accumulate is autograd's operator that hands a parameter its gradient, evaluate what autograd's nodes
-// begin with.
+// accumulate is autograd's operator that hands a parameter its gradient, evaluate the prefix of
+// autograd's nodes.
 const (
 	accumulate = "torch::autograd::AccumulateGrad"
 	evaluate   = "autograd::engine::evaluate_function"
@@ -251,8 +254,8 @@ func (k *kineto) gradient(e *kinetoEvent) {
 	}
 }
 
-// tensors are the elements of an operator's inputs and the first one's type; no type where the file
-// has no shapes.
+// tensors returns the elements of an operator's inputs and the first one's type; no type if the
+// file has no shapes.
 func (e *kinetoEvent) tensors() (elements int64, dtype string) {
 	var dims []json.RawMessage
 	var types []string
@@ -268,8 +271,8 @@ func (e *kinetoEvent) tensors() (elements int64, dtype string) {
 	return elements, trace.TypeOf(types[0])
 }
 
-// gloo is a collective on the host, from when a thread of gloo takes it up until it has ended. It
-// does not tell its group, which is that of all ranks.
+// gloo adds a collective on the host, from its start on a thread of gloo to its end. It does not
+// state its group, so that of all ranks is assumed.
 func (k *kineto) gloo(e *kinetoEvent) {
 	name, known := trace.Named(strings.TrimPrefix(string(e.Name), "gloo:"))
 	c := trace.Call{Collective: limited(name), Known: known, Sequence: trace.Unknown, Stream: limited(string(e.TID)), Kernel: k.span(e)}
@@ -278,7 +281,7 @@ func (k *kineto) gloo(e *kinetoEvent) {
 	k.onHost = append(k.onHost, c)
 }
 
-// product is the elements of a shape; 0 for one that is none.
+// product returns the number of elements of a shape; 0 if it is not one.
 func product(dims []int64) int64 {
 	n := int64(1)
 	for _, d := range dims {
@@ -290,7 +293,7 @@ func product(dims []int64) int64 {
 	return n
 }
 
-// span is an event's time in seconds since the first event; nil where it has none.
+// span returns an event's time in seconds since the first event; nil if it has none.
 func (k *kineto) span(e *kinetoEvent) *trace.Span {
 	if !e.TS.ok || !e.Dur.ok || e.Dur.v < 0 {
 		return nil
@@ -315,7 +318,7 @@ func (k *kineto) step(e *kinetoEvent) {
 	k.rank.Steps = append(k.rank.Steps, s)
 }
 
-// called is a call of the host.
+// called adds a call of the host.
 func (k *kineto) called(e *kinetoEvent) {
 	if !trace.IsCall(string(e.Args.Collective)) { // traces before 2024 have no name here
 		return
@@ -325,7 +328,7 @@ func (k *kineto) called(e *kinetoEvent) {
 	k.within.number(e.Args.Rank.whole(), k.t.Groups[c.Group])
 }
 
-// kernel is what ran on the device: a collective's kernel belongs to its call of the host.
+// kernel adds work on the device: a collective's kernel belongs to its call of the host.
 func (k *kineto) kernel(e *kinetoEvent) {
 	span := k.span(e)
 	if span == nil {
@@ -362,7 +365,8 @@ func (k *kineto) kernel(e *kinetoEvent) {
 	c.Kernel, c.Stream = span, limited(string(e.Args.Stream))
 }
 
-// callOf is the call with the event's identifier; it makes one of what the event says if there is none.
+// callOf returns the call with the event's identifier; if there is none, it makes one from the
+// event.
 func (k *kineto) callOf(e *kinetoEvent) *trace.Call {
 	a, id := &e.Args, e.Args.External.whole()
 	if i, ok := k.byID[id]; ok {
@@ -404,7 +408,7 @@ func (k *kineto) group(e *kinetoEvent) int {
 	return k.t.Find(g)
 }
 
-// listed reads a list of ranks such as "[0, 1, 2]"; nil where it is none.
+// listed reads a list of ranks such as "[0, 1, 2]"; nil if it is not one.
 func listed(text string) []int {
 	var list []int
 	if json.Unmarshal([]byte(text), &list) != nil || slices.ContainsFunc(list, func(r int) bool { return r < 0 || r >= maxRanks }) {
@@ -413,7 +417,7 @@ func listed(text string) []int {
 	return list
 }
 
-// compute keeps a stretch of computation, as long as there are not too many.
+// compute keeps a stretch of computation unless there are too many.
 func (k *kineto) compute(s trace.Span) {
 	if len(k.rank.Computing) >= maxSpans {
 		k.rank.Computing = trace.Merge(k.rank.Computing)
@@ -459,8 +463,8 @@ func (k *kineto) finish() {
 	k.groups.settle(k.t, r)
 }
 
-// paired joins the calls of the host that have no kernel with the kernels that have no call, where an
-// identifier did not tie them: of one kind, in their order, a kernel behind its call. Calls are in order.
+// paired joins host calls without a kernel to kernels without a call, if no identifier tied them:
+// of one kind, in order, a kernel after its call. Calls are in order.
 func paired(calls []trace.Call) []trace.Call {
 	waiting := map[trace.Call][]int{}
 	joined := make([]bool, len(calls))
@@ -488,7 +492,7 @@ func paired(calls []trace.Call) []trace.Call {
 	return kept
 }
 
-// begin is when a call begins, for its order; a file without times keeps its own.
+// begin returns the start of a call, for sorting; a file without times keeps its own order.
 func begin(c trace.Call) float64 {
 	switch {
 	case c.Enqueued != nil:

@@ -13,9 +13,9 @@ import (
 	"zbench/bench/peers"
 )
 
-// Log collectors keep a line of text as a value of JSON: Docker's json-file driver an object a line, Loki and
-// Elasticsearch all lines in one. The lines are the strings with the place of the one that has the column names,
-// whatever the names of the fields.
+// Log collectors keep a line of text as a JSON value: Docker's json-file driver one object per
+// line, Loki and Elasticsearch all lines in one. The lines are the strings at the place of the one
+// with the column names, whatever the fields' names.
 func init() {
 	register(Format{
 		Name: "tests-log-json", Title: "JSON with lines of a log of nccl-tests or rccl-tests", Holds: Curve, rank: 54, Use: useImport,
@@ -26,7 +26,7 @@ func init() {
 	})
 }
 
-// jsonBegin tells JSON from a Markdown page that begins with a link.
+// jsonBegin distinguishes JSON from a Markdown page that begins with a link.
 var jsonBegin = pattern.New(`^\x{FEFF}?\s*(\{|\[\s*[{\["])`)
 
 // maxLevels is deeper than any collector nests its lines.
@@ -34,7 +34,7 @@ const maxLevels = 32
 
 var errDepth = fmt.Errorf("%w: values are nested over %d deep", peers.ErrFormat, maxLevels)
 
-// textOfLog writes the lines as the text that the collector read.
+// textOfLog writes the lines as the collector read them.
 func textOfLog(r io.Reader) ([]byte, error) {
 	d, lines, place := decoder(r), map[string][]string{}, ""
 	keep := func(at, text string) {
@@ -65,8 +65,8 @@ func textOfLog(r io.Reader) ([]byte, error) {
 	return []byte(strings.Join(text, "\n") + "\n"), cut
 }
 
-// eachString visits the strings of the next value with their places: the keys on the way, and in a list of lists
-// the number in the inner one.
+// eachString visits the strings of the next value with their places: the keys on the path, and the
+// inner index in a list of lists.
 func eachString(d *json.Decoder, at string, depth int, visit func(at, text string)) error {
 	t, err := d.Token()
 	switch {

@@ -14,8 +14,8 @@ import (
 	"zbench/bench/peers"
 )
 
-// The JSON of nccl-tests, versions 1 to 4, which rccl-tests prints too, says what their text says. It is
-// written in that form, so that one reader checks all.
+// The JSON of nccl-tests, versions 1 to 4, also printed by rccl-tests, has the content of their
+// text. It is converted to that text, so that one reader checks all.
 
 func init() {
 	register(Format{
@@ -27,8 +27,8 @@ func init() {
 	})
 }
 
-// textOfNCCL writes the JSON as the text of the same run. What was read before a damage is kept: the
-// error tells where the text ends.
+// textOfNCCL writes the JSON as the text of the same run. Data before a damage are kept; the error
+// says where the text ends.
 func textOfNCCL(r io.Reader) ([]byte, error) {
 	var out bytes.Buffer
 	d := decoder(r)
@@ -63,7 +63,7 @@ func textOfNCCL(r io.Reader) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decoder decodes JSON and keeps numbers as they are written. A byte order mark is left out.
+// decoder decodes JSON and keeps numbers as written. It skips a byte order mark.
 func decoder(r io.Reader) *json.Decoder {
 	in := bufio.NewReader(r)
 	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
@@ -78,7 +78,7 @@ func cutJSON(err error) error {
 	return fmt.Errorf("%w: the JSON ends or breaks: %w", peers.ErrFormat, err)
 }
 
-// preambleOf writes what nccl-tests prints before its table.
+// preambleOf writes the lines that nccl-tests prints before its table.
 func preambleOf(fields map[string]json.RawMessage, out *bytes.Buffer) {
 	var args []string
 	_ = json.Unmarshal(fields["args"], &args) // none: the collective is not known
@@ -124,7 +124,7 @@ func preambleOf(fields map[string]json.RawMessage, out *bytes.Buffer) {
 	}
 }
 
-// ncclHeader are the names of the columns, of the placements that the first row has.
+// ncclHeader are the names of the columns, for the first row's placements.
 func ncclHeader(both bool) string {
 	names := func(columns string) string {
 		if both {
@@ -136,10 +136,10 @@ func ncclHeader(both bool) string {
 		"\n#       size         count      type   redop    root" + names("     time   algbw   busbw #wrong") + "\n#        (B)    (elements)                          " + names("     (us)  (GB/s)  (GB/s)       ") + "\n"
 }
 
-// plainLine keeps a name of a file from making lines of its own.
+// plainLine keeps a file's name from adding lines.
 func plainLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// ncclSide is the one or the other placement of a row.
+// ncclSide is one of the two placements of a row.
 type ncclSide struct {
 	Time    json.RawMessage `json:"time"`
 	CPUTime json.RawMessage `json:"cpu_time"`
@@ -170,8 +170,8 @@ func (s *ncclSide) text() string {
 // longNumber is more digits than any of these tools writes; a table has fewer.
 const longNumber = 15
 
-// ncclRows writes the results as rows of the table. What nccl-tests measured by iteration is not
-// read: its means are the times that its text has.
+// ncclRows writes the results as rows of the table. The measurements by iteration are not read:
+// their means are the times in the text.
 func ncclRows(d *json.Decoder, out *bytes.Buffer) error {
 	if start, err := d.Token(); err != nil || start != json.Delim('[') {
 		return fmt.Errorf("%w: its results are no list", peers.ErrFormat)
@@ -200,7 +200,7 @@ func ncclRows(d *json.Decoder, out *bytes.Buffer) error {
 	return nil
 }
 
-// footerOf writes what nccl-tests prints behind its table.
+// footerOf writes the lines that nccl-tests prints after its table.
 func footerOf(fields map[string]json.RawMessage, out *bytes.Buffer) {
 	var bounds struct {
 		Count json.Number `json:"count"`

@@ -16,36 +16,38 @@ import (
 
 // Operators are the times of PyTorch's operators in a profile.
 type Operators struct {
-	// Seconds is the mean time of a call by the operator and its inputs, such as
-	// "aten::mm float[64,32] float[32,16]": of the kernels that it launched, or on the host.
+	// Seconds is the mean time of a call by the operator and its inputs, such as "aten::mm
+	// float[64,32] float[32,16]": that of its kernels, or on the host.
 	Seconds map[string]float64
-	// Device is the GPU's name; empty where the file does not tell.
+	// Device is the GPU's name; empty if the file lacks it.
 	Device string
-	// Computing is the time of all kernels that do not communicate, Known what of it operators with
-	// known inputs launched, in seconds. Without kernels both are 0, and Seconds are the host's.
+	// Computing is the time of all kernels that do not communicate, Known the part launched by
+	// operators with known inputs, in seconds. Without kernels both are 0, and Seconds are the
+	// host's.
 	Computing, Known float64
-	// Damaged is the number of operators and kernels that could not be read.
+	// Damaged is the number of unreadable operators and kernels.
 	Damaged int
 }
 
 // Errors of ReadOperators.
 var (
-	// ErrNoShapes is wrapped where a profile does not tell what operators got.
+	// ErrNoShapes is wrapped if a profile lacks the operators' inputs.
 	ErrNoShapes = errors.New("no operator that computes has the shapes of its inputs")
-	// ErrNoKernels is wrapped where a GPU was not profiled.
+	// ErrNoKernels is wrapped if a GPU was not profiled.
 	ErrNoKernels = errors.New("it names a GPU, and has none of its kernels")
 )
 
 const (
-	// maxKeys is the length of all keys together, in bytes, maxKey that of one.
+	// maxKeys is the largest total length of the keys in bytes, maxKey the largest length of one.
 	maxKeys, maxKey = 64 << 20, 1 << 16
-	// maxDepth is how deep operators are in each other.
+	// maxDepth is the largest nesting of operators.
 	maxDepth = 256
 )
 
-// ReadOperators reads a profile of PyTorch that has the shapes of inputs; it may be compressed. A kernel
-// counts for each operator within whose call the host launched it: which of them another program sees is
-// not known here. Inputs without dimensions are left out. An error wraps ErrUnknown, ErrDamaged, ErrNoShapes or ErrNoKernels.
+// ReadOperators reads a PyTorch profile with the shapes of inputs; it may be compressed. A kernel
+// counts for each operator whose call contains its launch, because it is unknown which of them
+// another program uses. Inputs without dimensions are left out. An error wraps ErrUnknown,
+// ErrDamaged, ErrNoShapes or ErrNoKernels.
 func ReadOperators(name string, r io.Reader) (o *Operators, err error) {
 	err = unpack(name, r, maxTraces, func(name string, r io.Reader) error {
 		in, head, err := peek(name, r)
@@ -70,22 +72,23 @@ func ReadOperators(name string, r io.Reader) (o *Operators, err error) {
 	return o, err
 }
 
-// profile is what a file tells of operators. Times are microseconds.
+// profile is a file's content about operators. Times are microseconds.
 type profile struct {
 	device  string
 	threads map[word]int32
-	// keys are the operators with their inputs, places where each is, size their length together.
+	// keys are the operators with their inputs, places their indices, size their total length.
 	keys   []string
 	places map[string]int32
 	size   int
 	calls  []operatorCall
-	// byID is when a call began, by its identifier; launched is when the host launched a kernel.
+	// byID has the start of a call by its identifier; launched has the time of a kernel's launch.
 	byID     map[int64]moment
 	launched []moment
-	// ran is how long kernels took by the identifier of their launch, outer that of their operator.
+	// ran has the kernels' durations by the identifier of their launch, outer by that of their
+	// operator.
 	ran   map[int64]float64
 	outer map[int64]int64
-	// kernels is the time of those that do not communicate.
+	// kernels is the total time of those that do not communicate.
 	kernels float64
 	damaged int
 }
@@ -93,7 +96,7 @@ type profile struct {
 type operatorCall struct {
 	key, thread int32
 	begin, end  float64
-	// took is the time of the kernels that were launched within.
+	// took is the time of the kernels launched within the call.
 	took float64
 }
 
@@ -111,7 +114,7 @@ func (p *profile) read(in *Input) error {
 	})
 }
 
-// operatorMarks are in the events that are read.
+// operatorMarks mark the events that are read.
 var operatorMarks = [][]byte{[]byte(`"cpu_op"`), []byte(`"kernel"`), []byte(`"gpu_mem`), []byte(`_runtime"`), []byte(`_driver"`)}
 
 func (p *profile) event(raw []byte) error {
@@ -146,7 +149,7 @@ func (p *profile) event(raw []byte) error {
 	return nil
 }
 
-// call is that of an operator.
+// call is one call of an operator.
 func (p *profile) call(e *kinetoEvent, id int64) {
 	begin := moment{at: e.TS.v, id: id, thread: numbered(p.threads, e.TID)}
 	if id >= 0 {
@@ -164,8 +167,8 @@ func (p *profile) call(e *kinetoEvent, id int64) {
 	p.calls = append(p.calls, operatorCall{key: key, thread: begin.thread, begin: begin.at, end: begin.at + e.Dur.v})
 }
 
-// operator is an operator's name with its inputs that have dimensions; empty where it has none. Autograd's
-// nodes are no operators.
+// operator returns an operator's name with its inputs that have dimensions; empty if it has none.
+// Autograd's nodes are no operators.
 func (e *kinetoEvent) operator() string {
 	name := string(e.Name)
 	var dims []json.RawMessage
@@ -195,7 +198,7 @@ func (e *kinetoEvent) operator() string {
 	return key.String()
 }
 
-// operators are the means.
+// operators returns the means.
 func (p *profile) operators() (*Operators, error) {
 	host := len(p.ran) == 0
 	if host && (p.device != "" || len(p.launched) > 0) {
@@ -226,7 +229,7 @@ func (p *profile) operators() (*Operators, error) {
 	return o, nil
 }
 
-// launch adds a launch for the kernels that have none, where the identifier of their operator tells it.
+// launch adds a launch for kernels without one, if the identifier of their operator gives it.
 func (p *profile) launch() {
 	for _, l := range p.launched {
 		delete(p.outer, l.id)
@@ -238,8 +241,8 @@ func (p *profile) launch() {
 	}
 }
 
-// nest gives each call the time of the kernels that were launched within it, and a call within one of the
-// same operator and inputs the key -1. It returns the time of the kernels that are any call's.
+// nest gives each call the time of the kernels launched within it, and a call nested in one of the
+// same operator and inputs the key -1. It returns the time of all kernels within a call.
 func (p *profile) nest() (known float64) {
 	slices.SortFunc(p.launched, func(a, b moment) int {
 		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id))
@@ -260,7 +263,7 @@ func (p *profile) nest() (known float64) {
 			if c.thread > thread || c.thread == thread && c.begin > until {
 				return
 			}
-			at(c.thread, math.Nextafter(c.begin, math.Inf(1))) // what ends there is before it
+			at(c.thread, math.Nextafter(c.begin, math.Inf(1))) // calls that ended there are before it
 			if slices.ContainsFunc(open, func(o *operatorCall) bool { return o.key == c.key }) {
 				c.key = -1
 			} else if len(open) < maxDepth {

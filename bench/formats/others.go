@@ -1,6 +1,6 @@
 package formats
 
-// Formats without calls are named, so that a user is told which command reads them.
+// Formats without calls are listed so that the user learns which command reads them.
 func init() {
 	register(Format{
 		Name: "tuner-csv", Title: "rules or measurements of a library's tuner", Holds: Rules, rank: 45, Use: "no command reads rules of a tuner",

@@ -9,10 +9,11 @@ import (
 	"strconv"
 )
 
-// A pickle is a program for a stack machine. This one knows containers, strings, numbers, None, truth values and
-// the memo: it makes values and calls nothing. Every other opcode is refused with its name.
+// A pickle is a program for a stack machine. This one knows containers, strings, numbers, None,
+// truth values and the memo: it makes values and calls nothing. It refuses every other opcode by
+// name.
 
-// Bounds of a pickle: its bytes, and the values that are kept at once. The dump of 20,000 calls has 800,000.
+// Bounds of a pickle: its bytes, and the values kept at once. The dump of 20,000 calls has 800,000.
 const (
 	maxPickle = 32 << 20
 	maxValues = 1 << 20
@@ -20,14 +21,14 @@ const (
 
 // pickledBox is a container of a pickle. Its values are nil, bool, int64, float64, string or *pickledBox.
 type pickledBox struct {
-	// items are a list's or a tuple's values, or a dict's keys and values in turn.
+	// items are a list's or a tuple's values, or a dict's alternating keys and values.
 	items []any
 	dict  bool
-	// dropped has no items whatever is put into it: nobody reads them. Kept has a place in the memo.
+	// dropped boxes discard their items, because nobody reads them. Kept means a place in the memo.
 	dropped, kept bool
 }
 
-// get is the value of a dict's key, the last one of several; nil if there is none.
+// get returns the value of a dict's key, the last one of several; nil if there is none.
 func (b *pickledBox) get(key string) any {
 	for i := len(b.items) - 2; i >= 0; i -= 2 {
 		if b.items[i] == key {
@@ -44,7 +45,7 @@ type unpickler struct {
 	stack []any
 	marks []int
 	memo  map[uint32]any
-	// drop is the key whose values are not kept.
+	// drop is the key whose values are discarded.
 	drop string
 	// held is the number of values in boxes and in the memo.
 	held int
@@ -59,7 +60,8 @@ var refused = map[byte]string{
 	0x8f: "EMPTY_SET", 0x90: "ADDITEMS", 0x91: "FROZENSET",
 }
 
-// pickledBytes are the bytes of an opcode's number, or the values that it takes from the stack.
+// pickledBytes is the number of bytes of an opcode's number, or of values that it takes from the
+// stack.
 var pickledBytes = [256]uint64{'X': 4, 0x8c: 1, 0x8d: 8, 'q': 1, 'h': 1, 'r': 4, 'j': 4, 'K': 1, 'M': 2, 'J': 4, 'G': 8, 0x8a: 1, 'a': 1, 's': 2}
 
 // unpickle returns the value of a pickle. Lists under the key drop stay empty.
@@ -84,7 +86,7 @@ func unpickle(text, drop string) (any, error) {
 	}
 }
 
-// bytes takes the next n bytes; empty where there are fewer.
+// bytes takes the next n bytes; empty if there are fewer.
 func (u *unpickler) bytes(n uint64) string {
 	if n > uint64(len(u.in)-u.at) { //nolint:gosec // at is at most the length
 		u.at = len(u.in)
@@ -115,13 +117,13 @@ func (u *unpickler) box(items []any, dict bool) bool {
 	return u.push(b)
 }
 
-// step runs an opcode; false if it cannot be run.
+// step runs an opcode; false if it cannot.
 func (u *unpickler) step(op byte) bool {
 	switch op {
 	case 0x80: // PROTO
 		v, ok := u.number(1)
 		return ok && v <= 5
-	case 0x95: // FRAME: what follows is read as it comes
+	case 0x95: // FRAME: its content is read like the rest
 		_, ok := u.number(8)
 		return ok
 	case '(':
@@ -155,7 +157,7 @@ func (u *unpickler) step(op byte) bool {
 	return false
 }
 
-// mark takes the place of the last mark.
+// mark removes and returns the position of the last mark.
 func (u *unpickler) mark() (at int, ok bool) {
 	if len(u.marks) == 0 {
 		return 0, false
@@ -170,7 +172,7 @@ func (u *unpickler) low(at int) bool {
 	return at < 0 || len(u.marks) > 0 && at < u.marks[len(u.marks)-1]
 }
 
-// pack makes a container of the values from a place of the stack on.
+// pack makes a container of the values from a stack position on.
 func (u *unpickler) pack(at int, dict bool) bool {
 	if u.low(at) || dict && (len(u.stack)-at)%2 == 1 {
 		return false
@@ -180,7 +182,7 @@ func (u *unpickler) pack(at int, dict bool) bool {
 	return u.box(items, dict)
 }
 
-// fill puts the values from a place of the stack on into the container below them.
+// fill puts the values from a stack position on into the container below them.
 func (u *unpickler) fill(at int, dict bool) bool {
 	if u.low(at-1) || at < 1 {
 		return false
@@ -205,7 +207,7 @@ func (u *unpickler) fill(at int, dict bool) bool {
 	return true
 }
 
-// remember puts the last value into the memo, or takes one of it.
+// remember stores the last value in the memo, or loads one.
 func (u *unpickler) remember(op byte) bool {
 	n, ok := uint64(len(u.memo)), true
 	if op != 0x94 {
@@ -260,7 +262,8 @@ func (u *unpickler) numeral(op byte) bool {
 // maxEmitted is the longest JSON text of an entry, in bytes.
 const maxEmitted = 1 << 20
 
-// emit appends a value as JSON; false if it is too deep or too long: a container may be in itself.
+// emit appends a value as JSON; false if it is too deep or too long, because a container may
+// contain itself.
 func emit(out []byte, v any, depth int) ([]byte, bool) {
 	switch v := v.(type) {
 	case nil:

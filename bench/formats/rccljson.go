@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// The JSON of rccl-tests' -Z json has the rows of its -Z csv: a list, or in 2024 an object a line.
+// The JSON of rccl-tests' -Z json has the rows of its -Z csv: a list, or in 2024 one object per
+// line.
 
 func init() {
 	register(Format{
@@ -23,14 +24,14 @@ func init() {
 	})
 }
 
-// textOfRCCL writes the JSON as the CSV of the same run. What was read before a damage is kept: the
-// error tells where the text ends.
+// textOfRCCL writes the JSON as the CSV of the same run. Data before a damage are kept; the error
+// says where the text ends.
 func textOfRCCL(r io.Reader) ([]byte, error) {
 	in := bufio.NewReader(r)
 	head, _ := in.Peek(Head)
 	d, list := decoder(in), begins(bytes.TrimPrefix(head, []byte("\ufeff")), '[')
 	if list {
-		_, _ = d.Token() // it is there
+		_, _ = d.Token() // it is present
 	}
 	out := bytes.NewBufferString(rcclHeader)
 	for !list || d.More() {
@@ -71,10 +72,11 @@ type rcclRow struct {
 	Wrong24 json.RawMessage `json:"#wrong"`
 }
 
-// lacking stands where a row lacks a key without which it would be another row: no cell is read so, and the row is counted as left out.
+// lacking replaces a missing value of a row. No cell parses as this, so the row is counted as left
+// out.
 const lacking = "?"
 
-// write writes a row as rccl-tests' CSV does, 14 values beneath 13 names.
+// write writes a row as rccl-tests' CSV does, 14 values below 13 names.
 func (r *rcclRow) write(out *bytes.Buffer) {
 	value := func(raw json.RawMessage, none string) string {
 		if s := strings.Trim(string(raw), `"`); s != "" && s != "null" {

@@ -9,21 +9,23 @@ import (
 	"zbench/bench/trace"
 )
 
-// readiness finds when a gradient was ready. Autograd's thread runs ahead of the device: the device
-// has a gradient when the kernels have ended that the thread had launched until it handed it over.
+// readiness finds the time at which a gradient was ready. Autograd's thread runs ahead of the
+// device. The device has a gradient when all kernels that the thread launched before its handover
+// have ended.
 type readiness struct {
-	// threads are numbers for the names of threads.
+	// threads numbers the names of threads.
 	threads map[string]int32
-	// nodes are when the host evaluated autograd's nodes, launched when it launched a kernel.
+	// nodes are the times at which the host evaluated autograd's nodes, launched the times of its
+	// kernel launches.
 	nodes, launched []moment
-	// ran are the kernels that compute, by the identifier of their launch.
+	// ran are the computing kernels, by the identifier of their launch.
 	ran       []kernelRun
 	gradients []threaded
-	// many is true where not all are kept.
+	// many is true if not all are kept.
 	many bool
 }
 
-// moment is a time of the host, in seconds; end is 0 where it does not matter.
+// moment is a host time in seconds; end is 0 if irrelevant.
 type moment struct {
 	at     float64
 	end    float64
@@ -41,7 +43,7 @@ type threaded struct {
 	thread int32
 }
 
-// thread is the number of a thread.
+// thread returns the number of a thread.
 func (r *readiness) thread(e *kinetoEvent) int32 {
 	if r.many = r.many || len(r.threads) > maxGroups; r.many {
 		return r.threads[limited(string(e.TID))]
@@ -49,7 +51,7 @@ func (r *readiness) thread(e *kinetoEvent) int32 {
 	return numbered(r.threads, limited(string(e.TID)))
 }
 
-// keep appends to a list as long as it is not too long.
+// keep appends to a list until it is too long.
 func keep[T any](r *readiness, list *[]T, one T) {
 	if len(*list) >= maxSpans/2 {
 		r.many = true
@@ -70,16 +72,16 @@ func (k *kineto) launch(e *kinetoEvent) {
 	}
 }
 
-// worker is a thread that had gradients.
+// worker is a thread with gradients.
 type worker struct {
-	nodes   []float64    // when its nodes started
-	ends    []float64    // and ended
-	starts  []float64    // when the host launched runs
-	runs    []trace.Span // the end is the latest until then
-	settled float64      // when the host had its last gradient
+	nodes   []float64    // start times of its nodes
+	ends    []float64    // and end times
+	starts  []float64    // host times of the launches in runs
+	runs    []trace.Span // the latest end so far
+	settled float64      // host time of its last gradient
 }
 
-// workers are the threads that had gradients, by number.
+// workers returns the threads with gradients, by number.
 func (r *readiness) workers() map[int32]*worker {
 	byTime := func(a, b moment) int { return cmp.Compare(a.at, b.at) }
 	slices.SortFunc(r.nodes, byTime)
@@ -109,15 +111,15 @@ func (r *readiness) workers() map[int32]*worker {
 	return all
 }
 
-// handled is when the node that handed a gradient over had ended: with what the trainer makes of it before it sends it. DDP
-// divides it.
+// handled returns the end of the node that handed over a gradient, including the trainer's work
+// before sending: DDP divides it.
 func (w *worker) handled(at *trace.Span) float64 {
 	after, _ := slices.BinarySearch(w.nodes, math.Nextafter(at.Start, math.Inf(1)))
 	return max(at.End, w.ends[max(after-1, 0)])
 }
 
-// settle sets when gradients, which are in order, were made. Steps are the host's marks; device is true
-// where the file has kernels, so that the host's times say nothing.
+// settle sets the times of gradients, which are in order. Steps are the host's marks; device is
+// true if the file has kernels, so that the host's times do not count.
 func (r *readiness) settle(steps []trace.Step, device bool) {
 	workers := r.workers()
 	for i := range r.gradients {
@@ -144,7 +146,7 @@ func (r *readiness) settle(steps []trace.Step, device bool) {
 		if end == 0 {
 			continue
 		}
-		g.Made = &trace.Span{Start: w.runs[end-1].End, End: w.runs[end-1].End} // where no kernel came since
+		g.Made = &trace.Span{Start: w.runs[end-1].End, End: w.runs[end-1].End} // no kernel since then
 		if begin < end {
 			g.Made.Start = min(g.Made.Start, w.runs[begin].Start)
 		}

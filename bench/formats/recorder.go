@@ -14,8 +14,8 @@ import (
 	"zbench/bench/trace"
 )
 
-// PyTorch's flight recorder keeps a rank's last collectives in a ring and dumps them when a job hangs: as a
-// pickle, or as JSON with the same keys.
+// PyTorch's flight recorder keeps a rank's last collectives in a ring and dumps them when a job
+// hangs: as a pickle, or as JSON with the same keys.
 func init() {
 	register(Format{
 		Name: "flight-recorder", Title: "a dump of PyTorch's flight recorder", Holds: Calls, rank: 5,
@@ -43,12 +43,12 @@ type recorded struct {
 	IsP2P    bool      `json:"is_p2p"`
 }
 
-// recorder is a dump that is being read.
+// recorder is the state of reading a dump.
 type recorder struct {
 	t      *trace.Trace
 	rank   *trace.Rank
 	groups groupTable
-	// last has the place of each group's last call.
+	// last has the index of each group's last call.
 	last map[int]int
 	// emitted is the number of bytes of a pickle's entries as JSON.
 	emitted int
@@ -92,7 +92,7 @@ func (l *recorder) json(s *stream) error {
 	})
 }
 
-// pickle reads a pickle's entries as the JSON that they would be.
+// pickle reads a pickle's entries in their JSON form.
 func (l *recorder) pickle(s *stream) error {
 	over := fmt.Errorf("%w: over %d bytes: dump without stack traces", ErrDamaged, maxPickle)
 	var text strings.Builder
@@ -129,7 +129,7 @@ func (l *recorder) pickle(s *stream) error {
 	return nil
 }
 
-// entry takes a call. Calls of one number are one call of several tensors.
+// entry takes a call. Entries with one number are one call of several tensors.
 func (l *recorder) entry(raw []byte) error {
 	var e recorded
 	if raw == nil || json.Unmarshal(raw, &e) != nil || e.Sequence.whole() < 0 {
@@ -172,7 +172,7 @@ func (e *recorded) call() trace.Call {
 		}
 	}
 	if e.Retired && c.State == trace.Scheduled {
-		c.State = trace.Completed // gloo's calls have no other sign
+		c.State = trace.Completed // the only sign of gloo's calls
 	}
 	if !c.State.Known() {
 		c.State = ""
@@ -183,7 +183,7 @@ func (e *recorded) call() trace.Call {
 	return c
 }
 
-// tensors is the number of elements of tensors of these sizes; Unknown of none.
+// tensors returns the number of elements of tensors of these sizes; Unknown if there are none.
 func tensors(sizes [][]int64) int64 {
 	all := int64(trace.Unknown)
 	for _, dims := range sizes {

@@ -8,18 +8,18 @@ import (
 	"io"
 )
 
-// stream reads a JSON object whose arrays are too large for memory: it hands out the raw text
-// of one value at a time. Its memory is bounded by the largest value that it keeps.
+// stream reads a JSON object whose arrays are too large for memory: it hands out the raw text of
+// one value at a time. The largest kept value bounds its memory.
 type stream struct {
 	r    io.Reader
 	buf  []byte
 	at   int   // next byte in buf
-	base int64 // place of buf[0] in the file
+	base int64 // offset of buf[0] in the file
 	err  error
 }
 
-// Bounds of a stream. A profiler's event has some hundred bytes; one with a stack of Python
-// frames or a list of shapes some thousand.
+// Bounds of a stream. A profiler's event has some hundred bytes; with a stack of Python frames or a
+// list of shapes, some thousand.
 const (
 	window   = 1 << 20
 	maxValue = 16 << 20
@@ -29,7 +29,7 @@ var errShort = errors.New("the file ends in the middle")
 
 func newStream(r io.Reader) *stream { return &stream{r: r, buf: make([]byte, 0, window)} }
 
-// fill reads more behind what is kept from place keep on.
+// fill reads more, and keeps the buffer from index keep on.
 func (s *stream) fill(keep int) bool {
 	if s.err != nil {
 		return false
@@ -52,7 +52,7 @@ func (s *stream) fill(keep int) bool {
 	return false
 }
 
-// next is the next byte that is no white space, which stays; 0 at the end.
+// next returns the next byte that is not white space without consuming it; 0 at the end.
 func (s *stream) next() byte {
 	for {
 		for ; s.at < len(s.buf); s.at++ {
@@ -86,8 +86,8 @@ func (s *stream) wrong(what string) error {
 	return fmt.Errorf("%w: byte %d: %s", ErrDamaged, s.base+int64(s.at), what)
 }
 
-// value returns the text of the next value; nil for one that is larger than maxValue, which is
-// passed over. The text is valid until the next call.
+// value returns the text of the next value; nil if it exceeds maxValue and was skipped. The text is
+// valid until the next call.
 func (s *stream) value() ([]byte, error) {
 	c := s.next()
 	v := piece{s: s, start: s.base + int64(s.at)}
@@ -110,7 +110,7 @@ func (s *stream) value() ([]byte, error) {
 	return v.text(), nil
 }
 
-// piece is a value that is being read: what is kept begins at start, unless it is too large.
+// piece is a value being read: the kept part begins at start, unless it is too large.
 type piece struct {
 	s     *stream
 	start int64
@@ -124,7 +124,7 @@ func (v *piece) text() []byte {
 	return v.s.buf[v.start-v.s.base : v.s.at]
 }
 
-// more reads on; false at the end of the file.
+// more continues reading; false at the end of the file.
 func (v *piece) more() bool {
 	if here := v.s.base + int64(v.s.at); here-v.start > maxValue {
 		v.large, v.start = true, here
@@ -132,7 +132,7 @@ func (v *piece) more() bool {
 	return v.s.fill(int(v.start - v.s.base))
 }
 
-// word passes over a number or a word.
+// word skips a number or a word.
 func (v *piece) word() {
 	s := v.s
 	for {
@@ -147,7 +147,7 @@ func (v *piece) word() {
 	}
 }
 
-// nested passes over an object or an array.
+// nested skips an object or an array.
 func (v *piece) nested() error {
 	s := v.s
 	for depth := 0; ; {
@@ -177,7 +177,7 @@ func (v *piece) nested() error {
 	}
 }
 
-// quoted passes over a string.
+// quoted skips a string.
 func (v *piece) quoted() error {
 	s := v.s
 	for s.at++; ; {
@@ -260,7 +260,7 @@ func (s *stream) array(visit func(raw []byte) error) error {
 	}
 }
 
-// another passes the comma before another element, or the end.
+// another consumes the comma before another element, or the end.
 func (s *stream) another(end byte) (bool, error) {
 	switch s.next() {
 	case ',':
@@ -273,5 +273,5 @@ func (s *stream) another(end byte) (bool, error) {
 	return false, s.wrong("neither a comma nor an end")
 }
 
-// maxName is the longest key, or number, that is read.
+// maxName is the longest key or number.
 const maxName = 1 << 10

@@ -7,7 +7,7 @@ import (
 	"zbench/bench/peers"
 )
 
-// testsMarks are texts that rccl-tests and nccl-tests print.
+// testsMarks are texts printed by rccl-tests and nccl-tests.
 var testsMarks = []string{"# Using devices", "#       size", "nccl-tests version", "rccl-tests: Version", "algbw   busbw"}
 
 // The tables of rccl-tests and nccl-tests, as text and as CSV.
@@ -29,7 +29,7 @@ func init() {
 // jsonStart is an object with a name, an empty one, or a list of objects.
 var jsonStart = pattern.New(`^(\{\s*("[^"\n]*"\s*:|\})|\[\s*\{\s*["}])`)
 
-// otherForm says in which other form than text an input without a table is; empty if it is text.
+// otherForm names the form of an input without a table; empty if it is text.
 func otherForm(head []byte) string {
 	switch trimmed := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff"))); {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):

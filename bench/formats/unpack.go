@@ -14,10 +14,10 @@ import (
 	"zbench/bench/peers"
 )
 
-// maxMembers is the most files of an archive: a job has at most a file a rank.
+// maxMembers is the most files of an archive: a job has at most one file per rank.
 const maxMembers = 1 << 16
 
-// unpack calls visit with a file's content, decompressed, or with each file of an archive of at most
+// unpack calls visit with a file's decompressed content, or with each file of an archive, up to
 // that many bytes, with the archive's name in front of its own.
 func unpack(name string, r io.Reader, most int64, visit func(name string, r io.Reader) error) error {
 	in, err := decompressed(bufio.NewReaderSize(r, Head))
@@ -54,7 +54,7 @@ func unpack(name string, r io.Reader, most int64, visit func(name string, r io.R
 	}
 }
 
-// decompressed is an input, decompressed where it is gzip. The error wraps ErrDamaged.
+// decompressed returns an input, decompressed if it is gzip. The error wraps ErrDamaged.
 func decompressed(in *bufio.Reader) (*bufio.Reader, error) {
 	if head, _ := in.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		return in, nil
@@ -66,7 +66,7 @@ func decompressed(in *bufio.Reader) (*bufio.Reader, error) {
 	return bufio.NewReaderSize(z, Head), nil
 }
 
-// peek returns the first bytes of an input, which stays whole.
+// peek returns the first bytes of an input without consuming them.
 func peek(name string, r io.Reader) (*Input, []byte, error) {
 	in := bufio.NewReaderSize(r, Head)
 	head, err := in.Peek(Head)

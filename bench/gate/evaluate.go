@@ -20,7 +20,8 @@ func Evaluate(rec *record.Record, list []*Threshold) []Check {
 	return slice.Map(list, func(t *Threshold) Check { return t.judge(rows) })
 }
 
-// rowsOf are the record's cases. A case is labelled with the name of its curve, which tells it from others.
+// rowsOf returns the record's cases. A case is labelled with its curve's name, which distinguishes
+// it from others.
 func rowsOf(rec *record.Record) []*row {
 	var out []*row
 	curves := map[*record.Result]string{}
@@ -42,8 +43,8 @@ func rowsOf(rec *record.Record) []*row {
 	return out
 }
 
-// judge finds the threshold's cases and gives the worst figure of each metric. A case that
-// misses the threshold fails it; one without the figure leaves it not checked, unless another fails.
+// judge finds the threshold's cases and returns the worst figure of each metric. A case that misses
+// the threshold fails it; a case without the figure leaves it not checked, unless another fails.
 func (t *Threshold) judge(rows []*row) Check {
 	out := Check{Check: finding.Check{Name: t.Text, State: finding.NotChecked, Reason: "no case is of this kind; the record has " + kinds(rows)}}
 	var lacking string
@@ -91,7 +92,7 @@ type actual struct {
 	value float64
 }
 
-// figures are the worst figures, each with its case.
+// figures returns the worst figures, each with its case.
 func (t *Threshold) figures(worst []actual, cases int) string {
 	parts := make([]string, len(worst))
 	for i, w := range worst {
@@ -105,12 +106,13 @@ func (t *Threshold) figures(worst []actual, cases int) string {
 	return strings.Join(parts, ", ")
 }
 
-// about tells whether the threshold is about the case.
+// about reports whether the threshold selects the case.
 func (t *Threshold) about(r *row) bool {
 	return (t.name == "" || r.name == t.name) && !slices.ContainsFunc(t.where, func(c condition) bool { return !c.matches(r) })
 }
 
-// values are the figures of a case that the threshold needs; lacks says why there are none.
+// values returns the figures of a case that the threshold needs; lacks is the reason if there are
+// none.
 func (t *Threshold) values(r *row) (out []float64, lacks string) {
 	if r.status != record.OK {
 		return nil, fmt.Sprintf("%s is %s: %s", r.label, r.status.Text(), plain.Text(r.reason))
@@ -125,7 +127,7 @@ func (t *Threshold) values(r *row) (out []float64, lacks string) {
 	return out, ""
 }
 
-// kinds names what the record has, for one that looks for something else.
+// kinds lists the record's content for a threshold that finds nothing.
 func kinds(rows []*row) string {
 	var names []string
 	for _, r := range rows {

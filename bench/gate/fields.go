@@ -6,24 +6,24 @@ import (
 	"zbench/bench/unit"
 )
 
-// row is a case of collectives or of kernels, as thresholds see it: its properties by the name of the field. A
-// field that it does not have is absent.
+// row is a case of collectives or kernels as thresholds see it: its properties by field name.
+// Missing fields are absent.
 type row struct {
 	name, label string
 	status      record.Status
 	reason      string
 	words       map[string]string
-	// numbers are those that a field can mean: the size that was requested and the one that moved are the same
-	// case's.
+	// numbers are the values that match a field: the requested and the moved size belong to the
+	// same case.
 	numbers map[string][]float64
 	metrics map[string]*float64
 }
 
-// field is what a condition can be about: a word, a number of the case, or a metric.
+// field is the subject of a condition: a word, a number of the case, or a metric.
 type field struct {
 	name string
-	// parse reads a number; nil for a field that is a word. show prints a metric, which can be required; nil for
-	// others.
+	// parse reads a number; nil if the field is a word. show prints a metric, which can be
+	// required; nil for others.
 	parse func(string) (float64, error)
 	show  func(float64) string
 }
@@ -83,7 +83,7 @@ func kernelRow(k *record.Kernel) *row {
 	return r
 }
 
-// fieldNames are the metrics, or the fields that select cases.
+// fieldNames returns the metrics, or the fields that select cases.
 func fieldNames(metrics bool) []string {
 	kind := slice.Where(fields, func(f field) bool { return (f.show != nil) == metrics })
 	return slice.Map(kind, func(f field) string { return f.name })

@@ -1,13 +1,13 @@
-// Package gate judges a record by thresholds: what must hold for a cluster to be
-// accepted, or for a job of continuous integration to pass.
+// Package gate judges a record by thresholds: the conditions for accepting a cluster, or for
+// passing a CI job.
 //
 //  1. [Parse] reads a threshold, such as "all_reduce bytes>=128MiB busbw>=300GB/s"; a
 //     [Profile] is a named list of them, each with its source.
-//  2. [Evaluate] judges a record by each: pass, fail, or not checked. What was not
-//     checked has not passed.
-//  3. [Report] is the outcome, as gates.json has it; [Report.AddTo] shows it with what it is
-//     of, and [Report.Err] carries the exit code. A gate closes: what was not checked ends the
-//     command as well, unless its user allows it.
+//  2. [Evaluate] judges a record by each: pass, fail, or not checked. An unchecked
+//     threshold has not passed.
+//  3. [Report] is the outcome, as in gates.json; [Report.AddTo] adds it to a document,
+//     and [Report.Err] carries the exit code. A gate closes: an unchecked threshold fails
+//     the command as well, unless the user allows it.
 package gate
 
 import (
@@ -26,23 +26,23 @@ import (
 	"zbench/bench/slice"
 )
 
-// Schema names the version of the format of gates.json.
+// Schema is the version of gates.json.
 const Schema = "zbench.gates/1"
 
-// States are the states that a threshold can have.
+// States are the states of a threshold.
 func States() []finding.State {
 	return []finding.State{finding.Pass, finding.Fail, finding.NotChecked}
 }
 
-// CodeThreshold is the code of the finding that a check makes.
+// CodeThreshold is the code of a check's finding.
 const CodeThreshold = "threshold"
 
-// Check is one threshold and what it came to.
+// Check is one threshold with its result.
 type Check struct {
 	finding.Check
-	// Source of the threshold's figure; absent for one that the user gave.
+	// Source of the threshold's figure; absent for the user's own.
 	Source string `json:"source,omitempty"`
-	// Cases that it was judged by.
+	// Cases behind the result.
 	Cases int `json:"cases"`
 }
 
@@ -52,18 +52,18 @@ type Report struct {
 	Schema string `json:"schema"`
 	// State is fail if any check failed, not_checked if any was not checked, else pass.
 	State finding.State `json:"state"`
-	// Simulated is true if the times that were judged are of a model or an emulation.
+	// Simulated is true if the judged times come from a model or an emulation.
 	Simulated bool `json:"simulated"`
 	// Profile is the name of the acceptance profile; absent if none was given.
 	Profile string `json:"profile,omitempty"`
 	// Checks in the order in which they were given.
 	Checks []Check `json:"checks"`
 
-	// Next is how what was not checked can be checked; empty points to the reasons.
+	// Next is how to check the unchecked ones; empty points to the reasons.
 	Next string `json:"-"`
 }
 
-// NewReport settles the state of checks. No check at all has not passed.
+// NewReport settles the state of checks. Without any check the state is not a pass.
 func NewReport(simulated bool, profile string, checks []Check) *Report {
 	is := func(s finding.State) func(Check) bool { return func(c Check) bool { return c.State == s } }
 	checked := len(checks) > 0 && !slices.ContainsFunc(checks, is(finding.NotChecked))
@@ -74,7 +74,7 @@ func NewReport(simulated bool, profile string, checks []Check) *Report {
 }
 
 // Err returns the error that ends the command: exit.Regression if a check failed, else exit.Want if
-// one was not checked, unless allowUnchecked lets that pass. It is nil otherwise, and for nil.
+// one was not checked, unless allowUnchecked is set. It is nil otherwise, and for a nil report.
 func (r *Report) Err(allowUnchecked bool) error {
 	switch {
 	case r == nil || r.State == finding.Pass || r.State == finding.NotChecked && allowUnchecked:
@@ -106,7 +106,7 @@ func (r *Report) named(s finding.State, what string) string {
 	return fmt.Sprintf("%s %s: %s", plain.Count(len(of), "threshold"), what, strings.Join(names, "; "))
 }
 
-// Findings are the outcome for people, one for each check; none of nil.
+// Findings returns one finding per check; none for a nil report.
 func (r *Report) Findings() finding.List {
 	if r == nil {
 		return nil
@@ -123,7 +123,7 @@ func (r *Report) Findings() finding.List {
 	return out
 }
 
-// why is the reason with the source of the threshold.
+// why returns the reason with the threshold's source.
 func (c *Check) why() string {
 	if c.Source == "" {
 		return c.Reason
@@ -138,8 +138,8 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "gates", c)
 }
 
-// AddTo adds the outcome to what a document comes to. Unless allowUnchecked lets it pass, a test server
-// counts what was not checked as failed. A nil report adds nothing.
+// AddTo adds the outcome to a document. Unless allowUnchecked is set, a test server counts
+// unchecked ones as failed. A nil report adds nothing.
 func (r *Report) AddTo(d *document.Document, allowUnchecked bool) {
 	if r == nil {
 		return

@@ -31,8 +31,8 @@ type Profile struct {
 	Thresholds []Published `yaml:"thresholds"`
 }
 
-// Published is a threshold that somebody published, and the library versions that it
-// holds for: from From, before Before; empty is without bound.
+// Published is a published threshold with its library versions: from From, before Before; empty is
+// without bound.
 type Published struct {
 	Require string `yaml:"require"`
 	Source  string `yaml:"source"`
@@ -40,21 +40,21 @@ type Published struct {
 	Before  string `yaml:"before"`
 }
 
-// Era is a matter in which times of one library are of different things: an algorithm that is the default since a
+// Era is a change in the meaning of one library's times: an algorithm that became the default in a
 // version, or a setting.
 type Era struct {
 	Name string `yaml:"name"`
-	// Collective is empty where all collectives are concerned.
+	// Collective is empty if all collectives are affected.
 	Collective string `yaml:"collective"`
-	// GPUs are those that are concerned; none is all.
+	// GPUs are the affected GPUs; empty means all.
 	GPUs []string `yaml:"gpus"`
 	// NodesFrom and NodesTo bound the number of nodes, BytesTo the size; 0 is no bound.
 	NodesFrom int   `yaml:"nodes_from"`
 	NodesTo   int   `yaml:"nodes_to"`
 	BytesTo   int64 `yaml:"bytes_to"`
-	// From is the first version of RCCL with the algorithm; empty of a setting.
+	// From is the first version of RCCL with the algorithm; empty for a setting.
 	From string `yaml:"from"`
-	// Variables set it, the newest name first: the first that is set counts. 0 turns an algorithm off.
+	// Variables set it, the newest name first; the first one set counts. 0 turns an algorithm off.
 	Variables []string `yaml:"variables"`
 	Source    string   `yaml:"source"`
 }
@@ -62,7 +62,7 @@ type Era struct {
 //go:embed data/profiles.yaml
 var profileText []byte
 
-// table is the data file, read when it is first asked for.
+// table is the data file, read on first use.
 var table = sync.OnceValue(func() file { return mustRead(profileText) })
 
 type file struct {
@@ -80,10 +80,10 @@ func mustRead(text []byte) file {
 	return f
 }
 
-// Profiles are all acceptance profiles.
+// Profiles returns all acceptance profiles.
 func Profiles() []Profile { return slices.Clone(table().Profiles) }
 
-// Eras are the changes of algorithm that are known.
+// Eras returns the known changes of algorithm.
 func Eras() []Era { return slices.Clone(table().Eras) }
 
 // ProfileByName finds a profile in any spelling. The error is a [spell.Unknown].
@@ -97,8 +97,8 @@ func ProfileByName(name string) (*Profile, error) {
 	return &p, nil
 }
 
-// Evaluate judges a record by the profile. On other hardware, with simulated times and
-// outside the library versions that a figure holds for, nothing is checked.
+// Evaluate judges a record by the profile. On other hardware, with simulated times and outside a
+// figure's library versions, nothing is checked.
 func (p *Profile) Evaluate(rec *record.Record) []Check {
 	why := p.unfit(rec)
 	out := make([]Check, len(p.Thresholds))
@@ -117,7 +117,7 @@ func (p *Profile) Evaluate(rec *record.Record) []Check {
 	return out
 }
 
-// unfit is why the profile is of other hardware than the record; empty if it fits.
+// unfit returns why the profile does not apply to the record's hardware; empty if it does.
 func (p *Profile) unfit(rec *record.Record) string {
 	w := rec.World
 	has := func(of int, one string) string {
@@ -141,12 +141,12 @@ func (p *Profile) unfit(rec *record.Record) string {
 	return ""
 }
 
-// isGPU tells whether a driver's name is of the GPU: MI300X is a word of it.
+// isGPU reports whether a driver's name belongs to the GPU: MI300X is a word of it.
 func isGPU(name, gpu string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '_' }), func(w string) bool { return strings.EqualFold(w, gpu) })
 }
 
-// outside is why the record's library is not one that the figure holds for.
+// outside returns why the figure does not apply to the record's library.
 func (p *Published) outside(rec *record.Record) string {
 	if p.From == "" && p.Before == "" {
 		return ""
@@ -163,7 +163,7 @@ func (p *Published) outside(rec *record.Record) string {
 	return ""
 }
 
-// Library is the version of the record's RCCL; empty where it is not known.
+// Library returns the record's version of RCCL; empty if unknown.
 func Library(rec *record.Record) string {
 	for _, l := range rec.Source.Libraries {
 		if strings.Contains(strings.ToLower(l.Name), "rccl") {
@@ -173,9 +173,9 @@ func Library(rec *record.Record) string {
 	return ""
 }
 
-// Mixed returns a sentence for each era in which records differ that have cases of it: with the names of the first and
-// the other, the variables and both states. Settings differ because somebody set them; defaults because the versions
-// differ. What a record does not tell is no difference.
+// Mixed returns a sentence for each era in which records with cases of it differ, with the names of
+// the first and the other, the variables and both states. Settings differ if somebody set them,
+// defaults if the versions differ. An unknown state is no difference.
 func Mixed(names []string, recs []*record.Record) (settings, defaults []string) {
 	for _, e := range table().Eras {
 		seen := []string{"", e.state(recs[0])}
@@ -193,7 +193,7 @@ func Mixed(names []string, recs []*record.Record) (settings, defaults []string) 
 	return settings, defaults
 }
 
-// set is what a record's variables set; empty is the default.
+// set returns the setting in a record's variables; empty is the default.
 func (e *Era) set(rec *record.Record) (value string) {
 	for _, name := range e.Variables {
 		value = cmp.Or(value, rec.Source.Environment[name])
@@ -201,7 +201,7 @@ func (e *Era) set(rec *record.Record) (value string) {
 	return value
 }
 
-// setBy names what decides the era.
+// setBy names the variable or version that decides the era.
 func (e *Era) setBy() string {
 	var by []string
 	if e.From != "" {
@@ -213,7 +213,7 @@ func (e *Era) setBy() string {
 	return strings.Join(append(by, e.Variables...), ", ")
 }
 
-// state is the era's of a record; empty if the record does not tell: the variables of a log are not known.
+// state returns the era's state of a record; empty if unknown: a log does not have the variables.
 func (e *Era) state(rec *record.Record) string {
 	env := func(name string) string { return rec.Source.Environment[name] }
 	version, set := Library(rec), e.set(rec)
@@ -229,7 +229,7 @@ func (e *Era) state(rec *record.Record) string {
 		case env(flush.Ordering) == "0":
 			return "on, with " + flush.Ordering + "=0"
 		}
-		return "on" // or asked for, over a transport that is not known
+		return "on" // or requested, over an unknown transport
 	case e.From == "":
 		return cmp.Or(set, "not set")
 	case older(version, e.From), set == "0":

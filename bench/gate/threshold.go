@@ -13,9 +13,9 @@ import (
 	"zbench/bench/unit"
 )
 
-// Threshold is a parsed threshold: which cases it is about, and what must hold of each.
+// Threshold is a parsed threshold: the cases that it selects, and its conditions for each.
 type Threshold struct {
-	// Text is the threshold as it was given, with single spaces.
+	// Text is the threshold as given, with single spaces.
 	Text string
 	// name is the collective's or kernel's; empty is any.
 	name        string
@@ -39,7 +39,8 @@ const Grammar = "NAME [FIELD>=VALUE…] METRIC>=VALUE"
 // signs are the comparisons, longest first.
 var signs = []string{">=", "<=", "!=", ">", "<", "="}
 
-// Parse reads a threshold. names are the kernels that it may name besides collectives. An error says what is wrong and what is valid.
+// Parse reads a threshold. names are the kernels that it may name besides collectives. An error
+// states the mistake and the valid values.
 func Parse(text string, names ...string) (*Threshold, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -66,7 +67,7 @@ func Parse(text string, names ...string) (*Threshold, error) {
 	return t, nil
 }
 
-// setName takes the collective's name however it is spelled, or a kernel's.
+// setName accepts a collective's name in any spelling, or a kernel's.
 func (t *Threshold) setName(word string, kernels []string) error {
 	if word == Any || word == "*" {
 		return nil
@@ -136,7 +137,7 @@ func (c condition) holds(v float64) bool {
 	return strings.Contains(c.sign, "<=>"[order+1:order+2])
 }
 
-// worse tells whether a figure is further from the required side than another.
+// worse reports whether a figure is further from the required side than another.
 func (c condition) worse(v, than float64) bool {
 	switch c.sign[0] {
 	case '>':
@@ -147,7 +148,7 @@ func (c condition) worse(v, than float64) bool {
 	return !c.holds(v) && c.holds(than)
 }
 
-// extreme is the word for the worst figure of several cases.
+// extreme returns the word for the worst figure of several cases.
 func (c condition) extreme() string {
 	switch c.sign[0] {
 	case '>':
@@ -158,7 +159,7 @@ func (c condition) extreme() string {
 	return ""
 }
 
-// matches tells whether a case is one that the condition is about.
+// matches reports whether a case meets the condition.
 func (c condition) matches(r *row) bool {
 	if c.parse == nil {
 		return (spell.Key(r.words[c.name]) == spell.Key(c.text)) == (c.sign == "=")
@@ -177,7 +178,7 @@ type scale struct {
 }
 
 var (
-	// rates are bytes per second. Bits are refused: 390 Gb/s is 48.75 GB/s.
+	// rates are in bytes per second. Bits are refused: 390 Gb/s is 48.75 GB/s.
 	rates  = []scale{{"TB/s", 1e12}, {"GB/s", 1e9}, {"MB/s", 1e6}, {"KB/s", 1e3}, {"GiB/s", 1 << 30}, {"TiB/s", 1 << 40}, {"MiB/s", 1 << 20}, {"B/s", 1}}
 	times  = []scale{{"ns", 1e-9}, {"us", 1e-6}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}}
 	ratios = []scale{{"%", 0.01}, {"", 1}}
@@ -200,7 +201,7 @@ func quantity(what, example string, scales []scale) func(string) (float64, error
 	}
 }
 
-// maxValue bounds what a threshold can ask for.
+// maxValue bounds the value of a threshold.
 const maxValue = 1e18
 
 func size(text string) (float64, error) {
@@ -216,8 +217,8 @@ func count(text string) (float64, error) {
 	return float64(n), nil
 }
 
-// ParseFailOn reads a condition of --fail-on, "slower" or "slower:5%" for that word, and returns its limit as
-// a ratio; without one the standard.
+// ParseFailOn reads a condition of --fail-on, "slower" or "slower:5%" for the word slower, and
+// returns its limit as a ratio; without a limit the standard.
 func ParseFailOn(text, word string, standard float64) (least float64, err error) {
 	given, limit, limited := strings.Cut(strings.TrimSpace(text), ":")
 	if given != word {

@@ -9,20 +9,20 @@ import (
 	"zbench/bench/slice"
 )
 
-// Point is what a model's products take at a hidden size.
+// Point is the cost of a model's products at one hidden size.
 type Point struct {
 	Hidden int64
-	// Flop are the operations of a microbatch, Seconds what they take.
+	// Flop is the number of operations of a microbatch, Seconds their time.
 	Flop, Seconds float64
 }
 
-// Rate is the operations in a second.
+// Rate returns the operations per second.
 func (p Point) Rate() float64 { return p.Flop / p.Seconds }
 
-// Step is the distance between hidden sizes that are compared.
+// Step is the distance between compared hidden sizes.
 const Step = 64
 
-// Hiddens are the size with up to k neighbours at a distance of Step on each side, in their order.
+// Hiddens returns the size with up to k neighbours at a distance of Step on each side, in order.
 func Hiddens(hidden int64, k int) []int64 {
 	var all []int64
 	for i := -int64(k); i <= int64(k); i++ {
@@ -36,8 +36,8 @@ func Hiddens(hidden int64, k int) []int64 {
 // worthwhile is the gain in the rate from which a larger hidden size is named.
 const worthwhile = 0.03
 
-// Better is the next larger hidden size whose rate is at least 3 % above that of the given one, with the
-// gain as a share; false if there is none.
+// Better returns the next larger hidden size whose rate is at least 3 % above that of the given
+// one, with the gain as a share; false if there is none.
 func Better(points []Point, hidden int64) (p Point, gain float64, ok bool) {
 	at, known := find(points, hidden)
 	if !known {
@@ -51,13 +51,14 @@ func Better(points []Point, hidden int64) (p Point, gain float64, ok bool) {
 	return p, 0, false
 }
 
-// Cheaper are the hidden sizes that make more operations than the given one and take no longer.
+// Cheaper returns the hidden sizes that make more operations than the given one in no more time.
 func Cheaper(points []Point, hidden int64) []Point {
 	at, known := find(points, hidden)
 	return slice.Where(sorted(points), func(o Point) bool { return known && o.Flop > at.Flop && o.Seconds <= at.Seconds })
 }
 
-// Advise says in three sentences where a hidden size stands among its neighbours. rate spells a rate.
+// Advise describes in three sentences where a hidden size stands among its neighbours. rate formats
+// a rate.
 func Advise(points []Point, hidden int64, rate func(float64) string) []string {
 	at, known := find(points, hidden)
 	if !known || len(points) < 2 {

@@ -17,7 +17,7 @@ import (
 	"zbench/bench/trainer"
 )
 
-// Kernel is what a row of a product is called.
+// Kernel is the name of a product's row.
 const Kernel = "gemm"
 
 // Element types of a request.
@@ -34,7 +34,7 @@ func Dtypes() []string { return []string{BF16, FP16, F32, FP8} }
 // dtypeNames are other names of the types.
 var dtypeNames = map[string]string{"bf16": BF16, "fp16": FP16, "half": FP16, "f32": F32, "fp32": F32, "float": F32, "fp8": FP8}
 
-// Elements is the size of an element of A and B, and of C, in bytes.
+// Elements returns the size of an element of A and B, and of C, in bytes.
 func Elements(dtype string) (in, out int64) {
 	switch dtype {
 	case F32:
@@ -46,11 +46,11 @@ func Elements(dtype string) (in, out int64) {
 }
 
 const (
-	// DefaultTokens are those of a microbatch.
+	// DefaultTokens is the number of tokens of a microbatch.
 	DefaultTokens = 16384
-	// DefaultAround is the neighbours of a hidden size on each side.
+	// DefaultAround is the number of neighbours of a hidden size on each side.
 	DefaultAround = 4
-	// MostChoices of the heuristics are timed.
+	// MostChoices is the number of the heuristics' choices that are timed.
 	MostChoices = 8
 	maxTokens   = 1 << 22
 	maxAround   = 32
@@ -168,7 +168,7 @@ func parseAround(v string) (int, error) {
 	return n, nil
 }
 
-// Request is the products that a request asks for on a GPU.
+// Request returns a request's products on a GPU.
 func Request(k *spec.Kernels, gpu record.Device) ([]Shape, error) {
 	var all []Shape
 	if k.Reachable {
@@ -209,7 +209,7 @@ func Request(k *spec.Kernels, gpu record.Device) ([]Shape, error) {
 	return all, nil
 }
 
-// Models are the preset of a request at its hidden size, then at those near by.
+// Models returns the preset of a request at its hidden size, then at neighbouring sizes.
 func Models(k *spec.Kernels) ([]Model, error) {
 	tokens := int64(k.Tokens)
 	if tokens == 0 {
@@ -235,8 +235,8 @@ func Models(k *spec.Kernels) ([]Model, error) {
 	return all, nil
 }
 
-// Peaks are near-square products of which every unit makes the same number of large tiles, one to four, at
-// two depths that are no powers of two.
+// Peaks returns near-square products that give every unit the same number of large tiles, one to
+// four, at two depths that are no powers of two.
 func Peaks(units int) []Shape {
 	var all []Shape
 	for waves := 1; waves <= 4; waves++ {

@@ -1,7 +1,8 @@
-// Package gemm sizes matrix products: those of a model's layers, how their tiles fill a GPU's compute
-// units, and which sizes near by do better.
+// Package gemm computes the sizes of matrix products: a model's layers, the filling of a GPU's
+// compute units by tiles, and better sizes nearby.
 //
-// Of lists a preset's products, Best counts one's tiles, Models and Advise compare hidden sizes.
+// Of lists a preset's products, Best counts a product's tiles, Models and Advise compare hidden
+// sizes.
 package gemm
 
 import (
@@ -23,7 +24,7 @@ const (
 	Wgrad   = "wgrad"   // dW = dYᵀ·X
 )
 
-// Layouts as BLAS has them, by columns: whether its first and its second operand are transposed.
+// Layouts in BLAS's notation, by columns: whether the first and the second operand are transposed.
 const (
 	TN = "TN"
 	NN = "NN"
@@ -32,26 +33,26 @@ const (
 
 // Shape is a matrix product C = op(A)·op(B) in row-major order.
 type Shape struct {
-	// Name of the layers in the model; empty for a shape that was asked for.
+	// Name of the layers in the model; empty for a shape given by the user.
 	Name string
-	// Pass is Forward, Dgrad or Wgrad; empty for a shape that was asked for.
+	// Pass is Forward, Dgrad or Wgrad; empty for a shape given by the user.
 	Pass string
-	// Layout is TN where C = A·Bᵀ, NN where C = A·B, NT where C = Aᵀ·B.
+	// Layout is TN for C = A·Bᵀ, NN for C = A·B, NT for C = Aᵀ·B.
 	Layout string
 	// M and N are the rows and columns of C, K is the depth.
 	M, N, K int64
-	// Batch is how many equal products a launch makes: the experts of a layer.
+	// Batch is the number of equal products in a launch: the experts of a layer.
 	Batch int64
-	// Count is how many such launches a microbatch of the model has.
+	// Count is the number of such launches in a microbatch of the model.
 	Count int64
 }
 
-// Flop are the operations of a launch.
+// Flop returns the operations of a launch.
 func (s Shape) Flop() float64 {
 	return 2 * float64(s.M) * float64(s.N) * float64(s.K) * float64(s.Batch)
 }
 
-// Size is MxNxK, and the batch where there is one, as ParseShape reads it but for the layout.
+// Size returns MxNxK, and the batch if there is one: ParseShape's form without the layout.
 func (s Shape) Size() string {
 	text := fmt.Sprintf("%dx%dx%d", s.M, s.N, s.K)
 	if s.Batch > 1 {
@@ -60,10 +61,10 @@ func (s Shape) Size() string {
 	return text
 }
 
-// String is the size with the layout, as ParseShape reads it.
+// String returns the size with the layout, in ParseShape's form.
 func (s Shape) String() string { return s.Size() + "/" + s.Layout }
 
-// Sides are the rows and columns of A, B and C as they lie in memory, by rows.
+// Sides returns the rows and columns of A, B and C in memory, by rows.
 func (s Shape) Sides() (a, b, c [2]int64) {
 	a, b, c = [2]int64{s.M, s.K}, [2]int64{s.K, s.N}, [2]int64{s.M, s.N}
 	if s.Layout == TN {
@@ -75,8 +76,8 @@ func (s Shape) Sides() (a, b, c [2]int64) {
 	return a, b, c
 }
 
-// Turned is how many operands must be transposed in memory where a library takes TN alone, and how many
-// elements they have.
+// Turned returns the number of operands that must be transposed in memory if a library takes only
+// TN, and the number of their elements.
 func (s Shape) Turned() (operands int, elements int64) {
 	a, b, _ := s.Sides()
 	switch s.Layout {
@@ -94,7 +95,7 @@ const (
 	MaxBatch = 1 << 12
 )
 
-// ParseShape reads MxNxK or MxNxKxBATCH, with the layout behind a slash or TN.
+// ParseShape reads MxNxK or MxNxKxBATCH, followed by a slash and the layout; the default is TN.
 func ParseShape(text string) (Shape, error) {
 	size, layout, given := strings.Cut(text, "/")
 	s := Shape{Layout: strings.ToUpper(layout), Batch: 1, Count: 1}
@@ -118,13 +119,13 @@ func ParseShape(text string) (Shape, error) {
 // Model is the products of a preset.
 type Model struct {
 	Hidden int64
-	// Shapes are in the order of their operations, the most first.
+	// Shapes are in descending order of operations.
 	Shapes []Shape
 }
 
-// Of is the model's products for so many tokens of a microbatch, with another hidden size or with 0 the
-// published one. Experts have equal shares of the tokens: those of a layer are a batch. Layers of one
-// size are one shape. Convolutions and attention's own products are left out.
+// Of returns the model's products for the tokens of a microbatch, with another hidden size or, for
+// 0, the published one. Experts have equal shares of the tokens: those of a layer are a batch.
+// Layers of one size are one shape. Convolutions and attention's own products are left out.
 func Of(preset string, tokens, hidden int64) (Model, error) {
 	m, err := trainer.PresetAt(preset, hidden)
 	if err != nil {
@@ -151,12 +152,12 @@ type layer struct {
 	out, in, hidden int64
 	// work is the share of the tokens that it computes for.
 	work float64
-	// blocks have it, each so many times as experts.
+	// blocks is the number of blocks that have it, experts the copies in each.
 	blocks, count int64
 }
 
-// layers groups the tensors of two sides by their role. The embedding leads, with no work of its own: it
-// tells the sides of an output layer that shares it.
+// layers groups the two-dimensional tensors by role. The embedding leads and has no work of its
+// own: it gives the sides of an output layer that shares it.
 func layers(params []trainer.Param) []*layer {
 	work := trainer.Work(params)
 	var list []*layer
@@ -184,7 +185,7 @@ func layers(params []trainer.Param) []*layer {
 	return list
 }
 
-// add takes the three products of a layer in.
+// add adds the three products of a layer.
 func (m *Model) add(l *layer, tokens int64) {
 	t := max(1, int64(math.Ceil(float64(tokens)*l.work)))
 	batch := l.count / l.blocks

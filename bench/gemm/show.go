@@ -27,13 +27,13 @@ const (
 	CodeGPUs    = "reachable_gpus"
 )
 
-// product is a shape of a type on a device with the rows that made it.
+// product is a shape of a type on a device with its rows.
 type product struct {
 	shape  Shape
 	dtype  string
 	device record.Device
-	// first and best are choices of the heuristics, torch what PyTorch calls, plain the plain product; nil
-	// where there is none with a time.
+	// first and best are choices of the heuristics, torch is PyTorch's call, plain the plain
+	// product; nil if there is none with a time.
 	first, best, torch, plain *record.Kernel
 	// any is one of the rows.
 	any *record.Kernel
@@ -50,7 +50,7 @@ func shapeOf(k *record.Kernel) Shape {
 	return s
 }
 
-// products groups the rows, in the order of the record.
+// products groups the rows, in record order.
 func products(rec *record.Record) []*product {
 	type key struct {
 		shape  record.Shape
@@ -61,7 +61,7 @@ func products(rec *record.Record) []*product {
 	return slice.Map(order, func(id key) *product { return productOf(rec, of[id]) })
 }
 
-// productOf is a product of its rows.
+// productOf returns the product of its rows.
 func productOf(rec *record.Record, rows []*record.Kernel) *product {
 	one := rows[0]
 	p := &product{shape: shapeOf(one), dtype: one.Dtype, device: rec.DeviceOf(one), any: one}
@@ -84,7 +84,7 @@ func productOf(rec *record.Record, rows []*record.Kernel) *product {
 	return p
 }
 
-// gap is what the first choice has less than the best, as a share.
+// gap returns the loss of the first choice against the best, as a share.
 func (p *product) gap() float64 {
 	if p.first == nil || p.best == nil {
 		return 0
@@ -92,7 +92,7 @@ func (p *product) gap() float64 {
 	return 1 - *p.first.Metrics.Effective / *p.best.Metrics.Effective
 }
 
-// rate is the operations per second of a row, 0 without one.
+// rate returns the operations per second of a row, 0 without one.
 func rate(k *record.Kernel) float64 {
 	if k == nil {
 		return 0
@@ -100,8 +100,8 @@ func rate(k *record.Kernel) float64 {
 	return *k.Metrics.Effective
 }
 
-// reachable is what a kind of GPU reaches in a type by others' measurements; false where none is known, and
-// on the loopback, whose rates are nobody's.
+// reachable returns a kind of GPU's rate in a type by others' measurements; false if unknown, and
+// on the loopback, whose rates are invented.
 func (p *product) reachable() (device.Reach, bool) {
 	if p.device.Kind != record.GPU {
 		return device.Reach{}, false
@@ -126,7 +126,7 @@ func show(d *document.Document, rec *record.Record) {
 	d.Add("libraries", "Libraries", document.Facts{{Term: "vendor's products", Text: plain.Line(rec.Source.Vendor)}})
 }
 
-// rates draws the best rate of each product, of several GPUs the median's, beside the GPU's peak.
+// rates draws the best rate of each product (for several GPUs the median's) beside the GPU's peak.
 func rates(rec *record.Record, all []*product) document.Bars {
 	c := document.Bars{ID: "rates", Title: "TFLOP/s of the best choice"}
 	for _, same := range byRate(asked(rec, all)) {
@@ -146,8 +146,9 @@ func rates(rec *record.Record, all []*product) document.Bars {
 	return c
 }
 
-// shortColumns are those that a terminal shows without --verbose: at most 100 characters. Sizes that fill the
-// units of several GPUs need no name, and the GPUs matter more than the first choice; the title has the type.
+// shortColumns are those that a terminal shows without --verbose, in at most 100 characters. Sizes
+// that fill the units of several GPUs need no name, and the GPUs matter more than the first choice;
+// the title has the type.
 func shortColumns(several bool, types int) []string {
 	switch {
 	case several && types == 1:
@@ -165,7 +166,7 @@ const (
 	torchColumn = "as PyTorch calls it"
 )
 
-// results has a row for each product, without the columns that no product has a value for.
+// results has a row for each product, without columns that are empty for all.
 func results(rec *record.Record, all []*product) table.Table {
 	several := len(rec.World.Devices) > 1
 	columns := []string{"product", sizeColumn, "batch", "layout", "type", bestColumn, "first choice", "gap", torchColumn, "plain product", "of reachable", "of peak", "GPU at", "tile", "tiles / units", "lost", "2ⁿ rows"}
@@ -196,7 +197,7 @@ func results(rec *record.Record, all []*product) table.Table {
 			}
 		}
 		size := fmt.Sprintf("%d×%d×%d", s.M, s.N, s.K)
-		if s.Name == "" { // nothing else tells a terminal's rows apart
+		if s.Name == "" { // nothing else distinguishes a terminal's rows
 			size += "/" + s.Layout
 		}
 		row := []string{
@@ -221,7 +222,7 @@ func results(rec *record.Record, all []*product) table.Table {
 	})
 }
 
-// types are the element types of the products.
+// types returns the element types of the products.
 func types(all []*product) []string {
 	return slice.Distinct(slice.Map(all, func(p *product) string { return p.dtype }))
 }
@@ -236,7 +237,7 @@ func byRate(all []*product) [][]*product {
 	return groups
 }
 
-// asked are the products but for those of hidden sizes near by, which the CSV has.
+// asked returns the products without those of neighbouring hidden sizes, which are in the CSV.
 func asked(rec *record.Record, all []*product) []*product {
 	if !rec.OfKernels() || rec.Spec.Kernels.Around == 0 {
 		return all
@@ -280,7 +281,7 @@ func gapText(p *product) string {
 	return unit.Percent(p.gap())
 }
 
-// best is the best product in a few words.
+// best describes the best product in a few words.
 func best(rec *record.Record) []document.Fact {
 	if p := fastest(products(rec)); p != nil {
 		return []document.Fact{{Term: "Best product", Text: unit.Flops(rate(p.best))}}
@@ -298,15 +299,16 @@ func fastest(all []*product) *product {
 	return best
 }
 
-// noticed is the gap between the first choice and the best from which it is told.
+// noticed is the gap between the first choice and the best from which it is reported.
 const noticed = 0.02
 
-// figures are the findings: the best rate, what the first choices lose, strides, and hidden sizes.
+// figures returns the findings: the best rate, the first choices' losses, strides, and hidden
+// sizes.
 func figures(rec *record.Record) finding.List {
 	all := products(rec)
 	var out finding.List
 	say := func(code, text string) {
-		if rec.Simulated && code != CodeStrides { // the sentence is pasted without the page around it
+		if rec.Simulated && code != CodeStrides { // the sentence may be copied without the page around it
 			text = "SIMULATED: " + text
 		}
 		out = append(out, finding.Finding{Code: code, Text: text})
@@ -379,7 +381,7 @@ func gpus(rec *record.Record, all []*product) []string {
 		len(order), where, unit.Flops(sum), by.Size(), rec.GPU(slow.any), unit.Flops(rate(slow.best)), rec.GPU(fast.any), unit.Flops(rate(fast.best)), unit.Percent(1-rate(slow.best)/rate(fast.best)))}
 }
 
-// together returns the highest sum of the GPUs' rates over one product, which they took at once, and that
+// together returns the highest sum of the GPUs' simultaneous rates over one product, and that
 // product.
 func together(all []*product) (sum float64, of Shape) {
 	for _, same := range byRate(all) {
@@ -390,13 +392,13 @@ func together(all []*product) (sum float64, of Shape) {
 	return sum, of
 }
 
-// total is the sum of the GPUs' rates in operations per second.
+// total returns the sum of the GPUs' rates in operations per second.
 func total(same []*product) float64 {
 	return slice.Sum(same, func(p *product) float64 { return rate(p.best) })
 }
 
-// measured is what a microbatch takes at each hidden size of the request, by the first choices: those that a
-// job gets.
+// measured returns the time of a microbatch at each hidden size of the request, by the first
+// choices, which a job gets.
 func measured(rec *record.Record, all []*product) (points []Point, hidden int64) {
 	if !rec.OfKernels() || rec.Spec.Kernels.Around == 0 {
 		return nil, 0
@@ -430,7 +432,7 @@ func measured(rec *record.Record, all []*product) (points []Point, hidden int64)
 	return sorted(points), models[0].Hidden
 }
 
-// aroundInto adds the hidden sizes as a picture, and a map of what tiles lose over M and N.
+// aroundInto adds the hidden sizes as a picture, and a map of tile losses over M and N.
 func aroundInto(d *document.Document, rec *record.Record, all []*product) {
 	if len(all) == 0 {
 		return
@@ -440,7 +442,7 @@ func aroundInto(d *document.Document, rec *record.Record, all []*product) {
 		return
 	}
 	bars := document.Bars{ID: "around", Title: "A microbatch's products over the hidden size"}
-	if rec.Simulated { // bars have no mark of their own, and the picture may travel alone
+	if rec.Simulated { // bars have no mark of their own, and the picture may be copied alone
 		bars.Title += ", SIMULATED"
 	}
 	for _, p := range points {
@@ -450,10 +452,10 @@ func aroundInto(d *document.Document, rec *record.Record, all []*product) {
 	d.Add("around", "Hidden sizes near by", bars, lossMap(points, all[0].device.Units))
 }
 
-// bold is the share lost from which a mark of the map is bold.
+// bold is the lost share from which a mark of the map is bold.
 const bold = 0.1
 
-// lossMap is what is lost over M and N for the hidden sizes, M in steps of the tokens that a tile has.
+// lossMap returns the losses over M and N for the hidden sizes, M in steps of a tile's tokens.
 func lossMap(points []Point, units int) document.HeatMap {
 	h := document.HeatMap{ID: "tiles", Title: fmt.Sprintf("Share lost to tiles over %d units, M (row) by N (column)", units), Limit: bold, Landscape: true}
 	h.Columns = slice.Map(points, func(p Point) string { return fmt.Sprint(p.Hidden) })

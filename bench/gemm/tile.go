@@ -10,22 +10,22 @@ type Tile struct{ M, N int64 }
 
 func (t Tile) String() string { return fmt.Sprintf("%dx%d", t.M, t.N) }
 
-// Tiles are those with which kernels come near the rate of the matrix units, the largest first. What is
-// smaller loads its operands too often for that.
+// Tiles are the tiles with which kernels approach the rate of the matrix units, the largest first.
+// Smaller ones load their operands too often.
 func Tiles() []Tile { return []Tile{{256, 256}, {256, 128}, {128, 256}, {128, 128}} }
 
-// Filling is how the tiles of a product fill the compute units, one tile a unit at a time. Kernels that
-// divide the depth as well lose less.
+// Filling describes how the tiles of a product fill the compute units, with one tile per unit at a
+// time. Kernels that also divide the depth lose less.
 type Filling struct {
 	Tile Tile
-	// Tiles of all of a batch, and Waves of at most as many tiles as there are units.
+	// Tiles counts those of the whole batch. A wave has at most as many tiles as there are units.
 	Tiles, Waves int64
 	// Edge is the share of the tiles' area beyond the edges of C, Idle the share of the units' time
-	// without a tile, Lost what both cost together: shares from 0 to 1.
+	// without a tile, Lost the share lost to both, each from 0 to 1.
 	Edge, Idle, Lost float64
 }
 
-// Fill counts the tiles of a shape on so many units.
+// Fill counts the tiles of a shape on a number of units.
 func Fill(s Shape, t Tile, units int) Filling {
 	rows, cols, u := ceil(s.M, t.M), ceil(s.N, t.N), int64(max(1, units))
 	f := Filling{Tile: t, Tiles: rows * cols * s.Batch}
@@ -36,7 +36,7 @@ func Fill(s Shape, t Tile, units int) Filling {
 	return f
 }
 
-// Best is the filling of the tile that loses least, of equals the larger tile's.
+// Best returns the filling of the tile that loses least, of equals the larger tile's.
 func Best(s Shape, units int) Filling {
 	var best Filling
 	for i, t := range Tiles() {
@@ -49,12 +49,12 @@ func Best(s Shape, units int) Filling {
 
 func ceil(a, b int64) int64 { return (a + b - 1) / b }
 
-// leastStride is the row length in bytes from which a power of two is told: rows that far apart begin in
-// the same channel and bank.
+// leastStride is the row length in bytes from which powers of two matter: rows at that distance
+// begin in the same channel and bank.
 const leastStride = 4096
 
-// Strides names the matrices of A, B and C whose rows are a power of two of bytes apart, 4 KiB or more,
-// at so many bytes an element of A and B, and of C.
+// Strides names the matrices of A, B and C whose rows are a power of two of bytes apart, 4 KiB or
+// more, given the bytes per element of A and B, and of C.
 func (s Shape) Strides(in, out int64) string {
 	a, b, c := s.Sides()
 	var flagged []byte

@@ -1,5 +1,5 @@
-// Package jsonfile is what zbench's files of JSON have in common: indented, the
-// same bytes for the same document.
+// Package jsonfile has the common code of zbench's JSON files: indented, the same bytes for the
+// same document.
 package jsonfile
 
 import (
@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// Write writes a document as indented JSON with its checksum and a newline at its end, or
-// nothing where JSON cannot hold it, as a NaN. what names the document in errors.
+// Write writes a document as indented JSON with its checksum and a newline at its end. It writes
+// nothing if JSON cannot represent it, as with a NaN. what names the document in errors.
 func Write(w io.Writer, what string, document any) error {
 	text, err := indented(document)
 	if err == nil {
@@ -44,7 +44,7 @@ func written(w io.Writer, what string, text []byte, err error) error {
 	return nil
 }
 
-// Filled turns a nil list, which JSON would have as null, into an empty one.
+// Filled turns a nil list, which JSON would write as null, into an empty one.
 func Filled[T any](list []T) []T {
 	if list == nil {
 		return []T{}

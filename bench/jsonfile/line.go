@@ -9,12 +9,11 @@ import (
 	"hash/crc32"
 )
 
-// A line of a journal is a JSON object with two fields at its end. The first is run, the id of
-// the run that wrote it, as 32 lower-case hexadecimal digits: a line that is whole, but of
-// another run, has another one. Journals of earlier versions lack it. The last is the CRC-32C
-// (RFC 3720, Castagnoli's polynomial) of the bytes before that field, as eight lower-case
-// hexadecimal digits. The CRC finds every damage of up to 32 neighbouring bits, and all but
-// one in 2^32 of any other.
+// A line of a journal is a JSON object with two fields at its end. The first is run, the id of the
+// writing run as 32 lower-case hexadecimal digits, so a whole line of another run is recognised.
+// Journals of earlier versions lack it. The last is the CRC-32C (RFC 3720, Castagnoli's polynomial)
+// of the bytes before that field, as eight lower-case hexadecimal digits. The CRC finds every
+// damage of up to 32 neighbouring bits, and all but one in 2^32 of any other.
 const (
 	runHead = `,"run":"`
 	runTail = `"`
@@ -27,8 +26,8 @@ const (
 // RunDigits is the length of a run's id.
 const RunDigits = 32
 
-// ErrDamaged is wrapped by the error of a line that is not as it was written, ErrForeign by
-// that of a line of another run.
+// ErrDamaged is wrapped by the error of a changed line, ErrForeign by that of a line of another
+// run.
 var (
 	ErrDamaged = errors.New("the line is damaged")
 	ErrForeign = errors.New("the line is of another run")
@@ -40,8 +39,8 @@ func sum(object []byte) string {
 	return fmt.Sprintf("%s%08x%s", sumHead, crc32.Checksum(object, castagnoli), sumTail)
 }
 
-// Line is a document, which must be an object that is not empty, as a line of a run's journal
-// with its checksum and a newline. An empty run gives none.
+// Line returns a document, a non-empty object, as a line of a run's journal with its checksum and a
+// newline. It omits an empty run.
 func Line(run string, document any) ([]byte, error) {
 	text, err := json.Marshal(document)
 	if err != nil {
@@ -59,9 +58,8 @@ func Line(run string, document any) ([]byte, error) {
 	return append(append(body, sum(body)...), '\n'), nil
 }
 
-// DecodeFirst reads into into the first line of a journal, without its newline, and tells
-// the run that wrote it. A line whose checksum does not fit is refused, and so is a field that
-// into does not have.
+// DecodeFirst decodes the first line of a journal, without its newline, into into and returns its
+// run. It refuses a wrong checksum and an unknown field.
 func DecodeFirst(line []byte, into any) (run string, err error) {
 	object, run, err := Object(line)
 	if err != nil {
@@ -82,8 +80,8 @@ func DecodeLine(line []byte, run string, into any) error {
 	return Strict(object, into)
 }
 
-// Object is the document of a line that Line wrote, without its newline, and the run that wrote
-// it. The line's checksum must fit.
+// Object returns the document of a line written by Line, without its newline, and its run. The
+// line's checksum must match.
 func Object(line []byte) (object []byte, run string, err error) {
 	at := len(line) - sumSize
 	if at < 2 || !bytes.HasPrefix(line[at:], []byte(sumHead)) {
@@ -99,5 +97,5 @@ func Object(line []byte) (object []byte, run string, err error) {
 	return append(line[:at:at], '}'), run, nil
 }
 
-// digits are those of a checksum.
+// digits is the number of digits of a checksum.
 func digits(sum string) string { return sum[len(sumHead) : len(sumHead)+8] }

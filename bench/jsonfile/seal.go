@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 )
 
-// The last field of a document that Write wrote is the SHA-256 of the document without that
-// field and without white space. Another layout of the file is the same document; a file whose
-// content is another one was edited, or damaged.
+// The last field of a document from Write is the SHA-256 of the document without that field and
+// without white space. Another layout of the file is the same document; a file with other content
+// was edited or damaged.
 const (
 	sealHead = `,"sha256":"`
 	sealTail = `"}`
@@ -20,7 +20,7 @@ const (
 func sealed(text []byte) ([]byte, error) {
 	body, object := bytes.CutSuffix(text, []byte("\n}\n"))
 	if !object {
-		return text, nil // an empty object, or none
+		return text, nil // an empty object, or not an object
 	}
 	var bare bytes.Buffer
 	if err := json.Compact(&bare, text); err != nil {
@@ -29,13 +29,13 @@ func sealed(text []byte) ([]byte, error) {
 	return append(body, ",\n  \"sha256\": \""+digest(bare.Bytes())+"\"\n}\n"...), nil
 }
 
-// Edited reports whether the content of a document is not the one that Write wrote. A document
-// without a checksum, as earlier versions wrote it, cannot tell. A last field with the right
-// checksum under another name is one whose name was damaged.
+// Edited reports whether the content of a document differs from what Write wrote. A document
+// without a checksum, from an earlier version, cannot tell. A right checksum under another name in
+// the last field means that the name was damaged.
 func Edited(text []byte) bool {
 	var bare bytes.Buffer
 	if json.Compact(&bare, text) != nil {
-		return false // it is no document, which its reader says
+		return false // not a document, which its reader reports
 	}
 	body := bare.Bytes()
 	at := len(body) - sealSize

@@ -15,8 +15,8 @@ import (
 // errMore says that text follows a value.
 var errMore = errors.New("there is more after its end")
 
-// Strict reads a document. It refuses a field that into does not have, and more text after
-// the document. Errors name the field and what it must be, for the user of a file.
+// Strict reads a document. It refuses an unknown field, and more text after the document. Errors
+// name the field and its required form, for the user of a file.
 func Strict(text []byte, into any) error {
 	if err := One(text, into); err != nil {
 		return Explain(err)
@@ -24,7 +24,7 @@ func Strict(text []byte, into any) error {
 	return nil
 }
 
-// reader reads values with the buffers of those before.
+// reader reads values and reuses the buffers of earlier ones.
 type reader struct {
 	text bytes.Reader
 	json *json.Decoder
@@ -37,8 +37,8 @@ var readers = sync.Pool{New: func() any {
 	return r
 }}
 
-// One is Strict with the errors of encoding/json. It reuses buffers: each of a thousand processes on a host
-// reads hundreds of messages.
+// One is Strict with the errors of encoding/json. It reuses buffers, because each of a thousand
+// processes on a host reads hundreds of messages.
 func One(text []byte, into any) error {
 	r, ok := readers.Get().(*reader)
 	if !ok {
@@ -56,8 +56,8 @@ func One(text []byte, into any) error {
 	return nil
 }
 
-// Explain says what is wrong with a document in words of its file, and not of Go. Errors
-// that encoding/json does not make stay as they are.
+// Explain rewrites an error about a document in terms of its file instead of Go. Errors that
+// encoding/json does not make stay as they are.
 func Explain(err error) error {
 	const unknown = "json: unknown field "
 	syntax, isSyntax := errors.AsType[*json.SyntaxError](err)
@@ -83,7 +83,7 @@ func Explain(err error) error {
 	return err
 }
 
-// found is what encoding/json calls a value.
+// found names a value as encoding/json does.
 func found(value string) string {
 	if number, is := strings.CutPrefix(value, "number "); is {
 		return number
@@ -92,7 +92,7 @@ func found(value string) string {
 	return cmp.Or(words[value], "a "+value)
 }
 
-// wanted is a type of Go in words of JSON.
+// wanted names a Go type in terms of JSON.
 func wanted(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

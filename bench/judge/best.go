@@ -13,7 +13,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// noFault says what was looked for and not found, and in which cases.
+// noFault states what was searched for without result, and in which cases.
 func (j judged) noFault(c *checked, classes []compared) finding.List {
 	ok, known, partly := 0, 0, 0
 	for r := range j.Each() {
@@ -37,7 +37,7 @@ func (j judged) noFault(c *checked, classes []compared) finding.List {
 	return c.finding(cases, looked(noLoss(classes), j.bandwidth(ok, known)))
 }
 
-// bandwidth says with what the cases' bandwidth was compared.
+// bandwidth states the reference of the cases' bandwidth.
 func (j judged) bandwidth(ok, compared int) string {
 	switch {
 	case j.Simulated || len(j.lostBusBW()) > 0:
@@ -50,7 +50,7 @@ func (j judged) bandwidth(ok, compared int) string {
 	return "bandwidth as published"
 }
 
-// checked counts whose data were checked.
+// checked counts the cases with verified data.
 func (j judged) checked() *checked {
 	c := &checked{}
 	for r := range j.Each() {
@@ -59,7 +59,7 @@ func (j judged) checked() *checked {
 	return c
 }
 
-// noneEnded says that no case ended ok. Tables show figures of those of which a part was timed.
+// noneEnded says that no case ended ok. Tables show the figures of partly timed cases.
 func noneEnded(partly int, c *checked) finding.List {
 	text := "Nothing was measured: no case ended ok."
 	if partly > 0 {
@@ -68,7 +68,7 @@ func noneEnded(partly int, c *checked) finding.List {
 	return finding.List{{Code: CodeFailed, Severity: finding.Warning, Text: text + c.skippedText()}}
 }
 
-// looked is what was looked at, in a sentence.
+// looked describes the examined cases in a sentence.
 func looked(at ...string) string {
 	if at = slice.Where(at, func(s string) bool { return s != "" }); len(at) == 0 {
 		return ""
@@ -76,7 +76,7 @@ func looked(at ...string) string {
 	return " " + plain.Capital(strings.Join(at, ", ")) + "."
 }
 
-// bestOf is the best bus bandwidth of rows.
+// bestOf returns the best bus bandwidth of rows.
 func bestOf(rows []*record.Result) (best *record.Result, bw float64) {
 	for _, r := range rows {
 		if v, ok := curve.BusBW(r); ok && v > bw {
@@ -86,7 +86,7 @@ func bestOf(rows []*record.Result) (best *record.Result, bw float64) {
 	return best, bw
 }
 
-// best is the best bus bandwidth beside the roof and the published figure.
+// best returns the best bus bandwidth beside the roof and the published figure.
 func (j judged) best() finding.List {
 	names, rows := wholes(j.Record)
 	var top *record.Result
@@ -105,11 +105,10 @@ func (j judged) best() finding.List {
 	return finding.List{{Code: CodeBusBW, Text: text + " at " + unit.Bytes(top.Bytes) + "."}}
 }
 
-// roofNames say what a roof with a Per is.
+// roofNames describe the kinds of roofs with a Per.
 var roofNames = map[string]string{"rails": "line rate", "links_raw": "peak of the links"}
 
-// figures are the best result's shares of the roof and of the published figure of
-// its fabric.
+// figures returns the best result's shares of the roof and of its fabric's published figure.
 func (j judged) figures(top *record.Result) string {
 	f, bw := j.want.fabric, busBWOr0(top)
 	if f == nil {
@@ -138,7 +137,7 @@ func (j judged) figures(top *record.Result) string {
 	return strings.Join(parts, ", ")
 }
 
-// roofValue is a roof of the record by its label, 0 where it has none.
+// roofValue returns a roof of the record by its label, 0 if it has none.
 func roofValue(rec *record.Record, label string) float64 {
 	if rec.Fabric == nil {
 		return 0
@@ -151,8 +150,7 @@ func roofValue(rec *record.Record, label string) float64 {
 	return 0
 }
 
-// scale names what falls off most with the number of ranks, at the message size at
-// which it does.
+// scale names the collective that loses most with the number of ranks, and the message size.
 func (j judged) scale() finding.List {
 	drawn, _ := curve.Drawn(curve.Of(j.Record))
 	worst, where, least := "", int64(0), 1.0

@@ -17,15 +17,15 @@ import (
 	"zbench/bench/unit"
 )
 
-// Reasons begin with these: of a case that another's failure prevented, and of one
-// in which the library reported an error.
+// Prefixes of reasons: of a case that another's failure prevented, and of one in which the library
+// reported an error.
 const (
 	NotRun       = "not run: "
 	asynchronous = "asynchronous error: "
 )
 
-// hangs are the cases that did not end: a deadline passed, or the library reported
-// an asynchronous error; and those that failed otherwise.
+// hangs returns the cases that did not end because a deadline passed or the library reported an
+// asynchronous error, and those that failed otherwise.
 func (j judged) hangs() finding.List {
 	var out finding.List
 	without := slice.Count(j.Results, func(r record.Result) bool { return r.Status == record.Failed || strings.HasPrefix(r.Reason, NotRun) })
@@ -45,8 +45,8 @@ func (j judged) hangs() finding.List {
 	return out
 }
 
-// stuck says of a case with evidence what happened, who is missing and what would
-// tell more.
+// stuck describes a hung case with evidence: the state, the missing ranks, and the source of more
+// information.
 func stuck(r *record.Result, where, lost string) (kind, text, hint string) {
 	e := r.Evidence
 	kind, text = CodeHang, "Hang: "+where+" did not end"
@@ -68,7 +68,7 @@ func stuck(r *record.Result, where, lost string) (kind, text, hint string) {
 	return kind, text, plain.Sentence(hint)
 }
 
-// missing names the ranks that explain most.
+// missing names the most likely culprits.
 func missing(r *record.Result) string {
 	first := r.Evidence.Ranks[0]
 	all := slice.Sum(r.Evidence.Ranks, func(g record.RankEvidence) int { return g.Count })
@@ -81,16 +81,16 @@ func missing(r *record.Result) string {
 	return record.RankText(first.Ranks, first.Count, all) + " " + first.State.Text() + ", the others wait"
 }
 
-// firstClause is a reason up to its first semicolon.
+// firstClause returns a reason up to its first semicolon.
 func firstClause(reason string) string {
 	head, _, _ := strings.Cut(reason, "; ")
 	return head
 }
 
-// wrongAt reads where the first wrong element is.
+// wrongAt matches the place of the first wrong element.
 var wrongAt = pattern.New(`first on rank (\d+) at element (\d+)`)
 
-// wrongData says how much of the data is wrong, and whose it is as far as that shows.
+// wrongData states how much of the data is wrong, and whose, if known.
 func (j judged) wrongData() finding.List {
 	var wrong []*record.Result
 	verified, worst := 0, 0.0
@@ -124,8 +124,8 @@ func (j judged) wrongData() finding.List {
 	}}
 }
 
-// outputs are the elements that a verified case checked on each rank, over all its
-// launches; 0 where that is not known.
+// outputs returns the number of elements that a verified case checked on each rank, over all its
+// launches; 0 if unknown.
 func outputs(r *record.Result) float64 {
 	c, err := collective.ByName(r.Collective)
 	d, wrong := collective.DtypeByName(r.Dtype)
@@ -134,7 +134,7 @@ func outputs(r *record.Result) float64 {
 	}
 	if b := r.Verified.Blocks; b > 0 {
 		each := float64(b) * float64(r.Verified.BlockBytes) / float64(d.Size)
-		if c.RecvShare || c.Shares { // a block is one rank's
+		if c.RecvShare || c.Shares { // a block belongs to one rank
 			each /= float64(r.Ranks)
 		}
 		return each * float64(max(r.Verified.Launches, 1))
@@ -143,8 +143,7 @@ func outputs(r *record.Result) float64 {
 	return float64(each) * float64(max(r.Verified.Launches, 1))
 }
 
-// wrongShare is the part of the elements of all ranks that is wrong, 0 where it is
-// not known.
+// wrongShare returns the wrong part of the elements of all ranks, 0 if unknown.
 func wrongShare(r *record.Result) float64 {
 	all := outputs(r) * float64(r.Ranks) * float64(max(r.Groups, 1))
 	if r.Verified.Wrong == nil || all <= 0 {
@@ -153,8 +152,8 @@ func wrongShare(r *record.Result) float64 {
 	return min(1, float64(*r.Verified.Wrong)/all)
 }
 
-// suspect names the rank whose data are wrong: the only one that received any, or
-// that whose block an all_gather has wrong on several ranks.
+// suspect returns the rank whose data are wrong: the only one that received any, or the one whose
+// block an all_gather has wrong on several ranks.
 func (j judged) suspect(wrong []*record.Result) string {
 	var alone []int
 	several := false
@@ -185,19 +184,19 @@ func (j judged) suspect(wrong []*record.Result) string {
 	return ""
 }
 
-// gathered tells whether an all_gather was verified and right.
+// gathered reports whether an all_gather was verified and right.
 func (j judged) gathered() bool {
 	return slices.ContainsFunc(j.Results, func(r record.Result) bool {
 		return r.Collective == "all_gather" && r.Status == record.OK && r.Verified.State == record.VerifiedOK
 	})
 }
 
-// place is a rank with its node and GPU.
+// place returns a rank with its node and GPU.
 func (j judged) place(rank int, r *record.Result) string {
 	return plain.Lower(located([]int{rank}, World{r.Ranks, r.Nodes, r.GPUsPerProcess}, j.World).Name())
 }
 
-// interrupted says how much of a sweep there is.
+// interrupted states how much of a sweep is finished.
 func (j judged) interrupted() finding.List {
 	count, ok, partly := 0, 0, 0
 	why, hint, severity := "", "", finding.Warning
@@ -232,7 +231,7 @@ func (j judged) interrupted() finding.List {
 	}}
 }
 
-// lostIn says in which case a process was lost, and whose ranks are missing, or which process
+// lostIn names the case in which a process was lost and the missing ranks, or the process that
 // stood still.
 func lostIn(r *record.Result) (text, hint string) {
 	what, why, _ := strings.Cut(r.Reason, ": ")

@@ -9,40 +9,41 @@ import (
 	"zbench/bench/stat"
 )
 
-// beyond is the probability under which a count is no longer put down to
-// chance, after the correction for looking at every rank.
+// beyond is the probability below which a count is no longer attributed to chance, after the
+// correction for the number of ranks.
 const beyond = 1e-6
 
-// beyondChance reports whether a part came last in count of n launches more often than chance explains if
-// all parts are equally likely to. The probability is multiplied by the number of parts, because all of
-// them are looked at (Bonferroni).
+// beyondChance reports whether a part came last in count of n launches more often than chance
+// explains with equally likely parts. The probability is multiplied by the number of parts, because
+// all of them are tested (Bonferroni).
 func beyondChance(count, n, parts int) bool {
 	if parts < 2 {
-		return false // alone, a part is last every time
+		return false // a single part is always last
 	}
 	return stat.BinomialTail(count, n, 1/float64(parts))*float64(parts) < beyond
 }
 
-// correlatedChance is the probability below which a number of correlated cases is not put down to chance.
+// correlatedChance is the probability below which a number of correlated cases is not attributed to
+// chance.
 const correlatedChance = 0.05
 
-// CorrelatedByChance reports whether no more of the timed cases are called correlated than
-// independent samples explain.
+// CorrelatedByChance reports whether independent samples explain the number of timed cases called
+// correlated.
 func CorrelatedByChance(cases, timed int) bool {
 	return stat.BinomialTail(cases, timed, stat.CorrelatedByChance) > correlatedChance
 }
 
-// parts are equal parts of a world, ranks or nodes, each as its ranks.
+// parts are equal parts of a world, ranks or nodes, each with its ranks.
 type parts [][]int
 
-// lastOf is how often any rank of a part came last.
+// lastOf returns how often any rank of a part came last.
 func lastOf(part, counts []int) int {
 	return slice.Sum(part, func(rank int) int { return counts[rank] })
 }
 
-// often returns the parts that came last more often than chance explains (each), and a set of parts of
-// which this is true only together. A part is compared with those that did not come last too often, so
-// that several late parts do not hide each other.
+// often returns the parts that came last more often than chance explains (each), and a set of parts
+// for which this holds only together. A part is compared with those that did not come last too
+// often, so that several late parts do not hide each other.
 func (p parts) often(counts []int) (each, together parts) {
 	for {
 		set, without := p.unlikely(counts)
@@ -58,16 +59,16 @@ func (p parts) often(counts []int) (each, together parts) {
 	}
 }
 
-// without are the parts that are not among these.
+// without returns the parts that are not among these.
 func (p parts) without(these parts) parts {
 	return slices.DeleteFunc(slices.Clone(p), func(part []int) bool {
 		return slices.ContainsFunc(these, func(other []int) bool { return slices.Contains(other, part[0]) })
 	})
 }
 
-// unlikely is the set of parts that is least likely to come last as often as it did by chance, and in how
-// many launches the others came last; nil if chance explains all. The probability is Chernoff's bound,
-// times the number of sets of that size.
+// unlikely returns the set of parts that is least likely to come last so often by chance, and the
+// number of launches in which others came last; nil if chance explains all. The probability is
+// Chernoff's bound times the number of sets of that size.
 func (p parts) unlikely(counts []int) (set parts, without int) {
 	sorted := slices.Clone(p)
 	slices.SortStableFunc(sorted, func(a, b []int) int { return cmp.Compare(lastOf(b, counts), lastOf(a, counts)) })
@@ -82,8 +83,8 @@ func (p parts) unlikely(counts []int) (set parts, without int) {
 	return set, without
 }
 
-// likely bounds the logarithm of the probability that some k of so many parts came last
-// in as many of n launches, or more.
+// likely bounds the logarithm of the probability that some k of the parts came last in at least as
+// many of n launches.
 func likely(count, n, k, of int) float64 {
 	q, share := float64(k)/float64(of), float64(count)/float64(max(n, 1))
 	if share <= q {
@@ -100,9 +101,9 @@ func likely(count, n, k, of int) float64 {
 	return stat.LogChoose(of, k) + least
 }
 
-// lateParts returns the ranks and nodes that came last more often than chance explains, and the candidates,
-// of which this is true only together. A node is late as a whole if it is late without its latest ranks
-// too. per is the number of ranks of a node, 0 if it is not known.
+// lateParts returns the ranks and nodes that came last more often than chance explains, and the
+// candidates, for which this holds only together. A node is late as a whole if it is also late
+// without its latest ranks. per is the number of ranks of a node, 0 if unknown.
 func lateParts(counts []int, per int) (late, candidates parts) {
 	ranks := make([]int, len(counts))
 	for i := range ranks {
@@ -123,8 +124,8 @@ func lateParts(counts []int, per int) (late, candidates parts) {
 	return late, candidates
 }
 
-// inNode returns what is late in a late node: some of its ranks, or the whole node if it is late without
-// them too.
+// inNode returns the late part of a late node: some of its ranks, or the whole node if it is also
+// late without them.
 func inNode(node, counts []int) parts {
 	each, together := singles(node).often(counts)
 	some := slices.Concat(each, together)
@@ -145,13 +146,14 @@ func inNode(node, counts []int) parts {
 
 func singles(ranks []int) parts { return slices.Collect(slices.Chunk(ranks, 1)) }
 
-// weighted is a value that counts weight times.
+// weighted is a value with a weight.
 type weighted struct {
 	value  float64
 	weight int
 }
 
-// weightedMedian is the least value that at least half of the weight does not exceed; 0 of nothing.
+// weightedMedian returns the smallest value that at least half of the weight does not exceed; 0 for
+// an empty list.
 func weightedMedian(of []weighted) float64 {
 	sorted := slices.SortedFunc(slices.Values(of), func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
 	total := slice.Sum(sorted, func(w weighted) int { return w.weight })

@@ -11,14 +11,15 @@ import (
 	"zbench/bench/unit"
 )
 
-// checked counts the cases whose data were checked, and keeps why the others were not, or did not run.
+// checked counts the cases with verified data, and keeps the reasons for the others, or why they
+// did not run.
 type checked struct {
 	ok, whole     int
-	parts         []string // by which blocks each of the others was checked
+	parts         []string // the blocks by which each of the others was checked
 	left, skipped []string // the reason of each case
 }
 
-// add counts a case. reason is why it ended so.
+// add counts a case. reason is why it ended in its state.
 func (c *checked) add(status record.Status, v record.Verified, reason string) {
 	switch {
 	case status == record.Skipped:
@@ -36,7 +37,7 @@ func (c *checked) add(status record.Status, v record.Verified, reason string) {
 	c.ok++
 }
 
-// none reports whether no data were checked although they were to be.
+// none reports whether no data were checked although they should have been.
 func (c *checked) none() bool {
 	return c.ok > 0 && !c.some() && slice.Count(c.left, func(why string) bool { return why == notAsked }) < c.ok
 }
@@ -44,10 +45,10 @@ func (c *checked) none() bool {
 // some reports whether data of a case were checked, whole or by blocks.
 func (c *checked) some() bool { return c.whole+len(c.parts) > 0 }
 
-// notAsked is the short reason of -c 0.
+// notAsked is the short reason for -c 0.
 const notAsked = "not asked for (-c 0)"
 
-// reasons are what reasons begin with, and how a verdict says it.
+// reasons maps the beginnings of reasons to a verdict's words.
 var reasons = []struct{ begins, text string }{
 	{NotRun, "a case failed before them"},
 	{"rounds to 0", "fewer than 16 bytes per rank"},
@@ -56,7 +57,7 @@ var reasons = []struct{ begins, text string }{
 	{"no verification requested", notAsked},
 }
 
-// short is a reason in a few words, without the case that it is of.
+// short returns a reason in a few words, without its case.
 func short(reason string) string {
 	for _, r := range reasons {
 		if strings.HasPrefix(reason, r.begins) {
@@ -68,13 +69,13 @@ func short(reason string) string {
 	return cmp.Or(strings.TrimSuffix(first, "."), "no reason is recorded")
 }
 
-// counted are reasons with their numbers, the first three of them.
+// counted returns the first three reasons with their numbers.
 func counted(reasons []string, form string) string {
 	why, of := slice.Group(reasons, func(r string) string { return r })
 	return unit.FirstFew(slice.Map(why, func(r string) string { return fmt.Sprintf(form, unit.Comma(len(of[r])), r) }), 3)
 }
 
-// text says in sentences which data were checked, and what did not run.
+// text describes in sentences which data were checked, and what did not run.
 func (c *checked) text() string {
 	text := ""
 	switch {
@@ -106,8 +107,8 @@ func (c *checked) skippedText() string {
 	return fmt.Sprintf(" %s skipped: %s.", unit.Count(len(c.skipped), "case"), counted(c.skipped, "%[2]s"))
 }
 
-// finding is what a record without a fault comes to: OK with what was looked for, or NOT CHECKED where
-// no data were checked that were to be.
+// finding returns the result of a record without a fault: OK with the examined classes, or NOT
+// CHECKED if no data were checked that should have been.
 func (c *checked) finding(of, looked string) finding.List {
 	if c.none() {
 		return finding.List{{Code: finding.CodeNotChecked, Severity: finding.Warning, Share: 1, Text: "Data of " + of + ": " + counted(c.left, "%[2]s") + "." + looked + c.skippedText()}}
@@ -115,7 +116,7 @@ func (c *checked) finding(of, looked string) finding.List {
 	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: "No fault in " + of + "." + looked + c.text()}}
 }
 
-// besideFaults says which data were not checked, and what did not run, in a record that has faults.
+// besideFaults states, for a record with faults, which data were not checked, and what did not run.
 func (c *checked) besideFaults() finding.List {
 	text := c.skippedText()
 	if len(c.left) > 0 {

@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// lowClockPart is the part of the highest clock below which a finding names the clock.
+	// lowClockPart is the share of the highest clock below which a finding names the clock.
 	lowClockPart = 0.75
-	// fellClockPart is the part of the clock that is lost from the first pass to the last.
+	// fellClockPart is the loss of clock from the first pass to the last from which a finding names
+	// it.
 	fellClockPart = 0.05
-	// expectedClockPart is the part of the clock that others measured under such a load from
-	// which a low one is no surprise.
+	// expectedClockPart is the share of others' clock under such a load from which a low one is no
+	// surprise.
 	expectedClockPart = 0.9
 )
 
-// lowClock tells of rows whose compute units ran well below the highest clock that the driver
-// reports. Of products that is a note where others measured it under such a load.
+// lowClock names rows whose compute units ran well below the driver's highest clock. For products
+// it is a note if others measured such a clock under that load.
 func (j judgedKernels) lowClock() finding.List {
 	n, least, expected := 0, 1.0, true
 	worst, timed := (*record.Kernel)(nil), 0
@@ -60,8 +61,8 @@ func (j judgedKernels) lowClock() finding.List {
 	return j.clockFinding(worst, text+".")
 }
 
-// throttled tells of rows during which a driver lowered the clock because of heat or of the
-// hardware; power alone is what most GPUs are limited by under load.
+// throttled names rows during which a driver lowered the clock because of heat or of the hardware.
+// Power alone limits most GPUs under load.
 func (j judgedKernels) throttled() finding.List {
 	lowered := j.where(func(k *record.Kernel) bool {
 		by := k.Timing.Most().LimitedBy
@@ -77,7 +78,7 @@ func (j judgedKernels) throttled() finding.List {
 		unit.Count(int64(n), "case"), j.name(first), plain.Line(most.LimitedBy), most.Temperature))
 }
 
-// fellClock tells of rows whose clock fell from the first pass to the last.
+// fellClock names rows whose clock fell from the first pass to the last.
 func (j judgedKernels) fellClock() finding.List {
 	n, most := 0, fellClockPart
 	var worst *record.Kernel
@@ -103,8 +104,8 @@ func (j judgedKernels) clockFinding(k *record.Kernel, text string) finding.List 
 	}}
 }
 
-// loadedClock is what others measured under products of the row's type on such a GPU;
-// infinite where none is known.
+// loadedClock returns the clock that others measured under products of the row's type on such a
+// GPU; infinite if unknown.
 func (j judgedKernels) loadedClock(k *record.Kernel) float64 {
 	d := j.DeviceOf(k)
 	if r, ok := device.ReachOf(d.Name, k.Dtype); ok && r.Clock > 0 && d.Kind == record.GPU && k.Metrics.Effective != nil {

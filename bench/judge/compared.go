@@ -17,28 +17,30 @@ import (
 )
 
 const (
-	// leastLost is the least share of a rate whose loss keeps a record from its OK, and mostLost the largest
-	// limit: figures that vary by more tell nothing.
+	// leastLost is the smallest lost share of a rate that prevents an OK, and mostLost the largest
+	// limit: figures that vary by more have no meaning.
 	leastLost, mostLost = 0.05, 0.2
-	// Of 300 healthy figures one lies apart standard errors off in 1 % of records; a figure that lies at the
-	// limit is seen in 99 %, since it is taken to be surely standard errors slower than it is.
+	// In 1 % of records one of 300 healthy figures is apart standard errors off. A figure at the
+	// limit is seen in 99 %, because it is assumed to be surely standard errors slower than
+	// measured.
 	apart, surely = 4, 2.3
-	// groupsApart is apart for medians of the slowest and fastest of up to 500 groups, in standard errors of the
-	// mean of each launch's slowest group, which varies by a third of what one group varies by.
+	// groupsApart is apart for medians of the slowest and fastest of up to 500 groups, in standard
+	// errors of the mean of each launch's slowest group, which varies by a third of one group's
+	// variation.
 	groupsApart = 20
-	// gateChance is the probability of a count by chance from which on it keeps a record from its OK.
+	// gateChance is the probability by chance from which a count prevents an OK.
 	gateChance = 1e-3
-	// gatePower is the probability with which a share of launches at the limit is seen.
+	// gatePower is the probability with which a share of slow launches at the limit is seen.
 	gatePower = 0.99
 )
 
-// compared is a class of parts that should be equally fast, with the rates that a record has of them.
+// compared is a class of parts that should be equally fast, with their rates in the record.
 type compared = finding.Compared[finding.Subject]
 
 type figure = finding.Figure[finding.Subject]
 
-// gated returns the OK of a record, or what keeps it from being said: parts that are behind although no
-// detector names them, or that nothing was looked at. verified reports whether data were.
+// gated returns the OK of a record, or what prevents it: parts that are behind although no detector
+// names them, or nothing to examine. verified reports whether data were.
 func gated(ok finding.List, classes []compared, verified bool, next string) finding.List {
 	if len(ok.Only(CodeNoFault)) == 0 {
 		return ok
@@ -72,7 +74,7 @@ func behind(doubts []compared, next string) finding.Finding {
 	return f
 }
 
-// noLoss says of each class which loss was looked for and not found.
+// noLoss states, per class, the loss that was searched for and not found.
 func noLoss(classes []compared) string {
 	limit := map[string]float64{}
 	for _, c := range classes {
@@ -87,8 +89,8 @@ func noLoss(classes []compared) string {
 	}), ", ")
 }
 
-// compared hands the gate what the record says of its parts, whatever the detectors made of it. A class whose
-// limit is above mostLost tells nothing, and no OK names it.
+// compared hands the gate the record's figures of its parts, whatever the detectors concluded. A
+// class whose limit exceeds mostLost has no meaning, and no OK names it.
 func (j judged) compared() []compared {
 	if j.alone() { // a single rank has no peer to be behind
 		return nil
@@ -97,12 +99,13 @@ func (j judged) compared() []compared {
 	return slices.DeleteFunc(all, func(c compared) bool { return len(c.Figures) == 0 || c.Limit > mostLost })
 }
 
-// next says what tells more about parts that are behind.
+// next returns the step that tells more about parts that are behind.
 func (j judged) next() string {
 	return cmp.Or(j.whereLost(), "Measure again with a larger --max-time; `zbench rails` looks at each link and NIC.")
 }
 
-// errorOf is the standard error of a mean as a share of it; the largest that a limit allows where it is not known.
+// errorOf returns the standard error of a mean as a share of it; the largest that a limit allows if
+// unknown.
 func errorOf(t curve.Timing) float64 {
 	if t.Sum.CV == nil || t.Sum.NEff == nil || !(*t.Sum.NEff > 0) {
 		return mostLost / (apart + surely)
@@ -110,14 +113,15 @@ func errorOf(t curve.Timing) float64 {
 	return *t.Sum.CV / math.Sqrt(*t.Sum.NEff)
 }
 
-// add adds a part that took so many times as long as it should, and widens the limit to what noise explains.
+// add adds a part with its time relative to the expected time, and widens the limit to what noise
+// explains.
 func add(c *compared, of finding.Subject, times, noise float64) {
 	c.Figures = append(c.Figures, figure{Subject: of, Rate: 1 / times})
 	c.Limit = min(mostLost, max(c.Limit, noise))
 }
 
-// modelled are the cases of a simulation against the model. A late rank delays a launch alone, and what is
-// slow now and then delays bursts.
+// modelled compares the cases of a simulation with the model. A late rank only delays an isolated
+// launch, and intermittent slowness only delays bursts.
 func (j judged) modelled() []compared {
 	bursts := compared{Class: "bursts", Reference: 1, Limit: leastLost}
 	alone := compared{Class: "single launches", Reference: 1, Limit: leastLost}
@@ -141,8 +145,8 @@ func (j judged) modelled() []compared {
 	return []compared{bursts, alone}
 }
 
-// groups are the slowest of the groups that ran at once, each against its peers: the fastest where they are
-// few. Of an even number half may be slow, and the typical time lies between the halves.
+// groups compares the slowest of the simultaneous groups with its peers: with the fastest if they
+// are few. Of an even number half may be slow, and the typical time lies between the halves.
 func (j judged) groups() compared {
 	c := compared{Class: "groups that ran at once", Reference: 1, Limit: leastLost}
 	for r := range j.Each() {
@@ -164,8 +168,8 @@ func (j judged) groups() compared {
 	return c
 }
 
-// lateness are the ranks and nodes of each world, by the share of a launch for which the others wait for them
-// on average, beyond their fair share. Worlds with too few launches to tell are left out.
+// lateness returns the ranks and nodes of each world, by the share of a launch that the others wait
+// for them on average, beyond their fair share. Worlds with too few launches are left out.
 func (j judged) lateness() (out []compared) {
 	for _, l := range slice.Where(Late(j.Record), Lateness.enough) {
 		all := make([]int, len(l.counts))
@@ -180,7 +184,7 @@ func (j judged) lateness() (out []compared) {
 	return out
 }
 
-// compared has the time that is left of a launch while the others do not wait for a part. The limit is the wait
+// compared has the remaining time of a launch without waiting for a part. The limit is the wait
 // that a part causes by chance.
 func (l Lateness) compared(class string, of parts, where record.World) compared {
 	spread := slice.Most(slices.Concat(l.shares...), func(w weighted) float64 { return w.value })
@@ -198,7 +202,7 @@ func (l Lateness) compared(class string, of parts, where record.World) compared 
 	return c
 }
 
-// byChance is the largest count of n launches that chance explains in one of so many parts.
+// byChance returns the largest count of n launches that chance explains in one of the parts.
 func byChance(n int, p float64, parts int) int {
 	k := 0
 	for k < n && stat.BinomialTail(k+1, n, p)*float64(parts) > gateChance {
@@ -207,7 +211,8 @@ func byChance(n int, p float64, parts int) int {
 	return k
 }
 
-// launches are the communicators by the launches that are slow now and then, and by how bursts differ.
+// launches compares the communicators by their share of slow launches, and by the variation of
+// bursts.
 func (j judged) launches() (out []compared) {
 	order, pooled := communicators(j.Record)
 	uneven := compared{Class: "uneven bursts", Reference: 1, Limit: leastLost}
@@ -215,7 +220,7 @@ func (j judged) launches() (out []compared) {
 		all, n := s.slowLaunches(pooled[s])
 		slow := compared{Class: "slow launches", Reference: 1}
 		slow.Limit = max(UnstableShare, stat.BinomialUpper(byChance(n, UsualSlow, s.groups), n, gatePower))
-		slow.Figures = append(slow.Figures, figure{Rate: 1}) // those without any
+		slow.Figures = append(slow.Figures, figure{Rate: 1}) // those without slow launches
 		for _, one := range all {
 			slow.Figures = append(slow.Figures, figure{Subject: finding.Subject{Name: one.who()}, Rate: 1 - stat.BinomialUpper(one.Slow, n, gatePower)})
 		}
@@ -233,7 +238,7 @@ func (j judged) launches() (out []compared) {
 	return append(out, uneven)
 }
 
-// compared hands the gate the GPUs of each case that has no other bound than the GPU: not only of the best one.
+// compared hands the gate the GPUs of each case that only the GPU bounds, not just of the best one.
 func (j judgedKernels) compared() (out []compared) {
 	rows := j.where(func(k *record.Kernel) bool {
 		other := slices.Contains([]string{record.SizeSweep, record.Tune, record.Unfused, record.Copy}, k.Role)
@@ -248,7 +253,7 @@ func (j judgedKernels) compared() (out []compared) {
 	return out
 }
 
-// gpus are the GPUs at one case.
+// gpus returns the GPUs at one case.
 func (j judgedKernels) gpus(rows []*record.Kernel) compared {
 	c := compared{Class: "GPUs at the same case"}
 	var rates []float64
@@ -265,5 +270,6 @@ func (j judgedKernels) gpus(rows []*record.Kernel) compared {
 	return c
 }
 
-// rateOf is the rate of a kernel: of products, which memory does not bound, their operations per second.
+// rateOf returns the rate of a kernel: operations per second for products, which memory does not
+// bound.
 func rateOf(k *record.Kernel) *float64 { return cmp.Or(k.Metrics.Effective, k.Metrics.Rate) }

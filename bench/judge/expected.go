@@ -12,16 +12,15 @@ import (
 	"zbench/bench/spec"
 )
 
-// expected is what cases take on a fabric without a fault: for a simulation the
-// model's time; for measured ones the model's where it was fitted to published
-// tables.
+// expected holds the times of cases on a fabric without a fault: for a simulation the model's time;
+// for measurements the model's, if it was fitted to published tables.
 type expected struct {
 	fabric    *fabric.Fabric
 	simulated bool
-	machines  map[int]*fabric.Machine // by nodes; nil where the fabric has no such world
+	machines  map[int]*fabric.Machine // by nodes; nil if the fabric has no such world
 }
 
-// expect prepares the expectations of a record; they are empty if its fabric is not known.
+// expect prepares the expectations of a record; they are empty if its fabric is unknown.
 func expect(rec *record.Record) expected {
 	e := expected{fabric: fabricOf(rec), simulated: rec.Simulated, machines: map[int]*fabric.Machine{}}
 	if e.fabric == nil {
@@ -44,8 +43,8 @@ func expect(rec *record.Record) expected {
 	return e
 }
 
-// fabricOf is the fabric that a record names, else the first with its GPU if it ran on one node: between
-// nodes a fabric depends on NICs, which a record does not tell.
+// fabricOf returns the record's fabric, else the first with its GPU if it ran on one node: between
+// nodes a fabric depends on NICs, which a record does not have.
 func fabricOf(rec *record.Record) *fabric.Fabric {
 	names := fabric.Names()
 	if rec.Fabric != nil {
@@ -60,8 +59,8 @@ func fabricOf(rec *record.Record) *fabric.Fabric {
 	return nil
 }
 
-// seconds is the expected time of a case; false if there is none. For measured times only a published
-// table is an expectation.
+// seconds returns the expected time of a case; false if there is none. For measured times only a
+// published table is an expectation.
 func (e expected) seconds(r *record.Result) (float64, bool) {
 	m := e.machines[r.Nodes]
 	if m == nil || r.Groups > 1 || r.Ranks != m.Size() || r.Bytes <= 0 || e.simulated && r.Setup != "" || policy.Named(r.Setup) {
@@ -74,14 +73,14 @@ func (e expected) seconds(r *record.Result) (float64, bool) {
 	return t, t > 0
 }
 
-// begin is what a burst of the case takes beside its launches, for each of them in seconds: a process enqueues its
-// first launches before any runs.
+// begin returns the time of a burst beside its launches, per launch in seconds: a process enqueues
+// its first launches before any runs.
 func (e expected) begin(r *record.Result) float64 {
 	m := e.machines[r.Nodes]
 	return float64(m.GPUsPerProcess) * m.Host.Launch / float64(max(1, r.Burst.Iterations))
 }
 
-// name is the source of the expectation in words.
+// name describes the source of the expectation.
 func (e expected) name() string {
 	if e.simulated {
 		return "the fabric's model"
@@ -89,9 +88,9 @@ func (e expected) name() string {
 	return "the published table of " + e.fabric.GPU
 }
 
-// took is the shorter of a case's two times, with the lower end of its interval, in seconds. The burst
-// does not include waiting for late ranks, the median of isolated launches no launches that are slow now
-// and then.
+// took returns the shorter of a case's two times, with the lower end of its interval, in seconds.
+// The burst excludes waiting for late ranks, the median of isolated launches excludes
+// intermittently slow ones.
 func took(r *record.Result) (median, lo float64, ok bool) {
 	best := curve.BurstOf(r)
 	if alone := curve.IsolatedOf(r); alone.Known && (!best.Known || alone.Median < best.Median) {
@@ -104,8 +103,8 @@ func took(r *record.Result) (median, lo float64, ok bool) {
 	return best.Median, lo, best.Known
 }
 
-// excess is how many times as long a case takes as it should, its median and the
-// lower end of its interval.
+// excess returns the ratio of a case's time to the expected time, for its median and for the lower
+// end of its interval.
 func (e expected) excess(r *record.Result) (times, lo float64, ok bool) {
 	want, known := e.seconds(r)
 	median, least, timed := took(r)
@@ -115,9 +114,8 @@ func (e expected) excess(r *record.Result) (times, lo float64, ok bool) {
 	return median / want, least / want, true
 }
 
-// wholes are the results of whole worlds (no groups) that ended ok, of one
-// collective, in the world with most ranks, by size: out of place where there are
-// such.
+// wholes returns the results of whole worlds (no groups) that ended ok, of one collective, in the
+// world with most ranks, by size, out of place if available.
 func wholes(rec *record.Record) (names []string, rows map[string][]*record.Result) {
 	rows = map[string][]*record.Result{}
 	for r := range rec.Each() {

@@ -8,14 +8,13 @@ import (
 	"zbench/bench/record"
 )
 
-// voidShare is the share of bandwidth or time from which on a fault voids a bucket size: repairing it
+// voidShare is the share of bandwidth or time from which a fault voids a bucket size: repairing it
 // gains more than the size usually does, and moves the best size.
 const voidShare = 0.10
 
-// FixFirst is the finding that comes before any bucket size: data that are wrong, launches
-// that do not end, or a fault that costs voidShare of large messages. It is nil where there
-// is none: what costs less, dips, noise and comparisons with another machine's table void
-// nothing.
+// FixFirst returns the finding that comes before any bucket size: wrong data, launches that do not
+// end, or a fault that costs voidShare of large messages. It is nil if there is none: smaller
+// losses, dips, noise and comparisons with another machine's table void nothing.
 func FixFirst(rec *record.Record) *finding.Finding {
 	j := judged{rec, expect(rec)}
 	for _, find := range []func(judged) finding.List{
@@ -42,11 +41,11 @@ func (j judged) voids(l finding.Finding) bool {
 	case CodeLostBusBW, CodeUnstable:
 		return l.Share >= voidShare
 	}
-	return false // a case that failed lacks memory, or was refused
+	return false // a failed case lacked memory, or was refused
 }
 
-// slowCost is the bandwidth that the slowest group lacks in messages of the largest size: a
-// late rank makes its group slow in small ones alone.
+// slowCost returns the bandwidth lost by the slowest group in messages of the largest size: a late
+// rank slows its group only in small ones.
 func (j judged) slowCost() (most float64) {
 	largest := map[splitOf]*record.Result{}
 	for r := range j.Each() {
@@ -62,8 +61,8 @@ func (j judged) slowCost() (most float64) {
 	return most
 }
 
-// lateCost is the share of a launch of the largest size that its ranks wait for each other:
-// a fixed wait is much of a small message and little of a bucket.
+// lateCost returns the share of a launch of the largest size that its ranks wait for each other: a
+// fixed wait is much of a small message and little of a bucket.
 func (j judged) lateCost() (most float64) {
 	names, rows := wholes(j.Record)
 	for _, name := range names {

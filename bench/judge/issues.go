@@ -13,16 +13,16 @@ import (
 	"zbench/bench/slice"
 )
 
-// IssueFacts are what known issues depend on. What is empty or 0 is not known, and no issue is
+// IssueFacts are the inputs of known issues. An empty or zero field is unknown, and no issue is
 // reported because of it.
 type IssueFacts struct {
-	// ROCm and RCCL are versions, as 7.1.1 and 2.27.7.
+	// ROCm and RCCL are versions, such as 7.1.1 and 2.27.7.
 	ROCm, RCCL string
-	// Env looks up a variable of the environment; nil has none.
+	// Env looks up a variable of the environment; nil means an empty environment.
 	Env func(string) string
-	// Pollara tells that the NICs are AMD Pollara (driver ionic).
+	// Pollara is true if the NICs are AMD Pollara (driver ionic).
 	Pollara bool
-	// Nodes is the number of nodes of the run, GPUs that of the GPUs used on a node.
+	// Nodes is the number of nodes of the run, GPUs the number of GPUs used on a node.
 	Nodes, GPUs int
 	// GPU is the name of the GPUs.
 	GPU string
@@ -32,16 +32,17 @@ type IssueFacts struct {
 type KnownIssue struct {
 	// ID is stable across versions.
 	ID string
-	// What was found, Cost what it costs, Next what to do.
+	// Text is the observation, Cost its cost, Next the remedy.
 	What, Cost, Next string
-	// Source is where it was published.
+	// Source is the publication.
 	Source string
 }
 
 // CodeFlush is the ID of the corruption without the GDR flush. Its texts depend on the facts.
 const CodeFlush = "gdr_flush"
 
-// Corrupts reports whether results can be wrong without an error: every command that knows of the issue then warns.
+// Corrupts is true if results can be wrong without an error: every command that knows of the issue
+// then warns.
 func (k KnownIssue) Corrupts() bool { return k.ID == CodeFlush }
 
 // Hangs reports whether a collective may not end.
@@ -119,7 +120,7 @@ var known = []row{
 	},
 }
 
-// IssuesOf are the known issues that apply, in the order of the table.
+// IssuesOf returns the known issues that apply, in table order.
 func IssuesOf(f IssueFacts) []KnownIssue {
 	return slice.Map(slice.Where(known, func(r row) bool { return r.applies(f) }), func(r row) KnownIssue {
 		if r.ID == CodeFlush {
@@ -129,12 +130,13 @@ func IssuesOf(f IssueFacts) []KnownIssue {
 	})
 }
 
-// rccl is the version of RCCL: its own, or that of the release of ROCm.
+// rccl returns the version of RCCL: its own, or that of the ROCm release.
 func (f IssueFacts) rccl() string { return cmp.Or(f.RCCL, flush.Release(release(f.ROCm))) }
 
 func (f IssueFacts) flush() (flush.State, *flush.Row) { return flush.Of(f.rccl(), f.Pollara, f.env) }
 
-// unflushed says what can be corrupted without the flush. What to do follows from the row of the transport and version.
+// unflushed describes the possible corruption without the flush. The remedy follows from the
+// transport's and version's row.
 func (f IssueFacts) unflushed() KnownIssue {
 	k := KnownIssue{
 		ID:     CodeFlush,
@@ -156,7 +158,7 @@ func (f IssueFacts) unflushed() KnownIssue {
 	return k
 }
 
-// IssueFactsOf are the facts of a record, which has no version of ROCm.
+// IssueFactsOf returns the facts of a record, which has no ROCm version.
 func IssueFactsOf(rec *record.Record) IssueFacts {
 	f := IssueFacts{
 		Nodes: rec.World.Nodes, GPUs: rec.World.GPUsPerNode, GPU: rec.World.GPU, Pollara: record.Pollara(rec.World.NICs),
@@ -177,7 +179,7 @@ func (f IssueFacts) env(name string) string {
 	return f.Env(name)
 }
 
-// number is a variable's value, 0 if it is not a number.
+// number returns a variable's value, 0 if it is not a number.
 func (f IssueFacts) number(name string) int {
 	n, _ := strconv.Atoi(f.env(name))
 	return n
@@ -185,10 +187,10 @@ func (f IssueFacts) number(name string) int {
 
 func same(a, b string) bool { return a != "" && plain.Version(release(a), b) == 0 }
 
-// newer tells that a is a later version than b.
+// newer reports whether a is a later version than b.
 func newer(a, b string) bool { return plain.Version(release(a), release(b)) > 0 }
 
-// release is a version to its third part: a fourth is that of a build.
+// release returns a version up to its third part: a fourth is a build number.
 func release(version string) string {
 	parts := strings.Split(version, ".")
 	return strings.Join(parts[:min(3, len(parts))], ".")

@@ -13,52 +13,49 @@ import (
 	"zbench/bench/unit"
 )
 
-// What the others must wait for a late rank to be worth a name: in seconds, or
-// as a share of the time of a launch.
+// Thresholds of the wait for a late rank that is worth naming: in seconds, or as a share of a
+// launch's time.
 const (
 	lateSeconds = 1e-6
 	lateShare   = 0.02
 )
 
-// World tells the ranks of one result from those of another.
+// World identifies the ranks of a result.
 type World struct{ Ranks, Nodes, GPUsPerProcess int }
 
-// Lateness says who came last in one world of ranks.
+// Lateness has the last ranks in one world.
 type Lateness struct {
 	World World
-	// Launches and Results are how much was looked at; Spread is the median
-	// difference between the slowest and the fastest rank, in seconds. Skew is the largest
-	// one over the time of a launch, of the results that have a warning of it.
+	// Launches and Results are the numbers examined; Spread is the median difference between the
+	// slowest and the fastest rank, in seconds. Skew is the largest one over the time of a launch,
+	// for results with that warning.
 	Launches, Results int
 	Spread, Skew      float64
-	// Late came last beyond chance and kept the others waiting, the most frequent
-	// first. Nearly always there is none. Candidates did so together, and the launches
-	// do not tell which of them.
+	// Late came last beyond chance and kept the others waiting, the most frequent first. There is
+	// usually none. Candidates did so only together, and the launches do not decide between them.
 	Late, Candidates []LateUnit
-	// counts are the launches in which each rank came last, shares the spreads that went with them, as
-	// shares of a launch.
+	// counts holds the launches in which each rank came last, shares their spreads as shares of a
+	// launch.
 	counts []int
 	shares [][]weighted
 }
 
-// LateUnit is what the others wait for: a rank, or a node as a whole.
+// LateUnit is the cause of waiting: a rank, or a node as a whole.
 type LateUnit struct {
-	// Rank counts from 0, and is -1 of a node. Node and GPU count from 0; -1 where
-	// the record does not tell, and GPU of a node.
+	// Rank counts from 0 and is -1 for a node. Node and GPU count from 0; they are -1 if unknown,
+	// GPU also for a node.
 	Rank, Node, GPU int
 	// Ranks is the number of its ranks.
 	Ranks int
 	Host  string
-	// Share is the part of the launches in which it came last. Wait is the
-	// median spread between the ranks in those launches, in seconds, WaitShare
-	// the same over the time of a launch.
+	// Share is the part of the launches in which it came last. Wait is the median spread between
+	// the ranks in those launches, in seconds, WaitShare the same over the time of a launch.
 	Share, Wait, WaitShare float64
 }
 
-// Late names the ranks and nodes that come last too often to be chance and by enough
-// to matter, in every world of the record. Only collectives in which every rank
-// waits for every other are looked at: elsewhere the shortest interval is not
-// the late rank's.
+// Late returns the ranks and nodes that come last too often to be chance and by enough to matter,
+// in every world of the record. It only uses collectives in which every rank waits for all others:
+// elsewhere the shortest interval is not the late rank's.
 func Late(rec *record.Record) []Lateness {
 	waited := slice.Where(slices.Collect(rec.Each()), func(r *record.Result) bool {
 		return r.Status == record.OK && r.Ranks > 1 && r.Groups < 2 && len(lateCounts(r)) > 0 && waitsForAll(r.Collective)
@@ -67,8 +64,8 @@ func Late(rec *record.Record) []Lateness {
 	return slice.Map(order, func(w World) Lateness { return lateness(w, pooled[w], rec.World) })
 }
 
-// waitsForAll reports whether no rank is done before every rank has begun: what
-// each receives is made of something from every rank.
+// waitsForAll reports whether no rank can finish before every rank has begun, because each receives
+// something made from every rank.
 func waitsForAll(name string) bool {
 	c, err := collective.ByName(name)
 	if err != nil {
@@ -84,8 +81,7 @@ func waitsForAll(name string) bool {
 	return true
 }
 
-// lateCounts are a result's counts, without those that cannot be, and nothing
-// where the spread that goes with them is not known.
+// lateCounts returns a result's valid counts, and nothing if their spread is unknown.
 func lateCounts(r *record.Result) []record.LateCount {
 	t := r.Isolated
 	if t == nil || t.MaxOfRanks == nil || t.Spread == nil || !(t.MaxOfRanks.Median > 0) || !(t.Spread.Median >= 0) {
@@ -145,8 +141,7 @@ func lateness(w World, results []*record.Result, where record.World) Lateness {
 // enough reports whether a rank that always came last would be named.
 func (l Lateness) enough() bool { return beyondChance(l.Launches, l.Launches, l.World.Ranks) }
 
-// perNode is the number of ranks of a node, 0 where the record does not tell. Ranks are
-// numbered node by node.
+// perNode returns the number of ranks of a node, 0 if unknown. Ranks are numbered node by node.
 func perNode(w World, where record.World) int {
 	if where.GPUsPerNode <= 0 && w.Nodes > 0 && w.Ranks%w.Nodes == 0 {
 		return w.Ranks / w.Nodes
@@ -154,7 +149,7 @@ func perNode(w World, where record.World) int {
 	return max(where.GPUsPerNode, 0)
 }
 
-// located is the place of a rank, or of all ranks of a node.
+// located returns the place of a rank, or of all ranks of a node.
 func located(ranks []int, w World, where record.World) LateUnit {
 	l := LateUnit{Rank: ranks[0], Node: -1, GPU: -1, Ranks: len(ranks)}
 	if per := perNode(w, where); per > 0 {
@@ -169,10 +164,10 @@ func located(ranks []int, w World, where record.World) LateUnit {
 	return l
 }
 
-// whole tells a node from a rank.
+// whole reports whether the unit is a node.
 func (l LateUnit) whole() bool { return l.Ranks > 1 }
 
-// Name is the rank with its place, as far as that is known.
+// Name returns the rank with its place, as far as known.
 func (l LateUnit) Name() string {
 	switch {
 	case l.whole() && l.Host != "":
@@ -190,7 +185,7 @@ func (l LateUnit) Name() string {
 	return s
 }
 
-// subject is the rank or the node as what a finding is about.
+// subject returns the rank or the node as a finding's subject.
 func (l LateUnit) subject() *finding.Subject {
 	s := &finding.Subject{Kind: finding.Rank, Name: plain.Lower(l.Name())}
 	if l.whole() {
@@ -202,7 +197,7 @@ func (l LateUnit) subject() *finding.Subject {
 	return s
 }
 
-// text says who is late in a sentence.
+// text names the late unit in a sentence.
 func (l LateUnit) text() string {
 	subject, it := l.Name()+" came last in ", "it"
 	if l.whole() {
@@ -212,7 +207,7 @@ func (l LateUnit) text() string {
 		unit.Percent(l.Share), unit.Seconds(l.Wait), it, unit.SmallPercent(l.WaitShare))
 }
 
-// Texts are the sentences of a world: what is late, or the candidates.
+// Texts returns the sentences of a world: the late units, or the candidates.
 func (l Lateness) Texts() (out []string) {
 	out = slice.Map(l.Late, func(u LateUnit) string { return u.text() + "." })
 	if len(l.Candidates) > 0 {
@@ -221,7 +216,7 @@ func (l Lateness) Texts() (out []string) {
 	return out
 }
 
-// unclear says what is late without telling which.
+// unclear says that some of the candidates are late.
 func (l Lateness) unclear() string {
 	names := slice.Map(l.Candidates, func(u LateUnit) string { return plain.Lower(u.Name()) })
 	share := slice.Sum(l.Candidates, func(u LateUnit) float64 { return u.Share })
@@ -234,23 +229,23 @@ func (l Lateness) unclear() string {
 		which, unit.Percent(min(share, 1)), unit.Seconds(wait), unit.FirstFew(names, mostCandidates))
 }
 
-// mostCandidates are named one by one.
+// mostCandidates is the number of candidates up to which each is named.
 const mostCandidates = 16
 
-// lateRemedy is what to do about a late rank.
+// lateRemedy is the remedy for a late rank.
 const lateRemedy = "look at that GPU's clocks, temperature and throttling (amd-smi metric), at other processes on it, " +
 	"and at its host process's CPU and NUMA binding; then swap it with another GPU and see whether the lateness moves along. " +
 	"Run it again when it is mended: of several late GPUs only the latest comes last."
 
-// lateNodeRemedy is what to do about a node that is late as a whole: its GPUs have in
-// common what launches them.
+// lateNodeRemedy is the remedy for a node that is late as a whole: its GPUs share the host that
+// launches them.
 const lateNodeRemedy = "look at that node's host first, not at one GPU: its CPU clocks and governor, power limits, NUMA binding and other processes " +
 	"(compare with another node); then its GPUs' clocks. Run it again when it is mended."
 
-// unclearRemedy is what tells candidates apart.
+// unclearRemedy is the way to decide between candidates.
 const unclearRemedy = "run it again with more launches (--precision 0.001 --max-time 4): the late ones keep coming last, chance does not"
 
-// NoneText says of how many launches no rank was late, and how much ranks differ all the same.
+// NoneText states in how many launches no rank was late, and the ranks' remaining differences.
 func (l Lateness) NoneText(looked string) string {
 	begin, end := "No rank is late. ", ""
 	if l.Skew > 0 || !l.enough() {
@@ -266,7 +261,7 @@ func (l Lateness) NoneText(looked string) string {
 		begin, looked, fmt.Sprintf("%.3g µs", 1e6*lateSeconds), unit.Percent(lateShare), unit.Seconds(l.Spread), end)
 }
 
-// Remedy is what to do about what is late.
+// Remedy returns the remedy for the late units.
 func (l Lateness) Remedy() string {
 	switch {
 	case len(l.Late) == 0:

@@ -13,39 +13,39 @@ import (
 // LongRunSetting is a setting of a training run, with its formula.
 type LongRunSetting struct {
 	Name, Value string
-	// Why is the formula with its numbers, Source where the setting is described.
+	// Why is the formula with its numbers, Source the description of the setting.
 	Why, Source string
 }
 
-// LongRun is settings for a long training run. They follow from the slowest measured operation of all
-// ranks.
+// LongRun has settings for a long training run. They follow from the slowest measured operation of
+// all ranks.
 type LongRun struct {
-	// Tail is the slowest operation in seconds: its 99th percentile, or its largest value
-	// where fewer than 100 samples were taken.
+	// Tail is the slowest operation in seconds: its 99th percentile, or its largest value with
+	// fewer than 100 samples.
 	Tail float64
-	// Of says which case and statistic that is.
+	// Of names that case and statistic.
 	Of string
 	// Watchdog is the time after which an operation counts as hung, in seconds.
 	Watchdog float64
 	// List are the settings.
 	List []LongRunSetting
-	// Simulated is true if the tail is of a model.
+	// Simulated is true if the tail comes from a model.
 	Simulated bool
 }
 
 const (
-	// factor and floor are those of zbench's own deadline for a batch of launches; a minute
-	// as the floor, because a training's ranks are less in step.
+	// factor and floor follow zbench's own deadline for a batch of launches. The floor is a minute,
+	// because a training's ranks are less in step.
 	factor, floor = 20, 60
-	// torchTimeout and torchHeartbeat are PyTorch's defaults, in seconds: 10 minutes
-	// (kProcessGroupNCCLDefaultTimeout) and 8 (TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC), of
-	// torch/csrc/distributed/c10d/ProcessGroupNCCL.
+	// torchTimeout and torchHeartbeat are PyTorch's defaults in
+	// torch/csrc/distributed/c10d/ProcessGroupNCCL, in seconds: 10 minutes
+	// (kProcessGroupNCCLDefaultTimeout) and 8 minutes (TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC).
 	torchTimeout, torchHeartbeat = 600, 480
-	// heartbeatMargin is what the watchdog needs after its timeout to write its traces.
+	// heartbeatMargin is the watchdog's time for writing its traces after its timeout.
 	heartbeatMargin = 120
-	// ackUnit is the unit of the NIC's timeout, 4.096 µs · 2^NCCL_IB_TIMEOUT; a NIC may wait
-	// up to 4 times as long, and tries again 7 times (InfiniBand Architecture
-	// Specification; NCCL user guide).
+	// ackUnit is the unit of the NIC's timeout, 4.096 µs · 2^NCCL_IB_TIMEOUT; a NIC may wait up to
+	// 4 times as long, and retries 7 times (InfiniBand Architecture Specification; NCCL user
+	// guide).
 	ackUnit, ackSlack, ackRetries = 4.096e-6, 4, 7
 )
 
@@ -115,13 +115,13 @@ func (s *LongRun) list(ranks, nodes int) []LongRunSetting {
 	return out
 }
 
-// ackTimeout is the largest exponent with which all retries end within the watchdog's time.
+// ackTimeout returns the largest exponent with which all retries end within the watchdog's time.
 func (s *LongRun) ackTimeout() int {
 	const least, most = 18, 22
 	return min(most, max(least, int(math.Floor(math.Log2(s.Watchdog/(ackSlack*ackRetries*ackUnit))))))
 }
 
-// Lead says what the settings follow from.
+// Lead describes the basis of the settings.
 func (s *LongRun) Lead() string {
 	text := fmt.Sprintf("They follow from the slowest operation of all ranks, %s (%s).", unit.Seconds(s.Tail), s.Of)
 	if s.Simulated {

@@ -14,19 +14,19 @@ import (
 	"zbench/bench/unit"
 )
 
-// policyErrors is the number of standard errors beyond which a policy is said to be faster or slower: 1 in 370 of policies
-// without an effect are, by chance.
+// policyErrors is the number of standard errors beyond which a policy counts as faster or slower.
+// By chance 1 in 370 policies without an effect exceeds it.
 const policyErrors = 3
 
-// effect is what a policy does to a collective: the logarithms of its times over those without it, with their standard
-// errors, by size.
+// effect is a policy's effect on a collective: the log ratios of its times to those without it,
+// with standard errors, by size.
 type effect struct {
 	sizes        []int64
 	logs, errors []float64
 }
 
-// policies says in a sentence for each policy whether it helps, and what it does not serve. Its cases are measured by turns
-// with those of the library's own: each pass has all, and the second in the opposite order.
+// policies states in a sentence for each policy whether it helps, and what it does not serve. Its
+// cases alternate with the library's own: each pass has all, the second in reverse order.
 func (j judged) policies() (out finding.List) {
 	type same struct {
 		collective, dtype, op, rest        string
@@ -97,7 +97,7 @@ func (j judged) policies() (out finding.List) {
 	return out
 }
 
-// add takes a case and the same without the policy, where both have times with intervals.
+// add takes a case and the same case without the policy, if both have times with intervals.
 func (e *effect) add(with, without *record.Result) {
 	if without == nil || with.Status != record.OK || without.Status != record.OK {
 		return
@@ -112,8 +112,8 @@ func (e *effect) add(with, without *record.Result) {
 	e.errors = append(e.errors, math.Hypot((a.Hi-a.Lo)/halves/a.Median, (b.Hi-b.Lo)/halves/b.Median))
 }
 
-// text says what the policy does on average over the sizes, and at the sizes where it does the most and the least; empty
-// without a size.
+// text states the policy's average effect over the sizes, and the sizes with the largest and the
+// smallest; empty without a size.
 func (e effect) text() string {
 	n := float64(len(e.logs))
 	if n == 0 {

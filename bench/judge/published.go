@@ -5,8 +5,7 @@ import (
 	"zbench/bench/record"
 )
 
-// Published lists what others published of the record's devices: of streams
-// alone.
+// Published lists others' published figures of the record's devices, for streams only.
 func Published(rec *record.Record) []device.Published {
 	var out []device.Published
 	seen := map[string]bool{}

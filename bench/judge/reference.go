@@ -13,12 +13,12 @@ import (
 	"zbench/bench/unit"
 )
 
-// CodeBelowReference is the code of the warning that a figure is below what others published. A reference
-// that is not this run proves no fault: the exit code needs --fail-on.
+// CodeBelowReference is the code of the warning that a figure is below others' published one. A
+// reference outside this run proves no fault: the exit code needs --fail-on.
 const CodeBelowReference = "below_reference"
 
-// BelowReference is the word of that condition of --fail-on. BelowLimit is the share of the reference from
-// which on the loss is said.
+// BelowReference is the word of that condition of --fail-on. BelowLimit is the lost share of the
+// reference from which the loss is reported.
 const (
 	BelowReference = "below-reference"
 	BelowLimit     = lostMeasured
@@ -30,14 +30,14 @@ type beside struct {
 	rate, want      float64
 }
 
-// lost is the share of the reference that is missing; it is negative of a faster one.
+// lost returns the missing share of the reference; it is negative for a faster figure.
 func (b beside) lost() float64 { return 1 - b.rate/b.want }
 
 func (b beside) text() string {
 	return fmt.Sprintf("%s%s reaches %s of %s (%s of %s)", b.name, b.where, unit.Part(1-b.lost()), b.of, unit.Rate(b.rate), unit.Rate(b.want))
 }
 
-// besides returns the largest size of each collective that has lost the limit, a share, or more.
+// besides returns the largest size of each collective that lost at least the limit, a share.
 func (j judged) besides(limit float64) (out []beside) {
 	names, rows := wholes(j.Record)
 	for _, name := range names {
@@ -52,7 +52,7 @@ func (j judged) besides(limit float64) (out []beside) {
 	return out
 }
 
-// besides returns the best bandwidth beside what others published of the device.
+// besides returns the best bandwidth beside others' published figure of the device.
 func (j judgedKernels) besides() []beside {
 	best, ofMemory := j.bestKernel()
 	if best == nil || !ofMemory {
@@ -75,9 +75,9 @@ func (j judgedKernels) belowReference() finding.List {
 	return out
 }
 
-// AgainstReference checks that no figure of a record has lost least, a share, or more of its reference: the
-// fabric's model or what others published. name is the condition as it was given; cases is how many figures
-// have a reference.
+// AgainstReference checks that no figure of a record lost at least least, a share, of its
+// reference: the fabric's model or others' published figure. name is the condition as given; cases
+// is the number of figures with a reference.
 func AgainstReference(rec *record.Record, name string, least float64) (check finding.Check, cases int) {
 	var all []beside
 	if of := rec.Benchmark(); of == "" || of == spec.Collectives {

@@ -14,24 +14,24 @@ import (
 	"zbench/bench/unit"
 )
 
-// What a case must take longer than expected to be worth a line. A simulation's
-// expectation is the model itself; a published table is of another machine.
+// Thresholds of a case's excess over the expected time. A simulation's expectation is the model
+// itself; a published table is of another machine.
 const (
 	lostSimulated = 0.03
 	lostMeasured  = 0.15
-	// dipShare is how much longer a size takes than the largest one does, both
-	// against what is expected.
+	// dipShare is the excess of a size over the largest one, both against their expectation, that
+	// makes a dip.
 	dipShare = 0.10
-	// noisyShare is the part of the cases that must be noisy.
+	// noisyShare is the share of noisy cases from which noise is reported.
 	noisyShare = 0.5
 	// warnNoisy, warnSkew and warnSlowGroup are warnings of package record.
 	warnNoisy, warnSkew, warnSlowGroup = "noisy", "skew", "slow_group"
 )
 
-// WarnCorrelated is the warning of package record that samples depend on each other.
+// WarnCorrelated is package record's warning that samples depend on each other.
 const WarnCorrelated = "correlated"
 
-// mostLate is how many late ranks are named one by one.
+// mostLate is the number of late ranks that are named individually.
 const mostLate = 3
 
 // late names the ranks and nodes that the others wait for, or the candidates.
@@ -67,8 +67,8 @@ func (j judged) late() finding.List {
 	return out
 }
 
-// slowGroups names the slow ones of groups that run at once, by the case that shows
-// it most, one line for each way of grouping.
+// slowGroups names the slow ones of simultaneous groups, by the clearest case, one line for each
+// way of grouping.
 func (j judged) slowGroups() finding.List {
 	order, of := slice.Group(slice.Where(slices.Collect(j.Each()), slowest), func(r *record.Result) splitOf {
 		return splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}
@@ -103,8 +103,8 @@ func (j judged) slowGroup(r *record.Result) finding.Finding {
 	return l
 }
 
-// group names a group by what it shares, a node or the rail of a GPU's number, else by its ranks. As
-// the subject of a finding it is nil where it is neither.
+// group names a group by what its ranks share, a node or the rail of a GPU number, else by its
+// ranks. As a finding's subject it is nil in the last case.
 func (j judged) group(r *record.Result, first int) (name string, subject *finding.Subject) {
 	switch per := j.World.PerNode(); {
 	case per > 0 && r.Stride == per:
@@ -121,7 +121,7 @@ func (j judged) group(r *record.Result, first int) (name string, subject *findin
 	return record.GroupText(first, r.Ranks, r.Stride), nil
 }
 
-// lostBusBW compares the largest size of every collective with what it should take.
+// lostBusBW compares the largest size of every collective with its expected time.
 func (j judged) lostBusBW() finding.List {
 	lost := j.besides(j.lostLimit())
 	if len(lost) == 0 {
@@ -138,7 +138,7 @@ func (j judged) lostBusBW() finding.List {
 	return finding.List{l}
 }
 
-// lostLimit is the share of bandwidth whose loss is worth a line.
+// lostLimit is the lost share of bandwidth that is worth a line.
 func (j judged) lostLimit() float64 {
 	if j.want.simulated {
 		return lostSimulated
@@ -146,7 +146,7 @@ func (j judged) lostLimit() float64 {
 	return lostMeasured
 }
 
-// lostBy is the share of bandwidth that the largest size lost, where it is at least the limit.
+// lostBy returns the lost share of bandwidth of the largest size, if it is at least the limit.
 func (j judged) lostBy(rows []*record.Result, limit float64) (r *record.Result, share float64, ok bool) {
 	for i := range slices.Backward(rows) {
 		times, lo, known := j.want.excess(rows[i])
@@ -159,7 +159,7 @@ func (j judged) lostBy(rows []*record.Result, limit float64) (r *record.Result, 
 	return nil, 0, false
 }
 
-// whereLost says which options find the place: nothing where the record has them.
+// whereLost names the options that find the place; nothing if the record has them.
 func (j judged) whereLost() string {
 	per := j.World.PerNode()
 	split := slices.ContainsFunc(j.Results, func(r record.Result) bool { return r.Groups > 1 })
@@ -172,7 +172,7 @@ func (j judged) whereLost() string {
 	return "A sweep of all ranks cannot tell where. Add --groups 2 to find the pair of GPUs."
 }
 
-// unstable names what is slow now and then, and the time it costs in bursts.
+// unstable names intermittently slow groups, and their cost in bursts.
 func (j judged) unstable() finding.List {
 	var out finding.List
 	for _, u := range Unstable(j.Record) {
@@ -187,8 +187,8 @@ func (j judged) unstable() finding.List {
 	return out
 }
 
-// burstExcess is the median share by which a burst's launch takes longer than the
-// median launch alone, over the cases of a group: what slow launches cost.
+// burstExcess returns the median excess of a burst's launch over the median isolated launch, over
+// the cases of a group: the cost of slow launches.
 func (j judged) burstExcess(u Instability) float64 {
 	var all []weighted
 	for r := range j.Each() {
@@ -204,7 +204,7 @@ func (j judged) burstExcess(u Instability) float64 {
 	return max(0, weightedMedian(all))
 }
 
-// dips are sizes that take longer than expected while the largest does not.
+// dips returns the sizes that take longer than expected although the largest does not.
 func (j judged) dips() finding.List {
 	names, rows := wholes(j.Record)
 	var parts []string
@@ -237,7 +237,7 @@ func (j judged) dips() finding.List {
 	}}
 }
 
-// noisy says that most cases vary, where no flaky link explains it.
+// noisy says that most cases vary, if no flaky link explains it.
 func (j judged) noisy() finding.List {
 	rows := slice.Where(slices.Collect(j.Each()), func(r *record.Result) bool { return r.Status == record.OK && r.Burst != nil })
 	timed, noisy := len(rows), slice.Count(rows, func(r *record.Result) bool { return r.Warned(warnNoisy) })

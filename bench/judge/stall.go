@@ -11,13 +11,14 @@ import (
 	"zbench/bench/unit"
 )
 
-// smallBucket is the least size at which a stall voids a bucket size: no trainer's bucket is smaller.
+// smallBucket is the smallest size at which a stall voids a bucket size: no trainer's bucket is
+// smaller.
 const smallBucket = 64 * unit.KiB
 
-// stalls are runs of rows of an imported table in which the job stood still.
+// stalls returns the runs of rows of an imported table in which the job stood still.
 func (j judged) stalls() finding.List { return j.stallsFrom(0) }
 
-// bucketStalls are those that reach sizes of buckets.
+// bucketStalls returns those that reach bucket sizes.
 func (j judged) bucketStalls() finding.List { return j.stallsFrom(smallBucket) }
 
 func (j judged) stallsFrom(bytes int64) (l finding.List) {
@@ -44,10 +45,10 @@ func placed(r *record.Result) string {
 	return unit.Bytes(r.Bytes) + " out of place"
 }
 
-// repeatLine is the command that measures the sizes of a stall again.
+// repeatLine returns the command that measures a stall's sizes again.
 func repeatLine(rec *record.Record, s record.Stall) string {
 	sizes := slice.Map(s.Rows, func(r *record.Result) int64 { return r.Bytes })
-	x, nodes := s.Rows[0], rec.World.Nodes // 0 is not known
+	x, nodes := s.Rows[0], rec.World.Nodes // 0 is unknown
 	if nodes > 0 && (x.Ranks == 0 || x.Ranks%nodes != 0) {
 		nodes = 0
 	}

@@ -5,19 +5,19 @@ import (
 	"zbench/bench/unit"
 )
 
-// Summary is a record of hbm or of kernels in a few words.
+// Summary describes a record of hbm or of kernels in a few words.
 type Summary struct {
-	// Memory is the row of the highest bandwidth of the memory; nil where there is none.
+	// Memory is the row of the highest memory bandwidth; nil if there is none.
 	Memory *record.Kernel
-	// Data is what the checks of the results came to.
+	// Data is the result of the checks.
 	Data string
-	// Level is how far the times can be believed: high, medium or low; empty without times.
+	// Level is the confidence in the times: high, medium or low; empty without times.
 	Level string
-	// Label says of what the figures are where they are not of a GPU: HOST MEMORY, NOT TIMED.
+	// Label names the source of figures that are not a GPU's: HOST MEMORY, NOT TIMED.
 	Label string
 }
 
-// Summarise sums a record of hbm or of kernels up.
+// Summarise summarises a record of hbm or of kernels.
 func Summarise(rec *record.Record) Summary {
 	j := judgedKernels{rec}
 	s := Summary{Data: j.dataWord(), Level: j.level()}
@@ -30,7 +30,7 @@ func Summarise(rec *record.Record) Summary {
 	return s
 }
 
-// dataWord is what the checks of the results came to.
+// dataWord returns the result of the checks.
 func (j judgedKernels) dataWord() string {
 	if len(j.wrongData()) > 0 {
 		return "WRONG"

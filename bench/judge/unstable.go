@@ -11,36 +11,36 @@ import (
 	"zbench/bench/unit"
 )
 
-// A group is unstable if more of its launches are slow than chance explains at a rate of UsualSlow, and at
-// least UnstableShare of them: quiet machines have fewer now and then.
+// A group is unstable if at least UnstableShare of its launches are slow, and more than chance
+// explains at a rate of UsualSlow. Quiet machines have fewer now and then.
 const (
 	UsualSlow     = 0.01
 	UnstableShare = 0.04
 )
 
-// Instability is a communicator whose launches took record.SlowTimes the median or
-// more too often to be chance: something it uses is slow now and then.
+// Instability is a communicator whose launches took record.SlowTimes the median or more too often
+// to be chance: one of its components is sometimes slow.
 type Instability struct {
-	// FirstRank is the communicator's first rank; it has Ranks, Stride apart (0 for
-	// neighbours), and Groups such run at once.
+	// FirstRank is the communicator's first rank; it has Ranks ranks, Stride apart (0 for
+	// neighbours); Groups of them run at once.
 	FirstRank, Ranks, Stride, Groups int
 	// Slow of Launches launches were slow, in Cases of Looked cases.
 	Slow, Launches, Cases, Looked int
-	// Example is a case in which they were.
+	// Example is one of those cases.
 	Example string
 }
 
-// splitOf tells the communicators of one result from those of another.
+// splitOf identifies the communicators of a result.
 type splitOf struct{ ranks, stride, groups, nodes, perProcess int }
 
-// Unstable names the communicators that are slow now and then, of all cases of a
-// record together: one case has too few launches to tell.
+// Unstable returns the communicators that are sometimes slow, over all cases of a record: one case
+// has too few launches.
 func Unstable(rec *record.Record) []Instability {
 	order, pooled := communicators(rec)
 	return slices.Concat(slice.Map(order, func(s splitOf) []Instability { return s.unstable(pooled[s]) })...)
 }
 
-// communicators groups the results with isolated launches by their communicators.
+// communicators groups the results with isolated launches by communicator.
 func communicators(rec *record.Record) (order []splitOf, pooled map[splitOf][]*record.Result) {
 	alone := slice.Where(slices.Collect(rec.Each()), func(r *record.Result) bool {
 		return r.Status == record.OK && r.Isolated != nil && r.Isolated.MaxOfRanks != nil
@@ -50,7 +50,7 @@ func communicators(rec *record.Record) (order []splitOf, pooled map[splitOf][]*r
 	})
 }
 
-// unstable returns those of a split whose launches are slow beyond chance.
+// unstable returns the groups of a split whose launches are slow beyond chance.
 func (s splitOf) unstable(results []*record.Result) []Instability {
 	all, launches := s.slowLaunches(results)
 	return slice.Where(all, func(one Instability) bool {
@@ -58,7 +58,8 @@ func (s splitOf) unstable(results []*record.Result) []Instability {
 	})
 }
 
-// slowLaunches pools the results of one split: the communicators with slow launches, and the launches of each.
+// slowLaunches pools the results of one split: the communicators with slow launches, and each one's
+// launches.
 func (s splitOf) slowLaunches(results []*record.Result) (out []Instability, launches int) {
 	found := map[int]*Instability{}
 	for _, r := range results {
@@ -101,6 +102,6 @@ func (i Instability) Text() string {
 		unit.Percent(float64(i.Slow)/float64(i.Launches)), unit.Count(i.Launches, "launch"), record.SlowTimes, i.Cases, unit.Count(i.Looked, "case"), i.Example)
 }
 
-// UnstableRemedy is what to do about a group that is slow now and then.
+// UnstableRemedy is the remedy for a group that is sometimes slow.
 const UnstableRemedy = "look at the error counters of the links and NICs of those ranks (retries, link flaps, amd-smi's RAS counters) and for other jobs there; " +
 	"run it again with --groups 2,4,8 and --strides to see which ranks share it"

@@ -1,7 +1,7 @@
-// Package judge says what a record comes to. Record makes the findings of a record of any benchmark:
-// hangs, wrong data, late ranks, slow groups, bandwidth lost against the fabric's model or a published
-// table, then the best figure and how far to believe it. Late and Unstable are the statistics behind
-// two of them. Renderers show findings and judge nothing.
+// Package judge turns a record into findings. Record judges any benchmark: hangs, wrong data, late
+// ranks, slow groups, bandwidth lost against the fabric's model or a published table, then the best
+// figure and its confidence. Late and Unstable are the statistics behind two of them. Renderers
+// show findings and judge nothing.
 package judge
 
 import (
@@ -16,7 +16,7 @@ import (
 	"zbench/bench/spec"
 )
 
-// Codes of findings, in the order in which a verdict has them.
+// Codes of findings, in a verdict's order.
 const (
 	CodeHang        = finding.CodeHang
 	CodeAsyncError  = finding.CodeAsyncError
@@ -44,10 +44,9 @@ const (
 	CodeConfidence  = "confidence"
 )
 
-// Record says what a record comes to: what is wrong first, with the share that it costs and where
-// it is; then the best figure beside its roof and the published one; then how far to believe it.
-// The same record gives the same findings. What to set is not among them: a recommendation is a
-// document of its own.
+// Record returns the findings of a record: faults first, with their cost and place; then the best
+// figure beside its roof and the published one; then its confidence. The same record gives the same
+// findings. Settings are not among them: a recommendation is a separate document.
 func Record(rec *record.Record) finding.List {
 	switch {
 	case rec == nil:
@@ -73,7 +72,7 @@ func collectives(rec *record.Record) finding.List {
 	return slices.Concat(v, j.corruption(), j.best(), j.policies(), j.scale(), Simulated(rec))
 }
 
-// signs are what the log of an imported table says is wrong.
+// signs returns the defects that the log of an imported table states.
 func (j judged) signs() (l finding.List) {
 	for _, w := range j.Warnings {
 		if s := signs.ByCode(w.Code); s != nil && s.Severity > finding.Note {
@@ -84,7 +83,7 @@ func (j judged) signs() (l finding.List) {
 	return l
 }
 
-// alone reports whether every case is that of a single rank.
+// alone reports whether every case has a single rank.
 func (j judged) alone() bool {
 	return len(j.Results) > 0 && !slices.ContainsFunc(j.Results, func(r record.Result) bool { return r.Ranks != 1 })
 }
@@ -101,8 +100,8 @@ func (j judged) oneRank() finding.List {
 	}}
 }
 
-// corruption warns of known issues by which data of such runs can be wrong. Verification has not met them: it follows a
-// warm-up, on buffers that are used again.
+// corruption warns of known issues that can make data of such runs wrong. Verification would not
+// show them: it follows a warm-up, on reused buffers.
 func (j judged) corruption() finding.List {
 	return slice.Map(slice.Where(IssuesOf(IssueFactsOf(j.Record)), KnownIssue.Corrupts), func(k KnownIssue) finding.Finding {
 		source, _, _ := strings.Cut(k.Source, "; ") // the page's table has all
@@ -110,10 +109,10 @@ func (j judged) corruption() finding.List {
 	})
 }
 
-// NotHardware says what simulated times are.
+// NotHardware explains simulated times.
 const NotHardware = "a network model, not hardware, decided these times"
 
-// Simulated labels a record that no hardware was timed for; of another it is empty.
+// Simulated returns the label of a record without timed hardware; empty for others.
 func Simulated(rec *record.Record) finding.List {
 	if !rec.Simulated {
 		return nil
@@ -121,13 +120,13 @@ func Simulated(rec *record.Record) finding.List {
 	return finding.List{{Code: finding.CodeSimulated, Text: record.Mark(rec) + ": " + NotHardware + ".", Severity: finding.Warning}}
 }
 
-// judged is a record with what its cases should take.
+// judged is a record with the expected times of its cases.
 type judged struct {
 	*record.Record
 	want expected
 }
 
-// editedLines say that the figures are not those that zbench wrote.
+// editedLines say that the figures are not as zbench wrote them.
 func editedLines(rec *record.Record) finding.List {
 	return slice.Map(rec.Edits(), func(w record.Warning) finding.Finding {
 		return finding.Finding{Code: CodeEdited, Text: "EDITED: " + w.Message + ".", Hint: plain.Capital(w.Hint) + ".", Severity: finding.Warning}
@@ -140,7 +139,7 @@ const Rules = 4
 // CodeOnReading is the code of the note that a record was judged when it was read.
 const CodeOnReading = "judged_on_reading"
 
-// Store judges a record that was made. The findings stand in its file.
+// Store judges a new record. Its file keeps the findings.
 func Store(rec *record.Record) { rec.Judgement = judgement(Record(rec)) }
 
 func judgement(l finding.List) *finding.Judgement {
@@ -148,8 +147,8 @@ func judgement(l finding.List) *finding.Judgement {
 	return &finding.Judgement{Rules: Rules, State: l.State(checked), Findings: l}
 }
 
-// Read judges a record that was read and has no findings, as those of earlier versions and edited
-// ones, and notes it. Others keep theirs.
+// Read judges a record that was read without findings, such as one of an earlier version or an
+// edited one, and notes it. Others keep their findings.
 func Read(rec *record.Record) {
 	if rec.Judgement != nil {
 		return
@@ -159,11 +158,11 @@ func Read(rec *record.Record) {
 	}))
 }
 
-// State returns what the findings of a record come to.
+// State returns the state of a record's findings.
 func State(rec *record.Record) finding.State { return judgement(Of(rec)).State }
 
-// Of returns the findings of a record: those that it has, else they are made. What was found to be
-// edited since then is judged again.
+// Of returns the findings of a record, made if it has none. A record that was found to be edited is
+// judged again.
 func Of(rec *record.Record) finding.List {
 	if rec == nil || rec.Judgement == nil {
 		return Record(rec)

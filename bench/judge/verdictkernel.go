@@ -23,11 +23,11 @@ const (
 	CodeClock      = "clock"
 )
 
-// unsureShare is the part of the cases that must miss the precision for low confidence.
+// unsureShare is the share of cases below the precision that means low confidence.
 const unsureShare = 0.5
 
-// kernels says what a record of hbm or of kernels comes to, in the order of [Record]: what is wrong first, then the best figure beside the peak and what others
-// published, then how far to believe it.
+// kernels returns the findings of a record of hbm or kernels, in the order of [Record]: faults
+// first, then the best figure beside the peak and others' published figure, then its confidence.
 func kernels(rec *record.Record) finding.List {
 	j := judgedKernels{rec}
 	v := slices.Concat(editedLines(rec), j.failed(), j.wrongData(), j.interrupted(), j.slowDevice())
@@ -48,20 +48,20 @@ func kernels(rec *record.Record) finding.List {
 // judgedKernels is a record of hbm or of kernels.
 type judgedKernels struct{ *record.Record }
 
-// where are the rows for which a condition holds.
+// where returns the rows for which a condition holds.
 func (j judgedKernels) where(holds func(*record.Kernel) bool) []*record.Kernel {
 	return slice.Where(j.KernelRows(), holds)
 }
 
-// ended are the rows that ended so.
+// ended returns the rows that ended in a state.
 func (j judgedKernels) ended(s record.Status) []*record.Kernel {
 	return j.where(func(k *record.Kernel) bool { return k.Status == s })
 }
 
-// share is a number of rows as part of all.
+// share formats a number of rows as part of all.
 func (j judgedKernels) share(n int) float64 { return float64(n) / float64(max(1, len(j.Kernels))) }
 
-// name is a row in words.
+// name describes a row.
 func (j judgedKernels) name(k *record.Kernel) string {
 	name := plain.Line(strings.TrimSpace(k.Kernel + " " + k.Dtype + " " + k.Shape.Text()))
 	if len(j.World.Devices) > 1 {
@@ -83,7 +83,7 @@ func (j judgedKernels) failed() finding.List {
 	}}
 }
 
-// wrongData are the rows that left wrong elements, or more error than a check's bar.
+// wrongData returns the rows with wrong elements, or with more error than a check's bar.
 func (j judgedKernels) wrongData() finding.List {
 	wrong := j.where((*record.Kernel).LeftWrong)
 	n := len(wrong)
@@ -109,7 +109,7 @@ func (j judgedKernels) interrupted() finding.List {
 	}}
 }
 
-// noFault says what was checked of kernels.
+// noFault states which kernels were checked.
 func (c *checked) noFault(classes []compared) finding.List {
 	if c.ok == 0 {
 		return noneEnded(0, c)
@@ -117,7 +117,7 @@ func (c *checked) noFault(classes []compared) finding.List {
 	return c.finding(unit.Count(c.ok, "case"), looked(noLoss(classes)))
 }
 
-// checked counts whose data were checked.
+// checked counts the cases with verified data.
 func (j judgedKernels) checked() *checked {
 	c := &checked{}
 	for _, k := range j.KernelRows() {
@@ -126,8 +126,8 @@ func (j judgedKernels) checked() *checked {
 	return c
 }
 
-// timed are the rows with a time, and how many of them miss the precision that was
-// asked for: the interval of the median is wider, not known, or the passes differ.
+// timed returns the rows with a time, and how many of them miss the requested precision: the
+// interval of the median is wider or unknown, or the passes differ.
 func (j judgedKernels) timed() (timed, missed int, precision float64) {
 	if j.OfKernels() {
 		precision = j.Spec.Kernels.Precision
@@ -143,7 +143,7 @@ func (j judgedKernels) timed() (timed, missed int, precision float64) {
 
 func isVerified(k *record.Kernel) bool { return k.Verified.State == record.VerifiedOK }
 
-// level is how far the times can be believed; empty where there are none.
+// level returns the confidence in the times; empty if there are none.
 func (j judgedKernels) level() string {
 	timed, missed, _ := j.timed()
 	switch {
@@ -175,7 +175,7 @@ func (j judgedKernels) confidence() finding.List {
 	return finding.List{l}
 }
 
-// label says of what the figures are, where they are not of a GPU.
+// label names the source of figures that are not a GPU's.
 func (j judgedKernels) label() finding.List {
 	kinds := map[string]finding.Finding{
 		record.HostMemory: {Code: CodeHostMemory, Text: "HOST MEMORY: figures of this host's CPUs and memory, not of a GPU."},

@@ -16,12 +16,12 @@ import (
 	"zbench/bench/unit"
 )
 
-// slowDeviceShare is how much bandwidth a GPU loses against the median of the GPUs to be
-// worth a line.
+// slowDeviceShare is the bandwidth lost by a GPU against the median of the GPUs that is worth a
+// line.
 const slowDeviceShare = 0.05
 
-// bestKernel is the row of the highest bandwidth, of the memory itself where any row
-// is of that; a size of a sweep, a point of a tuning and what others would do are none.
+// bestKernel returns the row of the highest bandwidth, preferably of the memory itself; sizes of a
+// sweep, points of a tuning and others' configurations do not count.
 func (j judgedKernels) bestKernel() (best *record.Kernel, ofMemory bool) {
 	for _, k := range j.KernelRows() {
 		switch k.Role {
@@ -39,7 +39,7 @@ func (j judgedKernels) bestKernel() (best *record.Kernel, ofMemory bool) {
 	return best, ofMemory
 }
 
-// bandwidth is the best bandwidth beside the peak and what others published.
+// bandwidth returns the best bandwidth beside the peak and others' published figure.
 func (j judgedKernels) bandwidth() finding.List {
 	best, ofMemory := j.bestKernel()
 	switch {
@@ -66,7 +66,7 @@ func (j judgedKernels) bandwidth() finding.List {
 	return finding.List{{Code: CodeBandwidth, Text: text + "."}}
 }
 
-// sizeFlag names what makes a kernel move more.
+// sizeFlag names the flag that makes a kernel move more.
 func (j judgedKernels) sizeFlag() string {
 	if j.Benchmark() == spec.HBM {
 		return "arrays (--size)"
@@ -74,7 +74,7 @@ func (j judgedKernels) sizeFlag() string {
 	return "matrices (--rows)"
 }
 
-// published is the highest rate that others reported for the kernel on the device.
+// published returns the highest published rate of the kernel on the device.
 func (j judgedKernels) published(k *record.Kernel) (rate float64, tool string) {
 	if j.DeviceOf(k).Kind != record.GPU {
 		return 0, ""
@@ -121,7 +121,7 @@ func (j judgedKernels) slowDevice() finding.List {
 		return nil
 	}
 	limit := slowLimit(rates, nodes)
-	// Of an even number the upper: of two GPUs the slow one is compared with the other.
+	// The upper one of an even number: of two GPUs the slow one is compared with the other.
 	median := rates[len(rates)/2]
 	lost := 1 - rates[0]/median
 	if lost < limit {
@@ -141,7 +141,7 @@ func (j judgedKernels) slowDevice() finding.List {
 	}}
 }
 
-// uneven is the finding of GPUs that differ so much that no slow one can be told.
+// uneven returns the finding of GPUs that differ so much that no slow one can be named.
 func uneven(best *record.Kernel, lost float64, gpus int, least, most string) finding.List {
 	return finding.List{{
 		Code: CodeSlowDevice, Severity: finding.Warning, Share: lost,
@@ -150,9 +150,10 @@ func uneven(best *record.Kernel, lost float64, gpus int, least, most string) fin
 	}}
 }
 
-// slowLimit is the share of the median that a slow GPU has lost, of rates by node. Of the GPUs of several nodes
-// some are a little slow: the limit is that of zbench screen, by how GPUs differ, or by how they differ within
-// their nodes. Where half of the nodes are slow only the latter is small.
+// slowLimit returns the lost share of the median that makes a GPU slow, from rates by node. Of the
+// GPUs of several nodes some are a little slow, so the limit is that of zbench screen: from the
+// difference between GPUs, or from that within their nodes. If half of the nodes are slow, only the
+// latter is small.
 func slowLimit(rates []float64, nodes map[string][]float64) float64 {
 	if len(nodes) < 2 || len(rates) < nodescreen.Least {
 		return slowDeviceShare
@@ -170,7 +171,7 @@ func slowLimit(rates []float64, nodes map[string][]float64) float64 {
 	return min(limit, inNode)
 }
 
-// fused is what fusing gains over the same work kernel by kernel.
+// fused returns the gain of fusing over the same work kernel by kernel.
 func (j judgedKernels) fused() finding.List {
 	gain, copied := kernel.Extent{}, kernel.Extent{}
 	var worst *record.Kernel

@@ -1,12 +1,12 @@
 package kernel
 
-// Extent is from the least to the greatest of N values.
+// Extent is the range of N values.
 type Extent struct {
 	N      int
 	Lo, Hi float64
 }
 
-// Add takes a value in.
+// Add includes a value.
 func (s *Extent) Add(v float64) {
 	if s.N == 0 {
 		s.Lo, s.Hi = v, v
@@ -15,7 +15,7 @@ func (s *Extent) Add(v float64) {
 	s.Lo, s.Hi = min(s.Lo, v), max(s.Hi, v)
 }
 
-// Text prints both ends, or one where they look the same.
+// Text prints both ends, or one if they look the same.
 func (s Extent) Text(show func(float64) string) string {
 	if show(s.Lo) == show(s.Hi) {
 		return show(s.Lo)

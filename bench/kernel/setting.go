@@ -40,7 +40,7 @@ func Shapes(check func(string) (string, error)) option.Value[spec.Kernels] {
 	return v
 }
 
-// Split are the values of a flag that were given one by one or with commas.
+// Split returns the values of a flag, given separately or with commas.
 func Split(values []string) []string {
 	var list []string
 	for v := range strings.SplitSeq(strings.Join(values, ","), ",") {

@@ -8,55 +8,53 @@ import (
 	"sync"
 )
 
-// A Claim is that C = Alpha·A·Bᵀ + Beta·S + Shift·I, made in float and rounded to C's
-// type once, to nearest. Check holds the whole of C against it without making the product
-// again: Freivalds' check (Rusins Freivalds, "Probabilistic machines can use less running
-// time", 1977). For a random v of ±1, C·v is compared with Alpha·A·(Bᵀ·v) + Beta·S·v, and
-// vᵀ·C alike, in float64.
+// A Claim is that C = Alpha·A·Bᵀ + Beta·S + Shift·I, made in float and rounded once to C's type, to
+// nearest. Check tests the whole of C without repeating the product: Freivalds' check (Rusins
+// Freivalds, "Probabilistic machines can use less running time", 1977). For a random v of ±1, C·v
+// is compared with Alpha·A·(Bᵀ·v) + Beta·S·v, and likewise vᵀ·C, in float64.
 //
-// What rounding leaves in a row is Σ v_j·e_j with |e_j| at most h_j, half a unit in the
-// last place and what the sum in float may be off by. v knows nothing of e, so by
-// Hoeffding's inequality it exceeds t·(Σ h_j²)^½ with a probability of at most
-// 2·exp(-t²/2); it never exceeds Σ h_j.
+// Rounding leaves Σ v_j·e_j in a row with |e_j| at most h_j, half a unit in the last place and the
+// error of the sum in float. v is independent of e, so by Hoeffding's inequality the sum exceeds
+// t·(Σ h_j²)^½ with a probability of at most 2·exp(-t²/2); it never exceeds Σ h_j.
 type Claim struct {
 	C, A, B            Half
 	S                  *Half
 	Alpha, Beta, Shift float64
-	// Parted: Alpha·A·Bᵀ was rounded to bf16 before the sum.
+	// Parted is true if Alpha·A·Bᵀ was rounded to bf16 before the sum.
 	Parted bool
-	// Split: a library may have made the sum in parts over the depth and rounded each to C's type
-	// before it added them, as cuBLAS and hipBLASLt do unless they are asked not to. It excuses a
-	// product only if no element that is made again is farther off than that: wrong elements are found
-	// as well as without it.
+	// Split is true if a library may have summed parts over the depth and rounded each to C's type
+	// before adding them, as cuBLAS and hipBLASLt do by default. It excuses a product only if no
+	// recomputed element is farther off than that, so wrong elements are found as well as without
+	// it.
 	Split bool
 	parts bool
-	// Coarse is what the sum may be off by beyond that of floats, as a share.
+	// Coarse is the error of the sum beyond that of floats, as a share.
 	Coarse float64
 }
 
 const (
-	// vectors are the random vectors of a side.
+	// vectors is the number of random vectors per side.
 	vectors = 2
-	// falseAlarm is about the probability that rounding to nearest fails a check.
+	// falseAlarm is approximately the probability that rounding to nearest fails a check.
 	falseAlarm = 1e-9
-	// uniform is the share of Σ h² that the mean square of rounding may have: errors that are
-	// uniform within half a unit have a third of it, truncated ones four thirds.
+	// uniform is the allowed share of Σ h² for the mean square of rounding: errors uniform within
+	// half a unit have a third of it, truncated ones four thirds.
 	uniform = 0.45
 )
 
-// Residuals are what a check found, as shares of what rounding explains: above 1, or not
-// a number, C is not what was claimed.
+// Residuals are a check's results as shares of what rounding explains. If one is above 1 or not a
+// number, the claim about C is wrong.
 type Residuals struct {
-	// RMS is of all rows or all columns together: errors too large everywhere, as
-	// truncation leaves them, show here.
+	// RMS covers all rows or all columns together: it shows errors that are too large everywhere,
+	// as after truncation.
 	RMS float64
-	// Max is of the worst row or column: few wrong elements show here.
+	// Max covers the worst row or column: it shows few wrong elements.
 	Max float64
-	// Rows and Cols are those with a share above 1.
+	// Rows and Cols are the lines with a share above 1.
 	Rows, Cols []int
 }
 
-// OK reports whether rounding explains what was found.
+// OK reports whether rounding explains the residuals.
 func (r Residuals) OK() bool { return r.RMS <= 1 && r.Max <= 1 }
 
 // Check takes the random vectors from rng.
@@ -88,7 +86,7 @@ func (c *Claim) check(rng *rand.Rand) Residuals {
 	return found
 }
 
-// add takes in a vector's residuals and returns the lines above 1, with those known.
+// add adds a vector's residuals and returns the lines above 1, including known ones.
 func (r *Residuals) add(l *lines, k int, known []int) []int {
 	square, n := 0.0, len(l.square)
 	for i, left := range l.residual[k] {
@@ -108,10 +106,10 @@ func (r *Residuals) add(l *lines, k int, known []int) []int {
 	return known
 }
 
-// Bar is the most that [Claim.Sample] may find.
+// Bar is the largest valid result of [Claim.Sample].
 func (c *Claim) Bar() float64 { return c.C.number().half + c.Coarse }
 
-// likely is how many deviations the worst of so many lines stays within.
+// likely returns the number of deviations that the worst of a number of lines stays within.
 func likely(lines int) float64 {
 	return math.Sqrt(2 * math.Log(4*vectors*float64(lines)/falseAlarm))
 }
@@ -123,15 +121,15 @@ func finite(v float64) float64 {
 	return math.Min(v, math.MaxFloat64)
 }
 
-// lines are the rows of C, which are those of A with the rows of B, or its columns: of each line Σ h² and
-// Σ h, and its residual for each random vector.
+// lines holds the rows of C (rows of A with those of B), or its columns: for each line Σ h² and Σ
+// h, and its residual for each random vector.
 type lines struct {
 	of, with     Half
 	v, residual  [vectors][]float64
 	square, most []float64
 }
 
-// draw takes a random vector, and begins the residuals: C·v, or vᵀ·C, must be their opposite.
+// draw draws a random vector and starts the residuals: C·v, or vᵀ·C, must be their opposite.
 func (l *lines) draw(rng *rand.Rand, k int, c *Claim) {
 	v := signs(rng, l.with.Rows)
 	y := combine(l.with, v)
@@ -150,7 +148,7 @@ func (l *lines) draw(rng *rand.Rand, k int, c *Claim) {
 	l.square, l.most = make([]float64, len(left)), make([]float64, len(left))
 }
 
-// norms are those of the rows.
+// norms returns the norms of the rows.
 func norms(h Half) []float64 {
 	out := make([]float64, h.Rows)
 	parallel(h.Rows, func(from, to int) func() {
@@ -163,8 +161,8 @@ func norms(h Half) []float64 {
 	return out
 }
 
-// compare reads C once: it adds C·v - Beta·S·v to the residuals of the rows and vᵀ·C - Beta·vᵀ·S to those of
-// the columns, and the rounding of each.
+// compare reads C once: it adds C·v - Beta·S·v to the residuals of the rows and vᵀ·C - Beta·vᵀ·S to
+// those of the columns, with the rounding of each.
 func (c *Claim) compare(rows, cols *lines) {
 	a, b := norms(c.A), norms(c.B)
 	parallel(c.C.Rows, func(from, to int) func() {
@@ -209,9 +207,9 @@ func (c *Claim) load(i int, row, s []float64) {
 	}
 }
 
-// rounding is the most that an element may be off by: the rounding to bf16, and that of
-// a sum in float. Partial sums are about as large as the element, or as random signs
-// make them; each of the depth's roundings may be one-sided.
+// rounding returns the largest error of an element: the rounding to bf16 and of a sum in float.
+// Partial sums are about as large as the element, or as random signs make them; each of the depth's
+// roundings may be one-sided.
 func (c *Claim) rounding(i, j int, got, s, norms float64) float64 {
 	depth := float64(c.A.Cols)
 	sum := math.Abs(got) + math.Abs(c.Beta*s) + 2*math.Abs(c.Alpha)*norms/math.Sqrt(depth)
@@ -232,13 +230,13 @@ func (c *Claim) rounding(i, j int, got, s, norms float64) float64 {
 	return h
 }
 
-// split is the most that the rounding of parts adds: of four parts, each about half as large as
-// their sum, or as random signs make it.
+// split returns the largest additional error from rounding parts: of four parts, each about half as
+// large as their sum, or as random signs make it.
 func (c *Claim) split(sum, norms float64) float64 {
 	return 2 * c.C.number().halfUnit(math.Max(sum, math.Abs(c.Alpha)*norms/math.Sqrt(float64(c.A.Cols))))
 }
 
-// signs are n random ±1.
+// signs returns n random ±1.
 func signs(rng *rand.Rand, n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
@@ -247,7 +245,7 @@ func signs(rng *rand.Rand, n int) []float64 {
 	return v
 }
 
-// combine is hᵀ·v.
+// combine returns hᵀ·v.
 func combine(h Half, v []float64) []float64 {
 	y := make([]float64, h.Cols)
 	parallel(h.Rows, func(from, to int) func() {
@@ -268,7 +266,7 @@ func combine(h Half, v []float64) []float64 {
 
 func dot(x, y []float64) float64 { return add(0, x, y) }
 
-// add is sum + Σ x·y, in order.
+// add returns sum + Σ x·y, in order.
 func add(sum float64, x, y []float64) float64 {
 	for i, v := range x {
 		sum += v * y[i]
@@ -276,8 +274,8 @@ func add(sum float64, x, y []float64) float64 {
 	return sum
 }
 
-// parallel shares 0 … n-1 out. What each share returns is called in order at the end, so
-// that sums have a fixed order.
+// parallel distributes 0 … n-1 over goroutines. The functions that the shares return run in order
+// at the end, so that sums have a fixed order.
 func parallel(n int, do func(from, to int) func()) {
 	const least = 64
 	parts := max(1, min(runtime.GOMAXPROCS(0), n/least))

@@ -1,5 +1,5 @@
-// Package matrix holds matrices of a GPU's element types against float64: whole products by Freivalds'
-// check, elements one by one.
+// Package matrix compares matrices of a GPU's element types with float64: whole products by
+// Freivalds' check, and single elements.
 package matrix
 
 import (
@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Half is a matrix as it lies in memory: by rows, each Stride elements long.
+// Half is a matrix in memory: by rows, each Stride elements long.
 type Half struct {
 	Rows, Cols, Stride int
 	Raw                []byte
@@ -20,12 +20,12 @@ type Half struct {
 
 func (h Half) number() *Number { return cmp.Or(h.Number, &bf16) }
 
-// Bits are those of an element of bf16.
+// Bits returns the bits of an element of bf16.
 func (h Half) Bits(i, j int) uint16 {
 	return binary.LittleEndian.Uint16(h.Raw[2*(i*h.Stride+j):])
 }
 
-// At is an element.
+// At returns an element.
 func (h Half) At(i, j int) float64 {
 	n := h.number()
 	return n.get(h.Raw[n.Bytes*(i*h.Stride+j):])
@@ -47,7 +47,7 @@ func (h Half) Row(i int, into []float64) []float64 {
 	return into
 }
 
-// Norm is the root of the sum of squares.
+// Norm returns the root of the sum of squares.
 func (h Half) Norm() float64 {
 	sum, row := 0.0, make([]float64, h.Cols)
 	for i := range h.Rows {
@@ -66,8 +66,8 @@ func (h Half) Dense() *mat.Dense {
 	return d
 }
 
-// NotTransposeOf counts elements whose bits differ from their mirror's in another matrix:
-// with h itself, each pair that is not symmetric counts twice.
+// NotTransposeOf counts elements whose bits differ from their mirror's in another matrix. With h
+// itself, each asymmetric pair counts twice.
 func (h Half) NotTransposeOf(of Half) int {
 	differ := 0
 	parallel(h.Rows, func(from, to int) func() {
@@ -82,7 +82,7 @@ func (h Half) NotTransposeOf(of Half) int {
 	return differ
 }
 
-// Transposed is a copy by columns.
+// Transposed returns a copy by columns.
 func (h Half) Transposed() Half {
 	size := h.number().Bytes
 	t := Half{h.Cols, h.Rows, h.Rows, make([]byte, size*h.Rows*h.Cols), h.Number}
@@ -98,8 +98,8 @@ func (h Half) Transposed() Half {
 	return t
 }
 
-// tiles walks rows and columns in squares. What is read or written by columns stays in a cache
-// for the length of a square.
+// tiles walks rows and columns in squares, so that data accessed by columns stay in a cache for the
+// length of a square.
 func tiles(from, to, cols int, do func(i, j int)) {
 	const side = 8
 	for top := from; top < to; top += side {

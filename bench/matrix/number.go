@@ -9,7 +9,7 @@ import (
 
 // Number is an element type of matrices.
 type Number struct {
-	// Name is zbench's, Bytes the size of an element.
+	// Name is zbench's name, Bytes the size of an element.
 	Name  string
 	Bytes int
 	// half is half a unit in the last place of 1, smallest the smallest normal number.
@@ -19,8 +19,8 @@ type Number struct {
 	put      func([]byte, float64)
 }
 
-// Names of the types. FP8 is e4m3 of the Open Compute Project, FP8FNUZ the form without infinities,
-// negative zero and with one not-a-number that gfx942 has.
+// Names of the types. FP8 is e4m3 of the Open Compute Project; FP8FNUZ is gfx942's form without
+// infinities and negative zero, and with one not-a-number.
 const (
 	BF16    = "bfloat16"
 	FP16    = "float16"
@@ -35,7 +35,7 @@ var bf16 = Number{
 	func(b []byte, v float64) { binary.LittleEndian.PutUint16(b, ToBF16(float32(v))) },
 }
 
-// numbers are the types. Tables of small ones are made where a product is checked, not in every process.
+// numbers are the types. Tables of small types are only made in a process that checks a product.
 var numbers = sync.OnceValue(func() []*Number {
 	return []*Number{
 		&bf16,
@@ -50,7 +50,7 @@ var numbers = sync.OnceValue(func() []*Number {
 	}
 })
 
-// NumberOf is a type by its name; nil for an unknown one.
+// NumberOf returns a type by its name; nil for an unknown one.
 func NumberOf(name string) *Number {
 	for _, n := range numbers() {
 		if n.Name == name {
@@ -66,14 +66,14 @@ func (n *Number) Put(to []byte, v float64) { n.put(to, v) }
 // Get reads a number.
 func (n *Number) Get(from []byte) float64 { return n.get(from) }
 
-// halfUnit is half a unit in the last place. Units may count as flushed to zero below the smallest normal
-// number.
+// halfUnit returns half a unit in the last place. Units may flush numbers below the smallest normal
+// one to zero.
 func (n *Number) halfUnit(v float64) float64 {
 	bits := math.Float64bits(v) &^ (1<<63 | 1<<52 - 1) // the power of two
 	return max(math.Float64frombits(bits)*n.half, n.smallest)
 }
 
-// small is a type of at most 16 bits, by a table of its positive numbers.
+// small is a type of at most 16 bits, with a table of its positive numbers.
 func small(name string, exponent, digits, bias int, smallest float64, bytes int) *Number {
 	half := 1 << (exponent + digits)
 	table := make([]float64, 0, half)
@@ -124,7 +124,8 @@ func small(name string, exponent, digits, bias int, smallest float64, bytes int)
 	}
 }
 
-// nearest is the index of the number that is nearest, of two the even one; beyond the largest it is that.
+// nearest returns the index of the nearest number, of two the even one; beyond the largest, the
+// largest.
 func nearest(table []float64, v float64) int {
 	i := sort.SearchFloat64s(table, v)
 	switch {

@@ -8,20 +8,20 @@ import (
 	"slices"
 )
 
-// mostLines are the lines of a failed product that are made again element by element.
+// mostLines is the number of lines of a failed product that are recomputed element by element.
 const mostLines = 16
 
-// Wrong is what is wrong in a product that failed its check.
+// Wrong describes the defects of a product that failed its check.
 type Wrong struct {
-	// Elements that are off by more than rounding explains, how many were made again, and how
-	// many rows or columns the check found.
+	// Elements counts those that are off by more than rounding explains; the others are the numbers
+	// of recomputed elements and of rows or columns that the check found.
 	Elements, Of, Lines int
-	// The box that they lie in.
+	// The box that contains them.
 	Rows, Cols [2]int
-	// The element that is farthest off: its place, value, and what it must be.
+	// The element that is farthest off: its place, its value, and the right value.
 	Row, Col  int
 	Got, Want float64
-	// Worst is how far, as a share of what rounding explains.
+	// Worst is its error as a share of what rounding explains.
 	Worst float64
 }
 
@@ -29,7 +29,8 @@ func nothingWrong(h Half) Wrong {
 	return Wrong{Rows: [2]int{h.Rows, -1}, Cols: [2]int{h.Cols, -1}}
 }
 
-// hold takes in an element. of says what it is, must be, and what rounding explains.
+// hold compares one element. of returns its value, the right value, and the error that rounding
+// explains.
 func (w *Wrong) hold(i, j int, of func(i, j int) (got, want, most float64)) {
 	got, want, most := of(i, j)
 	over := finite(math.Abs(got-want) / most)
@@ -37,14 +38,14 @@ func (w *Wrong) hold(i, j int, of func(i, j int) (got, want, most float64)) {
 	if over > w.Worst {
 		w.Worst, w.Row, w.Col, w.Got, w.Want = over, i, j, got, want
 	}
-	if over > 2 { // rounding that is not to nearest is not an element's
+	if over > 2 { // rounding other than to nearest is no defect of an element
 		w.Elements++
 		w.Rows, w.Cols = spread(w.Rows, i), spread(w.Cols, j)
 	}
 }
 
-// Against holds each element against what it must be before it is rounded, which may be off
-// by the slack.
+// Against compares each element with its exact value before rounding, which may be off by the
+// slack.
 func (h Half) Against(of func(i, j int) (want, slack float64)) Wrong {
 	w := nothingWrong(h)
 	for i := range h.Rows {
@@ -58,11 +59,11 @@ func (h Half) Against(of func(i, j int) (want, slack float64)) Wrong {
 	return w
 }
 
-// Isolated tells that elements are wrong one by one, as memory's errors are: fewer than a
-// store of 16 bytes writes.
+// Isolated reports whether single elements are wrong, as from memory errors: fewer than a store of
+// 16 bytes writes.
 func (w Wrong) Isolated() bool { return w.Elements > 0 && w.Elements <= 4 && w.Lines <= 4 }
 
-// Text says where and what.
+// Text describes the place and the error.
 func (w Wrong) Text() string {
 	if w.Elements == 0 {
 		return fmt.Sprintf("each of %d elements made again is near what it must be: rounding is coarser than to the nearest, or one-sided", w.Of)
@@ -71,8 +72,8 @@ func (w Wrong) Text() string {
 		w.Elements, w.Of, w.Rows[0], w.Rows[1], w.Cols[0], w.Cols[1], w.Row, w.Col, w.Got, w.Want)
 }
 
-// Wrong makes up to mostLines lines of the product again in float64: rows or columns that
-// the check found, whichever are fewer, and some of each where it found none.
+// Wrong recomputes up to mostLines lines of the product in float64: the rows or the columns that
+// the check found, whichever are fewer, or some of each if it found none.
 func (c *Claim) Wrong(found Residuals) Wrong {
 	w := nothingWrong(c.C)
 	hold := func(i, j int) { w.hold(i, j, c.element) }
@@ -95,7 +96,7 @@ func (c *Claim) Wrong(found Residuals) Wrong {
 	return w
 }
 
-// some are up to mostLines of the lines, of all n where there are none.
+// some returns up to mostLines of the lines, or of all n if there are none.
 func some(lines []int, n int) []int {
 	if len(lines) == 0 {
 		for i := range min(n, mostLines) {
@@ -108,7 +109,7 @@ func some(lines []int, n int) []int {
 
 func spread(box [2]int, i int) [2]int { return [2]int{min(box[0], i), max(box[1], i)} }
 
-// element is one of C, what it must be, and what rounding explains.
+// element returns an element of C, the right value, and the error that rounding explains.
 func (c *Claim) element(i, j int) (got, want, most float64) {
 	x, y, s := c.A.Row(i, make([]float64, c.A.Cols)), c.B.Row(j, make([]float64, c.A.Cols)), 0.0
 	if c.S != nil {
@@ -122,8 +123,8 @@ func (c *Claim) element(i, j int) (got, want, most float64) {
 	return got, want, c.rounding(i, j, want, s, math.Sqrt(dot(x, x))*math.Sqrt(dot(y, y)))
 }
 
-// Sample is the largest relative error of random elements, less what adding up in float
-// in any order may be off by: at most 2^-8 where they are rounded to nearest.
+// Sample returns the largest relative error of random elements, less the error of float sums in any
+// order: at most 2^-8 if they are rounded to nearest.
 func (c *Claim) Sample(rng *rand.Rand, elements int) float64 {
 	worst := 0.0
 	for range elements {

@@ -72,7 +72,7 @@ func settings() []kernel.Setting {
 	}
 }
 
-// Shapes are the shapes of a request; few is true if their batches are a model's.
+// Shapes returns the shapes of a request; few is true if their batches are a model's.
 func Shapes(k *spec.Kernels) (shapes []Shape, few bool, err error) {
 	if k.Preset != "" {
 		shapes, err = PresetShapes(k.Preset)

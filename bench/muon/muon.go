@@ -1,11 +1,10 @@
-// Package muon is what the Muon optimiser computes, apart from any GPU: its
-// coefficients, the weight matrices of known models, how many operations its
-// products take, and a float64 reference.
+// Package muon describes the computation of the Muon optimiser apart from any GPU: its
+// coefficients, the weight matrices of known models, the operations of its products, and a float64
+// reference.
 //
-// A step takes momentum and gradient to a matrix, brings it near the closest
-// orthogonal one by Newton–Schulz iterations, and subtracts that from the
-// weight (Keller Jordan, "Muon: An optimizer for hidden layers in neural
-// networks", 2024):
+// A step adds the gradient to the momentum matrix, brings the result near the closest orthogonal
+// matrix by Newton–Schulz iterations, and subtracts that from the weight (Keller Jordan, "Muon: An
+// optimizer for hidden layers in neural networks", 2024):
 //
 //	X = bf16(u) / (‖u‖_F · safety + ε), transposed when it is tall
 //	for each (a, b, c): A = X·Xᵀ, B = b·A + c·A², X = a·X + B·X
@@ -21,18 +20,18 @@ import (
 	"zbench/bench/spell"
 )
 
-// Epsilon keeps the norm of a zero matrix from being divided by.
+// Epsilon avoids a division by the norm of a zero matrix.
 const Epsilon = 1e-7
 
 // Coefficients is a named list of Newton–Schulz steps.
 type Coefficients struct {
 	Name string
-	// Steps are (a, b, c), one a step.
+	// Steps has (a, b, c) per step.
 	Steps [][3]float64
-	// Safety widens the norm that a matrix is divided by, 1 for none: rounding
-	// must not leave a singular value above what the steps converge for.
+	// Safety widens the norm that divides a matrix, 1 for none: rounding must not leave a singular
+	// value above the range of convergence.
 	Safety float64
-	// Source says where the figures are from.
+	// Source is the origin of the figures.
 	Source string
 }
 
@@ -40,7 +39,7 @@ func repeat(n int, step [3]float64) [][3]float64 {
 	return slices.Repeat([][3]float64{step}, n)
 }
 
-// sets lists the coefficients, the default first.
+// sets has the coefficients, the default first.
 var sets = []Coefficients{
 	{
 		"keller-jordan", repeat(5, [3]float64{3.4445, -4.7750, 2.0315}), 1,
@@ -72,40 +71,40 @@ var sets = []Coefficients{
 	},
 }
 
-// Sets lists the known coefficients, the default first.
+// Sets returns the known coefficients, the default first.
 func Sets() []Coefficients { return sets }
 
-// ByName finds coefficients; an unknown name is an error that lists the valid.
+// ByName finds coefficients; the error about an unknown name lists the valid ones.
 func ByName(name string) (Coefficients, error) {
 	return spell.Find("coefficients", sets, name, func(c Coefficients) (string, []string) { return c.Name, nil })
 }
 
-// setNames are the names of the coefficients.
+// setNames returns the names of the coefficients.
 func setNames() []string { return slice.Map(sets, func(c Coefficients) string { return c.Name }) }
 
 // Shape is a batch of weight matrices of one shape.
 type Shape struct {
-	// Name says what they are in the model; empty for a shape that was asked for.
+	// Name is their role in the model; empty for a shape given by the user.
 	Name string `json:"name,omitempty"`
 	// Rows of a matrix.
 	Rows int `json:"rows"`
 	// Columns of a matrix.
 	Cols int `json:"cols"`
-	// Matrices that there are.
+	// Number of matrices.
 	Batch int `json:"batch"`
 }
 
-// Short is the smaller, Long the larger of the two sides.
+// Short returns the smaller of the two sides.
 func (s Shape) Short() int { return min(s.Rows, s.Cols) }
 
-// Long is the larger of the two sides.
+// Long returns the larger of the two sides.
 func (s Shape) Long() int { return max(s.Rows, s.Cols) }
 
-// Scale is what Keller Jordan multiplies the update by, so that it is as large
-// whatever the shape: max(1, rows / cols)^½.
+// Scale returns Keller Jordan's factor of the update, which makes it equally large for every shape:
+// max(1, rows / cols)^½.
 func (s Shape) Scale() float64 { return math.Sqrt(max(1, float64(s.Rows)/float64(s.Cols))) }
 
-// String is MxN or MxNxBATCH, as ParseShape reads it.
+// String returns MxN or MxNxBATCH, in ParseShape's form.
 func (s Shape) String() string {
 	if s.Batch == 1 {
 		return fmt.Sprintf("%dx%d", s.Rows, s.Cols)
@@ -113,7 +112,7 @@ func (s Shape) String() string {
 	return fmt.Sprintf("%dx%dx%d", s.Rows, s.Cols, s.Batch)
 }
 
-// Title is the shape and what it is in the model.
+// Title returns the shape and its role in the model.
 func (s Shape) Title() string { return strings.TrimSpace(s.String() + " " + s.Name) }
 
 // MaxSide and MaxBatch are the largest sizes that the kernels address.
@@ -122,7 +121,7 @@ const (
 	MaxBatch = 1 << 16
 )
 
-// Check says what is wrong with a shape.
+// Check returns the error of a shape.
 func (s Shape) Check() error {
 	if s.Rows < 1 || s.Cols < 1 || s.Batch < 1 || s.Rows > MaxSide || s.Cols > MaxSide || s.Batch > MaxBatch {
 		return fmt.Errorf("shape %s: sides are 1 to %d, the batch is 1 to %d", s, MaxSide, MaxBatch)

@@ -9,8 +9,9 @@ import (
 	"zbench/bench/trainer"
 )
 
-// PresetShapes are a model's weight matrices that Muon steps, by shape: batches are how many the model of
-// bench/trainer has, the most elements come first. An unknown name is an error that lists the valid.
+// PresetShapes returns the weight matrices of a model that Muon steps, by shape. Batches are their
+// number in the model of bench/trainer; the most elements come first. The error about an unknown
+// name lists the valid ones.
 func PresetShapes(name string) ([]Shape, error) {
 	m, err := trainer.Preset(name)
 	if err != nil {
@@ -19,8 +20,7 @@ func PresetShapes(name string) ([]Shape, error) {
 	return shapes(m.Params), nil
 }
 
-// shapes groups a model's matrices by their sides and by the part of the block
-// they are in.
+// shapes groups a model's matrices by their sides and by their part of the block.
 func shapes(params []trainer.Param) []Shape {
 	type key struct {
 		part       string

@@ -10,14 +10,14 @@ import (
 	"zbench/bench/record"
 )
 
-// NewtonSchulz is the iteration in float64, without any rounding: what a kernel
-// is held against. The matrix is as it came, the result has its shape.
+// NewtonSchulz is the iteration in float64 without any rounding, the reference for kernels. It does
+// not change the matrix; the result has its shape.
 func NewtonSchulz(u mat.Matrix, c Coefficients) *mat.Dense {
 	return iterate(u, c, func(*mat.Dense) {}, false)
 }
 
-// NewtonSchulzRounded is the same with round applied where the kernels store
-// bf16: to the input, the scaled input, and the result of every product.
+// NewtonSchulzRounded does the same with round applied where the kernels store bf16: to the input,
+// the scaled input, and the result of every product.
 func NewtonSchulzRounded(u mat.Matrix, c Coefficients, round func(float64) float64) *mat.Dense {
 	return rounded(u, c, round, false)
 }
@@ -28,8 +28,8 @@ func rounded(u mat.Matrix, c Coefficients, round func(float64) float64, folded b
 	}, folded)
 }
 
-// iterate rounds where the kernels store; folded where the products of a vendor's library
-// do: c·A² before the sum, and B with a on its diagonal.
+// iterate rounds where the kernels store. With folded it rounds where a vendor's products do: c·A²
+// before the sum, and B with a on its diagonal.
 func iterate(u mat.Matrix, c Coefficients, round func(*mat.Dense), folded bool) *mat.Dense {
 	x := mat.DenseCopyOf(u)
 	rows, cols := x.Dims()
@@ -71,22 +71,22 @@ func iterate(u mat.Matrix, c Coefficients, round func(*mat.Dense), folded bool) 
 }
 
 const (
-	// bars is how many times the deviation of a reference that rounds to bf16 a kernel's
-	// result may have. Kernels in emulation have 0.95 to 1.06 times.
+	// bars bounds a kernel's deviation, in multiples of the deviation of a reference that rounds to
+	// bf16. Emulated kernels have 0.95 to 1.06 times.
 	bars = 2.5
-	// few is the short side below which luck of one rounding decides how far a reference is
-	// off: there the worst of draws others counts, too, whose products differ by up to a
-	// quarter of a unit before they are rounded.
+	// few is the short side below which a single rounding decides a reference's error by luck.
+	// There the worst of draws others counts as well, whose products differ by up to a quarter of a
+	// unit before rounding.
 	few   = 64
 	draws = 8
 )
 
-// Expect is the iteration in float64, and how far from it a result in bf16 may be: bars
-// times as far as a reference that rounds where the kernels do, on the same input.
-// folded is for the products of a vendor's library.
+// Expect returns the iteration in float64, and the allowed distance of a bf16 result: bars times
+// that of a reference that rounds where the kernels do, on the same input. folded is for the
+// products of a vendor's library.
 func Expect(u mat.Matrix, c Coefficients, folded bool) (exact *mat.Dense, bar record.Deviation) {
 	exact = NewtonSchulz(u, c)
-	const half = 0x1p-8 // of a unit, relative: the last rounding alone
+	const half = 0x1p-8 // of a unit, relative: only the last rounding
 	bar = record.Deviation{Frobenius: half, Max: half * max(mat.Max(exact), -mat.Min(exact))}
 	wider := func(round func(float64) float64) {
 		d := Compare(rounded(u, c, round, folded), exact)
@@ -102,7 +102,7 @@ func Expect(u mat.Matrix, c Coefficients, folded bool) (exact *mat.Dense, bar re
 	return exact, record.Deviation{Frobenius: bars * bar.Frobenius, Max: bars * bar.Max}
 }
 
-// Compare holds a result against the reference.
+// Compare compares a result with the reference.
 func Compare(got, want mat.Matrix) record.Deviation {
 	var diff mat.Dense
 	diff.Sub(got, want)
@@ -111,7 +111,7 @@ func Compare(got, want mat.Matrix) record.Deviation {
 		e.Frobenius /= norm
 	}
 	for _, v := range diff.RawMatrix().Data {
-		if !(math.Abs(v) <= e.Max) { // not a number is the worst
+		if !(math.Abs(v) <= e.Max) { // a NaN is the worst
 			e.Max = math.Abs(v)
 		}
 	}

@@ -2,17 +2,17 @@ package muon
 
 import "zbench/bench/record"
 
-// Kernels that others look for by name: the pass over memory that begins a step and
-// the whole iteration.
+// Kernels that others look up by name: the pass over memory that begins a step, and the whole
+// iteration.
 const (
 	Prepare   = "momentum, cast, norm"
 	Iteration = "Newton–Schulz"
 )
 
-// EveryTile follows the name of a symmetric product that was made without symmetry.
+// EveryTile follows the name of a symmetric product that was computed without using the symmetry.
 const EveryTile = ", every tile"
 
-// What names a row of a record: its kernel, and what sets it apart from our own.
+// The parts of a row's name in a record: its kernel, and its difference from our own.
 func What(k *record.Kernel) string {
 	switch k.Role {
 	case record.Full:
@@ -25,13 +25,13 @@ func What(k *record.Kernel) string {
 	return k.Kernel
 }
 
-// ShapeOf is the shape of a row of a record.
+// ShapeOf returns the shape of a record's row.
 func ShapeOf(k *record.Kernel) Shape {
 	return Shape{Name: k.Shape.Name, Rows: int(k.Shape.Rows), Cols: int(k.Shape.Cols), Batch: int(k.Shape.Batch)}
 }
 
-// Reduced is the shape with its long side brought to at most side, the ratio
-// kept as far as whole numbers do: what float64 can follow in a second.
+// Reduced returns the shape with its long side reduced to at most side, and the ratio kept as far
+// as whole numbers allow. float64 can follow it in a second.
 func (s Shape) Reduced(side int) Shape {
 	if s.Long() <= side {
 		return s

@@ -13,7 +13,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// show shows a step of Muon: a page shape by shape, text in two tables.
+// show shows a step of Muon: one section per shape on a page, two tables in text.
 func show(d *document.Document, rec *record.Record) {
 	d.Title, d.Banners = title(rec), append(d.Banners, banners(rec)...)
 	d.Foot = "Rates are decimal: 1 TFLOP/s = 1e12 operations per second, 1 GB/s = 1e9 B/s. A ratio above 1 is in favour of our kernel."
@@ -29,8 +29,7 @@ func show(d *document.Document, rec *record.Record) {
 	d.Add("setup", "Set-up", document.Facts(facts(rec)))
 }
 
-// sections are the shapes, each with its speeds and what shows that they are of
-// right results.
+// sections returns the shapes, each with its speeds and its checks.
 func sections(rec *record.Record) []document.Section {
 	var out []document.Section
 	for _, rows := range rowsByShape(rec) {
@@ -48,13 +47,13 @@ func sections(rec *record.Record) []document.Section {
 	return out
 }
 
-// rowsByShape are the rows by shape, in the order of the record.
+// rowsByShape returns the rows by shape, in record order.
 func rowsByShape(rec *record.Record) [][]*record.Kernel {
 	order, of := slice.Group(rec.KernelRows(), ShapeOf)
 	return slice.Map(order, func(s Shape) []*record.Kernel { return of[s] })
 }
 
-// banners are what must be known before any number is read.
+// banners must be read before any number.
 func banners(rec *record.Record) []document.Banner {
 	var out []document.Banner
 	if rec.Emulated() {

@@ -28,8 +28,7 @@ func title(rec *record.Record) string {
 	return title
 }
 
-// results are a table of the figures of all shapes, where there are any, and one
-// of the checks.
+// results returns a table of the figures of all shapes, if there are any, and one of the checks.
 func results(rec *record.Record) []table.Table {
 	rows := slices.Concat(rowsByShape(rec)...)
 	checks := checks(rows, every)
@@ -42,8 +41,8 @@ func results(rec *record.Record) []table.Table {
 	return []table.Table{figures, checks}
 }
 
-// short are the results for a terminal, at most 100 columns: of each row the rate that it is about, and
-// of the checks those that failed. Where nothing was timed the checks are the results.
+// short returns the results for a terminal, at most 100 columns: the relevant rate of each row, and
+// the failed checks. If nothing was timed the checks are the results.
 func short(rec *record.Record) []table.Table {
 	if rec.Emulated() {
 		return results(rec)
@@ -73,8 +72,8 @@ func short(rec *record.Record) []table.Table {
 	return out
 }
 
-// rateOf is what a row is about and its part of the published peak: products by their operations, passes
-// by the bytes that they move.
+// rateOf returns the relevant rate of a row and its share of the published peak: operations for
+// products, moved bytes for passes.
 func rateOf(rec *record.Record, k *record.Kernel) (rate, ofPeak string) {
 	m, rate, ofPeak := k.Metrics, unit.None, unit.None
 	switch {
@@ -92,7 +91,8 @@ func rateOf(rec *record.Record, k *record.Kernel) (rate, ofPeak string) {
 	return rate, ofPeak
 }
 
-// libraryName is a library's name without what its file adds: libcublas.so.13 is cublas.
+// libraryName returns a library's name without the parts of its file name: libcublas.so.13 is
+// cublas.
 func libraryName(file string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(file, "lib"), ".so")
 	return name
@@ -105,7 +105,7 @@ func ratio(v *float64) string {
 	return fmt.Sprintf("%.2f", *v)
 }
 
-// figures are the figures of rows, a row a kernel or sequence: what decides stands first.
+// figures returns the figures of rows, one row per kernel or sequence, the deciding ones first.
 func figures(of []*record.Kernel) table.Table {
 	t := table.Of([]string{"shape", "batch", "what", "median µs", "effective TFLOP/s", "executed TFLOP/s", "× own full", "× vendor", "HBM GB/s at least", "of peak", "GPU at", "notes", "[95 %]", "n", "n_eff", "stop"})
 	for i := 3; i < 10; i++ {
@@ -134,7 +134,7 @@ func figures(of []*record.Kernel) table.Table {
 
 func every(record.Check) bool { return true }
 
-// checks are the checks of the rows that are to be shown, each once for a shape.
+// checks returns the checks of the shown rows, each once per shape.
 func checks(of []*record.Kernel, shown func(record.Check) bool) table.Table {
 	t := table.Of([]string{"check", "shape", "error in all", "bar", "largest", "bar", "verdict"})
 	for i := 2; i < 6; i++ {
@@ -162,14 +162,14 @@ func checks(of []*record.Kernel, shown func(record.Check) bool) table.Table {
 	return t
 }
 
-// footer says what the figures compare with, what is missing, and each warning.
+// footer states the references of the figures, the missing ones, and each warning.
 func footer(rec *record.Record) []string {
 	return notes(rec, slice.Map(rowWarnings(rec), func(w rowWarning) string {
 		return fmt.Sprintf("%s, %s: %s: %s. %s", ShapeOf(w.row).Title(), What(w.row), w.Code, w.Message, w.Hint)
 	}))
 }
 
-// shortFooter is the footer with the warnings of rows counted.
+// shortFooter is the footer with only the number of row warnings.
 func shortFooter(rec *record.Record) []string {
 	lines := []string{"rate: of products the operations that they stand for; of peak: those that were executed, of passes the bytes"}
 	codes, of := slice.Group(rowWarnings(rec), func(w rowWarning) string { return w.Code })
@@ -194,8 +194,8 @@ func rowWarnings(rec *record.Record) (all []rowWarning) {
 	return all
 }
 
-// notes say what the figures compare with, which rows have none, what there is to say of the others, and what
-// the run warns of.
+// notes states the references of the figures, the rows without one, remarks about the others, and
+// the run's warnings.
 func notes(rec *record.Record, ofRows []string) []string {
 	var lines []string
 	if !rec.Emulated() {
@@ -215,7 +215,7 @@ func notes(rec *record.Record, ofRows []string) []string {
 
 func errorText(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
-// figure is a figure in a unit, a dash if there is none.
+// figure formats a figure with a unit, a dash if there is none.
 func figure(v *float64, by float64) string {
 	if v == nil {
 		return unit.None

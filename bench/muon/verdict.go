@@ -12,10 +12,10 @@ import (
 	"zbench/bench/unit"
 )
 
-// CodeProduct is the code of what is found of products.
+// CodeProduct is the code of findings about products.
 const CodeProduct = "product"
 
-// best is the best product in a few words.
+// best describes the best product in a few words.
 func best(rec *record.Record) []document.Fact {
 	if k := bestProduct(rec); k != nil {
 		return []document.Fact{{Term: "Best product", Text: unit.Flops(*k.Metrics.Effective)}}
@@ -23,7 +23,7 @@ func best(rec *record.Record) []document.Fact {
 	return nil
 }
 
-// products is what a step takes and how its products compare.
+// products states the time of a step and compares its products.
 func products(rec *record.Record) finding.List {
 	best, vendor, full, iteration, hybrid := bestProduct(rec), kernel.Extent{}, kernel.Extent{}, kernel.Extent{}, kernel.Extent{}
 	for _, k := range rec.KernelRows() {
@@ -71,7 +71,7 @@ func products(rec *record.Record) finding.List {
 	return out
 }
 
-// executed are the operations that the units did, and their shares; empty where those are not known.
+// executed returns the operations that the units did, and their shares; empty if unknown.
 func executed(rec *record.Record, k *record.Kernel) string {
 	if s := kernel.Shares(rec, k); s != "" {
 		return "; executed " + unit.Flops(*k.Metrics.Executed) + s
@@ -79,7 +79,7 @@ func executed(rec *record.Record, k *record.Kernel) string {
 	return ""
 }
 
-// bestProduct is our own product of the highest effective rate; nil without a time.
+// bestProduct returns our own product with the highest effective rate; nil without a time.
 func bestProduct(rec *record.Record) *record.Kernel {
 	var best *record.Kernel
 	for _, k := range rec.KernelRows() {

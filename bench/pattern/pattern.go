@@ -1,7 +1,6 @@
-// Package pattern holds regular expressions that are compiled when they are first used.
-// Every process of zbench initialises every package, and a run may have a thousand of them
-// on a host; few use a regular expression. A variable of a package is a pattern.New, not a
-// regexp.MustCompile.
+// Package pattern holds regular expressions that are compiled on first use. Every process of zbench
+// initialises every package, and a run may have a thousand of them on a host; few use a regular
+// expression. Declare package variables with pattern.New, not regexp.MustCompile.
 package pattern
 
 import (
@@ -9,19 +8,19 @@ import (
 	"sync"
 )
 
-// Pattern is a regular expression. Its methods are those of regexp.Regexp and may be called
-// at once by several goroutines. The first of them panics if the text is not one.
+// Pattern is a regular expression with the methods of regexp.Regexp, which several goroutines may
+// call at once. The first call panics if the text is invalid.
 type Pattern struct {
 	text string
 	get  func() *regexp.Regexp
 }
 
-// New does not compile the text.
+// New stores the text without compiling it.
 func New(text string) *Pattern {
 	return &Pattern{text, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 }
 
-// String is the text.
+// String returns the text.
 func (p *Pattern) String() string { return p.text }
 
 // Match is regexp.Regexp's.

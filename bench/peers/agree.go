@@ -1,30 +1,30 @@
 package peers
 
-// verdict is whether size/time agrees with a printed algbw.
+// verdict says whether size/time agrees with a printed algbw.
 type verdict int
 
 const (
-	// unsure: they agree, but with so few printed digits wrong columns might agree too.
+	// unsure: they agree, but with so few printed digits that wrong columns might agree too.
 	unsure verdict = iota
 	agrees
 	contradicts
 )
 
-// decisivePrecision is the relative precision above which agreement says something.
+// decisivePrecision is the relative precision above which agreement is evidence.
 const decisivePrecision = 0.05
 
-// slack is the relative difference that is still agreement, beside the rounding
-// of the printed digits.
+// slack is the relative difference that still counts as agreement, besides the rounding of the
+// printed digits.
 const slack = 0.01
 
-// check compares size/time with the printed algbw. A printed time is in units of unit seconds, and algbw
-// is scale times size/time.
+// check compares size/time with the printed algbw. A printed time is in units of unit seconds, and
+// algbw is scale times size/time.
 func (s *side) check(bytes int64, unit, scale float64) verdict {
 	if s.time&s.alg&present == 0 || s.time.value() == 0 {
 		return unsure
 	}
 	gb := float64(bytes) * scale / unit / 1e9
-	lo, hi := gb/s.time.hi()*(1-slack), gb/s.time.lo()*(1+slack) // infinite of a time that can be 0
+	lo, hi := gb/s.time.hi()*(1-slack), gb/s.time.lo()*(1+slack) // infinite if the time can be 0
 	switch {
 	case lo > s.alg.hi() || hi < s.alg.lo():
 		return contradicts
@@ -34,7 +34,7 @@ func (s *side) check(bytes int64, unit, scale float64) verdict {
 	return unsure
 }
 
-// verdict is contradicts where any side does, else agrees where every side does.
+// verdict returns contradicts if any side does, else agrees if every side does.
 func (t *test) verdict(r *row, unit, scale float64) verdict {
 	out := agrees
 	for i := range r.sides[:r.n] {
@@ -49,7 +49,7 @@ func (t *test) verdict(r *row, unit, scale float64) verdict {
 	return out
 }
 
-// tally counts the rows in which size/time confirms and contradicts algbw.
+// tally counts the rows in which size/time confirms or contradicts algbw.
 func (t *test) tally(unit, scale float64) (good, bad int) {
 	var rows [contradicts + 1]int
 	for _, r := range t.rows {
@@ -58,35 +58,35 @@ func (t *test) tally(unit, scale float64) (good, bad int) {
 	return rows[agrees], rows[contradicts]
 }
 
-// precise is the relative rounding up to which a printed time is taken as it is printed, whatever the
+// precise is the relative rounding up to which a printed time is taken as printed, whatever the
 // other columns say.
 const precise = 1e-3
 
-// rounding is what the printed digits leave open: the seconds of a launch lie
-// in [lo, hi], and at is the best single figure for them.
+// rounding is the range that the printed digits allow: the seconds of a launch lie in [lo, hi], and
+// at is the best single figure.
 type rounding struct {
 	at, lo, hi float64
-	// fromAlg is true where at is size over algbw.
+	// fromAlg is true if at is size over algbw.
 	fromAlg bool
 }
 
-// rounding bounds the time of a side by its own digits and by those of algbw,
-// which is scale times size over time. A time in a field too narrow for it
-// ("1.7e+07") is replaced by size over algbw where that says more.
+// rounding bounds the time of a side by its own digits and by those of algbw, which is scale times
+// size over time. A time in too narrow a field ("1.7e+07") is replaced by size over algbw if that
+// is more precise.
 func (s *side) rounding(bytes int64, unit, scale float64) rounding {
 	out := rounding{at: scaled(s.time, unit), lo: s.time.lo() * unit, hi: s.time.hi() * unit}
 	if s.alg.value() == 0 {
 		return out
 	}
 	gb := float64(bytes) * scale / 1e9
-	lo, hi := gb/s.alg.hi(), gb/s.alg.lo() // infinite of a bandwidth that can be 0
+	lo, hi := gb/s.alg.hi(), gb/s.alg.lo() // infinite if the bandwidth can be 0
 	if out.lo > hi || out.hi < lo {
-		return out // they agree within the slack only
+		return out // they only agree within the slack
 	}
 	if s.time.coarseness() > precise && s.alg.coarseness() < s.time.coarseness() {
 		out.at, out.fromAlg = gb/s.alg.value(), true
 	}
-	// The best figure may lie outside by a part of its own last digit.
+	// The best figure may exceed the range by a part of its own last digit.
 	out.lo, out.hi = min(max(out.lo, lo), out.at), max(min(out.hi, hi), out.at)
 	return out
 }

@@ -26,7 +26,7 @@ type builder struct {
 	most    int // results
 }
 
-// curveKey identifies the results that differ in size, placement and setup alone.
+// curveKey identifies results that differ only in size, placement and setup.
 type curveKey struct {
 	collective, dtype, op string
 	ranks, perProc        int
@@ -45,13 +45,13 @@ type resultKey struct {
 	setup *setup
 }
 
-// slot is a case of a table by its number in the log, and its placement.
+// slot identifies a case of a table by its table's number in the log and its placement.
 type slot struct {
 	of      printedCase
 	inPlace bool
 }
 
-// build makes the record. Only Import.File, SHA256 and Lines stay empty.
+// build makes the record. Import.File, SHA256 and Lines stay empty.
 func (s *scan) build(o Hints) (*record.Record, error) {
 	if o.Collective != "" {
 		if _, err := collective.ByName(o.Collective); err != nil {
@@ -74,7 +74,7 @@ func (s *scan) build(o Hints) (*record.Record, error) {
 		set, err := s.resolve(t, o)
 		switch {
 		case err != nil:
-			// The other tables may tell theirs.
+			// The other tables may have it.
 			unnamed = cmp.Or(unnamed, err)
 			t.skipRows(err.Error())
 		case t.whole():
@@ -103,8 +103,7 @@ func (s *scan) build(o Hints) (*record.Record, error) {
 	return b.rec, nil
 }
 
-// noRows explains why tables gave no result; unnamed is the first error about a
-// collective.
+// noRows explains why tables gave no result; unnamed is the first error about a collective.
 func (s *scan) noRows(b *builder, unnamed error) error {
 	why := b.skips.text()
 	if why == "" {
@@ -122,8 +121,8 @@ func (s *scan) noRows(b *builder, unnamed error) error {
 	return fmt.Errorf("%w: %s", ErrCollective, why)
 }
 
-// addTest adds the rows of a test. A table that holds cases more than once is as
-// many tables: only where it marks its cycles is it known to repeat itself.
+// addTest adds the rows of a test. A table with repeated cases counts as several tables, unless it
+// marks its cycles.
 func (b *builder) addTest(s *scan, set *setting) error {
 	failed := set.test.unattributed()
 	set.describe()
@@ -135,8 +134,7 @@ func (b *builder) addTest(s *scan, set *setting) error {
 	return nil
 }
 
-// passes divides a table's rows into tables that each have a case once, unless the table marks its
-// cycles.
+// passes divides a table's rows into tables with each case once, unless the table marks its cycles.
 func (set *setting) passes() []*setting {
 	t := set.test
 	if len(t.rows) == 0 {
@@ -203,7 +201,7 @@ func (b *builder) addRows(s *scan, set *setting, failed int64) error {
 	return nil
 }
 
-// result finds the result of a case in a setup, or begins it.
+// result finds the result of a case in a setup, or starts it.
 func (b *builder) result(s *scan, set *setting, c caseKey, elements int64) *building {
 	key := resultKey{c, set.setup}
 	if into := b.index[key]; into != nil {
@@ -223,7 +221,7 @@ func (b *builder) result(s *scan, set *setting, c caseKey, elements int64) *buil
 	return into
 }
 
-// caseOf is the case of a row's side.
+// caseOf returns the case of a row's side.
 func (set *setting) caseOf(r *row, inPlace bool) caseKey {
 	op := ""
 	if set.Reduces {
@@ -232,7 +230,7 @@ func (set *setting) caseOf(r *row, inPlace bool) caseKey {
 	return caseKey{curveKey{set.Name, dtype(r.dtype), op, set.ranks, set.perProc}, r.bytes, inPlace}
 }
 
-// dtype is zbench's name of an element type, or the printed name if zbench does not know it.
+// dtype returns zbench's name of an element type, or the printed name if zbench does not know it.
 func dtype(name string) string {
 	if d, err := collective.DtypeByName(name); err == nil {
 		return d.Name
@@ -240,23 +238,23 @@ func dtype(name string) string {
 	return name
 }
 
-// building is a result to which rows are added.
+// building is a result that still receives rows.
 type building struct {
 	res *record.Result
-	// owner is the setting of its first row. Those of later rows have the same setup.
+	// owner is the setting of its first row. Later rows have the same setup.
 	owner   *setting
 	samples []*side
-	// doubts are about the printed times.
+	// doubts counts the doubtful printed times.
 	doubts notes
 }
 
-// curve is the curve that the result is a point of.
+// curve is the result's curve.
 func (into *building) curve() curveKey {
 	r := into.res
 	return curveKey{r.Collective, r.Dtype, r.Op, r.Ranks, r.GPUsPerProcess}
 }
 
-// finish summarises the samples and names the setups where there are several.
+// finish summarises the samples and names the setups if there are several.
 func (b *builder) finish(s *scan) {
 	b.setups.name()
 	b.setupWarning(s)
@@ -273,7 +271,7 @@ func (b *builder) finish(s *scan) {
 	}
 }
 
-// time makes the timing of a result's samples. scratch is reused for all results.
+// time makes the timing of a result's samples. All results reuse scratch.
 func (into *building) time(scratch *[]float64) {
 	set, res := into.owner, into.res
 	list := func(of func(*side) float64) []float64 {
@@ -307,7 +305,7 @@ func (into *building) time(scratch *[]float64) {
 	res.BusBW = &printed
 }
 
-// notes are warnings about lines, one for each code: that of the first such line.
+// notes are warnings about lines, one per code: that of the first such line.
 type notes []note
 
 type note struct {
@@ -315,7 +313,7 @@ type note struct {
 	count int
 }
 
-// note counts a line. message makes the warning's text of the first.
+// note counts a line. message returns the warning's text for the first line.
 func (n *notes) note(code, hint string, message func() string) {
 	for i := range *n {
 		if (*n)[i].Code == code {
@@ -338,7 +336,7 @@ func (n notes) warnings() []record.Warning {
 	return out
 }
 
-// countWarning notes what is doubtful about one printed time.
+// countWarning counts the doubts about one printed time.
 func (into *building) countWarning(set *setting, r *row, s *side) {
 	bytes := into.res.Bytes
 	at := s.rounding(bytes, set.unit, set.scale)
@@ -364,7 +362,7 @@ func (into *building) countWarning(set *setting, r *row, s *side) {
 	}
 }
 
-// repeatedTable warns that a table's rows were taken for repeats of an earlier table's, or of its own
+// repeatedTable warns that a table's rows count as repeats of an earlier table's, or of its own
 // rows, although the log does not say so.
 func (s *scan) repeatedTable(set, earlier *setting) {
 	if earlier.test == set.test || set.repeatSaid {
@@ -385,8 +383,8 @@ func (t *test) whole() bool {
 	return len(t.skips) == 0 || len(t.skips) == 1 && t.skips[0].Reason == sizeZero
 }
 
-// checkAverage compares the log's average busbw with that of the rows: a
-// difference means that rows were lost or misread.
+// checkAverage compares the log's average busbw with that of the rows: a difference means lost or
+// misread rows.
 func (s *scan) checkAverage(t *test) {
 	if t.average == nil || t.continues || len(t.rows) == 0 {
 		return

@@ -21,7 +21,7 @@ const (
 	kCycle
 )
 
-// csvNames maps the names of those columns to their kinds, as names does for the others.
+// csvNames maps those columns' names to their kinds, like names for the others.
 var csvNames = map[string]kind{
 	"collective": kCollective, "operation": kCollective,
 	"ranks": kRanks, "nranks": kRanks, "gpus": kRanks, "ngpus": kRanks, "gpusperrank": kPerRank,
@@ -29,18 +29,18 @@ var csvNames = map[string]kind{
 	"datatype": kType, "dtype": kType, "n": kOther,
 }
 
-// csvTable is a table in CSV: nccl-tests' columns as scripts rewrite them, or the output of rccl-tests
-// -Z csv, which has a row for each placement.
+// csvTable is a table in CSV: nccl-tests' columns as rewritten by scripts, or the output of
+// rccl-tests -Z csv, which has a row for each placement.
 type csvTable struct {
 	layout
-	// place is the column that tells in place (1) from out of place, -1 for none.
+	// place is the column that distinguishes in place (1) from out of place, -1 for none.
 	place int
-	// spare is the column before which rccl-tests writes a value without a name in its header, -1 for
-	// none.
+	// spare is the column before which rccl-tests writes a value without a name in its header, -1
+	// for none.
 	spare int
-	// cycles is true where a column numbers the repeats.
+	// cycles is true if a column numbers the repeats.
 	cycles bool
-	// tests are those of the table's collectives and worlds.
+	// tests holds the tests of the table's collectives and worlds.
 	tests map[string]*test
 }
 
@@ -84,8 +84,8 @@ func csvColumn(name string) (k kind, side int, unit float64) {
 	return names[word], side, 0
 }
 
-// IsCSV reports whether the first line of a text, but for comments, is names between commas, two or
-// more of a size, a time and bandwidths among them.
+// IsCSV reports whether the first line of a text, without comments, consists of names between
+// commas, with at least two of a size, a time and bandwidths among them.
 func IsCSV(text []byte) bool {
 	for line := range strings.Lines(strings.TrimLeft(string(text), "\ufeff \t\r\n")) {
 		if strings.HasPrefix(line, "#") {
@@ -105,7 +105,7 @@ func IsCSV(text []byte) bool {
 	return false
 }
 
-// parseCSV reads the line of column names of a CSV; nil if the line is none.
+// parseCSV reads the line of column names of a CSV; nil if the line is not one.
 func parseCSV(text string) *csvTable {
 	lower := strings.ToLower(text)
 	if !strings.Contains(lower, "busbw") || !strings.Contains(lower, "algbw") || strings.Count(text, ",") < 3 {
@@ -115,11 +115,11 @@ func parseCSV(text string) *csvTable {
 	seen, last := map[column]int{}, -1
 	for i, f := range fields(text) {
 		if !csvName.MatchString(f) {
-			return nil // a sentence
+			return nil // not names but a sentence
 		}
 		k, side, unit := csvColumn(f)
 		if k == kTime && side < 0 {
-			last++ // without a place in its name the second time begins the second side
+			last++ // if names have no place, the second time begins the second side
 		}
 		switch k {
 		case kTime, kAlg, kBus, kWrong:
@@ -147,7 +147,7 @@ func parseCSV(text string) *csvTable {
 	return t
 }
 
-// setSides finds out which placements a CSV has; false where one lacks a column.
+// setSides finds the placements of a CSV; false if one lacks a column.
 func (t *csvTable) setSides(seen map[column]int) bool {
 	there := [2]bool{}
 	for side := range there {
@@ -164,7 +164,7 @@ func (t *csvTable) setSides(seen map[column]int) bool {
 	return t.sides > 0 && seen[column{kind: kTime, side: 2}] == 0
 }
 
-// fields are the values between commas, without quotes and without a launcher's prefix.
+// fields returns the values between commas, without quotes and without a launcher's prefix.
 func fields(text string) []string {
 	out := strings.Split(text, ",")
 	if words := strings.Fields(out[0]); len(words) > 0 {
@@ -189,8 +189,8 @@ func csvHeader(_ *scan, _ *test, l line) []string {
 
 func (s *scan) startCSV(_ *test, l line, _ []string) { s.csv = parseCSV(l.Text) }
 
-// csvValues finds the values of a CSV's row. A sentence has few numbers, and spaces within a value; a row that lost its end has a
-// number first, and no spaces.
+// csvValues finds the values of a CSV's row. A sentence has few numbers, and spaces within a value;
+// a truncated row begins with a number and has no spaces.
 func csvValues(s *scan, _ *test, l line) []string {
 	if s.csv == nil {
 		return nil
@@ -225,23 +225,23 @@ func (s *scan) csvRow(_ *test, l line, values []string) {
 	if reason == "" {
 		out, reason = r.row(l.no)
 	}
-	// A last line without a line end may be cut, but for one that ends as all do.
+	// A last line without a line end may be cut, unless it ends like all others.
 	last := values[len(values)-1]
 	l.cut = l.cut && !strings.HasSuffix(l.Text, `"`) && last != "0" && last != "N/A"
 	into.take(out, reason, l)
 }
 
-// csvRow is a row with the collective and the world that it names.
+// csvRow is a row with its collective and world.
 type csvRow struct {
 	cells
 	collective   string
 	ranks, nodes int
 }
 
-// places are what stands in a column of placements, beside numbers.
+// places are the non-numeric values of a column of placements.
 var places = []string{"true", "false"}
 
-// read puts the values of a row under the column names.
+// read assigns the values of a row to the column names.
 func (t *csvTable) read(values []string) (r csvRow, reason string) {
 	per, perNode := 1, false
 	r.n = t.sides
@@ -277,8 +277,8 @@ func (t *csvTable) read(values []string) (r csvRow, reason string) {
 		r.sides[0].inPlace = values[t.place] == "1" || strings.EqualFold(values[t.place], "true")
 	}
 	if r.ranks *= per; perNode {
-		// rccl-tests derives the nodes from the ranks per node, which it has
-		// printed as 16 on two nodes of 8.
+		// rccl-tests derives the nodes from the ranks per node, and has printed 16 on two nodes of
+		// 8.
 		r.nodes = 0
 	}
 	return r, ""
@@ -290,11 +290,11 @@ type claim struct {
 	from         string
 }
 
-// fileWorldRE finds the ranks and nodes in a file's name as srun takes them, -n and
-// -N: job-n-00256-N-0064.csv.
+// fileWorldRE finds the ranks and nodes in a file's name, in the form of srun's -n and -N:
+// job-n-00256-N-0064.csv.
 var fileWorldRE = pattern.New(`(?:^|[^0-9])(\d{1,7})-N-(\d{1,6})(?:[^0-9]|$)`)
 
-// fileWorld is the world that a file's name has; zero if it has none.
+// fileWorld returns the world in a file's name; zero if it has none.
 func fileWorld(file string) claim {
 	m := fileWorldRE.FindStringSubmatch(file)
 	if m == nil {
@@ -305,7 +305,7 @@ func fileWorld(file string) claim {
 	return claim{ranks, nodes, "the file's name (" + m[1] + "-N-" + m[2] + ": ranks, nodes)"}
 }
 
-// csvTest is the test of a row's collective and world; it begins one if there is none yet.
+// csvTest returns the test of a row's collective and world; it starts one if there is none yet.
 func (s *scan) csvTest(c *csvTable, r csvRow) *test {
 	key := fmt.Sprintf("%q %d %d", r.collective, r.ranks, r.nodes)
 	if t := c.tests[key]; t != nil {

@@ -6,26 +6,25 @@ import (
 	"strings"
 )
 
-// decimal is a printed unsigned number in eight bytes: digits times a power of ten. It keeps how many
-// digits were printed: 21.30 is not 21.3. The zero value is no number.
+// decimal is a printed unsigned number in eight bytes: digits times a power of ten. It keeps the
+// number of printed digits: 21.30 is not 21.3. The zero value is no number.
 type decimal uint64
 
 const (
-	// present, marked and hidden are set for a number, for one with an asterisk
-	// behind it, and for N/A.
+	// present, marked and hidden mean a number, a number followed by an asterisk, and N/A.
 	present decimal = 1 << 63
 	marked  decimal = 1 << 62
 	hidden  decimal = 1 << 61
 
 	mantissaBits = 50
-	// maxDigits is the number of digits that a mantissa always holds.
+	// maxDigits is the number of digits that a mantissa can always hold.
 	maxDigits = 15
-	// maxPower bounds the power of ten. No benchmark prints one beyond it.
+	// maxPower bounds the power of ten. No benchmark prints a larger one.
 	maxPower = 300
 )
 
-// parseDecimal reads an unsigned decimal with an optional exponent, as printf
-// writes it. Anything else is not one: hexadecimal, inf, more than 15 digits.
+// parseDecimal reads an unsigned decimal with an optional exponent, as printf writes it. It refuses
+// anything else: hexadecimal, inf, more than 15 digits.
 func parseDecimal(s string) (decimal, bool) {
 	if !isDecimal(s) {
 		return 0, false
@@ -43,11 +42,11 @@ func parseDecimal(s string) (decimal, bool) {
 	if power -= len(fraction); len(digits) > maxDigits || abs(power) > maxPower {
 		return 0, false
 	}
-	m, _ := strconv.ParseUint(digits, 10, 64) // 0 of no digits
+	m, _ := strconv.ParseUint(digits, 10, 64) // 0 without digits
 	return present | decimal(power+maxPower)<<mantissaBits | decimal(m), true
 }
 
-// isDecimal reports whether s is digits, perhaps a point and digits, perhaps an exponent.
+// isDecimal reports whether s is digits, optionally with a point and digits and an exponent.
 func isDecimal(s string) bool {
 	mantissa, exponent := s, "0"
 	if at := strings.IndexAny(s, "eE"); at >= 0 {
@@ -57,7 +56,7 @@ func isDecimal(s string) bool {
 	return digits(whole) && digits(exponent) && (!point || digits(fraction))
 }
 
-// run is where the digits end that begin at the given byte.
+// run returns the end of the digits that begin at the given byte.
 func run(s string, from int) int {
 	for from < len(s) && isDigit(s[from]) {
 		from++
@@ -70,8 +69,8 @@ func (d decimal) parts() (mantissa uint64, power int) {
 	return uint64(d) & (1<<mantissaBits - 1), int(d>>mantissaBits&0x7ff) - maxPower
 }
 
-// shifted is the number times 10^by, rounded once: 34.73 shifted by -6 is 3.473e-05, which 34.73*1e-6 is
-// not.
+// shifted returns the number times 10^by, rounded once: 34.73 shifted by -6 is 3.473e-05, which
+// 34.73*1e-6 is not.
 func (d decimal) shifted(by int) float64 {
 	m, power := d.parts()
 	power += by
@@ -82,7 +81,7 @@ func (d decimal) shifted(by int) float64 {
 
 func (d decimal) value() float64 { return d.shifted(0) }
 
-// half is half a unit of the last printed digit.
+// half returns half a unit of the last printed digit.
 func (d decimal) half() float64 {
 	_, power := d.parts()
 	return 0.5 * math.Pow10(power)
@@ -91,10 +90,10 @@ func (d decimal) half() float64 {
 func (d decimal) lo() float64 { return max(d.value()-d.half(), 0) }
 func (d decimal) hi() float64 { return d.value() + d.half() }
 
-// coarseness is half a unit of the last digit over the value.
+// coarseness returns half a unit of the last digit over the value.
 func (d decimal) coarseness() float64 { return d.half() / d.value() }
 
-// String is the number with the digits that were printed.
+// String returns the number with its printed digits.
 func (d decimal) String() string {
 	m, power := d.parts()
 	text := strconv.FormatUint(m, 10)
@@ -108,13 +107,13 @@ func (d decimal) String() string {
 	return strconv.FormatFloat(d.value(), 'e', len(text)-1, 64)
 }
 
-// scaled is a printed number in base units, the unit being a power of ten.
+// scaled returns a printed number in base units; the unit is a power of ten.
 func scaled(d decimal, unit float64) float64 {
 	return d.shifted(int(math.Round(math.Log10(unit))))
 }
 
-// parseCell reads the cell of a number of wrong elements: a number, one with an
-// asterisk, or N/A. An empty cell is no number and no error.
+// parseCell reads a cell with the number of wrong elements: a number, one with an asterisk, or N/A.
+// An empty cell is neither a number nor an error.
 func parseCell(s string) (decimal, bool) {
 	switch s {
 	case "":

@@ -8,10 +8,10 @@ import (
 	"zbench/bench/record"
 )
 
-// rankStat finds -a in a command: which of the ranks' times the program prints.
+// rankStat finds -a in a command: the choice of the ranks' printed time.
 var rankStat = pattern.New(`(?:^|\s)(?:-a\s*|--average[ =])([023])(?:\s|$)`)
 
-// tableWarnings says what is unusual about how a table was made or read.
+// tableWarnings returns warnings about a table's origin or reading.
 func (s *scan) tableWarnings(set *setting) {
 	t, line := set.test, set.test.rows[0].line
 	if t.layout.inferred {
@@ -41,10 +41,10 @@ func (s *scan) tableWarnings(set *setting) {
 	}
 }
 
-// rebuildHint says what to do where processes did not find each other.
+// rebuildHint is the remedy if processes did not find each other.
 const rebuildHint = "if this was meant to be one run, rebuild the tests with MPI=1 and launch them with that MPI (srun needs --mpi=pmix); if the runs are separate, import their logs one by one"
 
-// fill sets everything of the record but its results and counts.
+// fill sets everything in the record except its results and counts.
 func (s *scan) fill(rec *record.Record, tables []*test, used []*setting) {
 	imp := record.Import{Tool: s.tool, Version: s.version}
 	averages := 0
@@ -74,7 +74,7 @@ func (s *scan) fill(rec *record.Record, tables []*test, used []*setting) {
 		}
 	}
 	for _, u := range used {
-		// The hosts of one of several device lists would be taken for all there are.
+		// With several device lists, the hosts of one would be mistaken for all.
 		if len(u.world.Hosts) > 0 && !slices.Equal(u.world.Hosts, rec.World.Hosts) {
 			rec.World.Hosts = nil
 		}
@@ -86,7 +86,7 @@ func (s *scan) fill(rec *record.Record, tables []*test, used []*setting) {
 	rec.Warnings = append([]record.Warning{}, s.warnings...)
 }
 
-// guessTool names the program of a log that does not: the two print alike.
+// guessTool names the program if its log does not: the two print alike.
 func guessTool(gpu string, libs []record.Library) string {
 	switch {
 	case slices.ContainsFunc(libs, func(l record.Library) bool { return l.Name != "nccl" }):

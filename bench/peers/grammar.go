@@ -7,17 +7,17 @@ import (
 	"zbench/bench/pattern"
 )
 
-// rule is a kind of line: how it is recognised, which changes nothing but may ask the test's phase, and what it means. A
-// line is of the first kind that recognises it.
+// rule is a kind of line: its recognition, which has no side effects and may depend on the test's
+// phase, and its effect. The first kind that recognises a line takes it.
 type rule struct {
 	recognise func(s *scan, t *test, l line) []string
 	take      func(s *scan, t *test, l line, found []string)
 }
 
-// ending are the phases from the table on, a bit for each.
+// ending has one bit for each phase from the table on.
 const ending = 1<<table | 1<<footer
 
-// grammar are the kinds of lines. A row comes first after CSV: most lines are rows.
+// grammar holds the kinds of lines. Rows come first after CSV, because most lines are rows.
 var grammar = []rule{
 	{csvHeader, (*scan).startCSV},
 	{csvValues, (*scan).csvRow},
@@ -43,10 +43,10 @@ var grammar = []rule{
 	{words("_perf", "_test"), (*scan).commandLine},
 }
 
-// matched is what a kind finds that needs nothing of the line.
+// matched is the result of a kind that needs nothing from the line.
 var matched = []string{""}
 
-// contains recognises a line by an expression. Most lines lack its word, which is found faster.
+// contains recognises a line by an expression. Most lines lack its word, which is faster to find.
 func contains(word string, re *pattern.Pattern) func(*scan, *test, line) []string {
 	return func(_ *scan, _ *test, l line) []string { return find(re, l.Text, word) }
 }
@@ -71,7 +71,7 @@ func comment(word string) func(*scan, *test, line) []string {
 	}
 }
 
-// footLine recognises a line of a footer. Its number sign may have been lost in some phases.
+// footLine recognises a footer's line. In some phases its number sign may be missing.
 func footLine(word string, re *pattern.Pattern, bare int) func(*scan, *test, line) []string {
 	return func(s *scan, t *test, l line) []string {
 		m := find(re, l.Text, word)

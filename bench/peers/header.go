@@ -7,7 +7,7 @@ import (
 	"zbench/bench/pattern"
 )
 
-// kind is what a column holds.
+// kind is the content of a column.
 type kind int
 
 const (
@@ -24,8 +24,8 @@ const (
 	kStamp
 )
 
-// names maps a column name, lower case and without # and unit, to its kind.
-// The first two rows hold today's names, the third those of 2016-2019.
+// names maps a column name, lower case and without # and unit, to its kind. The first two rows hold
+// today's names, the third those of 2016-2019.
 var names = map[string]kind{
 	"size": kSize, "count": kCount, "type": kType, "redop": kRedop, "root": kRoot,
 	"time": kTime, "cputime": kTime, "algbw": kAlg, "busbw": kBus, "wrong": kWrong, "timestamp": kStamp,
@@ -36,31 +36,31 @@ var names = map[string]kind{
 type column struct {
 	kind kind
 	end  int
-	// side is 0 or 1 for what belongs to the first or second group, -1 before them.
+	// side is 0 or 1 in the first or second group, -1 before them.
 	side int
 }
 
-// layout says where the cells of a table are.
+// layout has the positions of a table's cells.
 type layout struct {
 	cols  []column
 	sides int
-	// inPlace tells for each side what it is.
+	// inPlace has the placement of each side.
 	inPlace [2]bool
-	// unit is the printed time unit in seconds; 0 where no line says.
+	// unit is the printed time unit in seconds; 0 if no line states it.
 	unit float64
-	// maxError is true where the last column of a side is the largest error
-	// rather than a number of wrong elements.
+	// maxError is true if the last column of a side is the largest error instead of a number of
+	// wrong elements.
 	maxError bool
-	// cpuTime is true where the time is that of the launching CPU (-C 1).
+	// cpuTime is true if the launching CPU measured the time (-C 1).
 	cpuTime bool
-	// millis is true for the column names of NCCL 1, which printed ms and no units.
+	// millis is true for the column names of NCCL 1, which printed ms without units.
 	millis bool
-	// inferred is true where there was no header line, noPlace where nothing
-	// told in-place from out-of-place.
+	// inferred is true without a header line, noPlace if nothing distinguishes in-place from
+	// out-of-place.
 	inferred, noPlace bool
-	// csv is true for a table whose cells stand between commas.
+	// csv is true for a table with cells between commas.
 	csv bool
-	// ways are the choices of columns that a row can leave blank.
+	// ways are the sets of columns that a row can leave blank.
 	ways []way
 }
 
@@ -69,13 +69,13 @@ func (l *layout) has(k kind) bool {
 	return slices.ContainsFunc(l.cols, func(c column) bool { return c.kind == k })
 }
 
-// maxColumns bounds the work on a hostile header; real ones end at 24.
+// maxColumns bounds the work on a hostile header; real ones have at most 24.
 const maxColumns = 48
 
 var unitSuffix = pattern.New(`\(([A-Za-z/]+)\)$`)
 
-// parseHeader recognises the line of column names. banner is the line with the
-// words out-of-place and in-place, as far as one was seen.
+// parseHeader recognises the line of column names. banner is the line with the words out-of-place
+// and in-place, if one was seen.
 func parseHeader(text, banner string) *layout {
 	if !strings.Contains(text, "busbw") || !strings.Contains(text, "algbw") {
 		return nil
@@ -112,11 +112,11 @@ func parseHeader(text, banner string) *layout {
 	return l
 }
 
-// today are the column names that rccl-tests and nccl-tests print since 2022.
+// today are the column names of rccl-tests and nccl-tests since 2022.
 const today = "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong"
 
-// headless is the layout of rows without column names that have as many cells as today's tables; nil of
-// others.
+// headless returns the layout of rows without column names and with as many cells as today's
+// tables; nil for others.
 func headless(toks []token) *layout {
 	l := parseHeader(today, "")
 	if len(toks) != len(l.cols) || !containsRow(toks, 0) {
@@ -126,8 +126,8 @@ func headless(toks []token) *layout {
 	return l
 }
 
-// beforeRow returns what stands before a row in a line; empty if there is none. The spaces that align the row belong to
-// it, but for one behind a word.
+// beforeRow returns the text before a row in a line; empty if there is none. The spaces that align
+// the row belong to it, except one after a word.
 func beforeRow(text string) string {
 	toks := tokenize(text)
 	for i := len(toks) - 1; i > 0; i-- {
@@ -138,8 +138,8 @@ func beforeRow(text string) string {
 	return ""
 }
 
-// beforeNames returns what stands before the size, the first of the column names; empty if nothing does. The
-// spaces behind a number sign align the names.
+// beforeNames returns the text before the size, the first of the column names; empty if there is
+// none. The spaces after a number sign align the names.
 func beforeNames(text string) string {
 	if !strings.Contains(text, "busbw") {
 		return ""
@@ -168,13 +168,13 @@ func beforeNames(text string) string {
 	return ""
 }
 
-// setPlaces reads which side is in place from the banner line.
+// setPlaces reads from the banner line which side is in place.
 func (l *layout) setPlaces(banner string) {
 	out := strings.Index(banner, "out-of-place")
 	in := strings.Index(strings.ReplaceAll(banner, "out-of-place", "############"), "in-place")
 	switch {
 	case l.sides == 2:
-		// The order has always been out-of-place first; a banner can only swap it.
+		// Out-of-place has always come first; a banner can only swap the order.
 		l.inPlace = [2]bool{false, true}
 		if in >= 0 && in < out {
 			l.inPlace = [2]bool{true, false}
@@ -189,8 +189,8 @@ func (l *layout) setPlaces(banner string) {
 
 var timeUnits = map[string]float64{"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1}
 
-// parseUnits reads the line of units under the column names: the time unit in
-// seconds and whether this is such a line.
+// parseUnits reads the line of units under the column names. It returns the time unit in seconds
+// and whether this is such a line.
 func parseUnits(text string) (float64, bool) {
 	if !strings.Contains(text, "(GB/s)") {
 		return 0, false

@@ -13,12 +13,12 @@ type interval struct{ lo, hi float64 }
 
 func (i interval) has(x float64) bool { return i.lo <= x && x <= i.hi }
 
-// maxRanks is the largest world that is looked for.
+// maxRanks is the largest world that is considered.
 const maxRanks = 1 << 14
 
-// ratio intersects what each row allows the bus factor to be. A table of tiny
-// sizes allows everything. A row that fits no other is left out; where most
-// are, the range is empty (lo > hi): the rows disagree.
+// ratio intersects the ranges of the bus factor that each row allows. A table of tiny sizes allows
+// everything. A row that fits no other is left out; if most rows are, the range is empty (lo > hi):
+// the rows disagree.
 func (t *test) ratio(unit float64) interval {
 	out, odd := interval{0, math.Inf(1)}, 0
 	for _, r := range t.rows {
@@ -39,7 +39,7 @@ func (t *test) ratio(unit float64) interval {
 	return out
 }
 
-// within reports whether the busbw of each side can be of a factor in a range.
+// within reports whether the busbw of each side fits a factor in a range.
 func (r *row) within(ratio interval, unit float64) bool {
 	return !slices.ContainsFunc(r.sides[:r.n], func(s side) bool {
 		is := s.ratio(r.bytes, unit)
@@ -50,7 +50,7 @@ func (r *row) within(ratio interval, unit float64) bool {
 // empty reports whether no factor lies in the range.
 func (i interval) empty() bool { return i.lo > i.hi }
 
-// ratio is what the printed digits allow busbw over size/time to be.
+// ratio returns the range of busbw over size/time that the printed digits allow.
 func (s *side) ratio(bytes int64, unit float64) interval {
 	gb := float64(bytes) / unit / 1e9
 	// printf rounds the exact values; the margin is for float arithmetic.
@@ -58,14 +58,14 @@ func (s *side) ratio(bytes int64, unit float64) interval {
 	return interval{s.bus.lo() * s.time.lo() / gb * (1 - margin), s.bus.hi() * s.time.hi() / gb * (1 + margin)}
 }
 
-// least is the least number of ranks from the given one on whose bus factor reaches
-// the range; no factor falls with the number of ranks.
+// least returns the least number of ranks, from a given one on, whose bus factor reaches the range;
+// factors never fall with the number of ranks.
 func least(c collective.Collective, from int, ratio interval) int {
 	return from + sort.Search(maxRanks-from+1, func(i int) bool { return c.BusFactor(from+i) >= ratio.lo })
 }
 
-// uniqueRanks returns the only number of ranks whose bus factor lies in the
-// range, or 0 where there is none or more than one.
+// uniqueRanks returns the only number of ranks whose bus factor lies in the range, or 0 if there is
+// none or several.
 func uniqueRanks(c collective.Collective, ratio interval) int {
 	n := least(c, 1, ratio)
 	if n > maxRanks || !ratio.has(c.BusFactor(n)) || n < maxRanks && ratio.has(c.BusFactor(n+1)) {

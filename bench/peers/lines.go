@@ -13,17 +13,17 @@ import (
 	"zbench/bench/envelope"
 )
 
-// maxLine is the longest line that is read, in bytes, its end included. NCCL_DEBUG topology dumps reach
-// tens of kilobytes.
+// maxLine is the longest line that is read, in bytes, its end included. NCCL_DEBUG topology dumps
+// reach tens of kilobytes.
 const maxLine = 1 << 20
 
-// bounds are how much is read of an input, which may have no end: a pipe, a device.
+// bounds limit the reading of an input that may have no end: a pipe, a device.
 type bounds struct {
 	bytes int64
 	lines int
 }
 
-// whole is more than all ranks of a large cluster write with NCCL_DEBUG=INFO.
+// whole exceeds the NCCL_DEBUG=INFO output of all ranks of a large cluster.
 var whole = bounds{bytes: 512 << 20, lines: 1 << 23}
 
 // line is one cleaned line.
@@ -35,7 +35,7 @@ type line struct {
 	cut bool
 }
 
-// summary describes the bytes that were read.
+// summary describes the bytes read.
 type summary struct {
 	sha256 string
 	lines  int
@@ -45,7 +45,7 @@ type summary struct {
 func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 	over := fmt.Errorf("%w: more than %d bytes; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.bytes)
 	br, sum, hash := bufio.NewReaderSize(Bounded(r, b.bytes, over), maxLine), summary{}, sha256.New()
-	head, _ := br.Peek(maxLine) // an error comes again below
+	head, _ := br.Peek(maxLine) // an error returns below
 	c, before := envelope.Cleaner{Names: beforeNames}, beforeNames
 	if !bytes.Contains(head, []byte("algbw")) {
 		before = beforeRow
@@ -73,7 +73,7 @@ func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 	}
 }
 
-// Bounded is a reader that fails with an error after so many bytes.
+// Bounded is a reader that fails after a number of bytes.
 func Bounded(from io.Reader, most int64, over error) io.Reader {
 	return &bounded{from: from, left: most, over: over}
 }

@@ -9,10 +9,10 @@ import (
 	"zbench/bench/slice"
 )
 
-// Merge puts several imports of one cluster into one record, in the order
-// given. It fails, wrapping ErrMerge, where there is nothing to merge, where a
-// record is no import, and where two files hold the same case: those are two
-// measurements to be compared, not repeats. The records are not changed.
+// Merge merges several imports of one cluster into one record, in the given order. It fails,
+// wrapping ErrMerge, if there is nothing to merge, if a record is no import, or if two files hold
+// the same case: those are two measurements to compare, not repeats. It does not change the
+// records.
 func Merge(recs ...*record.Record) (*record.Record, error) {
 	if len(recs) == 0 {
 		return nil, fmt.Errorf("%w: no records were given; pass at least one log", ErrMerge)
@@ -53,7 +53,7 @@ func files(r *record.Record) string {
 	return strings.Join(slice.Map(r.Source.Imports, func(imp record.Import) string { return imp.File }), "+")
 }
 
-// mergeWorlds takes the largest world and says where the others differ from it.
+// mergeWorlds takes the largest world and states how the others differ.
 func mergeWorlds(out *record.Record, recs []*record.Record) {
 	out.World = recs[0].World
 	for _, r := range recs[1:] {

@@ -13,23 +13,23 @@ import (
 	"zbench/bench/signs"
 )
 
-// facts is what a log says outside of its tables.
+// facts is the content of a log outside its tables.
 type facts struct {
 	tool, version string
 	libraries     []record.Library
 	signs         signs.Reader
 	warnings      []record.Warning
-	// more counts the warnings that were not kept, by code.
+	// more counts the dropped warnings by code.
 	more map[string]int
 }
 
-// maxLibraries is the number of library versions that are kept.
+// maxLibraries is the largest number of library versions kept.
 const maxLibraries = 64
 
-// maxNote is the number of bytes of a line that a warning repeats.
+// maxNote is the number of bytes of a line that a warning quotes.
 const maxNote = 200
 
-// signLine recognises a line that says what is wrong, or that qualifies the numbers.
+// signLine recognises a line that states a defect or qualifies the numbers.
 func signLine(_ *scan, _ *test, l line) []string {
 	if signs.Tells(l.Text) {
 		return matched
@@ -45,7 +45,7 @@ func (s *scan) sign(t *test, l line, _ []string) {
 	}
 }
 
-// signWarnings are the warnings about the lines that say what is wrong.
+// signWarnings returns the warnings about lines that state a defect.
 func (s *scan) signWarnings() {
 	cluster := slices.ContainsFunc(s.tests, func(t *test) bool {
 		return slices.ContainsFunc(t.worlds, func(w *world) bool {
@@ -61,23 +61,22 @@ func (s *scan) signWarnings() {
 	}
 }
 
-// quoted is a line as a warning repeats it, without names of users and not too long.
+// quoted returns a line for a warning, without users' names and shortened.
 func quoted(text string) string {
-	text = redact(text) // first: a name that is cut short is still a name
+	text = redact(text) // first, because a shortened name is still a name
 	if len(text) > maxNote {
 		text = strings.ToValidUTF8(text[:maxNote], "") + "…"
 	}
 	return text
 }
 
-// maxWarnings is the number of warnings of one code that are kept; the rest is
-// counted.
+// maxWarnings is the number of warnings kept per code; the others are counted.
 const maxWarnings = 20
 
-// tableRE is how a warning names the table that it is about.
+// tableRE matches a warning's name for its table.
 var tableRE = pattern.New(`the table at line \d+( \(and (\d+) more\))?`)
 
-// warn adds a warning once; of several tables it names the first.
+// warn adds a warning once; for several tables it names the first.
 func (f *facts) warn(code, hint, format string, args ...any) {
 	w := record.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 	alike := tableRE.ReplaceAllString(w.Message, "")
@@ -122,9 +121,9 @@ func (f *facts) addLibrary(name, version string) {
 	f.libraries = append(f.libraries, record.Library{Name: name, Version: version})
 }
 
-// programs are the names under which rccl-tests and nccl-tests ship programs,
-// each before those it contains. Those that collective.ByName does not know are
-// recognised so that their rows are not taken for another collective's.
+// programs are the names of rccl-tests' and nccl-tests' programs, each before the names that it
+// contains. Names unknown to collective.ByName are listed so that their rows are not taken for
+// another collective's.
 var programs = []string{
 	"all_reduce_bias", "all_reduce", "all_gather", "reduce_scatter", "alltoallv", "alltoall",
 	"broadcast", "sendrecv", "hypercube", "gather", "scatter", "reduce",
@@ -132,8 +131,8 @@ var programs = []string{
 
 var commandRE = pattern.New(`\b(` + strings.Join(append(slices.Clone(programs), collective.Names()...), "|") + `)_(?:perf|test)(?:_mpi)?\b`)
 
-// commandLine remembers the program that a line runs, for the test after it.
-// A line that names two programs names none.
+// commandLine remembers the program that a line starts, for the next test. A line with two programs
+// counts for none.
 func (s *scan) commandLine(_ *test, l line, _ []string) {
 	if strings.Contains(l.Text, "NCCL INFO") {
 		return
@@ -150,15 +149,14 @@ func (s *scan) commandLine(_ *test, l line, _ []string) {
 	}
 }
 
-// program strips what builds add to a program's name.
+// program removes the parts that builds add to a program's name.
 func program(name string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(name, "_mpi"), "_perf")
 }
 
-// homeRE finds a home folder, with the mount it may lie on, and the user's name:
-// /home/NAME, /mnt/nfs/home/NAME, /Users/NAME.
+// homeRE finds a home folder, including its mount, and the user's name: /home/NAME,
+// /mnt/nfs/home/NAME, /Users/NAME.
 var homeRE = pattern.New(`(?:/[\w.+-]+)*/(?:home|homes|users|Users)/[^/\s:,;"')\]]+`)
 
-// redact takes the names of users out of paths: a record reaches more people than
-// the log that it was read from.
+// redact removes users' names from paths: a record reaches more people than its log.
 func redact(text string) string { return homeRE.ReplaceAllString(text, "~") }

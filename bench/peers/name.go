@@ -23,42 +23,42 @@ func (u unsupported) Error() string {
 	return fmt.Sprintf("the collective %q is not supported; supported are %s", u.name, strings.Join(collective.Names(), ", "))
 }
 
-// Unwrap has the names that may have been meant, too.
+// Unwrap also has the similar names.
 func (u unsupported) Unwrap() []error {
 	_, unknown := collective.ByName(u.name)
 	return []error{ErrCollective, unknown}
 }
 
-// sources are the sources of a name in words.
+// sources describe the sources of a name.
 var sources = map[string]string{"log": "log", "option": "--collective option", "file": "file name", "numbers": "numbers"}
 
-// evidence is what a table's rows tell about the collective, whatever its name.
+// evidence is the information about the collective in a table's rows, whatever its name.
 type evidence struct {
-	// ops is true if rows have an operator, none if rows have none; both are false if the table does
-	// not tell.
+	// ops is true if rows have an operator, none if rows have none; both are false if the table
+	// does not show it.
 	ops, none bool
 	// roots is true if rows have a rank as the root, noRoot if rows have -1 or nothing.
 	roots, noRoot bool
-	// op is an operator as printed, root a root.
+	// op is a printed operator, root a printed root.
 	op, root string
-	// rootColumn is true where the table has a column of roots.
+	// rootColumn is true if the table has a column of roots.
 	rootColumn bool
-	// share is size/(count × element size): the number of ranks for a collective that divides its size
-	// among them, else 1; 0 if the rows do not tell.
+	// share is size/(count × element size): the number of ranks for a collective that divides its
+	// size among them, else 1; 0 if the rows do not show it.
 	share int64
-	// checked tells whether data were checked out of place, and in place.
+	// checked has whether data were checked out of place, and in place.
 	checked [2]bool
-	// inPlace is true where rows have values in place.
+	// inPlace is true if rows have values in place.
 	inPlace bool
 	ratio   interval
-	// ranks is 0 where not known.
+	// ranks is 0 if unknown.
 	ranks int
 }
 
-// evidence collects what the rows of a table tell.
+// evidence collects the information of a table's rows.
 func (t *test) evidence(ratio interval, ranks int) evidence {
 	l := t.layout
-	// The first versions left out the columns that a collective does not need.
+	// The first versions omitted columns that a collective does not need.
 	full := l.has(kCount) && l.has(kType)
 	e := evidence{rootColumn: l.has(kRoot), ratio: ratio, ranks: ranks, share: -1}
 	for _, r := range t.rows {
@@ -90,7 +90,7 @@ func (t *test) evidence(ratio interval, ranks int) evidence {
 	return e
 }
 
-// share is size/(count × element size): 0 if it is not known, -1 if it is no whole number.
+// share returns size/(count × element size): 0 if unknown, -1 if it is not a whole number.
 func (p printedCase) share() int64 {
 	d, err := collective.DtypeByName(p.dtype)
 	switch {
@@ -102,10 +102,10 @@ func (p printedCase) share() int64 {
 	return p.bytes / p.elements / int64(d.Size)
 }
 
-// veto says why the rows cannot be those of a collective; empty where they can.
+// veto returns why the rows cannot belong to a collective; empty if they can.
 func (e evidence) veto(c collective.Collective) string {
-	// Send/recv takes no operator, but its program runs once for each and prints
-	// it, since the column of roots came.
+	// Send/recv takes no operator, but its program runs once per operator and prints it since there
+	// is a column of roots.
 	prints := c.Reduces || !c.Rooted && !divides(c) && e.rootColumn
 	switch {
 	case e.ops && e.none:
@@ -128,8 +128,7 @@ func (e evidence) veto(c collective.Collective) string {
 	return ""
 }
 
-// fits reports whether the rows can be those of a collective, on the number of
-// ranks if that is known.
+// fits reports whether the rows can belong to a collective, on the number of ranks if known.
 func (e evidence) fits(c collective.Collective) bool {
 	switch {
 	case e.veto(c) != "", e.checked[1] && c.InPlace == collective.Never:
@@ -147,13 +146,13 @@ func (e evidence) fits(c collective.Collective) bool {
 // divides reports whether a collective divides its size among the ranks.
 func divides(c collective.Collective) bool { return c.SendShare || c.RecvShare || c.Shares }
 
-// candidates lists the collectives that the rows can be of.
+// candidates lists the collectives to which the rows can belong.
 func (e evidence) candidates() []collective.Collective {
 	return slice.Where(collective.All(), e.fits)
 }
 
-// findName finds the collective of a test: by the log, the option or the file's name, unless the rows
-// contradict it, else by the rows.
+// findName finds the collective of a test: by the log, the option or the file's name, unless the
+// rows contradict it, else by the rows.
 func (s *scan) findName(t *test, o Hints, e evidence) (named, error) {
 	fits, line := e.candidates(), t.rows[0].line
 	not := ""
@@ -181,8 +180,8 @@ func (s *scan) findName(t *test, o Hints, e evidence) (named, error) {
 	return s.inferName(e, fits, not, line)
 }
 
-// inferName takes the only collective that the rows can be of. It infers none that is never in place:
-// rows of collectives that zbench does not know look the same.
+// inferName returns the only collective to which the rows can belong. It never infers one without
+// an in-place form, because rows of collectives unknown to zbench look the same.
 func (s *scan) inferName(e evidence, fits []collective.Collective, not string, line int) (named, error) {
 	if e.ratio.empty() {
 		return named{}, errDisagree(line)
@@ -202,7 +201,7 @@ func (s *scan) inferName(e evidence, fits []collective.Collective, not string, l
 	return named{c, "numbers"}, nil
 }
 
-// fileCollective finds the one collective that a file's name contains.
+// fileCollective finds the only collective that a file's name contains.
 func fileCollective(file string) string {
 	text := strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(strings.ToLower(file))
 	words := [][2]string{}
@@ -224,7 +223,7 @@ func fileCollective(file string) string {
 			return ""
 		}
 		found = w[1]
-		// What was recognised must not be found again as a part: reduce in all_reduce.
+		// A recognised part must not be found again: reduce in all_reduce.
 		text = strings.ReplaceAll(text, w[0], "|")
 	}
 	return found
@@ -238,13 +237,12 @@ func possibilities(fits []collective.Collective) string {
 	return strings.Join(names, " or ")
 }
 
-// errDisagree is the error about a table whose rows are of no single number of
-// ranks.
+// errDisagree is the error about a table whose rows fit no single number of ranks.
 func errDisagree(line int) error {
 	return fmt.Errorf("the rows of the table at line %d have different rank counts: no single rank count explains their busbw; import each run on its own, with its header and device list", line)
 }
 
-// butOf names the collectives that the rows can be of.
+// butOf names the collectives to which the rows can belong.
 func butOf(fits []collective.Collective) string {
 	if len(fits) == 0 {
 		return ""
@@ -252,7 +250,7 @@ func butOf(fits []collective.Collective) string {
 	return ", but that of " + possibilities(fits)
 }
 
-// reduction is the operator in a redop cell; empty for none.
+// reduction returns the operator in a redop cell; empty for none.
 func reduction(cell string) string {
 	switch strings.ToLower(cell) {
 	case "", "none", "n/a":

@@ -8,18 +8,18 @@ import (
 	"zbench/bench/pattern"
 )
 
-// header is what the line that begins # nThread says of how a program ran,
-// apart from its sizes. Runs with other headers are no repeats.
+// header is the part of the line that begins # nThread about how a program ran, without its sizes.
+// Runs with different headers are not repeats.
 type header struct {
-	// known is false where the log lacks the line.
+	// known is false if the log lacks the line.
 	known                              bool
 	threads, gpus                      int
 	warmup, iters, agg, graph, unalign int
-	// blocking is the line that says that the program waits after each step.
+	// blocking matches the line that says that the program waits after each step.
 	blocking string
 }
 
-// perProcess is the number of GPUs of one process; 0 where not said.
+// perProcess is the number of GPUs of one process; 0 if not stated.
 func (h header) perProcess() int { return h.threads * h.gpus }
 
 var (
@@ -38,8 +38,8 @@ var (
 	averageRE  = pattern.New(`Avg bus bandwidth *: *(\S+)`)
 )
 
-// find is FindStringSubmatch for a line that contains the word. Most lines are rows, and a word is found
-// faster than an expression.
+// find is FindStringSubmatch for a line that contains the word. Most lines are rows, and a word is
+// faster to find than an expression.
 func find(re *pattern.Pattern, text, word string) []string {
 	if !strings.Contains(text, word) {
 		return nil
@@ -47,7 +47,7 @@ func find(re *pattern.Pattern, text, word string) []string {
 	return re.FindStringSubmatch(text)
 }
 
-// fresh is the test that a line above a device list begins.
+// fresh returns the test that a line above a device list begins.
 func (s *scan) fresh(t *test) *test {
 	if t.phase != preamble {
 		return s.next(t.stream)
@@ -108,7 +108,7 @@ func decodeVersion(code string) string {
 	return fmt.Sprintf("%d.%d.%d", n/10000, n%10000/100, n%100)
 }
 
-// footed is the test that a line of a footer belongs to. The line may lack its launcher's label.
+// footed returns the test of a footer's line, which may lack its launcher's label.
 func (s *scan) footed(t *test) *test {
 	if t.layout == nil && t.before != nil && t.launches > 1 {
 		t = t.before
@@ -119,7 +119,7 @@ func (s *scan) footed(t *test) *test {
 	return t
 }
 
-// outOfBounds notes the footer's number of failed checks. Of several the largest counts.
+// outOfBounds stores the footer's number of failed checks. Of several the largest counts.
 func (s *scan) outOfBounds(t *test, _ line, m []string) {
 	n, _ := strconv.ParseInt(m[1], 10, 64)
 	if t = s.footed(t); t.outOfBounds == nil || *t.outOfBounds < n {
@@ -133,13 +133,13 @@ func (s *scan) concluded(t *test, _ line, m []string) {
 	}
 }
 
-// average notes the footer's average, which ends the table. Without its sign a second one is a person's: programs
-// that write at once keep theirs.
+// average stores the footer's average, which ends the table. A second one without its sign is a
+// person's: programs that write at once keep theirs.
 func (s *scan) average(t *test, l line, m []string) {
 	t = s.footed(t)
 	t.phase = footer
 	t.footers++
-	// A number that the end of the file cut is not the average.
+	// A number cut off by the end of the file is not the average.
 	if n, ok := parseDecimal(m[1]); ok && !l.cut && t.average == nil && n.value() < maxGBs {
 		t.average = &n
 	}

@@ -10,28 +10,28 @@ import (
 	"zbench/bench/record"
 )
 
-// setting is what a test's rows have in common.
+// setting holds what the rows of a test have in common.
 type setting struct {
 	test *test
 	timeUnit
 	collective.Collective
-	// ranks, nodes and perProc are those of one communicator; 0 for not known.
+	// ranks, nodes and perProc describe one communicator; 0 if unknown.
 	ranks, nodes, perProc int
-	// factor is false where the bus factor is not known or contradicts the
-	// printed busbw, which is then kept.
+	// factor is false if the bus factor is unknown or contradicts the printed busbw, which is then
+	// kept.
 	factor bool
 	world  record.World
 	setup  *setup
-	// said is what the log says of the setup, saidKey a checksum of it.
+	// said is the log's description of the setup, saidKey a checksum of it.
 	said    setup
 	saidKey [sha256.Size]byte
-	// whole is the setting of the table that this is a pass of; nil for a whole table.
+	// whole is the setting of the table of which this is one pass; nil for a whole table.
 	whole *setting
-	// repeatSaid is true once the warning was given.
+	// repeatSaid is true after the warning.
 	repeatSaid bool
 }
 
-// resolve finds out what a test measured, and where.
+// resolve determines what a test measured, and where.
 func (s *scan) resolve(t *test, o Hints) (*setting, error) {
 	out := &setting{test: t, perProc: t.header.perProcess()}
 	var sh shape
@@ -77,7 +77,7 @@ func (s *scan) resolve(t *test, o Hints) (*setting, error) {
 	return out, nil
 }
 
-// fromOptions fills what the log does not say from what the caller does.
+// fromOptions fills in the caller's facts that the log lacks.
 func (out *setting) fromOptions(s *scan, o Hints) {
 	pick := func(logged *int, given int, flag string) {
 		switch {
@@ -92,8 +92,8 @@ func (out *setting) fromOptions(s *scan, o Hints) {
 	pick(&out.nodes, o.Nodes, "--nodes")
 }
 
-// fromClaims takes ranks and nodes from what says them beside a device list, if the
-// rows confirm the ranks.
+// fromClaims takes ranks and nodes from sources other than a device list, if the rows confirm the
+// ranks.
 func (out *setting) fromClaims(s *scan, fromRows, fromFile claim, ratio interval) {
 	for _, c := range []claim{fromRows, fromFile} {
 		if c.ranks == 0 || out.ranks > 0 && out.ranks != c.ranks {
@@ -114,8 +114,8 @@ func (out *setting) fromClaims(s *scan, fromRows, fromFile claim, ratio interval
 	}
 }
 
-// fitRanks checks the number of ranks against busbw over size/time, or finds it
-// there if the log lacks it.
+// fitRanks checks the number of ranks against busbw over size/time, or derives it if the log lacks
+// it.
 func (out *setting) fitRanks(s *scan, from string, seen evidence) error {
 	ratio := seen.ratio
 	if out.ranks > 0 && ratio.has(out.BusFactor(out.ranks)) {
@@ -142,7 +142,7 @@ func (out *setting) fitRanks(s *scan, from string, seen evidence) error {
 	return nil
 }
 
-// finishWorld completes the world and says what is odd about it.
+// finishWorld completes the world and adds warnings about it.
 func (out *setting) finishWorld(s *scan, sh shape) {
 	if out.nodes == 0 && out.ranks > 0 && out.ranks == out.perProc {
 		out.nodes = 1
@@ -173,7 +173,7 @@ func (out *setting) finishWorld(s *scan, sh shape) {
 	}
 }
 
-// skipRows gives up all rows of a test for one reason.
+// skipRows discards all rows of a test for one reason.
 func (t *test) skipRows(reason string) {
 	t.refuse(func(*row) string { return reason })
 }

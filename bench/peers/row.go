@@ -13,13 +13,13 @@ type cells struct {
 	n     int // sides present
 }
 
-// cellSide is what a row says of one of out-of-place and in-place.
+// cellSide has a row's cells of one placement.
 type cellSide struct {
 	inPlace bool
 	of      [kWrong + 1]string // by kind
 }
 
-// side parses the cells; what is no number stays zero.
+// side parses the cells; a cell without a number stays zero.
 func (c cellSide) side() side {
 	var s side
 	s.time, _ = parseDecimal(c.of[kTime])
@@ -38,7 +38,7 @@ func (k kind) fits(s string) bool {
 		return isWord(s)
 	case kRedop:
 		_, err := collective.OpByName(s)
-		return err == nil || reduction(s) == "" || s == "mulsum" // which nccl-tests has besides
+		return err == nil || reduction(s) == "" || s == "mulsum" // an additional column of nccl-tests
 	case kRoot:
 		return isRoot(s)
 	case kTime, kAlg, kBus:
@@ -55,17 +55,17 @@ func (k kind) fits(s string) bool {
 	return true
 }
 
-// way is one choice of the columns that a row leaves blank.
+// way is one set of columns that a row leaves blank.
 type way struct {
-	// blank has the bit of every column that is left out.
+	// blank has the bit of every omitted column.
 	blank uint64
-	// drop is the side that is left out, -1 for none.
+	// drop is the omitted side, -1 for none.
 	drop int
-	// need is the number of columns that are left.
+	// need is the number of remaining columns.
 	need int
 }
 
-// setWays lists the ways to leave out columns that may be blank, none first.
+// setWays lists the ways to omit columns that may be blank, none first.
 func (l *layout) setWays() {
 	var optional []int
 	for i, c := range l.cols {
@@ -92,9 +92,10 @@ func (l *layout) setWays() {
 	}
 }
 
-// read puts the words of a row under the column names. It tries every way that leaves out columns that
-// may be blank, keeps those in which each word suits its column, and lets the character positions decide
-// among them. off is the sum of the distances between words and names, in characters. The reason is empty on success; a row without the second side is read, with [halfRow].
+// read assigns the words of a row to the column names. It tries every way to omit columns that may
+// be blank, keeps those in which each word suits its column, and decides by the character
+// positions. off is the sum of the distances between words and names, in characters. The reason is
+// empty on success; a row without the second side is read, with [halfRow].
 func (l *layout) read(toks []token) (best cells, off int, reason string) {
 	toks = splitGlued(toks)
 	found, least, tie, drop := 0, 0, false, -1
@@ -128,8 +129,8 @@ func (l *layout) read(toks []token) (best cells, off int, reason string) {
 	return best, least, ""
 }
 
-// match reads the row with the columns of a way empty. off is the sum of the distances between words and
-// names, in characters.
+// match reads the row with the columns of a way empty. off is the sum of the distances between
+// words and names, in characters.
 func (l *layout) match(toks []token, w way) (c cells, off int, ok bool) {
 	shift, cur := toks[0].end, -2
 	for i, col := range l.cols {
@@ -157,7 +158,7 @@ func (l *layout) match(toks []token, w way) (c cells, off int, ok bool) {
 
 func abs(x int) int { return max(x, -x) }
 
-// setSide fills the cell of a column; side counts for values alone.
+// setSide fills in the cell of a column; side only counts for values.
 func (c *cells) setSide(k kind, s string, side int) {
 	switch {
 	case k >= kSize && k <= kRoot:
@@ -167,8 +168,8 @@ func (c *cells) setSide(k kind, s string, side int) {
 	}
 }
 
-// dropTail leaves out the words at the end that a version appends without a column name: a timestamp,
-// or algorithm, protocol and number of channels.
+// dropTail omits the words at the end that a version appends without a column name: a timestamp, or
+// algorithm, protocol and number of channels.
 func dropTail(toks []token) []token {
 	for len(toks) > 0 {
 		n := len(toks)
@@ -184,8 +185,8 @@ func dropTail(toks []token) []token {
 	return toks
 }
 
-// splitGlued separates a number of wrong elements from the name of an algorithm
-// that fills its field and so touches it.
+// splitGlued separates a number of wrong elements from the name of an algorithm that fills its
+// field and so touches it.
 func splitGlued(toks []token) []token {
 	out := toks
 	copied := false
@@ -205,8 +206,8 @@ func splitGlued(toks []token) []token {
 	return out
 }
 
-// glue is where a number or N/A ends and a capitalised word of at least three
-// letters begins; 0 where s is not made of the two.
+// glue returns the position between a number or N/A and a following capitalised word of at least
+// three letters; 0 if s is not made of the two.
 func glue(s string) int {
 	at := run(s, 0)
 	if len(s) >= 3 && s[:3] == "N/A" {

@@ -7,13 +7,13 @@ import (
 	"zbench/bench/envelope"
 )
 
-// Bounds on what an input can make the importer keep.
+// Bounds on the memory for an input.
 const (
 	maxTests = 1 << 14
 	maxRows  = 1 << 20
 )
 
-// phase is how far a test's output has come.
+// phase is the progress of a test's output.
 type phase int
 
 const (
@@ -23,42 +23,40 @@ const (
 	footer
 )
 
-// test is one run of one program, as far as it can be told from the next.
+// test is one run of one program, as far as the log separates runs.
 type test struct {
 	stream string
 	phase  phase
-	// name is the collective as the log names it, command the line that
-	// started the program.
+	// name is the log's name of the collective, command the line that started the program.
 	name, command string
 	// header is the log's line that begins # nThread.
 	header header
-	// launches, headers and footers count beginnings and ends: more than one of
-	// any in a test means that several programs wrote at once.
+	// launches, headers and footers count beginnings and ends. More than one of any in a test means
+	// that several programs wrote at once.
 	launches, headers, footers int
-	// before is the test that this one interrupted inside its table, nil where
-	// that had ended.
+	// before is the test that this one interrupted inside its table, nil if that had ended.
 	before *test
-	// cycles is true once a line marked repeats of the table.
+	// cycles is true after a line marked repeats of the table.
 	cycles bool
-	// failed is true once a line said that the program gave up.
+	// failed is true after a line said that the program gave up.
 	failed bool
 	worlds []*world
 	banner string
 	layout *layout
 	rows   []*row
 	skips  skips
-	// claim is the world that the rows of a CSV name.
+	// claim is the world in the rows of a CSV.
 	claim claim
-	// under is the section of the log in which the table stands.
+	// under is the section of the log that contains the table.
 	under *section
 	// emptyBus are the busbw of rows of size 0, which the average includes.
 	emptyBus []decimal
 	average  *decimal
-	// outOfBounds is the footer's number of failed checks, nil where not said.
+	// outOfBounds is the footer's number of failed checks, nil if not stated.
 	outOfBounds *int64
 	asterisk    bool
-	// continued is true where a repeated header cut the test in two and the
-	// footer is in the second part, continues where this is the second part.
+	// continued is true if a repeated header cut the test in two and the second part has the
+	// footer; continues is true for that second part.
 	continued, continues bool
 }
 
@@ -71,18 +69,18 @@ func (t *test) mixed() bool {
 type scan struct {
 	tests []*test
 	cur   map[string]*test
-	// pending is the last command seen, which names the next test of a stream.
+	// pending is the last command, which names the next test of a stream.
 	pending command
 	used    map[string]int
 	facts
 	seen int
 	rows int
-	// sections are the lines that name settings, under is the one that holds.
+	// sections are the lines that name settings; under is the current one.
 	sections []*section
 	under    *section
-	// csv is the CSV whose rows may come.
+	// csv is the CSV whose rows may follow.
 	csv *csvTable
-	// last is the test whose table came last, in whatever stream.
+	// last is the test of the last table in any stream.
 	last *test
 	toks []token
 	// most is maxResults.
@@ -106,7 +104,7 @@ func (s *scan) at(stream string) *test {
 	return s.next(stream)
 }
 
-// next begins a test.
+// next starts a test.
 func (s *scan) next(stream string) *test {
 	t := &test{stream: stream}
 	switch old := s.cur[stream]; {
@@ -114,8 +112,8 @@ func (s *scan) next(stream string) *test {
 	case old.phase == table:
 		t.before = old
 	default:
-		// A program that began and neither failed nor printed a table is still
-		// running: its table is to come.
+		// A program that began and neither failed nor printed a table is still running: its table
+		// will follow.
 		t.launches = old.launches
 	}
 	s.cur[stream] = t
@@ -123,9 +121,9 @@ func (s *scan) next(stream string) *test {
 	return t
 }
 
-// follow begins a test at a repeated header. Without a footer before it, the header is of the same
-// program, of one that writes at the same time, or of the next one: the test takes over the devices, but
-// not the name.
+// follow starts a test at a repeated header. Without a footer before it, the header belongs to the
+// same program, to a simultaneous one, or to the next one: the test inherits the devices, but not
+// the name.
 func (s *scan) follow(t *test) *test {
 	n := s.next(t.stream)
 	n.before = nil
@@ -137,7 +135,7 @@ func (s *scan) follow(t *test) *test {
 	return n
 }
 
-// line takes one line. It fails only where the input is beyond its bounds.
+// line takes one line. It only fails if the input exceeds its bounds.
 func (s *scan) line(l line) error {
 	s.seen++
 	switch {
@@ -147,7 +145,7 @@ func (s *scan) line(l line) error {
 		return fmt.Errorf("%w: more than %d tests at line %d; split the file", ErrTooLarge, maxTests, l.no)
 	}
 	if strings.TrimSpace(l.Text) == "" {
-		if containsRow(tokenize(l.Whole), 0) { // its words were taken for what stands before other rows
+		if containsRow(tokenize(l.Whole), 0) { // its words were taken for the prefix of other rows
 			s.at(l.Stream).skips.add(unlikeHeader, l.no)
 		}
 		return nil
@@ -162,7 +160,7 @@ func (s *scan) line(l line) error {
 	return nil
 }
 
-// deviceLine finds the devices of a line of a device list. Two processes' lines can end up on one.
+// deviceLine finds the devices in a line of a device list. Lines of two processes can be joined.
 func deviceLine(_ *scan, _ *test, l line) (parts []string) {
 	if !strings.Contains(l.Text, "Rank") && !strings.Contains(l.Text, "Device") {
 		return nil
@@ -186,8 +184,8 @@ func (s *scan) device(t *test, _ line, parts []string) {
 	}
 }
 
-// place puts a device into the last list, or into a new one if that has its rank. Two are already too
-// many for the rows to be told apart.
+// place puts a device into the last list, or into a new one if that has its rank. Two lists are
+// already too many to separate the rows.
 func (t *test) place(d device) {
 	n := len(t.worlds)
 	if n > 0 && t.worlds[n-1].add(d) || n > 1 {
@@ -227,7 +225,7 @@ func (s *scan) head(t *test, l line, _ []string) {
 	s.begin(t, parseHeader(l.Text, banner))
 }
 
-// begin starts a test's table and names it after the command that was waiting.
+// begin starts a test's table and names it after the pending command.
 func (s *scan) begin(t *test, h *layout) {
 	t.layout, t.phase, s.csv = h, table, nil
 	t.headers++
@@ -244,7 +242,7 @@ func (s *scan) begin(t *test, h *layout) {
 	}
 }
 
-// Why a row is left out.
+// Reasons for leaving out a row.
 const (
 	misfit       = "the cells do not fit the column names"
 	halfRow      = "the row ends before its second group of values"
@@ -254,7 +252,7 @@ const (
 	cutLine      = "last line of a file that ends without a line end: it may be cut (if it is whole, add a line end)"
 )
 
-// rowLine finds a row, whole or damaged. A note about a run may have one behind it.
+// rowLine finds a row, whole or damaged. A row may follow a note about a run on the same line.
 func rowLine(s *scan, t *test, l line) []string {
 	s.toks = tokenizeInto(s.toks, uncommented(l.Text))
 	switch {
@@ -264,17 +262,17 @@ func rowLine(s *scan, t *test, l line) []string {
 		if !containsRow(s.toks, 0) && !damagedRow(s.toks) {
 			return nil
 		}
-	// A lone number is what is left of a row only where the size would stand.
+	// A lone number is the rest of a row only in the place of the size.
 	case len(s.toks) == 1 && !l.cut && abs(s.toks[0].end-t.layout.cols[0].end) > 2 || !rowLike(s.toks):
 		return nil
 	}
-	if !isDigit(s.toks[0].s[0]) && signLine(s, t, l) != nil { // last: it is looked for in few lines
+	if !isDigit(s.toks[0].s[0]) && signLine(s, t, l) != nil { // last, because few lines have it
 		return nil
 	}
 	return matched
 }
 
-// uncommented is a line without its number sign: some versions and people comment rows out.
+// uncommented returns a line without its number sign: some versions and people comment rows out.
 func uncommented(text string) string {
 	if strings.HasPrefix(strings.TrimLeft(text, " "), "#") {
 		return strings.Replace(text, "#", " ", 1)
@@ -282,10 +280,10 @@ func uncommented(text string) string {
 	return text
 }
 
-// row takes a table row, or counts why it is left out.
+// row takes a table row, or counts the reason for leaving it out.
 func (s *scan) row(t *test, l line, _ []string) {
 	if t.layout == nil && t.before != nil {
-		// The test before has not ended after all: two programs write at once.
+		// The previous test has not ended after all: two programs write at once.
 		t.launches, t.before.launches = 2, 2
 	}
 	if ended := t.phase == footer && t.layout != nil && t.layout.inferred; ended || t.layout == nil && t.launches < 2 {
@@ -302,7 +300,7 @@ func (s *scan) row(t *test, l line, _ []string) {
 	}
 	s.rows++
 	c, off, reason := t.layout.read(s.toks)
-	if reason == misfit && l.Whole != "" { // its first words have the shape of the envelope
+	if reason == misfit && l.Whole != "" { // its first words have the form of the envelope
 		c, off, reason = t.layout.read(tokenize(l.Whole))
 	}
 	var r row

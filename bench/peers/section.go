@@ -8,27 +8,27 @@ import (
 	"zbench/bench/unit"
 )
 
-// section is a line of settings that a script prints before a run:
-// "### ALGO=Ring size=1G", "== NCCL_PROTO=LL128 ==", "NCCL_ALGO=Tree".
+// section is a line of settings that a script prints before a run: "### ALGO=Ring size=1G", "==
+// NCCL_PROTO=LL128 ==", "NCCL_ALGO=Tree".
 type section struct {
 	line  int
 	pairs []string
-	// marked is true for a line of its own signs, which no list of variables has.
+	// marked is true for a line with signs around it, which no list of variables has.
 	marked bool
-	// tables is true once a table began under it.
+	// tables is true after a table began under it.
 	tables bool
 }
 
-// maxPairs is the number of settings of a section: a longer one is a list of the
+// maxPairs is the largest number of settings of a section: a longer one is a list of the
 // environment.
 const maxPairs = 8
 
 var pairRE = pattern.New(`^[A-Za-z_][\w.-]{0,63}=[!-~]{0,64}$`)
 
-// sectionRE is a line between signs, two of a kind or one number sign, or without.
+// sectionRE matches a line between signs (two of a kind or one number sign), or without.
 var sectionRE = pattern.New(`^ *(?:(#+|={2,}|-{2,}|\*{2,}) *)?(?:(?:export|env) )?(.*?)(?: *(?:#+|={2,}|-{2,}|\*{2,}))? *:? *$`)
 
-// parseSection reads a line of nothing but settings. heading is true for another text between signs,
+// parseSection reads a line that only has settings. heading is true for other text between signs,
 // which ends a section.
 func parseSection(text string) (pairs []string, marked, heading bool) {
 	m := sectionRE.FindStringSubmatch(text)
@@ -42,7 +42,8 @@ func parseSection(text string) (pairs []string, marked, heading bool) {
 	return pairs, marked, false
 }
 
-// settingLine finds the settings of a line that names nothing else. Inside a table only a line of its own signs has any.
+// settingLine finds the settings of a line with nothing else. Inside a table only a line with signs
+// around it counts.
 func settingLine(_ *scan, t *test, l line) []string {
 	pairs, marked, _ := sectionOf(l.Text)
 	if t.phase == table && !marked {
@@ -58,13 +59,13 @@ func headingLine(_ *scan, _ *test, l line) []string {
 	return nil
 }
 
-// heading ends a section. It may name the program, too.
+// heading ends a section. It may also name the program.
 func (s *scan) heading(t *test, l line, found []string) {
 	s.under = nil
 	s.commandLine(t, l, found)
 }
 
-// sectionOf is parseSection of a line that can be one; most have none of the signs.
+// sectionOf is parseSection for a line that can be one; most lack the signs.
 func sectionOf(text string) (pairs []string, marked, heading bool) {
 	bare := strings.TrimLeft(text, " ")
 	if bare == "" || !strings.Contains(bare, "=") && !strings.ContainsRune("#*-", rune(bare[0])) {
@@ -73,13 +74,12 @@ func sectionOf(text string) (pairs []string, marked, heading bool) {
 	return parseSection(text)
 }
 
-// setting takes a line that names settings. It ends the table above it: what
-// follows is another run. Lines one below the other are one section, unless they
-// set the same.
+// setting takes a line of settings. It ends the table above it, because another run follows.
+// Consecutive lines are one section, unless they set the same.
 func (s *scan) setting(t *test, l line, pairs []string) {
 	_, marked, _ := sectionOf(l.Text)
 	if !marked && s.under != nil && s.under.marked && !s.under.tables {
-		return // what a script prints of its environment
+		return // a script's printout of its environment
 	}
 	if s.under == nil || s.under.tables || s.under.sets(pairs) {
 		s.under = &section{line: l.no, marked: true}
@@ -100,8 +100,8 @@ func (u *section) sets(pairs []string) bool {
 	})
 }
 
-// settings are the section's, without the size of the table's rows: tables of one
-// setting that measured a size each are one run.
+// settings returns the section's settings without the size of the table's rows: tables of one
+// setting with one size each are one run.
 func (t *test) settings() []string {
 	if t.under == nil || len(t.under.pairs) > maxPairs {
 		return nil
@@ -117,7 +117,7 @@ func (t *test) settings() []string {
 	})
 }
 
-// emptySections names the settings under which a log with several has no table.
+// emptySections names the settings without a table in a log that has several.
 func (s *scan) emptySections() {
 	rows := map[*section]bool{}
 	for _, t := range s.tests {

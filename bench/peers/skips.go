@@ -12,7 +12,7 @@ import (
 // maxSkipLines is the number of line numbers kept for one reason.
 const maxSkipLines = 10
 
-// skips counts rows that were not taken, by reason, in order of appearance.
+// skips counts the rejected rows, by reason, in order of appearance.
 type skips []record.Skip
 
 func (s *skips) add(reason string, lines ...int) {

@@ -19,8 +19,8 @@ const (
 	maxGBs     = 1e9
 )
 
-// rowLike reports whether a line inside a table is a row, whole or damaged. A
-// damaged one is counted, so the test is generous.
+// rowLike reports whether a line inside a table is a row, whole or damaged. A damaged row is
+// counted, so the test is generous.
 func rowLike(toks []token) bool {
 	if len(toks) == 0 {
 		return false
@@ -35,7 +35,8 @@ func rowLike(toks []token) bool {
 	return values >= 3 && values == len(toks) || containsRow(toks, 1) || damagedRow(toks)
 }
 
-// damagedRow reports whether a row has all but its size or its count: the element type is where it stands, and most words are values.
+// damagedRow reports whether a row has all but its size or its count: the element type is in its
+// place, and most words are values.
 func damagedRow(toks []token) bool {
 	if len(toks) < 6 || 2*slice.Count(toks, func(t token) bool { return numeric(t.s) }) < len(toks) {
 		return false
@@ -44,8 +45,8 @@ func damagedRow(toks []token) bool {
 	return err == nil || toks[2].s == "char" // int8 in old tables
 }
 
-// containsRow reports whether a row begins at the given word or a later one, as
-// behind another program's text.
+// containsRow reports whether a row begins at the given word or a later one, such as behind another
+// program's text.
 func containsRow(toks []token, from int) bool {
 	for i := from; i+6 <= len(toks); i++ {
 		if !digits(toks[i].s) || !digits(toks[i+1].s) {
@@ -61,7 +62,7 @@ func containsRow(toks []token, from int) bool {
 	return false
 }
 
-// printedCase is what a row says beside its values.
+// printedCase has a row's cells besides its values.
 type printedCase struct {
 	bytes, elements int64
 	dtype, op, root string
@@ -74,16 +75,16 @@ type row struct {
 	n       int // sides present
 	sides   [2]side
 	inPlace [2]bool
-	// half is true where it ends before its second side.
+	// half is true if the row ends before its second side.
 	half bool
-	// off is how far its words stand from the columns' names, in characters.
+	// off is the distance of its words from the columns' names, in characters.
 	off int
 }
 
-// side is what a row says of one of out-of-place and in-place.
+// side has a row's values of one placement.
 type side struct{ time, alg, bus, wrong decimal }
 
-// row makes numbers of the cells, or says why that cannot be done.
+// row parses the cells into numbers, or returns why it cannot.
 func (c *cells) row(line int) (r row, reason string) {
 	bytes, err := strconv.ParseInt(c.of[kSize], 10, 64)
 	if err != nil || bytes > 1<<60 {
@@ -107,12 +108,12 @@ func (c *cells) row(line int) (r row, reason string) {
 			return r, reason
 		}
 	}
-	// A part of a line would keep the whole line in memory.
+	// A substring would keep the whole line in memory.
 	r.printedCase = printedCase{bytes, elements, strings.Clone(c.of[kType]), strings.Clone(c.of[kRedop]), strings.Clone(c.of[kRoot])}
 	return r, ""
 }
 
-// problem says why the values of a side are none; empty where they are.
+// problem returns why the values of a side are invalid; empty if they are valid.
 func (s *side) problem(wrong string) string {
 	switch {
 	case s.time&present == 0:
@@ -134,14 +135,14 @@ func (s *side) problem(wrong string) string {
 // timeUnit is the unit of a table's times, and the scale of its algbw.
 type timeUnit struct {
 	unit float64
-	// assumed is true where neither a line nor a row says the unit.
+	// assumed is true if neither a line nor a row states the unit.
 	assumed bool
 	// scale is algbw over size/time: 1, or the bus factor in logs before June 2020.
 	scale float64
 }
 
-// findTimeUnit finds the time unit of a table and moves the rows that contradict it,
-// or that nothing confirms, to the skips.
+// findTimeUnit finds the time unit of a table and moves the rows that contradict it, or that
+// nothing confirms, to the skips.
 func (t *test) findTimeUnit(ranks int) timeUnit {
 	out := timeUnit{unit: t.layout.unit, scale: 1}
 	if out.unit == 0 {
@@ -188,7 +189,7 @@ func (t *test) refuse(why func(*row) string) {
 	})
 }
 
-// alignment is how far the words of most rows stand from the columns' names; false if most differ.
+// alignment returns the distance of most rows' words from the columns' names; false if most differ.
 func (t *test) alignment() (off int, aligned bool) {
 	rows := map[int]int{}
 	for _, r := range t.rows {
@@ -199,7 +200,7 @@ func (t *test) alignment() (off int, aligned bool) {
 	return 0, false
 }
 
-// refuseCounts leaves out rows whose count is not what their size has in most rows.
+// refuseCounts rejects rows whose count does not fit their size as in most rows.
 func (t *test) refuseCounts() {
 	rows := map[int64]int{}
 	for _, r := range t.rows {
@@ -217,7 +218,7 @@ func (t *test) refuseCounts() {
 	})
 }
 
-// believable reports whether the times of a row are ones a collective can take.
+// believable reports whether a collective can take the times of a row.
 func (r *row) believable(unit float64) bool {
 	return !slices.ContainsFunc(r.sides[:r.n], func(s side) bool {
 		t := scaled(s.time, unit)
@@ -243,7 +244,7 @@ func (t *test) oldScale(unit float64, ranks int) (float64, bool) {
 	return scale, good > 0 && bad == 0
 }
 
-// settleHalves leaves out rows of one side from a table that has rows of two: they were cut. all is true
+// settleHalves rejects rows of one side in a table that has rows of two: they were cut. all is true
 // if no row has two: the program printed one placement.
 func (t *test) settleHalves() (all bool) {
 	all = len(t.rows) > 0 && !slices.ContainsFunc(t.rows, func(r *row) bool { return !r.half })

@@ -47,11 +47,11 @@ func tokenizeInto(toks []token, text string) []token {
 
 func isDate(s string) bool { return dateRE.MatchString(s) }
 
-// isClock recognises a time of day, with or without a fraction of a second. Most words have no colon
-// there, and an expression takes longer to look.
+// isClock recognises a time of day, with or without a fraction of a second. Most words have no
+// colon there, and an expression is slower.
 func isClock(s string) bool { return len(s) > 2 && s[2] == ':' && clockRE.MatchString(s) }
 
-// isStamp recognises what begins with a date and a time of day.
+// isStamp recognises a text that begins with a date and a time of day.
 func isStamp(s string) bool { return len(s) >= len("0000-00-00 00:00:00") && stampRE.MatchString(s) }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
@@ -74,8 +74,8 @@ func isRoot(s string) bool {
 	return digits(strings.TrimPrefix(s, "-"))
 }
 
-// numeric reports whether a cell of measured values may read so: a decimal, or
-// what printf makes of a value that is none.
+// numeric reports whether a cell can hold a measured value: a decimal, or printf's form of an
+// invalid number.
 func numeric(s string) bool {
 	switch s = strings.TrimPrefix(s, "-"); s {
 	case "inf", "nan", "INF", "NAN", "Inf", "NaN":

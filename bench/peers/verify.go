@@ -7,11 +7,11 @@ import (
 	"zbench/bench/record"
 )
 
-// verify sets what a row says about the data of a result. Of repeats the worst counts; first is true for
+// verify stores a row's result of the data check. Of repeats the worst counts; first is true for
 // the first.
 func verify(res *record.Result, t *test, wrong decimal, first bool) {
 	if !first && res.Verified.State == record.VerifiedOK && wrong&present != 0 && !t.isWrong(wrong) {
-		return // one more that is all right
+		return // another correct one
 	}
 	v := t.verified(wrong)
 	if !first && badness(v) <= badness(res.Verified) {
@@ -32,8 +32,8 @@ func (t *test) isWrong(cell decimal) bool {
 	return cell&marked != 0 || !t.layout.maxError && cell&present != 0 && cell.value() > 0
 }
 
-// unattributed is the number of failed checks of the footer where the rows do
-// not say which they were; 0 where they do.
+// unattributed returns the footer's number of failed checks if the rows do not show which failed; 0
+// if they do.
 func (t *test) unattributed() int64 {
 	if t.outOfBounds == nil || *t.outOfBounds == 0 {
 		return 0
@@ -52,8 +52,7 @@ func (t *test) unattributed() int64 {
 	return *t.outOfBounds
 }
 
-// failRun marks a result of a run whose footer counts failed checks that no row
-// shows.
+// failRun marks a result of a run whose footer counts failed checks that no row shows.
 func failRun(res *record.Result, failed int64) {
 	if res.Status == record.WrongData {
 		return
@@ -76,8 +75,8 @@ func badness(v record.Verified) int64 {
 	return 2 + *v.Wrong
 }
 
-// verified reads the last cell of a side: a number of wrong elements, or in old
-// logs the largest error.
+// verified reads the last cell of a side: a number of wrong elements, or in old logs the largest
+// error.
 func (t *test) verified(cell decimal) record.Verified {
 	unknown := func(reason string) record.Verified {
 		return record.Verified{State: record.NotVerified, Reason: reason}

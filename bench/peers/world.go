@@ -18,7 +18,7 @@ var deviceRE = pattern.New(`Rank +(\d{1,7})(?: +Group +(\d{1,7}))?(?: +Pid +(\d+
 // process.
 var device1RE = pattern.New(`^ +Device +(\d{1,7}) +-> +(\d+) +\[([^\]]*)\] *(.*)$`)
 
-// device is one rank as the log lists it.
+// device is one rank in the log's list.
 type device struct {
 	rank, group    int
 	pid, host, gpu string
@@ -26,7 +26,7 @@ type device struct {
 	ordinal, bus string
 }
 
-// location identifies the device itself, as far as the list tells.
+// location identifies the physical device, as far as the list allows.
 func (d device) location() string { return d.host + " " + d.ordinal + " " + d.bus }
 
 func (d device) process() string { return d.host + " " + d.pid }
@@ -55,8 +55,8 @@ type world struct {
 
 func newWorld() *world { return &world{byRank: map[[2]int]device{}} }
 
-// add puts a device into the list. It refuses a rank that another process
-// holds already: the line is of another world.
+// add puts a device into the list. It refuses a rank that another process already has: the line
+// belongs to another world.
 func (w *world) add(d device) bool {
 	key := [2]int{d.group, d.rank}
 	if old, ok := w.byRank[key]; ok {
@@ -70,12 +70,12 @@ func (w *world) add(d device) bool {
 // shape is the summary of a device list.
 type shape struct {
 	record.World
-	// comm is the number of ranks in one communicator: all of them unless
-	// NCCL_TESTS_SPLIT divides them into groups.
+	// comm is the number of ranks in one communicator: all of them unless NCCL_TESTS_SPLIT divides
+	// them into groups.
 	comm, commNodes int
 	groups          int
-	// gaps is true where the list lacks ranks below its highest, sameDevice
-	// where two ranks claim the same device of the same host.
+	// gaps is true if the list lacks ranks below its highest, sameDevice if two ranks claim the
+	// same device of the same host.
 	gaps, sameDevice, mixedGPUs bool
 }
 
@@ -96,8 +96,8 @@ func (w *world) shape() shape {
 	if len(gpus) == 1 {
 		s.GPU = gpus[0]
 	}
-	// Where each process sees one GPU and all have the same address, only the
-	// names of hosts tell devices apart.
+	// If each process sees one GPU and all have the same address, only the hosts' names distinguish
+	// devices.
 	s.sameDevice = len(seats) < len(w.devices) && (apart || len(hosts) == 1)
 	s.groups, s.Ranks, s.Nodes = len(groups), len(w.devices), len(hosts)
 	s.comm, s.commNodes = len(comm), len(commHosts)
@@ -117,7 +117,7 @@ func (w *world) shape() shape {
 
 func given(text string) bool { return text != "" }
 
-// evenShare is total/parts where that is whole, else 0 for not known.
+// evenShare returns total/parts if that is whole, else 0 for unknown.
 func evenShare(total, parts int) int {
 	if parts == 0 || total%parts != 0 {
 		return 0

@@ -8,13 +8,12 @@ import (
 	"zbench/bench/pattern"
 )
 
-// Fold breaks a text at spaces into lines of at most width columns of a terminal.
-// The first line begins with first, the others with rest. A word that is wider than
-// a line has a line of its own and is not broken. Spaces between two words of a line
-// are kept, those at its ends are not. There is always one line, for an empty text
-// too. A newline is no space: make one line of the text first, as with OneSpace.
-// A text between backticks is one word, so that it can be copied from one line; so are a number and
-// its unit.
+// Fold breaks a text at spaces into lines of at most width terminal columns. The first line begins
+// with first, the others with rest. A word that is wider than a line gets its own line and is not
+// broken. Spaces between two words of a line are kept, those at its ends are not. There is always
+// one line, even for an empty text. Newlines are not handled: make one line of the text first, as
+// with OneSpace. A text between backticks is one word, so that it can be copied from one line; so
+// are a number and its unit.
 func Fold(text string, width int, first, rest string) []string {
 	text = kept.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, " ", held) })
 	lines := fold(text, width, first, rest)
@@ -24,7 +23,7 @@ func Fold(text string, width int, first, rest string) []string {
 	return lines
 }
 
-// kept finds texts that must not be broken. held stands for their spaces while the text is folded.
+// kept finds texts that must not be broken. held replaces their spaces while the text is folded.
 var kept = pattern.New("`[^`]*`|[0-9] (?:[%×]|[GTM]B/s|[KMGT]iB|[µmn]s)")
 
 const held = "\u00a0"
@@ -56,5 +55,5 @@ func fold(text string, width int, first, rest string) []string {
 	return append(lines, strings.TrimRight(line.String(), " "))
 }
 
-// OneSpace is the text with every run of white space made one space.
+// OneSpace returns the text with every run of white space replaced by one space.
 func OneSpace(text string) string { return strings.Join(strings.Fields(text), " ") }

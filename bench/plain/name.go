@@ -2,11 +2,11 @@ package plain
 
 import "fmt"
 
-// MaxName is the most bytes of a name: of a host, a GPU, a library, a case. A host's has at most 253,
-// the key of a case a few hundred. A longer text is no name, and would make every table as wide.
+// MaxName is the most bytes of a name: of a host, a GPU, a library, a case. A host's has at most
+// 253, the key of a case a few hundred. A longer text would widen every table.
 const MaxName = 4 << 10
 
-// Name refuses a text that is too long for a name; where is its place, for the error.
+// Name refuses a text that is too long for a name; where is its place in the error.
 func Name(where, text string) error {
 	if len(text) <= MaxName {
 		return nil

@@ -2,14 +2,14 @@ package plain
 
 import "strings"
 
-// Part is a part of a sentence: words, or a command line that stands between backticks there.
+// Part is a part of a sentence: words, or a command line between backticks.
 type Part struct {
 	Code bool
 	Text string
 }
 
-// Parts divides a sentence at the backticks around its commands. A text with other backticks, as one
-// from elsewhere may have, is all words.
+// Parts divides a sentence at the backticks around its commands. A text with other backticks, such
+// as one from elsewhere, is all words.
 func Parts(text string) []Part {
 	texts := strings.Split(text, "`")
 	words := len(texts)%2 == 0

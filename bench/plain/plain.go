@@ -1,5 +1,5 @@
-// Package plain makes text from elsewhere safe where it is shown: names of files,
-// versions, keys and whatever else a log or a record holds.
+// Package plain makes text from elsewhere safe for display: names of files, versions, keys and any
+// other content of a log or a record.
 package plain
 
 import (
@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text escapes what a terminal would interpret instead of show: control characters other
-// than newline and tab, marks that reverse the direction of writing, and bytes that
-// are no UTF-8. Each becomes \u and four hexadecimal digits, as JSON has it, so that
-// a document of JSON stays the same document.
+// Text escapes everything that a terminal would interpret instead of display: control characters
+// other than newline and tab, marks that reverse the direction of writing, and bytes that are not
+// UTF-8. Each becomes \u and four hexadecimal digits, as in JSON, so that a JSON document stays the
+// same document.
 func Text(s string) string {
 	if strings.IndexFunc(s, acts) < 0 {
 		return s
@@ -34,8 +34,8 @@ func Text(s string) string {
 	return b.String()
 }
 
-// acts reports whether a terminal may interpret a character instead of showing it. It is true for
-// RuneError, which may be a broken byte.
+// acts reports whether a terminal may interpret a character instead of displaying it. It is true
+// for RuneError, which may be a broken byte.
 func acts(r rune) bool {
 	switch r {
 	case '\n', '\t':
@@ -46,8 +46,8 @@ func acts(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Line keeps a text on one line of a terminal: control characters, escape sequences
-// among them, and what cannot be drawn become spaces.
+// Line keeps a text on one terminal line: control characters, escape sequences and undrawable
+// characters become spaces.
 func Line(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || !unicode.IsGraphic(r) {
@@ -57,8 +57,8 @@ func Line(s string) string {
 	}, s)
 }
 
-// Markdown keeps a text from being read as markup: it stays on its line, in its cell. Commands
-// between backticks are code.
+// Markdown escapes a text so that it stays on its line, in its cell, without markup. Commands
+// between backticks become code.
 func Markdown(s string) string {
 	var b strings.Builder
 	for _, p := range Parts(s) {
@@ -75,12 +75,12 @@ var markup = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "`", "\\`", "[", `\[`, "]", `\]`, "\r", " ", "\n", " ",
 )
 
-// formula is what a cell begins with that a spreadsheet computes (OWASP, "CSV
-// Injection"); the wide forms are taken by some for the narrow ones.
+// formula are the first characters of a cell that a spreadsheet computes (OWASP, "CSV Injection");
+// some programs treat the wide forms like the narrow ones.
 const formula = "=+-@\t\r\n＝＋－＠"
 
-// Cell is a cell of a CSV file that no spreadsheet takes for a formula: a quote
-// mark goes before what begins as one. Numbers stay as they are.
+// Cell returns a cell of a CSV file that no spreadsheet takes for a formula: a quote mark precedes
+// the first character of one. Numbers stay unchanged.
 func Cell(s string) string {
 	_, first := utf8.DecodeRuneInString(s)
 	if !strings.ContainsAny(s[:first], formula) {
@@ -92,7 +92,7 @@ func Cell(s string) string {
 	return "'" + s
 }
 
-// Row makes cells of all fields, in place.
+// Row converts all fields to cells, in place.
 func Row(fields []string) []string {
 	for i := range fields {
 		fields[i] = Cell(fields[i])

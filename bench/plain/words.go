@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Sentence begins a clause with a capital and ends it with a full stop.
+// Sentence capitalises a clause and ends it with a full stop.
 func Sentence(clause string) string {
 	if clause == "" {
 		return ""
@@ -14,7 +14,7 @@ func Sentence(clause string) string {
 	return Capital(clause) + "."
 }
 
-// Capital begins a text with a capital letter.
+// Capital capitalises the first letter of a text.
 func Capital(s string) string {
 	if s == "" {
 		return ""
@@ -22,7 +22,7 @@ func Capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// Lower begins a text with a small letter.
+// Lower puts the first letter of a text in lower case.
 func Lower(s string) string {
 	if s == "" {
 		return ""
@@ -30,10 +30,10 @@ func Lower(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-// OrUnnamed returns a name, or what stands for none.
+// OrUnnamed returns a name, or a placeholder for an empty one.
 func OrUnnamed(s string) string { return cmp.Or(s, "(unnamed)") }
 
-// And joins words as one says them: a, b and c.
+// And joins words for a sentence: a, b and c.
 func And(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -42,7 +42,7 @@ func And(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// Clip shortens s to n characters, of which an ellipsis is then the last.
+// Clip shortens s to n characters, the last of which is then an ellipsis.
 func Clip(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
@@ -51,7 +51,7 @@ func Clip(s string, n int) string {
 	return string(r[:max(n-1, 0)]) + "…"
 }
 
-// Plural is the plural of an English noun: nodes, processes, batches.
+// Plural returns the plural of an English noun: nodes, processes, batches.
 func Plural(noun string) string {
 	if strings.HasSuffix(noun, "s") || strings.HasSuffix(noun, "ch") {
 		return noun + "es"
@@ -59,7 +59,7 @@ func Plural(noun string) string {
 	return noun + "s"
 }
 
-// Count is a number of things: "1 node", "16 nodes".
+// Count formats a number of things: "1 node", "16 nodes".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

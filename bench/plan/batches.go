@@ -25,7 +25,7 @@ type Timed struct {
 	Bursts []float64
 	// Isolated are seconds, by launch × rank.
 	Isolated []float64
-	// Held is what Driver.Held reports of the isolated launches.
+	// Held is the result of Driver.Held for the isolated launches.
 	Held bool
 }
 
@@ -77,8 +77,9 @@ func (b Batches) split(seconds []float64, ranks int, held bool) Timed {
 	return Timed{Bursts: seconds[:at:at], Isolated: seconds[at:], Held: held && b.Isolated > 0}
 }
 
-// firstOf are the first batches of a case. launch is the expected time of a launch, in seconds, within a
-// factor. A timing is left out if the size of its first batch depends on where in that range the time is.
+// firstOf returns the first batches of a case. launch is the expected time of a launch, in seconds,
+// within a factor. A timing is left out if the size of its first batch depends on the exact time
+// within that range.
 func firstOf(c Case, o Effort, launch, within float64) (b Batches) {
 	bursts := burstOf(c, o)
 	if n := firstCount(PerPass(o.Burst), launch*float64(bursts.Launches()), within); n > 0 {
@@ -88,8 +89,8 @@ func firstOf(c Case, o Effort, launch, within float64) (b Batches) {
 	return b
 }
 
-// firstCount is the size of a timing's first batch; 0 if it depends on where within the factor of the
-// expected seconds the time of a sample is.
+// firstCount returns the size of a timing's first batch; 0 if it depends on the exact time of a
+// sample within the factor of the expected seconds.
 func firstCount(rule stat.Rule, expected, within float64) int {
 	rule.Expected = expected * within
 	slow := rule.Decide(nil, 0)
@@ -125,8 +126,8 @@ func (g *Group) Batches(_ context.Context, b Batches) (t Timed, err error) {
 	return b.split(seconds, len(seconds)/b.rows(), g.held), nil
 }
 
-// holds takes from the reports on isolated launches whether they were held in all
-// processes, and what the next ones are held back for.
+// holds takes from the reports on isolated launches whether all processes held them, and the next
+// hold.
 func (g *Group) holds(o Order, reports []Report) {
 	if during, _, _ := o.Verb.batch(); during != record.DuringIsolated {
 		return
@@ -138,23 +139,23 @@ func (g *Group) holds(o Order, reports []Report) {
 	g.held = !slices.ContainsFunc(reports, func(r Report) bool { return r.StartedEarly })
 }
 
-// Holder is a Driver that holds streams back while the host enqueues isolated launches. The hold depends
-// on the host's clock. All processes use the longest one: figures must not depend on how ranks are
-// divided among processes.
+// Holder is a Driver that holds streams back while the host enqueues isolated launches. The hold
+// depends on the host's clock. All processes use the longest one, because figures must not depend
+// on how ranks are divided among processes.
 type Holder interface {
-	// NextHold is the hold that the driver would use next, in seconds per launch.
+	// NextHold returns the hold that the driver would use next, in seconds per launch.
 	NextHold() float64
 	// SetHold replaces it.
 	SetHold(seconds float64)
 }
 
-// NextHold is the longest of all processes.
+// NextHold returns the longest of all processes.
 func (g *Group) NextHold() float64 { return g.hold }
 
 // SetHold sets it in all processes, with the next order.
 func (g *Group) SetHold(seconds float64) { g.hold = seconds }
 
-// Preparation is what a pass of a case begins with.
+// Preparation is the beginning of a case's pass.
 type Preparation struct {
 	Case Case `json:"case"`
 	Pass int  `json:"pass,omitempty"`
@@ -168,7 +169,7 @@ type Preparation struct {
 
 // Prepared is the result of a Preparation.
 type Prepared struct {
-	// Seconds are those of the warm-up per launch, by rank; nil without warm-up.
+	// Seconds are the warm-up's seconds per launch, by rank; nil without warm-up.
 	Seconds []float64
 	// Unverifiable is the reason why the case was not verified, empty if it was or if
 	// no verification was asked for.

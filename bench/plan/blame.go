@@ -9,15 +9,15 @@ import (
 	"zbench/bench/record"
 )
 
-// GroupError is the failure of one or several processes to carry out an order. It
-// is Stuck: its evidence is of all ranks that took part.
+// GroupError is the failure of one or several processes to execute an order. It is Stuck: its
+// evidence covers all ranks that took part.
 type GroupError struct {
-	// Failures are those of the processes, in their order.
+	// Failures are the processes' failures, in their order.
 	Failures []ProcessFailure
 	// processes is the number of all processes.
 	processes int
 	evidence  *record.Evidence
-	// stood are the processes that stood still, in words.
+	// stood describes the processes that stood still.
 	stood string
 }
 
@@ -26,20 +26,20 @@ type ProcessFailure struct {
 	// Process is its number; Host is the name of its host, empty if unknown.
 	Process int
 	Host    string
-	// FirstRank is the number in the world of the first of its Ranks ranks.
+	// FirstRank is the world rank of the process's first rank; it has Ranks ranks.
 	FirstRank, Ranks int
 	Failure
 }
 
-// Evidence is how far every rank got; nil if no launches were in progress.
+// Evidence is the progress of every rank; nil if no launches were in progress.
 func (e *GroupError) Evidence() *record.Evidence { return e.evidence }
 
-// Timeout reports whether every process only hit its deadline: the cause is unknown.
+// Timeout reports whether every process only hit its deadline, so that the cause is unknown.
 func (e *GroupError) Timeout() bool {
 	return !slices.ContainsFunc(e.Failures, func(f ProcessFailure) bool { return f.Kind != FailedLate })
 }
 
-// Lost reports whether a process was lost: what the others say then follows from that.
+// Lost reports whether a process was lost, which then explains the others' failures.
 func (e *GroupError) Lost() bool {
 	return slices.ContainsFunc(e.Failures, func(f ProcessFailure) bool { return f.Kind == FailedLost || f.Kind == FailedUnreached })
 }
@@ -70,7 +70,7 @@ func (e *GroupError) Error() string {
 		return cmp.Compare(slices.Index(failureKinds, a.kind), slices.Index(failureKinds, b.kind))
 	})
 	if order[0].kind == FailedLost || order[0].kind == FailedHanging {
-		// The rest waits for these: the evidence has it.
+		// The others wait for these; the evidence shows it.
 		order = slices.DeleteFunc(order, func(q quote) bool {
 			return q.kind == FailedLate || q.kind == FailedAsync || q.kind == FailedUnreached
 		})
@@ -109,7 +109,7 @@ func (e *GroupError) named(failures []int) string {
 	return text
 }
 
-// describeFailures is the error of all failures in executing an order, nil if none.
+// describeFailures returns the error of all failures in executing an order, nil if none.
 func (g *Group) describeFailures(o Order, reports []Report) error {
 	e := &GroupError{processes: len(g.world)}
 	for i, r := range reports {
@@ -139,8 +139,8 @@ func (g *Group) join(o Order, failures []ProcessFailure) *record.Evidence {
 		if _, err := e.Progress(g.activeOf(f.FirstRank, f.Ranks)); err != nil {
 			continue
 		}
-		// The driver knows the launches. Processes in the earliest phase keep the others waiting: the
-		// evidence of the first of them decides.
+		// The driver knows the launches. Processes in the earliest phase keep the others waiting,
+		// so the evidence of the first of them counts.
 		if !known || phase(e.During) <= phase(all.During) {
 			all.During, all.Iterations, known = e.During, e.Iterations, true
 		}
@@ -160,13 +160,13 @@ func (g *Group) join(o Order, failures []ProcessFailure) *record.Evidence {
 	return all
 }
 
-// phases are the phases in which ranks wait for each other, in the order of time.
+// phases are the phases in which ranks wait for each other, in order of time.
 var phases = []string{record.DuringOpen, record.DuringInit, record.DuringWarmUp, record.DuringVerification, record.DuringBurst, record.DuringIsolated}
 
 func phase(during string) int { return slices.Index(phases, during) }
 
-// addShare is how far the ranks of one process got in the batch. The longest deadline becomes that of
-// all.
+// addShare adds the progress of one process's ranks in the batch. The longest deadline becomes that
+// of all.
 func addShare(all *record.Evidence, f Failure, first, count int) []record.RankProgress {
 	n := all.Iterations
 	var one record.RankProgress

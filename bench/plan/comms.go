@@ -8,17 +8,17 @@ import (
 	"zbench/bench/policy"
 )
 
-// Comms are the communicators that a case runs on: Count of them, of Ranks ranks each.
-// Together they hold the first Ranks × Count ranks of the world.
+// Comms are the communicators of a case: Count of them, with Ranks ranks each. Together they hold
+// the first Ranks × Count ranks of the world.
 type Comms struct {
 	Split Split `json:"split"`
 	Ranks int   `json:"ranks"`
 	Count int   `json:"count"`
-	// Policy is how they are made, and how the buffers are registered on them.
+	// Policy describes how they are made, and how the buffers are registered on them.
 	Policy policy.Policy `json:"policy,omitzero"`
 }
 
-// Comms are the communicators of the case.
+// Comms returns the communicators of the case.
 func (c Case) Comms() Comms {
 	return Comms{Split: c.Split, Ranks: c.Ranks, Count: max(c.Parallel, 1), Policy: c.Policy}
 }
@@ -34,18 +34,18 @@ func (c Comms) check() error {
 // Active is the number of ranks in the communicators: the first of the world.
 func (c Comms) Active() int { return c.Ranks * c.Count }
 
-// Held is the part of one communicator that one process holds.
+// Held is one process's part of one communicator.
 type Held struct {
-	// Group is the number of the communicator, First the number in it of the process's
-	// first rank. The others follow.
+	// Group is the number of the communicator, First the rank in it of the process's first rank.
+	// The others follow.
 	Group, First int
-	// Ranks are their numbers in the world.
+	// Ranks are their ranks in the world.
 	Ranks []int
 }
 
-// Held lists the parts of the communicators that a process with count ranks from first
-// on holds, by ascending communicator. All processes join in this order: with another
-// order in some of them, two processes could wait for each other.
+// Held lists the parts of the communicators that belong to a process with count ranks from first
+// on, by ascending communicator. All processes join in this order, because with different orders
+// two processes could wait for each other.
 func (c Comms) Held(first, count int) []Held {
 	var all []Held
 	for group := range c.Count {
@@ -65,15 +65,14 @@ func (c Comms) Held(first, count int) []Held {
 	return all
 }
 
-// CommID is the unique id of a communicator. The process of its rank 0 makes it; it is
-// used once.
+// CommID is the unique id of a communicator. The process of its rank 0 makes it; it is used once.
 type CommID struct {
 	Group int    `json:"group"`
 	ID    []byte `json:"id"`
 }
 
-// Addressed are Followers that can be sent an order each. Without it every process gets
-// the ids of all communicators: 64 KiB for 512 of them.
+// Addressed are Followers that can receive separate orders. Otherwise every process gets the ids of
+// all communicators: 64 KiB for 512 of them.
 type Addressed interface {
 	// SendEach sends each follower its order, in the order of the processes' ranks.
 	SendEach([]Order)

@@ -23,16 +23,16 @@ type Span struct{ Low, High float64 }
 
 func (s *Span) add(low, high float64) { s.Low, s.High = s.Low+low, s.High+high }
 
-// Estimate is what is left of a sweep. It covers measured time only: connecting,
-// waiting between launches and writing the record take additional time.
+// Estimate is the rest of a sweep. It covers only measured time: connecting, waiting between
+// launches and writing the record take additional time.
 type Estimate struct {
-	// Cases are still to run, Done have run before, Skipped do not run.
+	// Cases are still to run, Done have already run, Skipped do not run.
 	Cases, Done, Skipped int
-	// Passes is the number of passes over single cases that are left.
+	// Passes is the number of remaining passes over single cases.
 	Passes int
 	// Launches is per rank; Seconds is the total.
 	Launches, Seconds Span
-	// Unknown counts the cases with an unknown launch time. Seconds.High has the time limit for them,
+	// Unknown counts the cases with an unknown launch time. Seconds.High assumes their time limit,
 	// which slow launches exceed.
 	Unknown int
 	// Slow is the launch time in a burst, in seconds, above which those cases exceed
@@ -42,8 +42,8 @@ type Estimate struct {
 	Ranks int
 }
 
-// Predict estimates the sweep of the cases on a world of ranks ranks, given the parts
-// that are done. cost is the expected time of a case; a measured part overrides it.
+// Predict estimates the sweep of the cases on a world of ranks ranks, given the finished parts.
+// cost returns the expected time of a case; a measured part overrides it.
 func Predict(cases []Case, o Effort, parts []record.Part, ranks int, cost func(Case) Cost) Estimate {
 	e := Estimate{Ranks: ranks}
 	have := map[string][]record.Part{}
@@ -76,13 +76,12 @@ func Predict(cases []Case, o Effort, parts []record.Part, ranks int, cost func(C
 	return e
 }
 
-// burstOf is one burst of the case.
+// burstOf returns one burst of the case.
 func burstOf(c Case, o Effort) Bursts {
 	return Bursts{Count: 1, Iterations: o.Iterations, Replays: c.Graph}
 }
 
-// measured is the seconds of a launch in the bursts of earlier passes, 0 if there are
-// none.
+// measured returns the seconds per launch in the bursts of earlier passes, 0 if there are none.
 func measured(parts []record.Part) float64 {
 	for _, p := range parts {
 		if p.Burst != nil && len(p.Burst.Mean) > 0 {
@@ -106,8 +105,8 @@ func (e *Estimate) addPass(c Case, o Effort, pass int, cost Cost) {
 	e.addTiming(PerPass(o.Isolated), cost.Launch, 2, cost.Align)
 }
 
-// addTiming adds samples of the given seconds and launches each; beside is the time of
-// a sample that does not count towards the time limit.
+// addTiming adds samples of the given seconds and launches each; beside is the part of a sample's
+// time that does not count towards the time limit.
 func (e *Estimate) addTiming(rule stat.Rule, sample, launches, beside float64) {
 	fewest, most := rule.Bounds(sample)
 	low, high := float64(fewest), float64(most)
@@ -122,13 +121,13 @@ func (e *Estimate) addTiming(rule stat.Rule, sample, launches, beside float64) {
 	}
 }
 
-// GPUHours is the time of all occupied GPUs, in hours.
+// GPUHours returns the time of all occupied GPUs, in hours.
 func (e Estimate) GPUHours() Span {
 	hours := float64(e.Ranks) / 3600
 	return Span{e.Seconds.Low * hours, e.Seconds.High * hours}
 }
 
-// Text is the estimate in two or three lines; simulated is true on the loopback.
+// Text returns the estimate in two or three lines; simulated is true on the loopback.
 func (e Estimate) Text(simulated bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d cases to run", e.Cases)
@@ -151,8 +150,8 @@ func (e Estimate) Text(simulated bool) string {
 	return b.String()
 }
 
-// Against warns where the sweep takes longer than the time that is left, in seconds;
-// empty where it does not.
+// Against returns a warning if the sweep takes longer than the remaining time, in seconds; empty
+// otherwise.
 func (e Estimate) Against(left float64) string {
 	const saved = ": finished cases are saved, and --resume continues with them."
 	switch {
@@ -166,7 +165,7 @@ func (e Estimate) Against(left float64) string {
 	return "The job ends in " + duration(left) + ", and the sweep can take longer" + saved
 }
 
-// text prints both bounds, or one if both print equal.
+// text prints both bounds, or one if both print the same.
 func (s Span) text(form func(float64) string) string {
 	low, high := form(s.Low), form(s.High)
 	switch {
@@ -191,15 +190,15 @@ func duration(s float64) string {
 	return unit.Seconds(s)
 }
 
-// expected is the expected time of a launch before a pass, in seconds, and the factor within which it
-// is; zero if nothing is known.
+// expected is the expected time of a launch before a pass, in seconds, with its uncertainty as
+// a factor; zero if nothing is known.
 type expected struct{ launch, within float64 }
 
-// knownWithin is the factor within which a launch takes as long as in the pass before.
+// knownWithin is the factor by which a launch may differ from the previous pass.
 const knownWithin = 2
 
-// expected is the time of a launch in an earlier pass, else an estimate from the nearest size of the same
-// curve: a larger launch takes no less time, and at most more in proportion to its size.
+// expected returns the time of a launch in an earlier pass, else an estimate from the nearest size
+// of the same curve: a larger launch takes no less time, and at most in proportion to its size.
 func (t *Taken) expected(cases []Case, c Case) expected {
 	if launch := measured(t.Parts[c.Key]); launch > 0 {
 		return expected{launch, knownWithin}

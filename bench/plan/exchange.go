@@ -8,11 +8,11 @@ import (
 	"zbench/bench/record"
 )
 
-// Exchange is one round of messages on the communicator of all ranks: every rank sends a
-// message to one rank and receives one, or does neither. It is timed as isolated launches
-// are: an aligning all_reduce, events around the messages.
+// Exchange is one round of messages on the communicator of all ranks: every rank sends a message to
+// one rank and receives one, or does neither. It is timed like isolated launches: an aligning
+// all_reduce, then events around the messages.
 type Exchange struct {
-	// Case is a send_recv of all ranks: its size is that of a message.
+	// Case is a send_recv of all ranks; its size is the message size.
 	Case Case `json:"case"`
 	// Round is the number of the round.
 	Round int `json:"round"`
@@ -34,7 +34,7 @@ func (e Exchange) Peers(rank int) (to, from int) {
 	return to, e.From[rank]
 }
 
-// Check reports peers that do not fit each other: the ranks would wait for ever.
+// Check reports inconsistent peers, with which the ranks would wait for ever.
 func (e Exchange) Check(ranks int) error {
 	if len(e.To) != ranks || e.From != nil && len(e.From) != ranks {
 		return fmt.Errorf("an exchange of %d and %d peers for %d ranks", len(e.To), len(e.From), ranks)

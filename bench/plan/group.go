@@ -8,78 +8,74 @@ import (
 	"slices"
 )
 
-// This file and lead.go coordinate several processes. All of them must launch the same
-// operations, or they hang. So one of them, the leader, runs the sweep and sends
-// orders, and the followers execute them. A follower decides nothing by its own clock,
-// samples or signals. A single process runs the sweep on its own Process without
-// orders.
+// This file and lead.go coordinate several processes. All must launch the same operations, or they
+// hang. So one of them, the leader, runs the sweep and sends orders, and the followers execute
+// them. A follower decides nothing by its own clock, samples or signals. A single process runs the
+// sweep on its own Process without orders.
 
-// Process is the ranks of one process. It executes orders.
+// Process holds the ranks of one process. It executes orders.
 type Process interface {
 	Driver
-	// Budget is the memory for the ranks' buffers, including those already allocated.
+	// Budget returns the memory for the ranks' buffers, including those already allocated.
 	Budget() (Room, error)
 	// IDs makes the unique ids of the communicators whose rank 0 is in this process.
 	IDs(Comms) ([]CommID, error)
-	// Join replaces the current communicators by others. ids has at least those of the
-	// communicators that this process has ranks in. The end of ctx ends the wait for the
-	// other processes.
+	// Join replaces the current communicators. ids has at least those of the communicators in which
+	// this process has ranks. The end of ctx ends the wait for the other processes.
 	Join(ctx context.Context, c Comms, ids []CommID) error
-	// Allocate allocates an arena of need.Bytes for every rank, before the first Begin,
-	// and again when larger cases were added. Buffers rotate over need.Cache from then
-	// on. The first call connects the ranks.
+	// Allocate allocates an arena of need.Bytes for every rank, before the first Begin, and again
+	// when larger cases were added. From then on buffers rotate over need.Cache. The first call
+	// connects the ranks.
 	Allocate(ctx context.Context, need Room) error
 }
 
 // Followers are the other processes, as the leader sees them.
 type Followers interface {
-	// Send sends an order to all of them and ignores those that are lost.
+	// Send sends an order to all of them except lost ones.
 	Send(Order)
-	// Reports waits for all answers to the last order and returns them in the order of
-	// the processes' ranks. The report of a process that is lost or does not answer in
-	// time is Lost; that of an answer that cannot be read is Unreadable. own is this
-	// process's: after a failure of any process the others have less time.
+	// Reports waits for all answers to the last order and returns them in the order of the
+	// processes' ranks. A process that is lost or does not answer in time gives a Lost report; an
+	// unreadable answer gives Unreadable. own is this process's report: after a failure of any
+	// process the others have less time.
 	Reports(own Report) []Report
 }
 
-// Leader is the leading process, as a follower sees it. Its errors mean that the
-// leader is lost.
+// Leader is the leading process, from a follower's side. Its errors mean that the leader is lost.
 type Leader interface {
 	// Next waits for the next order.
 	Next() (Order, error)
 	Report(Report) error
 }
 
-// GivingUp is a connection that can give a run up: its Context ends when a process is
-// lost. Launches in progress are then abandoned: they would wait for the lost process.
+// GivingUp is a connection that can give up a run: its Context ends when a process is lost. Running
+// launches are then abandoned, because they would wait for the lost process.
 type GivingUp interface {
 	Context() context.Context
 }
 
-// Abandoning is a connection that bounds an order: Returns reports whether a call returned. One that has not
-// some time after Context has ended never will, and goes on by itself.
+// Abandoning is a connection that bounds an order: Returns reports whether a call returned. A call
+// that has not returned some time after the end of Context never will, and continues by itself.
 type Abandoning interface {
 	Returns(call func()) bool
 }
 
-// Standing is a connection that finds out which processes stood still during the last order:
-// Stood names them, and is empty if none did. Deadlines that passed meanwhile tell nothing.
+// Standing is a connection that finds the processes that stood still during the last order: Stood
+// names them, and is empty if none did. Deadlines that passed meanwhile are no evidence.
 type Standing interface {
 	Stood() string
 }
 
-// Opener opens a follower's ranks, and describes them as JSON.
+// Opener opens a follower's ranks and describes them as JSON.
 type Opener func(context.Context) (Process, json.RawMessage, error)
 
-// Follow executes the leader's orders until the order to end. The end of ctx (a signal)
-// is reported to the leader and has no other effect. An error means that the leader was
-// lost.
+// Follow executes the leader's orders until the end order. The end of ctx (a signal) is only
+// reported to the leader. An error means that the leader was lost.
 func Follow(ctx context.Context, p Process, leader Leader) error {
 	return follow(ctx, worker{p: p}, leader)
 }
 
-// FollowOpening is Follow for a process that opens its ranks at the leader's order
-// (Group.Open): its error then reaches the leader.
+// FollowOpening is Follow for a process that opens its ranks at the leader's order (Group.Open), so
+// that its error reaches the leader.
 func FollowOpening(ctx context.Context, open Opener, leader Leader) error {
 	return follow(ctx, worker{open: open}, leader)
 }
@@ -102,7 +98,7 @@ func follow(ctx context.Context, w worker, leader Leader) error {
 	}
 }
 
-// ties are what a connection does beyond passing orders on; nil where it does not.
+// ties are the optional abilities of a connection; nil if it lacks them.
 type ties struct {
 	GivingUp
 	Abandoning
@@ -114,19 +110,19 @@ func tiesOf(connection any) (t ties) {
 	return t
 }
 
-// worker executes orders on the ranks of one process, the leader's too.
+// worker executes orders on the ranks of one process, including the leader's.
 type worker struct {
 	p Process
 	c Case
 	// open opens the process; nil if it is open.
 	open Opener
 	ties
-	// stuck is true once a call has not returned: it may still use the process's ranks.
+	// stuck is true after a call did not return: it may still use the process's ranks.
 	stuck bool
 }
 
-// whole is the context of an order. It ends only if the connection gives the run up: if
-// one process stopped its launches early, the others would hang.
+// whole is the context of an order. It only ends if the connection gives up the run: if one process
+// stopped its launches early, the others would hang.
 func (w *worker) whole() context.Context {
 	if w.GivingUp != nil {
 		return w.Context()
@@ -134,8 +130,8 @@ func (w *worker) whole() context.Context {
 	return context.Background()
 }
 
-// bound carries an order out. A call that does not return is abandoned when the
-// connection says so: the process is of no use then, but can still tell of it.
+// bound executes an order. A call that does not return is abandoned when the connection says so:
+// the process can then only report it.
 func (w *worker) bound(o Order) Report {
 	if w.stuck {
 		return hanging()
@@ -151,7 +147,7 @@ func (w *worker) bound(o Order) Report {
 	return r
 }
 
-// hanging is the report of a process in which a call does not return.
+// hanging returns the report of a process in which a call does not return.
 func hanging() Report {
 	return failed(Failure{Kind: FailedHanging, Message: "a call of a library does not return"})
 }
@@ -161,7 +157,7 @@ func (w *worker) reported(o Order) Report {
 	if err := w.dispatch(o, &r); err != nil {
 		r = failed(failureOf(err))
 		if whole := w.whole(); whole.Err() != nil && errors.Is(err, context.Cause(whole)) {
-			// The process that was lost is the cause; this one waited for it.
+			// The lost process is the cause; this one waited for it.
 			f := failureOf(err)
 			r = failed(Failure{Kind: FailedLate, Message: "stopped waiting: " + context.Cause(whole).Error(), Evidence: f.Evidence})
 		}

@@ -9,39 +9,38 @@ import (
 	"zbench/bench/stat"
 )
 
-// Passes is how often the jobs are gone through: up, then down.
+// Passes is the number of passes over the jobs: up, then down.
 const Passes = record.Passes
 
-// Job is one measurement that fills one or more rows of the record, as a kernel that
-// runs on several devices at once does.
+// Job is one measurement that fills one or more rows of the record, such as a kernel that runs on
+// several devices at once.
 type Job struct {
-	// Keys are those of its rows.
+	// Keys are the keys of its rows.
 	Keys []string
-	// Skipped tells that it is never run.
+	// Skipped jobs are never run.
 	Skipped bool
-	// Take takes one pass of it and returns a part for each key. whole is false when
-	// the pass was cut short: nothing of it is kept.
+	// Take runs one pass of it and returns one part per key. whole is false if the pass was cut
+	// short and is discarded.
 	Take func(ctx context.Context, pass int) (parts []record.Part, whole bool)
 }
 
 // Log is a sweep's memory, which outlives the process.
 type Log struct {
-	// Parts are what earlier runs of the same sweep have finished: they are not
-	// run again.
+	// Parts were finished by earlier runs of the same sweep and are not run again.
 	Parts []record.Part
-	// Append makes a finished pass of a case durable before the next begins; nil
-	// keeps nothing. Its error ends the sweep.
+	// Append makes a finished pass of a case durable before the next begins; nil keeps nothing. Its
+	// error ends the sweep.
 	Append func(record.Part) error
 }
 
-// Taken is the passes of a sweep so far, by row and in their order.
+// Taken holds the passes of a sweep so far, by row and in order.
 type Taken struct {
 	Parts map[string][]record.Part
-	// End is what has ended it.
+	// End is the reason for the sweep's end.
 	record.End
 }
 
-// Results are those of the cases from the passes so far.
+// Results returns the results of the cases from the passes so far.
 func (t *Taken) Results(cases []Case) []record.Result { return slice.Map(cases, t.resultOf) }
 
 func (t *Taken) resultOf(c Case) record.Result { return t.Result(c.Planned(), t.Parts[c.Key]) }
@@ -55,9 +54,9 @@ func NewTaken(parts []record.Part) *Taken {
 	return t
 }
 
-// Run runs the missing passes of the jobs: all jobs upwards, then downwards. It hands each part to log
-// (nil keeps none) and calls done with a job's index after its last pass. It stops running passes after a
-// failed one, because the device or the communicator can no longer be trusted, after the loss of a
+// Run runs the missing passes of the jobs: all jobs upwards, then downwards. It hands each part to
+// log (nil keeps none) and calls done with a job's index after its last pass. It stops after a
+// failed pass, because the device or the communicator can no longer be trusted, after the loss of a
 // process, at the end of ctx, and after an error of log. A pass that was cut short is not kept.
 func (t *Taken) Run(ctx context.Context, jobs []Job, log func(record.Part) error, done func(job int)) error {
 	order := make([]int, len(jobs))
@@ -89,8 +88,8 @@ func (t *Taken) open(key string, pass int) bool {
 	return len(have) <= pass && !record.Finished(record.Interrupted, have)
 }
 
-// step takes one pass of a job and logs it. Rows that have it already, or that have
-// ended, keep what they have.
+// step takes one pass of a job and logs it. Rows that already have it, or that have ended, are
+// unchanged.
 func (t *Taken) step(ctx context.Context, j Job, pass int, log func(record.Part) error) error {
 	parts, whole := j.Take(ctx, pass)
 	if !whole {
@@ -118,8 +117,8 @@ func (t *Taken) step(ctx context.Context, j Job, pass int, log func(record.Part)
 	return nil
 }
 
-// Sample is the loop of every timing. take appends n more samples to the series and returns the measured
-// time that they took, in seconds. The rule decides from both when to stop; why is its reason. An error
+// Sample is the loop of every timing. take appends n more samples to the series and returns their
+// measured time, in seconds. The rule decides from both when to stop; why is its reason. An error
 // of take ends the timing.
 func Sample(rule stat.Rule, series *[]float64, take func(n int) (spent float64, err error)) (why string, err error) {
 	spent := 0.0
@@ -136,7 +135,7 @@ func Sample(rule stat.Rule, series *[]float64, take func(n int) (spent float64, 
 	}
 }
 
-// PerPass is a rule's share of one pass.
+// PerPass returns a rule's share of one pass.
 func PerPass(r stat.Rule) stat.Rule {
 	r.MinSamples = (r.MinSamples + Passes - 1) / Passes
 	r.MaxSamples = (r.MaxSamples + Passes - 1) / Passes

@@ -18,12 +18,12 @@ type Group struct {
 	own    worker
 	others Followers
 	world  []Member
-	// first is the first rank of each process, then the end of the last.
+	// first is the first rank of each process, followed by the end of the last.
 	first []int
 	ctx   context.Context
 	stop  context.CancelCauseFunc
-	// lanes are the current communicators, of which a case uses the first; active is the number of ranks
-	// that take part in the current case: the first of the world. staged tells that a step with messages is kept.
+	// lanes are the current communicators; a case uses the first. active is the number of ranks in
+	// the current case: the first of the world. staged is true if a step with messages is kept.
 	lanes  []Comms
 	active int
 	staged bool
@@ -35,12 +35,12 @@ type Group struct {
 	// seconds.
 	deadlines Deadlines
 	slowest   float64
-	// countless is true once no process has counters of NICs, counting once one has.
+	// countless is true after no process had NIC counters, counting after one had.
 	countless, counting bool
-	// counted are the counters as of the last order; nil if it did not ask for them.
+	// counted are the counters as of the last order; nil if it did not request them.
 	counted []record.NICCounters
-	// hold is how long the next isolated launches are held back, in seconds per launch; 0 leaves it to
-	// the processes.
+	// hold is the hold of the next isolated launches, in seconds per launch; 0 leaves it to the
+	// processes.
 	hold float64
 }
 
@@ -66,7 +66,7 @@ func Lead(ctx context.Context, own Process, others Followers, world []Member) (*
 	return g, ctx
 }
 
-// activeOf is the first of some consecutive ranks, and how many of them are active.
+// activeOf returns the first of some consecutive ranks, and the number of active ones among them.
 func (g *Group) activeOf(first, ranks int) (start, active int) {
 	return first, max(0, min(ranks, g.active-first))
 }
@@ -82,12 +82,11 @@ func (g *Group) End() {
 	g.stop(nil)
 }
 
-// do sends an order and returns all reports, this process's first. Once the sweep is to
-// stop, no more orders are sent; an order that was sent is always executed completely.
+// do sends an order and returns all reports, this process's first. Once the sweep is to stop, no
+// more orders are sent; a sent order is always executed completely.
 func (g *Group) do(o Order) ([]Report, error) { return g.doEach(o, nil) }
 
-// doEach sends each member its own order where the connection can do so, else all of
-// them the same.
+// doEach sends each member its own order if the connection can, else the same order to all.
 func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
 	if g.ctx.Err() != nil {
 		return nil, context.Cause(g.ctx)
@@ -124,8 +123,7 @@ type asked string
 func (a asked) Error() string { return string(a) + " was asked to stop" }
 func (asked) Unwrap() error   { return context.Canceled }
 
-// Open makes the followers open their ranks. It returns what each of them tells of
-// itself, in their order.
+// Open makes the followers open their ranks. It returns each one's description, in order.
 func (g *Group) Open() ([]json.RawMessage, error) {
 	reports, err := g.do(Order{Verb: Open{}})
 	if err != nil {
@@ -134,7 +132,7 @@ func (g *Group) Open() ([]json.RawMessage, error) {
 	return slice.Map(reports[1:], func(r Report) json.RawMessage { return r.Facts }), nil
 }
 
-// Budget is the least memory over all processes, and the largest cache.
+// Budget returns the least memory over all processes, and the largest cache.
 func (g *Group) Budget() (Room, error) {
 	reports, err := g.do(Order{Verb: AskBudget{}})
 	if err != nil {
@@ -193,8 +191,8 @@ func (g *Group) Prepare(ctx context.Context, p Preparation) (out Prepared, err e
 	return out, err
 }
 
-// Unverifiable is the reason why one of the processes cannot verify the case; then none
-// of them verifies. What depends on the case is equal in all processes.
+// Unverifiable returns the reason why one of the processes cannot verify the case; then none of
+// them verifies. Reasons that depend on the case are equal in all processes.
 func (g *Group) Unverifiable(c Case) string {
 	if g.unverifiable != "" {
 		return g.unverifiable
@@ -202,7 +200,8 @@ func (g *Group) Unverifiable(c Case) string {
 	return g.own.p.Unverifiable(c)
 }
 
-// Unserved is what this process's library does not serve; the others have the same.
+// Unserved returns the features that this process's library does not serve; the others have the
+// same library.
 func (g *Group) Unserved(c Case) string {
 	if r, ok := g.own.p.(Registering); ok {
 		return r.Unserved(c)
@@ -210,7 +209,7 @@ func (g *Group) Unserved(c Case) string {
 	return ""
 }
 
-// Registration is that of this process: all register together.
+// Registration returns this process's, because all register together.
 func (g *Group) Registration() float64 {
 	if r, ok := g.own.p.(Registering); ok {
 		return r.Registration()
@@ -296,17 +295,17 @@ func (g *Group) rows(o Order, reports []Report, rows int) ([]float64, error) {
 	return all, nil
 }
 
-// EventFloor is that of this process.
+// EventFloor returns this process's.
 func (g *Group) EventFloor() float64 { return g.own.p.EventFloor() }
 
-// Counting is a Driver that reads counters of the NICs, on the nodes that have any.
+// Counting is a Driver that reads NIC counters, on the nodes that have any.
 type Counting interface {
-	// Counters are the present values on all nodes; empty if no counter is read. What cannot be read is
-	// left out: that is no reason to end a sweep.
+	// Counters returns the present values on all nodes; empty if no counter is read. Unreadable
+	// ones are left out, because they are no reason to end a sweep.
 	Counters() []record.NICCounters
 }
 
-// CountersOf are the counters of a driver that reads some.
+// CountersOf returns the counters of a driver, if it reads some.
 func CountersOf(d Driver) []record.NICCounters {
 	if c, can := d.(Counting); can {
 		return c.Counters()
@@ -314,9 +313,9 @@ func CountersOf(d Driver) []record.NICCounters {
 	return nil
 }
 
-// Counters are the counters of all processes. If no process has any, none is asked again. Else they come
-// with the reports on every batch of isolated launches, which ends a pass; they are asked for only if an
-// order without them was sent since.
+// Counters returns the counters of all processes. If no process has any, none is asked again.
+// Otherwise they come with the reports on every batch of isolated launches, which ends a pass, and
+// are requested only if an order without them was sent since.
 func (g *Group) Counters() []record.NICCounters {
 	if g.countless || g.counted != nil {
 		return g.counted
@@ -330,8 +329,8 @@ func (g *Group) Counters() []record.NICCounters {
 	return all
 }
 
-// nicsOf are the counters in the reports. A process that failed reports those at its failure: bytes per
-// rail are evidence of a hang.
+// nicsOf returns the counters in the reports. A failed process reports those at its failure: bytes
+// per rail are evidence of a hang.
 func nicsOf(reports []Report) []record.NICCounters {
 	var all []record.NICCounters
 	for _, r := range reports {

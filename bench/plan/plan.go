@@ -1,6 +1,6 @@
-// Package plan turns a request into cases with stable keys, and runs them on a driver.
-// It uses no GPU and no clock: the driver times; the runner decides what is launched,
-// how often, and how each case ended.
+// Package plan turns a request into cases with stable keys, and runs them on a driver. It uses no
+// GPU and no clock: the driver times; the runner decides what is launched, how often, and how each
+// case ended.
 package plan
 
 import (
@@ -22,12 +22,12 @@ type Axes struct {
 	Dtypes      []collective.Dtype
 	// Ops are the reduction operators for the collectives that have one.
 	Ops []collective.Op
-	// MinBytes to MaxBytes are total sizes. Each is Factor times the one before, or
-	// Step bytes larger if Step is set.
+	// MinBytes to MaxBytes are total sizes. Each is Factor times the previous one, or Step bytes
+	// larger if Step is set.
 	MinBytes, MaxBytes int64
 	Factor             int
 	Step               int64
-	// Sizes replace them, if there are any.
+	// Sizes replaces them if it is not empty.
 	Sizes []int64
 	// Graph is the number of replays of a burst's launches, captured into a graph; 0
 	// launches them one by one.
@@ -35,14 +35,14 @@ type Axes struct {
 	// InPlace lists the forms to run: false for two buffers, true for one.
 	InPlace []bool
 	World   spec.World
-	// Policies are how communicators are made and buffers registered; none is the zero Policy alone.
+	// Policies are the ways to make communicators and register buffers; an empty list means only
+	// the zero Policy.
 	Policies []policy.Policy
-	// Skew is how unequally ranks receive in collectives that are Uneven.
+	// Skew describes how unequally ranks receive in collectives that are Uneven.
 	Skew collective.Skew
-	// Groups are sizes of sub-communicators of consecutive ranks: all disjoint groups
-	// of all nodes run at once. Strides are distances between the ranks of groups that
-	// run at once. Scales are numbers of nodes: only the first nodes run. All are in
-	// addition to the whole world.
+	// Groups are sizes of sub-communicators of consecutive ranks: all disjoint groups of all nodes
+	// run at once. Strides are distances between the ranks of simultaneous groups. Scales are
+	// numbers of nodes: only the first nodes run. All are additional to the whole world.
 	Groups, Strides, Scales []int
 }
 
@@ -63,39 +63,39 @@ type Case struct {
 	Split                        Split
 	Ranks, Nodes, GPUsPerProcess int
 	Parallel                     int
-	// Policy is how the communicators are made and the buffers registered.
+	// Policy describes how the communicators are made and the buffers registered.
 	Policy policy.Policy `json:",omitzero"`
-	// Skew is how unequally the ranks receive; empty of a collective that is not Uneven.
+	// Skew describes how unequally the ranks receive; empty for a collective that is not Uneven.
 	Skew collective.Skew `json:",omitempty"`
 	Key  string
-	// ByBlocks tells that the data are checked by random blocks where they are too large to check whole.
+	// ByBlocks is true if the data, too large to check whole, are checked by random blocks.
 	ByBlocks bool `json:",omitempty"`
-	// Written says how the data of a verified launch get into the send buffers. Unless the host waits for them,
-	// wrong elements are located.
+	// Written says how the data of a verified launch get into the send buffers. Unless the host
+	// waits for them, wrong elements are located.
 	Written Written `json:",omitempty"`
 	// Skip is the reason why the case does not run, empty if it runs.
 	Skip string
 	// Extrapolated is true when parts of the model behind a simulated time have no
 	// measurements.
 	Extrapolated bool
-	// Bracket is the model's time of a launch and those at the ends of its bracket; nil
-	// where it has none.
+	// Bracket holds the model's time of a launch and the times at the ends of its bracket; nil if
+	// it has none.
 	Bracket *record.Bracket
 }
 
 // Written says how the data of a verified launch get into the send buffers.
 type Written string
 
-// The ways: the host waits for the data before the launch; a kernel ahead of it on its stream writes them; a
-// kernel on another stream does, for which an event lets the launch wait.
+// The ways: the host waits for the data before the launch; an earlier kernel on the launch's stream
+// writes them; a kernel on another stream does, and an event makes the launch wait for it.
 const (
 	WrittenBefore Written = ""
 	OwnStream     Written = "own stream"
 	OtherStream   Written = "other stream"
 )
 
-// Named returns the axes with the collectives, the types and the operators of these names, as
-// tables spell them; no operators for collectives that have none.
+// Named returns the axes with the collectives, the types and the operators of these names in their
+// tables' spelling; collectives without operators get none.
 func (a Axes) Named(dtypes, ops string, collectives ...string) (Axes, error) {
 	var err error
 	if a.Dtypes, _, err = collective.DtypesByName(dtypes); err != nil {
@@ -116,7 +116,7 @@ func (a Axes) Named(dtypes, ops string, collectives ...string) (Axes, error) {
 	return a, nil
 }
 
-// maxSizes is the most sizes of a sweep by steps: more is a mistake in the step.
+// maxSizes is the most sizes of a sweep by steps: more indicate a mistake in the step.
 const maxSizes = 10_000
 
 // Validate reports invalid axes; the error states the valid values.
@@ -186,7 +186,7 @@ func (a Axes) ofSplit(s Split, p policy.Policy) []Case {
 	return cases
 }
 
-// kind is a collective of an element type, with an operator if it reduces.
+// kind is a collective with an element type, and an operator if it reduces.
 type kind struct {
 	collective.Collective
 	dtype collective.Dtype
@@ -269,7 +269,8 @@ func (a Axes) at(s Split, p policy.Policy, k kind, size int64, inPlace bool) Cas
 	return c
 }
 
-// skewed divides what each rank sends by a skew: a rank's receive buffer holds the most that any receives.
+// skewed divides each rank's data by a skew: the receive buffers have room for the rank that
+// receives most.
 func (c *Case) skewed(s collective.Skew) {
 	c.Skew = s
 	counts := c.Counts()
@@ -283,13 +284,13 @@ func (c *Case) skewed(s collective.Skew) {
 	}
 }
 
-// Counts are the elements that each rank receives of every rank; of a collective that is Uneven.
+// Counts returns the elements that each rank receives from every rank, for an Uneven collective.
 func (c Case) Counts() []int64 {
 	return c.Skew.Counts(c.Layout.Bytes/int64(c.Dtype.Size), c.Ranks, c.Dtype.Size)
 }
 
-// SendPlaces are where what goes to each rank begins in the send buffer, in elements, and the end of the last; nil of a
-// collective that is not Uneven.
+// SendPlaces returns the start in the send buffer of each rank's data, in elements, and the end of
+// the last; nil for a collective that is not Uneven.
 func (c Case) SendPlaces() []int64 {
 	if !c.Collective.Uneven {
 		return nil
@@ -301,14 +302,14 @@ func (c Case) SendPlaces() []int64 {
 	return at
 }
 
-// setup tells the case from the same with another policy or skew.
+// setup distinguishes the case from the same case with another policy or skew.
 func (c Case) setup() string {
 	names := slices.DeleteFunc([]string{c.Policy.String(), c.Skew.String()}, func(s string) bool { return s == "" })
 	return strings.Join(names, ", ")
 }
 
-// Like is the case of another size on the curve of a result of this sweep; false if the
-// axes have no such curve.
+// Like returns the case of another size on the curve of a result of this sweep; false if the axes
+// have no such curve.
 func (a Axes) Like(r record.Result, bytes int64) (Case, bool) {
 	for _, k := range a.kinds() {
 		for _, s := range a.splits() {
@@ -322,8 +323,8 @@ func (a Axes) Like(r record.Result, bytes int64) (Case, bool) {
 	return Case{}, false
 }
 
-// Planned is the case's record before anything has run: skipped if it will not run,
-// otherwise interrupted, which is its status if the sweep ends before it.
+// Planned returns the case's record before anything has run: skipped if it will not run, otherwise
+// interrupted, which is its status if the sweep ends before it.
 func (c Case) Planned() record.Result {
 	status, reason := record.Interrupted, "stopped before this case was finished"
 	if c.Skip != "" {

@@ -9,17 +9,17 @@ import (
 	"zbench/bench/record"
 )
 
-// Step is a step of a trainer, the same on every rank: operations in the order of computation, and the
-// messages that they launch, each a case of Cases. Messages on the same communicators follow one another; those on
-// others run beside them.
+// Step is a trainer's step, the same on every rank: operations in the order of computation, and the
+// messages that they launch, each a case of Cases. Messages on the same communicators follow one
+// another; those on others run beside them.
 type Step struct {
 	Ops   []StepOp `json:"ops"`
 	Sends []int    `json:"sends,omitempty"`
 	Cases []Case   `json:"cases,omitempty"`
 }
 
-// StepOp is computation for so many seconds or of so many launches, or what is done with a message, by its number
-// in Sends. By is another message, of StepFollow.
+// StepOp is computation for a number of seconds or launches, or an action on a message, given by
+// its number in Sends. By is the other message of StepFollow.
 type StepOp struct {
 	Do       StepDo  `json:"do"`
 	Seconds  float64 `json:"seconds,omitempty"`
@@ -28,12 +28,13 @@ type StepOp struct {
 	Launches int     `json:"launches,omitempty"`
 }
 
-// StepDo is what an operation of a step does.
+// StepDo is the action of a step's operation.
 type StepDo string
 
-// The operations: computation that only takes its seconds; a message that is launched when computation has come
-// here; computation that waits for a message's end; a message to come, By, that waits for another's; computation that goes through memory, and that of matrix
-// products. A launch of these takes some tenths of a millisecond, and a step has one kind of them.
+// The operations: computation that only takes its seconds; a message launched when computation
+// arrives here; computation that waits for a message's end; a future message, By, that waits for
+// another's; computation that goes through memory, and that of matrix products. A launch of the
+// last two takes some tenths of a millisecond, and a step has one kind of them.
 const (
 	StepCompute StepDo = "compute"
 	StepLaunch  StepDo = "launch"
@@ -43,20 +44,21 @@ const (
 	StepGemm    StepDo = "gemm"
 )
 
-// Works tells that the operation is computation that uses the GPU.
+// Works reports whether the operation is computation that uses the GPU.
 func (d StepDo) Works() bool { return d == StepTriad || d == StepGemm }
 
 const (
 	// GemmSide is the side of the matrices of a product, in bfloat16.
 	GemmSide = 4096
-	// GemmSpace is what a product's choice may use, in bytes.
+	// GemmSpace is the workspace of a product's choice, in bytes.
 	GemmSpace = 32 << 20
-	// leastTriad is the least of an array of the triad, in bytes: a launch takes some tenths of a millisecond.
+	// leastTriad is the smallest array of the triad, in bytes: a launch takes some tenths of a
+	// millisecond.
 	leastTriad = 256 << 20
 )
 
-// Bytes is the memory that such computation has on a rank beside the arena, with a last-level cache of so many
-// bytes: three arrays, which no cache holds, or three matrices and GemmSpace.
+// Bytes returns the memory of such computation on a rank beside the arena, given the size of the
+// last-level cache: three arrays that exceed every cache, or three matrices and GemmSpace.
 func (d StepDo) Bytes(cache int64) int64 {
 	if d == StepTriad {
 		return 3 * max(leastTriad, cache/leastTriad*leastTriad)
@@ -70,7 +72,7 @@ func (d StepDo) Bytes(cache int64) int64 {
 // MaxSteps is the most steps of one Play.
 const MaxSteps = MaxBatch - 1
 
-// Check reports a step that no driver could take.
+// Check reports a step that no driver could run.
 func (s *Step) Check(ranks int) error {
 	for _, c := range s.Cases {
 		if c.Skip != "" {
@@ -99,10 +101,10 @@ func (s *Step) Check(ranks int) error {
 	return nil
 }
 
-// Comms are the communicators of a message.
+// Comms returns the communicators of a message.
 func (s *Step) Comms(message int) Comms { return s.Cases[s.Sends[message]].Comms() }
 
-// lanes are the communicators of the step's messages, each once.
+// lanes returns the communicators of the step's messages, each once.
 func (s *Step) lanes() (all []Comms) {
 	for _, c := range s.Cases {
 		if !slices.Contains(all, c.Comms()) {
@@ -112,8 +114,8 @@ func (s *Step) lanes() (all []Comms) {
 	return all
 }
 
-// Join calls join for the communicators that the step needs and that are not among the current ones: beside those,
-// or in their place where neither this step nor one that is kept needs any of them.
+// Join calls join for the communicators that the step needs and lacks: beside the current ones, or
+// in their place if neither this step nor a kept one needs any of them.
 func (s *Step) Join(current []Comms, kept bool, join func(c Comms, beside bool) error) error {
 	lanes := s.lanes()
 	for _, c := range lanes {
@@ -129,7 +131,7 @@ func (s *Step) Join(current []Comms, kept bool, join func(c Comms, beside bool) 
 	return nil
 }
 
-// Player is a Process that takes steps.
+// Player is a Process that can take steps.
 type Player interface {
 	// JoinBeside is Process.Join that keeps the current communicators.
 	JoinBeside(ctx context.Context, c Comms, ids []CommID) error
@@ -138,13 +140,13 @@ type Player interface {
 	Stage(ctx context.Context, setting int, s *Step) error
 	// Play takes steps of a setting back to back, at most MaxSteps, and returns their seconds by step × rank.
 	Play(ctx context.Context, setting, steps int) ([]float64, error)
-	// Watch takes two steps and returns the seconds of what is watched in the second, by operation × rank. Those of a
-	// rank's message include its waiting for the others.
+	// Watch takes two steps and returns the seconds of the watched operations in the second, by
+	// operation × rank. A rank's message time includes its waiting for the others.
 	Watch(ctx context.Context, w Watch) ([]float64, error)
 }
 
-// Watch is what is timed by itself in a step of a setting: Count messages from the First on, or, if Computing, operations
-// of computation.
+// Watch selects what is timed separately in a step of a setting: Count messages from First on, or,
+// if Computing, operations of computation.
 type Watch struct {
 	Setting   int  `json:"setting"`
 	Computing bool `json:"computing,omitempty"`
@@ -152,7 +154,7 @@ type Watch struct {
 	Count     int  `json:"count"`
 }
 
-// MaxWatched is the most of one Watch.
+// MaxWatched is the largest number of operations of one Watch.
 const MaxWatched = MaxBatch - 3
 
 var errNoPlay = errors.New("this driver takes no steps")
@@ -248,7 +250,7 @@ func (v Watch) carryOut(w *worker, r *Report) error {
 	})
 }
 
-// SlowestOf is the seconds of the slowest rank in each of some steps, of seconds by step × rank.
+// SlowestOf returns the seconds of the slowest rank in each step, from seconds by step × rank.
 func SlowestOf(seconds []float64, steps int) []float64 {
 	slowest := make([]float64, steps)
 	ranks := len(seconds) / steps

@@ -56,8 +56,8 @@ func (r reportFields) check() error {
 	return nil
 }
 
-// decode reads a message of this protocol. The leader reads thousands a second: why a message is refused
-// is found out after the attempt.
+// decode reads a message of this protocol. The leader reads thousands per second, so the reason for
+// a refusal is only determined after a failed attempt.
 func decode(what string, text []byte, into any, protocol *int) error {
 	err := jsonfile.One(text, into)
 	if err == nil && *protocol == Protocol {

@@ -22,11 +22,10 @@ const (
 	maxRankError = 256
 )
 
-// Report is the answer of one process to an order, for its own ranks in their order. It
-// is sent as JSON with the protocol number, without loss of a bit; a report of another
-// protocol is refused.
+// Report is the answer of one process to an order, for its own ranks in their order. It is sent as
+// JSON with the protocol number, exact to the last bit; a report of another protocol is refused.
 type Report struct {
-	// Failure is what failed in the process; nil for nothing.
+	// Failure is the process's failure; nil for none.
 	Failure *Failure `json:"failure,omitempty"`
 	// Stop is true if this process received a signal to stop. It executes orders until
 	// the leader ends the sweep.
@@ -34,27 +33,26 @@ type Report struct {
 	// StartedEarly is true if isolated launches started before the host had enqueued all
 	// of them.
 	StartedEarly bool `json:"started_early,omitempty"`
-	// Hold is what this process would hold the next isolated launches back for, in
-	// seconds per launch.
+	// Hold is the hold that this process would use for the next isolated launches, in seconds per
+	// launch.
 	Hold float64 `json:"hold,omitempty"`
-	// Seconds are of this process's ranks, by burst × rank or launch × rank.
+	// Seconds are the times of this process's ranks, by burst × rank or launch × rank.
 	Seconds Times `json:"seconds,omitempty"`
 	Budget  Room  `json:"budget,omitzero"`
-	// IDs are those of the communicators whose rank 0 is in this process.
+	// IDs are the ids of the communicators whose rank 0 is in this process.
 	IDs []CommID `json:"ids,omitempty"`
-	// Facts are what a process that was opened tells of itself.
+	// Facts are an opened process's description of itself.
 	Facts json.RawMessage `json:"facts,omitempty"`
-	// NICs are the counters of the node's NICs, of the one process of each node that reads
-	// them.
+	// NICs are the counters of the node's NICs; one process per node reads them.
 	NICs []record.NICCounters `json:"nics,omitempty"`
-	// Unverifiable is why the process cannot verify any case; empty if it can.
+	// Unverifiable is the reason why the process cannot verify any case; empty if it can.
 	Unverifiable string `json:"unverifiable,omitempty"`
-	// Parts are those of a pass that was taken; none of one that was cut short.
+	// Parts are the parts of a complete pass; none if it was cut short.
 	Parts    []record.Part `json:"parts,omitempty"`
 	Verified Verification  `json:"verified,omitzero"`
 }
 
-// FailureKind is how a process failed in executing an order.
+// FailureKind classifies a process's failure to execute an order.
 type FailureKind string
 
 // The kinds, from the most to the least specific cause.
@@ -79,46 +77,46 @@ const (
 
 var failureKinds = []FailureKind{FailedLost, FailedHanging, FailedCall, FailedOrder, FailedAsync, FailedUnreached, FailedLate}
 
-// Failure is what went wrong in one process.
+// Failure is a failure in one process.
 type Failure struct {
 	Kind FailureKind `json:"kind"`
 	// Message describes the failure, without the evidence.
 	Message string `json:"message"`
-	// Evidence is how far the process's ranks got, by their numbers in the world; nil
-	// if unknown.
+	// Evidence is the progress of the process's ranks, by their numbers in the world; nil if
+	// unknown.
 	Evidence *record.Evidence `json:"evidence,omitempty"`
 }
 
-// Own reports whether the failure is the process's own: it did not wait for another process.
+// Own reports whether the failure is the process's own, and not a wait for another process.
 func (f *Failure) Own() bool {
 	return f != nil && slices.Contains([]FailureKind{FailedHanging, FailedCall, FailedOrder}, f.Kind)
 }
 
-// Lost is the report that the leader creates for a process that does not answer.
+// Lost returns the leader's report for a process that does not answer.
 func Lost(message string) Report {
 	return failed(Failure{Kind: FailedLost, Message: message}).bounded()
 }
 
-// Unreached is the report that the leader creates for a process behind a lost one.
+// Unreached returns the leader's report for a process behind a lost one.
 func Unreached(message string) Report {
 	return failed(Failure{Kind: FailedUnreached, Message: message}).bounded()
 }
 
-// Hanging is the report that the leader creates for a process that does not report after
-// another one was lost: it hangs because of that.
+// Hanging returns the leader's report for a process that does not report after another one was
+// lost, because it hangs.
 func Hanging(message string) Report {
 	return failed(Failure{Kind: FailedHanging, Message: message}).bounded()
 }
 
-// Unreadable is the report that the leader creates for an answer that cannot be read.
+// Unreadable returns the leader's report for an answer that cannot be read.
 func Unreadable(err error) Report {
 	return failed(Failure{Kind: FailedOrder, Message: err.Error()}).bounded()
 }
 
-// failed is the report of a process on a failure of its own.
+// failed returns a process's report on its own failure.
 func failed(f Failure) Report { return Report{Failure: &f} }
 
-// errOrder is an order that cannot be executed.
+// errOrder is the error of an order that cannot be executed.
 var errOrder = errors.New("an order that this zbench cannot execute")
 
 // sameBuild is the hint for a message that cannot be decoded.
@@ -147,7 +145,7 @@ func failureOf(err error) Failure {
 	return f
 }
 
-// bounded is the report as it can be sent: texts are within their limits and valid
+// bounded returns the report in a form that can be sent: texts are within their limits and valid
 // UTF-8, and all times are finite.
 func (r Report) bounded() Report {
 	notFinite := func(s float64) bool { return math.IsNaN(s) || math.IsInf(s, 0) }

@@ -9,12 +9,11 @@ import (
 	"zbench/bench/unit"
 )
 
-// A rank has one allocation of device memory, its arena. It starts with ArenaHead bytes
-// for the driver. Each case places its buffers after them, independently of the other
-// cases.
+// A rank has one allocation of device memory, its arena. It starts with ArenaHead bytes for the
+// driver. Each case places its buffers after them, independently of other cases.
 const (
-	// Align is the alignment of every buffer, in bytes: more than a cache line of the
-	// device and than the widest access of a library.
+	// Align is the alignment of every buffer, in bytes: more than a cache line of the device and
+	// than the widest access of a library.
 	Align = 512
 	// ArenaHead is the part of an arena before the buffers, in bytes.
 	ArenaHead = 2 * Align
@@ -29,12 +28,12 @@ type Room struct {
 	// Cache is the size of the last-level cache that buffers rotate over, in bytes, the
 	// largest of all ranks; 0 disables rotation.
 	Cache int64 `json:"cache,omitempty"`
-	// Library tells that the memory is the library's own (ncclMemAlloc): windows need it.
+	// Library is true if the memory is the library's own (ncclMemAlloc), which windows need.
 	Library bool `json:"library,omitempty"`
 }
 
-// For is the memory that one rank needs for all cases that are not skipped, with the
-// cache of r.
+// For returns the memory that one rank needs for all cases that are not skipped, with the cache of
+// r.
 func (r Room) For(cases []Case) Room {
 	registers := slices.ContainsFunc(cases, func(c Case) bool { return c.Skip == "" && c.Policy.Register != "" })
 	return Room{Bytes: Arena(cases, r.Cache), Cache: r.Cache, Library: registers}
@@ -43,8 +42,8 @@ func (r Room) For(cases []Case) Room {
 // Places are the offsets of a case's buffers in a rank's arena, in bytes. Launches
 // rotate over Slots pairs of buffers; in place a pair is one buffer.
 type Places struct {
-	// Send and Recv are the offsets of the buffers of slot 0, SendStride and RecvStride
-	// the distances to those of the next slot.
+	// Send and Recv are the offsets of the buffers of slot 0, SendStride and RecvStride the
+	// distances to the next slot's.
 	Send, Recv             int64
 	SendStride, RecvStride int64
 	Slots                  int64
@@ -52,10 +51,10 @@ type Places struct {
 	Arena int64
 }
 
-// Places computes the offsets of the case's buffers. The larger of the two buffers
-// rotates over at least cacheFactor times the cache, so that no launch finds its data
-// in the cache. It comes first: the buffers of slot 0, which are verified, then lie on those
-// of other sizes and collectives, and a simulation touches memory for the largest alone.
+// Places computes the offsets of the case's buffers. The larger of the two buffers rotates over at
+// least cacheFactor times the cache, so that no launch finds its data in the cache. It comes first:
+// the verified buffers of slot 0 then overlap those of other sizes and collectives, and a
+// simulation only touches memory for the largest.
 func (c Case) Places(cache int64) Places {
 	send, recv := aligned(c.Layout.SendBytes), aligned(c.Layout.RecvBytes)
 	both := send + recv
@@ -78,8 +77,8 @@ func (c Case) Places(cache int64) Places {
 	return p
 }
 
-// Arena is the number of bytes that one rank needs for all cases that are not skipped:
-// the maximum over the cases.
+// Arena returns the number of bytes that one rank needs for all cases that are not skipped: the
+// maximum over the cases.
 func Arena(cases []Case, cache int64) int64 {
 	need := int64(ArenaHead)
 	for _, c := range cases {
@@ -90,8 +89,8 @@ func Arena(cases []Case, cache int64) int64 {
 	return need
 }
 
-// Fit skips the cases whose arena is larger than the room of a rank. The others need
-// Arena bytes, which is no more than the room; the largest of a collective is checked by blocks at least.
+// Fit skips the cases whose arena is larger than the room of a rank. The others need Arena bytes,
+// which is no more than the room. At least the largest of each collective is checked by blocks.
 func Fit(cases []Case, r Room) {
 	defer byBlocks(cases)
 	for i := range cases {
@@ -107,7 +106,8 @@ func Fit(cases []Case, r Room) {
 	}
 }
 
-// byBlocks marks the largest case of each collective of the whole world that is not skipped, two buffers before one.
+// byBlocks marks the largest case of each collective of the whole world that is not skipped,
+// preferably with two buffers.
 func byBlocks(cases []Case) {
 	largest := map[string]*Case{}
 	for i := range cases {
@@ -122,14 +122,14 @@ func byBlocks(cases []Case) {
 	}
 }
 
-// SkippedForMemory begins the reason of a case that is skipped for want of memory.
+// SkippedForMemory begins the reason of a case that is skipped for lack of memory.
 const SkippedForMemory = "memory:"
 
-// aligned rounds a size up. It saturates at 4 EiB, more than any memory, so that the
-// sum of two sizes does not overflow.
+// aligned rounds a size up. It saturates at 4 EiB, more than any memory, so that the sum of two
+// sizes does not overflow.
 func aligned(bytes int64) uint64 {
 	return min((uint64(max(bytes, 0))+Align-1)/Align*Align, 1<<62)
 }
 
-// signed is n, or at most the largest int64, more than any memory.
+// signed returns n, limited to the largest int64, more than any memory.
 func signed(n uint64) int64 { return int64(min(n, math.MaxInt64)) } //nolint:gosec // it is bounded

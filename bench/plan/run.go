@@ -15,16 +15,15 @@ import (
 // cancelled. The driver runs exactly the requested launches, at most MaxBatch per call.
 // The error of launches that did not end can be Stuck.
 type Driver interface {
-	// Begin announces the case and the pass that the next calls belong to.
+	// Begin announces the case and the pass of the next calls.
 	Begin(c Case, pass int) error
-	// Unverifiable is the reason why the current case cannot be verified, empty if it
-	// can.
+	// Unverifiable returns the reason why the current case cannot be verified, empty if it can.
 	Unverifiable(c Case) string
-	// Verify launches the case once and checks every element of every result, or random blocks of a case that is
-	// too large for that.
+	// Verify launches the case once and checks every element of every result, or random blocks of a
+	// case that is too large for that.
 	Verify(ctx context.Context, c Case, launch int) (Verification, error)
-	// WarmUp launches the case back to back on every rank and waits. It returns seconds
-	// per launch by rank, as an estimate: they are no samples.
+	// WarmUp launches the case back to back on every rank and waits. It returns seconds per launch
+	// by rank, as an estimate, not as samples.
 	WarmUp(ctx context.Context, launches int) ([]float64, error)
 	// Burst runs bursts: each launches the case back to back on every rank and waits.
 	// It returns seconds per launch, by burst × rank.
@@ -34,28 +33,29 @@ type Driver interface {
 	// Held reports whether all launches of the last Isolated were enqueued before the
 	// first of them started. Otherwise their times may include the host.
 	Held() bool
-	// EventFloor is the time between two events with nothing between them, in seconds.
+	// EventFloor returns the time between two adjacent events, in seconds.
 	EventFloor() float64
 }
 
-// Stuck is an error with the evidence how far every rank got.
+// Stuck is an error with the progress of every rank.
 type Stuck interface {
 	error
 	Evidence() *record.Evidence
 }
 
-// Witnessing is a Driver with a second source for what happened when a deadline passes,
-// such as the library's own service. It answers within seconds; nil is none.
+// Witnessing is a Driver with a second source about a passed deadline, such as the library's own
+// service. It answers within seconds; nil is none.
 type Witnessing interface {
 	Witness() *record.Witness
 }
 
-// Registering is a Driver that can tell what a policy comes to.
+// Registering is a Driver that can report the effect of a policy.
 type Registering interface {
-	// Unserved is the condition for which the library would run the case otherwise than its policy asks; empty if there
-	// is none.
+	// Unserved returns the missing condition if the library would not run the case as its policy
+	// requests; empty if it would.
 	Unserved(c Case) string
-	// Registration is how long the last Begin registered buffers, in seconds; 0 if it registered none.
+	// Registration returns how long the last Begin registered buffers, in seconds; 0 if it
+	// registered none.
 	Registration() float64
 	// Ran is what runs the case, which was launched since Begin, as the library tells it.
 	Ran(c Case) policy.Ran
@@ -69,26 +69,28 @@ type Bursts struct {
 	Replays    int `json:"replays,omitempty"`
 }
 
-// Launches is the number of launches of one burst.
+// Launches returns the number of launches of one burst.
 func (b Bursts) Launches() int { return b.Iterations * max(b.Replays, 1) }
 
 // Verification is the result of one verification launch.
 type Verification struct {
-	// Wrong is the number of wrong elements over all ranks; First describes the first
-	// of them: where it is, the expected and the found value.
+	// Wrong is the number of wrong elements over all ranks; First describes the first of them: its
+	// place, the expected and the actual value.
 	Wrong int64  `json:"wrong,omitempty"`
 	First string `json:"first,omitempty"`
-	// Blocks is the number of random blocks that were checked, of BlockBytes each; 0 where every element was.
+	// Blocks is the number of checked random blocks of BlockBytes each; 0 if every element was
+	// checked.
 	Blocks     int   `json:"blocks,omitempty"`
 	BlockBytes int64 `json:"block_bytes,omitempty"`
-	// Located are the wrong elements by receiver and sender, of a case whose data are Written without a wait.
+	// Located are the wrong elements by receiver and sender, for a case whose data are Written
+	// without a wait.
 	Located []WrongPart `json:"located,omitempty"`
 }
 
-// zero reports whether nothing was found and nothing checked by blocks.
+// zero reports whether no wrong element was found and no block checked.
 func (v *Verification) zero() bool { return v.Wrong == 0 && v.Blocks == 0 }
 
-// WrongPart is the wrong elements of one receiver that came from one sender.
+// WrongPart holds the wrong elements of one receiver from one sender.
 type WrongPart struct {
 	// Rank is the receiver, by its number in the world.
 	Rank int `json:"rank"`
@@ -105,11 +107,12 @@ type WrongPart struct {
 	Shift int64 `json:"shift,omitempty"`
 }
 
-// Pattern is what stands in place of the right data.
+// Pattern classifies the content in place of the right data.
 type Pattern string
 
-// The patterns: zeros, or a contribution that is missing; what the sender's buffer held before; what the receiver's
-// buffer held before; data from elsewhere in the result; one bit of an element; a contribution that counts twice.
+// The patterns: zeros, or a missing contribution; the earlier content of the sender's buffer; the
+// earlier content of the receiver's buffer; data from elsewhere in the result; one bit of an
+// element; a doubled contribution.
 const (
 	Zeros      Pattern = "zeros"
 	Stale      Pattern = "stale"
@@ -125,19 +128,19 @@ func Patterns() []Pattern {
 	return []Pattern{Zeros, Stale, NotWritten, Shifted, OneBit, Doubled, OtherData}
 }
 
-// MostLocated is the most parts that a process reports of a launch.
+// MostLocated is the most parts that a process reports per launch.
 const MostLocated = 1024
 
 // MaxBatch is the most bursts or isolated launches per call of a driver: the times are
 // gathered from every process.
 const MaxBatch = 64
 
-// MostRepeats is the most batches of isolated launches that a pass repeats because they
-// started while the host was still enqueueing. Each lets the driver lengthen the next
-// hold. If this does not suffice, the host is too slow, and later batches are kept.
+// MostRepeats is the most batches of isolated launches that a pass repeats because they started
+// while the host was still enqueueing. Each lets the driver lengthen the next hold. If this does
+// not suffice, the host is too slow, and later batches are kept.
 const MostRepeats = 8
 
-// Effort is how often each case is launched.
+// Effort sets the number of launches of each case.
 type Effort struct {
 	// Warmup launches come first and are not timed (rccl-tests -w).
 	Warmup int
@@ -145,7 +148,7 @@ type Effort struct {
 	Iterations int
 	// Checks is the number of verification launches (rccl-tests -c).
 	Checks int
-	// Burst and Isolated set when there are enough samples.
+	// Burst and Isolated decide when there are enough samples.
 	Burst, Isolated stat.Rule
 	// EveryRank keeps each rank's interval of every isolated launch.
 	EveryRank bool
@@ -159,8 +162,8 @@ func DefaultOptions() Effort {
 	return o
 }
 
-// MaxLaunches is the most launches per call of a driver: more is a mistake, and the
-// loops count in 32 bits.
+// MaxLaunches is the most launches per call of a driver: more indicate a mistake, and the loops
+// count in 32 bits.
 const MaxLaunches = 1_000_000
 
 // Validate reports counts that measure nothing or exceed a driver's range.
@@ -185,8 +188,8 @@ func Run(ctx context.Context, cases []Case, d Driver, o Effort, done func(record
 	return taken.Results(cases)
 }
 
-// Resume runs the passes that the log lacks (Taken.Run) and calls done with each case's result after its
-// last pass; the error is the log's.
+// Resume runs the passes that the log lacks (Taken.Run) and calls done with each case's result
+// after its last pass; the error is the log's.
 func Resume(ctx context.Context, cases []Case, d Driver, o Effort, kept Log, done func(record.Result)) (*Taken, error) {
 	jobs, before := make([]Job, len(cases)), make([]bool, len(cases))
 	taken := NewTaken(kept.Parts)
@@ -204,8 +207,8 @@ func Resume(ctx context.Context, cases []Case, d Driver, o Effort, kept Log, don
 	})
 }
 
-// take measures one pass of a case; whole is false if it was cut short. known is the expected time of a
-// launch.
+// take measures one pass of a case; whole is false if it was cut short. known is the expected time
+// of a launch.
 func take(ctx context.Context, c Case, d Driver, o Effort, pass int, known expected) (part record.Part, whole bool) {
 	t := &passRun{c: c, late: map[int]int{}, everyRank: o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
 	before := CountersOf(d)

@@ -16,14 +16,14 @@ import (
 	"zbench/bench/unit"
 )
 
-// passRun is one pass over one case while it is measured.
+// passRun is the state of one pass over one case.
 type passRun struct {
 	c    Case
 	part record.Part
 	late map[int]int
-	// ties are launches whose shortest interval is of several ranks.
+	// ties are launches whose shortest interval belongs to several ranks.
 	ties int
-	// groups has the isolated launches of each of the groups that run at once.
+	// groups has the isolated launches of each of the simultaneous groups.
 	groups [][]float64
 	// everyRank keeps the interval of each rank.
 	everyRank bool
@@ -33,7 +33,7 @@ type passRun struct {
 	first Timed
 }
 
-// fail ends the pass with an error and its evidence. A process that was lost or stood still is no
+// fail ends the pass with an error and its evidence. A lost process, or one that stood still, is no
 // fault of the case: its pass is interrupted.
 func (t *passRun) fail(d Driver, err error) {
 	t.part.Evidence, t.part.Reason = Explain(d, err)
@@ -47,9 +47,9 @@ func (t *passRun) fail(d Driver, err error) {
 	}
 }
 
-// Explain is the evidence of an error, nil if it has none, and the reason in words. If a
-// deadline has passed, the second witness of the driver is asked, and its answer stands beside
-// the evidence.
+// Explain returns the evidence of an error, nil if it has none, and the reason as text. If a
+// deadline has passed, the driver's second witness is asked, and its answer is added to the
+// evidence.
 func Explain(d any, err error) (e *record.Evidence, reason string) {
 	reason = err.Error()
 	stuck, ok := errors.AsType[Stuck](err)
@@ -83,7 +83,7 @@ func (t *passRun) whole(rows int) func([]float64, error) ([]float64, error) {
 	}
 }
 
-// prepare begins the pass: the launches that are not counted, and the verification.
+// prepare begins the pass: the uncounted launches and the verification.
 func (t *passRun) prepare(ctx context.Context, d Driver, o Effort, pass int, known expected) error {
 	want := Preparation{Case: t.c, Pass: pass, Warmup: o.Warmup, Verify: pass == 0 && o.Checks > 0}
 	if known.launch > 0 && o.Warmup > 0 {
@@ -119,7 +119,7 @@ func (t *passRun) prepare(ctx context.Context, d Driver, o Effort, pass int, kno
 	return err
 }
 
-// takes checks the times of first batches and keeps them until the timings ask for them.
+// takes checks the times of first batches and keeps them until the timings need them.
 func (t *passRun) takes(b Batches, got Timed) (err error) {
 	if b.Bursts != nil {
 		_, err = t.whole(b.Bursts.Count)(got.Bursts, nil)
@@ -131,8 +131,8 @@ func (t *passRun) takes(b Batches, got Timed) (err error) {
 	return err
 }
 
-// begin runs the first batches of both timings together, if they were not run with the warm-up. The
-// warm-up has shown how long a launch takes.
+// begin runs the first batches of both timings together, unless they ran with the warm-up. The
+// warm-up gives the time of a launch.
 func (t *passRun) begin(ctx context.Context, d Driver, o Effort) error {
 	b := firstOf(t.c, o, t.launch, 1)
 	if t.first.Bursts != nil || t.first.Isolated != nil || !b.both() {
@@ -177,8 +177,8 @@ func (t *passRun) verify(ctx context.Context, d Driver, launches int, first Prep
 	return nil
 }
 
-// bursts runs bursts until the rule stops. Only the rule ends them, also within a
-// batch: the warm-up has shown how many bursts fit into the time limit.
+// bursts runs bursts until the rule stops. Only the rule ends them, also within a batch: the
+// warm-up gives the number of bursts within the time limit.
 func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iterations int) error {
 	bursts := Bursts{Iterations: iterations, Replays: t.c.Graph}
 	launches := bursts.Launches()
@@ -188,7 +188,7 @@ func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 	var err error
 	b.Stop, err = Sample(rule, &b.Mean, func(n int) (spent float64, err error) {
 		bursts.Count = n
-		seconds := t.first.Bursts // as many as the rule said before, if the warm-up was far off
+		seconds := t.first.Bursts // as many as the rule stated before, if the warm-up was far off
 		if t.first.Bursts = nil; seconds == nil {
 			seconds, err = t.whole(n)(d.Burst(ctx, bursts))
 		}
@@ -206,16 +206,15 @@ func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 	return err
 }
 
-// mostDiscarded is the number of launches without a positive time that ends the
-// isolated timing, if they are also ten times those with one: in place, one rank
-// launches nothing.
+// mostDiscarded is the number of launches without a positive time that ends the isolated timing, if
+// they are also ten times those with one: in place, one rank launches nothing.
 const mostDiscarded = 1000
 
 // errDiscarded ends a timing in which nearly all launches took no time.
 var errDiscarded = errors.New(stat.StopDiscarded)
 
-// isolated runs isolated launches until the rule stops. The time of a launch in the warm-up sizes the
-// first batch: without it nearly every timing would need a second batch, with an order of its own.
+// isolated runs isolated launches until the rule stops. The warm-up's time of a launch sizes the
+// first batch: otherwise nearly every timing would need a second batch, with its own order.
 func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) (err error) {
 	b := &record.IsolatedSamples{Max: []float64{}, Spread: []float64{}, EventFloor: d.EventFloor()}
 	t.part.Isolated = b
@@ -254,7 +253,7 @@ func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) (err e
 	return err
 }
 
-// gather adds what the isolated launches say about ranks and groups.
+// gather adds the isolated launches' information about ranks and groups.
 func (t *passRun) gather(b *record.IsolatedSamples) {
 	for _, rank := range slices.Sorted(maps.Keys(t.late)) {
 		b.Late = append(b.Late, record.LateCount{Rank: rank, Count: t.late[rank]})
@@ -271,10 +270,10 @@ func (t *passRun) gather(b *record.IsolatedSamples) {
 	}
 }
 
-// keep adds one isolated launch and returns the time of its slowest rank. A launch with an interval that is
-// not positive is discarded and counted. If ranks share the shortest interval, as with a coarse clock,
-// another of them is counted each time: always counting the first would blame the low ranks, and
-// counting none would hide a node that is late as a whole.
+// keep adds one isolated launch and returns the time of its slowest rank. A launch with an interval
+// that is not positive is discarded and counted. If ranks share the shortest interval, as with a
+// coarse clock, another of them is counted each time: always counting the first would blame the low
+// ranks, and counting none would hide a node that is late as a whole.
 func (t *passRun) keep(b *record.IsolatedSamples, ranks []float64) float64 {
 	if t.everyRank {
 		for _, s := range ranks {
@@ -302,7 +301,7 @@ func (t *passRun) keep(b *record.IsolatedSamples, ranks []float64) float64 {
 	return longest
 }
 
-// byTurns is a rank with this interval; if there are several, another one at each call.
+// byTurns returns a rank with this interval; if there are several, they take turns.
 func (t *passRun) byTurns(ranks []float64, interval float64) int {
 	having := slice.Count(ranks, func(s float64) bool { return s == interval })
 	turn := t.ties % having

@@ -5,18 +5,18 @@ import "slices"
 // Split divides the world's ranks into communicators. The zero Split is one communicator
 // of all ranks. Ranks are numbered node-major.
 type Split struct {
-	// Group is the size of the groups of consecutive ranks that run at once, in a node or of several, 0 for no
-	// groups.
+	// Group is the size of the groups of consecutive ranks that run at once, within a node or
+	// across several; 0 for no groups.
 	Group int
-	// Stride is the distance between consecutive ranks of a group, and so the number
-	// of groups that run at once; 0 for neighbours. The ranks with the same experts
-	// (expert parallelism) or the same shards (tensor parallelism) form such groups.
+	// Stride is the distance between consecutive ranks of a group, and so the number of
+	// simultaneous groups; 0 for neighbours. Ranks with the same experts (expert parallelism) or
+	// the same shards (tensor parallelism) form such groups.
 	Stride int
 	// Nodes is the number of nodes that take part, 0 for all.
 	Nodes int
 }
 
-// Rank is the number in the world of the i-th rank of a group of size ranks.
+// Rank returns the world rank of the i-th rank of a group of size ranks.
 func (s Split) Rank(group, i, size int) int {
 	if s.Stride > 0 {
 		return group + i*s.Stride
@@ -24,8 +24,8 @@ func (s Split) Rank(group, i, size int) int {
 	return group*size + i
 }
 
-// splits lists the whole world, then the requested splits, each once: the journal
-// refuses two cases with the same key. A split equal to the whole world is omitted.
+// splits lists the whole world, then the requested splits, each once, because the journal refuses
+// two cases with the same key. A split equal to the whole world is omitted.
 func (a Axes) splits() []Split {
 	all := []Split{{}}
 	add := func(s Split, whole bool) {
@@ -45,8 +45,8 @@ func (a Axes) splits() []Split {
 	return all
 }
 
-// of is the size of a split's communicators, the number of nodes that each spans, and how many of them
-// run at once.
+// of returns the size of a split's communicators, the number of nodes that each spans, and how many
+// of them run at once.
 func (a Axes) of(s Split) (ranks, nodes, parallel int) {
 	w := a.World
 	switch {

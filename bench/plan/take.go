@@ -8,18 +8,18 @@ import (
 	"zbench/bench/slice"
 )
 
-// Taker is a Process with jobs of its own, as the kernels of its devices: each process has the
-// same jobs in the same order.
+// Taker is a Process with its own jobs, such as its devices' kernels: each process has the same
+// jobs in the same order.
 type Taker interface {
-	// Take takes a pass of a job, as Job.Take does.
+	// Take takes a pass of a job, like Job.Take.
 	Take(ctx context.Context, job, pass int) (parts []record.Part, whole bool)
 }
 
 var errNoJobs = errors.New("this driver has no jobs")
 
-// Take takes a pass of a job in all processes at once and returns the parts of each, in the order of
-// the processes; none of one in which the pass was cut short. It is expected to last so many seconds at most:
-// a process that takes an init's deadline longer is lost.
+// Take takes a pass of a job in all processes at once and returns the parts of each, in the order
+// of the processes; none for one whose pass was cut short. seconds is the expected upper bound: a
+// process that takes an init's deadline longer is lost.
 func (g *Group) Take(job, pass int, seconds float64) ([][]record.Part, error) {
 	reports, err := g.do(Order{Verb: Take{Job: job, Pass: pass, Seconds: seconds}})
 	if err != nil {

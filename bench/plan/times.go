@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// Times are seconds. As text they are the base64 of little-endian float64: half as long
-// as decimal numbers, and the leader reads them many times faster.
+// Times are seconds. As text they are the base64 of little-endian float64: half as long as decimal
+// numbers, and many times faster for the leader to read.
 type Times []float64
 
 // MarshalText packs the times.
 func (t Times) MarshalText() ([]byte, error) {
-	raw, _ := binary.Append(nil, binary.LittleEndian, []float64(t)) // numbers can be
+	raw, _ := binary.Append(nil, binary.LittleEndian, []float64(t)) // only numbers can be
 	return base64.StdEncoding.AppendEncode(nil, raw), nil
 }
 
@@ -31,17 +31,17 @@ func (t *Times) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Joined is several reports of nothing but times in one: the times of one process after those of the
-// other, equally many of each.
+// Joined merges several reports that only have times: the times of one process after those of the
+// other, with equal numbers.
 type Joined struct {
 	Seconds Times `json:"seconds,omitempty"`
-	// Hold is the longest, which is all that the leader needs of holds; StartedEarly is
-	// true if it is of any process.
+	// Hold is the longest, which is all that the leader needs; StartedEarly is true if it is true
+	// for any process.
 	Hold         float64 `json:"hold,omitempty"`
 	StartedEarly bool    `json:"started_early,omitempty"`
 }
 
-// Joined is the report as a Joined of one process; false if it says more than times.
+// Joined returns the report as a Joined of one process; false if it has more than times.
 func (r Report) Joined() (Joined, bool) {
 	j := Joined{Seconds: r.Seconds, Hold: r.Hold, StartedEarly: r.StartedEarly}
 	return j, r.Failure == nil && !r.Stop && r.Budget == Room{} && r.IDs == nil && r.Facts == nil && r.NICs == nil && r.Parts == nil &&

@@ -12,14 +12,14 @@ import (
 // statuses lists every Status.
 var statuses = []Status{OK, Skipped, Failed, Interrupted, WrongData}
 
-// Statuses are all ways in which a case can end. The slice is the caller's.
+// Statuses returns all ways in which a case can end. The slice is the caller's.
 func Statuses() []Status { return slices.Clone(statuses) }
 
-// maxYear is the last that RFC 3339 can write.
+// maxYear is the last year that RFC 3339 can write.
 const maxYear = 9999
 
-// check refuses values that JSON can hold but a record cannot. Otherwise they would cause
-// wrong figures later.
+// check refuses values that JSON can hold but a record cannot, because they would cause wrong
+// figures later.
 func (rec *Record) check() error {
 	if err := rec.CheckNames(); err != nil {
 		return err

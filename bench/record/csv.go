@@ -9,16 +9,16 @@ import (
 	"zbench/bench/table"
 )
 
-// column is one column of a CSV form: its header, with the unit in it, and the cell
-// of a row. A null is an empty cell.
+// column is one column of a CSV form: its header, including the unit, and a row's cell. A null is
+// an empty cell.
 type column[Row any] struct {
 	name string
 	cell func(*Record, *Row) string
 }
 
-// columns is the CSV form of collectives. Times are seconds, rates bytes per second; time_*
-// describes the burst's mean over ranks, as rccl-tests prints it. New columns
-// go to the end, so that readers by position keep working.
+// columns is the CSV form of collectives. Times are in seconds, rates in bytes per second; time_*
+// describes the burst's mean over ranks, as rccl-tests prints it. New columns go to the end, so
+// that readers by position keep working.
 var columns = []column[Result]{
 	{"key", func(_ *Record, r *Result) string { return r.Key }},
 	{"collective", func(_ *Record, r *Result) string { return r.Collective }},
@@ -67,8 +67,8 @@ var columns = []column[Result]{
 	{"time_rounding_hi_s", of(burst, rounding, func(i *Interval) string { return table.Number(&i.Hi) })},
 }
 
-// CSV is a header and one row per result or kernel. Rows depend on the record alone: numbers have the
-// shortest form that reads back exactly.
+// CSV returns a header and one row per result or kernel. Rows depend only on the record: numbers
+// have the shortest form that reads back exactly.
 func (r *Record) CSV() (header []string, rows [][]string) {
 	if r.OfKernels() {
 		return rowsOf(r, kernelColumns, r.Kernels)

@@ -8,16 +8,16 @@ import (
 	"zbench/bench/pattern"
 )
 
-// libraryVariables are the variables that the libraries below zbench read: RCCL and NCCL, the runtimes of
-// AMD and NVIDIA, the network. Variables with secret names are not kept.
+// libraryVariables are the variables that the libraries below zbench read: RCCL and NCCL, the
+// runtimes of AMD and NVIDIA, the network. Variables with secret names are not kept.
 var (
 	libraryVariables = pattern.New(`^(NCCL|` + backend.Text("|", func(v backend.Vendor) string { return strings.Join(v.Prefixes, "|") }) + `|UCX|FI|IONIC|ANP)_[A-Z0-9_]+$`)
 	secret           = pattern.New(`TOKEN|SECRET|PASS|CREDENTIAL|_KEY`)
 )
 
-// Environment keeps the variables that change what the libraries do, of those given as
-// NAME=value; nil where there is none. A path keeps its last part: a record does not
-// carry a machine's paths.
+// Environment selects, from variables given as NAME=value, those that affect the libraries; nil if
+// there are none. It only keeps the last part of a path, because a record must not carry a
+// machine's paths.
 func Environment(environ []string) map[string]string {
 	var out map[string]string
 	for _, text := range environ {

@@ -22,24 +22,23 @@ type Evidence struct {
 	Iterations int `json:"iterations"`
 	// Ranks holds every rank that took part; equal ones are one entry.
 	Ranks []RankEvidence `json:"ranks"`
-	// Suspects are the ranks that most likely keep the others waiting, as ranges; if Certain
-	// is false, the candidates, which the evidence does not tell apart.
+	// Suspects are the ranks that most likely keep the others waiting, as ranges; if Certain is
+	// false, the candidates among which the evidence cannot decide.
 	Suspects string `json:"suspects,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$"`
-	// Certain is true if the evidence tells the suspects from the ranks that wait.
+	// Certain is true if the evidence separates the suspects from the waiting ranks.
 	Certain bool `json:"certain,omitempty"`
-	// Witness is what a second source reported when the deadline had passed; absent if none
-	// was asked.
+	// Witness is a second source's report after the deadline; absent if none was asked.
 	Witness *Witness `json:"witness,omitempty"`
 }
 
 // RankEvidence describes ranks with equal evidence.
 type RankEvidence struct {
-	// State of the ranks at the first launch that not every rank has ended, or of the whole
-	// batch if its launches have no marks.
+	// State of the ranks at the first launch that some rank has not ended, or of the whole batch if
+	// its launches have no marks.
 	State RankState `json:"state"`
 	// Ranks are numbers in the whole world, as ranges: "0-4,6".
 	Ranks string `json:"ranks" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$"`
-	// How many they are.
+	// Number of these ranks.
 	Count int `json:"count" jsonschema:"minimum=1"`
 	// Launches of the batch that their hosts have enqueued.
 	Enqueued int `json:"enqueued"`
@@ -52,7 +51,7 @@ type RankEvidence struct {
 	Error string `json:"error,omitempty"`
 }
 
-// RankState is how far a rank got.
+// RankState is the progress of a rank.
 type RankState string
 
 // The states, the most likely cause of a hang first.
@@ -69,10 +68,10 @@ const (
 
 var rankStates = []RankState{LostContact, RankFailed, NotEnqueued, NotStarted, Unreached, NotFinished, RankFinished}
 
-// RankStates are all states. The slice is the caller's.
+// RankStates returns all states. The slice is the caller's.
 func RankStates() []RankState { return slices.Clone(rankStates) }
 
-// What can be run when a case does not end.
+// Commands to run when a case does not end.
 const (
 	DuringOpen         = "open"
 	DuringInit         = "init"
@@ -82,17 +81,17 @@ const (
 	DuringIsolated     = "isolated"
 )
 
-// phases are the values of Evidence.During, in words.
+// phases describe the values of Evidence.During.
 var phases = map[string]string{
 	DuringOpen: "opening the devices", DuringInit: "the init of the communicators", DuringWarmUp: "the warm-up", DuringVerification: "the verification", DuringBurst: "a burst", DuringIsolated: "isolated timing",
 }
 
-// RankProgress is how far one rank got in a batch that did not end.
+// RankProgress is the progress of one rank in a batch that did not end.
 type RankProgress struct {
-	// Lost is true if the rank's process no longer answers, Failed if it answers
-	// with an error: its progress is then unknown.
+	// Lost is true if the rank's process no longer answers, Failed if it answers with an error; its
+	// progress is then unknown.
 	Lost, Failed bool
-	// Unreached is true if the process that it is connected through was lost.
+	// Unreached is true if the process through which it is connected was lost.
 	Unreached bool
 	// Enqueued, Started and Ended count launches; Started and Ended are −1 if there
 	// are no marks.
@@ -105,10 +104,10 @@ type RankProgress struct {
 // known reports whether the launches of the rank are counted.
 func (r RankProgress) known() bool { return !r.Lost && !r.Failed && !r.Unreached }
 
-// SetRanks fills Ranks from the progress of rank 0, 1, … of the world.
+// SetRanks fills in Ranks from the progress of rank 0, 1, … of the world.
 func (e *Evidence) SetRanks(ranks []RankProgress) { e.SetRanksFrom(0, ranks) }
 
-// SetRanksFrom fills Ranks from the progress of rank first, first+1, … of the world.
+// SetRanksFrom fills in Ranks from the progress of rank first, first+1, … of the world.
 func (e *Evidence) SetRanksFrom(first int, ranks []RankProgress) {
 	type progressGroup struct {
 		state                    RankState
@@ -147,8 +146,8 @@ func (e *Evidence) SetRanksFrom(first int, ranks []RankProgress) {
 	e.suspect()
 }
 
-// place orders ranks by how much accuses them: an error that their communicators report is less than a
-// failure and more than a missing launch.
+// place orders ranks by the strength of their sign: an error of their communicators is weaker than
+// a failure and stronger than a missing launch.
 func place(state RankState, err string) int {
 	at, failed := slices.Index(rankStates, state), slices.Index(rankStates, RankFailed)
 	if at > failed && state != Unreached && err != "" {
@@ -157,8 +156,8 @@ func place(state RankState, err string) int {
 	return 2 * at
 }
 
-// state is how far a rank got. With marks, stuck is the first launch that not every rank has ended,
-// counted from 0.
+// state returns the progress of a rank. With marks, stuck is the first launch that some rank has
+// not ended, counted from 0.
 func (r RankProgress) state(marked bool, stuck, launches int) RankState {
 	switch {
 	case r.Lost:
@@ -177,7 +176,7 @@ func (r RankProgress) state(marked bool, stuck, launches int) RankState {
 	return NotFinished
 }
 
-// stuck is the first launch that not every rank has ended, counted from 0; false without marks.
+// stuck returns the first launch that some rank has not ended, counted from 0; false without marks.
 func (e *Evidence) stuck() (launch int, ok bool) {
 	launch = e.Iterations
 	for _, r := range e.Ranks {
@@ -188,8 +187,8 @@ func (e *Evidence) stuck() (launch int, ok bool) {
 	return launch, ok
 }
 
-// Progress is the progress of each of count ranks from first on, as SetRanksFrom takes it. It fails if the
-// evidence is nil, invalid or of other ranks.
+// Progress returns the progress of each of count ranks from first on, in SetRanksFrom's form. It
+// fails if the evidence is nil, invalid or about other ranks.
 func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
 	if e == nil {
 		return nil, errors.New("no evidence")
@@ -228,7 +227,7 @@ func (r *RankEvidence) progress() RankProgress {
 	return p
 }
 
-// check refuses values that no evidence has.
+// check refuses values that no evidence can have.
 func (e *Evidence) check() error {
 	if e == nil {
 		return nil
@@ -278,18 +277,18 @@ func (r RankEvidence) check(iterations int) error {
 	return nil
 }
 
-// reports is true for ranks whose communicator has an asynchronous error of its own.
+// reports is true for ranks whose communicator has its own asynchronous error.
 func (r *RankEvidence) reports() bool { return r.Error != "" && r.progress().known() }
 
-// having tests for a state.
+// having returns a test for a state.
 func having(state RankState) func(RankEvidence) bool {
 	return func(r RankEvidence) bool { return r.State == state }
 }
 
-// suspect fills Suspects and Certain. The strongest sign accuses the ranks that have it. If more than half
-// have it, they may be the ones that wait, so that it is not certain; except for lost ranks, and for
-// ranks that do not open, where no rank waits for another. An asynchronous error is a sign if some ranks
-// report one and others do not: a communicator reports what its own process met.
+// suspect fills in Suspects and Certain. The ranks with the strongest sign are accused. If more
+// than half have it, they may be the waiting ones, so it is not certain; except for lost ranks, and
+// for ranks that do not open, because none of these waits for another. An asynchronous error is a
+// sign if some ranks report one and others do not: a communicator only reports its own process's.
 func (e *Evidence) suspect() {
 	all, _ := e.count()
 	ranksOf := func(has func(RankEvidence) bool) (set string, n int) {
@@ -326,8 +325,8 @@ func (e *Evidence) someReport() func(RankEvidence) bool {
 	return func(r RankEvidence) bool { return !all && r.reports() }
 }
 
-// Reported names the ranks that alone report an asynchronous error; empty if none or all
-// do, or if another sign is stronger.
+// Reported names the ranks that report an asynchronous error; empty if none or all do, or if
+// another sign is stronger.
 func (e *Evidence) Reported() string {
 	if !e.Certain || e.Ranks[0].State == LostContact || e.Ranks[0].State == RankFailed || !slices.ContainsFunc(e.Ranks, e.someReport()) {
 		return ""
@@ -345,7 +344,7 @@ func (e *Evidence) suspects() string {
 	return RankText(e.Suspects, n, all)
 }
 
-// culprit names the suspects, or says that they are candidates.
+// culprit names the suspects, or calls them candidates.
 func (e *Evidence) culprit() string {
 	switch text := e.suspects(); {
 	case text == "":
@@ -357,10 +356,10 @@ func (e *Evidence) culprit() string {
 	}
 }
 
-// Text is the state in words.
+// Text returns the state as text.
 func (s RankState) Text() string { return strings.ReplaceAll(string(s), "_", " ") }
 
-// Where is the launch that did not end, and of which phase, in words.
+// Where describes the launch that did not end, and its phase.
 func (e *Evidence) Where() string {
 	launch, ok := e.stuck()
 	switch what := phases[e.During]; {
@@ -375,7 +374,7 @@ func (e *Evidence) Where() string {
 	}
 }
 
-// count returns the number of ranks, and how many of them are missing.
+// count returns the number of ranks, and of missing ones.
 func (e *Evidence) count() (all, missing int) {
 	for _, r := range e.Ranks {
 		all += r.Count
@@ -388,7 +387,7 @@ func (e *Evidence) count() (all, missing int) {
 	return all, missing
 }
 
-// Verdict says what the others wait for, what to check, and who the culprit is or may be.
+// Verdict states what the others wait for, what to check, and the certain or possible culprit.
 func (e *Evidence) Verdict() string { return e.explanation() + e.culprit() }
 
 func (e *Evidence) explanation() string {
@@ -415,10 +414,10 @@ func (e *Evidence) explanation() string {
 	return fmt.Sprintf("it is unknown which ranks have started: a timed burst has no marks; its warm-up has (-w, up to %d)", MaxMarks)
 }
 
-// MaxMarks is the largest number of launches in a batch that carry marks.
+// MaxMarks is the largest number of launches in a batch with marks.
 const MaxMarks = 64
 
-// Text is the evidence as a sentence: the launch, the state of each rank, the verdict.
+// Text returns the evidence as a sentence: the launch, the state of each rank, the verdict.
 func (e *Evidence) Text() string {
 	all, _ := e.count()
 	var parts []string

@@ -13,26 +13,25 @@ import (
 	"zbench/bench/jsonfile"
 )
 
-// SchemaJSON is the JSON Schema (draft 2020-12) of what Encode writes.
+// SchemaJSON is the JSON Schema (draft 2020-12) of Encode's output.
 //
 //go:embed schema/v2.json
 var SchemaJSON []byte
 
-// MaxBytes is the largest record Decode reads. A case takes about 1 KiB, so
-// that this is a quarter of a million of them.
+// MaxBytes is the largest record that Decode reads. A case takes about 1 KiB, so it has room for a
+// quarter of a million cases.
 const MaxBytes = 256 << 20
 
-// ErrNotRecord is wrapped by the errors of Decode that mean another kind of
-// file; ErrVersion by those that mean a record of another format version.
+// ErrNotRecord is wrapped by Decode's errors about another kind of file; ErrVersion by its errors
+// about a record of another format version.
 var (
 	ErrNotRecord = errors.New("not a zbench record")
 	ErrVersion   = errors.New("unknown version of the record format")
 )
 
-// Encode writes the record as indented JSON with a newline at its end. The same
-// record gives the same bytes: lists that are nil are written as empty, and
-// the time of creation in UTC. It fails on a NaN or an infinity, which JSON
-// cannot hold.
+// Encode writes the record as indented JSON with a newline at its end. The same record gives the
+// same bytes: nil lists are written as empty, and the time of creation in UTC. It fails on a NaN or
+// an infinity, which JSON cannot represent.
 func Encode(w io.Writer, rec *Record) error {
 	return jsonfile.Write(w, "record", normal(*rec))
 }
@@ -40,16 +39,17 @@ func Encode(w io.Writer, rec *Record) error {
 // WriteJSON writes the record as Encode does.
 func (r *Record) WriteJSON(w io.Writer) error { return Encode(w, r) }
 
-// CodeEdited is the code of the warning of a record whose content is not what zbench wrote.
+// CodeEdited is the code of the warning that a record's content differs from what zbench wrote.
 const CodeEdited = "edited"
 
-// Edits are the warnings that the record, or the samples beside it, are not what zbench wrote.
+// Edits returns the warnings that the record, or the samples beside it, differ from what zbench
+// wrote.
 func (r *Record) Edits() []Warning {
 	return slices.DeleteFunc(slices.Clone(r.Warnings), func(w Warning) bool { return w.Code != CodeEdited })
 }
 
-// normal fills every list that the format always has. It copies what it
-// changes, so that the caller's record stays as it was.
+// normal fills every list that the format always has. It copies what it changes; the caller's
+// record stays unchanged.
 func normal(rec Record) Record {
 	rec.Created = rec.Created.UTC()
 	rec.Warnings = jsonfile.Filled(rec.Warnings)
@@ -87,11 +87,10 @@ func normal(rec Record) Record {
 	return rec
 }
 
-// Decode reads one record. Fields it does not know are ignored, so that a
-// record with an addition can be read; a change that could mislead it has
-// another Schema and is refused. A record whose content does not fit its checksum gets the
-// warning CodeEdited. Every error says what is wrong with the file
-// and, where it can, where.
+// Decode reads one record. It ignores unknown fields, so that a record with an addition can be
+// read; a change that could mislead it has another Schema and is refused. A record whose content
+// does not match its checksum gets the warning CodeEdited. Every error states the defect and, if
+// possible, its place.
 func Decode(r io.Reader) (*Record, error) { return decode(r, MaxBytes) }
 
 func decode(r io.Reader, limit int64) (*Record, error) {
@@ -123,7 +122,7 @@ func decode(r io.Reader, limit int64) (*Record, error) {
 		return nil, fmt.Errorf("record: %w", err)
 	}
 	edited := jsonfile.Edited(text)
-	if edited || head.SHA256 == nil { // the findings are of what zbench wrote
+	if edited || head.SHA256 == nil { // the findings describe the original content
 		rec.Judgement = nil
 	}
 	if edited {

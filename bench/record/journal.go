@@ -22,17 +22,17 @@ const JournalSchema = "zbench.journal/3"
 //go:embed schema/journal-v3.json
 var JournalSchemaJSON []byte
 
-// Header is the first line of a journal: everything that is known before the
-// first result. The lines after it are Parts and AddedRounds. Each line ends in the run's
-// id, which the record has too, and a checksum of its own.
+// Header is the first line of a journal: everything that is known before the first result. Parts
+// and AddedRounds follow. Each line ends in the run's id, which the record also has, and its own
+// checksum.
 type Header struct {
 	// Version of the format.
 	Schema string `json:"schema"`
 	// Record is the sweep's record; its results are the planned cases, skipped or
 	// interrupted.
 	Record Record `json:"record"`
-	// Machine is the SHA-256 of the machine file that decides simulated times, in
-	// hexadecimal; absent on hardware.
+	// Machine is the SHA-256 of the machine file that decides simulated times, in hexadecimal;
+	// absent on hardware.
 	Machine string `json:"machine,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$"`
 }
 
@@ -40,25 +40,25 @@ type Header struct {
 type Journal struct {
 	Header Header
 	Parts  []Part
-	// Rounds are the cases that were added, in their order.
+	// Rounds are the added cases, in order.
 	Rounds []AddedRound
-	// Truncated is the number of bytes of a last line that was not written whole.
+	// Truncated is the number of bytes of an incomplete last line.
 	Truncated int
 }
 
 // JournalLine is a line after the first: a Part or an AddedRound.
 type JournalLine interface {
-	// Line is its text in the journal of a run.
+	// Line returns its text in the journal of a run.
 	Line(run string) ([]byte, error)
 }
 
-// Line is the header as a line of the journal.
+// Line returns the header as a line of the journal.
 func (h Header) Line() ([]byte, error) {
 	h.Record = normal(h.Record)
 	return journalLine(h.Record.Run, h)
 }
 
-// Line is the part as a line of the run's journal. It fails on a NaN or an infinity.
+// Line returns the part as a line of the run's journal. It fails on a NaN or an infinity.
 func (p Part) Line(run string) ([]byte, error) { return journalLine(run, p) }
 
 func journalLine(run string, v any) ([]byte, error) {
@@ -69,9 +69,8 @@ func journalLine(run string, v any) ([]byte, error) {
 	return text, nil
 }
 
-// ReadJournal reads a journal. A last line without its newline was being written
-// when the sweep was killed: it is ignored and counted in Truncated. Any other damage
-// is a jsonfile.LineError.
+// ReadJournal reads a journal. A last line without its newline was cut off when the sweep was
+// killed: it is ignored and counted in Truncated. Any other damage is a jsonfile.LineError.
 func ReadJournal(text []byte) (*Journal, error) {
 	j := &Journal{}
 	var cases map[string]*planned
@@ -96,8 +95,7 @@ func ReadJournal(text []byte) (*Journal, error) {
 }
 
 func (j *Journal) readHeader(line []byte) error {
-	// Without these two keys a header would be read as one of another meaning: a
-	// simulation as a measurement.
+	// Without these two keys a header would be misread: a simulation as a measurement.
 	var head struct {
 		Schema string `json:"schema"`
 		Record struct {
@@ -161,7 +159,7 @@ func checkPlanned(cases []Result, kernels []Kernel) error {
 // planned is a planned case with its passes so far.
 type planned struct {
 	Result
-	// kernel is true for a row of kernels, of which Result has the key and the status alone. untimed is
+	// kernel is true for a row of kernels; Result then only has the key and the status. untimed is
 	// true if kernels are checked and not timed.
 	kernel, untimed bool
 	parts           []Part
@@ -185,11 +183,10 @@ func (j *Journal) plannedKernel(k Kernel) *planned {
 	return &planned{Result: Result{Key: k.Key, Status: k.Status}, kernel: true, untimed: j.Header.Record.Emulated()}
 }
 
-// Record assembles the record as far as the sweep went. A truncated last line is a
-// warning of it.
+// Record assembles the record so far. A truncated last line becomes a warning.
 func (j *Journal) Record() *Record { return j.Ended(End{}) }
 
-// Ended is Record with what its run knows of its end, which no line of the journal tells.
+// Ended is Record with the run's knowledge of its end, which no line of the journal has.
 func (j *Journal) Ended(how End) *Record {
 	rec := j.Header.Record
 	rec.Results = j.Planned()
@@ -223,7 +220,7 @@ func (j *Journal) Left() int {
 	return slice.Count(cases, func(c *planned) bool { return !Finished(c.Status, c.parts) })
 }
 
-// FinishedParts are the parts of the finished cases, in their order.
+// FinishedParts returns the parts of the finished cases, in order.
 func (j *Journal) FinishedParts() []Part {
 	cases := j.cases()
 	return slice.Where(j.Parts, func(p Part) bool { return Finished(cases[p.Key].Status, cases[p.Key].parts) })
@@ -231,19 +228,19 @@ func (j *Journal) FinishedParts() []Part {
 
 // Reasons for cases that were added to a sweep.
 const (
-	// Extension: the answer needs sizes beyond the largest.
+	// Extension: the answer needs sizes larger than the sweep's.
 	Extension = "extension"
 	// AnswerSizes: the real sizes of the messages around the answer.
 	AnswerSizes = "answer_sizes"
-	// Tuned: the configurations of kernels that were the fastest of their tuning.
+	// Tuned: the fastest configurations of a kernel's tuning.
 	Tuned = "tuned"
 )
 
 // Reasons lists them.
 func Reasons() []string { return []string{Extension, AnswerSizes, Tuned} }
 
-// AddedRound holds cases that were added to a sweep for the bucket size, or to a run of
-// kernels, after the planned ones had finished: a line of the journal between the parts.
+// AddedRound holds cases that were added for the bucket size of a sweep, or to a run of kernels,
+// after the planned ones had finished. It is a line of the journal between the parts.
 type AddedRound struct {
 	// Reason is extension for sizes beyond the largest, answer_sizes for the real sizes of
 	// the messages around the answer, tuned for the fastest configurations of a tuning.
@@ -252,27 +249,27 @@ type AddedRound struct {
 	Cases []Result `json:"cases"`
 	// Kernels are planned rows of kernels; absent for collectives.
 	Kernels []Kernel `json:"kernels,omitempty"`
-	// After is the number of parts that came before.
+	// After is the number of parts before it.
 	After int `json:"-"`
 }
 
-// Added is a round as the record lists it.
+// Added is a round of added cases in the record.
 type Added struct {
 	// Reason is extension for sizes beyond the largest, answer_sizes for the real sizes of
 	// the messages around the answer, tuned for the fastest configurations of a tuning.
 	Reason string `json:"reason"`
-	// Keys of the results that were added.
+	// Keys of the added results.
 	Keys []string `json:"keys"`
 }
 
-// Line is the cases as a line of the run's journal.
+// Line returns the cases as a line of the run's journal.
 func (f AddedRound) Line(run string) ([]byte, error) {
 	all := normal(Record{Results: f.Cases, Kernels: f.Kernels})
 	f.Cases, f.Kernels = all.Results, all.Kernels
 	return journalLine(run, f)
 }
 
-// Planned are all cases: the header's, then those that were added.
+// Planned returns all cases: the header's, then the added ones.
 func (j *Journal) Planned() []Result {
 	all := slices.Clone(j.Header.Record.Results)
 	for _, f := range j.Rounds {
@@ -281,7 +278,7 @@ func (j *Journal) Planned() []Result {
 	return all
 }
 
-// PlannedKernels are all rows of kernels: the header's, then those that were added.
+// PlannedKernels returns all rows of kernels: the header's, then the added ones.
 func (j *Journal) PlannedKernels() []Kernel {
 	all := slices.Clone(j.Header.Record.Kernels)
 	for _, f := range j.Rounds {
@@ -290,7 +287,7 @@ func (j *Journal) PlannedKernels() []Kernel {
 	return all
 }
 
-// Text is the journal as on disk.
+// Text returns the journal as on disk.
 func (j *Journal) Text() ([]byte, error) {
 	text, err := j.Header.Line()
 	run, rounds := j.Header.Record.Run, j.Rounds
@@ -319,9 +316,9 @@ func (j *Journal) added() []Added {
 	})
 }
 
-// addLine reads a line behind the header: a part of a case, or cases.
+// addLine reads a line after the header: a part of a case, or added cases.
 func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
-	if !bytes.HasPrefix(line, []byte(`{"reason"`)) { // as Line writes it; parts are long
+	if !bytes.HasPrefix(line, []byte(`{"reason"`)) { // in Line's form, because parts are long
 		var p Part
 		err := jsonfile.DecodeLine(line, j.Header.Record.Run, &p)
 		if err == nil {
@@ -403,7 +400,7 @@ func (p *Part) check(cases map[string]*planned) error {
 	return nil
 }
 
-// wrong reports whether elements are wrong, or a check has found more than its bar.
+// wrong reports whether elements are wrong, or a check exceeded its bar.
 func (v *Verified) wrong() bool {
 	return v != nil && (v.Wrong != nil && *v.Wrong > 0 || slices.ContainsFunc(v.Checks, func(c Check) bool { return !c.OK() }))
 }
@@ -453,8 +450,8 @@ func (b *IsolatedSamples) check(ranks int) error {
 	return seconds(b.Max, b.Spread, b.Groups, []float64{b.EventFloor})
 }
 
-// Bounds of counts and of seconds that are not 0. No measurement is beyond them, and sums and quotients of
-// values within them are finite.
+// Bounds of counts and of seconds other than 0. No measurement exceeds them, and sums and quotients
+// of values within them are finite.
 const (
 	maxCount   = 1 << 30
 	minSeconds = 1e-18

@@ -12,8 +12,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// Kinds of device: what was measured. A figure of one is never shown as the
-// other's.
+// Kinds of device. Figures of one kind are never shown as another's.
 const (
 	GPU        = "GPU memory"
 	HostMemory = "host memory"
@@ -24,20 +23,20 @@ const (
 	OnLoopback = "simulated"
 )
 
-// Roles of a kernel's row. Of streams: a fixed configuration that others' figures
-// compare with, our own default, the best of a tuning, a point of that, a size of a
-// sweep.
+// Roles of a kernel's row. Of streams: a fixed configuration for comparison with others' figures,
+// our own default, the best of a tuning, a point of the tuning, a size of a sweep.
 const (
 	Reference = "reference"
 	Preset    = "preset"
 	Best      = "best"
 	Tune      = "tune"
 	SizeSweep = "sweep"
-	// Of fused kernels: the same work kernel by kernel, and a copy of as many bytes.
+	// Of fused kernels: the same work kernel by kernel, and a copy of the same number of bytes.
 	Fused   = "fused"
 	Unfused = "unfused"
 	Copy    = "copy"
-	// Of products: our own, with every tile of a symmetric one, the vendor's, and a sequence of both.
+	// Of products: our own, our own with every tile of a symmetric product, the vendor's, and a
+	// sequence of both.
 	Own    = "own"
 	Full   = "full"
 	Vendor = "vendor"
@@ -45,12 +44,12 @@ const (
 	// Pass is a pass over memory, Sequence all launches of one step.
 	Pass     = "pass"
 	Sequence = "sequence"
-	// Of a vendor's products by heuristics: one of its choices, and what PyTorch calls.
+	// Of a vendor's products by heuristics: one of its choices, and PyTorch's call.
 	Choice = "choice"
 	Torch  = "pytorch"
 )
 
-// Roles lists them all.
+// Roles has all of them.
 func Roles() []string {
 	return []string{Reference, Preset, Best, Tune, SizeSweep, Fused, Unfused, Copy, Own, Full, Vendor, Hybrid, Pass, Sequence, Choice, Torch}
 }
@@ -73,32 +72,29 @@ type Kernel struct {
 	Library string `json:"library,omitempty"`
 	// Shape of the kernel's data.
 	Shape Shape `json:"shape"`
-	// How the kernel was launched.
+	// Launch configuration of the kernel.
 	Config LaunchConfig `json:"config"`
-	// Bytes that one launch moves, counted as counting says.
+	// Bytes that one launch moves, by the convention in counting.
 	Moved int64 `json:"moved"`
-	// Counting is the convention of moved, in words.
+	// Counting describes the convention of moved.
 	Counting string `json:"counting,omitempty"`
 	// Bytes that one launch touches.
 	WorkingSet int64 `json:"working_set"`
-	// The working set is below four times the last level of cache: then the rate is not
-	// the memory's.
+	// The working set is below four times the last-level cache, so the rate is not the memory's.
 	CacheResident bool `json:"cache_resident"`
-	// Floating-point operations of one launch by definition; absent where none are
-	// counted.
+	// Floating-point operations of one launch by definition; absent if none are counted.
 	Effective float64 `json:"effective_flop,omitempty"`
-	// Floating-point operations of the tiles that one launch makes; absent where none are
-	// counted.
+	// Floating-point operations of the tiles that one launch makes; absent if none are counted.
 	Executed float64 `json:"executed_flop,omitempty"`
-	// How the row ended.
+	// Status of the row.
 	Status Status `json:"status"`
 	// Reason if the status is not ok.
 	Reason string `json:"reason,omitempty" jsonschema:"minLength=1"`
 	// Whether the results were checked.
 	Verified Verified `json:"verified"`
-	// Times; null where nothing was timed.
+	// Times; null if nothing was timed.
 	Timing *KernelTiming `json:"timing"`
-	// What follows from the times.
+	// Figures derived from the times.
 	Metrics Metrics `json:"metrics"`
 	// Warnings about this row.
 	Warnings []Warning `json:"warnings"`
@@ -114,57 +110,57 @@ type Shape struct {
 	Rows int64 `json:"rows,omitempty"`
 	// Columns of a matrix.
 	Cols int64 `json:"cols,omitempty"`
-	// Depth of a product: what its sums are of.
+	// Depth of a product, the length of its sums.
 	Depth int64 `json:"depth,omitempty"`
-	// Layout of a product's operands, as BLAS has it by columns: TN, NN or NT.
+	// Layout of a product's operands in BLAS's notation by columns: TN, NN or NT.
 	Layout string `json:"layout,omitempty"`
-	// Launches of this shape that a microbatch of the model has.
+	// Launches of this shape in a microbatch of the model.
 	Count int64 `json:"count,omitempty"`
 	// Number of equal matrices.
 	Batch int64 `json:"batch,omitempty"`
-	// Measured is how many of the batch were measured.
+	// Measured is the number of measured matrices of the batch.
 	Measured int64 `json:"measured_batch,omitempty"`
 }
 
-// LaunchConfig is how a kernel was launched. What does not apply is absent.
+// LaunchConfig is a kernel's launch configuration. Fields that do not apply are absent.
 type LaunchConfig struct {
 	// Threads of a block.
 	Block int `json:"block,omitempty"`
-	// Vectors of 16 bytes that a thread loads before it stores any.
+	// Vectors of 16 bytes that a thread loads before it stores.
 	Loads int `json:"loads,omitempty"`
 	// Stores bypass the caches.
 	NonTemporal bool `json:"non_temporal,omitempty"`
-	// Grid is exact for a tile a block, resident for as many blocks as the device holds
-	// at once, strided for four tiles a block, a grid apart.
+	// Grid is exact for one tile per block, resident for as many blocks as the device holds at
+	// once, strided for four tiles per block, one grid apart.
 	Grid string `json:"grid,omitempty"`
 	// Blocks of the grid.
 	Blocks int64 `json:"blocks,omitempty"`
-	// Choice is the place among those of the vendor's heuristics, from 1.
+	// Choice is the rank among the vendor's heuristics, from 1.
 	Choice int `json:"choice,omitempty"`
-	// Workspace that the vendor's product may use, in bytes.
+	// Workspace of the vendor's product.
 	Workspace int64 `json:"workspace,omitempty"`
 	// Threads on the host; absent on a GPU.
 	CPUs int `json:"cpus,omitempty"`
 }
 
-// KernelTiming is a kernel's times. The summary is of seconds per launch, or per
-// round of a sequence.
+// KernelTiming holds a kernel's times. The summary is of seconds per launch, or per round of a
+// sequence.
 type KernelTiming struct {
-	// Launches is the fewest launches behind one sample: a batch between two events.
+	// Launches is the smallest number of launches behind one sample: a batch between two events.
 	Launches int `json:"launches" jsonschema:"minimum=1"`
 	// Seconds per launch, or per round of a sequence.
 	Seconds *stat.Summary `json:"seconds"`
 	// Stop is the rule that ended the last pass.
 	Stop string `json:"stop"`
-	// Seconds of a launch of the same kernel over almost no data, back to back as in a
-	// sample; absent if not measured.
+	// Seconds of a launch of the same kernel with almost no data, back to back as in a sample;
+	// absent if not measured.
 	Launch *float64 `json:"launch,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Conditions of the device in each pass, in their order; absent where nothing was read.
+	// Conditions of the device in each pass, in order; absent if none were read.
 	Conditions []Conditions `json:"conditions,omitempty"`
 }
 
-// Clock is the mean clock of the units over the passes in hertz, and by what share it fell
-// from the first to the last; 0 where it is not known.
+// Clock returns the mean clock of the units over the passes in hertz, and the share by which it
+// fell from the first to the last; 0 if unknown.
 func (t *KernelTiming) Clock() (hz, fell float64) {
 	if t == nil {
 		return 0, 0
@@ -176,7 +172,7 @@ func (t *KernelTiming) Clock() (hz, fell float64) {
 	return hz, fell
 }
 
-// Most are the highest conditions of the passes, each by itself, and all that limited the clock.
+// Most returns the highest value of each condition over the passes, and all limits of the clock.
 func (t *KernelTiming) Most() (most Conditions) {
 	if t == nil {
 		return most
@@ -192,7 +188,7 @@ func (t *KernelTiming) Most() (most Conditions) {
 	return most
 }
 
-// ConditionsText is what the device was like, in a few words; empty where nothing was read.
+// ConditionsText describes the device's conditions in a few words; empty if none were read.
 func (t *KernelTiming) ConditionsText() string {
 	var parts []string
 	if hz, _ := t.Clock(); hz > 0 {
@@ -208,7 +204,7 @@ func (t *KernelTiming) ConditionsText() string {
 	return strings.Join(parts, ", ")
 }
 
-// Metrics are what follows from a kernel's times; null where there are none.
+// Metrics are figures derived from a kernel's times; null if there are none.
 type Metrics struct {
 	// Bytes moved over the median, in bytes per second.
 	Rate *float64 `json:"rate" jsonschema:"exclusiveMinimum=0"`
@@ -222,17 +218,17 @@ type Metrics struct {
 	P95 *float64 `json:"rate_p95" jsonschema:"exclusiveMinimum=0"`
 	// Rate over the peak of the device's memory, a ratio.
 	OfPeak *float64 `json:"of_peak,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Effective operations per second by the median.
+	// Effective operations per second, by the median.
 	Effective *float64 `json:"effective_flops,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Executed operations per second by the median.
+	// Executed operations per second, by the median.
 	Executed *float64 `json:"executed_flops,omitempty" jsonschema:"exclusiveMinimum=0"`
 	// Time of the same work kernel by kernel over this one's, a ratio.
 	ToUnfused *float64 `json:"times_unfused,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Rate over that of the copy of as many bytes, a ratio.
+	// Rate over the rate of a copy of the same number of bytes, a ratio.
 	OfCopy *float64 `json:"of_copy,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Time of our own kernel with every tile over this one's, a ratio.
+	// Time of our own kernel with every tile over this row's, a ratio.
 	ToFull *float64 `json:"times_own_full,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Time of the vendor's product over this one's, a ratio.
+	// Time of the vendor's product over this row's, a ratio.
 	ToVendor *float64 `json:"times_vendor,omitempty" jsonschema:"exclusiveMinimum=0"`
 }
 
@@ -246,7 +242,7 @@ func (rec *Record) DeviceOf(k *Kernel) Device {
 	return Device{Index: k.Device}
 }
 
-// DeviceName is the name of the first device; "an unknown device" where the record has none.
+// DeviceName returns the name of the first device; "an unknown device" if the record has none.
 func (rec *Record) DeviceName() string {
 	if len(rec.World.Devices) == 0 {
 		return "an unknown device"
@@ -254,7 +250,7 @@ func (rec *Record) DeviceName() string {
 	return rec.World.Devices[0].Name
 }
 
-// KernelRows are the results of kernels, to be read or changed in place.
+// KernelRows returns the results of kernels, for reading or changing in place.
 func (rec *Record) KernelRows() []*Kernel {
 	out := make([]*Kernel, len(rec.Kernels))
 	for i := range rec.Kernels {
@@ -263,7 +259,7 @@ func (rec *Record) KernelRows() []*Kernel {
 	return out
 }
 
-// GPU names the device of a row, with its node where several were measured.
+// GPU names the device of a row, with its node if several were measured.
 func (rec *Record) GPU(k *Kernel) string {
 	if host := rec.DeviceOf(k).Host; host != "" {
 		return fmt.Sprintf("GPU %d of %s", k.Device%max(1, rec.World.GPUsPerNode), plain.Line(host))
@@ -271,16 +267,16 @@ func (rec *Record) GPU(k *Kernel) string {
 	return fmt.Sprintf("GPU %d", k.Device)
 }
 
-// Emulated is true if kernels ran thread by thread: their results are checked, and
-// nothing is timed.
+// Emulated reports whether kernels ran thread by thread: their results are checked, and nothing is
+// timed.
 func (rec *Record) Emulated() bool {
 	return len(rec.World.Devices) > 0 && rec.World.Devices[0].Kind == Checked
 }
 
-// OfKernels tells a record of hbm or of kernels from one of collectives.
+// OfKernels reports whether a record is of hbm or kernels, not of collectives.
 func (rec *Record) OfKernels() bool { return rec.Spec != nil && rec.Spec.Kernels != nil }
 
-// Benchmark is what was run, empty for an import.
+// Benchmark returns the name of the benchmark, empty for an import.
 func (rec *Record) Benchmark() string {
 	if rec.Spec == nil {
 		return ""
@@ -288,17 +284,18 @@ func (rec *Record) Benchmark() string {
 	return rec.Spec.Benchmark
 }
 
-// ResumeCommand is the command that resumes the run of the record in a folder.
+// ResumeCommand returns the command that resumes the record's run in a folder.
 func (rec *Record) ResumeCommand(dir string) string {
 	return "`zbench " + spec.Command(rec.Benchmark()) + " --resume " + plain.Shell(dir) + "`"
 }
 
-// OnLoopback reports whether the loopback's clock decided the times of kernels.
+// OnLoopback reports whether the loopback's clock determined the times of kernels.
 func (rec *Record) OnLoopback() bool {
 	return slices.ContainsFunc(rec.World.Devices, func(d Device) bool { return d.Kind == OnLoopback })
 }
 
-// Text is the shape in words: rows, columns and depth of a product, rows and columns of a matrix, else the size of an array.
+// Text describes the shape: rows, columns and depth of a product, rows and columns of a matrix,
+// else the size of an array.
 func (s Shape) Text() string {
 	switch {
 	case s.Depth > 0:
@@ -309,14 +306,14 @@ func (s Shape) Text() string {
 	return unit.Bytes(s.Array)
 }
 
-// LaunchBound is true if a launch alone takes half the time or more: then the rate
-// is of launches, and neither a cache's nor the memory's.
+// LaunchBound reports whether a launch alone takes at least half the time. Then the rate measures
+// launches, not a cache or the memory.
 func (k *Kernel) LaunchBound() bool {
 	t := k.Timing
 	return t != nil && t.Launch != nil && t.Seconds != nil && t.Seconds.Median < 2**t.Launch
 }
 
-// Bound names what the rate is of, where that is not the memory: launch-bound, cache-resident.
+// Bound names what limits the rate if it is not the memory: launch-bound, cache-resident.
 func (k *Kernel) Bound() string {
 	switch {
 	case k.LaunchBound():
@@ -327,7 +324,7 @@ func (k *Kernel) Bound() string {
 	return ""
 }
 
-// LeftWrong is true if the row left wrong elements, or more error than a check's bar.
+// LeftWrong reports whether the row has wrong elements, or exceeded a check's bar.
 func (k *Kernel) LeftWrong() bool {
 	return k.Status == WrongData || k.Verified.State == VerifiedWrong || slices.ContainsFunc(k.Verified.Checks, func(c Check) bool { return !c.OK() })
 }

@@ -32,7 +32,7 @@ func (k *Kernel) check() error {
 	return errors.Join(k.Verified.check(k.Status), k.Timing.check())
 }
 
-// all lists the metrics.
+// all returns the metrics.
 func (m *Metrics) all() []*float64 {
 	return []*float64{m.Rate, m.Lo, m.Hi, m.Fastest, m.P95, m.OfPeak, m.Effective, m.Executed, m.ToUnfused, m.OfCopy, m.ToFull, m.ToVendor}
 }

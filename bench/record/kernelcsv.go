@@ -89,7 +89,7 @@ func timingCell(cell func(*KernelTiming) string) func(*Record, *Kernel) string {
 	}
 }
 
-// condition makes a cell of what the device was like, empty where that was not read.
+// condition makes a cell of a device condition, empty if it was not read.
 func condition(of func(*KernelTiming) float64) func(*Record, *Kernel) string {
 	return timingCell(func(t *KernelTiming) string {
 		if v := of(t); v > 0 {
@@ -99,7 +99,7 @@ func condition(of func(*KernelTiming) float64) func(*Record, *Kernel) string {
 	})
 }
 
-// times makes a cell of the times, empty where there are none.
+// times makes a cell of the times, empty if there are none.
 func times(of func(*stat.Summary) *float64) func(*Record, *Kernel) string {
 	return timingCell(func(t *KernelTiming) string { return table.Number(of(t.Seconds)) })
 }

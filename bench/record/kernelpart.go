@@ -9,8 +9,7 @@ import (
 	"zbench/bench/stat"
 )
 
-// KernelSamples are the batches of one pass over a kernel in the order of time, in
-// seconds per launch.
+// KernelSamples are the batches of one pass over a kernel in order of time, in seconds per launch.
 type KernelSamples struct {
 	// Launches behind one sample.
 	Launches int `json:"launches" jsonschema:"minimum=1"`
@@ -18,29 +17,29 @@ type KernelSamples struct {
 	Seconds []float64 `json:"seconds"`
 	// Stop is the rule that ended the pass.
 	Stop string `json:"stop"`
-	// Seconds of a launch over almost no data; absent if not measured.
+	// Seconds of a launch with almost no data; absent if not measured.
 	Launch *float64 `json:"launch,omitempty"`
-	// What the device was like meanwhile; absent where nothing was read.
+	// Conditions of the device during the pass; absent if none were read.
 	Conditions *Conditions `json:"conditions,omitempty"`
 }
 
-// Conditions are what a device was like during a pass. What was not read is absent.
+// Conditions describe a device during a pass. Missing readings are absent.
 type Conditions struct {
-	// Mean clock of the compute units during the batches, counted by themselves, in hertz.
+	// Mean clock of the compute units during the batches, from their own counters, in hertz.
 	Clock float64 `json:"clock,omitempty"`
-	// Power that the GPU drew, as its driver averages it, directly behind the last batch, in watts.
+	// Power draw of the GPU, averaged by its driver, directly after the last batch, in watts.
 	Power float64 `json:"power,omitempty"`
-	// Highest power that its driver lets it draw, in watts.
+	// Highest power that its driver allows, in watts.
 	PowerLimit float64 `json:"power_limit,omitempty"`
 	// Temperature of the hottest sensor of its chips at the same time, in degrees Celsius.
 	Temperature float64 `json:"temperature,omitempty"`
 	// Temperature of its memory at the same time, in degrees Celsius.
 	MemoryTemperature float64 `json:"memory_temperature,omitempty"`
-	// What lowered its clock at that time, as its driver says it, separated by commas.
+	// Limits of its clock at that time, as its driver states them, separated by commas.
 	LimitedBy string `json:"limited_by,omitempty"`
 }
 
-// What lowers a clock.
+// Limits of a clock.
 const (
 	ByTemperature = "temperature"
 	ByPower       = "power"
@@ -71,18 +70,17 @@ func (b *KernelSamples) check() error {
 	return errors.Join(seconds(b.Seconds), b.Conditions.check())
 }
 
-// KernelKey is the key of a case on a device.
+// KernelKey returns the key of a case on a device.
 func KernelKey(of string, device int) string { return fmt.Sprintf("%s@%d", of, device) }
 
-// Case is the key without the device: rows that were measured at once have the same.
+// Case returns the key without the device: rows that were measured at once share it.
 func (k *Kernel) Case() string {
 	return k.Key[:max(strings.LastIndex(k.Key, "@"), 0)]
 }
 
-// AssembleKernel makes a kernel's row of what was planned and of the passes that are
-// there, in their order: the only place where its samples become figures. peak is
-// its device's, null where it is not known. A row that has not ended has the figures
-// of its passes.
+// AssembleKernel makes a kernel's row from the planned row and its passes, in order. It is the only
+// place where its samples become figures. peak is its device's, null if unknown. An unfinished row
+// has the figures of its passes.
 func AssembleKernel(planned Kernel, parts []Part, peak *float64) Kernel {
 	k := planned
 	k.Warnings = slices.Clone(planned.Warnings)
@@ -116,8 +114,8 @@ func AssembleKernel(planned Kernel, parts []Part, peak *float64) Kernel {
 	return k
 }
 
-// kernel is the row of a kernel that the failure of another kept from its
-// end: skipped without a pass, else the row of its passes with a warning.
+// kernel returns the row of a kernel that another's failure interrupted: skipped without a pass,
+// else the row of its passes with a warning.
 func (e End) kernel(k Kernel, parts []Part) Kernel {
 	if k.Status != Interrupted || e.Failed == "" {
 		return k
@@ -130,7 +128,7 @@ func (e End) kernel(k Kernel, parts []Part) Kernel {
 	return k
 }
 
-// setRates fills the metrics that the row's own times give.
+// setRates fills in the metrics from the row's own times.
 func (k *Kernel) setRates(peak *float64) {
 	s := k.Timing.Seconds
 	per := func(amount float64, seconds *float64) *float64 {
@@ -143,8 +141,8 @@ func (k *Kernel) setRates(peak *float64) {
 	m.OfPeak = quotient(m.Rate, peak)
 }
 
-// conclude fills what follows from several rows: the metrics that compare them, the
-// devices that are slower than the others, and the seconds of all sequences.
+// conclude fills in the results across rows: the metrics that compare them, the devices that are
+// slower than the others, and the seconds of all sequences.
 func (rec *Record) conclude() {
 	for i := range rec.Kernels {
 		rec.compare(&rec.Kernels[i])
@@ -153,8 +151,8 @@ func (rec *Record) conclude() {
 	rec.SequenceSeconds = rec.sequences()
 }
 
-// compare holds a row against those of the same kernel, shape and device in the roles
-// that its own is compared with.
+// compare compares a row with those of the same kernel, shape and device in its role's reference
+// roles.
 func (rec *Record) compare(k *Kernel) {
 	m, t := &k.Metrics, k.Timing
 	if t == nil {
@@ -179,7 +177,7 @@ func (rec *Record) compare(k *Kernel) {
 	}
 }
 
-// beside is the row of the same kernel and shape in another role, nil without one.
+// beside returns the row of the same kernel and shape in another role, nil if there is none.
 func (rec *Record) beside(k *Kernel, role string) *Kernel {
 	for i := range rec.Kernels {
 		o := &rec.Kernels[i]
@@ -190,7 +188,7 @@ func (rec *Record) beside(k *Kernel, role string) *Kernel {
 	return nil
 }
 
-// quotient is that of positive numbers, and positive; else null.
+// quotient returns a positive quotient of positive numbers; else null.
 func quotient(a, b *float64) *float64 {
 	if a == nil || b == nil || !(*a > 0 && *b > 0) {
 		return nil
@@ -201,8 +199,8 @@ func quotient(a, b *float64) *float64 {
 	return nil
 }
 
-// sequences is the seconds that the sequences of all shapes take for whole batches;
-// null where there are none, or one has not been timed to its end.
+// sequences returns the total seconds of the sequences of all shapes for whole batches; null if
+// there are none, or one was not timed completely.
 func (rec *Record) sequences() *float64 {
 	total, found := 0.0, false
 	for _, k := range rec.Kernels {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Mark is the phrase that travels with every chart and table of the record:
-// SIMULATED, faults planted, imported from a file, or nothing for a measurement.
+// Mark returns the phrase that every chart and table of the record must show: SIMULATED, faults
+// planted, imported from a file, or nothing for a measurement.
 func Mark(rec *Record) string {
 	var parts []string
 	if rec.Simulated {
@@ -21,7 +21,7 @@ func Mark(rec *Record) string {
 	return strings.Join(parts, " · ")
 }
 
-// ImportedFrom names the files of an import, or is empty.
+// ImportedFrom names the files of an import; empty for others.
 func ImportedFrom(rec *Record) string {
 	if rec.Source.Kind != Imported && len(rec.Source.Imports) == 0 {
 		return ""
@@ -36,7 +36,7 @@ func ImportedFrom(rec *Record) string {
 	}
 }
 
-// FaultsOf are the faults planted into the simulation.
+// FaultsOf returns the planted faults of the simulation.
 func FaultsOf(rec *Record) []string {
 	if rec.Spec == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// CheckNames refuses a record with a name that is too long. The error says where.
+// CheckNames refuses a record with a name that is too long. The error gives its place.
 func (rec *Record) CheckNames() error {
 	err := cmp.Or(
 		plain.Name("tool.name", rec.Tool.Name), plain.Name("tool.version", rec.Tool.Version), plain.Name("world.gpu", rec.World.GPU),
@@ -66,7 +66,8 @@ func (k *Kernel) checkNames() error {
 	return cmp.Or(plain.Name("key", k.Key), plain.Name("kernel", k.Kernel), plain.Name("library", k.Library), plain.Name("shape.name", k.Shape.Name))
 }
 
-// Collectives lists the collectives of the results in order of first appearance, as people read them.
+// Collectives lists the collectives of the results in order of first appearance, in the user's
+// words.
 func (rec *Record) Collectives() []string {
 	return slice.Distinct(slice.Map(rec.Results, func(r Result) string { return plain.OrUnnamed(r.Collective) }))
 }

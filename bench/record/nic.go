@@ -7,30 +7,30 @@ import (
 	"zbench/bench/stat"
 )
 
-// NICCounters is by how much the counters of one NIC rose. A null is a counter that the
-// NIC's driver does not have, or that fell meanwhile.
+// NICCounters is the increase of one NIC's counters. A null means that the NIC's driver lacks the
+// counter, or that it fell meanwhile.
 type NICCounters struct {
 	// Node is the name of the node.
 	Node string `json:"node"`
 	// NIC is the name of the RDMA device.
 	NIC string `json:"nic"`
-	// GPU is the number on its node of the GPU whose rail the NIC is, by PCI parents; −1 if
-	// it is none's, or not known.
+	// GPU is the node-local number of the GPU whose rail the NIC is, by PCI parents; −1 if there is
+	// none, or it is unknown.
 	GPU int `json:"gpu" jsonschema:"minimum=-1"`
-	// PCI are the addresses of all GPUs whose rail the NIC is; absent where none is known.
+	// PCI are the addresses of all GPUs whose rail the NIC is; absent if unknown.
 	PCI []string `json:"gpu_pci,omitempty"`
-	// Sent is the RDMA payload that was sent, in bytes.
+	// Sent is the sent RDMA payload, in bytes.
 	Sent *uint64 `json:"sent_bytes"`
-	// Received is the RDMA payload that was received, in bytes.
+	// Received is the received RDMA payload, in bytes.
 	Received *uint64 `json:"received_bytes"`
-	// Retransmits is the number of packets or requests that were sent again.
+	// Retransmits is the number of retransmitted packets or requests.
 	Retransmits *uint64 `json:"retransmits"`
 	// CNPs is the number of congestion notification packets, sent and received.
 	CNPs *uint64 `json:"cnps"`
 	// Pauses is the number of pause frames, priority flow control included, sent and
 	// received.
 	Pauses *uint64 `json:"pauses"`
-	// LinkDowns is how often the port lost its link.
+	// LinkDowns is the number of times that the port lost its link.
 	LinkDowns *uint64 `json:"link_downs"`
 }
 
@@ -38,7 +38,7 @@ type NICCounters struct {
 type NICKind struct {
 	// Driver of the PCI device, such as ionic (AMD Pollara), mlx5_core or bnxt_en.
 	Driver string `json:"driver"`
-	// Model is the name on the card, or of its chip; empty if not known.
+	// Model is the name on the card, or of its chip; empty if unknown.
 	Model string `json:"model"`
 }
 
@@ -47,7 +47,7 @@ func Pollara(kinds []NICKind) bool {
 	return slices.ContainsFunc(kinds, func(k NICKind) bool { return k.Driver == "ionic" })
 }
 
-// values are all counters.
+// values returns all counters.
 func (c *NICCounters) values() []**uint64 {
 	return []**uint64{&c.Sent, &c.Received, &c.Retransmits, &c.CNPs, &c.Pauses, &c.LinkDowns}
 }
@@ -68,12 +68,12 @@ func (c NICCounters) with(other NICCounters, of func(own, other uint64) (uint64,
 
 func (c NICCounters) same(o NICCounters) bool { return c.Node == o.Node && c.NIC == o.NIC }
 
-// RoseNICs is by how much counters rose from one reading to another, NIC by NIC; those that
-// are in one reading alone are left out.
+// RoseNICs returns the increase of counters from one reading to another, NIC by NIC; NICs in only
+// one reading are left out.
 func RoseNICs(before, after []NICCounters) []NICCounters {
 	var out []NICCounters
 	for n, a := range after {
-		i := n // most often the readings list the same NICs: a search for each of 1,024 takes long
+		i := n // readings usually list the same NICs, and a search for each of 1,024 takes long
 		if i >= len(before) || !a.same(before[i]) {
 			i = slices.IndexFunc(before, a.same)
 		}
@@ -84,8 +84,8 @@ func RoseNICs(before, after []NICCounters) []NICCounters {
 	return out
 }
 
-// AddNICs adds up rises, NIC by NIC, in the order of nodes' first appearance; a counter
-// that one of them lacks is null.
+// AddNICs adds increases, NIC by NIC, in the order of nodes' first appearance; a counter that one
+// of them lacks is null.
 func AddNICs(all ...[]NICCounters) []NICCounters {
 	var out []NICCounters
 	for _, list := range all {
@@ -101,7 +101,7 @@ func AddNICs(all ...[]NICCounters) []NICCounters {
 	return out
 }
 
-// MedianSent is the median over the NICs of the bytes that each sent; 0 where none tells.
+// MedianSent returns the median over the NICs of their sent bytes; 0 if unknown.
 func MedianSent(nics []NICCounters) float64 {
 	read := slice.Where(nics, func(c NICCounters) bool { return c.Sent != nil })
 	if len(read) == 0 {

@@ -11,20 +11,21 @@ import (
 	"zbench/bench/unit"
 )
 
-// mostNICs is the number of NICs in a table of the page; the record has all.
+// mostNICs is the number of NICs in a page's table; the record has all.
 const mostNICs = 64
 
-// nicsAlike is how far from the median a NIC's bytes may be without standing out, as a share.
+// nicsAlike is the largest distance from the median, as a share, of a NIC's bytes that do not stand
+// out.
 const nicsAlike = 0.05
 
-// NICsAlike is the title of NICTables' second table, NICNote the note for both.
+// NICsAlike is the title of NICTables' second table, NICNote the note under both.
 const (
 	NICsAlike = "NICs within 5 % of the median, without retransmits and link-downs"
 	NICNote   = "By how much each counter rose while the cases ran. All traffic of the node counts, that of other jobs too. – is a counter that the driver does not have."
 )
 
-// NICTables have a row for each NIC: those that stand out by a retransmit, a link-down or bytes far from the
-// median, worst first, and the others.
+// NICTables returns two tables with a row per NIC: those that stand out by a retransmit, a
+// link-down or bytes far from the median, worst first, and the others.
 func NICTables(nics []NICCounters) (apart, alike table.Table) {
 	middle := MedianSent(nics)
 	off := func(c NICCounters) float64 {

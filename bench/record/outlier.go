@@ -7,11 +7,11 @@ import (
 	"zbench/bench/unit"
 )
 
-// outlierBelow is how far below the median of all GPUs one is named.
+// outlierBelow is the loss against the median of all GPUs from which one is named.
 const outlierBelow = 0.97
 
-// outliers names the devices that were slower than the others in the same case,
-// where there are three or more. Products are judged by their operations.
+// outliers names the devices that were slower than the others in the same case, with three or more
+// devices. Products are judged by their operations.
 func (rec *Record) outliers() []Warning {
 	byKey := map[string][]float64{}
 	for _, r := range rec.Kernels {

@@ -16,20 +16,21 @@ import (
 // Passes over the sizes: up, then down, so that drift is not mistaken for size.
 const Passes = 2
 
-// Part is one pass of one case: a line of the journal. It holds the samples, so that a
-// resumed sweep ends with the same figures as an uninterrupted one.
+// Part is one pass of one case: a line of the journal. It holds the samples, so that a resumed
+// sweep ends with the same figures as an uninterrupted one.
 type Part struct {
 	// Key of the case.
 	Key string `json:"key" jsonschema:"minLength=1"`
 	// Pass is 0 for sizes upwards, 1 for downwards.
 	Pass int `json:"pass" jsonschema:"maximum=1"`
-	// Status is how the pass ended; anything but ok ends the case.
+	// Status of the pass; anything but ok ends the case.
 	Status Status `json:"status"`
 	// Reason if the status is not ok.
 	Reason string `json:"reason,omitempty" jsonschema:"minLength=1"`
 	// Evidence is the progress of every rank when the pass did not end; absent if it ended.
 	Evidence *Evidence `json:"evidence,omitempty"`
-	// Registration is how long all ranks registered their buffers before the pass, in seconds; absent if they did not.
+	// Registration is how long all ranks registered their buffers before the pass, in seconds;
+	// absent if they did not.
 	Registration float64 `json:"registration,omitempty" jsonschema:"minimum=0"`
 	// Ran is what ran the pass, by the library's own name such as CE or RING; absent where it does not tell.
 	Ran string `json:"ran,omitempty"`
@@ -39,45 +40,44 @@ type Part struct {
 	Burst *BurstSamples `json:"burst,omitempty"`
 	// Isolated launches; absent if the pass ended before them.
 	Isolated *IsolatedSamples `json:"isolated,omitempty"`
-	// NICs is by how much the counters of each node's NICs rose during the pass; absent where
-	// none were read.
+	// NICs is the increase of each node's NIC counters during the pass; absent if none were read.
 	NICs []NICCounters `json:"nics,omitempty"`
-	// Kernel is a kernel's samples; absent if it is checked and not timed.
+	// Kernel has a kernel's samples; absent if it is checked and not timed.
 	Kernel *KernelSamples `json:"kernel,omitempty"`
 }
 
-// BurstSamples are the bursts of one pass in the order of time, in seconds per
-// launch: the mean over ranks and the slowest rank.
+// BurstSamples are the bursts of one pass in order of time, in seconds per launch: the mean over
+// ranks and the slowest rank.
 type BurstSamples struct {
 	// Iterations is the number of launches behind one sample.
 	Iterations int `json:"iterations" jsonschema:"minimum=1"`
-	// Mean over ranks, in seconds per launch, in the order of time.
+	// Mean over ranks, in seconds per launch, in order of time.
 	Mean []float64 `json:"mean"`
-	// Slowest rank, in seconds per launch, in the order of time.
+	// Slowest rank, in seconds per launch, in order of time.
 	Max []float64 `json:"max"`
 	// Stop is the rule that ended the pass.
 	Stop string `json:"stop,omitempty"`
 }
 
-// IsolatedSamples are the isolated launches of one pass in the order of time, in
-// seconds: the slowest rank, and the slowest less the fastest.
+// IsolatedSamples are the isolated launches of one pass in order of time, in seconds: the slowest
+// rank, and the slowest less the fastest.
 type IsolatedSamples struct {
-	// Slowest rank, in seconds per launch, in the order of time.
+	// Slowest rank, in seconds per launch, in order of time.
 	Max []float64 `json:"max"`
-	// Slowest rank less the fastest, in seconds per launch, in the order of time.
+	// Slowest rank less the fastest, in seconds per launch, in order of time.
 	Spread []float64 `json:"spread"`
-	// How often each rank had the shortest interval.
+	// Number of launches in which each rank had the shortest interval.
 	Late []LateCount `json:"late,omitempty"`
-	// Groups holds the median of each of the groups that ran at once, in seconds, in the
-	// order of their ranks; absent for one.
+	// Groups holds the median of each of the simultaneous groups, in seconds, in the order of their
+	// ranks; absent for one.
 	Groups []float64 `json:"groups,omitempty"`
-	// Slow counts the launches of each group that took 1.5 times its median or more, in
-	// the same order; absent where no group has any.
+	// Slow counts each group's launches of at least 1.5 times its median, in the same order; absent
+	// if there are none.
 	Slow []int `json:"slow,omitempty"`
 	// Launches discarded because an interval was not positive.
 	Discarded int `json:"discarded,omitempty"`
-	// Batches repeated because the host was still enqueueing when they started; none of
-	// their launches is kept.
+	// Batches repeated because they started while the host was still enqueueing; none of their
+	// launches is kept.
 	Repeated int `json:"repeated,omitempty"`
 	// Launches that are kept although they started before the host had enqueued the next.
 	StartedEarly int `json:"started_early,omitempty"`
@@ -85,14 +85,14 @@ type IsolatedSamples struct {
 	Stop string `json:"stop,omitempty"`
 	// EventFloor is the interval of an empty pair of events, in seconds.
 	EventFloor float64 `json:"event_floor"`
-	// Ranks holds each rank's interval in seconds, launch by launch and the discarded ones
-	// too: little-endian float32 in base64; absent where they are not kept.
+	// Ranks holds each rank's interval in seconds, launch by launch, including discarded ones:
+	// little-endian float32 in base64; absent if they are not kept.
 	Ranks []byte `json:"ranks,omitempty" jsonschema:"pattern=^[A-Za-z0-9+/]+=?=?$"`
 }
 
-// Finished reports whether a planned case has no pass left to run: its last pass is done,
-// a pass ended it, or it is skipped. A pass that is ok without samples ends it too: its
-// kernels are checked, not timed.
+// Finished reports whether a planned case has no pass left to run: its last pass is done, a pass
+// ended it, or it is skipped. A pass that is ok without samples also ends it: its kernels are
+// checked, not timed.
 func Finished(planned Status, parts []Part) bool {
 	if planned == Skipped || len(parts) == Passes {
 		return true
@@ -102,10 +102,10 @@ func Finished(planned Status, parts []Part) bool {
 
 func (p *Part) timed() bool { return p.Burst != nil || p.Kernel != nil }
 
-// Assemble makes a case's result of the planned case and its passes, in their order. It is
-// the only place where samples become figures, for a live run, a resumed one and a reader
-// of the journal. A case that is not finished is interrupted and has the figures of its
-// passes, with rates: they are shown, but not used for answers.
+// Assemble makes a case's result from the planned case and its passes, in order. It is the only
+// place where samples become figures, for a live run, a resumed one and a reader of the journal. An
+// unfinished case is interrupted and has the figures of its passes, with rates: they are shown, but
+// not used for answers.
 func Assemble(planned Result, parts []Part) Result {
 	r := planned
 	r.Warnings = slices.Clone(planned.Warnings)
@@ -133,7 +133,7 @@ func Assemble(planned Result, parts []Part) Result {
 	return r
 }
 
-// outcome is the status of a case with these parts, and the reason for it.
+// outcome returns the status of a case with these parts, and its reason.
 func outcome(planned Status, reason string, parts []Part) (status Status, why string) {
 	if len(parts) == 0 {
 		return planned, reason
@@ -145,9 +145,9 @@ func outcome(planned Status, reason string, parts []Part) (status Status, why st
 	return last.Status, last.Reason
 }
 
-// These begin the reason of a case that is interrupted because of a process, not by a signal: it
-// ended or did not answer, or it stood still while a deadline passed. The evidence stands in the
-// record until the case is measured again.
+// These begin the reason of a case interrupted because of a process, not by a signal: the process
+// ended, did not answer, or stood still while a deadline passed. The evidence stays in the record
+// until the case is measured again.
 const (
 	LostProcess = "a process was lost: "
 	StoodStill  = "a process stood still: "
@@ -161,18 +161,18 @@ func (r *Result) Lost() bool {
 // OnePass is the code of the warning of a result that lacks its second pass.
 const OnePass = "one_pass"
 
-// End is what ended a run before all of its passes had run. Zero is nothing.
+// End is the reason why a run ended before all of its passes. The zero value means none.
 type End struct {
-	// Failed is the key of the row whose pass failed; empty while none has.
+	// Failed is the key of the row whose pass failed; empty if none did.
 	Failed string
-	// Lost is the pass in which a process was lost, nil while none was. It is not one of the parts:
-	// it is taken again.
+	// Lost is the pass in which a process was lost, nil if none was. It is not one of the parts,
+	// because it is taken again.
 	Lost *Part
 }
 
-// Result is Assemble's, of a run that has ended so. A case that the failure of another interrupted was
-// not run, without a pass. One pass is complete, verified and has intervals: it gives
-// the headline, with the warning one_pass.
+// Result is Assemble for a run that ended in this way. A case interrupted by another's failure
+// before its first pass was not run. One complete, verified pass with intervals gives the headline,
+// with the warning one_pass.
 func (e End) Result(planned Result, parts []Part) Result {
 	r := Assemble(planned, parts)
 	switch {
@@ -189,8 +189,8 @@ func (e End) Result(planned Result, parts []Part) Result {
 	return r
 }
 
-// cutShort is the status of a case with these parts when another case has failed; warning
-// is nil if nothing was measured.
+// cutShort returns the status of a case with these parts after another case failed; warning is nil
+// if nothing was measured.
 func cutShort(parts []Part, failed string) (status Status, reason string, warning *Warning) {
 	if len(parts) == 0 {
 		return Skipped, "not run: " + failed + " failed before it", nil
@@ -208,17 +208,16 @@ func (s *samples) conclude(r *Result) {
 	r.Warnings = append(r.Warnings, s.warnings(r)...)
 }
 
-// headline gives a case its rates. A part of a collective that this zbench does not
-// know was refused.
+// headline sets a case's rates. A part with a collective unknown to this zbench was refused before.
 func (r *Result) headline() {
 	if c, err := collective.ByName(r.Collective); err == nil {
 		r.SetHeadline(c.BusFactor(r.Ranks))
 	}
 }
 
-// samples are the samples of all parts of a case.
+// samples holds the samples of all parts of a case.
 type samples struct {
-	// means and maxes are of bursts, isolatedSeries and spread of isolated launches.
+	// means and maxes are from bursts, isolatedSeries and spread from isolated launches.
 	means, maxes, isolatedSeries, spread series
 	iterations, discarded                int
 	startedEarly                         int
@@ -228,10 +227,10 @@ type samples struct {
 	floor                                *float64
 }
 
-// series is one kind of sample over the passes, in the order of time.
+// series is one kind of sample over the passes, in order of time.
 type series struct {
 	values []float64
-	passes []int // where each pass begins
+	passes []int // start of each pass
 	stop   string
 }
 
@@ -295,8 +294,9 @@ func (s *samples) isolated() *Timing {
 	return t
 }
 
-// Unfinished says how far a run of so many cases came that was interrupted: in a few words, and in counts,
-// which are empty if nothing was measured. ok cases finished, partly of the others have their first pass.
+// Unfinished describes the progress of an interrupted run of a number of cases, in a few words and
+// in counts, which are empty if nothing was measured. ok cases are finished; partly of the others
+// have their first pass.
 func Unfinished(ok, partly, all int) (head, counts string) {
 	passes := fmt.Sprintf("%d of %d passes", 1, Passes)
 	switch {

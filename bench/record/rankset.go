@@ -52,7 +52,7 @@ func spans(text string) ([]span, error) {
 	return list, nil
 }
 
-// RanksIn is how many ranks a set has.
+// RanksIn returns the number of ranks in a set.
 func RanksIn(set string) (int, error) {
 	list, err := spans(set)
 	return slice.Sum(list, func(s span) int { return s.last - s.first + 1 }), err
@@ -70,11 +70,10 @@ func RankList(set string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(set, ",", ", "), "-", "–")
 }
 
-// maxSpans is how many ranges a sentence holds.
+// maxSpans is the most ranges in a sentence.
 const maxSpans = 12
 
-// RankText writes a set of ranks for people: "ranks 3, 17–23"; all of them where
-// there are so many.
+// RankText formats a set of ranks for people: "ranks 3, 17–23", or all of them.
 func RankText(set string, count, of int) string { return setText("rank", "ranks", set, count, of) }
 
 // ProcessText writes ascending numbers of processes for people, as RankText does.

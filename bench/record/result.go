@@ -9,7 +9,7 @@ import (
 	"zbench/bench/stat"
 )
 
-// Status is how a case ended. Every planned case has one.
+// Status is the way in which a case ended. Every planned case has one.
 type Status string
 
 // The ways a case can end.
@@ -33,33 +33,32 @@ type Result struct {
 	Collective string `json:"collective"`
 	// Element type, as rccl-tests names it.
 	Dtype string `json:"dtype"`
-	// Op is the reduction operator; empty where the collective has none.
+	// Op is the reduction operator; empty if the collective has none.
 	Op string `json:"op"`
-	// Size asked for, in bytes.
+	// Requested size, in bytes.
 	BytesRequested int64 `json:"bytes_requested"`
-	// Total size S that was moved, in bytes: the larger of a rank's send and receive
-	// buffer.
+	// Total size S that was moved, in bytes: the larger of a rank's send and receive buffer.
 	Bytes int64 `json:"bytes"`
 	// Count is the element count passed to the call on each rank.
 	Count int64 `json:"count"`
-	// Number of ranks; 0 when not known.
+	// Number of ranks; 0 if unknown.
 	Ranks int `json:"ranks"`
-	// Number of nodes; 0 when not known.
+	// Number of nodes; 0 if unknown.
 	Nodes int `json:"nodes"`
-	// GPUs driven by one process; 0 when not known.
+	// GPUs driven by one process; 0 if unknown.
 	GPUsPerProcess int `json:"gpus_per_process"`
-	// Groups is the number of communicators of this many ranks that ran at once: 1, or all
-	// disjoint groups of all nodes; 0 is not known.
+	// Groups is the number of communicators of this many ranks that ran at once: 1, or all disjoint
+	// groups of all nodes; 0 is unknown.
 	Groups int `json:"groups"`
 	// Stride is the distance between consecutive ranks of a group; absent for neighbours.
 	Stride int `json:"stride,omitempty" jsonschema:"minimum=2"`
-	// Send and receive buffer overlap as the collective's in-place form has it.
+	// Send and receive buffer overlap as in the collective's in-place form.
 	InPlace bool `json:"in_place"`
-	// Setup distinguishes results of the same case that are not repeats: how buffers were registered and the policy of
-	// compute units; of imported ones the devices or the settings in which they differ, or the run where the log does not
-	// say. Absent for a case measured in one setup.
+	// Setup distinguishes results of the same case that are not repeats: the registration of
+	// buffers and the policy of compute units; for imports the devices or the settings in which
+	// they differ, or the run if the log does not say. Absent for a case measured in one setup.
 	Setup string `json:"setup,omitempty"`
-	// How the case ended.
+	// Status of the case.
 	Status Status `json:"status"`
 	// Reason if the status is not ok.
 	Reason string `json:"reason,omitempty" jsonschema:"minLength=1"`
@@ -76,21 +75,20 @@ type Result struct {
 	// SlowLaunches counts the isolated launches that took at least 1.5 times the median;
 	// absent if there are none.
 	SlowLaunches *SlowLaunches `json:"slow_launches,omitempty"`
-	// Bytes over the headline time, in bytes per second; null when there is no time.
+	// Bytes over the headline time, in bytes per second; null if there is no time.
 	AlgBW *float64 `json:"algbw"`
-	// algbw times the collective's bus factor, in bytes per second; null when there is no
-	// time.
+	// algbw times the collective's bus factor, in bytes per second; null if there is no time.
 	BusBW *float64 `json:"busbw"`
-	// Which time is behind algbw and busbw.
+	// Source of algbw and busbw.
 	Headline string `json:"headline,omitempty"`
-	// Extrapolated is true when the model behind a simulated time has parts that were
-	// never measured: for that number of nodes, of GPUs on a node, or for that collective.
+	// Extrapolated is true if the model of a simulated time has unmeasured parts for this number of
+	// nodes, of GPUs on a node, or for this collective.
 	Extrapolated bool `json:"extrapolated"`
 	// Bracket is the model's range of the time of an extrapolated case; absent if the model
 	// has no bracket for it.
 	Bracket *Bracket `json:"bracket,omitempty"`
-	// Registration is how long all ranks registered the case's buffers, in seconds, outside of its times; absent if they
-	// did not just before it.
+	// Registration is how long all ranks registered the case's buffers, in seconds, not included in
+	// its times; absent if they did not do so just before it.
 	Registration float64 `json:"registration,omitempty" jsonschema:"minimum=0"`
 	// Ran is what ran a case with a policy, by the library's own name such as CE or RING; absent where it does not tell.
 	Ran string `json:"ran,omitempty"`
@@ -122,70 +120,69 @@ type Verified struct {
 	Wrong *int64 `json:"wrong"`
 	// Launches is the number of verification launches behind the state.
 	Launches int `json:"launches,omitempty"`
-	// Blocks is the number of random blocks that were checked in each launch; absent where every element was.
+	// Blocks is the number of random blocks checked in each launch; absent if every element was.
 	Blocks int `json:"blocks,omitempty" jsonschema:"minimum=1"`
 	// BlockBytes is the size of one, in bytes.
 	BlockBytes int64 `json:"block_bytes,omitempty" jsonschema:"minimum=1"`
-	// Reason why the data were not checked, or what was wrong.
+	// Reason why the data were not checked, or the defect.
 	Reason string `json:"reason,omitempty"`
 	// Elements that a kernel's check compared; absent for collectives.
 	Elements int64 `json:"elements,omitempty"`
-	// First element that was wrong; absent where none was.
+	// First wrong element; absent if there is none.
 	First *WrongElement `json:"first,omitempty"`
-	// ULP is the largest difference from the reference in units of the last place;
-	// absent where the check is for equal bits.
+	// ULP is the largest difference from the reference in units in the last place; absent if the
+	// check requires equal bits.
 	ULP *float64 `json:"ulp,omitempty"`
 	// Checks compare whole results with float64.
 	Checks []Check `json:"checks,omitempty"`
 }
 
-// WrongElement is an element that is not what it must be.
+// WrongElement is an element with a wrong value.
 type WrongElement struct {
 	// Index of it in the result.
 	Index int64 `json:"index"`
-	// What it must be.
+	// Expected value.
 	Expected string `json:"expected"`
-	// What it is.
+	// Actual value.
 	Got string `json:"got"`
 }
 
-// Check is the comparison of a result with float64, and its bar.
+// Check is the comparison of a result with float64, with its bar.
 type Check struct {
-	// Shape that was checked, smaller than the row's where float64 or the emulation could
-	// not follow.
+	// Shape that was checked, smaller than the row's if float64 or the emulation cannot follow.
 	Shape string `json:"shape"`
-	// What was checked.
+	// Subject of the check.
 	What string `json:"what"`
-	// Deviation that was found.
+	// Largest deviation.
 	Found Deviation `json:"found"`
-	// Bar is the largest deviation that is accepted.
+	// Bar is the largest accepted deviation.
 	Bar Deviation `json:"bar"`
-	// Pattern of what a check of a whole product found wrong; absent where nothing was.
+	// Pattern of the errors that a check of a whole product found; absent if there are none.
 	Pattern string `json:"pattern,omitempty"`
-	// Note says what is wrong in a whole product, and where; absent where nothing is.
+	// Note describes the errors of a whole product and their place; absent if there are none.
 	Note string `json:"note,omitempty"`
 }
 
-// Patterns of what is wrong in a whole product.
+// Patterns of errors in a whole product.
 const (
-	// PatternIsolated is of up to four elements.
+	// PatternIsolated means up to four elements.
 	PatternIsolated = "isolated"
-	// PatternTiles is of more: whole tiles, rows or columns.
+	// PatternTiles means more: whole tiles, rows or columns.
 	PatternTiles = "tiles"
-	// PatternRounding is of errors that are too large everywhere, in no element alone.
+	// PatternRounding means errors that are too large everywhere, in no single element.
 	PatternRounding = "rounding"
-	// PatternUnstable is of a product that gave other bits when it was made again of the
-	// same operands.
+	// PatternUnstable means a product that gave other bits when it was repeated with the same
+	// operands.
 	PatternUnstable = "unstable"
 )
 
-// Patterns lists them.
+// Patterns has all of them.
 func Patterns() []string {
 	return []string{PatternIsolated, PatternTiles, PatternRounding, PatternUnstable}
 }
 
-// Hint says what to do about wrong data: who sees elements change looks at the memory, who
-// sees the arithmetic differ does not.
+// Hint returns the remedy for wrong data: changing elements point to the memory, differing
+// arithmetic does not.
 func (v Verified) Hint() string {
 	i := slices.IndexFunc(v.Checks, func(c Check) bool { return !c.OK() })
 	if i < 0 {
@@ -205,29 +202,29 @@ func (v Verified) Hint() string {
 	return "run it with another --seed, then on another GPU or with another version of compiler or library: the deviation is one of arithmetic"
 }
 
-// Deviation is how far a result is from its reference.
+// Deviation is the distance of a result from its reference.
 type Deviation struct {
-	// Norm of the difference over the reference's.
+	// Norm of the difference over the reference's norm.
 	Frobenius float64 `json:"frobenius"`
-	// Largest difference of an element, relative where the bar is 2^-8; for symmetry the
-	// elements that differ. For a whole product both are of residuals, as shares of what
-	// rounding to nearest explains: the bar is 1.
+	// Largest difference of an element, relative if the bar is 2^-8; for symmetry the number of
+	// differing elements. For a whole product both are residuals, as shares of what rounding to
+	// nearest explains: the bar is 1.
 	Max float64 `json:"max"`
 }
 
-// Within reports whether a deviation is no larger than another in both.
+// Within reports whether both parts of a deviation are no larger than another's.
 func (d Deviation) Within(most Deviation) bool {
 	return d.Frobenius <= most.Frobenius && d.Max <= most.Max
 }
 
-// Worst keeps the larger of what was found and another finding.
+// Worst keeps the larger of two deviations.
 func (c *Check) Worst(d Deviation) {
 	c.Found.Frobenius = worse(c.Found.Frobenius, d.Frobenius)
 	c.Found.Max = worse(c.Found.Max, d.Max)
 }
 
-// Nearest keeps what came nearest to its bar, or went farthest beyond, of findings that
-// have bars of their own.
+// Nearest keeps the check that came nearest to its bar, or exceeded it most, among checks with
+// different bars.
 func (c *Check) Nearest(found, bar Deviation) {
 	share := func(d, b Deviation) float64 { return worse(d.Frobenius/b.Frobenius, d.Max/b.Max) }
 	if c.Bar == (Deviation{}) || share(found, bar) > share(c.Found, c.Bar) {
@@ -236,7 +233,7 @@ func (c *Check) Nearest(found, bar Deviation) {
 	}
 }
 
-// worse is the larger. NaN counts as the largest number that JSON can hold.
+// worse returns the larger. NaN counts as the largest number that JSON can hold.
 func worse(a, b float64) float64 {
 	if math.IsNaN(a) || math.IsNaN(b) {
 		return math.MaxFloat64
@@ -251,31 +248,28 @@ func (c Check) OK() bool { return c.Found.Within(c.Bar) }
 type Timing struct {
 	// Iterations is the number of launches behind one sample.
 	Iterations int `json:"iterations"`
-	// The mean over ranks, which rccl-tests prints by default; null if the source does
-	// not report it.
+	// The mean over ranks, which rccl-tests prints by default; null if the source lacks it.
 	MeanOfRanks *stat.Summary `json:"mean_of_ranks"`
-	// The slowest rank, which a training step waits for; null when the source does not
-	// tell.
+	// The slowest rank, for which a training step waits; null if the source lacks it.
 	MaxOfRanks *stat.Summary `json:"max_of_ranks"`
-	// Spread is the slowest rank less the fastest, per launch, in seconds; null for
-	// bursts.
+	// Spread is the slowest rank less the fastest, per launch, in seconds; null for bursts.
 	Spread *stat.Summary `json:"spread"`
 	// Stop is the rule that ended the timing; absent if unknown.
 	Stop string `json:"stop,omitempty"`
-	// Algorithm bandwidth from the median, in bytes per second; null when there is none.
+	// Algorithm bandwidth from the median, in bytes per second; null if there is none.
 	AlgBW *float64 `json:"algbw"`
-	// Bus bandwidth from the median, in bytes per second; null when there is none.
+	// Bus bandwidth from the median, in bytes per second; null if there is none.
 	BusBW *float64 `json:"busbw"`
-	// Late counts how often each rank had the shortest interval: if all ranks wait for all,
-	// that is the rank that arrived last. Ranks without such a launch are omitted.
+	// Late counts how often each rank had the shortest interval. If all ranks wait for all, that is
+	// the rank that arrived last. Ranks without such a launch are omitted.
 	Late []LateCount `json:"late,omitempty"`
 	// Discarded counts the launches discarded because an interval was not positive.
 	Discarded int `json:"discarded,omitempty"`
 	// Range of the median of mean_of_ranks given the rounding of an imported log; absent for
 	// zbench's own timings.
 	Rounding *Interval `json:"rounding,omitempty"`
-	// EventFloor is the median interval of a pair of events with nothing between
-	// them, in seconds. It is recorded, not subtracted.
+	// EventFloor is the median interval of an empty pair of events, in seconds. It is recorded, not
+	// subtracted.
 	EventFloor *float64 `json:"event_floor,omitempty"`
 }
 
@@ -287,23 +281,23 @@ type Interval struct {
 	Hi float64 `json:"hi"`
 }
 
-// SlowestGroup is the slowest of the groups that ran at once, by the median of
-// its isolated launches. Times are in seconds.
+// SlowestGroup is the slowest of the simultaneous groups, by the median of its isolated launches.
+// Times are in seconds.
 type SlowestGroup struct {
 	// FirstRank is the group's first rank in the whole world.
 	FirstRank int `json:"first_rank"`
 	// Its median, in seconds.
 	Median float64 `json:"median"`
-	// Median over the groups' medians, in seconds.
+	// Median of the groups' medians, in seconds.
 	Typical float64 `json:"typical"`
-	// Least of the groups' medians, in seconds.
+	// Smallest of the groups' medians, in seconds.
 	Fastest float64 `json:"fastest"`
-	// Slow are the first ranks of all groups that take more than 5 % longer than the
-	// typical one, in order; absent if there is none.
+	// Slow are the first ranks of all groups that take more than 5 % longer than the typical one,
+	// in order; absent if there is none.
 	Slow []int `json:"slow,omitempty"`
 }
 
-// LateCount is how often a rank arrived last.
+// LateCount is the number of launches in which a rank arrived last.
 type LateCount struct {
 	// Rank, from 0.
 	Rank int `json:"rank"`
@@ -311,7 +305,7 @@ type LateCount struct {
 	Count int `json:"count"`
 }
 
-// SetRates fills AlgBW and BusBW for a total size in bytes.
+// SetRates fills in AlgBW and BusBW for a total size in bytes.
 func (t *Timing) SetRates(bytes int64, busFactor float64) {
 	s := t.MeanOfRanks
 	if s == nil {
@@ -328,8 +322,8 @@ func (t *Timing) SetRates(bytes int64, busFactor float64) {
 // HeadlineBurst names the time behind algbw and busbw of a burst result.
 const HeadlineBurst = "median of burst.mean_of_ranks"
 
-// Key builds a case's key. The requested size is used, because the moved size
-// depends on the number of ranks.
+// Key returns a case's key. It uses the requested size, because the moved size depends on the
+// number of ranks.
 func Key(coll, dtype, op string, requested int64, ranks, gpusPerProcess int, inPlace bool) string {
 	place := "oop"
 	if inPlace {
@@ -354,8 +348,8 @@ func (r *Result) Warned(code string) bool {
 	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == code })
 }
 
-// SetHeadline fills AlgBW and BusBW from the burst time and the collective's
-// bus factor. It leaves them null where there is no positive time.
+// SetHeadline fills in AlgBW and BusBW from the burst time and the collective's bus factor. It
+// leaves them null if there is no positive time.
 func (r *Result) SetHeadline(busFactor float64) {
 	for _, t := range []*Timing{r.Burst, r.Isolated} {
 		if t != nil {

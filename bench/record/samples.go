@@ -23,12 +23,12 @@ const SamplesSchema = "zbench.samples/1"
 //go:embed schema/samples-v1.json
 var SamplesSchemaJSON []byte
 
-// SamplesIndex is samples.json: the index of samples.f32, which has only little-endian
-// float32 values in seconds per launch.
+// SamplesIndex is samples.json: the index of samples.f32, which only has little-endian float32
+// values in seconds per launch.
 type SamplesIndex struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Run is the id of the run, as its record has it; absent in files of earlier versions.
+	// Run is the id of the record's run; absent in files of earlier versions.
 	Run string `json:"run,omitempty" jsonschema:"pattern=^[0-9a-f]{32}$"`
 	// Values is the SHA-256 of samples.f32, in hexadecimal; absent in files of earlier versions.
 	Values string `json:"values_sha256,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$"`
@@ -36,8 +36,8 @@ type SamplesIndex struct {
 	Series []SampleSeries `json:"series"`
 }
 
-// Names of series. SeriesRanks has the intervals of all ranks, launch by launch,
-// those of discarded launches too.
+// Names of series. SeriesRanks has the intervals of all ranks, launch by launch, including
+// discarded launches.
 const (
 	SeriesBurstMean   = "burst_mean_of_ranks"
 	SeriesBurstMax    = "burst_max_of_ranks"
@@ -46,16 +46,16 @@ const (
 	SeriesRanks       = "isolated_by_rank"
 )
 
-// SampleSeries is one kind of sample of one pass of a case, in the order of time.
+// SampleSeries is one kind of sample of one pass of a case, in order of time.
 type SampleSeries struct {
 	// Key of the case.
 	Key string `json:"key" jsonschema:"minLength=1"`
 	// Pass, from 0.
 	Pass int `json:"pass"`
-	// Kind of sample; isolated_by_rank has the intervals of all ranks, launch by launch,
-	// those of discarded launches too.
+	// Kind of sample; isolated_by_rank has the intervals of all ranks, launch by launch, including
+	// discarded launches.
 	Series string `json:"series"`
-	// Values before the first, from the start of the file.
+	// Number of values before the first one, from the start of the file.
 	Offset int `json:"offset"`
 	// Number of values.
 	Count int `json:"count" jsonschema:"minimum=1"`
@@ -63,8 +63,8 @@ type SampleSeries struct {
 	Width int `json:"width" jsonschema:"minimum=1"`
 }
 
-// WriteSamples writes the samples of the parts of a record to values, case by case in the
-// order of the results and pass by pass, and where they lie to index.
+// WriteSamples writes the samples of a record's parts to values, case by case in the order of the
+// results and pass by pass, and their positions to index.
 func WriteSamples(values, index io.Writer, rec *Record, parts []Part) error {
 	x := SamplesIndex{Schema: SamplesSchema, Run: rec.Run, Series: []SampleSeries{}}
 	_, byKey := slice.Group(parts, func(p Part) string { return p.Key })
@@ -82,9 +82,9 @@ func WriteSamples(values, index io.Writer, rec *Record, parts []Part) error {
 	return jsonfile.Write(index, "record: samples", x)
 }
 
-// CheckSamples is a warning where the samples beside a record are not those that zbench wrote
-// with it; nil where they are, or where they are of a version that could not tell. index and
-// values are samples.json and samples.f32.
+// CheckSamples returns a warning if the samples beside a record are not those that zbench wrote
+// with it; nil if they are, or if their version cannot tell. index and values are samples.json and
+// samples.f32.
 func CheckSamples(rec *Record, index, values []byte) *Warning {
 	const hint = "do not use them; journal.jsonl has the same samples"
 	var x SamplesIndex
@@ -122,7 +122,7 @@ func (x *SamplesIndex) add(all []byte, r Result, p Part) []byte {
 	return all
 }
 
-// pack is the values as little-endian float32.
+// pack returns the values as little-endian float32.
 func pack(values []float64) []byte {
 	var b []byte
 	for _, v := range values {

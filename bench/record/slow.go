@@ -9,8 +9,8 @@ import (
 	"zbench/bench/stat"
 )
 
-// slowest finds the slowest group by the mean of the passes' medians; nil where
-// the passes have no groups, or not the same.
+// slowest finds the slowest group by the mean of the passes' medians; nil if the passes have no
+// groups, or different ones.
 func (s *samples) slowest(ranks, stride int) *SlowestGroup {
 	if len(s.groups) == 0 || len(s.groups[0]) < 2 {
 		return nil
@@ -37,10 +37,10 @@ func (s *samples) slowest(ranks, stride int) *SlowestGroup {
 	return out
 }
 
-// maxNamedGroups slow groups are named in a message; the record has them all.
+// maxNamedGroups is the number of slow groups that a message names; the record has all.
 const maxNamedGroups = 4
 
-// slowGroups is the warning that names the slow groups, with the remedy.
+// slowGroups returns the warning about slow groups, with the remedy.
 func (r *Result) slowGroups() (message, hint string) {
 	g := r.SlowestGroup
 	more := 100 * (g.Median/g.Typical - 1)
@@ -61,11 +61,10 @@ func (r *Result) slowGroups() (message, hint string) {
 	return fmt.Sprintf("%d of %d groups take up to %.0f %% longer than the typical one: %s", len(g.Slow), r.Groups, more, strings.Join(names, "; ")), hint
 }
 
-// groupFrom names the group whose first rank is given.
+// groupFrom names the group with a given first rank.
 func (r *Result) groupFrom(first int) string { return GroupText(first, r.Ranks, r.Stride) }
 
-// GroupText names the group of so many ranks from the first on, neighbours or
-// (with a stride of 2 or more) so far apart.
+// GroupText names a group by its number of ranks, its first rank and, for 2 or more, its stride.
 func GroupText(first, ranks, stride int) string {
 	switch last := first + max(stride, 1)*(ranks-1); {
 	case stride > 0 && ranks == 2:
@@ -77,28 +76,28 @@ func GroupText(first, ranks, stride int) string {
 	}
 }
 
-// SlowTimes is how many times the median of its group and pass a launch takes
-// that counts as slow. Noise of 10 % makes one launch in 40,000 that slow.
+// SlowTimes is the multiple of the median of its group and pass from which a launch counts as slow.
+// With noise of 10 % one launch in 40,000 is that slow.
 const SlowTimes = 1.5
 
-// SlowLaunches counts the isolated launches of a case that took 1.5 times (SlowTimes) the
-// median or more. A flaky link does not change medians, but shows here.
+// SlowLaunches counts the isolated launches of a case of at least 1.5 times (SlowTimes) the median.
+// A flaky link does not change medians, but shows here.
 type SlowLaunches struct {
-	// Launches is how many each group made, over all passes.
+	// Launches is the number of launches of each group, over all passes.
 	Launches int `json:"launches" jsonschema:"minimum=1"`
 	// Groups are those with slow launches, in the order of their ranks.
 	Groups []SlowGroup `json:"groups"`
 }
 
-// SlowGroup is how many of a group's launches were slow.
+// SlowGroup is a group's number of slow launches.
 type SlowGroup struct {
 	// First rank of the group in the whole world.
 	FirstRank int `json:"first_rank"`
-	// Its slow launches.
+	// Number of its slow launches.
 	Count int `json:"count" jsonschema:"minimum=1"`
 }
 
-// CountSlow counts the launches that took SlowTimes their median or more.
+// CountSlow counts the launches that took at least SlowTimes their median.
 func CountSlow(seconds []float64) int {
 	if len(seconds) == 0 {
 		return 0
@@ -113,7 +112,7 @@ type slowCounts struct {
 	counts   []int
 }
 
-// add adds a pass. Of a single communicator it counts the launches themselves.
+// add adds a pass. For a single communicator it counts the launches itself.
 func (c *slowCounts) add(b *IsolatedSamples) {
 	slow := b.Slow
 	if len(b.Groups) == 0 {
@@ -128,7 +127,7 @@ func (c *slowCounts) add(b *IsolatedSamples) {
 	}
 }
 
-// of is the count for a result, nil if no launch was slow.
+// of returns the count for a result, nil if no launch was slow.
 func (c *slowCounts) of(ranks, stride int) *SlowLaunches {
 	out := &SlowLaunches{Launches: c.launches}
 	for g, n := range c.counts {
@@ -142,7 +141,7 @@ func (c *slowCounts) of(ranks, stride int) *SlowLaunches {
 	return out
 }
 
-// firstRank is the first rank of the g-th of the groups that run at once.
+// firstRank returns the first rank of the g-th simultaneous group.
 func firstRank(g, ranks, stride int) int {
 	if stride > 0 {
 		return g

@@ -8,33 +8,34 @@ import (
 	"zbench/bench/slice"
 )
 
-// Stall is a run of rows of an imported table, neighbours in size and placement, that take far
-// longer than the table's other rows allow: the library or the network stood still. They are no
-// part of a curve.
+// Stall is a run of rows of an imported table, adjacent in size and placement, that take far longer
+// than the table's other rows allow: the library or the network stood still. They are not part of a
+// curve.
 type Stall struct {
 	// Rows are the results, by size, out of place before in place.
 	Rows []*Result
-	// Factor is the most that one of them takes over what the others allow.
+	// Factor is the largest ratio of a row's time to what the others allow.
 	Factor float64
 }
 
 // Bounds of a stall.
 const (
-	// stallFactor is over what sizes take that a library handles badly every time: up to 7.0 times
+	// stallFactor exceeds the ratio of sizes that a library always handles badly: up to 7.0 times
 	// what others allow (256 KiB to 1 MiB on 16 GH200, boeschf/nccl-benchmark-on-alps-2025).
 	stallFactor = 10.0
-	// erraticFactor is that of a run whose two placements differ by more than erratic, in the median
-	// over its sizes. What a library does every time, it does in both: there they differ by 0.03.
+	// erraticFactor is the limit for a run whose two placements differ by more than erratic, in the
+	// median over its sizes. A library's regular behaviour affects both placements: there they
+	// differ by 0.03.
 	erraticFactor = 4.0
 	erratic       = 0.1
-	// stallEdge is that of the first and the last row, which were in it for some launches alone.
+	// stallEdge is the limit for the first and the last row, which only partly fell into the stall.
 	stallEdge = 1.5
 	stallRows = 2
 )
 
-// Stalls finds the stalls of a record of imported tables. A larger message does no less work, and
-// a message can be sent in pieces: so no row can take longer than a larger one takes, nor, by more
-// than what is allowed here, than a smaller one's time in proportion.
+// Stalls finds the stalls in a record of imported tables. A larger message does no less work, and a
+// message can be sent in pieces. So no row should take longer than a larger one, or, beyond the
+// tolerance, longer than in proportion to a smaller one.
 func (r *Record) Stalls() (all []Stall) {
 	type series struct {
 		collective, dtype, op, setup        string
@@ -42,7 +43,7 @@ func (r *Record) Stalls() (all []Stall) {
 	}
 	var rows []row
 	for x := range r.Each() {
-		if seconds, ok := x.Seconds(); x.Status == OK && ok && x.Isolated == nil && (x.Ranks != 1 || !x.InPlace) { // what zbench measures has samples, and is repeated; one rank moves nothing in place
+		if seconds, ok := x.Seconds(); x.Status == OK && ok && x.Isolated == nil && (x.Ranks != 1 || !x.InPlace) { // zbench's own measurements have samples and are repeated; one rank moves nothing in place
 			rows = append(rows, row{x, seconds})
 		}
 	}
@@ -107,8 +108,8 @@ func stalls(rows []row) (all []Stall) {
 	return all
 }
 
-// oneStall reports whether two runs are of one stall: every row between them takes longer than on the
-// line between the rows before and behind both.
+// oneStall reports whether two runs are one stall: every row between them takes longer than on the
+// line between the rows before and after both.
 func oneStall(rows []row, a, b [2]int) bool {
 	if a[0] == 0 || b[1] == len(rows) {
 		return false // nothing is known of one side
@@ -116,7 +117,7 @@ func oneStall(rows []row, a, b [2]int) bool {
 	return !slices.ContainsFunc(rows[a[1]:b[0]], func(x row) bool { return x.seconds < stallEdge*chord(rows[a[0]-1], rows[b[1]], x) })
 }
 
-// chord is what a row takes on the straight line between two others.
+// chord returns a row's time on the straight line between two others.
 func chord(a, b, x row) float64 {
 	return a.seconds + (b.seconds-a.seconds)*float64(x.Bytes-a.Bytes)/max(1, float64(b.Bytes-a.Bytes))
 }

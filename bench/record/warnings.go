@@ -9,12 +9,12 @@ import (
 
 // Limits above which a result has a warning.
 const (
-	// noisyCV is a coefficient of variation; users of rccl-tests see about 1 to
-	// 3 % on a quiet machine.
+	// noisyCV is a coefficient of variation; users of rccl-tests see about 1 to 3 % on a quiet
+	// machine.
 	noisyCV = 0.05
 	// skewShare is the median spread between ranks over the median time.
 	skewShare = 0.10
-	// slowGroupShare is how much longer than the typical group one may take.
+	// slowGroupShare is the excess over the typical group from which a group counts as slow.
 	slowGroupShare = 0.05
 	// driftShare is the difference of the two passes' medians.
 	driftShare = 0.02
@@ -60,13 +60,13 @@ func (s *samples) warnings(r *Result) []Warning {
 	return out
 }
 
-// driftWarning is the warning that two passes differ by this share of the first.
+// driftWarning returns the warning that two passes differ by this share of the first.
 func driftWarning(share float64) Warning {
 	return Warning{Code: "drift", Message: fmt.Sprintf("the two passes differ by %.1f %%", 100*share), Hint: "run again on a warm machine, and check for other jobs"}
 }
 
-// drift is the relative difference of the passes' medians, and whether it is
-// more than their spread explains.
+// drift returns the relative difference of the passes' medians, and whether it exceeds their
+// spread.
 func (v *series) drift() (share float64, ok bool) {
 	if len(v.passes) < Passes {
 		return 0, false

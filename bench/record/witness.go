@@ -9,29 +9,29 @@ import (
 	"zbench/bench/slice"
 )
 
-// Witness is what a second source reports when a case did not end: the library's own RAS
-// service. Ranks are numbers in their communicator, which need not be those of the world.
+// Witness is a second source's report when a case did not end: the library's own RAS service. Its
+// ranks are numbers in their communicator, which may differ from those in the world.
 type Witness struct {
-	// Source is the service that was asked, and where.
+	// Source is the service and its address.
 	Source string `json:"source"`
-	// State is what the answer amounts to.
+	// State summarises the answer.
 	State WitnessState `json:"state"`
 	// Reason is why there is no answer; absent if there is one.
 	Reason string `json:"reason,omitempty"`
 	// Library is the version that answered; absent if unknown.
 	Library string `json:"library,omitempty"`
-	// Communicators are those of the job, the largest first.
+	// Communicators of the job, the largest first.
 	Communicators []WitnessComm `json:"communicators"`
-	// Ranks are those that the answer singles out, at most 64.
+	// Ranks that the answer singles out, at most 64.
 	Ranks []WitnessRank `json:"ranks"`
-	// More is the number of such ranks beyond those listed.
+	// More is the number of further such ranks.
 	More int `json:"more,omitempty" jsonschema:"minimum=1"`
 }
 
 // MostWitnessed is the largest number of ranks that a witness lists.
 const MostWitnessed = 64
 
-// WitnessState is what a second source says of the job.
+// WitnessState summarises a second source's answer about the job.
 type WitnessState string
 
 // The states. Absent means that there was no answer, which says nothing about the job.
@@ -41,30 +41,30 @@ const (
 	WitnessAbsent   WitnessState = "absent"
 )
 
-// WitnessStates are all states. The slice is the caller's.
+// WitnessStates returns all states. The slice is the caller's.
 func WitnessStates() []WitnessState {
 	return []WitnessState{WitnessHealthy, WitnessDegraded, WitnessAbsent}
 }
 
-// WitnessComm is a communicator, or several that are equal.
+// WitnessComm is one or several equal communicators.
 type WitnessComm struct {
 	// ID is the library's hash; absent if the answer has none.
 	ID string `json:"id,omitempty"`
-	// How many communicators these are.
+	// Number of these communicators.
 	Count int `json:"count" jsonschema:"minimum=1"`
 	// Number of ranks of each.
 	Ranks int `json:"ranks"`
-	// Ranks that the answer has data of, in all of them.
+	// Number of ranks with data in the answer, in all of them.
 	Answered int `json:"answered"`
-	// Status as the library names it: OK, INCOMPLETE, MISMATCH, ERROR, …
+	// Status in the library's words: OK, INCOMPLETE, MISMATCH, ERROR, …
 	Status string `json:"status"`
 }
 
 // WitnessRank is a rank that the answer singles out.
 type WitnessRank struct {
-	// State is why: missing, dead, error, behind, differs.
+	// State is the reason: missing, dead, error, behind, differs.
 	State WitnessRankState `json:"state"`
-	// Rank in its communicator; null of a process whose ranks are not told.
+	// Rank in its communicator; null for a process whose ranks are not stated.
 	Rank *int `json:"rank"`
 	// Communicator is the library's hash; absent if the answer has none.
 	Communicator string `json:"communicator,omitempty"`
@@ -72,13 +72,13 @@ type WitnessRank struct {
 	Host string `json:"host,omitempty"`
 	// PID of its process; 0 if unknown.
 	PID int `json:"pid"`
-	// GPU is the runtime's number on that host, as the answer spells it; absent if unknown.
+	// GPU is the runtime's number on that host, in the answer's spelling; absent if unknown.
 	GPU string `json:"gpu,omitempty"`
-	// Detail is what the answer says: an error, or counts of operations; absent if nothing.
+	// Detail of the answer: an error, or counts of operations; absent if there is none.
 	Detail string `json:"detail,omitempty"`
 }
 
-// WitnessRankState is why a rank is singled out.
+// WitnessRankState is the reason why a rank is singled out.
 type WitnessRankState string
 
 // The states, the strongest sign first: a dead process, a rank without data, an error, a
@@ -96,8 +96,7 @@ var witnessRankStates = []WitnessRankState{RankDead, RankMissing, RankError, Ran
 // WitnessRankStates are all states. The slice is the caller's.
 func WitnessRankStates() []WitnessRankState { return slices.Clone(witnessRankStates) }
 
-// SetRanks keeps the ranks that are singled out, the strongest signs first, up to
-// MostWitnessed of them.
+// SetRanks keeps the ranks with the strongest signs, up to MostWitnessed of them.
 func (w *Witness) SetRanks(ranks []WitnessRank) {
 	slices.SortStableFunc(ranks, func(a, b WitnessRank) int {
 		return cmp.Compare(slices.Index(witnessRankStates, a.State), slices.Index(witnessRankStates, b.State))
@@ -128,7 +127,7 @@ func (w *Witness) Text() string {
 	return who + " reports no missing or late rank"
 }
 
-// Text is the rank with its process, GPU and node, its state and what the service says of it.
+// Text describes the rank with its process, GPU and node, its state and the service's detail.
 func (r *WitnessRank) Text() string {
 	var b strings.Builder
 	if r.Rank != nil {
@@ -159,7 +158,7 @@ func (r *WitnessRank) Text() string {
 	return b.String()
 }
 
-// check refuses what no witness reports.
+// check refuses impossible values.
 func (w *Witness) check() error {
 	if w == nil {
 		return nil

@@ -10,35 +10,41 @@ import (
 	"zbench/bench/unit"
 )
 
-// Busy is a network that is slow now and then: messages take a few times as long as they did in other rounds.
+// Busy describes a network that is sometimes slow: messages take several times as long as in other
+// rounds.
 type Busy struct {
-	// Slow is how many messages took long.
+	// Slow is the number of slow messages.
 	Slow int `json:"slow"`
-	// Of is how many were timed.
+	// Of is the number of timed messages.
 	Of int `json:"of"`
-	// Times is how many times as long they took as at their fastest: the median.
+	// Times is the median ratio of slow messages to their fastest time.
 	Times float64 `json:"times"`
-	// Lost is the time that was lost, as a share of what all messages would have taken.
+	// Lost is the lost time, as a share of the normal time of all messages.
 	Lost float64 `json:"lost"`
-	// Stretches tells that slow messages follow each other more often than chance would have it.
+	// Stretches is true if slow messages follow each other more often than chance allows.
 	Stretches bool `json:"stretches"`
 }
 
 const (
-	// busyFrom is from how many times the fastest on a message counts as slow, where times hardly vary.
+	// busyFrom is the ratio to the fastest time from which a message counts as slow, if times
+	// hardly vary.
 	busyFrom = 1.25
-	// busySpread is the same in standard deviations: the least of ten is 1.5 of them below the mean, so that slow is
-	// what is 2.5 above it. By chance that is one time in a hundred, which loses less than busyLost.
+	// busySpread is the same in standard deviations. The least of ten is 1.5 of them below the
+	// mean, so a slow message is 2.5 above it. By chance that happens one time in a hundred, which
+	// loses less than busyLost.
 	busySpread = 4
-	// halfWidth is the width that the narrowest half of ten normal values has on average, in standard deviations.
+	// halfWidth is the average width of the narrowest half of ten normal values, in standard
+	// deviations.
 	halfWidth = 0.7
-	// busyLost is the share of messages' time, and busyLeast the number of messages, that are not an accident.
+	// busyLost is the share of messages' time, and busyLeast the number of messages, that exclude
+	// an accident.
 	busyLost  = 0.03
 	busyLeast = 3
 )
 
-// busyOf looks at the messages' own times of both kinds of steps, by round; nil where each message takes what it takes. A
-// message is held against itself: what is late in every round is of the step.
+// busyOf examines the messages' own times in both kinds of steps, by round; nil if each message
+// takes its usual time. Each message is compared with itself, because lateness in every round
+// belongs to the step.
 func busyOf(kinds [2][][]float64) *Busy {
 	b := &Busy{}
 	var times []float64
@@ -75,9 +81,9 @@ func busyOf(kinds [2][][]float64) *Busy {
 	return b
 }
 
-// slowFrom is the least time of each message over rounds, and the time from which on it is slow. It varies by the
-// narrowest half of its rounds, which are alike even where most of them are slow, or by what the middle one of all
-// messages varies by: a few rounds may lie close together by chance.
+// slowFrom returns the least time of each message over rounds, and the time from which it is slow.
+// Its variation is that of the narrowest half of its rounds, which are similar even if most are
+// slow, or that of the median message: a few rounds may be close together by chance.
 func slowFrom(rounds [][]float64) (base, from []float64) {
 	var spread []float64
 	half := (len(rounds) + 1) / 2
@@ -100,7 +106,7 @@ func slowFrom(rounds [][]float64) (base, from []float64) {
 	return base, from
 }
 
-// CodeBusy is the finding of a network that is slow now and then.
+// CodeBusy is the finding of a network that is sometimes slow.
 const CodeBusy = "busy_network"
 
 func (b *Busy) finding(of string) finding.Finding {

@@ -13,13 +13,13 @@ import (
 	"zbench/bench/unit"
 )
 
-// Contention is what computation that uses the GPU and a step's messages take from each other.
+// Contention is the mutual slowdown of GPU computation and a step's messages.
 type Contention struct {
 	// Amount is the setting whose step it is; empty for the trace's own.
 	Amount string `json:"amount"`
 	// Compute is triad (computation that goes through memory) or gemm (matrix products).
 	Compute plan.StepDo `json:"compute"`
-	// Rounds are the steps of each kind, in turn.
+	// Rounds is the number of steps of each kind, in turn.
 	Rounds int `json:"rounds"`
 	// SpinAlone is the computation of a step of spins without messages, in seconds: the sum of its operations' own
 	// times, the mean over ranks, and the median over rounds.
@@ -30,23 +30,25 @@ type Contention struct {
 	Alone float64 `json:"alone"`
 	// With is the same in a step with messages.
 	With float64 `json:"with"`
-	// Seconds is what computation loses a step: (with - alone) - (spin - spin_alone), the mean over rounds.
+	// Seconds is computation's loss per step: (with - alone) - (spin - spin_alone), the mean over
+	// rounds.
 	Seconds float64 `json:"seconds"`
 	// Lo is the lower end of its 98 % interval.
 	Lo float64 `json:"lo"`
 	// Hi is the upper end.
 	Hi float64 `json:"hi"`
-	// Beside is how long messages of a step run beside this computation, in seconds: their own times less what the
-	// step takes beyond its computation.
+	// Beside is how long messages of a step run beside this computation, in seconds: their own
+	// times less the step's excess over its computation.
 	Beside float64 `json:"beside"`
 	// Messages are the messages' own times beside this computation and without.
 	Messages *Messages `json:"messages"`
 }
 
-// unitLaunches is how many launches are timed for the seconds of one.
+// unitLaunches is the number of launches timed to find the time of one.
 const unitLaunches = 64
 
-// Unit is the seconds of a launch of computation of a kind, on the slowest rank. It is staged as a setting.
+// Unit returns the seconds of one launch of a kind of computation, on the slowest rank. It is
+// staged as a setting.
 func Unit(ctx context.Context, p plan.Player, setting int, do plan.StepDo) (float64, error) {
 	if err := p.Stage(ctx, setting, &plan.Step{Ops: []plan.StepOp{{Do: do, Launches: unitLaunches}}}); err != nil {
 		return 0, err
@@ -58,8 +60,8 @@ func Unit(ctx context.Context, p plan.Player, setting int, do plan.StepDo) (floa
 	return stat.Quantile(plan.SlowestOf(seconds, DefaultBlock), 0.5) / unitLaunches, nil
 }
 
-// Working is the step with computation of a kind in place of that which only takes time: whole launches of so many
-// seconds each, whose sum follows that of the seconds.
+// Working returns the step with a kind of computation in place of spins: whole launches of known
+// seconds each, whose sum follows the seconds' sum.
 func Working(s *plan.Step, do plan.StepDo, unit float64) *plan.Step {
 	out := &plan.Step{Sends: s.Sends, Cases: s.Cases}
 	var seconds float64
@@ -75,8 +77,9 @@ func Working(s *plan.Step, do plan.StepDo, unit float64) *plan.Step {
 	return out
 }
 
-// TakeContention times the computation of a step of spins with and without messages, and of the same step with
-// computation of a kind whose launches take so many seconds. Settings from first on are staged.
+// TakeContention times the computation of a step of spins with and without messages, and of the
+// same step with a kind of computation whose launches take a known time. It stages settings from
+// first on.
 func TakeContention(ctx context.Context, p plan.Player, first int, spin *plan.Step, do plan.StepDo, launch float64) (*Contention, error) {
 	with := Working(spin, do, launch)
 	kinds := []*plan.Step{Alone(spin), spin, Alone(with), with, Bare(with)}
@@ -111,11 +114,11 @@ func TakeContention(ctx context.Context, p plan.Player, first int, spin *plan.St
 		return nil, err
 	}
 	c.Beside = max(0, c.Messages.Within-max(0, waits))
-	c.Messages.Late = nil // a rank that computes slowly for a step is no late one
+	c.Messages.Late = nil // a rank that computes slowly for a step is not late
 	return c, nil
 }
 
-// contentionOf is by rounds of the four kinds of steps.
+// contentionOf evaluates rounds of the four kinds of steps.
 func contentionOf(times [][]float64) *Contention {
 	c := &Contention{Rounds: len(times[0])}
 	var lost []float64
@@ -134,11 +137,11 @@ func contentionOf(times [][]float64) *Contention {
 // CodeContention is the finding of computation that messages slow down.
 const CodeContention = "contention"
 
-// words say what computation does.
+// words describe the computation.
 var words = map[plan.StepDo]string{plan.StepTriad: "memory-bound kernels", plan.StepGemm: "matrix products"}
 
-// share is how much longer computation takes while a message is on the network; 0 where that is not known: with
-// several communicators, messages are there at once, and their times add up to more than the network's.
+// share returns how much longer computation takes while a message is on the network; 0 if unknown:
+// with several communicators messages overlap, and their times add up to more than the network's.
 func (c *Contention) share() float64 {
 	if own := c.Beside - c.Seconds; own > 0 && c.Messages.Communicators < 2 {
 		return max(0, c.Seconds/own)
@@ -146,10 +149,10 @@ func (c *Contention) share() float64 {
 	return 0
 }
 
-// Named tells that computation loses more than a share of itself.
+// Named reports whether computation loses more than a given share of itself.
 func (c *Contention) Named(margin float64) bool { return c.Lo > margin*c.With }
 
-// finding says what computation and messages lose.
+// finding states the losses of computation and messages.
 func (c *Contention) finding(margin float64) finding.Finding {
 	f := finding.Finding{Code: CodeContention, Severity: finding.Note}
 	if c.Named(margin) {

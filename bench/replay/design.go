@@ -1,8 +1,9 @@
-// Package replay compares settings of a trainer by timed steps. [Design.Run] takes steps of all settings in
-// turn and says of each whether it is faster than the first, by how much, and how sure that is; [Schedule]
-// is the step of a plan as operations for a driver; [Document] is what `zbench replay` returns.
+// Package replay compares settings of a trainer by timed steps. [Design.Run] takes steps of all
+// settings in turn and states for each whether it is faster than the first, by how much, and with
+// which certainty; [Schedule] is a plan's step as operations for a driver; [Document] is the result
+// of `zbench replay`.
 //
-// The statistics know no prediction: a [Taker] yields seconds, and nothing else enters a verdict.
+// The statistics use no prediction: a [Taker] yields seconds, and nothing else enters a verdict.
 package replay
 
 import (
@@ -15,48 +16,51 @@ import (
 )
 
 const (
-	// Level is the probability of at least one false verdict over all settings together, at most.
+	// Level bounds the probability of any false verdict over all settings together.
 	Level = 0.02
-	// first and last are what the looks after the first rounds and at the end may spend of it. Something is
-	// kept back: the first rounds decide how many follow and are judged with them, and those that happen to
-	// spread little end too early (docs/EXPERIMENTS.md).
+	// first and last are the shares of it that the look after the first rounds and the final look
+	// may spend. A part is reserved: the first rounds set the number of further rounds and also
+	// count in the test, and rounds that happen to spread little end too early
+	// (docs/EXPERIMENTS.md).
 	first, last = 0.002, 0.010
 	// firstRounds are measured before the number of steps is announced.
 	firstRounds = 10
-	// roundBlocks is how many blocks of each setting a round has: one on the way there, one on the way back.
+	// roundBlocks is the number of blocks of each setting in a round: one on the way out, one on
+	// the way back.
 	roundBlocks = 2
 )
 
-// DefaultBlock is the number of timed steps in a block: the median of seven is not moved by two that are slow.
+// DefaultBlock is the number of timed steps in a block: two slow steps do not move the median of
+// seven.
 const DefaultBlock = 7
 
-// Design is how settings are compared.
+// Design is the plan of a comparison of settings.
 type Design struct {
-	// Settings is how many there are, from 2 on. The first is what the others are compared with.
+	// Settings is their number, at least 2. The others are compared with the first.
 	Settings int
-	// Block is how many steps are timed of a setting before it is the next one's turn. One more is
-	// taken before them and not timed: it begins while the setting before ends.
+	// Block is the number of timed steps of a setting per turn. One untimed step precedes them,
+	// because it begins while the previous setting ends.
 	Block int
 	// Margin is the difference that matters, as a share of a step.
 	Margin float64
-	// MaxSteps bounds the steps of all settings together.
+	// MaxSteps bounds the total number of steps of all settings.
 	MaxSteps int
 }
 
-// Taker takes steps of one setting back to back and returns the seconds of each, of the slowest rank.
+// Taker takes steps of one setting back to back and returns each one's seconds on the slowest rank.
 type Taker func(setting, steps int) ([]float64, error)
 
-// Announced is what is said before the steps that decide are taken.
+// Announced is the announcement before the deciding steps.
 type Announced struct {
-	// Taken are the steps up to here, of all settings, untimed ones included.
+	// Taken is the number of steps so far, of all settings, including untimed ones.
 	Taken int `json:"taken"`
-	// Total are those at the end.
+	// Total is the number of steps at the end.
 	Total int `json:"total"`
-	// Precision is the half width that the widest interval is expected to have, as a share of a step.
+	// Precision is the expected half width of the widest interval, as a share of a step.
 	Precision float64 `json:"precision"`
 }
 
-// Difference is a setting against the first.
+// Difference compares a setting with the first.
 type Difference struct {
 	// Mean over rounds of a step over the first setting's step, less one.
 	Mean float64 `json:"mean"`
@@ -68,7 +72,7 @@ type Difference struct {
 	Verdict Verdict `json:"verdict"`
 }
 
-// Verdict is what a comparison comes to.
+// Verdict is the result of a comparison.
 type Verdict string
 
 // The verdicts.
@@ -79,34 +83,36 @@ const (
 	Undecided Verdict = "undecided"
 )
 
-// Verdicts lists them all.
+// Verdicts has all of them.
 func Verdicts() []Verdict { return []Verdict{Faster, Slower, Same, Undecided} }
 
-// Outcome is what the steps of a design come to.
+// Outcome is the result of a design's steps.
 type Outcome struct {
-	// Steps are the seconds of every timed step by setting, in the order of time.
+	// Steps are the seconds of every timed step by setting, in order of time.
 	Steps [][]float64
 	// Differences are by setting; that of the first is zero.
 	Differences []Difference
-	// Announced is what was announced after the first rounds; nil where no more were taken.
+	// Announced is the announcement after the first rounds; nil if no more were taken.
 	Announced *Announced
-	// Taken is the number of steps of all settings together, untimed ones included.
+	// Taken is the number of steps of all settings together, including untimed ones.
 	Taken int
 	// rounds are the logarithms of each setting's step over the first's, by setting and round.
 	rounds [][]float64
 }
 
-// RoundSteps is how many steps a round has.
+// RoundSteps returns the number of steps in a round.
 func (d Design) RoundSteps() int { return d.Settings * roundBlocks * (d.Block + 1) }
 
-// FirstSteps is how many steps are taken before the total is announced.
+// FirstSteps returns the number of steps before the total is announced.
 func (d Design) FirstSteps() int { return min(firstRounds, d.most()) * d.RoundSteps() }
 
-// most is the number of rounds that the bound on steps allows, at least two: one has no spread.
+// most returns the number of rounds that the bound on steps allows, at least two, because one has
+// no spread.
 func (d Design) most() int { return max(2, d.MaxSteps/d.RoundSteps()) }
 
-// Run takes rounds: first so many as a spread needs, then, where these do not decide, as many as the margin
-// takes by that spread. announce is called between the two. The verdicts come from two looks and no more.
+// Run takes rounds: first enough for a spread, then, if these do not decide, the number that the
+// margin needs at that spread. It calls announce between the two. The verdicts come from two looks
+// only.
 func (d Design) Run(take Taker, announce func(Announced)) (*Outcome, error) {
 	o := &Outcome{Steps: make([][]float64, d.Settings), rounds: make([][]float64, d.Settings)}
 	if err := d.rounds(o, min(firstRounds, d.most()), take); err != nil {
@@ -129,8 +135,8 @@ func (d Design) Run(take Taker, announce func(Announced)) (*Outcome, error) {
 	return o, nil
 }
 
-// rounds takes rounds until there are so many. Each has every setting in turn and then in reverse, so that a
-// drift that is even over the round cancels; the next begins with another setting.
+// rounds takes rounds up to a number. Each has every setting in turn and then in reverse, so that a
+// linear drift over the round cancels; the next begins with another setting.
 func (d Design) rounds(o *Outcome, until int, take Taker) error {
 	for r := len(o.rounds[0]); r < until; r++ {
 		logs := make([]float64, d.Settings)
@@ -152,7 +158,7 @@ func (d Design) rounds(o *Outcome, until int, take Taker) error {
 	return nil
 }
 
-// look makes the verdicts, with a probability of a false one of at most alpha.
+// look makes the verdicts, with a probability of any false one of at most alpha.
 func (d Design) look(o *Outcome, alpha float64) {
 	o.Differences = make([]Difference, d.Settings)
 	o.Differences[0].Verdict = Same
@@ -172,17 +178,19 @@ func (d Design) look(o *Outcome, alpha float64) {
 	}
 }
 
-// half is half the width of one interval of several, by Student's t: that of the mean of n rounds which spread
-// as these do. Rounds count as independent. What is slower than a round is in both of its halves and cancels; for
-// an autoregression of any speed the differences of neighbouring rounds correlate by 0.04 at most.
+// half returns half the width of one of several intervals, by Student's t: that of the mean of n
+// rounds with these rounds' spread. Rounds count as independent. Changes slower than a round affect
+// both of its halves and cancel; for an autoregression of any speed the differences of neighbouring
+// rounds correlate by at most 0.04.
 func (d Design) half(rounds []float64, n int, alpha float64) float64 {
 	spread := math.Sqrt(stat.Variance(rounds, stat.Mean(rounds)))
 	p := 1 - alpha/float64(d.Settings-1)/2
 	return distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(p) * spread / math.Sqrt(float64(n))
 }
 
-// needed is the number of rounds at which half the margin is the half width of the widest interval: then an
-// interval that holds zero lies within the margin. It is bounded, and comes with the half width expected there.
+// needed returns the number of rounds at which the widest interval has half the margin as its half
+// width: then an interval around zero lies within the margin. It is bounded, and comes with the
+// expected half width.
 func (d Design) needed(o *Outcome) (rounds int, precision float64) {
 	width := func(r int) float64 {
 		widest := 0.0
@@ -192,7 +200,7 @@ func (d Design) needed(o *Outcome) (rounds int, precision float64) {
 		return widest
 	}
 	lo, hi := len(o.rounds[0]), d.most()
-	for lo < hi { // the least that is enough
+	for lo < hi { // the smallest sufficient number
 		if middle := (lo + hi) / 2; width(middle) <= d.Margin/2 {
 			hi = middle
 		} else {

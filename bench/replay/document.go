@@ -17,28 +17,28 @@ import (
 	"zbench/bench/unit"
 )
 
-// Schema names the version of the format of replay.json, Rules that of the rules that make its findings.
+// Schema is the version of replay.json, Rules the version of the rules that make its findings.
 const (
 	Schema = "zbench.replay/1"
 	Rules  = 1
 )
 
-// SchemaJSON is the JSON Schema (draft 2020-12) of what WriteJSON writes.
+// SchemaJSON is the JSON Schema (draft 2020-12) of WriteJSON's output.
 //
 //go:embed schema/v1.json
 var SchemaJSON []byte
 
-// Document is what timed steps with several settings come to.
+// Document is the result of timed steps with several settings.
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Simulated is true when a model, not hardware, decided the times.
+	// Simulated is true if a model, not hardware, decided the times.
 	Simulated bool `json:"simulated"`
-	// Backend that took the steps.
+	// Backend of the steps.
 	Backend string `json:"backend"`
-	// Faults that were planted into the simulation; absent where none were.
+	// Faults planted into the simulation; absent if there are none.
 	Faults []string `json:"faults,omitempty"`
-	// Trainer whose steps they are.
+	// Trainer of the steps.
 	Trainer string `json:"trainer"`
 	// Knob is the name of its setting.
 	Knob string `json:"knob"`
@@ -48,62 +48,65 @@ type Document struct {
 	Ranks int `json:"ranks" jsonschema:"minimum=1"`
 	// Margin is the difference that matters, as a share of a step.
 	Margin float64 `json:"margin" jsonschema:"exclusiveMinimum=0"`
-	// Level is the probability of at least one false verdict, at most.
+	// Level bounds the probability of any false verdict.
 	Level float64 `json:"level"`
-	// Block is how many steps are timed before it is another setting's turn.
+	// Block is the number of timed steps of a setting per turn.
 	Block int `json:"block" jsonschema:"minimum=1"`
-	// Announced is what was said before the steps that decide; null where no more than the first rounds were taken.
+	// Announced is the announcement before the deciding steps; null if only the first rounds were
+	// taken.
 	Announced *Announced `json:"announced"`
-	// Taken is the number of steps of all settings together, untimed ones included.
+	// Taken is the number of steps of all settings together, including untimed ones.
 	Taken int `json:"taken"`
-	// Compute is a step without messages, in seconds; null where it was not timed.
+	// Compute is a step without messages, in seconds; null if it was not timed.
 	Compute *float64 `json:"compute"`
-	// Own is a step of the job as its trace has it, replayed before all others; absent where there is no trace.
+	// Own is a step of the job from its trace, replayed before all others; absent without a trace.
 	Own *Own `json:"own,omitempty"`
-	// Messages are the messages' own times in the first step that was taken; null where none were.
+	// Messages are the messages' own times in the first step; null if there are none.
 	Messages *Messages `json:"messages"`
-	// Contention is what computation and messages take from each other, where that was asked for; else absent.
+	// Contention is the mutual slowdown of computation and messages, if requested; else absent.
 	Contention *Contention `json:"contention,omitempty"`
 	// Policies are what policies of the library change, where that was asked for; else absent.
 	Policies []PolicyEffect `json:"policies,omitempty"`
 	// Slow are the components that make messages slow, where steps were longer than expected and they were looked for.
 	Slow finding.List `json:"slow,omitempty"`
-	// Ended is why the steps ended early; absent where they did not.
+	// Ended is why the steps ended early; absent if they did not.
 	Ended string `json:"ended,omitempty"`
-	// Settings in the order in which they take turns; the first is what the others are compared with, and the last
-	// is the first again.
+	// Settings in the order of their turns. The others are compared with the first; the last
+	// repeats it.
 	Settings []Setting `json:"settings"`
-	// Judgement is what it comes to, as findings.
+	// Judgement has the result as findings.
 	Judgement finding.Judgement `json:"judgement"`
 
 	// predicted are the steps by the curves with all settings, for the chart.
 	predicted []document.Point
 }
 
-// Predict adds the step by the curves with a setting, in elements, to the line of the chart. Settings ascend.
+// Predict adds the predicted step with a setting, in elements, to the line of the chart. Settings
+// ascend.
 func (d *Document) Predict(elements int64, step float64) {
 	d.predicted = append(d.predicted, document.Point{Bytes: elements, Value: step})
 }
 
 // Setting is one setting with its steps.
 type Setting struct {
-	// Name of the setting: default, current, answer, half, double; empty for one that was asked for.
+	// Name of the setting: default, current, answer, half, double; empty for a requested one.
 	Name string `json:"name"`
-	// Amount is the setting as its trainer counts it.
+	// Amount is the setting in its trainer's unit.
 	Amount string `json:"amount"`
 	// Elements is the setting, in elements.
 	Elements int64 `json:"elements"`
-	// Messages of a step.
+	// Number of messages of a step.
 	Messages int `json:"messages"`
-	// Predicted is the step by the curves, in seconds; null without curves. No verdict depends on it.
+	// Predicted is the step by the curves, in seconds; null without curves. No verdict depends on
+	// it.
 	Predicted *float64 `json:"predicted"`
-	// Steps are the timed steps, of the slowest rank; null where none was taken.
+	// Steps are the timed steps, of the slowest rank; null if there are none.
 	Steps *stat.Summary `json:"steps"`
-	// Difference from the first setting; null where too few steps were taken.
+	// Difference from the first setting; null if there are too few steps.
 	Difference *Difference `json:"difference"`
 }
 
-// named is the setting in a sentence.
+// named returns the setting's name in a sentence.
 func (s *Setting) named() string {
 	switch s.Name {
 	case "":
@@ -114,7 +117,7 @@ func (s *Setting) named() string {
 	return "the " + s.Name + ", " + s.Amount + ","
 }
 
-// Fill takes the outcome over into the settings, which are in its order.
+// Fill copies the outcome into the settings, which have the same order.
 func (d *Document) Fill(o *Outcome) {
 	d.Taken, d.Announced = d.Taken+o.Taken, o.Announced
 	for i := range d.Settings {
@@ -135,10 +138,10 @@ const (
 	CodeEnded      = "ended"
 )
 
-// offBy is the difference between prediction and measurement from which it is said.
+// offBy is the difference between prediction and measurement from which it is reported.
 const offBy = 0.03
 
-// Findings are one for each setting, and what limits them.
+// Findings returns one finding per setting, and their limits.
 func (d *Document) Findings() finding.List {
 	var list finding.List
 	if d.Ended != "" {
@@ -189,7 +192,8 @@ func (d *Document) Findings() finding.List {
 	return list
 }
 
-// simulated says of a finding that it is of a model: the sentence is pasted without the page around it.
+// simulated marks a finding as a model's, because its sentence may be copied without the page
+// around it.
 func (d *Document) simulated(f finding.Finding) finding.Finding {
 	if d.Simulated {
 		f.Text = "SIMULATED: " + f.Text
@@ -197,7 +201,8 @@ func (d *Document) simulated(f finding.Finding) finding.Finding {
 	return f
 }
 
-// Slower tells that steps are longer than in the trace, or than the curves predict, or wait for launches.
+// Slower reports whether steps are longer than in the trace, or than the curves predict, or wait
+// for launches.
 func (d *Document) Slower() bool {
 	if d.Messages != nil && d.Messages.LaunchedLate() {
 		return true
@@ -209,7 +214,7 @@ func (d *Document) Slower() bool {
 	return s != nil && s.Steps.Median > *s.Predicted
 }
 
-// off is the setting whose prediction is the furthest off; nil if none is by more than offBy.
+// off returns the setting whose prediction is furthest off; nil if none is off by more than offBy.
 func (d *Document) off() (worst *Setting) {
 	most := offBy
 	for i := range d.Settings {
@@ -222,7 +227,7 @@ func (d *Document) off() (worst *Setting) {
 	return worst
 }
 
-// finding is the verdict on a setting in words.
+// finding returns the verdict on a setting in words.
 func (d *Document) finding(s *Setting) finding.Finding {
 	first := &d.Settings[0]
 	switch x := s.Difference; {
@@ -243,15 +248,15 @@ func (d *Document) finding(s *Setting) finding.Finding {
 
 func share(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 
-// percent is a difference with half the width of its interval: 1.8 ± 0.3 % faster.
+// percent formats a difference with half the width of its interval: 1.8 ± 0.3 % faster.
 func percent(x *Difference) string {
 	half := 50 * (x.Hi - x.Lo)
 	digits := min(max(0, -int(math.Floor(math.Log10(half)))), 2)
 	return fmt.Sprintf("%.*f ± %.*f %% %s", digits, 100*math.Abs(x.Mean), digits, half, x.Verdict)
 }
 
-// compared hands the gate the steps against those that the curves predict. Only in a simulation the curves are
-// of this machine.
+// compared hands the gate the steps against the curves' prediction. Only in a simulation are the
+// curves of this machine.
 func (d *Document) compared() []finding.Compared[string] {
 	c := finding.Compared[string]{Class: "steps against the curves", Limit: offBy, Reference: 1}
 	for _, s := range d.Settings {
@@ -262,8 +267,8 @@ func (d *Document) compared() []finding.Compared[string] {
 	return []finding.Compared[string]{c}
 }
 
-// State is what the findings come to: a fail where slow components were found, unclear where messages wait, where
-// steps are longer than predicted, or where a setting is undecided.
+// State returns the state of the findings: a fail if slow components were found, unclear if
+// messages wait, if steps are longer than predicted, or if a setting is undecided.
 func (d *Document) State() finding.State {
 	if slow := d.Slow.State(true); slow != finding.Pass {
 		return slow
@@ -296,7 +301,7 @@ func (d *Document) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "replay", c)
 }
 
-// Shown is the document for its readers.
+// Shown returns the document for readers.
 func (d *Document) Shown() *document.Document {
 	lead := unit.Count(d.Ranks, "rank")
 	if d.Trainer != "" {
@@ -332,7 +337,7 @@ func (d *Document) Shown() *document.Document {
 	return out
 }
 
-// chart has the measured and the predicted step by setting.
+// chart returns the measured and the predicted step by setting.
 func (d *Document) chart() document.Chart {
 	c := document.StepChart("predicted", d.Simulated)
 	c.Notes = []string{"Bars are the 95 % intervals of the measured medians."}

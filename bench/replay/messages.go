@@ -14,43 +14,44 @@ import (
 	"zbench/bench/unit"
 )
 
-// Messages are what a step's messages take in it, and behind each other after its computation.
+// Messages compares the time of a step's messages inside the step with their time back to back.
 type Messages struct {
 	// Amount is the setting whose messages they are; empty for the trace's own.
 	Amount string `json:"amount"`
-	// Rounds are the steps of each kind, in turn.
+	// Rounds is the number of steps of each kind, in turn.
 	Rounds int `json:"rounds"`
-	// Communicators is the number of sets of communicators that they are on. Messages of one set follow each other, and run
-	// beside those of others.
+	// Communicators is the number of sets of communicators of the messages. Messages of one set
+	// follow each other, and run beside those of others.
 	Communicators int `json:"communicators"`
-	// Alone is the time of all messages of a step without computation, in seconds: each is as long as on the rank that
-	// came last to it. It is the median over rounds.
+	// Alone is the time of all messages of a step without computation, in seconds, each on the last
+	// rank to reach it; the median over rounds.
 	Alone float64 `json:"alone"`
 	// Within is the same with computation.
 	Within float64 `json:"within"`
-	// Factor is the second over the first, by the mean logarithm of rounds. Computation that is one thread takes nothing
-	// from messages: what is above 1 are launches that come late, or messages of other communicators on the same links.
+	// Factor is within over alone, by the mean logarithm of rounds. Computation by one thread takes
+	// nothing from messages, so an excess over 1 comes from late launches, or from messages of
+	// other communicators on the same links.
 	Factor float64 `json:"factor"`
 	// Lo is the lower end of its 95 % interval.
 	Lo float64 `json:"lo"`
 	// Hi is the upper end.
 	Hi float64 `json:"hi"`
-	// Late is the rank that the others wait for; null where none stands out. Where messages are on several sets of
-	// communicators, single launches alone tell it.
+	// Late is the rank for which the others wait; null if none stands out. If messages are on
+	// several sets of communicators, only single launches can tell.
 	Late *Late `json:"late"`
-	// Busy is a network that is slow now and then; null where it is not.
+	// Busy describes a network that is sometimes slow; null if it is not.
 	Busy *Busy `json:"busy"`
 }
 
-// Late is a rank that comes last to messages more often than chance would have it.
+// Late is a rank that comes last to messages more often than chance allows.
 type Late struct {
 	// Rank is its number.
 	Rank int `json:"rank"`
-	// Last is how many messages that were waited for had it last.
+	// Last is the number of messages with a wait at which it was last.
 	Last int `json:"last"`
-	// Of is how many messages of its groups were waited for.
+	// Of is the number of messages of its groups with a wait.
 	Of int `json:"of"`
-	// Wait is what the others wait in a step or at a single launch, in seconds: the median over them.
+	// Wait is the others' wait per step or per single launch, in seconds: the median.
 	Wait float64 `json:"wait"`
 	// Per is step or launch.
 	Per string `json:"per"`
@@ -58,14 +59,14 @@ type Late struct {
 
 const (
 	messageRounds = 10
-	// waited is the share of a message's time from which on others' waiting counts.
+	// waited is the share of a message's time from which the others' wait counts.
 	waited = 0.01
-	// lateChance is the chance at most at which a rank that is like the others is called late.
+	// lateChance is the largest probability with which a normal rank is called late.
 	lateChance = 1e-3
 )
 
-// Bare is the step with all of its computation before its messages: those follow each other, on whatever
-// communicators, and the host has launched them by then.
+// Bare returns the step with all of its computation before its messages. These then follow each
+// other, on any communicators, already launched by the host.
 func Bare(s *plan.Step) *plan.Step {
 	out := Alone(s)
 	out.Sends, out.Cases = s.Sends, s.Cases
@@ -78,7 +79,8 @@ func Bare(s *plan.Step) *plan.Step {
 	return out
 }
 
-// TakeMessages times the messages of a step that is staged, with computation and, in the bare one, without, in turn.
+// TakeMessages times the messages of a staged step in turn with computation and, in the bare one,
+// without.
 func TakeMessages(ctx context.Context, p plan.Player, step, bare int, s *plan.Step) (*Messages, error) {
 	times := [2][][]float64{}
 	for range messageRounds {
@@ -97,7 +99,7 @@ func TakeMessages(ctx context.Context, p plan.Player, step, bare int, s *plan.St
 	return messagesOf(times, comms), nil
 }
 
-// watched are the times of more than can be watched at once.
+// watched returns the times of more messages than one Watch can take.
 func watched(ctx context.Context, p plan.Player, w plan.Watch) (all []float64, err error) {
 	for end := w.First + w.Count; w.First < end; w.First += w.Count {
 		w.Count = min(plan.MaxWatched, end-w.First)
@@ -110,7 +112,8 @@ func watched(ctx context.Context, p plan.Player, w plan.Watch) (all []float64, e
 	return all, nil
 }
 
-// messagesOf compares the times of messages without and with computation, by round and message × rank.
+// messagesOf compares the times of messages without and with computation, by round and message ×
+// rank.
 func messagesOf(times [2][][]float64, comms []plan.Comms) *Messages {
 	m := &Messages{Rounds: len(times[0]), Communicators: 1}
 	for i, c := range comms {
@@ -118,7 +121,7 @@ func messagesOf(times [2][][]float64, comms []plan.Comms) *Messages {
 			m.Communicators++
 		}
 	}
-	if m.Communicators == 1 { // else a rank comes late to a message behind one of another group, which is slow
+	if m.Communicators == 1 { // else a rank comes late to a message after a slow one of another group
 		m.Late = lateOf(times[1], comms)
 	}
 	for _, rounds := range times {
@@ -139,8 +142,8 @@ func messagesOf(times [2][][]float64, comms []plan.Comms) *Messages {
 	return m
 }
 
-// ownTimes are those of a step's messages, each that of the rank which came last and waited for none, in the slowest
-// of the groups that send it at once.
+// ownTimes returns the time of each message of a step, on the last rank to reach it, which waited
+// for none, in the slowest of the simultaneous groups.
 func ownTimes(seconds []float64, comms []plan.Comms) (all []float64) {
 	ranks := len(seconds) / len(comms)
 	for i, c := range comms {
@@ -158,8 +161,9 @@ func of(h plan.Held, seconds []float64) []float64 {
 	return slice.Map(h.Ranks, func(rank int) float64 { return seconds[rank] })
 }
 
-// Launched looks for a late rank in the times of single launches, by launch × rank: where launches come late, the
-// messages' own times tell no rank, for the host is late with the event before it too.
+// Launched looks for a late rank in the times of single launches, by launch × rank. If launches
+// come late, the messages' own times show no rank, because the host is also late with the event
+// before them.
 func (m *Messages) Launched(seconds []float64, launches int, c plan.Comms) {
 	var rounds [][]float64
 	ranks := len(seconds) / launches
@@ -172,17 +176,17 @@ func (m *Messages) Launched(seconds []float64, launches int, c plan.Comms) {
 	}
 }
 
-// LaunchedLate tells that messages wait for launches inside of the step. Those of several communicators may wait for
-// each other.
+// LaunchedLate reports whether messages wait for launches inside the step. Those of several
+// communicators may wait for each other.
 func (m *Messages) LaunchedLate() bool { return m.Lo > 1+waited && m.Communicators == 1 }
 
-// lateOf finds the rank that came last to most of the messages for which others of its group waited.
+// lateOf finds the rank that came last to most of the messages with a wait in its group.
 func lateOf(rounds [][]float64, comms []plan.Comms) *Late {
 	ranks := len(rounds[0]) / len(comms)
 	last, among, waits := make([]int, ranks), make([]int, ranks), make([][]float64, ranks)
-	chance := 0.0 // that one is last by
+	chance := 0.0 // lead of the last rank
 	for _, seconds := range rounds {
-		wait := make([]float64, ranks) // that the others had of each
+		wait := make([]float64, ranks) // the others' wait at each
 		for i, c := range comms {
 			for _, h := range c.Held(0, ranks) {
 				row := of(h, seconds[i*ranks:])
@@ -218,7 +222,7 @@ const (
 	CodeLate     = "late_rank"
 )
 
-// findings say what messages lose inside of a step, and which rank they wait for.
+// findings state the messages' loss inside a step, and the rank for which they wait.
 func (m *Messages) findings() (list finding.List) {
 	of := cmp.Or(m.Amount, "the trace's buckets")
 	if m.LaunchedLate() {

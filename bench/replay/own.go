@@ -11,36 +11,36 @@ import (
 	"zbench/bench/unit"
 )
 
-// ownWithin is up to how much of the trace's step the replayed one may differ: the replay of a step that is further
-// off is not of this job, and what it says of other settings is worth nothing.
+// ownWithin is the largest difference of the replayed step from the trace's: a replay that is
+// further off is not of this job, and its results for other settings are worthless.
 const ownWithin = 0.01
 
-// OwnBlocks is how many blocks are taken of the trace's own step.
+// OwnBlocks is the number of blocks of the trace's own step.
 const OwnBlocks = firstRounds
 
-// Own is a step of a job as its trace has it, and the same step taken again.
+// Own is a step of a job from its trace, and its replay.
 type Own struct {
 	// File is the trace's name.
 	File string `json:"file"`
-	// Rank whose step it is; -1 where the file does not tell.
+	// Rank of the step; -1 if the file does not state it.
 	Rank int `json:"rank"`
 	// Of is the number of steps in the trace; the one of middle length is replayed.
 	Of int `json:"of"`
-	// Traced is what the step took in the job, in seconds.
+	// Traced is the duration of the step in the job, in seconds.
 	Traced float64 `json:"traced"`
-	// TracedCompute is the part of it in which no message was waited for, in seconds.
+	// TracedCompute is the part without waiting for a message, in seconds.
 	TracedCompute float64 `json:"traced_compute"`
 	// Messages of the step.
 	Messages int `json:"messages"`
-	// Simulated is true when a model, not hardware, decided the trace's times; else absent.
+	// Simulated is true if a model, not hardware, decided the trace's times; else absent.
 	Simulated bool `json:"simulated,omitempty"`
-	// Steps are the replayed ones, of the slowest rank; null where none was taken.
+	// Steps are the replayed ones, of the slowest rank; null if there are none.
 	Steps *stat.Summary `json:"steps"`
 	// Compute is a replayed step without messages, in seconds.
 	Compute float64 `json:"compute"`
 }
 
-// OwnOf is the trace's own step before it is taken.
+// OwnOf returns the trace's own step before it is replayed.
 func OwnOf(file string, t *trace.Own) *Own {
 	return &Own{
 		File: file, Rank: t.Rank, Of: t.Steps, Traced: t.Seconds, TracedCompute: t.Computing, Simulated: t.Simulated,
@@ -48,13 +48,13 @@ func OwnOf(file string, t *trace.Own) *Own {
 	}
 }
 
-// Fits tells that the replayed step is the job's.
+// Fits reports whether the replayed step matches the job's.
 func (o *Own) Fits() bool { return o.Steps != nil && math.Abs(o.off()) <= ownWithin }
 
-// off is by how much the replayed step differs, as a share of the trace's.
+// off returns the difference of the replayed step, as a share of the trace's.
 func (o *Own) off() float64 { return o.Steps.Median/o.Traced - 1 }
 
-// finding is how the two compare.
+// finding compares the two.
 func (o *Own) finding() finding.Finding {
 	if o.Steps == nil {
 		return finding.Finding{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: fmt.Sprintf("The step of %s was not taken.", o.File)}

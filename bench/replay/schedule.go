@@ -11,12 +11,12 @@ import (
 	"zbench/bench/trace"
 )
 
-// Schedule is a step as operations for a driver. Computation takes the nodes' seconds, a message is launched when
-// the computation before it is done, and computation waits for the messages that its node waits for. Calls on the same
-// communicators follow each other. find returns the case of a call.
+// Schedule converts a step into operations for a driver. Computation takes the nodes' seconds, a
+// message is launched after the computation before it, and computation waits for its node's
+// messages. Calls on the same communicators follow each other. find returns the case of a call.
 func Schedule(nodes []trace.Node, find func(c *trace.Call) (plan.Case, error)) (*plan.Step, error) {
 	s := &plan.Step{}
-	sends := make([]int, len(nodes)) // a call's number among the messages
+	sends := make([]int, len(nodes)) // number of a call's message
 	waited := map[int]bool{}
 	for i, n := range nodes {
 		var calls []int
@@ -59,12 +59,12 @@ func Schedule(nodes []trace.Node, find func(c *trace.Call) (plan.Case, error)) (
 	return s, nil
 }
 
-// final tells that a message is the last on its communicators.
+// final reports whether a message is the last on its communicators.
 func final(s *plan.Step, message int) bool {
 	return !slices.ContainsFunc(s.Sends[message+1:], func(k int) bool { return s.Cases[k].Comms() == s.Comms(message) })
 }
 
-// Alone is the step without its messages: computation by itself.
+// Alone returns the step's computation without its messages.
 func Alone(s *plan.Step) *plan.Step {
 	out := &plan.Step{}
 	for _, o := range s.Ops {
@@ -75,8 +75,8 @@ func Alone(s *plan.Step) *plan.Step {
 	return out
 }
 
-// SplitOf is the division of a world by which a group is one of the communicators: all ranks, neighbours, or ranks
-// that are the same number apart.
+// SplitOf returns the division of a world that has a group as one of its communicators: all ranks,
+// neighbours, or ranks with a stride.
 func SplitOf(g trace.Group, w spec.World) (split plan.Split, err error) {
 	apart := g.Apart()
 	split.Stride = apart
@@ -102,8 +102,8 @@ func SplitOf(g trace.Group, w spec.World) (split plan.Split, err error) {
 	return split, err
 }
 
-// Finder makes the cases of a step's calls in a world: each collective in place as it was measured, and on
-// the communicators that the call's group, of groups, is one of.
+// Finder makes the cases of a step's calls in a world: each collective in its measured placement,
+// and on the communicators that contain the call's group.
 func Finder(w spec.World, groups []trace.Group, inPlace map[string]bool) func(c *trace.Call) (plan.Case, error) {
 	return func(c *trace.Call) (plan.Case, error) {
 		one, err := plan.Axes{Sizes: []int64{c.Bytes}, MinBytes: c.Bytes, MaxBytes: c.Bytes, Factor: 2, World: w, InPlace: []bool{inPlace[c.Collective]}}.

@@ -15,7 +15,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// baseChart is what all charts of a record share.
+// baseChart is the common part of all charts of a record.
 func baseChart(rec *record.Record, drawn []curve.Curve) document.Chart {
 	sub := []string{worldText(rec.World)}
 	if words := curve.Shared(drawn); len(words) > 0 {
@@ -24,7 +24,7 @@ func baseChart(rec *record.Record, drawn []curve.Curve) document.Chart {
 	return document.Chart{Subtitle: strings.Join(sub, " · "), Mark: record.Mark(rec)}
 }
 
-// points keeps what ended ok and can be placed on the axes.
+// points keeps results that ended ok and have a place on the axes.
 func points(c curve.Curve, q document.Quantity) []document.Point {
 	var out []document.Point
 	for _, r := range c.Rows {
@@ -114,10 +114,10 @@ func charts(rec *record.Record, drawn []curve.Curve, q document.Quantity, note s
 // smallTitle names the chart of small messages.
 var smallTitle = "Bus bandwidth of messages up to " + unit.Bytes(int64(document.MostSmall))
 
-// smallCharts are the charts of small messages, where the linear axis of the others shows nothing of three or
-// more of them.
+// smallCharts returns the charts of small messages, which the linear axis of the others flattens,
+// if there are three or more.
 func smallCharts(rec *record.Record, drawn []curve.Curve, note string) []document.Chart {
-	const flat = 64 // times as large as a small message
+	const flat = 64 // ratio to a small message
 	hidden := slices.ContainsFunc(drawn, func(c curve.Curve) bool {
 		all := points(c, document.BusBW)
 		return len(points(c, document.SmallBW)) > 2 && all[len(all)-1].Bytes >= flat*document.MostSmall
@@ -133,7 +133,7 @@ func collectivesOfCurves(curves []curve.Curve) []string {
 	return slice.Map(curves, func(c curve.Curve) string { return plain.OrUnnamed(c.Collective) })
 }
 
-// kneeOf is where the curve reaches kneeShare of its plateau for good; nil is not known.
+// kneeOf returns the size from which the curve stays at kneeShare of its plateau; nil if unknown.
 func kneeOf(c curve.Curve, knees *recommend.Knees) *document.Point {
 	if knees == nil {
 		return nil
@@ -155,8 +155,7 @@ func kneeOf(c curve.Curve, knees *recommend.Knees) *document.Point {
 	return nil
 }
 
-// adviceBand marks the size of the recommended messages; nil where there is no
-// recommendation.
+// adviceBand marks the size of the recommended messages; nil without a recommendation.
 func adviceBand(d *advice.Document) *document.Band {
 	if !d.Answered() || d.Answer.Best == nil || d.Answer.Best.LargestBytes <= 0 {
 		return nil
@@ -165,7 +164,7 @@ func adviceBand(d *advice.Document) *document.Band {
 	return &document.Band{Lo: size, Hi: size, Label: "recommended: " + d.Size()}
 }
 
-// bracket sets the ends of a point: between which bus bandwidths the model puts a result.
+// bracket sets the ends of a point: the range of its bus bandwidth in the model.
 func bracket(p *document.Point, r *record.Result) {
 	lo, hi, ok := r.BusBWBounds()
 	if ok && document.BusBW.Drawable(lo) && document.BusBW.Drawable(hi) && lo < hi {
@@ -173,8 +172,8 @@ func bracket(p *document.Point, r *record.Result) {
 	}
 }
 
-// distributions makes a small chart for each curve that was timed alone: by
-// size, how far its launches lie from their median.
+// distributions makes a small chart for each curve with isolated times: by size, the launches'
+// distance from their median.
 func distributions(rec *record.Record, drawn []curve.Curve) []document.Chart {
 	var out []document.Chart
 	for i, c := range drawn {
@@ -195,8 +194,7 @@ func distributions(rec *record.Record, drawn []curve.Curve) []document.Chart {
 	return out
 }
 
-// tails takes over what a summary knows of the ends of the distribution. An end
-// that cannot be is left at the median.
+// tails copies a summary's ends of the distribution. An impossible end stays at the median.
 func tails(p *document.Point, t curve.Timing) {
 	sum := t.Sum
 	p.N, p.Min, p.Max = sum.N, p.Value, p.Value
@@ -267,7 +265,7 @@ func kneeNote(c document.Chart) string {
 	return "Large hollow markers: from there on the curve stays above " + unit.Percent(document.KneeShare) + " of its plateau. " + strings.Join(knees, "; ") + "."
 }
 
-// rangeNote says what the shaded areas of a chart are; empty where it has none.
+// rangeNote explains the shaded areas of a chart; empty if it has none.
 func rangeNote(c document.Chart, rec *record.Record) string {
 	shaded := slices.ContainsFunc(c.Series, func(s document.Series) bool { return slices.ContainsFunc(s.Points, document.Point.Bracketed) })
 	if !shaded {

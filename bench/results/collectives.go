@@ -1,6 +1,6 @@
-// Package results makes documents of records: Collectives of a sweep or an import, Kernels of hbm and
-// the families of kernels. Summary, Results and MemoryResults are their tables for text. What is
-// wrong with a record is package judge's.
+// Package results makes documents of records: Collectives of a sweep or an import, Kernels of hbm
+// and the families of kernels. Summary, Results and MemoryResults are their text tables. Package
+// judge finds the faults.
 package results
 
 import (
@@ -20,22 +20,22 @@ import (
 	"zbench/bench/unit"
 )
 
-// Extras are what a report of collectives shows besides its record.
+// Extras are parts of a report of collectives besides its record.
 type Extras struct {
-	// Knees are the sizes near the plateau, Advice is a recommendation; nil leaves
-	// its section out.
+	// Knees are the sizes near the plateau, Advice is a recommendation; nil omits its section.
 	Knees  *recommend.Knees
 	Advice *advice.Document
-	// Command reproduces the record; empty leaves the section out.
+	// Command reproduces the record; empty omits the section.
 	Command string
-	// Folder is where the record lies; the page names its last element alone. Empty is nowhere.
+	// Folder is the record's folder; the page only shows its last element. Empty means none.
 	Folder string
-	// Width is the terminal's in columns: the summary has as many figures as fit. 0 leaves it out.
+	// Width is the terminal's width in columns, which limits the summary's figures. 0 omits the
+	// summary.
 	Width int
 }
 
-// Collectives is the report of a sweep of collectives or of an import. A record with
-// nothing in it makes a report that says so.
+// Collectives returns the report of a sweep of collectives or of an import. An empty record gives a
+// report that says so.
 func Collectives(rec *record.Record, x Extras) *document.Document {
 	d := &document.Document{
 		Command: "collectives", Value: rec, CSV: rec.CSV, Beneath: true,
@@ -74,7 +74,7 @@ func Collectives(rec *record.Record, x Extras) *document.Document {
 	return d
 }
 
-// summaryInto is what a terminal shows first: the best figures in as many columns as fit.
+// summaryInto adds the first table of a terminal: the best figures in as many columns as fit.
 func summaryInto(d *document.Document, rec *record.Record, width int) {
 	var blocks []document.Block
 	heading := ""
@@ -90,7 +90,7 @@ func summaryInto(d *document.Document, rec *record.Record, width int) {
 	d.Add("summary", heading, append(blocks, averageBlocks(rec)...)...).Show(document.Terminal | document.Verbose)
 }
 
-// faultsInto says who is late, slow now and then, or stuck, and what the NICs counted.
+// faultsInto adds late, unstable and stuck ranks, and the NICs' counts.
 func faultsInto(d *document.Document, rec *record.Record) {
 	late := slices.ContainsFunc(judge.Late(rec), func(l judge.Lateness) bool { return len(l.Texts()) > 0 })
 	d.Add("late", "Late ranks", lateBlocks(rec)...).Folded = !late
@@ -99,17 +99,17 @@ func faultsInto(d *document.Document, rec *record.Record) {
 	d.Add("nics", "NIC counters", nicBlocks(rec)...)
 }
 
-// fewResults is how many rows of results a page shows without being asked.
+// fewResults is the number of rows of results that a page shows unfolded.
 const fewResults = 12
 
-// glance sums up every curve, unless there are too many to take in.
+// glance summarises every curve, unless there are too many.
 func glance(d *document.Document, rec *record.Record, drawn []curve.Curve) {
 	if cards := figures(rec, drawn); len(cards) > 0 && len(cards) <= document.SeriesPerChart {
 		d.Add("figures", "At a glance", cards)
 	}
 }
 
-// bandwidthInto draws bus bandwidth by size and by the number of ranks.
+// bandwidthInto draws bus bandwidth by size and by number of ranks.
 func bandwidthInto(d *document.Document, rec *record.Record, drawn []curve.Curve, note string, x Extras) {
 	all := charts(rec, drawn, document.BusBW, note, x.Knees, adviceBand(x.Advice))
 	blocks := document.Plots(all)
@@ -120,12 +120,12 @@ func bandwidthInto(d *document.Document, rec *record.Record, drawn []curve.Curve
 	d.Add("scaling", "Scaling by number of ranks", scalingBlocks(rec, drawn)...)
 }
 
-// timesInto draws times by size: folded where there are many curves.
+// timesInto draws times by size, folded if there are many curves.
 func timesInto(d *document.Document, rec *record.Record, drawn []curve.Curve, note string) {
 	many := len(drawn) > document.SeriesPerChart
 	times := document.Plots(charts(rec, drawn, document.Time, note, nil, nil))
 	if hasIsolated(rec) {
-		// A second chart of the same sizes, beside which few need it.
+		// A second chart of the same sizes, which few readers need.
 		times = append(times, document.Details{Summary: "Time of one launch alone", Blocks: document.Plots(charts(rec, drawn, document.Alone, note, nil, nil))})
 	}
 	d.Add("times", "Time by message size", times...).Folded = many
@@ -134,7 +134,7 @@ func timesInto(d *document.Document, rec *record.Record, drawn []curve.Curve, no
 	}
 }
 
-// kneesInto says from which size on messages are efficient; folded if there is a recommendation.
+// kneesInto adds the sizes from which messages are efficient, folded if there is a recommendation.
 func kneesInto(d *document.Document, x Extras) {
 	if x.Advice != nil {
 		d.Fold("bucket", "Message sizes near the plateau", kneeBlocks(x.Knees, true)...)
@@ -143,7 +143,7 @@ func kneesInto(d *document.Document, x Extras) {
 	d.Add("bucket", "Bucket size", kneeBlocks(x.Knees, false)...).Show(document.Page | document.Verbose)
 }
 
-// setupBlocks are the facts of the set-up.
+// setupBlocks returns the facts of the set-up.
 func setupBlocks(rec *record.Record) []document.Block {
 	out := []document.Block{facts(rec)}
 	if rec.Fabric != nil && len(rec.Fabric.Extrapolated) > 0 {
@@ -153,7 +153,7 @@ func setupBlocks(rec *record.Record) []document.Block {
 	return out
 }
 
-// sourceBlocks say where the roofs and the fabric are from.
+// sourceBlocks return the sources of the roofs and the fabric.
 func sourceBlocks(rec *record.Record) []document.Block {
 	if rec.Fabric == nil {
 		return nil
@@ -173,7 +173,7 @@ func sourceBlocks(rec *record.Record) []document.Block {
 	return append(out, document.Listed("", rec.Fabric.Sources)...)
 }
 
-// title names what was run.
+// title names the benchmark and its subject.
 func title(rec *record.Record) string {
 	names := rec.Collectives()
 	switch {
@@ -189,7 +189,7 @@ func title(rec *record.Record) string {
 	return t
 }
 
-// worldText says on what it ran, leaving out what is not known.
+// worldText describes the world without unknown parts.
 func worldText(w record.World) string {
 	var parts []string
 	add := func(n int, word, tail string) {

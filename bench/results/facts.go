@@ -13,7 +13,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// banners says what must be known before any number is read.
+// banners must be read before any number.
 func banners(rec *record.Record) []document.Banner {
 	out := edited(rec)
 	if rec.Simulated {
@@ -51,20 +51,20 @@ func banners(rec *record.Record) []document.Banner {
 	return out
 }
 
-// edited says that the figures are not those that zbench wrote.
+// edited says that the figures are not as zbench wrote them.
 func edited(rec *record.Record) []document.Banner {
 	return slice.Map(rec.Edits(), func(w record.Warning) document.Banner {
 		return document.Banner{Kind: "wrong", Label: "EDITED", Text: plain.Capital(w.Message) + ": " + w.Hint + "."}
 	})
 }
 
-// onePass says of results that they lack their second pass.
+// onePass says that results lack their second pass.
 const onePass = " one pass of two, in which a drift would not show"
 
-// halved are the results that lack their second pass.
+// halved returns the results that lack their second pass.
 func halved(r *record.Result) bool { return r.Warned(record.OnePass) }
 
-// wrongText says how many cases gave wrong data and where the first one did.
+// wrongText states the number of cases with wrong data and the place of the first.
 func wrongText(rec *record.Record, n int) string {
 	text := unit.Count(n, "case") + " gave wrong data, kept out of charts and figures"
 	for r := range rec.Each() {
@@ -75,7 +75,7 @@ func wrongText(rec *record.Record, n int) string {
 	return text + "."
 }
 
-// caseName is a case in words: all_reduce in place, 1 KiB.
+// caseName describes a case: all_reduce in place, 1 KiB.
 func caseName(r *record.Result) string {
 	name := plain.OrUnnamed(r.Collective)
 	if r.InPlace {
@@ -84,7 +84,7 @@ func caseName(r *record.Result) string {
 	return name + ", " + unit.Bytes(curve.Size(r))
 }
 
-// count is the number of cases that ended so.
+// count returns the number of cases with a status.
 func count(rec *record.Record, s record.Status) int {
 	return countOf(rec, func(r *record.Result) bool { return r.Status == s })
 }
@@ -98,11 +98,11 @@ func countOf(rec *record.Record, is func(*record.Result) bool) (n int) {
 	return n
 }
 
-// unmeasured is what extrapolated means. Which parts they are, the fabric says: a
-// number of nodes, of GPUs on a node, a collective.
+// unmeasured explains extrapolated. The fabric lists the parts: a number of nodes, of GPUs on a
+// node, a collective.
 const unmeasured = "parts of their model have no measurements"
 
-// facts describes the set-up; what is not known is left out.
+// facts describes the set-up without unknown parts.
 func facts(rec *record.Record) document.Facts {
 	var out document.Facts
 	out.AddKnown("World", worldText(rec.World))
@@ -140,7 +140,7 @@ func nonEmpty(words ...string) []string {
 	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }
 
-// importBlocks describe the files of an import and what was not taken.
+// importBlocks describe the files of an import and their ignored parts.
 func importBlocks(rec *record.Record) []document.Block {
 	var out []document.Block
 	for _, im := range rec.Source.Imports {

@@ -16,7 +16,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// lateBlocks say who is late, and of how many launches that holds.
+// lateBlocks name the late ranks and the number of launches behind it.
 func lateBlocks(rec *record.Record) []document.Block {
 	var out []document.Block
 	worlds := judge.Late(rec)
@@ -38,12 +38,12 @@ func lateBlocks(rec *record.Record) []document.Block {
 	return out
 }
 
-// unstableLines are the sentences of a record, empty where nothing is unstable.
+// unstableLines returns a record's sentences, empty if nothing is unstable.
 func unstableLines(rec *record.Record) []string {
 	return slice.Map(judge.Unstable(rec), func(i judge.Instability) string { return plain.Sentence(i.Text()) })
 }
 
-// unstableBlocks say which groups are slow now and then, and what to do.
+// unstableBlocks name the groups that are sometimes slow, and the remedy.
 func unstableBlocks(rec *record.Record) []document.Block {
 	out := document.Listed("", unstableLines(rec))
 	if len(out) > 0 {
@@ -57,7 +57,7 @@ func whatToDo(remedy string) document.Paragraph {
 	return document.Paragraph{Text: document.Text{{Style: "hint", Text: "What to do:"}, {Text: " " + remedy}}}
 }
 
-// stuckBlocks show how far every rank got in each case with evidence.
+// stuckBlocks show every rank's progress in each case with evidence.
 func stuckBlocks(rec *record.Record) []document.Block {
 	var out []document.Block
 	for r := range rec.Each() {
@@ -79,8 +79,8 @@ func stuckBlocks(rec *record.Record) []document.Block {
 	return append([]document.Block{document.Paragraph{Role: "small", Text: document.Said("The state is at the first launch that not every rank ended. Launches of a timed burst carry no marks, so it is unknown which have started.")}}, out...)
 }
 
-// stuckTable has a row for the ranks that got equally far, with the asynchronous
-// error of their communicators where any reports one. Launches are counted.
+// stuckTable has a row for the ranks with equal progress, in launches, with the asynchronous error
+// of their communicators if any rank reports one.
 func stuckTable(e *record.Evidence) table.Table {
 	t := table.Table{Columns: []table.Column{
 		{Name: "state"},
@@ -111,7 +111,7 @@ func counted(n *int) string {
 	return unit.Comma(*n)
 }
 
-// nicBlocks are what the NICs counted over all cases.
+// nicBlocks show the NICs' counts over all cases.
 func nicBlocks(rec *record.Record) []document.Block {
 	var all [][]record.NICCounters
 	for r := range rec.Each() {
@@ -125,8 +125,8 @@ func nicBlocks(rec *record.Record) []document.Block {
 	return append(document.Apart("counters of NICs", apart, alike, record.NICsAlike), document.Paragraph{Role: "small", Text: document.Said(record.NICNote)})
 }
 
-// longRunBlocks are settings for a run of days, and the known issues of the record's
-// library and environment. Nil of a record without times of all ranks.
+// longRunBlocks show settings for a run of days, and known issues of the record's library and
+// environment. It is nil for a record without times of all ranks.
 func longRunBlocks(rec *record.Record) []document.Block {
 	s := judge.SettingsOf(rec)
 	issues := judge.IssuesOf(judge.IssueFactsOf(rec))

@@ -10,8 +10,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// figures sums each curve up: its best bus bandwidth, and its times at the smallest
-// size that ended ok.
+// figures summarises each curve: its best bus bandwidth, and its times at the smallest size that
+// ended ok.
 func figures(rec *record.Record, curves []curve.Curve) document.Cards {
 	var out document.Cards
 	for _, c := range curves {
@@ -52,7 +52,7 @@ func figures(rec *record.Record, curves []curve.Curve) document.Cards {
 	return out
 }
 
-// latencyOf are the times of a result as figures of a card; nil without times.
+// latencyOf returns the times of a result as figures of a card; nil without times.
 func latencyOf(r *record.Result) []document.CardFigure {
 	burst, alone := curve.BurstOf(r), curve.IsolatedOf(r)
 	if !burst.Known && !alone.Known {
@@ -68,9 +68,9 @@ func latencyOf(r *record.Result) []document.CardFigure {
 	return out
 }
 
-// averages has the line with which rccl-tests ends a table, for each collective: the arithmetic mean of
-// the busbw over all rows of the whole world. It depends on the sizes that were asked for, so it
-// judges nothing. There is none of a collective that was interrupted, or that has no busbw above 0,
+// averages returns the last line of a rccl-tests table for each collective: the arithmetic mean of
+// the busbw over all rows of the whole world. It depends on the requested sizes, so nothing is
+// judged by it. It is omitted for a collective that was interrupted, or that has no busbw above 0,
 // as with one rank.
 func averages(rec *record.Record) []document.Fact {
 	var each []string
@@ -82,7 +82,7 @@ func averages(rec *record.Record) []document.Fact {
 			if r.Collective != name || r.Status != record.OK || r.Groups > 1 || r.Ranks < world || !known {
 				continue
 			}
-			if r.Ranks > world { // what came before is of a part of the world
+			if r.Ranks > world { // earlier lines belong to a part of the world
 				sum, n, world = 0, 0, r.Ranks
 			}
 			sum, n = sum+bw, n+1

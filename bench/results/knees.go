@@ -13,15 +13,15 @@ import (
 	"zbench/bench/unit"
 )
 
-// Knees is the document of the sizes near the plateaus of a record.
+// Knees returns the document of the sizes near a record's plateaus.
 func Knees(a *recommend.Knees) *document.Document {
 	d := &document.Document{Command: "recommend", Value: a, Title: "Message sizes near the plateau", Simulated: a.Simulated, Beneath: true}
 	d.Add("bucket", "", kneeBlocks(a, false)...).Show(document.Everywhere)
 	return d
 }
 
-// Recommendation is the document of a recommendation from the curves of records. Beside a refusal it
-// has their sizes near the plateaus. paths are what the records were read from, for what to run next.
+// Recommendation returns the document of a recommendation from the curves of records. Beside a
+// refusal it has their sizes near the plateaus. paths are the records' files, for the next command.
 func Recommendation(a *advice.Document, records []*record.Record, knees []*recommend.Knees, paths ...string) *document.Document {
 	of := simulatedOf(records)
 	d := &document.Document{
@@ -35,8 +35,8 @@ func Recommendation(a *advice.Document, records []*record.Record, knees []*recom
 	return d
 }
 
-// adviceInto adds a recommendation: a terminal shows the lines to copy, beneath which the findings are, unless it is to show
-// all. An answer that was not asked for, or that is none, has no lines.
+// adviceInto adds a recommendation. A terminal shows the lines to copy, above the findings, unless
+// it shows everything. An answer that was not requested, or that is a refusal, has no lines.
 func adviceInto(d *document.Document, title string, a *advice.Document, folder string) {
 	all := d.Add("advice", title, advice.Blocks(a, folder)...)
 	switch {
@@ -51,8 +51,8 @@ func adviceInto(d *document.Document, title string, a *advice.Document, folder s
 	}
 }
 
-// simulatedOf is the record that labels an answer from several: the first that is simulated, else the
-// first.
+// simulatedOf returns the record whose label an answer from several gets: the first simulated one,
+// else the first.
 func simulatedOf(records []*record.Record) *record.Record {
 	if i := slices.IndexFunc(records, func(r *record.Record) bool { return r.Simulated }); i >= 0 {
 		return records[i]
@@ -60,15 +60,14 @@ func simulatedOf(records []*record.Record) *record.Record {
 	return records[0]
 }
 
-// Assume adds the answer for assumed settings to a document of plateaus. paths are what the records
-// were read from, for what to run next.
+// Assume adds the answer for assumed settings to a document of plateaus. paths are the records'
+// files, for the next command.
 func Assume(d *document.Document, a *advice.Document, records []*record.Record, paths ...string) {
 	d.Findings, d.Next = advice.Findings(simulatedOf(records), a), a.Commands(paths...)
 }
 
-// kneeBlocks are the smallest messages that reach a share of each plateau, what a
-// bucket size still takes, and what limits the answer. Where there is a recommendation
-// nothing is missing.
+// kneeBlocks return the smallest messages that reach a share of each plateau, the missing input of
+// a bucket size, and the answer's limits. With a recommendation no input is missing.
 func kneeBlocks(a *recommend.Knees, advised bool) []document.Block {
 	if a == nil {
 		return nil
@@ -121,7 +120,7 @@ func kneeBlocks(a *recommend.Knees, advised bool) []document.Block {
 	return append(out, kneeLimits(a, caveats, advised)...)
 }
 
-// kneeLimits are what a bucket size still takes, and what limits the answer.
+// kneeLimits returns the missing input of a bucket size, and the answer's limits.
 func kneeLimits(a *recommend.Knees, caveats []string, advised bool) (out []document.Block) {
 	var needs []string
 	if !advised {
@@ -139,7 +138,7 @@ func kneeLimits(a *recommend.Knees, caveats []string, advised bool) (out []docum
 	return out
 }
 
-// kneeName tells a curve from the others of its collective.
+// kneeName distinguishes a curve from the others of its collective.
 func kneeName(c *recommend.KneeCurve) string {
 	name := c.Collective
 	if c.Groups > 1 {

@@ -12,8 +12,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// barsByDevice draws a chart a device, of the bars that a result makes; false is none. Each chart is long enough for
-// its marks, too.
+// barsByDevice draws one chart per device from the bars of its results; a result without a bar
+// returns false. Each chart is long enough for its marks.
 func barsByDevice(rec *record.Record, id string, bar func(record.Device, *record.Kernel) (document.Bar, bool), title func(record.Device, []document.Bar) string) []document.Bars {
 	var out []document.Bars
 	for _, d := range rec.World.Devices {
@@ -37,8 +37,8 @@ func barsByDevice(rec *record.Record, id string, bar func(record.Device, *record
 	return out
 }
 
-// barCharts draws a chart a device: every kernel's bandwidth in each
-// configuration, against the peak and what others published.
+// barCharts draws one chart per device: every kernel's bandwidth in each configuration, against the
+// peak and others' published figures.
 func barCharts(rec *record.Record, published []device.Published) []document.Bars {
 	return barsByDevice(rec, "bars", func(d record.Device, r *record.Kernel) (document.Bar, bool) {
 		m := r.Metrics
@@ -73,7 +73,7 @@ func barCharts(rec *record.Record, published []device.Published) []document.Bars
 	})
 }
 
-// barLabel names a result; a norm by its shape, as the title has its kernel.
+// barLabel names a result; a norm by its shape, because the title has its kernel.
 func barLabel(r *record.Kernel) string {
 	if r.Shape.Rows > 0 {
 		return strings.Join([]string{shortType(r.Dtype), r.Shape.Text(), r.Role}, " ")
@@ -86,9 +86,8 @@ func shortType(dtype string) string {
 	return strings.NewReplacer("bfloat", "bf", "float", "f").Replace(dtype)
 }
 
-// ratioCharts draws a chart a device: how many times as fast a fused kernel is as
-// the same work kernel by kernel, with what the check of its results found
-// beside it. A speed whose numbers are wrong is none.
+// ratioCharts draws one chart per device: the speed-up of a fused kernel over the same work kernel
+// by kernel, with its check's result. A speed with wrong results is omitted.
 func ratioCharts(rec *record.Record) []document.Bars {
 	return barsByDevice(rec, "ratios", func(_ record.Device, k *record.Kernel) (document.Bar, bool) {
 		if k.Metrics.ToUnfused == nil {

@@ -15,8 +15,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// Kernels is the document of a record of hbm or of kernels. command reproduces it; empty leaves that
-// out.
+// Kernels returns the document of a record of hbm or kernels. command reproduces it; empty omits
+// that.
 func Kernels(rec *record.Record, command string) *document.Document {
 	family := kernel.Of(rec.Benchmark())
 	d := &document.Document{
@@ -49,7 +49,7 @@ func memoryInto(d *document.Document, rec *record.Record) {
 	d.Add("setup", "Set-up", memoryFacts(rec))
 }
 
-// barBlocks are pictures of bars with a note beneath.
+// barBlocks return pictures of bars with a note beneath.
 func barBlocks(all []document.Bars, note string) []document.Block {
 	out := slice.Map(all, func(b document.Bars) document.Block { return b })
 	if len(out) > 0 {
@@ -74,7 +74,7 @@ func barNote(rec *record.Record, ratios, published bool) string {
 	return note + " The results below have every figure."
 }
 
-// publishedList is what the letters of the bars stand for.
+// publishedList explains the letters of the bars.
 func publishedList(published []device.Published) document.Block {
 	l := document.List{Role: "roofs"}
 	for i, p := range published {
@@ -83,7 +83,7 @@ func publishedList(published []device.Published) document.Block {
 	return l
 }
 
-// memoryBanners are what must be known before any number is read.
+// memoryBanners must be read before any number.
 func memoryBanners(rec *record.Record) []document.Banner {
 	var out []document.Banner
 	simulated := 0
@@ -112,8 +112,7 @@ func memoryBanners(rec *record.Record) []document.Banner {
 	return out
 }
 
-// levels is the bandwidth over the size of an array: where it falls, a level of
-// cache ends.
+// levels returns the bandwidth over the size of an array: where it falls, a cache level ends.
 func levels(rec *record.Record) document.Chart {
 	c := document.Chart{ID: "levels", Title: "Levels of cache", Subtitle: memoryTitle(rec), Quantity: document.Rate}
 	bound := 0

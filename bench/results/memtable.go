@@ -41,8 +41,8 @@ var memoryColumns = []struct {
 	{"notes", true, noteText},
 }
 
-// shortMemory are the columns that a terminal shows: at most 100 characters. Of a fused kernel
-// the shortest time is left to the page, and a kernel or type that all rows share to the title.
+// shortMemory are the columns of a terminal: at most 100 characters. The page keeps the shortest
+// time of a fused kernel, and the title a kernel or type that all rows share.
 func shortMemory(rec *record.Record) []string {
 	short := []string{"shape", "run", "GB/s", "of peak", "data", "notes"}
 	if fused := slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.ToUnfused != nil }); fused {
@@ -59,7 +59,7 @@ func shortMemory(rec *record.Record) []string {
 	return short
 }
 
-// shareText is a share in per cent; empty for none.
+// shareText formats a share in per cent; empty for none.
 func shareText(v *float64) string {
 	if v == nil {
 		return ""
@@ -67,7 +67,7 @@ func shareText(v *float64) string {
 	return unit.Percent(*v)
 }
 
-// ratioText is how many times as fast.
+// ratioText formats a speed-up.
 func ratioText(v *float64) string {
 	if v == nil {
 		return ""
@@ -75,7 +75,7 @@ func ratioText(v *float64) string {
 	return fmt.Sprintf("%.2f", *v)
 }
 
-// configText is a configuration in a few words.
+// configText describes a configuration in a few words.
 func configText(c record.LaunchConfig) string {
 	var parts []string
 	if c.CPUs > 0 {
@@ -96,7 +96,7 @@ func configText(c record.LaunchConfig) string {
 	return strings.Join(parts, ", ")
 }
 
-// dataText is what the check found.
+// dataText returns the result of the check.
 func dataText(r *record.Kernel) string {
 	switch r.Verified.State {
 	case record.VerifiedOK:
@@ -131,7 +131,7 @@ func noteText(rec *record.Record, r *record.Kernel) string {
 	return strings.Join(notes, ", ")
 }
 
-// memoryTitle says what was measured on what.
+// memoryTitle names the measurement and the device.
 func memoryTitle(rec *record.Record) string {
 	what := cmp.Or(map[string]string{"hbm": "Memory bandwidth"}[rec.Benchmark()], rec.Benchmark())
 	if len(rec.World.Devices) == 0 {
@@ -157,7 +157,7 @@ func memoryFooter(rec *record.Record) []string {
 	return append(countings(rec), memoryNotes(rec)...)
 }
 
-// countings say what the figures are of.
+// countings explain the figures.
 func countings(rec *record.Record) []string {
 	var lines []string
 	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.Rate != nil }) {
@@ -179,7 +179,7 @@ func countings(rec *record.Record) []string {
 	return lines
 }
 
-// memoryNotes are what a row or a device needs said.
+// memoryNotes are remarks about a row or a device.
 func memoryNotes(rec *record.Record) []string {
 	var lines []string
 	for _, r := range rec.KernelRows() {
@@ -187,7 +187,7 @@ func memoryNotes(rec *record.Record) []string {
 			lines = append(lines, r.Case()+": "+r.Reason)
 		}
 	}
-	var once []string // of every device the same
+	var once []string // equal for every device
 	for _, d := range rec.World.Devices {
 		switch {
 		case d.Kind == record.HostMemory:
@@ -212,7 +212,7 @@ func memoryNotes(rec *record.Record) []string {
 	return append(lines, slice.Map(rec.Warnings, func(w record.Warning) string { return fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint) })...)
 }
 
-// MemoryResults is a table of every result, without columns that nothing fills.
+// MemoryResults returns a table of every result, without empty columns.
 func MemoryResults(rec *record.Record) table.Table {
 	t := table.Table{Title: memoryTitle(rec), Notes: memoryFooter(rec), Rule: true, Groups: []table.Group{{}}}
 	rows := make([]table.Row, len(rec.Kernels))

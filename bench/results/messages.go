@@ -8,17 +8,17 @@ import (
 	"zbench/bench/pattern"
 )
 
-// figureIn finds the figures in a message, a size with its unit.
+// figureIn finds the figures in a message, each a size with its unit.
 var figureIn = pattern.New(`\b(?:0x[0-9a-fA-F]+|\d+(?:[.,]\d+)*(?: (?:[KMGT]i)?B\b)?)`)
 
-// messageGroups gathers messages that differ only in their figures: a hundred cases
-// with the same trouble are one line, which says how far the figures go.
+// messageGroups groups messages that differ only in their figures: a hundred cases with the same
+// trouble become one line with the range of the figures.
 type messageGroups struct{ order []*messageGroup }
 
 // messageGroup is one message with the figures of all its occurrences.
 type messageGroup struct {
 	topic string
-	// between are the words around the figures, one more than there are figures.
+	// between are the words around the figures, one more than figures.
 	between []string
 	lo, hi  []string
 	count   int
@@ -49,7 +49,7 @@ func (a *messageGroups) addAs(topic, message string) *messageGroup {
 	return k
 }
 
-// text is the message, each figure as the range it spans.
+// text returns the message, each figure as its range.
 func (k *messageGroup) text() string {
 	var b strings.Builder
 	for i, words := range k.between {
@@ -61,7 +61,7 @@ func (k *messageGroup) text() string {
 		case lo == hi:
 			b.WriteString(lo)
 		case strings.HasPrefix(lo, "0x"):
-			b.WriteString("…") // bit patterns have no order to speak of
+			b.WriteString("…") // bit patterns have no meaningful order
 		default:
 			b.WriteString(lo + " to " + hi)
 		}
@@ -69,7 +69,7 @@ func (k *messageGroup) text() string {
 	return b.String()
 }
 
-// figureOf is a figure's value, for ordering; 0 if it is not a number.
+// figureOf returns a figure's value, for ordering; 0 if it is not a number.
 func figureOf(s string) float64 {
 	digits, size, _ := strings.Cut(s, " ")
 	if bits, isHex := strings.CutPrefix(digits, "0x"); isHex {

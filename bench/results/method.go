@@ -13,10 +13,10 @@ import (
 	"zbench/bench/unit"
 )
 
-// unitsText stands beside every table of results.
+// unitsText is shown beside every table of results.
 const unitsText = "GB/s = 1e9 B/s; sizes are IEC (1 KiB = 1,024 B) and total bytes S of the collective, as in rccl-tests"
 
-// busText gives the bus factor of every collective.
+// busText states the bus factor of every collective.
 var busText = "algbw = S / time; busbw = algbw " + strings.Join(busFactors(), ", ") + ", with n ranks"
 
 // busFactors lists the collectives by their factor over n ranks.
@@ -33,7 +33,7 @@ func busFactors() []string {
 	return all
 }
 
-// method says how the figures came about.
+// method explains the origin of the figures.
 func method(rec *record.Record) []document.Fact {
 	out := []document.Fact{{Term: "Time", Text: timeMethod(rec)}}
 	if rec.Source.Kind != record.Imported {
@@ -102,7 +102,7 @@ func sweepText(rec *record.Record) string {
 	return strings.Join(parts, ", ") + "." + addedText(rec)
 }
 
-// addedText says which cases are not of the sweep's own sizes.
+// addedText names the cases with sizes outside the sweep's own.
 func addedText(rec *record.Record) string {
 	count := map[string]int64{}
 	for _, a := range rec.Added {
@@ -121,7 +121,7 @@ func addedText(rec *record.Record) string {
 	return " Added for the bucket size once the others were done: " + strings.Join(parts, ", ") + "."
 }
 
-// verifiedMethod says what "verified" means and how far it went.
+// verifiedMethod explains "verified" and its extent.
 func verifiedMethod(rec *record.Record) string {
 	text := "“yes” means that the output of separate launches was compared element by element with the expected result, outside the timed part. "
 	if rec.Source.Kind == record.Imported {

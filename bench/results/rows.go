@@ -14,8 +14,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// resultBlock is the table of the results that ended ok, in µs and GB/s; the others
-// have their own.
+// resultBlock returns the table of the results that ended ok, in µs and GB/s; the others have a
+// separate one.
 func resultBlock(rec *record.Record, curves []curve.Curve) document.Block {
 	isolated := hasIsolated(rec)
 	s := document.Sheet{Label: "Results", Role: document.ResultsID, Table: resultTable(curves, isolated)}
@@ -66,8 +66,8 @@ func resultTable(curves []curve.Curve, isolated bool) table.Table {
 	return t
 }
 
-// cellsOf prints a result without its notes. The spread is what the ranks differ by,
-// in µs and as a share of the time.
+// cellsOf prints a result without its notes. The spread is the difference between ranks, in µs and
+// as a share of the time.
 func cellsOf(r *record.Result, isolated bool) []string {
 	out := append([]string{unit.Bytes(r.Bytes), unit.Comma(r.Count)}, timeCells(curve.BurstOf(r))...)
 	out = append(out, gigas(r.AlgBW), gigas(r.BusBW))
@@ -105,8 +105,7 @@ func hasIsolated(rec *record.Record) bool {
 	return countOf(rec, func(r *record.Result) bool { return curve.IsolatedOf(r).Known }) > 0
 }
 
-// verifiedText says whether the data were checked, and in brackets by how many
-// launches.
+// verifiedText says whether the data were checked, and in brackets the number of launches.
 func verifiedText(v record.Verified) string {
 	text := "no"
 	switch {
@@ -125,8 +124,8 @@ func verifiedText(v record.Verified) string {
 	return text
 }
 
-// rowNotes are the doubts about one result, in keywords; the warnings section
-// has the sentences.
+// rowNotes returns the warnings about one result as keywords; the warnings section has the
+// sentences.
 func rowNotes(r *record.Result) []string {
 	var notes []string
 	if r.BytesRequested > 0 && r.Bytes > 0 && r.BytesRequested != r.Bytes {
@@ -139,7 +138,7 @@ func rowNotes(r *record.Result) []string {
 	return append(notes, codes...)
 }
 
-// otherBlocks list what did not end ok. Nothing vanishes.
+// otherBlocks list every case that did not end ok.
 func otherBlocks(rec *record.Record) []document.Block {
 	t := table.Table{Columns: []table.Column{
 		{Name: "collective"}, {Name: "size", Right: true}, {Name: "status"}, {Name: "reason", Wrap: table.Sentences}, {Name: "time, µs", Right: true},

@@ -15,8 +15,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// scalingBlocks show how bus bandwidth changes with the number of ranks: what falls
-// off, charts, and an efficiency table for each family of worlds.
+// scalingBlocks show bus bandwidth against the number of ranks: the drops, charts, and an
+// efficiency table for each family of worlds.
 func scalingBlocks(rec *record.Record, drawn []curve.Curve) []document.Block {
 	all := curve.Scalings(drawn)
 	if len(all) == 0 {
@@ -42,7 +42,7 @@ func scalingBlocks(rec *record.Record, drawn []curve.Curve) []document.Block {
 	return out
 }
 
-// fallLines name what falls off with scale, one line for each family and message size.
+// fallLines name the collectives that drop with scale, one line per family and message size.
 func fallLines(all []curve.Scaling) []string {
 	var out []string
 	for _, f := range []curve.Family{curve.OneWorld, curve.Groups, curve.Strided} {

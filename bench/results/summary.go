@@ -15,13 +15,13 @@ import (
 	"zbench/bench/unit"
 )
 
-// figure is a column of a table: its name, and its value in a result, if it has one.
+// figure is a column of a table: its name, and its value in a result, if any.
 type figure struct {
 	name string
 	of   func(*record.Result) (float64, bool)
 }
 
-// text is the figure of a result, a dash where it has none.
+// text formats the figure of a result, a dash if it has none.
 func (f figure) text(r *record.Result) string {
 	if r != nil {
 		if v, ok := f.of(r); ok {
@@ -54,7 +54,8 @@ var (
 	}}
 )
 
-// details are what a summary shows of each curve, the least first: as much as fits.
+// details are the levels of detail of a summary's curves, the least first: the most that fits is
+// used.
 var details = [][]figure{
 	{figureBusBW},
 	{figureTime, figureBusBW},
@@ -62,13 +63,14 @@ var details = [][]figure{
 	{figureTime, figureError, figureAlone, figureSpread, figureAlgBW, figureBusBW},
 }
 
-// detailWidth is the width from which on a summary of several curves shows more than time and bus bandwidth.
+// detailWidth is the width from which a summary of several curves shows more than time and bus
+// bandwidth.
 const detailWidth = 100
 
-// Summary is the results in short: a row for each size, a column for each curve,
-// with as many figures as fit into so many columns of a terminal. Curves that do
-// not fit beside each other are tables of their own. In-place results that agree
-// with those out of place are left out, and so are sizes without a result.
+// Summary returns the results in short: a row per size, a column per curve, with as many figures as
+// fit the terminal's columns. Curves that do not fit beside each other get tables of their own.
+// In-place results that agree with those out of place are left out, and so are sizes without a
+// result.
 func Summary(rec *record.Record, width int) []table.Table {
 	curves, _ := curve.Drawn(curve.Of(rec))
 	for i := range curves {
@@ -83,7 +85,7 @@ func Summary(rec *record.Record, width int) []table.Table {
 	return tables
 }
 
-// units are the units of the rates in the tables.
+// units are the rates' units in the tables.
 func units(tables []table.Table) string {
 	rates := "busbw"
 	for _, t := range tables {
@@ -94,7 +96,7 @@ func units(tables []table.Table) string {
 	return rates + " in GB/s"
 }
 
-// explained says what the columns are whose names do not.
+// explained explains the columns with unclear names.
 func explained(tables []table.Table) (out []string) {
 	for _, w := range [][2]string{
 		{figureError.name, "±: half the 95 % interval of the median, µs"},
@@ -111,8 +113,9 @@ func explained(tables []table.Table) (out []string) {
 	return out
 }
 
-// beside is the table of all curves with the most detail that fits. Where time and bus bandwidth do not, the tables
-// have bus bandwidth alone and a column for each world, as many collectives as fit side by side.
+// beside returns the table of all curves with the most detail that fits. If time and bus bandwidth
+// do not fit, the tables only have bus bandwidth and a column per world, with as many collectives
+// side by side as fit.
 func beside(curves []curve.Curve, width int) []table.Table {
 	for level, detail := range slices.Backward(details[1:]) {
 		if t := summaryTable(curves, detail); fits(t, width) && (level == 0 || len(curves) == 1 || width >= detailWidth) {
@@ -144,7 +147,7 @@ func beside(curves []curve.Curve, width int) []table.Table {
 		for _, c := range worlds {
 			if !add(c) {
 				flush()
-				kept = []curve.Curve{c} // one is shown at least
+				kept = []curve.Curve{c} // at least one is shown
 			}
 		}
 	}
@@ -152,7 +155,7 @@ func beside(curves []curve.Curve, width int) []table.Table {
 	return tables
 }
 
-// byCollective are the curves of each collective, whole worlds by size before groups.
+// byCollective returns the curves of each collective, whole worlds by size before groups.
 func byCollective(curves []curve.Curve) [][]curve.Curve {
 	names, of := slice.Group(curves, func(c curve.Curve) string { return c.Collective })
 	return slice.Map(names, func(name string) []curve.Curve {
@@ -165,7 +168,8 @@ func byCollective(curves []curve.Curve) [][]curve.Curve {
 	})
 }
 
-// fits reports whether no line is wider. The space behind the last column is cut, the line beneath the names is not.
+// fits reports whether no line is wider. The space after the last column is cut, the line beneath
+// the names is not.
 func fits(t table.Table, width int) bool {
 	for first, last := range t.Headings() {
 		if tooWide(t, first, last) {
@@ -184,7 +188,7 @@ func tooWide(t table.Table, first, last int) bool {
 	return len([]rune(t.Columns[first].Over)) > t.Room(first, last)
 }
 
-// summaryTable is the table of curves side by side.
+// summaryTable returns the table of curves side by side.
 func summaryTable(curves []curve.Curve, show []figure) table.Table {
 	t := table.Table{Columns: []table.Column{{Name: "size", Right: true}}}
 	for _, c := range curves {
@@ -224,7 +228,7 @@ func summaryTable(curves []curve.Curve, show []figure) table.Table {
 	if len(show) > 1 {
 		return t
 	}
-	for first, last := range t.Headings() { // a collective in one world needs none, and one may be too wide
+	for first, last := range t.Headings() { // a collective in one world needs no heading, and one may be too wide
 		named := t.Columns[first].Name == t.Columns[first].Over
 		if !named && !tooWide(t, first, last) {
 			continue
@@ -240,11 +244,10 @@ func summaryTable(curves []curve.Curve, show []figure) table.Table {
 	return t
 }
 
-// asked is the size that a case was planned with: what moves is rounded, each
-// collective in its own way.
+// asked returns the planned size of a case: each collective rounds the moved size in its own way.
 func asked(r *record.Result) int64 { return cmp.Or(r.BytesRequested, r.Bytes) }
 
-// cells are a result's figures, or how it ended if it failed or has wrong data.
+// cells returns a result's figures, or its status if it failed or has wrong data.
 func cells(c curve.Curve, r *record.Result, show []figure) []string {
 	out := make([]string, len(show))
 	for i, f := range show {
@@ -259,8 +262,8 @@ func cells(c curve.Curve, r *record.Result, show []figure) []string {
 	return out
 }
 
-// ended is how a case ended that failed or has wrong data; also if only the one in place did, which is not
-// shown. It is empty otherwise.
+// ended returns the status of a case that failed or has wrong data, also if only the hidden
+// in-place case did; empty otherwise.
 func ended(c curve.Curve, r *record.Result) string {
 	if r == nil {
 		return ""
@@ -283,7 +286,7 @@ func ended(c curve.Curve, r *record.Result) string {
 	return ""
 }
 
-// shortTraits are traits in as few letters as a heading has room for.
+// shortTraits returns traits in as few letters as a heading has room for.
 func shortTraits(r *record.Result) []string {
 	place, ranks, nodes := "out", unit.Count(r.Ranks, "rank"), unit.Count(r.Nodes, "node")
 	if r.InPlace {
@@ -300,7 +303,7 @@ func shortTraits(r *record.Result) []string {
 	return []string{r.Dtype, r.Op, place, ranks, nodes, fmt.Sprintf("-g%d", r.GPUsPerProcess), plain.Clip(r.Setup, 16)}
 }
 
-// shortName adds to the collective those traits in which its curves differ, in short.
+// shortName adds the differing traits to the collective, in short.
 func shortName(curves []curve.Curve, i int) string {
 	mine, short := curve.Traits(curves[i].Rows[0]), shortTraits(curves[i].Rows[0])
 	parts := []string{plain.OrUnnamed(curves[i].Collective)}
@@ -315,7 +318,7 @@ func shortName(curves []curve.Curve, i int) string {
 	return strings.Join(parts, " ")
 }
 
-// summaryTitle says on what it ran, in one line where the GPUs are known.
+// summaryTitle describes the world, in one line if the GPUs are known.
 func summaryTitle(rec *record.Record) string {
 	w := rec.World
 	world := worldText(w)
@@ -328,7 +331,7 @@ func summaryTitle(rec *record.Record) string {
 	return strings.Join(nonEmpty(record.Mark(rec), world, strings.Join(dtypeAndOp(rec), ", ")), " · ")
 }
 
-// dtypeAndOp are the element type and the operator, where all results have the same.
+// dtypeAndOp returns the element type and the operator, if all results have the same.
 func dtypeAndOp(rec *record.Record) []string {
 	all := slices.Collect(rec.Each())
 	types := slice.Distinct(slice.Map(all, func(r *record.Result) string { return r.Dtype }))
@@ -339,17 +342,17 @@ func dtypeAndOp(rec *record.Record) []string {
 			out = append(out, names[0])
 		}
 	}
-	return nonEmpty(out...) // types may be one that is not known
+	return nonEmpty(out...) // a type may be unknown
 }
 
-// summaryNotes are what stands beneath a summary: what was left out, what the headings stand for, and the warnings by cause.
+// summaryNotes returns the notes beneath a summary: omissions, abbreviations in the headings, and
+// the warnings by cause.
 func summaryNotes(rec *record.Record) []string {
 	curves, _ := curve.Drawn(curve.Of(rec))
 	return nonEmpty(append(append([]string{placeText(curves)}, legend(curves)...), warningText(rec))...)
 }
 
-// placeText says that in-place results are left out, and how far they are from what
-// is shown.
+// placeText says that in-place results are omitted, and their distance from the shown ones.
 func placeText(curves []curve.Curve) string {
 	apart, left, kept := 0.0, false, false
 	for _, c := range curves {
@@ -365,7 +368,7 @@ func placeText(curves []curve.Curve) string {
 	return ""
 }
 
-// legend says what the short names of groups stand for.
+// legend explains the short names of groups.
 func legend(curves []curve.Curve) []string {
 	var all []string
 	for _, c := range curves {
@@ -384,7 +387,7 @@ func legend(curves []curve.Curve) []string {
 	return []string{strings.Join(slice.Distinct(all), "; ") + "."}
 }
 
-// warningText gathers the warnings by cause, each with the cases it qualifies.
+// warningText groups the warnings by cause, each with its cases.
 func warningText(rec *record.Record) string {
 	var parts []string
 	for _, g := range warningGroups(rec) {

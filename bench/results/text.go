@@ -17,7 +17,8 @@ const (
 	giga  = 1e9
 )
 
-// fixed prints v to three significant digits at least, and whole from 100 on, with thousands separators.
+// fixed prints v to at least three significant digits, and whole from 100 on, with thousands
+// separators.
 func fixed(v float64) string {
 	if !unit.Finite(v) {
 		return unit.None
@@ -34,7 +35,7 @@ func fixed(v float64) string {
 	return text
 }
 
-// gigas prints *v in units of 10⁹, or the sign for no figure.
+// gigas prints *v in units of 10⁹, or the sign for a missing figure.
 func gigas(v *float64) string {
 	if v == nil {
 		return unit.None
@@ -42,8 +43,8 @@ func gigas(v *float64) string {
 	return fixed(*v / giga)
 }
 
-// footnotes numbers the texts that do not fit into a row. Texts that differ
-// only in their figures share a number.
+// footnotes numbers the texts that do not fit into a row. Texts that only differ in their figures
+// share a number.
 type footnotes struct{ messageGroups }
 
 // ref returns the text's number in brackets.
@@ -52,7 +53,7 @@ func (f *footnotes) ref(text string) string {
 	return fmt.Sprintf("[%d]", slices.Index(f.order, k)+1)
 }
 
-// lines are the texts with their numbers.
+// lines returns the texts with their numbers.
 func (f *footnotes) lines() []string {
 	out := make([]string, len(f.order))
 	for i, k := range f.order {
@@ -61,7 +62,7 @@ func (f *footnotes) lines() []string {
 	return out
 }
 
-// reasonOf says why a case did not end ok, as far as the record knows.
+// reasonOf returns why a case did not end ok, as far as the record knows.
 func reasonOf(r *record.Result) string {
 	switch {
 	case r.Reason != "":

@@ -13,11 +13,11 @@ import (
 	"zbench/bench/unit"
 )
 
-// columns says which figures a row has: both placements side by side, and times of launches alone.
+// columns selects a row's figures: both placements side by side, and isolated times.
 type columns struct{ both, alone bool }
 
-// figures are the columns of one half before the number of wrong elements. Where two halves must fit,
-// what the page and the files have too is left out: ± and, beside the time alone, algbw.
+// figures are the columns of one half before the number of wrong elements. If two halves must fit,
+// it omits figures that the page and the files also have: ± and, beside the isolated time, algbw.
 func (c columns) figures() []figure {
 	out := []figure{figureTime}
 	if !c.both {
@@ -37,7 +37,7 @@ func (c columns) half(r *record.Result) []string {
 	return append(slice.Map(c.figures(), func(f figure) string { return f.text(r) }), wrongCell(r))
 }
 
-// wrongCell counts wrong elements; N/A, as in rccl-tests, is not verified.
+// wrongCell formats the number of wrong elements; N/A, as in rccl-tests, means not verified.
 func wrongCell(r *record.Result) string {
 	switch {
 	case r == nil:
@@ -51,10 +51,9 @@ func wrongCell(r *record.Result) string {
 	return unit.None
 }
 
-// Results is a table of every case, grouped by collective, with the units beneath:
-// a row per size with the result out of place and the one in place side by side, as
-// rccl-tests does, where the record has both. Cases that did not end ok are rows
-// too, with the reason beneath.
+// Results returns a table of every case, grouped by collective, with the units beneath: a row per
+// size with out-of-place and in-place results side by side, as in rccl-tests, if the record has
+// both. Cases that did not end ok are rows too, with the reason beneath.
 func Results(rec *record.Record) table.Table {
 	curves := curve.Of(rec)
 	all := curve.Pairs(curves)
@@ -90,7 +89,7 @@ func Results(rec *record.Record) table.Table {
 	return t
 }
 
-// columns are the columns before the notes: of both halves if there are two.
+// columns returns the columns before the notes, for both halves if there are two.
 func (c columns) columns() []table.Column {
 	out := []table.Column{{Name: "size", Right: true}, {Name: "count", Right: true}}
 	figures := append(c.figures(), figure{name: "wrong"})
@@ -105,8 +104,8 @@ func (c columns) columns() []table.Column {
 	return out
 }
 
-// groupOf names a pair's rows; the traits in which collectives of one name differ
-// are part of its name.
+// groupOf names a pair's rows; its name includes the traits in which collectives of one name
+// differ.
 func groupOf(all []curve.Pair, i int) table.Group {
 	either := slice.Map(all, curve.Pair.Either)
 	r := either[i].Rows[0]
@@ -136,8 +135,8 @@ type noter struct {
 	beneath footnotes
 }
 
-// cell is what a line's notes column says: keywords, each marked where it
-// holds for one of the two results alone, or a number where they are too long.
+// cell returns the notes of a line: keywords, marked if they only hold for one of the two results,
+// or a number if they are too long.
 func (n *noter) cell(pair [2]*record.Result) string {
 	first, second := n.words(pair[0]), n.words(pair[1])
 	out, in := " (out)", " (in)"
@@ -163,8 +162,8 @@ func (n *noter) cell(pair [2]*record.Result) string {
 	return text
 }
 
-// words are a result's keywords. A case that did not end ok says its status,
-// and why beneath.
+// words returns a result's keywords. A case that did not end ok has its status here and the reason
+// beneath.
 func (n *noter) words(r *record.Result) []string {
 	if r == nil {
 		return nil
@@ -177,7 +176,7 @@ func (n *noter) words(r *record.Result) []string {
 	return []string{plain.Clip(statusText(r.Status), 12) + " " + n.beneath.ref(why)}
 }
 
-// tableNotes are a row's keywords: those of the page and what has no column here.
+// tableNotes returns a row's keywords: the page's, and those without a column here.
 func tableNotes(r *record.Result, c columns) []string {
 	var notes []string
 	if r.InPlace && !c.both {
@@ -191,7 +190,7 @@ func (n *noter) without(notes []string) []string {
 	return slices.DeleteFunc(notes, func(w string) bool { return slices.Contains(n.common, w) })
 }
 
-// commonNotes are the notes that every result has. They are said once, not in each row.
+// commonNotes returns the notes that every result has. They are printed once, not per row.
 func commonNotes(curves []curve.Curve, c columns) []string {
 	var all []string
 	results := 0
@@ -207,13 +206,13 @@ func commonNotes(curves []curve.Curve, c columns) []string {
 	return slices.DeleteFunc(notes, func(n string) bool { return len(of[n]) < results })
 }
 
-// tableTitle says on what it ran and whether a model decided it.
+// tableTitle describes the world and whether a model decided it.
 func tableTitle(rec *record.Record) string {
 	return plain.Line(strings.Join(nonEmpty(record.Mark(rec), worldText(rec.World)), " · "))
 }
 
-// footer is what stands beneath the table: what the notes stand for, what was
-// not verified, who is late, the units, and where the figures come from.
+// footer returns the text beneath the table: explanations of the notes, unverified cases, late
+// ranks, the units, and the figures' sources.
 func footer(rec *record.Record, c columns, notes, common []string) []string {
 	out := notes
 	if len(common) > 0 {
@@ -255,7 +254,7 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 	return out
 }
 
-// unverified gathers why results were not verified.
+// unverified groups the reasons why results were not verified.
 func unverified(rec *record.Record) *messageGroups {
 	var why messageGroups
 	for r := range rec.Each() {

@@ -12,15 +12,14 @@ import (
 	"zbench/bench/unit"
 )
 
-// Verdict is what a record comes to, and what to set. d is nil where there is no recommendation; one
-// says itself what is simulated.
+// Verdict returns the record's findings and the recommended setting. d is nil without a
+// recommendation; a recommendation labels itself as simulated.
 func Verdict(rec *record.Record, d *advice.Document) finding.List {
 	own := slices.DeleteFunc(slices.Clone(judge.Of(rec)), func(f finding.Finding) bool { return f.Code == finding.CodeSimulated })
 	return append(own, advice.Findings(rec, d)...)
 }
 
-// kernelChips are the best figure, whether the data are right, and how far to trust
-// the times.
+// kernelChips are the best figure, the correctness of the data, and the confidence in the times.
 func kernelChips(rec *record.Record, family kernel.Family) []document.Fact {
 	s := judge.Summarise(rec)
 	var out document.Facts

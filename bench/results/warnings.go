@@ -10,21 +10,21 @@ import (
 	"zbench/bench/unit"
 )
 
-// warningGroup is warnings of one code and shape, with the cases that they qualify.
+// warningGroup holds warnings of one code and shape, with their cases.
 type warningGroup struct {
 	code, hint string
 	kind       *messageGroup
 	cases      []*record.Result
 }
 
-// warningGroups gather warnings of one code and shape, those of the record first: a
-// hundred cases with the same doubt are one.
+// warningGroups groups warnings of one code and shape, the record's first: a hundred cases with the
+// same warning become one.
 func warningGroups(rec *record.Record) []*warningGroup {
 	var order []*warningGroup
 	var messages messageGroups
 	index := map[*messageGroup]*warningGroup{}
 	add := func(w record.Warning, r *record.Result) {
-		// The code and the hint are part of what makes two warnings alike.
+		// Warnings are only grouped if their codes and hints are equal, too.
 		kind := messages.addAs(w.Code+"\x00"+w.Hint, w.Message)
 		g := index[kind]
 		if g == nil {
@@ -46,8 +46,8 @@ func warningGroups(rec *record.Record) []*warningGroup {
 	return slices.DeleteFunc(order, func(g *warningGroup) bool { return g.byChance(rec) })
 }
 
-// byChance tells whether no more cases are called correlated than independent samples
-// explain, of which one series in a hundred is. The cases' own rows keep the warning.
+// byChance reports whether independent samples explain the number of cases called correlated: one
+// series in a hundred is. The cases' own rows keep the warning.
 func (g *warningGroup) byChance(rec *record.Record) bool {
 	if g.code != judge.WarnCorrelated {
 		return false
@@ -56,7 +56,7 @@ func (g *warningGroup) byChance(rec *record.Record) bool {
 	return judge.CorrelatedByChance(len(g.cases), timed)
 }
 
-// warningBlocks list the warnings, each with the cases it qualifies.
+// warningBlocks list the warnings, each with its cases.
 func warningBlocks(rec *record.Record) []document.Block {
 	order := warningGroups(rec)
 	if len(order) == 0 {
@@ -76,5 +76,5 @@ func warningBlocks(rec *record.Record) []document.Block {
 	return []document.Block{lines}
 }
 
-// fewRanges is how many ranges of cases a short text lists.
+// fewRanges is the number of ranges of cases in a short text.
 const fewRanges = 3

@@ -10,12 +10,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Names of rewritten scripts: commands that count, and the parts before the names of what has no value.
+// Names in rewritten scripts: commands that count, and the prefixes of names for missing values.
 const (
 	stepped  = "__stepped"
 	assigned = "__assigned"
 	tested   = "__tested"
-	stdin    = "__stdin" // the text that a program reads, as an argument
+	stdin    = "__stdin" // a program's input text, as an argument
 
 	unset = "__unset"
 
@@ -23,7 +23,8 @@ const (
 	ofQuoted = "__quoted_"
 )
 
-// kindOf takes the name of what stands for a missing value apart. It is that of a variable, or a text in hexadecimal.
+// kindOf splits the name of a mark for a missing value: the variable's name, or a text in
+// hexadecimal.
 func kindOf(name string) (kind, of string) {
 	for _, kind := range []string{ofWord, ofQuoted} {
 		rest, is := strings.CutPrefix(name, kind)
@@ -40,10 +41,10 @@ func kindOf(name string) (kind, of string) {
 	return "", name
 }
 
-// encoded is a text as a part of a name.
+// encoded returns a text as a part of a name.
 func encoded(text string) string { return "_" + hex.EncodeToString([]byte(text)) }
 
-// hosts are variables whose values are the machine's or the moment's.
+// hosts are variables whose values depend on the machine or the time.
 var hosts = []string{
 	"$", "!", "0", "HOME", "PWD", "OLDPWD", "UID", "EUID", "GID", "GROUPS", "USER", "HOSTNAME", "HOSTTYPE", "OSTYPE", "MACHTYPE", "RANDOM", "SRANDOM", "SECONDS",
 	"EPOCHSECONDS", "EPOCHREALTIME", "PPID", "BASHPID", "BASH_SOURCE", "DIRSTACK", "LINENO", "TMPDIR", "BASH_LINENO", "FUNCNAME", "PIPESTATUS",
@@ -52,7 +53,7 @@ var hosts = []string{
 // rewriting is one pass over a script.
 type rewriting struct {
 	r *reader
-	// path is the nodes from the root to the present one.
+	// path is the nodes from the root to the current one.
 	path []syntax.Node
 	// tests are the words of conditions.
 	tests map[*syntax.Word]bool
@@ -63,7 +64,7 @@ type rewriting struct {
 	err      error
 }
 
-// counted is what a statement has: its expansions, and what stands for the missing values that it tests.
+// counted holds a statement's expansions and the marks of the missing values that it tests.
 type counted struct {
 	uses  int
 	tests []syntax.WordPart
@@ -86,7 +87,7 @@ func (r *reader) rewrite(file *syntax.File) error {
 	return w.err
 }
 
-// enter is before the parts of a node are rewritten.
+// enter runs before the parts of a node are rewritten.
 func (w *rewriting) enter(n syntax.Node) {
 	test := func(words ...*syntax.Word) {
 		for _, one := range words {
@@ -131,7 +132,7 @@ func (w *rewriting) enter(n syntax.Node) {
 	}
 }
 
-// takeStdin makes the text that a shell reads its argument.
+// takeStdin turns the text that a shell reads into its argument.
 func takeStdin(n *syntax.Stmt) {
 	c, is := n.Cmd.(*syntax.CallExpr)
 	if !is || len(c.Args) == 0 || !slices.Contains([]string{"sbatch", "bash", "sh", "ssh", "srun", "qsub"}, c.Args[0].Lit()) {
@@ -148,12 +149,12 @@ func takeStdin(n *syntax.Stmt) {
 	}
 }
 
-// leave is after them.
+// leave runs after them.
 func (w *rewriting) leave(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.Word:
 		w.braces(n)
-		for i, part := range n.Parts { // the interpreter would ask the system for the folder that ~ is
+		for i, part := range n.Parts { // the interpreter would ask the system for the folder of ~
 			if lit, is := part.(*syntax.Lit); is && strings.HasPrefix(lit.Value, "~") {
 				n.Parts[i] = &syntax.Lit{Value: `\` + lit.Value}
 			}
@@ -171,7 +172,7 @@ func (w *rewriting) leave(n syntax.Node) {
 	}
 }
 
-// test notes that the present statement tests variables.
+// test records that the current statement tests variables.
 func (w *rewriting) test(names ...string) {
 	last := len(w.commands) - 1
 	for _, name := range names {
@@ -181,7 +182,7 @@ func (w *rewriting) test(names ...string) {
 	}
 }
 
-// braces limits what {1..9} makes of a word.
+// braces limits the expansion of {1..9} in a word.
 func (w *rewriting) braces(word *syntax.Word) {
 	same := *word
 	if syntax.SplitBraces(&same) && expanded(&same) > maxBraces {
@@ -189,7 +190,7 @@ func (w *rewriting) braces(word *syntax.Word) {
 	}
 }
 
-// expanded is the number of words that braces make of one, at most one more than the limit.
+// expanded returns the number of words that braces make of one, at most one more than the limit.
 func expanded(word *syntax.Word) int {
 	product := 1
 	for _, part := range word.Parts {
@@ -204,7 +205,7 @@ func expanded(word *syntax.Word) int {
 		if b.Sequence {
 			from, failed := strconv.Atoi(b.Elems[0].Lit())
 			to, failedToo := strconv.Atoi(b.Elems[1].Lit())
-			switch sum = 256; { // of letters
+			switch sum = 256; { // a range of letters
 			case failed == nil && failedToo == nil && max(from, -from, to, -to) < 1<<30:
 				sum = max(from-to, to-from) + 1
 			case failed == nil || failedToo == nil:
@@ -221,13 +222,14 @@ func in[T syntax.Node](path []syntax.Node) bool {
 	return slices.ContainsFunc(path, func(n syntax.Node) bool { _, is := n.(T); return is })
 }
 
-// quotes reports whether an empty word stays a word. In the value of a variable it does not: most are split again.
+// quotes reports whether an empty word stays a word. In the value of a variable it does not,
+// because most are split again.
 func (w *rewriting) quotes(quoted bool) bool {
 	value := in[*syntax.Assign](w.path) && !in[*syntax.ArrayExpr](w.path)
 	return !value && (quoted || in[*syntax.DblQuoted](w.path))
 }
 
-// requote gives the marks in a text, which is that of eval, their quotes.
+// requote quotes the marks in the text of an eval.
 func (w *rewriting) requote(lit *syntax.Lit) {
 	lit.Value = strings.Map(func(c rune) rune {
 		if isMark(c) {
@@ -239,8 +241,8 @@ func (w *rewriting) requote(lit *syntax.Lit) {
 	}, lit.Value)
 }
 
-// parts rewrites the parts of a word, so that what has no value leaves a mark. In conditions and arithmetic it is empty, as it
-// is for bash.
+// parts rewrites the parts of a word so that a missing value leaves a mark. In conditions and
+// arithmetic it is empty, as in bash.
 func (w *rewriting) parts(parts []syntax.WordPart, tested, quoted bool) []syntax.WordPart {
 	counts := in[*syntax.ArithmExp](w.path) || in[*syntax.ArithmCmd](w.path) || in[*syntax.LetClause](w.path) || in[*syntax.CStyleLoop](w.path)
 	tested = tested || in[*syntax.TestClause](w.path)
@@ -270,7 +272,7 @@ func (w *rewriting) parts(parts []syntax.WordPart, tested, quoted bool) []syntax
 	return all
 }
 
-// tested notes that the present statement tests a part of a word.
+// tested records that the current statement tests a part of a word.
 func (w *rewriting) tested(part syntax.WordPart, marked []syntax.WordPart) {
 	last := len(w.commands) - 1
 	switch p := part.(type) {
@@ -287,7 +289,7 @@ func (w *rewriting) tested(part syntax.WordPart, marked []syntax.WordPart) {
 	}
 }
 
-// part is what stands for a part of a word, with marks and without.
+// part returns the replacement of a part of a word, with and without marks.
 func (w *rewriting) part(part syntax.WordPart, kind string) (marked []syntax.WordPart, bare syntax.WordPart) {
 	none := func(text string) ([]syntax.WordPart, syntax.WordPart) {
 		return []syntax.WordPart{variable(kind + encoded(text))}, variable(unset)
@@ -310,7 +312,8 @@ func (w *rewriting) part(part syntax.WordPart, kind string) (marked []syntax.Wor
 	return []syntax.WordPart{part}, part
 }
 
-// short reports whether what replaces a pattern is a short text: another could grow beyond all bounds.
+// short reports whether the replacement of a pattern is short: a longer one could grow beyond all
+// bounds.
 func short(with *syntax.Word) bool {
 	const most = 64
 	return with == nil || len(with.Parts) == 0 || with.Lit() != "" && len(with.Lit()) <= most
@@ -323,7 +326,7 @@ func nameOf(p *syntax.ParamExp) string {
 	return p.Param.Value
 }
 
-// printed is the source of a part of a word, unless it is long.
+// printed returns the source of a part of a word, unless it is long.
 func printed(part syntax.WordPart) string {
 	const most = 60
 	var b strings.Builder
@@ -334,7 +337,7 @@ func printed(part syntax.WordPart) string {
 	return "$(…)"
 }
 
-// variable rewrites the use of a variable. The interpreter knows nine arguments.
+// variable rewrites the use of a variable. The interpreter knows only nine arguments.
 func (w *rewriting) variable(p *syntax.ParamExp, name, kind string) ([]syntax.WordPart, syntax.WordPart) {
 	if n, err := strconv.Atoi(name); err == nil && n > 9 {
 		if n <= len(w.r.given.Args) && !w.r.shifts && !in[*syntax.FuncDecl](w.path) {
@@ -371,21 +374,22 @@ func literal(text string) *syntax.Word {
 	return &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}
 }
 
-// orElse is a variable, or something else where it has no value.
+// orElse returns a variable, or something else if it has no value.
 func orElse(name string, other syntax.WordPart) *syntax.ParamExp {
 	p := variable(name)
 	p.Exp = &syntax.Expansion{Op: syntax.DefaultUnset, Word: &syntax.Word{Parts: []syntax.WordPart{other}}}
 	return p
 }
 
-// ifSet is something where a variable has a value.
+// ifSet returns something only if a variable has a value.
 func ifSet(name string, other syntax.WordPart) *syntax.ParamExp {
 	p := orElse(name, other)
 	p.Exp.Op = syntax.AlternateUnset
 	return p
 }
 
-// absent is the mark of a variable where it has no value, and nothing where it has one: ${MARK:0:9-${NAME+9}}.
+// absent returns the mark of a variable if it has no value, and nothing otherwise:
+// ${MARK:0:9-${NAME+9}}.
 func absent(name, kind string) *syntax.ParamExp {
 	p := variable(kind + name)
 	all := literal("9")
@@ -395,7 +399,8 @@ func absent(name, kind string) *syntax.ParamExp {
 	return p
 }
 
-// guarded is a part of a word where all names have values, and the marks of those that have none.
+// guarded returns a part of a word if all names have values, and the marks of those without
+// otherwise.
 func guarded(part syntax.WordPart, names []string, kind string) []syntax.WordPart {
 	for _, name := range names {
 		part = ifSet(name, part)
@@ -407,7 +412,8 @@ func guarded(part syntax.WordPart, names []string, kind string) []syntax.WordPar
 	return all
 }
 
-// names are the variables that a node needs the values of. Those that it assigns and those with a default are none.
+// names returns the variables whose values a node needs, without assigned ones and those with a
+// default.
 func names(n syntax.Node) []string {
 	var all, set []string
 	syntax.Walk(n, func(n syntax.Node) bool {
@@ -434,7 +440,7 @@ func names(n syntax.Node) []string {
 	return slices.Compact(all)
 }
 
-// call is a command of a rewritten script.
+// call makes a command of a rewritten script.
 func call(name string, args ...syntax.WordPart) *syntax.Stmt {
 	words := []*syntax.Word{literal(name)}
 	for _, a := range args {
@@ -443,8 +449,8 @@ func call(name string, args ...syntax.WordPart) *syntax.Stmt {
 	return &syntax.Stmt{Cmd: &syntax.CallExpr{Args: words}}
 }
 
-// command rewrites a statement's command: loops and functions count their turns, assignments are followed, the sides of a pipe
-// run one after the other.
+// command rewrites a statement's command: loops and functions count their turns, assignments are
+// followed, the sides of a pipe run one after the other.
 func command(cmd syntax.Command, c counted) syntax.Command {
 	block := func(all ...*syntax.Stmt) *syntax.Block { return &syntax.Block{Stmts: all} }
 	alone := func(s *syntax.Stmt) *syntax.Stmt {

@@ -1,6 +1,7 @@
-// Package shell reads shell scripts. Read follows a script as bash would and returns the commands that it would start,
-// without starting a process or opening a file. The interpreter is that of mvdan.cc/sh. The script is rewritten first
-// (rewrite.go): what would leave the interpreter goes, and what has no value leaves a mark in the arguments.
+// Package shell reads shell scripts. Read follows a script as bash would and returns the commands
+// that it would start, without starting a process or opening a file. The interpreter is that of
+// mvdan.cc/sh. The script is rewritten first (rewrite.go): anything that would leave the
+// interpreter is removed, and a missing value leaves a mark in the arguments.
 package shell
 
 import (
@@ -21,7 +22,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// Given is what a script gets from outside: its arguments, and variables by name.
+// Given holds a script's input: its arguments, and variables by name.
 type Given struct {
 	Args []string
 	Set  map[string]string
@@ -29,11 +30,11 @@ type Given struct {
 
 // Arg is a word of a command.
 type Arg struct {
-	// Text is the word with nothing in the place of what has no value.
+	// Text is the word with missing values left out.
 	Text string
-	// Missing names what the word refers to and has no value: "$TP", "$TP ($1)", "$(nproc)".
+	// Missing names the missing values in the word: "$TP", "$TP ($1)", "$(nproc)".
 	Missing []string
-	// Gone tells that bash would drop the word: all of it has no value.
+	// Gone is true if bash would drop the word, because all of it is missing.
 	Gone bool
 }
 
@@ -49,43 +50,44 @@ type Var struct {
 	Words []Arg
 }
 
-// Reading is what a script does.
+// Reading is the result of following a script.
 type Reading struct {
 	Commands []Command
-	// Vars are the variables at the end, in the order in which they were set.
+	// Vars are the variables at the end, in the order of assignment.
 	Vars []Var
-	// Conditions names what conditions test and has no value: the branch is that of an empty value, as bash takes it.
+	// Conditions names the missing values that conditions test: the branch is that of an empty
+	// value, as in bash.
 	Conditions []string
-	// Elsewhere are the other files that the script runs or sources.
+	// Elsewhere lists the other files that the script runs or sources.
 	Elsewhere []string
-	// Failed tells that it ends with an error.
+	// Failed is true if it ends with an error.
 	Failed bool
 }
 
-// Limits of a script, so that every one ends soon.
+// Limits of a script, so that each ends soon.
 const (
 	maxScript = 128 << 10 // bytes
-	maxSteps  = 10_000    // commands and turns of loops, more if they have many words
+	maxSteps  = 10_000    // commands and turns of loops, more for many words
 	maxCalls  = 500       // calls of functions, which may nest
 	maxValue  = 16 << 10  // bytes of a variable
 	maxUses   = 512       // expansions in one command
-	maxBraces = 1_000     // words that braces make of one
+	maxBraces = 1_000     // words that braces make of one word
 	maxNested = 200       // open brackets
 	stepBytes = 256       // bytes that count as another step
 )
 
-// ErrSyntax is wrapped by the error of a text that is no shell script, ErrLimit by that of one which is too large
-// or does not end.
+// ErrSyntax is wrapped by the error of a text that is not a shell script, ErrLimit by that of one
+// that is too large or does not end.
 var (
 	ErrSyntax = errors.New("not a shell script")
 	ErrLimit  = errors.New("the script takes too many steps")
 )
 
-// Read follows a script. What it has read stands beside an error of ErrLimit.
+// Read follows a script. An error of ErrLimit comes with the part that was read.
 func Read(text string, given Given) (got Reading, err error) {
 	r := &reader{given: given, elsewhere: map[string][]string{}}
 	defer func() {
-		if p := recover(); p != nil { // the interpreter's, on input that it does not expect
+		if p := recover(); p != nil { // a panic of the interpreter on unexpected input
 			err = fmt.Errorf("%w: %v", ErrSyntax, p)
 		}
 	}()
@@ -121,24 +123,25 @@ func Split(text string) (words []string, err error) {
 	return slice.Map(got.Commands[0].Args[1:], func(a Arg) string { return a.Text }), nil
 }
 
-// reader follows one script, with all that it runs in shells of their own.
+// reader follows one script, with everything that it runs in separate shells.
 type reader struct {
 	given Given
 	got   Reading
 	steps int
-	// missing are the names behind the marks.
+	// missing are the names of the marks.
 	missing []string
-	// elsewhere says for a variable whose value is missing of what it would have been.
+	// elsewhere describes, per variable with a missing value, what the value would have been.
 	elsewhere map[string][]string
 	// functions are the names that the script declares.
 	functions []string
-	// shifts tells that it changes its arguments.
+	// shifts is true if the script changes its arguments.
 	shifts bool
 	// order is the variables in the order of their last assignments.
 	order []string
 }
 
-// Marks stand for what has no value, in the order of reader.missing: a quoted one is odd. They are private characters.
+// Marks stand for missing values, in the order of reader.missing; a quoted one is odd. They are
+// private characters.
 const (
 	firstMark = 0xE000
 	lastMark  = 0xF8FF
@@ -146,7 +149,7 @@ const (
 
 func isMark(c rune) bool { return c >= firstMark && c <= lastMark }
 
-// mark is the character that stands for a name.
+// mark returns the character that stands for a name.
 func (r *reader) mark(name string, quoted bool) string {
 	at := slices.Index(r.missing, name)
 	if at < 0 {
@@ -160,7 +163,7 @@ func (r *reader) mark(name string, quoted bool) string {
 	return string(c)
 }
 
-// unmarked is a word without marks.
+// unmarked returns a word without marks.
 func unmarked(word string) string {
 	return strings.Map(func(c rune) rune {
 		if isMark(c) {
@@ -170,7 +173,7 @@ func unmarked(word string) string {
 	}, word)
 }
 
-// arg is a word with its marks read.
+// arg returns a word with its marks decoded.
 func (r *reader) arg(word string) Arg {
 	a := Arg{Text: unmarked(word), Gone: word != ""}
 	for _, c := range word {
@@ -219,14 +222,14 @@ func (r *reader) parse(text string) (*syntax.File, error) {
 		}
 		at, is := errors.AsType[syntax.ParseError](err)
 		if i := int(at.Pos.Offset()); is && tries < maxNested && i < len(text) && text[i] == '[' {
-			text = text[:i] + `\` + text[i:] // A=([0]*3): a word, which this parser takes for an index
+			text = text[:i] + `\` + text[i:] // A=([0]*3): a word, which this parser mistakes for an index
 			continue
 		}
 		return nil, fmt.Errorf("%w: %w", ErrSyntax, err)
 	}
 }
 
-// run follows a script in a shell of its own and returns its variables.
+// run follows a script in a separate shell and returns its variables.
 func (r *reader) run(file *syntax.File, args []string, vars map[string]string) (map[string]expand.Variable, error) {
 	none := func(op string) error { return &fs.PathError{Op: op, Path: "", Err: fs.ErrNotExist} }
 	shell, err := interp.New(
@@ -251,7 +254,7 @@ func (r *reader) run(file *syntax.File, args []string, vars map[string]string) (
 	return shell.Vars, err
 }
 
-// environ has the variables that a shell begins with. A name that rewrite made is of what has no value.
+// environ has a shell's initial variables. A name made by rewrite stands for a missing value.
 type environ struct {
 	r    *reader
 	vars map[string]string
@@ -266,7 +269,7 @@ func (e environ) Get(name string) expand.Variable {
 		}
 	default:
 		if !given && slices.Contains(hosts, name) {
-			given = true // or the interpreter asks the system
+			given = true // otherwise the interpreter asks the system
 		}
 	}
 	if !given {
@@ -283,7 +286,7 @@ func (e environ) Each(f func(string, expand.Variable) bool) {
 	}
 }
 
-// marks stand for a name; a variable that was set from what has no value has the marks of that.
+// marks returns the marks for a name; a variable that was set from missing values has their marks.
 func (r *reader) marks(name string, quoted bool) (all string) {
 	for _, from := range r.origins(name) {
 		all += r.mark(from, quoted)
@@ -291,7 +294,7 @@ func (r *reader) marks(name string, quoted bool) (all string) {
 	return all
 }
 
-// origins says what a name without a value is for people.
+// origins describes a name without a value for people.
 func (r *reader) origins(name string) []string {
 	if from := r.elsewhere[name]; len(from) > 0 {
 		return from
@@ -299,8 +302,8 @@ func (r *reader) origins(name string) []string {
 	return []string{"$" + strings.TrimLeft(name, "$_")}
 }
 
-// quiet are the builtins that would read or print, or leave the script; they come to the status that they have
-// where nothing is found.
+// quiet are the builtins that would read or print, or leave the script. They return their status
+// for an empty result.
 var quiet = map[string]string{
 	"trap": "true", "alias": "true", "unalias": "true", "shopt": "true", "wait": "true", "cd": "true", "pushd": "true", "popd": "true", "dirs": "true",
 	"type": "true", "hash": "true", "mapfile": "true", "readarray": "true", "times": "true", "help": "true", "echo": "true", "printf": "true",
@@ -323,7 +326,7 @@ func (r *reader) call(args []string) ([]string, error) {
 		r.steps += maxSteps / maxCalls
 		return slices.DeleteFunc(args, func(a string) bool { return r.arg(a).Gone }), nil
 	case name == stepped && len(args) == 2:
-		uses, _ := strconv.Atoi(args[1]) // rewrite wrote it
+		uses, _ := strconv.Atoi(args[1]) // rewrite inserted it
 		r.steps += uses
 		return []string{"true"}, nil
 	case name == tested:
@@ -350,22 +353,22 @@ func (r *reader) call(args []string) ([]string, error) {
 	return args, nil
 }
 
-// condition notes what conditions test.
+// condition records what conditions test.
 func (r *reader) condition(names ...string) {
 	r.got.Conditions = append(r.got.Conditions, names...)
 	slices.Sort(r.got.Conditions)
 	r.got.Conditions = slices.Compact(r.got.Conditions)
 }
 
-// other notes another file.
+// other records another file.
 func (r *reader) other(words ...string) {
 	if len(words) > 0 && unmarked(words[0]) != "" {
 		r.got.Elsewhere = append(r.got.Elsewhere, path.Base(unmarked(words[0])))
 	}
 }
 
-// assigned follows an assignment. A variable whose value is missing stays without a value, as conditions and
-// defaults take an empty one.
+// assigned follows an assignment. A variable with a missing value stays without a value, because
+// conditions and defaults treat it as empty.
 func (r *reader) assigned(name, value string) ([]string, error) {
 	if len(value) > maxValue {
 		return nil, fmt.Errorf("%w: %s has more than %d KiB", ErrLimit, name, maxValue>>10)
@@ -403,7 +406,8 @@ func (r *reader) eval(text string) ([]string, error) {
 	return []string{"eval", b.String()}, err
 }
 
-// started records a program that would start. Text that it gives to a shell is followed, with what is exported.
+// started records a program that would start. Text that it gives to a shell is followed, with the
+// exported variables.
 func (r *reader) started(ctx context.Context, args []string) error {
 	c := Command{Env: map[string]string{}}
 	for name, v := range interp.HandlerCtx(ctx).Env.Each {

@@ -1,5 +1,6 @@
-// Package signs knows lines of logs by which a library, a program or the kernel says what is wrong. Take gives a Reader each
-// line of a log; Found says at the end what the log comes to. A new sign is a row of the table in table.go.
+// Package signs knows log lines in which a library, a program or the kernel states a defect. Take
+// gives a Reader each line of a log; Found returns the log's signs at the end. A new sign is a row
+// of the table in table.go.
 package signs
 
 import (
@@ -17,13 +18,13 @@ type Found struct {
 	// Line is the number of the first such line, from 1, and Text that line.
 	Line int
 	Text string
-	// Subjects are what the lines are about, each once.
+	// Subjects are the subjects of the lines, each once.
 	Subjects []string
 	// Count is the number of such lines.
 	Count int
 }
 
-// At is where it stands and what it is about: "line 7 (hosta, hostb)".
+// At returns its place and subjects: "line 7 (hosta, hostb)".
 func (f Found) At() string {
 	if len(f.Subjects) == 0 {
 		return fmt.Sprintf("line %d", f.Line)
@@ -31,10 +32,10 @@ func (f Found) At() string {
 	return fmt.Sprintf("line %d (%s)", f.Line, unit.FirstFew(f.Subjects, 4))
 }
 
-// Reader gathers the signs of a log. The zero value is ready.
+// Reader collects the signs of a log. The zero value is ready.
 type Reader struct{ found []*Found }
 
-// hostLine is what the library puts in front of its lines.
+// hostLine matches the library's prefix of its lines.
 var hostLine = pattern.New(`([A-Za-z0-9_.-]+):\d+:\d+ \[\d+\]`)
 
 // Tells reports whether a line has a sign.
@@ -43,7 +44,7 @@ func Tells(line string) bool {
 	return sign != nil
 }
 
-// of returns the sign of a line and what its pattern names; nil if it has none.
+// of returns the sign of a line and the name in its pattern; nil if it has none.
 func of(line string) (*Sign, []string) {
 	for i := range table {
 		s := &table[i]
@@ -57,7 +58,8 @@ func of(line string) (*Sign, []string) {
 	return nil, nil
 }
 
-// Take reads a line and returns its sign; nil if it has none. Whether it is a finding is known when all lines were taken.
+// Take reads a line and returns its sign; nil if it has none. It becomes a finding only after all
+// lines were taken.
 func (r *Reader) Take(no int, line string) *Sign {
 	sign, subjects := of(line)
 	if sign != nil {
@@ -66,7 +68,7 @@ func (r *Reader) Take(no int, line string) *Sign {
 	return sign
 }
 
-// note counts a line. Its subject is the last of the subjects that is not empty.
+// note counts a line. Its subject is the last non-empty subject.
 func (r *Reader) note(s *Sign, no int, line string, subjects []string) {
 	i := r.index(s.Code)
 	if i < 0 {
@@ -87,7 +89,8 @@ func (r *Reader) index(code string) int {
 	return slices.IndexFunc(r.found, func(f *Found) bool { return f.Code == code })
 }
 
-// Found returns the signs in the order of the log. cluster is true where the GPUs are of a kind that comes with RDMA NICs.
+// Found returns the signs in the order of the log. cluster is true if the GPUs are of a kind that
+// comes with RDMA NICs.
 func (r *Reader) Found(cluster bool) (out []Found) {
 	usual := r.index("plugin") >= 0 // some process has another network
 	for _, f := range r.found {

@@ -5,36 +5,37 @@ import (
 	"zbench/bench/pattern"
 )
 
-// Sign is a line of a log by which a program, a library or the kernel says what is wrong.
+// Sign is a log line in which a program, a library or the kernel states a defect.
 type Sign struct {
-	// Code names the kind of finding, of which several signs may be.
+	// Code names the kind of finding, which several signs may share.
 	Code string
-	// Has are words of which the line has one: few lines are held against the pattern.
+	// Has are words, one of which the line must contain, so that few lines are matched against the
+	// pattern.
 	Has []string
-	// Pattern is what the line has. The host that the library puts in front of its lines is the subject, else what the last
-	// group matched: a host, a GPU's or a NIC's address.
+	// Pattern matches the line. The subject is the host in the library's prefix, else the last
+	// group's match: a host, a GPU's or a NIC's address.
 	Pattern *pattern.Pattern
-	// Where says whose line it is: of the library, a program, the launcher, the kernel, a trainer.
+	// Where names the line's author: the library, a program, the launcher, the kernel, a trainer.
 	Where string
-	// Means says what is wrong, Next what to do.
+	// Means describes the defect, Next the remedy.
 	Means, Next string
 	Severity    finding.Severity
-	// Fatal is true where the run ended by it.
+	// Fatal is true if it ended the run.
 	Fatal bool
-	// Ethernet is true where the line is usual on hosts without RDMA NICs: it is a finding only where others have some, or
-	// over several hosts whose GPUs are of clusters that have them.
+	// Ethernet is true if the line is normal on hosts without RDMA NICs: it is only a finding if
+	// others have some, or over several hosts whose GPUs belong to clusters that have them.
 	Ethernet bool
 	// Source is where the line was seen.
 	Source string
 }
 
-// Blocking is the code of the line that a program prints if it waits after each step.
+// Blocking is the code of the line of a program that waits after each step.
 const Blocking = "blocking"
 
 const around = "the run is incomplete: read the log around this line"
 
-// table has the signs. The first that a line has decides: the particular before the general. Without a meaning, a row says
-// which network a process has, and qualifies others.
+// table has the signs. The first sign of a line decides, so specific ones precede general ones. A
+// row without a meaning states a process's network, and qualifies others.
 var table = []Sign{
 	{Code: "nics", Has: []string{"NET/IB : Using ["}, Pattern: pattern.New(`NET/IB : Using \[\d+\]\w`), Where: "library", Source: "NVIDIA/nccl#1537"},
 	{Code: "plugin", Has: []string{"Using network"}, Pattern: pattern.New(`Using network [^SI\s]`), Where: "library", Source: "aws/aws-ofi-nccl"},

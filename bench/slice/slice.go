@@ -1,7 +1,7 @@
-// Package slice has the loops that make a slice or a number of a slice's elements.
+// Package slice has loops over slices that return a slice or a number.
 package slice
 
-// Map returns what a function gives for each element, in order; nil for none.
+// Map returns a function's result for each element, in order; nil for none.
 func Map[T, U any](all []T, of func(T) U) []U {
 	var out []U
 	for _, x := range all {
@@ -10,7 +10,8 @@ func Map[T, U any](all []T, of func(T) U) []U {
 	return out
 }
 
-// Where returns the elements for which a condition holds, in order; nil for none. It leaves the given slice as it is.
+// Where returns the elements that meet a condition, in order; nil for none. It does not change the
+// given slice.
 func Where[T any](all []T, holds func(T) bool) []T {
 	var out []T
 	for _, x := range all {
@@ -21,7 +22,7 @@ func Where[T any](all []T, holds func(T) bool) []T {
 	return out
 }
 
-// Count returns the number of elements for which a condition holds.
+// Count returns the number of elements that meet a condition.
 func Count[T any](all []T, holds func(T) bool) int {
 	n := 0
 	for _, x := range all {
@@ -32,7 +33,7 @@ func Count[T any](all []T, holds func(T) bool) int {
 	return n
 }
 
-// Sum adds what a function gives for each element, in order.
+// Sum adds a function's results for the elements, in order.
 func Sum[T any, N int | int64 | float64](all []T, of func(T) N) N {
 	var sum N
 	for _, x := range all {
@@ -41,7 +42,7 @@ func Sum[T any, N int | int64 | float64](all []T, of func(T) N) N {
 	return sum
 }
 
-// Most returns the greatest of what a function gives for the elements, and of 0.
+// Most returns the greatest of a function's results for the elements and 0.
 func Most[T any, N int | int64 | float64](all []T, of func(T) N) N {
 	var most N
 	for _, x := range all {
@@ -50,13 +51,13 @@ func Most[T any, N int | int64 | float64](all []T, of func(T) N) N {
 	return most
 }
 
-// Distinct returns the elements without those that were met before, in order; nil for none.
+// Distinct returns the elements without repetitions, in order; nil for none.
 func Distinct[T comparable](all []T) []T {
 	once, _ := Group(all, func(x T) T { return x })
 	return once
 }
 
-// Group returns the elements by a key, and the keys in the order in which they were met.
+// Group returns the elements by key, and the keys in order of first appearance.
 func Group[T any, K comparable](all []T, key func(T) K) (keys []K, of map[K][]T) {
 	of = map[K][]T{}
 	for _, x := range all {

@@ -14,9 +14,9 @@ import (
 	"zbench/bench/trainer"
 )
 
-// Advice is a request for a bucket size: its inputs besides the measured curves. A zero
-// value is not given. It holds the content of files, not their paths, so that it can be
-// repeated without them.
+// Advice is a request for a bucket size: its inputs besides the measured curves. A zero value was
+// not given. It holds the content of files, not their paths, so that it can be repeated without
+// them.
 type Advice struct {
 	// Name of the trainer, or an alias of it; absent if the configuration names it.
 	Framework string `json:"framework,omitempty"`
@@ -24,16 +24,16 @@ type Advice struct {
 	Preset string `json:"preset,omitempty"`
 	// Number of parameters, if there is no list.
 	Total int64 `json:"total_params,omitempty"`
-	// Files of the trace that the model, the ranks, the element type and the times are from
+	// Files of the trace that provides the model, the ranks, the element type and the times
 	// (--trace), without folders.
 	Trace []string `json:"trace,omitempty"`
-	// Parameter tensors of a file, as it was read (--params), or of the trace.
+	// Parameter tensors of a file (--params), or of the trace.
 	Model *trainer.Model `json:"model,omitempty"`
 	// Transformer blocks, with total_params.
 	Layers int `json:"layers,omitempty"`
 	// Elements of the embedding and of the output layer, with total_params.
 	Largest int64 `json:"largest_param,omitempty"`
-	// What was read from the trainer's own settings (--config).
+	// Settings from the trainer's own file (--config).
 	Config *Config `json:"config,omitempty"`
 	// Ranks that reduce a gradient together; absent for the curve's.
 	DP int `json:"dp,omitempty"`
@@ -67,7 +67,7 @@ type Advice struct {
 	Tokens int64 `json:"tokens_per_microbatch,omitempty"`
 	// Parameters that a token uses on this GPU; absent for the preset's.
 	Active int64 `json:"active_params,omitempty"`
-	// What a GPU reaches in training, in FLOP/s.
+	// Rate of a GPU in training, in FLOP/s.
 	Flops float64 `json:"flops,omitempty"`
 	// Backward repeats the whole forward.
 	Recompute bool `json:"recompute,omitempty"`
@@ -75,9 +75,9 @@ type Advice struct {
 	MemBudget int64 `json:"mem_budget,omitempty"`
 	// Curves of another number of ranks may be used (--allow-rescale).
 	Rescale bool `json:"allow_rescale,omitempty"`
-	// Steps that were timed with settings (--observed).
+	// Timed steps by setting (--observed).
 	Observed *Observed `json:"observed,omitempty"`
-	// What computation and messages take from each other, as it was measured (--contention).
+	// Measured mutual slowdown of computation and messages (--contention).
 	Contention *Contention `json:"contention,omitempty"`
 }
 
@@ -195,7 +195,7 @@ var AdviceFlags = []option.Row[Asked]{
 // Complete reports whether the question names its trainer: by a flag or a file.
 func (a *Advice) Complete() bool { return a.Framework != "" || a.Config != nil }
 
-// Line is the command-line flags of the request, with file names.
+// Line returns the command-line flags of the request, with file names.
 func (a *Advice) Line() []string {
 	if a == nil {
 		return nil

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Benchmarks beside Collectives; other kernels go by their own names.
+// Benchmarks beside Collectives; other kernels have their own names.
 const (
 	HBM  = "hbm"
 	Muon = "muon"
 	Gemm = "gemm"
 )
 
-// Kernels is a run of hbm or of a kernel. What a benchmark does not have is absent.
+// Kernels is a run of hbm or of a kernel. Fields that do not apply to a benchmark are absent.
 type Kernels struct {
 	// Index of the GPU (--device).
 	Device int `json:"device"`
@@ -22,15 +22,15 @@ type Kernels struct {
 	// Half the 95 % interval of the median over the median at which a timing ends, a
 	// ratio.
 	Precision float64 `json:"precision"`
-	// Measured time at which a timing ends, in seconds.
+	// Measured time after which a timing ends, in seconds.
 	MaxTime float64 `json:"max_time"`
-	// Peak of the memory in bytes per second, given instead of the published one.
+	// Peak of the memory in bytes per second, in place of the published one.
 	Peak float64 `json:"peak,omitempty"`
 	// Size of one array of a stream, in bytes.
 	Size int64 `json:"size,omitempty"`
-	// Every size up to that of the arrays, too (--sweep).
+	// Also every size up to that of the arrays (--sweep).
 	Sweep bool `json:"sweep,omitempty"`
-	// Configurations of each kernel are tried and the best is measured (--tune).
+	// Try configurations of each kernel and measure the best (--tune).
 	Tune bool `json:"tune,omitempty"`
 	// Names of the streams.
 	Streams []string `json:"streams,omitempty"`
@@ -44,25 +44,25 @@ type Kernels struct {
 	Hidden []int `json:"hidden,omitempty"`
 	// Preset is the model whose matrices Muon steps, or whose products are timed.
 	Preset string `json:"preset,omitempty"`
-	// Shapes are the matrices that Muon steps, as MxN or MxNxBATCH, or products, as
-	// MxNxK or MxNxKxBATCH with the layout behind a slash.
+	// Shapes are matrices for Muon, as MxN or MxNxBATCH, or products, as MxNxK or MxNxKxBATCH with
+	// the layout after a slash.
 	Shapes []string `json:"shapes,omitempty"`
 	// Coefficients of Newton–Schulz.
 	Coefficients string `json:"coefficients,omitempty"`
-	// Reduce is the longest side of what is emulated instead of a shape; absent where the
-	// shape itself is.
+	// Reduce is the longest side that is emulated in place of a shape; absent if the shape itself
+	// is.
 	Reduce int `json:"reduce,omitempty"`
-	// Tokens of a microbatch, of a preset's products.
+	// Tokens of a microbatch, for a preset's products.
 	Tokens int `json:"tokens,omitempty"`
-	// Neighbours of the hidden size on each side whose products are timed as well.
+	// Neighbours of the hidden size on each side whose products are also timed.
 	Around int `json:"around,omitempty"`
-	// Choices of the vendor's heuristics that are timed.
+	// Number of timed choices of the vendor's heuristics.
 	Choices int `json:"choices,omitempty"`
-	// The reachable rate is measured, on all GPUs at once (--peak of gemm).
+	// Measure the reachable rate, on all GPUs at once (--peak of gemm).
 	Reachable bool `json:"reachable,omitempty"`
 	// Results are not verified (--check 0).
 	Unchecked bool `json:"unchecked,omitempty"`
-	// Only lists the keys of the rows that are measured; absent where all are.
+	// Only lists the keys of the measured rows; absent if all are measured.
 	Only []string `json:"only,omitempty"`
 }
 
@@ -72,11 +72,10 @@ func (k Kernels) clone() *Kernels {
 	return &k
 }
 
-// maxNamed is the most streams, types, lengths or shapes that a request names.
+// maxNamed is the most streams, types, lengths or shapes in a request.
 const maxNamed = 1 << 12
 
-// foreign is a field that the request has and its benchmark does not; empty where there is
-// none.
+// foreign returns a field of the request that its benchmark does not have; empty if there is none.
 func (k *Kernels) foreign(benchmark string) string {
 	if k == nil {
 		return ""

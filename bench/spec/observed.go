@@ -13,9 +13,9 @@ import (
 	"zbench/bench/unit"
 )
 
-// Observed is training steps that were timed with settings of the bucket size.
+// Observed holds timed training steps by bucket-size setting.
 type Observed struct {
-	// Name of the file with all of them; absent where there is none.
+	// Name of the file with all of them; absent if there is none.
 	File string `json:"file,omitempty"`
 	// Settings in the order in which they were given.
 	Settings []ObservedSetting `json:"settings"`
@@ -23,15 +23,15 @@ type Observed struct {
 
 // ObservedSetting is one setting and its steps.
 type ObservedSetting struct {
-	// Setting as the trainer's users write it, or default.
+	// Setting in the spelling of the trainer's users, or default.
 	Setting string `json:"setting"`
-	// Name of the trace with its steps; absent where there is none.
+	// Name of the trace with its steps; absent if there is none.
 	File string `json:"file,omitempty"`
-	// Steps in the order in which they were timed, in seconds.
+	// Steps in the order of timing, in seconds.
 	Seconds []float64 `json:"seconds"`
 }
 
-// longest is the longest step, in seconds: what is longer is an error of units.
+// longest is the longest plausible step, in seconds: a longer one is an error of units.
 const longest = 1e5
 
 // mostObserved bounds the settings and the steps.
@@ -63,8 +63,8 @@ func (o *Observed) add(setting string, seconds ...float64) (*ObservedSetting, er
 	return at, nil
 }
 
-// ParseObserved reads a list: 25=412ms,100=388ms. trace returns the steps of a file that
-// stands in the place of a time.
+// ParseObserved reads a list: 25=412ms,100=388ms. trace returns the steps of a file given in place
+// of a time.
 func ParseObserved(text string, trace func(path string) (name string, seconds []float64, err error)) (*Observed, error) {
 	o := &Observed{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -91,11 +91,11 @@ func ParseObserved(text string, trace func(path string) (name string, seconds []
 	return o, nil
 }
 
-// perSecond are the units that a header can name, and how many of them a second has.
+// perSecond has the units of a header, with the number per second.
 var perSecond = map[string]float64{"s": 1, "sec": 1, "seconds": 1, "ms": 1e3, "milliseconds": 1e3, "us": 1e6, "µs": 1e6, "microseconds": 1e6}
 
-// ReadObserved reads a table of two columns, the setting and the time of a step, a row a step in
-// the order in which they were timed. Times have their unit, or the header names it: setting,step_ms.
+// ReadObserved reads a table of two columns, the setting and the time of a step, one row per step
+// in the order of timing. Times have their unit, or the header names it: setting,step_ms.
 func ReadObserved(name string, r io.Reader) (*Observed, error) {
 	o := &Observed{File: name}
 	rows := csv.NewReader(r)
@@ -141,7 +141,7 @@ func ReadObserved(name string, r io.Reader) (*Observed, error) {
 	return o, nil
 }
 
-// flag writes what was given on the command line.
+// flag formats the command-line value.
 func (o *Observed) flag() string {
 	switch {
 	case o == nil:

@@ -1,7 +1,6 @@
-// Package spec is the request of one command with all options, in base units, as a record
-// keeps it. Flags fill a [Spec], an engine runs it, a
-// journal keeps it so that a sweep can be resumed without flags, and a file of it
-// can be run again.
+// Package spec describes one command's request with all options, in base units, as a record keeps
+// it. Flags fill a [Spec], an engine runs it, a journal keeps it so that a sweep can be resumed
+// without flags, and a file of it can be run again.
 package spec
 
 import (
@@ -25,8 +24,8 @@ const Schema = "zbench.spec/1"
 // Collectives is the benchmark of `zbench collectives`.
 const Collectives = "collectives"
 
-// Spec is a request. Defaults are resolved: the same Spec asks for the same cases
-// with any version that reads it.
+// Spec is a request. Defaults are resolved: the same Spec gives the same cases with any version
+// that reads it.
 type Spec struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -34,14 +33,13 @@ type Spec struct {
 	Benchmark string `json:"benchmark"`
 	// Provider: loopback, rocm or cuda.
 	Backend string `json:"backend"`
-	// Name of the hardware that is simulated, or whose roofs and cache are assumed
-	// (--fabric).
+	// Name of the simulated hardware, or of the one whose roofs and cache are assumed (--fabric).
 	Fabric string `json:"fabric,omitempty"`
 	// Ranks that take part.
 	World World `json:"world"`
 	// Seed of every random draw, an unsigned 64-bit integer.
 	Seed uint64 `json:"seed"`
-	// Faults are planted into the simulation, as --fault takes them.
+	// Faults are planted into the simulation, in the form of --fault.
 	Faults []string `json:"faults,omitempty"`
 	// Sweep of collectives; absent for another benchmark.
 	Sweep *Sweep `json:"sweep,omitempty"`
@@ -62,7 +60,7 @@ func Command(benchmark string) string {
 	return "kernels " + benchmark
 }
 
-// Clone is a deep copy of what a command may change.
+// Clone returns a deep copy of everything that a command may change.
 func (s Spec) Clone() Spec {
 	s.Faults = slices.Clone(s.Faults)
 	if s.Sweep != nil {
@@ -82,12 +80,11 @@ func (s Spec) Clone() Spec {
 	return s
 }
 
-// ErrNot is wrapped by the errors of Read that mean a file of another kind.
+// ErrNot is wrapped by Read's errors about a file of another kind.
 var ErrNot = errors.New("not a zbench spec")
 
-// Read reads a Spec: a file of its own, a record (results.json) or the first line
-// of a journal, which have one whole. A field that zbench does not know is an error: left
-// out, it would be measured with its default.
+// Read reads a Spec from its own file, a record (results.json) or the first line of a journal. An
+// unknown field is an error, because dropping it would measure with its default.
 func Read(text []byte) (*Spec, error) {
 	var file struct {
 		Schema string          `json:"schema"`
@@ -164,7 +161,7 @@ const (
 	maxSplits = 64
 )
 
-// Check refuses a request from a file that flags cannot express. The rest is checked when
+// Check refuses a request from a file that flags cannot express. Everything else is checked when
 // the sweep is prepared.
 func (s *Spec) Check() error {
 	if err := s.checkNames(); err != nil {
@@ -212,7 +209,7 @@ func (s *Spec) checkNames() error {
 	return err
 }
 
-// checkBenchmark refuses a request whose part is of another benchmark.
+// checkBenchmark refuses a request with another benchmark's part.
 func (s *Spec) checkBenchmark() error {
 	needs, other := "kernels", "sweep"
 	if s.Benchmark == Collectives {
@@ -227,7 +224,7 @@ func (s *Spec) checkBenchmark() error {
 	return nil
 }
 
-// Fits reports whether the request has the part of its benchmark, a sweep or kernels, and not the other.
+// Fits reports whether the request has only the part of its benchmark, a sweep or kernels.
 func (s *Spec) Fits() bool {
 	if s.Benchmark == Collectives || s.Benchmark == "" {
 		return s.Sweep != nil && s.Kernels == nil

@@ -5,29 +5,29 @@ import "fmt"
 // World is the number of ranks and their placement. Flags, fabrics, cases, drivers and
 // records all use this type.
 type World struct {
-	// Number of nodes; 0 is not known.
+	// Number of nodes; 0 if unknown.
 	Nodes int `json:"nodes"`
-	// GPUs used on each node; 0 is not known.
+	// GPUs used on each node; 0 if unknown.
 	GPUsPerNode int `json:"gpus_per_node"`
-	// GPUs driven by one process (-g of rccl-tests); 0 is not known.
+	// GPUs driven by one process (-g of rccl-tests); 0 if unknown.
 	GPUsPerProcess int `json:"gpus_per_process"`
-	// Ranks that share a GPU; left out when each has its own.
+	// Ranks that share a GPU; absent if each has its own.
 	RanksPerGPU int `json:"ranks_per_gpu,omitempty" jsonschema:"minimum=2"`
 }
 
-// Share is the number of ranks on each GPU, 1 or more.
+// Share returns the number of ranks on each GPU, 1 or more.
 func (w World) Share() int { return max(1, w.RanksPerGPU) }
 
-// GPUs is the number of GPUs on all nodes.
+// GPUs returns the number of GPUs on all nodes.
 func (w World) GPUs() int { return w.Nodes * w.GPUsPerNode }
 
-// Size is the number of ranks.
+// Size returns the number of ranks.
 func (w World) Size() int { return w.GPUs() * w.Share() }
 
-// PerNode is the number of ranks on each node.
+// PerNode returns the number of ranks on each node.
 func (w World) PerNode() int { return w.GPUsPerNode * w.Share() }
 
-// CheckSplits refuses sizes of groups, strides and numbers of nodes of which the world has no such
+// CheckSplits refuses sizes of groups, strides and numbers of nodes for which the world has no
 // communicators.
 func (w World) CheckSplits(groups, strides, scales []int) error {
 	for _, g := range groups {
@@ -48,8 +48,7 @@ func (w World) CheckSplits(groups, strides, scales []int) error {
 	return nil
 }
 
-// Divides reports whether every stride-th rank makes equal groups: as many ranks on each
-// of their nodes.
+// Divides reports whether a stride makes equal groups: as many ranks on each of their nodes.
 func (w World) Divides(stride int) bool {
 	return stride > 0 && w.Size()%stride == 0 && (w.PerNode()%stride == 0 || stride%w.PerNode() == 0)
 }

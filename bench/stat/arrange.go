@@ -6,13 +6,12 @@ import (
 	"slices"
 )
 
-// arrange returns the series sorted, and its ranks in time order, centred, equal
-// values sharing their middle one.
+// arrange returns the series sorted, and its centred ranks in time order; equal values share their
+// middle rank.
 //
-// One sort does both, of 64-bit words of which the low ⌈log₂ n⌉ bits hold the
-// place in the series and the others the leading bits of the value. Values with equal
-// leading bits (to 1e-12 up to n = 4,000) share a rank: no clock resolves the
-// difference.
+// One sort of 64-bit words does both. The low ⌈log₂ n⌉ bits hold the index in the series and the
+// others the leading bits of the value. Values with equal leading bits (to 1e-12 up to n = 4,000)
+// share a rank, because no clock resolves the difference.
 func arrange(series []float64) (sorted, ranks []float64) {
 	n := len(series)
 	width := bits.Len(uint(max(n-1, 0)))
@@ -48,11 +47,10 @@ func ordered(v float64) uint64 {
 	return b | 1<<63
 }
 
-// sortWords sorts by the bits from the given one upwards, byte by byte from the
-// lowest (Knuth, TAOCP 3, §5.2.5), keeping the order of what agrees in them. It
-// does not branch on the data, which on new data makes it several times faster
-// than comparing. Bytes that are equal in all words cost one pass over the counts: times
-// that differ by per cents share the highest bytes.
+// sortWords sorts by the bits from the given one upwards, byte by byte from the lowest (Knuth,
+// TAOCP 3, §5.2.5). Words that agree in these bits keep their order. It does not branch on the
+// data, which on new data makes it several times faster than comparing. Bytes that are equal in all
+// words cost one pass over the counts: times that differ by per cents share the highest bytes.
 func sortWords(words []uint64, from int) []uint64 {
 	spare := make([]uint64, len(words))
 	for shift := from; shift < 64; shift += 8 {

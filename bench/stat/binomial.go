@@ -2,9 +2,9 @@ package stat
 
 import "math"
 
-// BinomialTail is the probability of at least k successes in n trials of probability
-// p. It starts at the term of k, in logarithms because the terms underflow, and adds
-// those after it, each a known share of the one before.
+// BinomialTail returns the probability of at least k successes in n trials of probability p. It
+// starts at the term of k, in logarithms because the terms underflow, and adds the following ones,
+// each a known ratio of the previous one.
 func BinomialTail(k, n int, p float64) float64 {
 	switch {
 	case k > n:
@@ -26,14 +26,14 @@ func BinomialTail(k, n int, p float64) float64 {
 	return min(sum, 1)
 }
 
-// LogChoose is the logarithm of the number of ways to choose k of n.
+// LogChoose returns the logarithm of the number of ways to choose k of n.
 func LogChoose(n, k int) float64 {
 	of := func(v int) float64 { l, _ := math.Lgamma(float64(v) + 1); return l }
 	return of(n) - of(k) - of(n-k)
 }
 
-// BinomialUpper returns the least probability of success with which k or fewer of n trials succeed in at most
-// 1 − level of all cases: a confidence bound.
+// BinomialUpper returns the smallest success probability with which at most k of n trials succeed
+// in at most 1 − level of all cases: a confidence bound.
 func BinomialUpper(k, n int, level float64) float64 {
 	lo, hi := float64(k)/float64(n), 1.0
 	for hi-lo > 1e-6 {

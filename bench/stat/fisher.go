@@ -2,8 +2,8 @@ package stat
 
 import "math"
 
-// Fisher is the two-sided p-value of Fisher's exact test: how likely two groups of n and m trials differ as much as by
-// a and b successes, or more, if their rates are equal.
+// Fisher returns the two-sided p-value of Fisher's exact test: the probability that two groups of n
+// and m trials with equal rates differ at least as much as a and b successes.
 func Fisher(a, n, b, m int) float64 {
 	all, of := n+m, a+b
 	total := LogChoose(all, of)

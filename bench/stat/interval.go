@@ -13,14 +13,13 @@ func MedianInterval(sample []float64, nEff float64) (lo, hi float64, ok bool) {
 	return medianIntervalOf(sorted, nEff)
 }
 
-// medianIntervalOf returns a symmetric pair of order statistics. The number of
-// samples below the median has mean n/2 and, when they are correlated, a
-// variance n/n_eff times the binomial n/4; in units of n it is distributed like
-// that of n_eff independent samples. So the interval has the same share of the
-// sample below it as that of n_eff would, rounded down: never narrower.
+// medianIntervalOf returns a symmetric pair of order statistics. The number of samples below the
+// median has mean n/2 and, if they are correlated, a variance n/n_eff times the binomial n/4. In
+// units of n its distribution is that of n_eff independent samples. So the interval has the same
+// share of the sample below it as theirs would, rounded down and never narrower.
 func medianIntervalOf(s []float64, nEff float64) (lo, hi float64, ok bool) {
 	n := len(s)
-	// n/τ of a τ that divides n must not fall below the whole number.
+	// If τ divides n, n/τ must not round below the whole number.
 	m := int(math.Floor(min(nEff, float64(n)) + 1e-9))
 	if m < MinInterval {
 		return 0, 0, false

@@ -3,17 +3,17 @@ package stat
 import "math"
 
 const (
-	// fewSamples is the n below which an autocorrelation is mostly chance. There
-	// it counts only when it exceeds what one independent series in five shows,
-	// and its bias is not corrected: the correction would leave a third of the
-	// independent series of ten without an interval (docs/EXPERIMENTS.md).
+	// fewSamples is the n below which an autocorrelation is mostly chance. There it only counts if
+	// it exceeds that of one independent series in five. Its bias is not corrected, because the
+	// correction would leave a third of the independent series of ten without an interval
+	// (docs/EXPERIMENTS.md).
 	fewSamples = 30
 	// oneInFive and oneInAHundred are standard normal quantiles: 0.80 and 0.99.
 	oneInFive     = 0.8416
 	oneInAHundred = 2.3263
-	// CorrelatedByChance is the share of independent series that Correlated flags at most.
+	// CorrelatedByChance is the largest share of independent series that Correlated flags.
 	CorrelatedByChance = 0.01
-	// minCorrelated is the least n at which Correlated flags anything.
+	// minCorrelated is the smallest n at which Correlated flags anything.
 	minCorrelated = 10
 	// strongTau is the integrated autocorrelation time from which a series is called
 	// correlated: at 2, half of its samples add no information.
@@ -84,14 +84,14 @@ func effectiveN(ranks []float64) float64 {
 	return max(1, n/tau)
 }
 
-// chance is the lag-1 autocorrelation that an independent series of n exceeds
-// with the probability of a standard normal draw above z. Its mean is −1/n and
-// its variance that of Moran (1948), (n−2)²/(n²(n−1)).
+// chance returns the lag-1 autocorrelation that an independent series of n exceeds with the
+// probability of a standard normal draw above z. Its mean is −1/n and its variance that of Moran
+// (1948), (n−2)²/(n²(n−1)).
 func chance(n, z float64) float64 {
 	return -1/n + z*(n-2)/(n*math.Sqrt(n-1))
 }
 
-// lagOne is the lag-1 autocorrelation of centred values; 0 for constant ones.
+// lagOne returns the lag-1 autocorrelation of centred values; 0 for constant ones.
 func lagOne(x []float64) float64 {
 	c0 := autocovariance(x, 0)
 	if c0 == 0 {
@@ -100,14 +100,13 @@ func lagOne(x []float64) float64 {
 	return autocovariance(x, 1) / c0
 }
 
-// longSeries is the n beyond which the sum over lags is of blocks: of single
-// samples it takes n² steps where the series drifts. No sweep takes more.
+// longSeries is the n beyond which the sum over lags uses blocks: with single samples it takes n²
+// steps if the series drifts. No sweep has longer series.
 const longSeries = 10_000
 
-// autocorrelationTime is the integrated autocorrelation time τ of centred values.
-// The mean of n values has the variance σ²τ/n. A long series' mean is also that
-// of its blocks of b, n/b values of variance σ_b² and time τ_b, so that
-// τ = b·τ_b·σ_b²/σ² (batch means; Geyer 1992, §3.2).
+// autocorrelationTime returns the integrated autocorrelation time τ of centred values. The mean of
+// n values has the variance σ²τ/n. A long series' mean is also that of its blocks of b, n/b values
+// of variance σ_b² and time τ_b, so that τ = b·τ_b·σ_b²/σ² (batch means; Geyer 1992, §3.2).
 func autocorrelationTime(x []float64) float64 {
 	if len(x) <= longSeries {
 		return initialMonotone(x)
@@ -123,10 +122,10 @@ func autocorrelationTime(x []float64) float64 {
 	return float64(size) * initialMonotone(blocks) * ratio
 }
 
-// initialMonotone is Geyer's initial monotone sequence estimate of the
-// integrated autocorrelation time (Practical Markov chain Monte Carlo, 1992,
-// §3.3): sums of neighbouring autocorrelations, which are positive and fall in
-// theory, are added until one is not positive, each cut to the one before it.
+// initialMonotone returns Geyer's initial monotone sequence estimate of the integrated
+// autocorrelation time (Practical Markov chain Monte Carlo, 1992, §3.3). Sums of neighbouring
+// autocorrelations are positive and decreasing in theory. They are added until one is not positive,
+// each limited to the previous one.
 func initialMonotone(x []float64) float64 {
 	c0 := autocovariance(x, 0)
 	if c0 == 0 {
@@ -144,9 +143,8 @@ func initialMonotone(x []float64) float64 {
 	return 2*sum - 1
 }
 
-// autocovariance is the sum of the products of centred values k apart. Of ranks
-// it is a multiple of ¼ and, up to n = 30,000, without rounding: a series and
-// its reverse have the same.
+// autocovariance returns the sum of the products of centred values k apart. For ranks it is a
+// multiple of ¼ and, up to n = 30,000, exact: a series and its reverse have the same.
 func autocovariance(x []float64, k int) float64 {
 	t := 0.0
 	late := x[min(k, len(x)):]

@@ -3,11 +3,10 @@ package stat
 // MostRounds bounds a batch of very short work.
 const MostRounds = 1 << 14
 
-// Rounds warms up and returns the number of rounds of some work in a batch of at least
-// batch seconds. run executes the given number of rounds and returns their seconds. The
-// first run is not counted: it includes one-time loading and selection, which can take
-// longer than a batch. The warm-up ends after warm seconds of work, the last of them in
-// batches of the returned size.
+// Rounds warms up and returns the number of rounds of some work in a batch of at least batch
+// seconds. run executes a number of rounds and returns their seconds. The first run does not count,
+// because it includes one-time loading and selection, which can take longer than a batch. The
+// warm-up ends after warm seconds of work, the last of them in batches of the returned size.
 func Rounds(batch, warm float64, run func(rounds int) (float64, error)) (int, error) {
 	if _, err := run(1); err != nil {
 		return 0, err

@@ -1,5 +1,5 @@
-// Package stat summarises samples of times and states the limits of each figure. A
-// figure that needs more samples than there are is null.
+// Package stat summarises samples of times and the uncertainty of each figure. A figure that needs
+// more samples is null.
 package stat
 
 import (
@@ -11,7 +11,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// Sample counts below which a figure is not stated.
+// Sample counts below which a figure is null.
 const (
 	// MinP95 and MinP99 are the smallest n at which the quantile is inside the sample,
 	// not equal to its maximum.
@@ -22,13 +22,12 @@ const (
 	MinInterval = 6
 )
 
-// Summary describes a series of seconds per launch. A figure that needs more samples
-// than there are is null.
+// Summary describes a series of seconds per launch. A figure that needs more samples is null.
 type Summary struct {
 	// Number of samples.
 	N int `json:"n" jsonschema:"minimum=1"`
-	// NEff is the number of independent samples that say as much, from their
-	// autocorrelation in time; null for n < 6.
+	// NEff is the equivalent number of independent samples, from the autocorrelation in time; null
+	// for n < 6.
 	NEff *float64 `json:"n_eff"`
 	// Median, in seconds.
 	Median float64 `json:"median"`
@@ -81,9 +80,9 @@ func Summarize(series []float64) *Summary {
 	return &sum
 }
 
-// Quantile is the R-7 quantile (Hyndman & Fan 1996), which R, NumPy and
-// spreadsheets use by default: linear between order statistics at (n−1)·p.
-// It is NaN for an empty sample and for p outside [0, 1].
+// Quantile returns the R-7 quantile (Hyndman & Fan 1996), the default of R, NumPy and spreadsheets:
+// linear between order statistics at (n−1)·p. It is NaN for an empty sample and for p outside [0,
+// 1].
 func Quantile(sample []float64, p float64) float64 {
 	var few [16]float64 // small samples need no allocation
 	s := few[:min(len(sample), len(few))]
@@ -150,8 +149,8 @@ func QuantileSorted(s []float64, p float64) float64 {
 	return s[i] + (h-float64(i))*(s[i+1]-s[i])
 }
 
-// Mean is the arithmetic mean, 0 of nothing. It sums the distances to the first value, so that the
-// mean of equal values is that value to the last bit, and their variation 0.
+// Mean returns the arithmetic mean, 0 for an empty list. It sums the distances to the first value,
+// so that the mean of equal values is that value to the last bit, and their variation 0.
 func Mean(s []float64) float64 {
 	if len(s) == 0 {
 		return 0
@@ -159,7 +158,7 @@ func Mean(s []float64) float64 {
 	return s[0] + slice.Sum(s, func(v float64) float64 { return v - s[0] })/float64(len(s))
 }
 
-// Variance is that of the values about m, their mean, with n − 1 degrees of freedom.
+// Variance returns that of the values about their mean m, with n − 1 degrees of freedom.
 func Variance(s []float64, m float64) float64 {
 	return slice.Sum(s, func(v float64) float64 { return (v - m) * (v - m) }) / float64(len(s)-1)
 }

@@ -20,11 +20,11 @@ const (
 	minPrecise = 10
 	// firstBatch is the size of the first batch if the time of a sample is unknown.
 	firstBatch = 10
-	// leastBatch is the least size of a later batch, which is also at least a quarter
-	// of the series. Each decision costs a round trip to every host, and is another
-	// chance to stop on a narrow interval that misses the median.
+	// leastBatch is the smallest size of a later batch, which is also at least a quarter of the
+	// series. Each decision costs a round trip to every host, and is another chance to stop on a
+	// narrow interval that misses the median.
 	leastBatch = 5
-	// margin is the factor on the estimated need: the estimate is uncertain, and too few
+	// margin is the factor on the estimated need, because the estimate is uncertain, and too few
 	// samples cost another batch.
 	margin = 1.05
 )
@@ -36,12 +36,12 @@ type Rule struct {
 	// a timing is precise enough (default 0.01). With 0 the timing runs to one of its
 	// limits.
 	Precision float64
-	// MinSamples is the least number of samples of a timing that stops for precision
-	// (default 40; at least ten). Ten samples do not distinguish a correlation of 0.9
-	// from none: with ten, a rule stops on one such series in four without a flag; with
-	// 40, on one in 200, or one in 40 with outliers (docs/EXPERIMENTS.md).
+	// MinSamples is the least number of samples of a timing that stops for precision (default 40;
+	// at least ten). Ten samples cannot distinguish a correlation of 0.9 from none: with ten, a
+	// rule stops on one such series in four without a flag; with 40, on one in 200, or one in 40
+	// with outliers (docs/EXPERIMENTS.md).
 	MinSamples int
-	// MaxSamples end a timing (default 10,000).
+	// MaxSamples ends a timing (default 10,000).
 	MaxSamples int
 	// MaxTime ends a timing: seconds of measured time (default 0.4). It wins
 	// over MinSamples, but not over the MinInterval samples that an interval
@@ -137,7 +137,7 @@ func (r Rule) need(series []float64) (samples int, precise bool) {
 	return int(min(3, margin*off*off) * float64(n)), false
 }
 
-// room is the number of samples that fit into the time limit.
+// room returns the number of samples that fit into the time limit.
 func (r Rule) room(n int, spent float64) int {
 	if r.MaxTime <= 0 {
 		return math.MaxInt
@@ -161,8 +161,8 @@ func (r Rule) room(n int, spent float64) int {
 	return room
 }
 
-// Bounds are the fewest and the most samples of a timing if each takes the given
-// seconds; 0 if unknown.
+// Bounds returns the fewest and the most samples of a timing if each takes the given seconds; 0 if
+// unknown.
 func (r Rule) Bounds(sample float64) (fewest, most int) {
 	fewest, most = r.MaxSamples, r.MaxSamples
 	if r.MaxTime > 0 {

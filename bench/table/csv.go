@@ -9,8 +9,8 @@ import (
 	"zbench/bench/plain"
 )
 
-// CSV writes a header and rows for a spreadsheet. A cell that a spreadsheet would compute
-// is written as text (plain.Cell).
+// CSV writes a header and rows for a spreadsheet. A cell that a spreadsheet would compute is
+// written as text (plain.Cell).
 func CSV(w io.Writer, header []string, rows [][]string) error {
 	out := csv.NewWriter(w)
 	_ = out.Write(header) // the writer keeps its first error until Flush
@@ -24,8 +24,7 @@ func CSV(w io.Writer, header []string, rows [][]string) error {
 	return nil
 }
 
-// Number is a cell of CSV in the shortest form that reads back exactly; empty where there is
-// no value.
+// Number formats a CSV cell in the shortest form that reads back exactly; empty without a value.
 func Number(v *float64) string {
 	if v == nil {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"zbench/bench/plain"
 )
 
-// Markdown writes a table for a merge request: the title in bold, the notes as a list.
-// Text from elsewhere is not read as markup.
+// Markdown writes a table for a merge request: the title in bold, the notes as a list. Text from
+// elsewhere is escaped.
 func Markdown(w io.Writer, t Table) error {
 	lines, err := t.markdown()
 	return written(w, lines, err)
@@ -58,7 +58,7 @@ func (t Table) markdown() ([]string, error) {
 	return out, nil
 }
 
-// values are the group's cells; a dash stands for an empty one.
+// values returns the group's cells; a dash stands for an empty one.
 func (g Group) values() []string {
 	out := slices.Clone(g.Cells)
 	for i := range out {
@@ -69,7 +69,7 @@ func (g Group) values() []string {
 	return out
 }
 
-// cell makes a text safe for a cell; its lines stay lines.
+// cell escapes text for a table cell and keeps line breaks as `<br>`.
 func cell(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -1,6 +1,6 @@
-// Package table is a table as data: columns, rows in groups, notes. Text and
-// Markdown write it for a terminal and for a merge request; the page of package
-// report writes the same table as HTML. A benchmark builds its table once.
+// Package table is a table as data: columns, rows in groups, notes. Text and Markdown write it for
+// a terminal and for a merge request; package report's page writes the same table as HTML. A
+// benchmark builds its table once.
 package table
 
 import (
@@ -10,43 +10,43 @@ import (
 	"zbench/bench/slice"
 )
 
-// Terminal is the width in characters that text for a terminal keeps to.
+// Terminal is the maximum width of terminal text in characters.
 const Terminal = 120
 
-// Table is a table whose cells are printed already, each with its unit.
+// Table is a table of formatted cells, each with its unit.
 type Table struct {
-	// Title stands above the table, Notes stand beneath it, one a line.
+	// Title stands above the table, Notes stand beneath it, one per line.
 	Title string
 	Notes []string
-	// By names what the groups differ in. A terminal shows a group's values as a
-	// line above its rows; markdown, which has no such lines, as columns.
+	// By names the properties in which groups differ. A terminal shows a group's values as a line
+	// above its rows; Markdown, which has no such lines, shows them as columns.
 	By      []string
 	Columns []Column
 	Groups  []Group
-	// Rule draws a line beneath the names of the columns and above each group.
-	// Indent is how far the first column stands in where there is no such line.
+	// Rule draws a line beneath the columns' names and above each group. Indent is the indentation
+	// of the first column without such a line.
 	Rule   bool
 	Indent int
 }
 
-// Column is a column's name and how it is set.
+// Column is a column's name and alignment.
 type Column struct {
 	Name string
-	// Right is for numbers. Wrap says where a cell may take several lines of a page.
+	// Right is for numbers. Wrap says whether a page may break a cell's text.
 	Right bool
 	Wrap  Wrap
-	// Over is the heading that neighbouring columns share. Where headings cannot
-	// be drawn the column is called Long; empty is Name.
+	// Over is a heading shared by neighbouring columns. Output without headings uses Long; if
+	// empty, Name.
 	Over, Long string
-	// Begins sets a column apart from the one before, where that can be drawn.
+	// Begins separates a column from the previous one, if the output can draw that.
 	Begins bool
 }
 
-// Wrap is whether a page may break a cell's text into lines.
+// Wrap says whether a page may break a cell's text into lines.
 type Wrap int
 
-// The ways to break a text: never, between words of sentences, and of lists, which
-// may be narrower.
+// The ways to break a text: never, between the words of sentences, or of lists, which may be
+// narrower.
 const (
 	Unbroken Wrap = iota
 	Sentences
@@ -55,17 +55,17 @@ const (
 
 // Group is rows that belong together.
 type Group struct {
-	// Cells are the group's values of Table.By. Note holds for all of its rows;
-	// where it cannot be said once it joins the last cell of each.
+	// Cells are the group's values of Table.By. Note holds for all of its rows; output that cannot
+	// print it once appends it to the last cell of each.
 	Cells []string
 	Note  string
 	Rows  []Row
 }
 
-// Row is one line of cells, one for each column. A cell may be of several lines.
+// Row is one line of cells, one per column. A cell may have several lines.
 type Row struct {
 	Cells []string
-	// ID names the row within a page. Best is true for the row to look at.
+	// ID names the row within a page. Best marks the most important row.
 	ID   string
 	Best bool
 }
@@ -84,7 +84,7 @@ func (t *Table) Add(cells ...string) {
 	last.Rows = append(last.Rows, Row{Cells: cells})
 }
 
-// AddTo appends a row to the last group if that has this name, else to a new one.
+// AddTo appends a row to the last group if it has this name, else to a new one.
 func (t *Table) AddTo(group string, cells ...string) {
 	if n := len(t.Groups); n == 0 || t.Groups[n-1].Cells[0] != group {
 		t.Groups = append(t.Groups, Group{Cells: []string{group}})
@@ -101,7 +101,7 @@ func Of(names []string, rows ...[]string) Table {
 	return t
 }
 
-// Only is the table with the columns that keep takes, by their names and cells.
+// Only returns the table with the columns that keep selects by their names and cells.
 func (t Table) Only(keep func(name string, cells []string) bool) Table {
 	rows := t.rows()
 	var kept []int
@@ -121,7 +121,7 @@ func (t Table) Only(keep func(name string, cells []string) bool) Table {
 	return t
 }
 
-// rows are the rows of all groups.
+// rows returns the rows of all groups.
 func (t Table) rows() [][]string {
 	var out [][]string
 	for _, g := range t.Groups {
@@ -132,10 +132,10 @@ func (t Table) rows() [][]string {
 	return out
 }
 
-// long is a column's name where no heading stands over it.
+// long returns a column's name without a heading above it.
 func (c Column) long() string { return cmp.Or(c.Long, c.Name) }
 
-// Numbers is a table of columns of numbers.
+// Numbers returns a table of columns of numbers.
 func Numbers(names ...string) Table {
 	t := Of(names)
 	for i := range t.Columns {

@@ -31,7 +31,7 @@ func Text(w io.Writer, width int, t Table) error {
 	return written(w, lines, err)
 }
 
-// written writes lines, unless there is an error.
+// written writes lines, unless there was an error.
 func written(w io.Writer, lines []string, err error) error {
 	if err == nil {
 		_, err = io.WriteString(w, strings.Join(lines, "\n")+"\n")
@@ -42,7 +42,7 @@ func written(w io.Writer, lines []string, err error) error {
 	return nil
 }
 
-// text is one table as lines.
+// text returns one table as lines.
 func (t Table) text(width int) ([]string, error) {
 	lines, err := t.drawn()
 	if err != nil {
@@ -63,12 +63,12 @@ func (t Table) text(width int) ([]string, error) {
 	return out, nil
 }
 
-// grouped puts a line and the group's values above the rows of each group.
+// grouped inserts a line and the group's values above the rows of each group.
 func (t Table) grouped(lines []string, width int) []string {
 	if len(t.By) == 0 {
 		return lines
 	}
-	const header = 2 // the names and the line beneath
+	const header = 2 // the names and the line beneath them
 	at := header
 	for _, g := range t.Groups {
 		words := append(slices.Clone(g.Cells), g.Note)
@@ -83,7 +83,7 @@ func (t Table) grouped(lines []string, width int) []string {
 	return lines
 }
 
-// over is the line of the headings that columns share.
+// over returns the line of shared headings.
 func (t Table) over() []string {
 	line := ""
 	for first, last := range t.Headings() {
@@ -92,7 +92,7 @@ func (t Table) over() []string {
 		name := t.Columns[first].Over
 		text := "── " + name + " "
 		if displaywidth.String(text) > room+1 {
-			text = name + " " // no room for the line before it
+			text = name + " " // no room for the previous column's line
 		}
 		line += text + strings.Repeat("─", max(0, room-displaywidth.String(text))) + " "
 	}
@@ -102,7 +102,7 @@ func (t Table) over() []string {
 	return []string{line}
 }
 
-// Headings are the columns under each heading: the first, and the one after the last.
+// Headings returns the columns under each heading: the first, and the one after the last.
 func (t Table) Headings() iter.Seq2[int, int] {
 	return func(yield func(first, last int) bool) {
 		for first := 0; first < len(t.Columns); {
@@ -118,10 +118,11 @@ func (t Table) Headings() iter.Seq2[int, int] {
 	}
 }
 
-// Room is what columns take of a terminal's, from the first to the one before last, without the space behind them.
+// Room returns the terminal columns from the first to the one before last, without the space after
+// them.
 func (t Table) Room(first, last int) int { return t.Width(last) - t.Width(first) - gap }
 
-// Width is what the first columns take of a terminal's columns.
+// Width returns the terminal columns of the first columns.
 func (t Table) Width(columns int) int {
 	sum, rows := 0, t.rows()
 	for c, column := range t.Columns[:columns] {
@@ -134,8 +135,7 @@ func (t Table) Width(columns int) int {
 	return sum
 }
 
-// drawn lays the cells out without borders. tablewriter sets every cell between two
-// spaces.
+// drawn lays out the cells without borders. tablewriter puts every cell between two spaces.
 func (t Table) drawn() ([]string, error) {
 	names := slice.Map(t.Columns, func(c Column) string { return c.Name })
 	beneath := tw.Off
@@ -155,7 +155,7 @@ func (t Table) drawn() ([]string, error) {
 	return lines, nil
 }
 
-// render lets tablewriter lay the cells out and returns the lines.
+// render lets tablewriter lay out the cells and returns the lines.
 func render(columns []Column, names []string, rows [][]string, r tw.Renderer) ([]string, error) {
 	align := make([]tw.Align, len(columns))
 	for i, c := range columns {
@@ -169,8 +169,7 @@ func render(columns []Column, names []string, rows [][]string, r tw.Renderer) ([
 		Alignment:  tw.CellAlignment{PerColumn: align},
 	}
 	var b bytes.Buffer
-	// Widths are of the text alone: what the environment says of a terminal's
-	// language must not move a column.
+	// Widths depend only on the text: the environment's language must not move a column.
 	table := tablewriter.NewTable(&b, tablewriter.WithRenderer(r), tablewriter.WithEastAsian(tw.Off),
 		tablewriter.WithConfig(tablewriter.Config{Header: cells, Row: cells}))
 	table.Header(names)
@@ -187,11 +186,11 @@ func render(columns []Column, names []string, rows [][]string, r tw.Renderer) ([
 	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n"), nil
 }
 
-// folded breaks a title or a note into lines; those after the first stand in.
+// folded breaks a title or a note into lines; later ones are indented.
 func folded(s string, width int) []string {
 	return plain.Fold(plain.OneSpace(plain.Line(s)), width, "", "    ")
 }
 
-// Forget frees the memory that widths of texts are kept in, 0.7 MB from the start of the
-// program. Tables can still be written, more slowly.
+// Forget frees the cache of text widths, 0.7 MB from the start of the program. Tables can still be
+// written, more slowly.
 func Forget() { twwidth.SetCacheCapacity(0) }

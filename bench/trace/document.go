@@ -18,79 +18,79 @@ import (
 	"zbench/bench/unit"
 )
 
-// Schema names the version of trace.json, Rules that of the rules that make its findings.
+// Schema is the version of trace.json, Rules the version of the rules that make its findings.
 const (
 	Schema = "zbench.trace/1"
 	Rules  = 1
 )
 
-// Document is what zbench trace answers: trace.json. Times are in seconds, sizes in bytes.
+// Document is the answer of zbench trace: trace.json. Times are in seconds, sizes in bytes.
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Format is the name of the format that the calls were read from.
+	// Format is the name of the calls' format.
 	Format string `json:"format"`
 	// Files are the files with calls.
 	Files []string `json:"files"`
-	// Device is the GPU's name; empty where no file tells.
+	// Device is the GPU's name; empty if no file has it.
 	Device string `json:"device"`
-	// World is the number of ranks of the job; 0 where no file tells.
+	// World is the number of ranks of the job; 0 if unknown.
 	World int `json:"world"`
-	// Ranks are the ranks of which the files have calls.
+	// Ranks are the ranks with calls in the files.
 	Ranks []Seen `json:"ranks"`
-	// Missing are the ranks of the job of which they have none.
+	// Missing are the ranks of the job without calls.
 	Missing []int `json:"missing"`
-	// Sent is what the rank with the most calls sends, by kind.
+	// Sent lists the calls of the rank with the most calls, by kind.
 	Sent []Sent `json:"sent"`
-	// Of is that rank; -1 where the file does not tell.
+	// Of is that rank; -1 if unknown.
 	Of int `json:"sent_of_rank"`
 	// Steps is the number of steps of that rank.
 	Steps int `json:"steps"`
-	// StepsBy says how the steps were found; empty where there are none.
+	// StepsBy says how the steps were found; empty if there are none.
 	StepsBy string `json:"steps_by"`
 	// Buckets are the gradient buckets of a step.
 	Buckets []Buckets `json:"buckets"`
-	// Matched compares the calls of the ranks; null where there is nothing to compare.
+	// Matched compares the calls of the ranks; null if there is nothing to compare.
 	Matched *Matched `json:"matched"`
-	// Waiting splits the kernels of ranks that are all there; null where they are not.
+	// Waiting divides the kernels' time of ranks that are all present; null if they are not.
 	Waiting *Waiting `json:"waiting"`
-	// Alone holds one rank's kernels against what their sizes reach; null where that is not known or
-	// explains them, or where Waiting tells more.
+	// Alone compares one rank's kernels with the rates for their sizes; null if these are unknown
+	// or explain them, or if Waiting tells more.
 	Alone *Alone `json:"alone"`
-	// Overlap is how much of each rank's collectives ran beside computation.
+	// Overlap says how much of each rank's collectives ran beside computation.
 	Overlap []Overlap `json:"overlap"`
 	// Foreign are kernels of libraries that communicate without collectives.
 	Foreign []Foreign `json:"foreign"`
-	// Measure is what to measure: the sizes that the job sends.
+	// Measure lists the sizes that the job sends, for a sweep.
 	Measure []Measure `json:"measure"`
-	// Notes say what of the input is missing, damaged or left out.
+	// Notes list missing, damaged or ignored parts of the input.
 	Notes []string `json:"notes"`
 	finding.Judgement
 	timeline document.Timeline
-	// reference is the name of the rank that Of numbers, here says which processes the input has; empty where it numbers
-	// them.
+	// reference is the name of the rank in Of; here lists the processes in the input, empty if it
+	// numbers them.
 	reference, here string
-	// simulated is true when a model decided the times.
+	// simulated is true if a model decided the times.
 	simulated bool
-	// recorded is true of a flight recorder's dumps.
+	// recorded is true for a flight recorder's dumps.
 	recorded bool
 }
 
-// Seen is a rank of which a file has calls.
+// Seen is a rank with calls in a file.
 type Seen struct {
-	// Rank is its number; -1 where the file does not tell.
+	// Rank is its number; -1 if unknown.
 	Rank int `json:"rank"`
-	// PID is its process on the host; absent where the file does not tell.
+	// PID is its process on the host; absent if unknown.
 	PID int `json:"pid,omitempty"`
-	// Host is where it ran; empty is unknown.
+	// Host is its host; empty if unknown.
 	Host string `json:"host"`
-	// File has its calls.
+	// File contains its calls.
 	File string `json:"file"`
 	// Calls is their number.
 	Calls int `json:"calls"`
-	// Unnamed is the number of collective kernels of which the file does not tell the bytes.
+	// Unnamed is the number of collective kernels without bytes in the file.
 	Unnamed int `json:"unnamed"`
-	// Damaged is the number of records that could not be read.
+	// Damaged is the number of unreadable records.
 	Damaged int `json:"damaged"`
 }
 
@@ -104,15 +104,15 @@ const (
 	CodeMissing = "missing_ranks"
 	CodeDamaged = "damaged"
 	CodeNoTimes = "no_times"
-	// Whether the ranks call the same.
+	// Codes about whether the ranks make the same calls.
 	CodeMatched  = "matched"
 	CodeMismatch = "mismatch"
-	// What a flight recorder tells of a job that hangs.
+	// Codes about a flight recorder's dumps of a hung job.
 	CodePending     = "pending"
 	CodeNotCompared = "not_compared"
 )
 
-// Answer says what a trace tells. reach is what sizes take on a device; nil knows nothing.
+// Answer summarises a trace. reach returns the time of sizes on a device; nil knows nothing.
 func Answer(t *Trace, reach Reach) *Document {
 	t.Settle()
 	d := &Document{
@@ -157,7 +157,7 @@ func Answer(t *Trace, reach Reach) *Document {
 	return d
 }
 
-// signs are what the logs say is wrong.
+// signs returns the defects that the logs state.
 func (t *Trace) signs() finding.List {
 	return slice.Map(t.Signs, func(s Sign) finding.Finding {
 		f := finding.Finding{Code: s.Code, Severity: s.Severity, Text: fmt.Sprintf("LOG: %s: %s of %s.", plain.Capital(s.Means), s.At(), s.File), Hint: plain.Capital(s.Next) + "."}
@@ -168,7 +168,7 @@ func (t *Trace) signs() finding.List {
 	})
 }
 
-// parts counts the calls of which only a rank's part is known, and says of which size.
+// parts counts the calls of which only a rank's part is known, by size.
 func (t *Trace) parts() (n int64, bytes string) {
 	least, most := int64(MaxBytes), int64(0)
 	for _, r := range t.Ranks {
@@ -187,8 +187,8 @@ func (t *Trace) parts() (n int64, bytes string) {
 // WriteJSON writes the document.
 func (d *Document) WriteJSON(w io.Writer) error { return jsonfile.Write(w, "trace.json", d) }
 
-// findings are what the trace comes to: what was sent, then who waits, then what is not there.
-// instead is what the files have where there are no calls.
+// findings returns the result: the sent data, the waiting ranks, then the missing parts. instead
+// describes files without calls.
 func (d *Document) findings(timed bool, instead string) (l finding.List) {
 	calls := slice.Sum(d.Ranks, func(r Seen) int { return r.Calls })
 	if calls == 0 {
@@ -243,7 +243,8 @@ func (d *Document) findings(timed bool, instead string) (l finding.List) {
 
 const missingHint = "give the files of all ranks, or their folder: then waiting can be told from transfer"
 
-// processes lists the hosts and devices of ranks that have processes and no numbers: "h03 [0–3]"; else empty.
+// processes lists the hosts and devices of ranks with processes and without numbers: "h03 [0–3]";
+// else empty.
 func (t *Trace) processes() string {
 	devices := map[string][]int{}
 	for _, r := range t.Ranks {
@@ -258,7 +259,7 @@ func (t *Trace) processes() string {
 	}), 8)
 }
 
-// Number is a rank's number for people.
+// Number formats a rank's number.
 func Number(rank int) string {
 	if rank < 0 {
 		return "?"
@@ -289,7 +290,7 @@ func (d *Document) sentence(calls int) string {
 	return text + "."
 }
 
-// sentence says which buckets a trainer formed, and which limits explain them.
+// sentence states the buckets that a trainer formed, and the limits that explain them.
 func (b *Buckets) sentence() string {
 	sizes := slice.Map(b.Bytes, unit.Comma)
 	text := fmt.Sprintf("Gradient buckets of a step, %s of %s in %s: %s B, in %d of %s.", b.Collective, b.Dtype, b.Group, unit.FirstFew(sizes, 8), b.Steps, unit.Count(int64(b.Of), "step"))
@@ -350,7 +351,7 @@ func (d *Document) times(timed bool) (l finding.List) {
 	return l
 }
 
-// aStep is a time in proportion to the steps; empty where there are none.
+// aStep formats a time as a share of the steps; empty if there are none.
 func (d *Document) aStep(seconds float64) string {
 	if d.Steps == 0 {
 		return ""

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Node is a piece of a rank's work: a call, or computation between calls.
+// Node is a part of a rank's work: a call, or computation between calls.
 type Node struct {
-	// Call is nil of computation.
+	// Call is nil for computation.
 	Call *Call
-	// Start and Seconds are when it began and how long it took; 0 where that is not known.
+	// Start and Seconds are its start and duration; 0 if unknown.
 	Start, Seconds float64
 	// After are the earlier nodes that must end before it begins.
 	After []int
 }
 
-// Graph is what a rank did, in an order in which every node stands behind those that it waits for. A
-// call waits for the computation before it and for the call before it on its stream. Computation
-// waits for the calls that ended while none ran before it. Without times the calls of a stream
-// follow each other.
+// Graph is a rank's work, in an order in which every node follows those that it waits for. A call
+// waits for the computation before it and for the previous call on its stream. Computation waits
+// for the calls that ended while none ran before it. Without times the calls of a stream follow
+// each other.
 func (r *Rank) Graph() []Node {
 	g := graph{last: -1, before: math.Inf(-1), streams: map[string]int{}, of: map[*Call]int{}}
 	calls := slices.Clone(r.Calls)
@@ -46,15 +46,15 @@ func (r *Rank) Graph() []Node {
 
 type graph struct {
 	nodes   []Node
-	streams map[string]int // the last call of each
+	streams map[string]int // the last call on each stream
 	last    int            // the last node of computation, or -1
-	cut     bool           // a call stands behind it
-	before  float64        // when computation last ended
-	next    int            // the stretch of computation to come
-	at      float64        // how far of it is behind
-	byEnd   []*Call        // the calls with times, by when they ended
+	cut     bool           // a call follows it
+	before  float64        // end of the last computation
+	next    int            // the next stretch of computation
+	at      float64        // its finished part
+	byEnd   []*Call        // the calls with times, by end
 	of      map[*Call]int  // their nodes
-	passed  int            // how many of byEnd ended before computation that is behind
+	passed  int            // number of byEnd that ended before the finished computation
 }
 
 // compute adds a stretch of computation up to a time.

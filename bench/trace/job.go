@@ -8,22 +8,23 @@ import (
 	"zbench/bench/stat"
 )
 
-// Job is what a trace tells of the gradients that a rank reduces with others.
+// Job describes the gradients that a rank reduces with others.
 type Job struct {
-	// Group is the title of the group, Ranks the number of its ranks; 0 is unknown.
+	// Group is the title of the group, Ranks its number of ranks; 0 is unknown.
 	Group string
 	Ranks int
 	// Dtype is rccl-tests' name of the element type on the wire.
 	Dtype string
-	// Elements are those of the gradients, in the order of the forward pass. Tensors is false where
-	// the file does not tell them: then they are those of the buckets.
+	// Elements are those of the gradients, in forward order. Tensors is false if the file lacks
+	// them: then they are those of the buckets.
 	Elements []int64
 	Tensors  bool
-	// Ready is when each was ready, in seconds from the beginning of the backward pass; nil where the
-	// file does not tell. The first of the forward pass is last.
+	// Ready is when each gradient was ready, in seconds from the beginning of the backward pass,
+	// with the first of the forward pass last; nil if unknown.
 	Ready []float64
-	// Outside is the time of a step outside of its backward passes and of the messages that it waits for behind them:
-	// forward passes, the optimizer, data. In seconds, the median; 0 is unknown.
+	// Outside is the time of a step outside its backward passes and outside the messages that it
+	// waits for after them: forward passes, the optimizer, data. In seconds, the median; 0 is
+	// unknown.
 	Outside float64
 	// Accum is the number of microbatches in a step; 0 is unknown.
 	Accum int
@@ -31,8 +32,8 @@ type Job struct {
 	Others []string
 }
 
-// Job finds the group of the rank with the most calls that reduces most bytes of gradients in a step;
-// nil where there is none.
+// Job finds the group of the rank with the most calls that reduces most bytes of gradients per
+// step; nil if there is none.
 func (t *Trace) Job() *Job {
 	r := t.reference()
 	if r == nil {
@@ -79,7 +80,7 @@ func sum(list []int64) (n int64) {
 	return n
 }
 
-// passesOf are the backward passes that made gradients of exactly these elements.
+// passesOf returns the backward passes with gradients of exactly these elements.
 func passesOf(all []Gradient, elements []int64) (passes [][]Gradient) {
 	n := len(elements)
 	for i := 0; i+n <= len(all); {
@@ -93,8 +94,8 @@ func passesOf(all []Gradient, elements []int64) (passes [][]Gradient) {
 	return passes
 }
 
-// ready is the median over passes of when each gradient was ready since the pass began, the last first;
-// nil where a time is missing.
+// ready returns the median over passes of each gradient's ready time since the pass began, the last
+// first; nil if a time is missing.
 func ready(passes [][]Gradient) (list []float64) {
 	if len(passes) == 0 {
 		return nil
@@ -114,9 +115,9 @@ func ready(passes [][]Gradient) (list []float64) {
 	return list
 }
 
-// outside is the median time of a step outside of the passes in it and of the buckets that it waits for behind the last
-// one. Only marked steps with exactly the buckets count: DDP's first differs. Those are also the passes that it returns;
-// all, and no time, if there are none.
+// outside returns the median time of a step outside its passes and outside the buckets that it
+// waits for after the last one. Only marked steps with exactly the buckets count, because DDP's
+// first differs. It also returns their passes; all, and no time, if there are none.
 func (r *Rank) outside(b *Buckets, passes [][]Gradient) (seconds float64, whole [][]Gradient) {
 	var all []float64
 	for _, s := range r.Steps {

@@ -12,46 +12,47 @@ import (
 	"zbench/bench/unit"
 )
 
-// Matched is how the calls of a group's ranks compare: each rank of a group must call the same, in the
-// same order. Groups whose ranks are not certain are not compared; nor are sends and receives, and sizes
-// that may differ.
+// Matched compares the calls of a group's ranks, which must make the same calls in the same order.
+// Groups with uncertain ranks are not compared; nor are sends and receives, and sizes that may
+// differ.
 type Matched struct {
-	// Ranks is the number of ranks that are compared.
+	// Ranks is the number of compared ranks.
 	Ranks int `json:"ranks"`
-	// Calls is the number of calls that are compared, which two ranks have at least.
+	// Calls is the number of compared calls, made by at least two ranks.
 	Calls int `json:"calls"`
-	// Alike is the number of those that are alike on all ranks that have them.
+	// Alike is the number of those that are equal on all ranks that have them.
 	Alike int `json:"alike"`
-	// OnAll is the number of the alike that all ranks in the input which call in the group have.
+	// OnAll is the number of equal calls that all of the group's ranks in the input have.
 	OnAll int `json:"on_all"`
-	// Differ is the first call of each group that is not alike.
+	// Differ is the first differing call of each group.
 	Differ []Difference `json:"differ"`
-	// Pending is the first call of each group that has not ended everywhere, where the files tell.
+	// Pending is the first call of each group that has not ended everywhere, if the files show it.
 	Pending []Pending `json:"pending"`
-	// recorded is true of a recorder's dumps, which end where their ranks stopped. Others may end early.
+	// recorded is true for a recorder's dumps, which end where their ranks stopped. Others may end
+	// early.
 	recorded    bool
 	notCompared finding.List
 }
 
-// Difference is a call of a group in which ranks differ.
+// Difference is a call of a group that differs between ranks.
 type Difference struct {
 	// Group is the group's title.
 	Group string `json:"group"`
-	// Number is the file's number of the call, or its place in the calls of the group, from 1.
+	// Number is the file's number of the call, or its index in the group's calls, from 1.
 	Number int64 `json:"number"`
-	// Ranks are the ranks that differ from most; empty where the file does not number them.
+	// Ranks are the ranks that differ from most; empty if the file has no numbers.
 	Ranks []int `json:"ranks"`
-	// Call is what they call; empty if they call nothing from there on.
+	// Call is their call; empty if they make no further call.
 	Call string `json:"call"`
-	// Others are the other ranks; empty where the file does not number them.
+	// Others are the other ranks; empty if the file has no numbers.
 	Others []int `json:"others"`
-	// OthersCall is what those call.
+	// OthersCall is the others' call.
 	OthersCall string `json:"others_call"`
-	// who and others name the ranks, by their processes where the file does not number them.
+	// who and others name the ranks, by their processes if the file has no numbers.
 	who, others string
 }
 
-// matched compares the calls of the ranks; nil where no two ranks share a group that is certain.
+// matched compares the calls of the ranks; nil if no two ranks share a certain group.
 func (t *Trace) matched() *Matched {
 	numbered := t.numbered() || t.Recorded && len(t.Ranks) == 1
 	if !numbered && slices.ContainsFunc(t.Ranks, func(r *Rank) bool { return r.PID == 0 || r.Device < 0 }) {
@@ -98,22 +99,22 @@ func (t *Trace) matched() *Matched {
 	return m
 }
 
-// at are the names of the ranks at these places, and their numbers, if they have some.
+// at returns the names of the ranks at these indices, and their numbers, if they have some.
 func (t *Trace) at(places []int) (names string, numbers []int) {
 	ranks := slice.Map(places, func(i int) *Rank { return t.Ranks[i] })
 	known := slice.Where(ranks, func(r *Rank) bool { return r.Rank >= 0 })
 	return NamesOf(ranks), jsonfile.Filled(slice.Map(known, func(r *Rank) int { return r.Rank }))
 }
 
-// certain reports whether a group of one name is one group on all ranks: its ranks are listed, or it is
-// that of all ranks of the job.
+// certain reports whether a name means one group on all ranks: its ranks are listed, or it contains
+// all ranks of the job.
 func (t *Trace) certain(group int) bool {
 	g := t.Groups[group]
 	return g.Size > 1 && !g.Doubtful && (len(g.Ranks) == g.Size || g.Size >= t.World && len(t.Ranks) <= g.Size)
 }
 
-// told is what the files tell of all calls of a number beside the collective: what they do not tell of one rank,
-// such as the size of a call in which a profile ends, is no difference.
+// told holds what the files state about all calls of a number beside the collective. A fact missing
+// for one rank, such as the size of a call at the end of a profile, is no difference.
 type told struct{ bytes, dtype, op bool }
 
 func toldOf(calls map[int]*Call) told {
@@ -124,7 +125,7 @@ func toldOf(calls map[int]*Call) told {
 	return t
 }
 
-// called is what must be alike.
+// called holds the facts that must be equal.
 func (t told) called(c *Call) string {
 	text := c.Collective
 	if t.bytes && !unequal[c.Collective] {
@@ -139,7 +140,7 @@ func (t told) called(c *Call) string {
 	return text
 }
 
-// group compares the calls of a group by rank. ends is true where a rank that has no further call is told of.
+// group compares the calls of a group by rank. ends reports a rank without a further call, too.
 func (m *Matched) group(g Group, of map[int][]*Call, ends bool) {
 	all, numbered := callsBy(of, func(_ int, c *Call) int64 { return c.Sequence })
 	if !numbered {
@@ -191,8 +192,8 @@ func (m *Matched) group(g Group, of map[int][]*Call, ends bool) {
 	}
 }
 
-// callsBy are calls by a number and rank; false where not all of a rank have one of their own, or the ranks
-// share none.
+// callsBy returns calls by number and rank; false if some calls of a rank have no number of their
+// own, or the ranks share none.
 func callsBy(of map[int][]*Call, number func(place int, c *Call) int64) (all map[int64]map[int]*Call, shared bool) {
 	all = map[int64]map[int]*Call{}
 	for rank, calls := range of {
@@ -211,7 +212,7 @@ func callsBy(of map[int][]*Call, number func(place int, c *Call) int64) (all map
 	return all, shared
 }
 
-// maxDiffer is how many groups with a difference are named.
+// maxDiffer is the number of differing groups that are named.
 const maxDiffer = 4
 
 // findings say whether the ranks agree.

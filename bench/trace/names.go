@@ -6,8 +6,8 @@ import (
 	"zbench/bench/collective"
 )
 
-// others are the collectives' names that PyTorch, NCCL and Chakra use beside zbench's own and
-// their spellings without separators.
+// others are names of collectives in PyTorch, NCCL and Chakra that differ from zbench's own in more
+// than separators.
 var others = map[string]string{
 	"allgatherbase": "all_gather", "allgatherintotensor": "all_gather", "allgatherintotensorcoalesced": "all_gather",
 	"allgathercoalesced": "all_gather", "allgatherintotensorout": "all_gather", "allgatherv": "all_gather",
@@ -20,17 +20,17 @@ var others = map[string]string{
 // unequal are the collectives whose ranks may send different sizes.
 var unequal = map[string]bool{"all_to_all": true}
 
-// waits are names of records that are no collective.
+// waits are names of records that are not collectives.
 var waits = map[string]bool{"wait": true, "init": true, "barrierwait": true, "": true}
 
-// IsCall reports whether a name of a record is that of a collective.
+// IsCall reports whether a record's name is a collective's name.
 func IsCall(name string) bool { return !waits[plainName(name)] }
 
-// Named returns zbench's name of a collective, in whatever way a tool writes it, and false with
-// the tool's own where zbench has none, as for a barrier.
+// Named returns zbench's name of a collective from any tool's spelling, and false with the tool's
+// own name if zbench has none, as for a barrier.
 func Named(name string) (string, bool) {
 	p := plainName(name)
-	if c := others[p]; c != "" { // alltoallv is how all calls with splits are named, equal ones too
+	if c := others[p]; c != "" { // all calls with splits have the name alltoallv, even equal ones
 		return c, true
 	}
 	for _, spelling := range []string{name, p} {
@@ -42,7 +42,7 @@ func Named(name string) (string, bool) {
 }
 
 func plainName(name string) string {
-	name = strings.ToLower(name[strings.LastIndexByte(name, ':')+1:]) // behind c10d:: or a backend
+	name = strings.ToLower(name[strings.LastIndexByte(name, ':')+1:]) // after c10d:: or a backend
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == ' ' {
 			return -1
@@ -59,8 +59,8 @@ var types = map[string]string{
 	"float8_e5m2": "f8e5m2", "float8_e5m2fnuz": "f8e5m2",
 }
 
-// TypeOf returns rccl-tests' name of an element type, in whatever way a tool writes it; empty
-// where zbench has none. A bool travels as uint8, and a 16-bit integer has half's width.
+// TypeOf returns rccl-tests' name of an element type from any tool's spelling; empty if zbench has
+// none. A bool is sent as uint8, and a 16-bit integer has half's width.
 func TypeOf(name string) string {
 	name = strings.ToLower(name)
 	if t := types[name]; t != "" {
@@ -78,10 +78,10 @@ var (
 	ncclOps   = []string{"sum", "prod", "max", "min", "avg"}
 )
 
-// TypeNumbered is the element type of a number of ncclDataType_t; empty where it has none.
+// TypeNumbered returns the element type of a number of ncclDataType_t; empty if there is none.
 func TypeNumbered(n int) string { return at(ncclTypes, n) }
 
-// OpNumbered is the operator of a number of ncclRedOp_t; empty where it has none.
+// OpNumbered returns the operator of a number of ncclRedOp_t; empty if there is none.
 func OpNumbered(n int) string { return at(ncclOps, n) }
 
 func at(list []string, i int) string {
@@ -91,7 +91,7 @@ func at(list []string, i int) string {
 	return list[i]
 }
 
-// libraries are marks in kernels' names of libraries that communicate without NCCL or RCCL.
+// libraries are marks in the kernels' names of libraries that communicate without NCCL or RCCL.
 var libraries = []struct{ mark, name string }{
 	{"deep_ep::", "DeepEP"},
 	{"::ep::internode::", "DeepEP"},
@@ -107,7 +107,7 @@ var libraries = []struct{ mark, name string }{
 	{"mscclpp", "MSCCL++"},
 }
 
-// LibraryOf is the library of a kernel that communicates without NCCL or RCCL; empty for any
+// LibraryOf returns the library of a kernel that communicates without NCCL or RCCL; empty for any
 // other kernel.
 func LibraryOf(kernel string) string {
 	for _, l := range libraries {
@@ -128,7 +128,7 @@ var kernels = []struct{ word, name string }{
 	{"Reduce", "reduce"},
 }
 
-// OfKernel tells whether a kernel is NCCL's or RCCL's, and which collective its name tells;
+// OfKernel reports whether a kernel is NCCL's or RCCL's, and returns the collective in its name;
 // empty for RCCL's generic kernels.
 func OfKernel(kernel string) (name string, is bool) {
 	kernel = strings.TrimPrefix(kernel, "void ")

@@ -8,26 +8,29 @@ import (
 	"strconv"
 )
 
-// Own is a step of a job as its trace has it, on the device's clock of one rank: from the first call of a step to
-// that of the next.
+// Own is a step of a job from its trace, on one rank's device clock: from the first call of a step
+// to that of the next.
 type Own struct {
-	// Rank whose step it is; Unknown where the file does not tell.
+	// Rank of the step; Unknown if the file lacks it.
 	Rank int
-	// Seconds are what the step took, the middle one of Steps.
+	// Seconds is the duration of the step, the median one of Steps.
 	Seconds float64
-	// Computing is the part in which the rank waited for no call, in seconds.
+	// Computing is the part without waiting for a call, in seconds.
 	Computing float64
 	Steps     int
-	// Nodes are the step's calls and its computation, which has what the device idles without waiting for a call.
+	// Nodes are the step's calls and its computation, which includes the device's idle time without
+	// waiting for a call.
 	Nodes []Node
-	// Groups are the job's: the calls name theirs by its number. World is the job's number of ranks; 0 is unknown.
+	// Groups are the job's; calls refer to them by number. World is the job's number of ranks; 0 is
+	// unknown.
 	Groups []Group
 	World  int
-	// Simulated is true when a model, not hardware, decided the times.
+	// Simulated is true if a model, not hardware, decided the times.
 	Simulated bool
 }
 
-// Own is the middle step of the rank with the most calls. The error says what the trace lacks.
+// Own returns the middle step of the rank with the most calls. The error states what the trace
+// lacks.
 func (t *Trace) Own() (*Own, error) {
 	r := t.reference()
 	if r == nil {
@@ -44,7 +47,7 @@ func (t *Trace) Own() (*Own, error) {
 	return own, nil
 }
 
-// middle is the step of middle length.
+// middle returns the step of middle length.
 func (t *Trace) middle(r *Rank, steps [][]Call) (*Own, error) {
 	if len(steps) < 2 {
 		return nil, errors.New("it does not have two steps, from one of which to the next a step lasts")
@@ -70,14 +73,14 @@ func (t *Trace) middle(r *Rank, steps [][]Call) (*Own, error) {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(took(a), took(b)) })
 	i := order[(len(order)-1)/2]
 	own := &Own{Seconds: took(i), Steps: len(order)}
-	alone := func(c Call) bool { return t.Groups[c.Group].Size == 1 } // a copy, which nobody else takes part in
+	alone := func(c Call) bool { return t.Groups[c.Group].Size == 1 } // a copy, in which no other rank takes part
 	calls := slices.DeleteFunc(slices.Clone(steps[i]), alone)
 	if len(calls) == 0 {
 		return nil, errors.New("its calls are of single ranks")
 	}
 	for k := range calls {
 		c := &calls[k]
-		c.Stream = strconv.Itoa(c.Group) // a communicator's calls follow each other, whatever their streams
+		c.Stream = strconv.Itoa(c.Group) // a communicator's calls follow each other on any streams
 		if !c.Known || c.Bytes <= 0 || c.Dtype == "" {
 			return nil, fmt.Errorf("it has a call that cannot be made again, %s", toldOf(map[int]*Call{0: c}).called(c))
 		}
@@ -87,8 +90,8 @@ func (t *Trace) middle(r *Rank, steps [][]Call) (*Own, error) {
 	return own, nil
 }
 
-// working are the stretches between two times in which a rank waited for no call: it computed, or nothing ran and
-// no call ended after that.
+// working returns the stretches between two times in which a rank waited for no call: it computed,
+// or nothing ran and no call ended after that.
 func working(computing []Span, calls []Call, from, to float64) (out []Span) {
 	at := from
 	for _, s := range append(within(computing, from, to), Span{to, to}) {
@@ -108,8 +111,8 @@ func working(computing []Span, calls []Call, from, to float64) (out []Span) {
 	return out
 }
 
-// Apart is by how much the numbers of the group's ranks differ from one to the next; 0 where that is unknown or
-// differs.
+// Apart returns the distance between the numbers of the group's consecutive ranks; 0 if unknown or
+// unequal.
 func (g Group) Apart() int {
 	if len(g.Ranks) < 2 {
 		return 0

@@ -10,25 +10,25 @@ import (
 	"zbench/bench/slice"
 )
 
-// Sent is what a rank sends of one kind: calls of one collective and size in one group.
+// Sent is one kind of data that a rank sends: calls of one collective and size in one group.
 type Sent struct {
 	// Group is the group's title.
 	Group string `json:"group"`
-	// Collective is zbench's name, or the file's where zbench has none.
+	// Collective is zbench's name, or the file's if zbench has none.
 	Collective string `json:"collective"`
-	// Dtype is the element type, as rccl-tests names it; empty where the file does not tell.
+	// Dtype is the element type in rccl-tests' words; empty if unknown.
 	Dtype string `json:"dtype"`
-	// Bytes is the size of a call as rccl-tests counts it; null where the file does not tell.
+	// Bytes is the size of a call as rccl-tests counts it; null if unknown.
 	Bytes *int64 `json:"bytes"`
-	// Ranks is the number of ranks of the group; 0 where it is not known.
+	// Ranks is the number of ranks of the group; 0 if unknown.
 	Ranks int `json:"ranks"`
 	// Calls is the number of calls of this rank in the file.
 	Calls int `json:"calls"`
-	// PerStep is the number of calls in a step, where all steps have the same; null elsewhere.
+	// PerStep is the number of calls per step, if all steps have the same; else null.
 	PerStep *float64 `json:"per_step"`
 }
 
-// sent counts a rank's calls by kind, in the order in which they come first.
+// sent counts a rank's calls by kind, in order of first appearance.
 func (t *Trace) sent(r *Rank, steps [][]Call) []Sent {
 	at := map[kind]int{}
 	var list []Sent
@@ -62,7 +62,7 @@ func (t *Trace) sent(r *Rank, steps [][]Call) []Sent {
 	return list
 }
 
-// Buckets are the gradient buckets that a trainer formed in a step, in the order of their calls.
+// Buckets are the gradient buckets of a trainer's step, in the order of their calls.
 type Buckets struct {
 	// Group is the group's title.
 	Group string `json:"group"`
@@ -72,31 +72,31 @@ type Buckets struct {
 	Dtype string `json:"dtype"`
 	// Bytes are the sizes of a step's buckets, in bytes.
 	Bytes []int64 `json:"bytes"`
-	// Steps of Of steps have exactly these.
+	// Steps of Of steps have exactly these buckets.
 	Steps int `json:"steps"`
 	// Of is the number of steps with calls of this kind.
 	Of int `json:"of"`
-	// Most is the largest limit that explains them, in bytes: every bucket but the first and the
-	// last was closed because it had reached the limit. Null where there is no such bucket.
+	// Most is the largest limit that explains them, in bytes: every bucket except the first and the
+	// last was closed because it had reached the limit. Null without such a bucket.
 	Most *int64 `json:"most"`
-	// FirstMost is that of the first bucket, which DistributedDataParallel closes early; null
-	// where it is the only one.
+	// FirstMost is the same for the first bucket, which DistributedDataParallel closes early; null
+	// if it is the only one.
 	FirstMost *int64 `json:"first_most"`
 	// Over is a limit that is too small, in bytes: with it a bucket would have closed before its
-	// last tensor. Null where the file does not tell the tensors.
+	// last tensor. Null if the tensors are unknown.
 	Over *int64 `json:"over"`
-	// Tensors are the elements of the gradients in the buckets, in their order; empty where the
-	// file does not tell them, or where they do not add up to the buckets.
+	// Tensors are the elements of the gradients in the buckets, in order; empty if unknown, or if
+	// they do not add up to the buckets.
 	Tensors []int64 `json:"tensors"`
 	ranks   int     // of the group; 0 is unknown
-	leaf    int64   // the elements of gradients that are an input's; 0 for none
+	leaf    int64   // the elements of an input's gradients; 0 for none
 }
 
 // floats are the types of gradients.
 var floats = []string{"float", "half", "bfloat16", "double"}
 
-// buckets finds the reductions of gradients: those of floating-point types of a group, in each
-// step. A group's reductions of less than a thousand elements are metrics.
+// buckets finds the reductions of gradients in each step: those of floating-point types of a group.
+// A group's reductions of less than a thousand elements are metrics.
 func (t *Trace) buckets(r *Rank, steps [][]Call) []Buckets {
 	type of struct {
 		group             int
@@ -125,7 +125,7 @@ func (t *Trace) buckets(r *Rank, steps [][]Call) []Buckets {
 	for _, k := range order {
 		all := lists[k]
 		best, times := commonest(all)
-		if times < 2 { // a step that no other repeats is no rule
+		if times < 2 { // a step without a repetition is no rule
 			continue
 		}
 		b := Buckets{Group: t.Groups[k.group].Title(), ranks: t.Groups[k.group].Size, Collective: k.collective, Dtype: k.dtype, Bytes: best, Steps: times, Of: len(all)}
@@ -142,8 +142,8 @@ func (t *Trace) buckets(r *Rank, steps [][]Call) []Buckets {
 	return out
 }
 
-// parameters puts a step's gradients into its buckets. One that is no parameter's is left out: an input that requires grad
-// has a gradient, too, and no trainer reduces it. It has a size of its own.
+// parameters assigns a step's gradients to its buckets. It leaves out the gradient of an input that
+// requires grad, which no trainer reduces. Such a gradient has a unique size.
 func (b *Buckets) parameters(all []Gradient) {
 	const most = 256
 	b.tensors(all)
@@ -158,7 +158,7 @@ func (b *Buckets) parameters(all []Gradient) {
 	}
 }
 
-// notOf are the gradients that do not have so many elements; all where that is 0.
+// notOf returns the gradients with another number of elements; all if that is 0.
 func notOf(all []Gradient, elements int64) []Gradient {
 	if elements == 0 {
 		return all
@@ -166,8 +166,8 @@ func notOf(all []Gradient, elements int64) []Gradient {
 	return slice.Where(all, func(g Gradient) bool { return g.Elements != elements })
 }
 
-// tensors puts a step's gradients into its buckets. They are the right ones if, in the order in
-// which autograd had them, they add up to every bucket.
+// tensors assigns a step's gradients to its buckets. The assignment is right if, in autograd's
+// order, they add up to every bucket.
 func (b *Buckets) tensors(all []Gradient) {
 	b.Tensors = []int64{}
 	d, err := collective.DtypeByName(b.Dtype)
@@ -187,8 +187,8 @@ func (b *Buckets) tensors(all []Gradient) {
 	}
 }
 
-// fit is how many of the gradients make up the buckets, 0 if they do not, and sets the limits that
-// are too small.
+// fit returns the number of gradients that make up the buckets, 0 if they do not, and sets the
+// limits that are too small.
 func (b *Buckets) fit(all []Gradient, width int64) (n int) {
 	var over int64
 	for i, bucket := range b.Bytes {
@@ -208,7 +208,7 @@ func (b *Buckets) fit(all []Gradient, width int64) (n int) {
 	return n
 }
 
-// commonest is the list that is there most often, the first of several, and how often.
+// commonest returns the most frequent list, the first of several, with its count.
 func commonest(all [][]int64) (best []int64, times int) {
 	count := map[string]int{}
 	for _, list := range all {
@@ -222,11 +222,11 @@ func commonest(all [][]int64) (best []int64, times int) {
 	return best, times
 }
 
-// Measure is a sweep of the sizes that a job sends, in a group of so many ranks.
+// Measure is a sweep of a job's sizes in a group of a number of ranks.
 type Measure struct {
 	// Collectives are zbench's names.
 	Collectives []string `json:"collectives"`
-	// Dtype is the element type, as rccl-tests names it.
+	// Dtype is the element type in rccl-tests' words.
 	Dtype string `json:"dtype"`
 	// Ranks is the number of ranks of the group.
 	Ranks int `json:"ranks"`
@@ -234,14 +234,14 @@ type Measure struct {
 	Sizes []int64 `json:"sizes"`
 }
 
-// maxSizes is the most sizes that are named: those with the most bytes in all. Sizes with less than
+// maxSizes is the most sizes that are named: those with the most bytes. Sizes with less than
 // leastShare of a job's bytes are not worth a sweep.
 const (
 	maxSizes   = 16
 	leastShare = 1e-3
 )
 
-// measure lists what to measure: the sizes with the most bytes of each group.
+// measure lists the sweeps: the sizes with the most bytes of each group.
 func measure(sent []Sent, swept func(collective string) bool) []Measure {
 	type of struct {
 		ranks int
@@ -267,7 +267,7 @@ func measure(sent []Sent, swept func(collective string) bool) []Measure {
 	})
 }
 
-// share is a part of a whole, 0 for nothing.
+// share returns part over whole, 0 if whole is 0.
 func share(part, whole float64) float64 {
 	if whole <= 0 || math.IsNaN(part) {
 		return 0

@@ -12,10 +12,10 @@ import (
 	"zbench/bench/slice"
 )
 
-// State is how far a call had come when it was recorded; empty where the file does not tell.
+// State is the progress of a call when it was recorded; empty if unknown.
 type State string
 
-// States of calls, in their order.
+// States of calls, in order.
 const (
 	Scheduled State = "scheduled"
 	Started   State = "started"
@@ -25,7 +25,7 @@ const (
 // Known reports whether it is one of the states.
 func (s State) Known() bool { return s == Scheduled || s == Started || s == Completed }
 
-// Pending is the first call of a group that is not completed on all ranks that called it.
+// Pending is the first call of a group that some of its ranks have not completed.
 type Pending struct {
 	// Group is the group's title.
 	Group string `json:"group"`
@@ -33,7 +33,7 @@ type Pending struct {
 	Number int64 `json:"number"`
 	// Call is the collective.
 	Call string `json:"call"`
-	// Scheduled are the ranks on which it waits for the device.
+	// Scheduled are the ranks whose device has not started it.
 	Scheduled []int `json:"scheduled"`
 	// Started are the ranks on which it runs.
 	Started []int `json:"started"`
@@ -41,8 +41,9 @@ type Pending struct {
 	Completed []int `json:"completed"`
 }
 
-// settleRecorded completes the groups of a flight recorder, which does not list all: the default group has all
-// ranks of the job, and another has the ranks that called in it. Their names are unique in the job.
+// settleRecorded completes the groups of a flight recorder, which does not list all: the default
+// group has all ranks of the job, and another has the ranks that called in it. Their names are
+// unique in the job.
 func (t *Trace) settleRecorded() {
 	members := map[int]map[int]bool{}
 	for _, r := range t.Ranks {
@@ -75,8 +76,9 @@ func (t *Trace) settleRecorded() {
 	}
 }
 
-// ended takes the ranks out of a group's calls that ended before the ring of another rank begins: what that called
-// next is lost. It returns them with their last number, and the number at which the rings begin.
+// ended removes from a group's calls the ranks that ended before another rank's ring begins,
+// because the ring has lost that rank's next calls. It returns them with their last number, and the
+// number at which the rings begin.
 func (t *Trace) ended(of map[int][]*Call) (last map[int]int64, from int64) {
 	lost := map[int]bool{}
 	for _, r := range t.Ranks {
@@ -106,8 +108,8 @@ func notCompared(g Group, last map[int]int64, from int64) finding.Finding {
 	}
 }
 
-// pending finds the first call of a group that has not ended on a rank; nil if all ended, or the file has no
-// states.
+// pending finds the first call of a group that has not ended on some rank; nil if all ended, or the
+// file has no states.
 func pending(g Group, of map[int][]*Call) *Pending {
 	states := map[int64]map[State][]int{}
 	names := map[int64]string{}
@@ -129,8 +131,8 @@ func pending(g Group, of map[int][]*Call) *Pending {
 	return nil
 }
 
-// pendingFindings say which calls have not ended, and on which ranks. Where ranks differ in that call, the
-// difference says it.
+// pendingFindings state which calls have not ended, and on which ranks. If ranks differ in that
+// call, the difference covers it.
 func (m *Matched) pendingFindings() (l finding.List) {
 	for _, p := range m.Pending[:min(len(m.Pending), maxDiffer)] {
 		if slices.ContainsFunc(m.Differ, func(d Difference) bool { return d.Group == p.Group && d.Number <= p.Number }) {
@@ -156,7 +158,7 @@ func (m *Matched) pendingFindings() (l finding.List) {
 	return l
 }
 
-// rankNames lists ranks for people; a file without its rank's number is "?".
+// rankNames lists ranks; a file without its rank's number is "?".
 func rankNames(ranks []int) string {
 	if ranks[0] < 0 {
 		return Number(ranks[0])

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// kind is what calls of every step share.
+// kind holds the properties that calls share in every step.
 type kind struct {
 	group      int
 	collective string
@@ -15,8 +15,9 @@ type kind struct {
 
 func kindOf(c *Call) kind { return kind{c.Group, c.Collective, c.Dtype, c.Bytes} }
 
-// split is a rank's calls by training step, and how the steps were found: by the profiler's marks or
-// by the repetition of the calls. It is empty if there are none. Calls outside of a step are left out.
+// split holds a rank's calls by training step, and how the steps were found: by the profiler's
+// marks or by the repetition of the calls. It is empty if there are none. Calls outside a step are
+// left out.
 type split struct {
 	steps [][]Call
 	by    string
@@ -37,7 +38,7 @@ func (r *Rank) split() split {
 	return s
 }
 
-// marked are the calls by the mark that was set when they were enqueued; marks are in order.
+// marked returns the calls by the mark during which they were enqueued; marks are in order.
 func (r *Rank) marked() (steps [][]Call) {
 	by := make([][]Call, len(r.Steps))
 	for _, c := range r.Calls {
@@ -58,9 +59,9 @@ func (r *Rank) marked() (steps [][]Call) {
 	return slices.DeleteFunc(by, func(calls []Call) bool { return len(calls) == 0 })
 }
 
-// StepTimes are how long the training steps took, in seconds: as the profiler marked them, else from the
-// first call of one to that of the next. Of ranks with as many steps the slowest counts in each. They are empty
-// if no rank shows steps.
+// StepTimes returns the durations of the training steps, in seconds: from the profiler's marks,
+// else from the first call of one to that of the next. Of ranks with as many steps the slowest
+// counts in each. It is empty if no rank shows steps.
 func (t *Trace) StepTimes() []float64 {
 	var slowest []float64
 	for _, r := range t.Ranks {
@@ -94,12 +95,12 @@ func (r *Rank) stepTimes() (times []float64) {
 	return times
 }
 
-// maxPeriod is the longest step that is looked for, in calls.
+// maxPeriod is the longest step that is considered, in calls.
 const maxPeriod = 4096
 
-// period is the number of calls after which a rank's calls repeat, and the first call from which
-// on they do so to the end; 0 if they do not. Calls that are all alike, as a benchmark's, are no
-// steps: a step has two kinds of calls at least, and is there twice.
+// period returns the number of calls after which a rank's calls repeat, and the first call from
+// which they do so to the end; 0 if they do not. Equal calls, such as a benchmark's, are no steps:
+// a step has at least two kinds of calls, and occurs twice.
 func (r *Rank) period() (period, from int) {
 	n := len(r.Calls)
 	back := make([]kind, n) // from the last call to the first
@@ -119,7 +120,7 @@ func (r *Rank) period() (period, from int) {
 	return 0, 0
 }
 
-// prefixes says of every place of a list how long the list from there on is the list's beginning
+// prefixes returns, for every index of a list, the length of the list's beginning that recurs there
 // (the Z-function), in time linear in the list.
 func prefixes[T comparable](list []T) []int {
 	z := make([]int, len(list))
@@ -138,7 +139,7 @@ func prefixes[T comparable](list []T) []int {
 	return z
 }
 
-// reference is the rank that has the most calls, the lowest of several.
+// reference returns the rank with the most calls, the lowest of several.
 func (t *Trace) reference() *Rank {
 	var best *Rank
 	for _, r := range t.Ranks {

@@ -10,54 +10,55 @@ import (
 	"zbench/bench/stat"
 )
 
-// Waiting is how the kernels of matched calls split between the ranks. Every rank's kernel ends
-// when the data has been moved, and begins when that rank arrives, so the shortest is that of the
-// last rank: its time is the transfer, and what the others' take longer is waiting for it. No
-// clock is compared.
+// Waiting divides the time of matched calls' kernels between the ranks. Every rank's kernel ends
+// when the data has been moved, and begins when that rank arrives, so the shortest is the last
+// rank's: its time is the transfer, and the others' excess is waiting for it. No clocks are
+// compared.
 type Waiting struct {
-	// Calls is the number of calls that all ranks of their group have in the files, with times.
+	// Calls is the number of calls with times that all ranks of their group have in the files.
 	Calls int `json:"calls"`
 	// Ranks are the ranks' shares, by rank.
 	Ranks []RankWaiting `json:"ranks"`
 	calls []awaited
 }
 
-// awaited is a call for whose last rank the others waited so long, in the median, in seconds.
+// awaited is a call with the others' median wait for its last rank, in seconds.
 type awaited struct {
 	rank    int
 	seconds float64
 }
 
-// RankWaiting is one rank's part.
+// RankWaiting is one rank's share.
 type RankWaiting struct {
 	// Rank is its number.
 	Rank int `json:"rank"`
 	// Kernel is the time in which any of its kernels ran, in seconds.
 	Kernel float64 `json:"kernel_seconds"`
-	// Waited is the part in which it waited for a peer, in seconds; calls that wait at once wait once.
+	// Waited is the part spent waiting for a peer, in seconds; simultaneous waits count once.
 	Waited float64 `json:"waited_seconds"`
 	// Transfer is the rest, in seconds.
 	Transfer float64 `json:"transfer_seconds"`
 	// Last is the number of calls to which it came last.
 	Last int `json:"last"`
-	// MadeWait is what every other rank waited at those calls at least, in seconds.
+	// MadeWait is the least wait of every other rank at those calls, in seconds.
 	MadeWait float64 `json:"made_wait_seconds"`
 }
 
-// key names a call of a group on all ranks: by its number, or by how many of its kind came before.
+// key identifies a call of a group on all ranks: by its number, or by the count of earlier calls of
+// its kind.
 type key struct {
 	kind
 	at int64
 }
 
-// ran is a call's kernel on a rank: when, where the file tells, and for how long.
+// ran is a call's kernel on a rank: its start, if known, and its duration.
 type ran struct {
 	*Span
 	seconds float64
 }
 
-// took are the kernels of every call by rank, of calls with a time in groups of several ranks; nil
-// where not every rank tells a number of its own.
+// took returns the kernels of every call by rank, for calls with a time in groups of several ranks;
+// nil if some rank has no number of its own.
 func (t *Trace) took() map[key]map[int]ran {
 	if !t.numbered() {
 		return nil
@@ -88,14 +89,14 @@ func (t *Trace) took() map[key]map[int]ran {
 	return all
 }
 
-// tally is what kernels wait and move. Calls on several streams that wait at once wait once, and
-// a rank whose other stream moves data does not wait.
+// tally sums the kernels' waits and transfers. Simultaneous waits on several streams count once,
+// and a rank whose other stream moves data does not wait.
 type tally struct {
 	waits, moves []Span
 	rest         float64 // of waits without a start
 }
 
-// add splits a kernel, which waits first.
+// add divides a kernel, which waits first.
 func (t *tally) add(r ran, waits float64) {
 	if r.Span == nil {
 		t.rest += waits
@@ -105,7 +106,7 @@ func (t *tally) add(r ran, waits float64) {
 	t.moves = append(t.moves, Span{r.Start + waits, r.End})
 }
 
-// waited is the time of waiting, in seconds.
+// waited returns the time of waiting, in seconds.
 func (t *tally) waited() float64 {
 	return t.rest + seconds(without(Merge(slices.Clone(t.waits)), Merge(slices.Clone(t.moves))))
 }
@@ -114,16 +115,16 @@ func seconds(spans []Span) float64 {
 	return slice.Sum(spans, Span.Seconds)
 }
 
-// shares is what the matched calls of a rank come to.
+// shares sums up the matched calls of a rank.
 type shares struct {
 	tally
 	kernels float64 // of those without a start
 	last    int
-	// made is what each other rank waited at the calls to which this one came last.
+	// made is the wait of each other rank at the calls to which this one came last.
 	made map[int]*tally
 }
 
-// waiting splits the kernels of calls that all ranks of a group have; nil where there are none.
+// waiting divides the kernels of calls that all ranks of a group have; nil if there are none.
 func (t *Trace) waiting() *Waiting {
 	w := &Waiting{}
 	ranks := map[int]*shares{}
@@ -173,12 +174,13 @@ func (t *Trace) waiting() *Waiting {
 	return w
 }
 
-// mostWaiting is the share of all waiting that decides which rank is late: how often a rank comes last to calls that
-// nobody waits for says nothing.
+// mostWaiting is the share of all waiting that decides which rank is late: coming last to calls
+// without waiting means nothing.
 const mostWaiting = 0.9
 
-// Latest is the rank that came last to most of the calls that cost the most waiting, by a chance of at most 1 in 1,000 if
-// all came last to them equally often; nil where none stands out. It was last of so many of these calls.
+// Latest returns the rank that came last to most of the calls with the most waiting, if that has a
+// chance of at most 1 in 1,000 with equally likely ranks; nil if none stands out. It also returns
+// the number of these calls.
 func (w *Waiting) Latest() (late *RankWaiting, last, of int) {
 	heavy := slices.SortedFunc(slices.Values(w.calls), func(a, b awaited) int {
 		return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.rank, b.rank))
@@ -196,29 +198,30 @@ func (w *Waiting) Latest() (late *RankWaiting, last, of int) {
 	return &worst, count[worst.Rank], of
 }
 
-// Alone is what the kernels of one rank tell. It cannot tell waiting from transfer.
+// Alone summarises the kernels of one rank. It cannot separate waiting from transfer.
 type Alone struct {
-	// Kernel is the time of all kernels of which the bytes are known, in seconds.
+	// Kernel is the time of all kernels with known bytes, in seconds.
 	Kernel float64 `json:"kernel_seconds"`
-	// AtPeak is what moving their bytes takes at the rates that calls of their sizes reach, in seconds.
+	// AtPeak is the time of their bytes at the rates for their sizes, in seconds.
 	AtPeak float64 `json:"at_peak_seconds"`
-	// Peak is the bus bandwidth over all of them that these rates come to, in bytes per second.
+	// Peak is the bus bandwidth over all of them at these rates, in bytes per second.
 	Peak float64 `json:"peak"`
-	// PeakOf says by what the rates are known.
+	// PeakOf is the source of the rates.
 	PeakOf string `json:"peak_of"`
-	// Share is the part of the kernels that is no transfer at these rates.
+	// Share is the part of the kernels that these rates do not explain.
 	Share float64 `json:"not_transfer"`
 }
 
-// Reach is what a collective of so many bytes over so many ranks takes on a trace's device, in seconds, and by what that is
-// known; 0 where it is not.
+// Reach returns the time of a collective of a size over a number of ranks on a trace's device, in
+// seconds, with its source; 0 if unknown.
 type Reach func(collective string, bytes int64, ranks int) (seconds float64, by string)
 
-// leastAlone is the share from which a rank's kernels are said to wait: what they are held against is a model, and a
-// fabric may reach half of it.
+// leastAlone is the share from which a rank's kernels are said to wait: the reference is a model,
+// and a fabric may reach half of it.
 const leastAlone = 0.5
 
-// alone holds a rank's kernels against what their sizes reach; nil where that is not known, or explains them.
+// alone compares a rank's kernels with the rates for their sizes; nil if these are unknown, or
+// explain them.
 func (t *Trace) alone(r *Rank, reach Reach) *Alone {
 	a, moved := &Alone{}, 0.0
 	for i := range r.Calls {
@@ -246,21 +249,21 @@ func (t *Trace) alone(r *Rank, reach Reach) *Alone {
 	return a
 }
 
-// Overlap is how much of a rank's collectives ran beside computation on its other streams.
+// Overlap says how much of a rank's collectives ran beside computation on its other streams.
 type Overlap struct {
-	// Rank is its number; -1 where the file does not tell.
+	// Rank is its number; -1 if unknown.
 	Rank int `json:"rank"`
 	// Busy is the time in which a collective's kernel ran, in seconds.
 	Busy float64 `json:"busy_seconds"`
-	// Hidden is the part beside a kernel that computes, in seconds.
+	// Hidden is the part beside a computing kernel, in seconds.
 	Hidden float64 `json:"hidden_seconds"`
 	// Exposed is the rest, in seconds.
 	Exposed float64 `json:"exposed_seconds"`
-	// Steps is the number of steps that the times are of; 0 where none are known.
+	// Steps is the number of steps behind the times; 0 if unknown.
 	Steps int `json:"steps"`
 }
 
-// overlap is nil where the file has no kernels' times, or not all of them.
+// overlap returns nil if the file lacks kernels' times, or some of them.
 func (r *Rank) overlap() *Overlap {
 	if !r.Whole || len(r.Computing) == 0 {
 		return nil

@@ -1,9 +1,9 @@
-// Package trace is the one form of what a job's ranks sent: the collectives of a profiler's
-// trace, of an execution trace or of a library's log. Package formats reads them into it.
+// Package trace is the common form of a job's collectives, from a profiler's trace, an execution
+// trace or a library's log. Package formats reads them into it.
 //
 // A trace is not a curve. A kernel of a collective waits for the last rank before it moves
-// anything, so bytes over one rank's kernel time is no bandwidth. Nothing in this package
-// divides them.
+// anything, so bytes over one rank's kernel time is no bandwidth. Nothing in this package divides
+// them.
 package trace
 
 import (
@@ -20,37 +20,38 @@ import (
 	"zbench/bench/unit"
 )
 
-// Unknown is a rank, a sequence number or a count of bytes that the file does not tell.
+// Unknown is a rank, a sequence number or a count of bytes that the file lacks.
 const Unknown = -1
 
-// Trace is the calls of a job.
+// Trace holds the calls of a job.
 type Trace struct {
-	// Format is the name of the format that the calls were read from.
+	// Format is the name of the calls' format.
 	Format string
-	// Files are the files with calls, in the order they were read.
+	// Files are the files with calls, in reading order.
 	Files []string
-	// World is the number of ranks of the job; 0 where no file tells.
+	// World is the number of ranks of the job; 0 if unknown.
 	World  int
 	Groups []Group
 	Ranks  []*Rank
 	// Foreign are kernels that communicate and belong to no known collective library.
 	Foreign []Foreign
-	// Notes say what of the input is missing, damaged or left out.
+	// Notes list missing, damaged or ignored parts of the input.
 	Notes []string
-	// Signs are what a log says is wrong.
+	// Signs are defects that a log states.
 	Signs []Sign
-	// Instead says what the files have in place of calls; empty where that is not known.
+	// Instead describes files without calls; empty if unknown.
 	Instead string
-	// Recorded is true of a flight recorder's dumps: a group's name is unique in the job, and a rank's calls end where it stopped.
+	// Recorded is true for a flight recorder's dumps: a group's name is unique in the job, and a
+	// rank's calls end where it stopped.
 	Recorded bool
 	// Device is the GPU's name, if a file tells.
 	Device string
-	// named are the places in Groups by name, found those of what Find was asked before.
+	// named has the indices in Groups by name, found the answers of earlier calls of Find.
 	named map[string][]int
 	found map[asked]int
 }
 
-// Sign is a line of a file that says what is wrong.
+// Sign is a line of a file that states a defect.
 type Sign struct {
 	signs.Found
 	File string
@@ -58,17 +59,17 @@ type Sign struct {
 
 // Group is a communicator or a process group.
 type Group struct {
-	// Name tells groups of a trace apart; Description is the trainer's word for what it is
-	// for, if there is one.
+	// Name identifies a group in the trace; Description is the trainer's word for its purpose, if
+	// any.
 	Name, Description string
-	// Size is the number of its ranks; 0 is unknown. Ranks are they, where the file lists them.
+	// Size is the number of its ranks; 0 is unknown. Ranks lists them, if the file does.
 	Size  int
 	Ranks []int
-	// Doubtful is true where ranks may mean different groups by the name.
+	// Doubtful is true if the name may mean different groups on different ranks.
 	Doubtful bool
 }
 
-// Title is the group's name for people.
+// Title returns the group's name for people.
 func (g Group) Title() string {
 	name := "group " + g.Name
 	if g.Description != "" && g.Description != "undefined" {
@@ -80,31 +81,32 @@ func (g Group) Title() string {
 	return name
 }
 
-// Rank is what one rank did.
+// Rank holds the work of one rank.
 type Rank struct {
-	// Rank is its number in the job; Unknown where the file does not tell.
+	// Rank is its number in the job; Unknown if the file lacks it.
 	Rank       int
 	Host, File string
-	// PID is the process on that host, 0 where the file does not tell; Device the runtime's number in that process, Unknown
-	// where the file does not tell.
+	// PID is the process on that host, 0 if unknown; Device the runtime's number in that process,
+	// Unknown if the file lacks it.
 	PID, Device int
-	// Within is the size of the communicator in which Rank is its number, where a rank has several; 0 is unknown.
+	// Within is the size of the communicator in which the rank has its number, if it has several; 0
+	// is unknown.
 	Within int
 	Calls  []Call
-	// Steps are the profiler's marks; none where the file has none.
+	// Steps are the profiler's marks; empty if the file has none.
 	Steps []Step
-	// Computing are the stretches in which a kernel that does not communicate ran, in order
-	// and apart from each other. Whole is false where not all are kept.
+	// Computing are the stretches in which a kernel ran that does not communicate, in order and
+	// disjoint. Whole is false if not all are kept.
 	Computing []Span
 	Whole     bool
-	// Gradients are the tensors whose gradients autograd accumulated, in its order; none where the
+	// Gradients are the tensors whose gradients autograd accumulated, in its order; empty if the
 	// file has no shapes.
 	Gradients []Gradient
-	// Unnamed is the number of collective kernels of which the file does not tell the bytes.
+	// Unnamed is the number of collective kernels without bytes in the file.
 	Unnamed int
-	// Damaged is the number of records that could not be read.
+	// Damaged is the number of unreadable records.
 	Damaged int
-	// Lost is the number of calls before the first that a full ring has lost.
+	// Lost is the number of calls before the first, which a full ring has dropped.
 	Lost int64
 }
 
@@ -114,7 +116,7 @@ type Span struct{ Start, End float64 }
 // Seconds is the length of the span.
 func (s Span) Seconds() float64 { return s.End - s.Start }
 
-// Begin is when a span begins; 0 of nil.
+// Begin returns the start of a span; 0 for nil.
 func (s *Span) Begin() float64 {
 	if s == nil {
 		return 0
@@ -122,19 +124,19 @@ func (s *Span) Begin() float64 {
 	return s.Start
 }
 
-// Gradient is a tensor's gradient when autograd had it.
+// Gradient is a tensor's gradient as autograd produced it.
 type Gradient struct {
 	Elements int64
 	// Dtype is rccl-tests' name of the element type.
 	Dtype string
-	// At is when, on the host's clock; nil where the file has no times.
+	// At is its host time; nil if the file has no times.
 	At *Span
-	// Made is from when the backward pass went on behind the gradient before it, or began, until the
-	// gradient was ready, on the device's clock where it computes; nil where the file does not tell.
+	// Made is the time of the backward pass for this gradient: from the previous gradient, or the
+	// beginning, until it was ready, on the device's clock if it computes there; nil if unknown.
 	Made *Span
 }
 
-// Step is a training step as the profiler marked it.
+// Step is a training step marked by the profiler.
 type Step struct {
 	Name string
 	Span
@@ -144,31 +146,31 @@ type Step struct {
 type Call struct {
 	// Group is the index of the group in Trace.Groups.
 	Group int
-	// Collective is zbench's name, or the file's own where zbench has none. Known tells which.
+	// Collective is zbench's name, or the file's if zbench has none; Known says which.
 	Collective string
 	Known      bool
-	// Dtype is rccl-tests' name of the element type, Op that of the operator; empty is unknown.
+	// Dtype is rccl-tests' name of the element type, Op of the operator; empty is unknown.
 	Dtype, Op string
-	// In and Out are the elements of the rank's two buffers; Unknown where the file does not tell.
+	// In and Out are the elements of the rank's two buffers; Unknown if the file lacks them.
 	In, Out int64
 	// Bytes is the size as rccl-tests counts it: the larger of the send and receive buffer of a
-	// rank that has all of it. Unknown where the file does not tell.
+	// rank that has all of it. Unknown if the file lacks it.
 	Bytes int64
-	// Part is what a rank sends, in bytes, where Bytes is that times the ranks of a group that the
-	// file does not tell; else 0.
+	// Part is the rank's sent data, in bytes, if Bytes is Part times an unknown number of ranks of
+	// the group; else 0.
 	Part int64
-	// Sequence numbers the calls of a group alike on all ranks; Unknown where the file does not.
+	// Sequence numbers the calls of a group equally on all ranks; Unknown if the file lacks it.
 	Sequence int64
-	// State is how far it came, where the file tells.
+	// State is the progress of the call, if the file has it.
 	State State
-	// Stream is where it ran; empty is unknown.
+	// Stream is its stream; empty is unknown.
 	Stream string
-	// Enqueued is when the host called it, Kernel when the device ran it, waiting for peers
-	// included. Either is nil where the file has no such time.
+	// Enqueued is the time of the host's call, Kernel the device's execution, including waiting for
+	// peers. Either is nil if the file lacks it.
 	Enqueued *Span
 	Kernel   *Span
-	// Took is a duration without a start, in seconds, as a library's own profiler gives it;
-	// 0 is unknown. It includes waiting for peers.
+	// Took is a duration without a start, in seconds, from a library's own profiler; 0 is unknown.
+	// It includes waiting for peers.
 	Took float64
 }
 
@@ -196,8 +198,8 @@ func (c *Call) Size(ranks int) {
 	}
 }
 
-// Settle gives groups of unknown size that of the job, where the files are those of ranks 0 to the last
-// and tell nothing else, and their calls the bytes that follow.
+// Settle gives groups of unknown size that of the job, if the files are those of ranks 0 to the
+// last and state nothing else, and derives their calls' bytes.
 func (t *Trace) Settle() {
 	if t.Recorded {
 		t.settleRecorded()
@@ -224,13 +226,13 @@ func (t *Trace) Settle() {
 	}
 }
 
-// Unnamed is the group of calls of which the file does not tell one.
+// Unnamed is the group of calls whose group the file does not name.
 const Unnamed = "?"
 
-// MaxBytes is far beyond any buffer; more is damage.
+// MaxBytes is far beyond any buffer; more means damage.
 const MaxBytes = 1 << 60
 
-// maxElements is far beyond any buffer; more is damage.
+// maxElements is far beyond any buffer; more means damage.
 const maxElements = 1 << 50
 
 func scaled(n int64, ranks int) int64 {
@@ -250,20 +252,20 @@ type Foreign struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Timed reports whether any call has the time of its kernel.
+// Timed reports whether any call has its kernel's time.
 func (t *Trace) Timed() bool {
 	return slices.ContainsFunc(t.Ranks, func(r *Rank) bool {
 		return slices.ContainsFunc(r.Calls, func(c Call) bool { return c.Kernel != nil || c.Took > 0 })
 	})
 }
 
-// Calls is the number of calls of all ranks.
+// Calls returns the number of calls of all ranks.
 func (t *Trace) Calls() int {
 	return slice.Sum(t.Ranks, func(r *Rank) int { return len(r.Calls) })
 }
 
-// Missing are the ranks of the job of which the trace has nothing; nil where the number of
-// ranks or a rank's own is unknown.
+// Missing returns the ranks of the job without any data in the trace; nil if the number of ranks or
+// a rank's own is unknown.
 func (t *Trace) Missing() (missing []int) {
 	if t.World == 0 || slices.ContainsFunc(t.Ranks, func(r *Rank) bool { return r.Rank < 0 }) {
 		return nil
@@ -289,15 +291,15 @@ func (t *Trace) Note(format string, args ...any) {
 
 const maxNotes = 100
 
-// asked is a question to Find. Its answer stays: a group only ever becomes more particular.
+// asked is a question to Find. Its answer stays, because a group only ever becomes more specific.
 type asked struct {
 	name, description string
 	size              int
 	ranks             string
 }
 
-// Find returns the index of a group, which is added if it is new. What is known of it now is
-// kept.
+// Find returns the index of a group, which is added if it is new. It keeps the known facts about
+// it.
 func (t *Trace) Find(g Group) int {
 	ranks := make([]byte, 0, 128)
 	for _, r := range g.Ranks {
@@ -327,17 +329,18 @@ func (t *Trace) Find(g Group) int {
 	return i
 }
 
-// same reports whether two groups of one name can be one: subgroups of different ranks often
+// same reports whether two groups with one name can be the same: subgroups of different ranks often
 // share a name over the files of a job.
 func (g Group) same(other Group) bool {
 	return (g.Size == 0 || other.Size == 0 || g.Size == other.Size) &&
 		(len(g.Ranks) == 0 || len(other.Ranks) == 0 || slices.Equal(g.Ranks, other.Ranks))
 }
 
-// Simulated reports whether zbench loopback --torch wrote the trace, by its name of the GPU: a model decided its times.
+// Simulated reports whether zbench loopback --torch wrote the trace, by its name of the GPU: a
+// model decided its times.
 func (t *Trace) Simulated() bool { return strings.HasPrefix(t.Device, "SIMULATED") }
 
-// Add takes over the ranks of another trace of the same job.
+// Add adds the ranks of another trace of the same job.
 func (t *Trace) Add(other *Trace) {
 	t.Format, t.Device = cmp.Or(t.Format, other.Format), cmp.Or(t.Device, other.Device)
 	t.World, t.Recorded = max(t.World, other.World), t.Recorded || other.Recorded
@@ -366,7 +369,8 @@ func (t *Trace) Add(other *Trace) {
 	slices.SortStableFunc(t.Ranks, func(a, b *Rank) int { return cmp.Compare(a.Rank, b.Rank) })
 }
 
-// process is the rank of which r has the calls of another communicator: profilers write a file for each.
+// process returns the rank for which r has the calls of another communicator: profilers write one
+// file for each.
 func (t *Trace) process(r *Rank, format string) *Rank {
 	i := slices.IndexFunc(t.Ranks, func(o *Rank) bool {
 		return format == "inspector" && r.PID > 0 && o.PID == r.PID && o.Host == r.Host && !slices.ContainsFunc(o.Calls, func(c Call) bool { return c.Group == r.Calls[0].Group })
@@ -389,7 +393,8 @@ func (t *Trace) numbered() bool {
 	return true
 }
 
-// Name is the rank's number, or its process where the file has none: "rank 5", "process 45010 [2] of h03".
+// Name returns the rank's number, or its process if the file has none: "rank 5", "process 45010 [2]
+// of h03".
 func (r *Rank) Name() string {
 	if r.Rank >= 0 || r.PID == 0 {
 		return "rank " + Number(r.Rank)
@@ -397,7 +402,7 @@ func (r *Rank) Name() string {
 	return fmt.Sprintf("process %d [%d] of %s", r.PID, r.Device, r.Host)
 }
 
-// NamesOf lists ranks by their numbers, and by their processes those that have none.
+// NamesOf lists ranks by their numbers, or by their processes.
 func NamesOf(ranks []*Rank) string {
 	if slices.ContainsFunc(ranks, func(r *Rank) bool { return r.Rank < 0 }) {
 		return unit.FirstFew(slice.Map(ranks, (*Rank).Name), 4)

@@ -8,18 +8,18 @@ import (
 // blockUnit is the tensors from lo up to hi, which are sharded together.
 type blockUnit struct {
 	lo, hi int
-	// held are the padded elements of the dense tensors and of the experts, reduced those that are
-	// trained, and padding is how many of reduced are padding. params is the number of tensors.
+	// held is the number of padded elements of the dense tensors and of the experts, reduced that
+	// of the trained ones, and padding the padding in reduced. params is the number of tensors.
 	held, reduced, padding [2]int64
 	params                 int
-	// block is that of the first tensor.
+	// block is the first tensor's block.
 	block int
-	// kept is true if it is not freed after forward: the root's, and that of the tensors
-	// after the blocks.
+	// kept is true if it is not freed after forward: the root's, and that of the tensors after the
+	// blocks.
 	kept bool
 }
 
-// blockSize is the median number of elements of a block, 0 without blocks.
+// blockSize returns the median number of elements of a block, 0 without blocks.
 func blockSize(params []Param) int64 {
 	sizes := map[int]int64{}
 	for _, p := range params {
@@ -34,7 +34,7 @@ func blockSize(params []Param) int64 {
 	return all[len(all)/2]
 }
 
-// blocksPerUnit is the number of blocks a setting means, at least 1.
+// blocksPerUnit returns the number of blocks of a setting, at least 1.
 func blocksPerUnit(size, setting int64) int64 {
 	if size == 0 {
 		return 1
@@ -42,15 +42,14 @@ func blocksPerUnit(size, setting int64) int64 {
 	return max(1, (setting+size/2)/size)
 }
 
-// blockRuns are the tensors as runs of neighbours of the same block, in the order of
-// forward, prepared so that cutting them into units costs what the units do.
+// blockRuns holds the tensors as runs of neighbours of the same block, in forward order, prepared
+// so that cutting them into units takes time proportional to the units.
 type blockRuns struct {
-	// all are the runs; those outside of the blocks are left out where they are one
-	// unit of their own, outside.
+	// all are the runs, without those outside the blocks if these form one unit, outside.
 	all     []blockUnit
 	outside blockUnit
-	// before sums up the runs before each, and rising[i] is where the blocks from run i
-	// on stop rising.
+	// before has the sums of the runs before each; rising[i] is where the blocks from run i on stop
+	// rising.
 	before []blockUnit
 	rising []int
 }
@@ -87,7 +86,7 @@ func newBlockRuns(params []Param, run Run) blockRuns {
 	return r
 }
 
-// units are in the order of forward, each of so many blocks. The root's comes first
+// units returns the units in forward order, each with a number of blocks. The root's comes first
 // and spans all.
 func (r blockRuns) units(blocks int) []blockUnit {
 	var all []blockUnit
@@ -106,9 +105,9 @@ func (r blockRuns) units(blocks int) []blockUnit {
 	return all
 }
 
-// end is the first run after one that belongs to another unit.
+// end returns the first run after another that belongs to another unit.
 func (r blockRuns) end(from, blocks int) int {
-	number := func(i int) int { // of the unit; 0 outside of the blocks
+	number := func(i int) int { // of the unit; 0 outside the blocks
 		if r.all[i].block == 0 {
 			return 0
 		}
@@ -122,7 +121,7 @@ func (r blockRuns) end(from, blocks int) int {
 	return end
 }
 
-// join adds the sums of another unit, or takes them away.
+// join adds or subtracts the sums of another unit.
 func (u *blockUnit) join(r blockUnit, sign int64) {
 	for kind := range u.held {
 		u.held[kind] += sign * r.held[kind]
@@ -143,7 +142,7 @@ func (u *blockUnit) add(p Param, run Run) {
 	u.params++
 }
 
-// paddedRows is the elements of a tensor whose rows are divided between so many ranks, all
+// paddedRows returns the elements of a tensor whose rows are divided among the ranks, with all
 // shares as large as the largest. Without a shape every element is a row.
 func paddedRows(p Param, ranks int64) int64 {
 	rows := p.Held()
@@ -156,8 +155,8 @@ func paddedRows(p Param, ranks int64) int64 {
 	return roundUp(rows, ranks) * (p.Held() / rows)
 }
 
-// calls appends one call of the dense tensors' elements and one of the experts', the larger
-// first. Gathers have a stream, and so have reductions.
+// calls appends one call for the dense tensors' elements and one for the experts', the larger
+// first. Gathers and reductions have a stream each.
 func calls(all []Message, name string, elements [2]int64, width int64, launch, wait int, run Run) []Message {
 	first, stream := len(all), 0
 	if name == reduceScatter {

@@ -14,17 +14,17 @@ import (
 	"zbench/bench/unit"
 )
 
-// Megatron-Core prints the buckets of a rank when it builds them, the first reduced first: the number of
-// elements of each, and the names of its tensors (megatron/core/distributed/param_and_grad_buffer.py,
-// NVIDIA/Megatron-LM at d98e8a64; versions since core_r0.7 differ in what follows the elements). A buffer of
-// experts has buckets of its own.
+// Megatron-Core prints the buckets of a rank when it builds them, in the order of reduction: the
+// number of elements of each, and the names of its tensors
+// (megatron/core/distributed/param_and_grad_buffer.py, NVIDIA/Megatron-LM at d98e8a64; versions
+// since core_r0.7 differ in the text after the elements). A buffer of experts has separate buckets.
 var (
 	bucketHead = pattern.New(`^(.*?)Params for bucket (\d+) \((\d+) elements[^)]*(?:\(s\)[^)]*)?\):\s*$`)
 	bucketName = pattern.New(`^[ \t]+([\w.]+)(?: \(.*\))?\s*$`)
 	bucketWord = []byte("Params for bucket ")
 )
 
-// Bounds of a log: more kinds of tensors, different buckets, or digits of a number are damage.
+// Bounds of a log: more kinds of tensors, different buckets, or digits of a number mean damage.
 const (
 	maxKinds  = 64
 	maxSums   = 4096
@@ -46,8 +46,8 @@ type loggedBucket struct {
 
 func isBucketLog(text []byte) bool { return bytes.Contains(text, bucketWord) }
 
-// bucketLog reads a rank's buckets as Megatron-Core prints them. Sizes follow from the sums: tensors that
-// differ in the number of the block alone are equally large.
+// bucketLog reads a rank's buckets as Megatron-Core prints them. Sizes follow from the sums,
+// because tensors that only differ in the block's number are equally large.
 func (m *Model) bucketLog(file string, text []byte) error {
 	buckets, err := loggedBuckets(file, text)
 	if err != nil {
@@ -79,7 +79,7 @@ func (m *Model) bucketLog(file string, text []byte) error {
 	if m.Params, err = l.done(); err != nil {
 		return err
 	}
-	if buffers > 1 { // a block has its experts, which have a buffer of their own, behind its other tensors
+	if buffers > 1 { // in a block its experts, which have a separate buffer, follow its other tensors
 		slices.SortStableFunc(m.Params, func(a, b Param) int {
 			return cmp.Or(cmp.Compare(section(a), section(b)), cmp.Compare(a.Block, b.Block))
 		})
@@ -88,7 +88,7 @@ func (m *Model) bucketLog(file string, text []byte) error {
 	return nil
 }
 
-// solved are the sizes of the tensors by name. A tensor that has a bucket of its own has its size.
+// solved returns the sizes of the tensors by name. A tensor in a bucket of its own has its size.
 func solved(buckets []loggedBucket, norms bool) (map[string]int64, error) {
 	sizes, k := map[string]int64{}, kinds{norms: norms, index: map[string]int{}, sums: map[[maxKinds]int32]int64{}}
 	kindOf := map[string]int{}
@@ -125,13 +125,13 @@ func solved(buckets []loggedBucket, norms bool) (map[string]int64, error) {
 	return sizes, err
 }
 
-// insteadOfLog is what tells the sizes that a log leaves open.
+// insteadOfLog names other sources of the sizes that a log leaves open.
 const insteadOfLog = "a run with --ddp-bucket-size 1 prints each tensor's, and so does the hook of `zbench recommend --help`"
 
-// loggedBuckets are the buckets of a log, each once: a rank may print them twice.
+// loggedBuckets returns the buckets of a log, each once, because a rank may print them twice.
 func loggedBuckets(file string, text []byte) ([]loggedBucket, error) {
 	var all []loggedBucket
-	prefix, open := "", false // what stands before each line, such as a launcher's rank
+	prefix, open := "", false // the prefix of each line, such as a launcher's rank
 	line := 0
 	for raw := range bytes.Lines(text) {
 		line++
@@ -177,29 +177,30 @@ func sameBucket(a, b loggedBucket) bool {
 	return a.number == b.number && a.elements == b.elements && slices.EqualFunc(a.tensors, b.tensors, func(a, b logged) bool { return a.name == b.name })
 }
 
-// kinds are the tensors of a log that have one size, and what is known of it: sums, as equations in
-// reduced form.
+// kinds are the equally large tensors of a log, with the known facts about them: sums, as equations
+// in reduced form.
 type kinds struct {
 	index map[string]int
 	names []string
-	// norms is true where norms are taken to have one size.
+	// norms is true if all norms are assumed to have one size.
 	norms bool
-	// rows have a coefficient for each kind and the sum behind them; pivots are their first kinds.
+	// rows have a coefficient per kind and the sum after them; pivots are their first kinds.
 	rows   [][]*big.Rat
 	pivots []int
-	// sums are the buckets so far, by how many tensors of each kind they have.
+	// sums are the buckets so far, by their number of tensors of each kind.
 	sums map[[maxKinds]int32]int64
 }
 
-// hiddenKinds are the tensors of the hidden size, by Megatron's names: the norms of a block, fused into what
-// follows them or not, and the biases of what leads back. Those of experts are left to the sums.
+// hiddenKinds are the tensors of the hidden size, by Megatron's names: the norms of a block, fused
+// into the next layer or not, and the biases of the layers that lead back. Those of experts follow
+// from the sums.
 var (
 	hiddenKinds = pattern.New(`(?:^|\.)(?:input|pre_mlp|post_attention|post_self_attn|post_mlp|final)_layernorm\.(?:weight|bias)$|linear_(?:qkv|fc1)\.layer_norm_(?:weight|bias)$|linear_(?:proj|fc2)\.bias$`)
 	ofExpert    = pattern.New(`experts\.`)
 	numberWords = pattern.New(`\.\d+\.|\d+$`)
 )
 
-// of is the number of a tensor's kind.
+// of returns the number of a tensor's kind.
 func (k *kinds) of(name string) (int, error) {
 	kind := numberWords.ReplaceAllString(name, ".N.")
 	if k.norms && hiddenKinds.MatchString(name) && !ofExpert.MatchString(name) {
@@ -218,7 +219,7 @@ func (k *kinds) of(name string) (int, error) {
 
 var errUneven = errors.New("tensors of one name have different sizes in different blocks")
 
-// equation takes a bucket: so many tensors of each kind add up to its elements.
+// equation adds a bucket: its tensors of each kind add up to its elements.
 func (k *kinds) equation(counts [maxKinds]int32, elements int64) error {
 	if sum, known := k.sums[counts]; known {
 		if sum != elements {
@@ -255,7 +256,8 @@ func (k *kinds) equation(counts [maxKinds]int32, elements int64) error {
 	return nil
 }
 
-// eliminate takes a multiple of another row off a row, so that the row has nothing at the other's pivot.
+// eliminate subtracts a multiple of another row from a row, so that the row has zero at the other's
+// pivot.
 func eliminate(row, other []*big.Rat, pivot int) {
 	if row[pivot].Sign() == 0 {
 		return

@@ -11,21 +11,20 @@ import (
 // ErrCompute is wrapped by every error about compute times.
 var ErrCompute = errors.New("no compute time")
 
-// Compute is how long one microbatch takes without communication, in seconds;
-// zeroes where it is not known.
+// Compute is the time of one microbatch without communication, in seconds; zeroes if unknown.
 type Compute struct {
 	Backward, Forward float64
 	// Measured is true for a measured time, false for an estimate.
 	Measured bool
-	// Source says where the times are from.
+	// Source is the origin of the times.
 	Source string
 }
 
 // Known reports whether there is a backward time.
 func (c Compute) Known() bool { return c.Backward > 0 }
 
-// ComputeTimed takes measured times of a microbatch, in seconds. A forward of 0 becomes
-// half the backward.
+// ComputeTimed takes measured times of a microbatch, in seconds. A forward of 0 becomes half the
+// backward.
 func ComputeTimed(backward, forward float64) (Compute, error) {
 	if !positive(backward) || forward != 0 && !positive(forward) {
 		return Compute{}, fmt.Errorf("%w: backward %g s, forward %g s", ErrCompute, backward, forward)
@@ -37,9 +36,9 @@ func ComputeTimed(backward, forward float64) (Compute, error) {
 	return c, nil
 }
 
-// ComputeOfStep splits the measured time of a microbatch's forward and backward pass
-// without communication: two thirds are the backward's, which has two matrix
-// products for each of the forward's.
+// ComputeOfStep divides the measured time of a microbatch's forward and backward pass without
+// communication: two thirds are the backward's, which has two matrix products for each of the
+// forward's.
 func ComputeOfStep(step float64) (Compute, error) {
 	if !positive(step) {
 		return Compute{}, fmt.Errorf("%w: a step of %g s", ErrCompute, step)
@@ -49,21 +48,20 @@ func ComputeOfStep(step float64) (Compute, error) {
 
 // Load is the work of one microbatch on one GPU.
 type Load struct {
-	// Tokens is per GPU and microbatch, ActiveParams what a token's matrix
-	// products use.
+	// Tokens is per GPU and microbatch, ActiveParams the number of parameters in a token's matrix
+	// products.
 	Tokens, ActiveParams int64
-	// Flops is FLOP/s that a GPU reaches in training, in floating-point operations per
-	// second.
+	// Flops is a GPU's rate in training, in floating-point operations per second.
 	Flops float64
-	// Recompute is true where the backward repeats the whole forward.
+	// Recompute is true if the backward repeats the whole forward.
 	Recompute bool
 	// Spared is the share of the backward's products that frozen tensors spare.
 	Spared float64
 }
 
-// Estimate computes the times from the work: 2 operations per parameter and token
-// forward, 4 backward less what frozen ones spare, and 2 more where the forward is recomputed. Attention's
-// own products are left out.
+// Estimate computes the times from the work: 2 operations per parameter and token forward, 4
+// backward less those that frozen tensors spare, and 2 more if the forward is recomputed.
+// Attention's own products are left out.
 func (l Load) Estimate() (Compute, error) {
 	work := float64(l.Tokens) * float64(l.ActiveParams)
 	if l.Tokens < 1 || l.ActiveParams < 1 || !positive(l.Flops) || !positive(work/l.Flops) {

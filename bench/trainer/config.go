@@ -15,56 +15,56 @@ import (
 	"zbench/bench/unit"
 )
 
-// Config is the content of a trainer's own settings. A nil field is not set there.
+// Config is the content of a trainer's own settings. A nil field was not set there.
 type Config struct {
-	// Trainer is the name of the one they are for.
+	// Trainer is the name of the trainer of the settings.
 	Trainer string
-	// FrontEnd is what starts it, where its name or its file says so.
+	// FrontEnd is the program that starts it, if its name or its file says so.
 	FrontEnd string
 	// At most one of these is the bucket size: in elements, in bytes of gradients,
 	// in bytes of a rank's share, as a number of buckets, or in blocks.
 	Elements, Bytes, ShareBytes, Buckets, Blocks *int64
 	// GatherBytes is XLA's threshold of all_gather, in bytes.
 	GatherBytes *int64
-	// What else the buckets depend on.
+	// Other settings that affect the buckets.
 	Zero, Accum, Instances, EP, PP *int
 	TP, CP, ETP                    *int
-	// FirstStage is the number of blocks of the first pipeline stage, where it differs.
+	// FirstStage is the number of blocks of the first pipeline stage, if it differs.
 	FirstStage *int
-	// VocabMultiple is that of Trainer.
+	// VocabMultiple is Trainer's.
 	VocabMultiple                          *int64
 	Overlap, GatherOverlap, Pad, Recompute *bool
-	// KeepParams is FSDP2's reshard_after_forward=False, RootUnit that it has one
-	// unit for all that is outside of the blocks.
+	// KeepParams is FSDP2's reshard_after_forward=False. RootUnit means one unit for all tensors
+	// outside the blocks.
 	KeepParams, RootUnit *bool
-	// FindUnused is that of Run.
+	// FindUnused is Run's.
 	FindUnused *bool
-	// Caps are those of Run.
+	// Caps are Run's.
 	Caps string
-	// LayerWise and LegacyLayout are those of Run.
+	// LayerWise and LegacyLayout are Run's.
 	LayerWise, LegacyLayout bool
-	// FP8Gather and FP32Accumulation are those of Run.
+	// FP8Gather and FP32Accumulation are Run's.
 	FP8Gather, FP32Accumulation bool
-	// OwnerReduce is that of Run.
+	// OwnerReduce is Run's.
 	OwnerReduce           bool
 	GradDtype, ParamDtype string
-	// LoadedType tells that gradients have the type in which the parameters were loaded, which the settings do not say.
+	// LoadedType is true if gradients have the loaded parameters' type, which the settings do not
+	// state.
 	LoadedType bool
-	// World is the number of ranks that the file starts; 0 is not known.
+	// World is the number of ranks that the file starts; 0 if unknown.
 	World int
-	// TokensPerMicrobatch is sequences times their length, where both are set.
+	// TokensPerMicrobatch is sequences times their length, if both are set.
 	TokensPerMicrobatch *int64
-	// Notes are sentences about what was found.
+	// Notes are sentences about the settings.
 	Notes []string
 
-	// said is the values of the keys that were found, the last of each: what no field
-	// stands for.
+	// said has the last value of each key, including keys without a field.
 	said map[string]string
 
 	// asRead is a copy from before the defaults filled in the rest.
 	asRead *Config
 
-	// refused is why no bucket size has an effect with these settings.
+	// refused is why the bucket size has no effect with these settings.
 	refused error
 	// auto is DeepSpeed's bucket size by the model's hidden size.
 	auto bool
@@ -72,28 +72,30 @@ type Config struct {
 	bridge *int64
 
 	perNode, nodes int
-	// micro and global are sequences of a microbatch on one rank, and of a step on all.
+	// micro and global are the sequences of a microbatch on one rank, and of a step on all.
 	micro, global, seq                 int64
 	bf16, fp16, bf16Reduce, fp32Reduce bool
 	legacyLayout                       bool
-	// uneven says why the pipeline's stages have a layout that is not read; empty where it is.
+	// uneven says why the layout of the pipeline's stages cannot be read; empty if it can.
 	uneven string
-	// lastStage is the number of blocks of the last pipeline stage, where it differs.
+	// lastStage is the number of blocks of the last pipeline stage, if it differs.
 	lastStage *int
-	// shards is the number of ranks that shard together, 0 where that is not said.
+	// shards is the number of ranks that shard together, 0 if not stated.
 	shards int
 }
 
-// key is one setting of a file: its name and its effect; nil if only its presence counts.
+// key is one setting of a file with its effect; nil if only its presence counts.
 type key struct {
 	name string
 	set  func(c *Config, value string) error
 }
 
-// other is a setting of a way to train that is not simulated, and why no bucket size can be given for it.
+// other is a setting of a training method that is not simulated, and why no bucket size can be
+// given for it.
 type other struct{ name, why string }
 
-// refusal is why the settings for other ways to train that are on allow no bucket size; nil where none is.
+// refusal returns why the enabled settings of other training methods allow no bucket size; nil if
+// none does.
 func refusal(others []other, found []Setting) error {
 	var all []string
 	for _, x := range others {
@@ -110,13 +112,14 @@ func refusal(others []other, found []Setting) error {
 	return errors.New(strings.Join(all, "; "))
 }
 
-// switches reports whether a key takes no value in a command: numbers refuse true, and texts are known.
+// switches reports whether a key takes no value in a command: numbers refuse true, and texts are
+// known.
 func (k key) switches() bool {
 	texts := []string{"optimizer", "optimizer.optimizer", "recompute_granularity", "mixed_precision"}
 	return k.set != nil && !slices.Contains(texts, k.name) && k.set(&Config{said: map[string]string{}}, "true") == nil
 }
 
-// launchKeys are of what starts the processes, the same for all trainers.
+// launchKeys are settings of the launcher, the same for all trainers.
 var launchKeys = sync.OnceValue(func() []key {
 	return []key{
 		{"nproc_per_node", ranks(func(c *Config) *int { return &c.perNode })},
@@ -127,7 +130,7 @@ var launchKeys = sync.OnceValue(func() []key {
 	}
 })
 
-// batchKeys are of a step's batch and of what is trained, which trainers share.
+// batchKeys are settings of a step's batch and of the trained part, which trainers share.
 var batchKeys = sync.OnceValue(func() []key {
 	return []key{
 		{"global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
@@ -142,13 +145,15 @@ var batchKeys = sync.OnceValue(func() []key {
 	}
 })
 
-// perDevice is the batch of a microbatch in Hugging Face's Trainer, tuning what LLaMA-Factory trains of a model.
+// perDevice is the batch of a microbatch in Hugging Face's Trainer, tuning LLaMA-Factory's choice
+// of the trained part.
 const (
 	perDevice = "per_device_train_batch_size"
 	tuning    = "finetuning_type"
 )
 
-// adapters is the way in which the settings train a small part of the model; empty where they train all of it.
+// adapters names the method by which the settings train a small part of the model; empty if they
+// train all of it.
 func (c *Config) adapters() string {
 	for _, key := range []string{tuning, "peft"} {
 		if value := c.said[key]; !isUnset(value) && value != "full" && value != "false" {
@@ -158,7 +163,7 @@ func (c *Config) adapters() string {
 	return ""
 }
 
-// ranks sets a number that other texts leave as it is.
+// ranks sets a number and leaves it unchanged for other texts.
 func ranks(field func(c *Config) *int) func(*Config, string) error {
 	return func(c *Config, value string) error {
 		if n, err := strconv.Atoi(value); err == nil && n > 0 && n < 1<<24 {
@@ -168,7 +173,7 @@ func ranks(field func(c *Config) *int) func(*Config, string) error {
 	}
 }
 
-// batch sets a number of sequences; auto and other texts leave it.
+// batch sets a number of sequences and ignores auto and other texts.
 func batch(field func(c *Config) *int64) func(*Config, string) error {
 	return func(c *Config, value string) error {
 		if n, err := whole(value); err == nil {
@@ -260,19 +265,19 @@ func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
 	return known, nil
 }
 
-// AsRead is the settings before defaults filled in the rest.
+// AsRead returns the settings before defaults filled in the rest.
 func (c *Config) AsRead() *Config { return cmp.Or(c.asRead, c) }
 
-// SaysAccumulation reports whether the microbatches of a step follow from the settings.
+// SaysAccumulation reports whether the settings determine the microbatches of a step.
 func (c *Config) SaysAccumulation() bool { return c.Accum != nil || c.global > 0 && c.micro > 0 }
 
-// SaysTypes reports whether an element type follows from them.
+// SaysTypes reports whether the settings determine an element type.
 func (c *Config) SaysTypes() bool { return c.GradDtype != "" || c.bf16 || c.fp16 }
 
-// Optimizer is the optimizer's name in the settings; empty where they name none.
+// Optimizer returns the optimizer's name in the settings; empty if there is none.
 func (c *Config) Optimizer() string { return c.said["optimizer"] }
 
-// tokens are those of a microbatch on one rank, where its sequences and their length are set.
+// tokens returns the tokens of a microbatch on one rank, if its sequences and their length are set.
 func (c *Config) tokens() {
 	if c.micro == 0 || c.seq == 0 {
 		return
@@ -283,9 +288,10 @@ func (c *Config) tokens() {
 	}
 }
 
-// Microbatches are those of a step with so many data-parallel ranks, context-parallel ones among them: a step's sequences
-// over those of a microbatch on all ranks, as Megatron (core/num_microbatches_calculator.py) and DeepSpeed
-// (runtime/config.py, _set_batch_related_parameters) have it. The note says what is assumed instead; 0 is not known.
+// Microbatches returns the microbatches of a step with a number of data-parallel ranks, including
+// context-parallel ones: a step's sequences over those of a microbatch on all ranks, as in Megatron
+// (core/num_microbatches_calculator.py) and DeepSpeed (runtime/config.py,
+// _set_batch_related_parameters). The note states an assumption instead; 0 if unknown.
 func (c *Config) Microbatches(dp int) (n int, note string) {
 	if c.Accum != nil {
 		return *c.Accum, ""
@@ -316,8 +322,9 @@ func signs() (all []string) {
 	return all
 }
 
-// ownerOf is the trainer that a front end's file chooses, or the one with the most settings that no other has, the first
-// of equals. A program that is not simulated owns its file whatever else is in it.
+// ownerOf returns the trainer that a front end's file chooses, or the one with the most exclusive
+// settings, the first of equals. A program that is not simulated owns its file whatever else is in
+// it.
 func ownerOf(found []Setting) string {
 	for _, p := range found {
 		if p.Key == programKey {
@@ -338,18 +345,19 @@ func ownerOf(found []Setting) string {
 	return best
 }
 
-// choice is a setting of a front end's file that chooses the trainer, and the front end where it has a form of its own.
+// choice is a setting of a front end's file that chooses the trainer, with the front end if it has
+// its own form.
 type choice struct {
 	by       Setting
 	frontEnd string
 }
 
-// chosen are choices by any of the values of a key.
+// chosen returns choices by any of the values of a key.
 func chosen(frontEnd, key string, values ...string) []choice {
 	return slice.Map(values, func(value string) choice { return choice{Setting{Key: key, Value: value}, frontEnd} })
 }
 
-// chosenFrontEnd is the front end whose file it is; empty where that is not said.
+// chosenFrontEnd returns the front end of the file; empty if it does not say.
 func chosenFrontEnd(found []Setting) string {
 	for _, t := range table {
 		for _, x := range t.chosenBy() {
@@ -361,7 +369,7 @@ func chosenFrontEnd(found []Setting) string {
 	return ""
 }
 
-// hasKey and hasOther report whether a name is among those of a list.
+// hasKey and hasOther report whether a list has a name.
 func hasKey(list []key, name string) bool {
 	return slices.ContainsFunc(list, func(k key) bool { return k.name == name })
 }
@@ -370,22 +378,22 @@ func hasOther(list []other, name string) bool {
 	return slices.ContainsFunc(list, func(x other) bool { return x.name == name })
 }
 
-// sharedKey reports whether a key is one that trainers share.
+// sharedKey reports whether trainers share a key.
 func sharedKey(name string) bool { return hasKey(batchKeys(), name) || hasOther(handedOver, name) }
 
-// own reports whether a setting is one of the trainer's, apart from those that other tools have.
+// own reports whether a setting is the trainer's, apart from settings that other tools also have.
 func (t Trainer) own(p Setting) bool { return hasKey(t.keys, p.Key) || hasOther(t.others, p.Key) }
 
 // has reports whether a setting is one of the trainer's.
 func (t Trainer) has(p Setting) bool { return t.own(p) || hasKey(t.beside, p.Key) }
 
-// owns reports whether a setting is the trainer's, and not another tool's as well.
+// owns reports whether a setting is only the trainer's.
 func (t Trainer) owns(p Setting) bool {
 	return t.own(p) && !slices.Contains(common, p.Key) &&
 		!slices.ContainsFunc(table, func(other Trainer) bool { return other.Name != t.Name && other.has(p) })
 }
 
-// common are settings that tools have which are not in the table.
+// common are other tools' settings that the table lacks.
 var common = []string{"bf16", "fp16", "micro_batch_size"}
 
 func orElse[T any](to **T, value T) {
@@ -394,7 +402,7 @@ func orElse[T any](to **T, value T) {
 	}
 }
 
-// Setting is the bucket size in elements, and whether there is one.
+// Setting returns the bucket size in elements, and whether there is one.
 func (c *Config) Setting(params []Param, run Run) (int64, bool) {
 	if t, err := ByName(c.Trainer); err == nil && t.size != nil {
 		return t.size(c, run)
@@ -415,8 +423,8 @@ func (c *Config) Setting(params []Param, run Run) (int64, bool) {
 	return 0, false
 }
 
-// Spelled is a setting as the trainer's users write it, in elements: 25 of DDP is 25 MiB of
-// gradients. It is 0 of "default", which leaves the trainer at what it does if nothing is set.
+// Spelled converts a setting in the trainer's unit to elements: 25 for DDP is 25 MiB of gradients.
+// It returns 0 for "default", the trainer's behaviour without a setting.
 func (t Trainer) Spelled(text string, params []Param, run Run) (int64, error) {
 	if text == "default" {
 		return 0, nil
@@ -439,7 +447,7 @@ func (t Trainer) Spelled(text string, params []Param, run Run) (int64, error) {
 	return 0, fmt.Errorf("setting %q: %s sets no such %s", text, t.Title, t.Knob)
 }
 
-// Doubts are sentences about the file for a model of these tensors.
+// Doubts returns warnings about the file for a model of these tensors.
 func (c *Config) Doubts(params []Param) []string {
 	if t, err := ByName(c.Trainer); err == nil && t.doubts != nil {
 		return t.doubts(c, params)
@@ -489,7 +497,7 @@ func setter[T any](field func(c *Config) *T, read func(value string) (T, error))
 // plainForm sets a field that holds a whole number.
 func plainForm(field func(c *Config) *int64) func(*Config, string) error { return setter(field, whole) }
 
-// into sets a field that holds a size, which the value counts in so many bytes.
+// into sets a size field; the value counts units of a number of bytes.
 func into(field func(c *Config) **int64, scale int64) func(*Config, string) error {
 	return setter(field, func(value string) (*int64, error) {
 		n, err := scaled(value, scale)
@@ -497,7 +505,7 @@ func into(field func(c *Config) **int64, scale int64) func(*Config, string) erro
 	})
 }
 
-// small sets a field that holds a number of ranks or the like.
+// small sets a field for a number of ranks or the like.
 func small(field func(c *Config) **int) func(*Config, string) error {
 	return setter(field, func(value string) (*int, error) {
 		n, err := strconv.Atoi(value)
@@ -532,8 +540,8 @@ func isOn(field func(c *Config) *bool) func(*Config, string) error {
 	}
 }
 
-// whole reads a positive whole number as configurations write it: 40000000,
-// 40_000_000, 5e8, 128*1024*1024.
+// whole reads a positive whole number in the spellings of configurations: 40000000, 40_000_000,
+// 5e8, 128*1024*1024.
 func whole(value string) (int64, error) {
 	product := new(big.Rat).SetInt64(1)
 	for part := range strings.SplitSeq(strings.ReplaceAll(value, "_", ""), "*") {
@@ -556,7 +564,7 @@ func whole(value string) (int64, error) {
 	return product.Num().Int64(), nil
 }
 
-// scaled reads a number that may have decimals where it counts scale bytes.
+// scaled reads a number that may have decimals if it counts units of scale bytes.
 func scaled(value string, scale int64) (int64, error) {
 	if scale == 1 {
 		return whole(value)
@@ -576,7 +584,7 @@ func scaled(value string, scale int64) (int64, error) {
 	return n.Int64(), nil
 }
 
-// isUnset reports whether a value is one of the spellings of "the default".
+// isUnset reports whether a value is a spelling of "the default".
 func isUnset(value string) bool {
 	return slices.Contains([]string{"", "null", "none", "auto", "~"}, strings.ToLower(value))
 }

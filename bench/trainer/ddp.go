@@ -11,31 +11,31 @@ import (
 	"zbench/bench/spell"
 )
 
-// PyTorch DDP's rules: torch/csrc/distributed/c10d/reducer.cpp
-// compute_bucket_assignment_by_size (a bucket is full at its cap or more) and
-// reducer.hpp (1 MiB and 25 MiB), torch/nn/parallel/distributed.py (the first cap
-// is 1 MiB only where the user gives none). After the first iteration buckets
-// follow the order in which gradients become ready. With find_unused_parameters, unless
-// the graph is static, they stay as they were cut: in the order of forward, reduced from
-// the last on; a call after them says which parameters were used, an int32 each
-// (Reducer::all_reduce_local_used_map). From 2.14 on bucket_cap_mb_list has a cap for each
-// bucket, the last one for all behind it too.
+// PyTorch DDP's rules: torch/csrc/distributed/c10d/reducer.cpp compute_bucket_assignment_by_size (a
+// bucket is full at its cap or more) and reducer.hpp (1 MiB and 25 MiB),
+// torch/nn/parallel/distributed.py (the first cap is only 1 MiB if the user gives none). After the
+// first iteration buckets follow the order in which gradients become ready. With
+// find_unused_parameters, unless the graph is static, they stay in forward order and are reduced
+// from the last on; a further call sends the used parameters, an int32 each
+// (Reducer::all_reduce_local_used_map). From 2.14 on bucket_cap_mb_list has a cap for each bucket;
+// the last one also applies to all later buckets.
 const (
 	ddpFirst   = 1 << 20
 	ddpDefault = 25 << 20
 	ddpUsed    = 4
-	// ddpWhole is from where on the setting counts whole MiB, below it eighths.
+	// ddpWhole is the size from which the setting counts whole MiB; below it counts eighths.
 	ddpWhole = 8 << 20
 )
 
-// Accelerate's type of distribution, which chooses the trainer, and that of DDP (accelerate/utils/dataclasses.py).
+// Accelerate's type of distribution, which chooses the trainer, and DDP's value
+// (accelerate/utils/dataclasses.py).
 const (
 	distributedType = "distributed_type"
 	multi           = "MULTI_" // GPU, XPU, NPU and others
 )
 
-// Unsharded is the name of the trainer that stands beside the assumed one: it reduces
-// whole gradients.
+// Unsharded is the name of the trainer that is answered beside the assumed one: it reduces whole
+// gradients.
 const Unsharded = "ddp"
 
 func init() {
@@ -112,15 +112,15 @@ func ddpPlan(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-// ddpConclusions are what is not set: Hugging Face's Trainer looks for unused parameters
-// unless it recomputes activations (transformers at 000945a9, src/transformers/trainer.py).
+// ddpConclusions are implied settings: Hugging Face's Trainer looks for unused parameters unless it
+// recomputes activations (transformers at 000945a9, src/transformers/trainer.py).
 func ddpConclusions(c *Config, _ []Setting) {
 	switch kind, said := c.said[distributedType]; {
 	case strings.HasPrefix(strings.ToLower(c.said[strategy]), "fsdp"):
 		c.refused = fmt.Errorf("%s of Lightning is FSDP1, whose flat parameters are not simulated", c.said[strategy])
 	case said && !strings.HasPrefix(kind, multi):
 		c.refused = fmt.Errorf("%s %s of Accelerate is not DDP", distributedType, kind)
-	case said: // autocast keeps the parameters as they are, which Accelerate does not load
+	case said: // autocast leaves the parameters' type, and Accelerate does not load them
 		c.GradDtype, c.ParamDtype, c.LoadedType = "float", "float", true
 		c.Notes = append(c.Notes, "gradients have the type of the parameters, whatever mixed_precision says: float32, unless the model is loaded in another (--param-dtype)")
 	case ddpTypes[c.said["precision"]] != "":
@@ -149,7 +149,8 @@ func ddpConclusions(c *Config, _ []Setting) {
 	}
 }
 
-// ddpTypes are the types of parameters by Lightning's precision, where it converts them; the others are autocast.
+// ddpTypes are the types of parameters by Lightning's precision, if it converts them; the others
+// use autocast.
 var ddpTypes = map[string]string{"32": "float", "32-true": "float", "bf16-true": "bfloat16", "16-true": "half"}
 
 // huggingFace reports whether Hugging Face's Trainer starts DDP.
@@ -168,8 +169,7 @@ const (
 	lightningUnused = "ddp_find_unused_parameters_true"
 )
 
-// ddpReadBack is how the real buckets are read. Without unused parameters the first step
-// cuts none.
+// ddpReadBack reads the real buckets. Without unused parameters the first step rebuilds them.
 func ddpReadBack(s Spelling) string {
 	if s.Run.FindUnused {
 		return "# check with, after the first step: print(model._get_ddp_logging_data()[\"bucket_sizes\"])  # bytes\n"
@@ -180,7 +180,7 @@ func ddpReadBack(s Spelling) string {
 
 var hfTrainer = frontEnd{"Hugging Face Trainer", []string{"hf", "huggingface", "transformers", "hf-trainer"}, func(Run) string { return "ddp_bucket_cap_mb" }, nil}
 
-// ddpFrontEnds wrap DDP: each passes the setting on under the same name but one.
+// ddpFrontEnds wrap DDP: each passes the setting on under the same name, with one exception.
 var ddpFrontEnds = []frontEnd{
 	{"Accelerate", []string{"accelerate", "hf-accelerate"}, func(Run) string { return "bucket_cap_mb" }, nil},
 	hfTrainer,
@@ -211,7 +211,7 @@ var ddpForms = []form{
 	}},
 }
 
-// unused is the switch that makes DDP look for unused parameters, where it is on.
+// unused is the switch that makes DDP look for unused parameters, if it is on.
 func unused(s Spelling, before, behind string) string {
 	if !s.Run.FindUnused {
 		return ""
@@ -227,7 +227,8 @@ func accelerateTrap(s Spelling) string {
 	return "# Accelerate drops values that equal the default: this 25 never reaches DDP, whose first bucket stays 1 MiB; write 25.000001\n"
 }
 
-// capList reads caps in MiB, with colons between them: the last is the bucket size, those before it are those of the first buckets.
+// capList reads caps in MiB, separated by colons: the last is the bucket size, the others are those
+// of the first buckets.
 func capList(c *Config, value string) error {
 	if isUnset(value) {
 		return nil
@@ -245,7 +246,7 @@ func capList(c *Config, value string) error {
 	return nil
 }
 
-// firstCaps are the caps of the first buckets, in bytes.
+// firstCaps returns the caps of the first buckets, in bytes.
 func firstCaps(run Run) (all []int64) {
 	for text := range strings.FieldsSeq(run.Caps) {
 		n, _ := strconv.ParseInt(text, 10, 64) // capList wrote it
@@ -254,7 +255,7 @@ func firstCaps(run Run) (all []int64) {
 	return all
 }
 
-// caps are the arguments that set the buckets' sizes.
+// caps returns the arguments that set the buckets' sizes.
 func caps(s Spelling) string {
 	if len(s.Run.Caps) == 0 {
 		return "bucket_cap_mb=" + mebi(s)
@@ -263,13 +264,12 @@ func caps(s Spelling) string {
 	return "bucket_cap_mb_list=[" + strings.Join(append(list, mebi(s)), ", ") + "]"
 }
 
-// mebi writes a setting in MiB of gradients, exactly: without decimals where it
-// is whole.
+// mebi formats a setting in MiB of gradients, exactly: without decimals if it is whole.
 func mebi(s Spelling) string {
 	return mebibytes(s.Setting * s.Run.GradBytes())
 }
 
-// mebibytes writes bytes in MiB, with all of their at most 20 decimals.
+// mebibytes formats bytes in MiB, with all of their at most 20 decimals.
 func mebibytes(n int64) string {
 	text := big.NewRat(n, 1<<20).FloatString(20)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")

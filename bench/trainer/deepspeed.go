@@ -12,11 +12,11 @@ import (
 )
 
 // DeepSpeed's rules, read at edaa7221: runtime/zero/config.py (defaults),
-// runtime/zero/stage_1_and_2.py reduce_independent_p_g_buckets_and_remove_grads
-// (a bucket is reduced before a gradient would take it over the size; a larger
-// tensor is one by itself), average_tensor (computation waits for the reduction
-// before), allreduce_and_scatter (all_reduce with the default settings),
-// runtime/zero/stage3.py, runtime/utils.py all_gather_dp_groups (one call).
+// runtime/zero/stage_1_and_2.py reduce_independent_p_g_buckets_and_remove_grads (a bucket is
+// reduced before a gradient would exceed the size; a larger tensor is a bucket of its own),
+// average_tensor (computation waits for the previous reduction), allreduce_and_scatter (all_reduce
+// with the default settings), runtime/zero/stage3.py, runtime/utils.py all_gather_dp_groups (one
+// call).
 const (
 	deepSpeedDefault  = 500_000_000
 	deepSpeedPrefetch = 50_000_000
@@ -28,8 +28,8 @@ func init() {
 		Knob: "reduce_bucket_size", Unit: Elements, GradDtype: "bfloat16", Stages: []int{1, 2, 3}, InPlace: true,
 		Collectives: []string{allReduce, reduceScatter, allGather},
 		Default:     func([]Param, Run) int64 { return deepSpeedDefault }, plan: deepSpeedPlan,
-		// setup_buckets allocates the size in the parameters' type, twice when communication
-		// overlaps; stage 3 once, in the type on the wire.
+		// setup_buckets allocates the size in the parameters' type, twice if communication
+		// overlaps; stage 3 allocates it once, in the type on the wire.
 		Memory: func(_ Plan, setting int64, r Run) int64 {
 			switch {
 			case r.Zero == 3:
@@ -66,9 +66,8 @@ func deepSpeedPlan(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-// deepSpeedReductions are launched when the gradient comes that no longer fits,
-// the last at the end of backward. Computation waits there for the one before, in stage 3
-// for the third before.
+// deepSpeedReductions are launched when the next gradient no longer fits, the last at the end of
+// backward. Computation then waits for the previous one, in stage 3 for the third before.
 func deepSpeedReductions(in *prepared, setting int64, run Run) Plan {
 	name, ahead := allReduce, 1
 	switch {
@@ -103,8 +102,8 @@ func deepSpeedReductions(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-// deepSpeedGathers adds the gathers of parameters of stage 3, which the setting
-// does not change, before each pass's computation.
+// deepSpeedGathers adds the gathers of stage 3's parameters, which the setting does not change,
+// before each pass's computation.
 func deepSpeedGathers(plan *Plan, in *prepared, run Run) {
 	plan.EachForward = true
 	units := both(in.kinds, func(p packing, _ bool) []Bucket { return p.atMost(deepSpeedPrefetch) })
@@ -113,8 +112,7 @@ func deepSpeedGathers(plan *Plan, in *prepared, run Run) {
 	slices.SortStableFunc(plan.Backward, func(a, b Message) int { return cmp.Compare(b.Launch, a.Launch) })
 }
 
-// backwardChain gathers units in the order of backward, each while the one
-// before computes.
+// backwardChain gathers units in backward order, each while the previous one computes.
 func backwardChain(units []Bucket, run Run) []Message {
 	var all []Message
 	for _, expert := range []bool{false, true} {
@@ -145,12 +143,12 @@ var deepSpeedForms = []form{
 	}},
 }
 
-// inJSON is settings as DeepSpeed's file has them.
+// inJSON returns settings in the form of DeepSpeed's file.
 func inJSON(all arguments, format string) string {
 	return strings.Join(slice.Map(all, func(a argument) string { return fmt.Sprintf(format, a.key, a.value) }), "")
 }
 
-// gatherTrap is about the other bucket size of stages 1 and 2.
+// gatherTrap warns of the other bucket size of stages 1 and 2.
 func gatherTrap(s Spelling) string {
 	if s.Run.Zero == 3 {
 		return ""
@@ -158,8 +156,8 @@ func gatherTrap(s Spelling) string {
 	return "# allgather_bucket_size has no effect where torch has all_gather_into_tensor\n"
 }
 
-// deepSpeedArguments are the settings that DeepSpeed's buckets and their times depend
-// on: those of zero_optimization, and those beside it.
+// deepSpeedArguments are the settings that affect DeepSpeed's buckets and their times: those of
+// zero_optimization, and those beside it.
 func deepSpeedArguments(s Spelling) (zero, other arguments) {
 	r := s.Run
 	zero.add(true, "stage", fmt.Sprint(r.Zero), func(c *Config) bool { return is(c.Zero, r.Zero) })
@@ -201,7 +199,7 @@ var deepSpeedKeys = []key{
 	}},
 }
 
-// deepSpeedBeside are settings of what starts DeepSpeed.
+// deepSpeedBeside are settings of the programs that start DeepSpeed.
 var deepSpeedBeside = []key{
 	{distributedType, nil},
 	{strategy, nil},
@@ -210,7 +208,7 @@ var deepSpeedBeside = []key{
 	{"accumulate_grad_batches", small(func(c *Config) **int { return &c.Accum })},
 }
 
-// deepSpeedOthers call other collectives (read at edaa7221).
+// deepSpeedOthers are settings that use other collectives (read at edaa7221).
 var deepSpeedOthers = []other{
 	{"zero_quantized_gradients", "ZeRO++ reduces gradients by two hops of all_to_all in 4 or 8 bits"},
 	{"zero_quantized_weights", "ZeRO++ gathers parameters in 8 bits"},
@@ -222,8 +220,8 @@ var deepSpeedOthers = []other{
 	{"topk_ratio", "ZenFlow reduces a part of the gradients"},
 }
 
-// lightningDeepSpeed fills in the defaults of Lightning's DeepSpeedStrategy, which are not DeepSpeed's (pytorch-lightning at
-// 7f0c3436, strategies/deepspeed.py).
+// lightningDeepSpeed fills in the defaults of Lightning's DeepSpeedStrategy, which differ from
+// DeepSpeed's (pytorch-lightning at 7f0c3436, strategies/deepspeed.py).
 func lightningDeepSpeed(c *Config, found []Setting) {
 	for _, p := range found {
 		if p.Key != strategy || !strings.HasPrefix(strings.ToLower(p.Value), "deepspeed") {
@@ -237,7 +235,7 @@ func lightningDeepSpeed(c *Config, found []Setting) {
 	}
 }
 
-// handedOver are settings with which another file decides, whoever reads this one.
+// handedOver are settings that hand the decision to another file, for every reader.
 var handedOver = []other{
 	{"deepspeed", deepSpeedFile},
 	{"deepspeed_config", deepSpeedFile},
@@ -246,7 +244,7 @@ var handedOver = []other{
 
 const deepSpeedFile = "DeepSpeed reduces the gradients, as the JSON says that it gets: give that file to --config"
 
-// hiddenSize is the width of a model: that of its embedding, or of its first norm.
+// hiddenSize returns the width of a model: that of its embedding, or of its first norm.
 func hiddenSize(params []Param) int64 {
 	for _, p := range params {
 		if lookedUp(p.Name) && len(p.Shape) == 2 {
@@ -261,10 +259,10 @@ func hiddenSize(params []Param) int64 {
 	return 0
 }
 
-// deepSpeedConclusions fills in what the file leaves to its defaults.
+// deepSpeedConclusions fills in the file's defaults.
 func deepSpeedConclusions(c *Config, _ []Setting) {
-	// Accelerate, and Hugging Face with it, squares the model's hidden size
-	// (huggingface/accelerate at 16cb6eb8, src/accelerate/accelerator.py, _prepare_deepspeed).
+	// Accelerate, and with it Hugging Face, squares the model's hidden size (huggingface/accelerate
+	// at 16cb6eb8, src/accelerate/accelerator.py, _prepare_deepspeed).
 	if c.auto = strings.EqualFold(c.said["reduce_bucket_size"], "auto"); c.auto {
 		c.Notes = append(c.Notes, `reduce_bucket_size "auto" is the square of the model's hidden size under Accelerate and Hugging Face; DeepSpeed alone refuses it`)
 	}
@@ -284,15 +282,15 @@ func deepSpeedConclusions(c *Config, _ []Setting) {
 	case auto:
 		c.Notes = append(c.Notes, `bf16 or fp16 "auto" is what Hugging Face's or Accelerate's mixed precision says: bfloat16 is taken (--param-dtype)`)
 		return
-	default: // engine.py, _configure_distributed_model, refuses parameters of another type then
+	default: // engine.py, _configure_distributed_model, then refuses parameters of another type
 		c.ParamDtype = "float"
 	}
 	c.GradDtype = cmp.Or(c.GradDtype, c.ParamDtype)
 }
 
-// deepSpeedPaths is what other paths than the usual one do: runtime/engine.py,
-// _do_optimizer_sanity_check and allreduce_gradients; zero/stage_1_and_2.py, average_tensor
-// and reduce_ipg_grads; zero/stage3.py, __reduce_and_partition_ipg_grads.
+// deepSpeedPaths handles the unusual paths: runtime/engine.py, _do_optimizer_sanity_check and
+// allreduce_gradients; zero/stage_1_and_2.py, average_tensor and reduce_ipg_grads; zero/stage3.py,
+// __reduce_and_partition_ipg_grads.
 func deepSpeedPaths(c *Config) {
 	off := func(key string) bool { return strings.EqualFold(c.said[key], "false") }
 	fp32 := slices.Contains([]string{"torch.float32", "fp32", "float32", "float"}, c.said["grad_accum_dtype"])
@@ -323,15 +321,16 @@ const (
 	deepSpeedAhead   = 3           // max_param_reduce_events and the call itself
 )
 
-// zeroLists is what DeepSpeed's plans of all settings share.
+// zeroLists is the common part of DeepSpeed's plans for all settings.
 type zeroLists struct {
-	// orders are the lists that are cut into buckets separately, each in the order in which gradients come.
+	// orders are the lists that are cut into buckets separately, each in the order of its
+	// gradients.
 	orders []packing
 	flat   []place
 }
 
-// place is where a tensor lies in its flat group of parameters, and how many elements of
-// the group each rank owns.
+// place is a tensor's offset in its flat group of parameters, with the number of the group's
+// elements per rank.
 type place struct{ at, share int64 }
 
 // ofZero makes the lists once.
@@ -344,7 +343,7 @@ func (in *prepared) ofZero(run Run) *zeroLists {
 	case run.Zero == 3:
 		in.zero.orders = spans(in.reverse)
 		return in.zero
-	case run.afterBackward(): // the loop of reduce_gradients: the dense group first, each forward
+	case run.afterBackward(): // the loop of reduce_gradients: the dense group first, each in forward order
 		order := append(indexes(in.params, false, false), indexes(in.params, true, false)...)
 		in.zero.orders = []packing{newPacking(in.params, order)}
 	}
@@ -352,11 +351,11 @@ func (in *prepared) ofZero(run Run) *zeroLists {
 	return in.zero
 }
 
-// afterBackward tells that DeepSpeed reduces nothing before the end of backward: stage 1
-// does so without overlap.
+// afterBackward reports whether DeepSpeed only reduces after backward, as stage 1 does without
+// overlap.
 func (r Run) afterBackward() bool { return r.Zero == 1 && r.NoOverlap }
 
-// spans are the parts of an order that the same ranks reduce: stage 3 mixes no ranks.
+// spans returns the parts of an order that the same ranks reduce: stage 3 does not mix ranks.
 func spans(p packing) []packing {
 	var all []packing
 	for from, k := 0, 1; k <= len(p.order); k++ {
@@ -370,8 +369,8 @@ func spans(p packing) []packing {
 	return all
 }
 
-// places lays tensors out as the optimizer's flat groups: the dense ones, and experts in
-// groups of a bounded size.
+// places lays out tensors as the optimizer's flat groups: the dense ones, and experts in groups of
+// a bounded size.
 func places(params []Param, run Run) []place {
 	all := make([]place, len(params))
 	var groups [2][]int
@@ -397,7 +396,7 @@ func places(params []Param, run Run) []place {
 	return all
 }
 
-// filled are the tensors of each bucket, in the order in which buckets are reduced.
+// filled returns the tensors of each bucket, in the order of reduction.
 func (z *zeroLists) filled(setting int64) [][]int {
 	var all [][]int
 	for _, p := range z.orders {
@@ -410,7 +409,7 @@ func (z *zeroLists) filled(setting int64) [][]int {
 	return all
 }
 
-// calls splits the tensors of a bucket into the parts that one call each reduces.
+// calls divides the tensors of a bucket into the calls that reduce them.
 func (in *prepared) calls(tensors []int, setting int64, run Run) []Bucket {
 	switch first := in.params[tensors[0]]; {
 	case run.Zero < 3 && run.OwnerReduce:
@@ -423,8 +422,8 @@ func (in *prepared) calls(tensors []int, setting int64, run Run) []Bucket {
 	}
 }
 
-// ofRanks is the tensors of a bucket that the same ranks reduce. Stage 3 pads each to
-// equal parts (reduce_scatter_coalesced).
+// ofRanks returns the tensors of a bucket that the same ranks reduce. Stage 3 pads each to equal
+// parts (reduce_scatter_coalesced).
 func (in *prepared) ofRanks(tensors []int, expert bool, run Run) Bucket {
 	b := Bucket{Expert: expert}
 	for _, i := range tensors {
@@ -447,8 +446,8 @@ func (in *prepared) ofRanks(tensors []int, expert bool, run Run) Bucket {
 	return b
 }
 
-// slices is a tensor above the size, which goes in slices that end where a rank's part
-// does; a call takes as many as bring it over the size.
+// slices divides a tensor above the size at the ends of the ranks' parts; a call takes slices until
+// it exceeds the size.
 func (in *prepared) slices(i int, setting int64) []Bucket {
 	var all []Bucket
 	flat, p := in.zero.flat[i], in.params[i]
@@ -463,7 +462,7 @@ func (in *prepared) slices(i int, setting int64) []Bucket {
 	return all
 }
 
-// toOwners is one call for each rank that owns a part of the bucket.
+// toOwners returns one call for each rank that owns a part of the bucket.
 func (in *prepared) toOwners(tensors []int) []Bucket {
 	type owner struct {
 		expert bool

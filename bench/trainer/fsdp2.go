@@ -11,15 +11,13 @@ import (
 	"zbench/bench/slice"
 )
 
-// FSDP2's rules: fully_shard makes one unit of the modules it is given, and a
-// unit is one all-gather and one reduce-scatter (torchtitan docs/fsdp.md and
-// torchtitan/distributed/fsdp.py at b5bcd76c: every block, the tensors before
-// the blocks, and those after them, which are not freed after forward). Each tensor's
-// rows are padded to a multiple of the ranks. A gather of forward begins when the unit
-// two before it does, one of backward one unit ahead; computation waits for a
-// reduce-scatter before the next (PyTorch 2.6 and 2.14, run by scripts/torch-layouts.py).
-// Frozen tensors are gathered, and not reduced. The setting is blocks per unit times the
-// elements of a block.
+// FSDP2's rules: fully_shard makes one unit of its modules, and a unit is one all-gather and one
+// reduce-scatter (torchtitan docs/fsdp.md and torchtitan/distributed/fsdp.py at b5bcd76c: every
+// block, the tensors before the blocks, and those after them, which are not freed after forward).
+// Each tensor's rows are padded to a multiple of the ranks. A gather of forward begins with the
+// unit two before it, one of backward one unit ahead; computation waits for a reduce-scatter before
+// the next (PyTorch 2.6 and 2.14, run by scripts/torch-layouts.py). Frozen tensors are gathered,
+// and not reduced. The setting is blocks per unit times the elements of a block.
 
 func init() {
 	register(Trainer{
@@ -55,7 +53,8 @@ func init() {
 	})
 }
 
-// fsdp2Keys are those of the printed lines, Accelerate's and torchtitan's; fsdp2Beside are too common to tell a file by.
+// fsdp2Keys are the keys of the printed lines, of Accelerate and of torchtitan; fsdp2Beside are too
+// common to identify a file.
 var fsdp2Keys = []key{
 	{"blocks_per_unit", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
 	{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},
@@ -90,8 +89,9 @@ var fsdp2Beside = []key{
 	{"seq_len", plainForm(func(c *Config) *int64 { return &c.seq })},
 }
 
-// torchtitan is the front end's name; its files are told by its degrees, or Primus says so. Read at b5bcd76c:
-// config/configs.py (names and defaults), distributed/fsdp.py (apply_fsdp_to_decoder), distributed/parallel_dims.py.
+// torchtitan is the front end's name; its degrees, or Primus, identify its files. Read at b5bcd76c:
+// config/configs.py (names and defaults), distributed/fsdp.py (apply_fsdp_to_decoder),
+// distributed/parallel_dims.py.
 const (
 	torchtitan  = "torchtitan"
 	replicas    = "data_parallel_replicate_degree"
@@ -99,7 +99,7 @@ const (
 	reshard     = "fsdp_reshard_after_forward"
 )
 
-// shards keeps the number of ranks that shard together, which the ranks that are there decide where it is -1.
+// shards stores the number of ranks that shard together; -1 means that the available ranks decide.
 func shards(c *Config, value string) error {
 	if n, err := strconv.Atoi(value); err == nil && n > 0 {
 		c.shards = n
@@ -146,7 +146,7 @@ func (c *Config) titan() {
 
 func fsdp2Default(params []Param, _ Run) int64 { return max(1, blockSize(params)) }
 
-// fsdp2Settings is every number of blocks per unit.
+// fsdp2Settings returns every number of blocks per unit.
 func fsdp2Settings(params []Param, _ Run) []int64 {
 	all := make([]int64, max(1, slice.Most(params, func(p Param) int { return p.Block })))
 	block := fsdp2Default(params, Run{})
@@ -182,7 +182,7 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 		n := len(plan.Backward)
 		plan.Backward = calls(plan.Backward, reduceScatter, u.reduced, run.GradBytes(), u.lo, Never, run)
 		for i := n; i < len(plan.Backward); i++ {
-			if i == n { // the first of the unit waits for those of the unit before
+			if i == n { // the first of the unit waits for those of the previous unit
 				for _, k := range scattered {
 					plan.Backward[k].Wait = u.lo
 				}
@@ -200,8 +200,9 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-// acrossReplicas adds the all_reduce of each unit's shards across the replicas of hybrid sharding, behind its
-// reduce_scatter, in a stream of its own (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce).
+// acrossReplicas adds the all_reduce of each unit's shards across the replicas of hybrid sharding,
+// after its reduce_scatter, in a stream of its own
+// (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce).
 func acrossReplicas(all []Message, u blockUnit, run Run) []Message {
 	for kind, n := range u.reduced {
 		if n > 0 && run.instances() > 1 {
@@ -212,9 +213,9 @@ func acrossReplicas(all []Message, u blockUnit, run Run) []Message {
 	return all
 }
 
-// fsdp2Memory is while a unit's backward runs: its parameters, the next unit's gather, its
-// gradients, and the reduce-scatter of the unit before. Parameters that stay are the
-// trainer's own.
+// fsdp2Memory is the memory while a unit's backward runs: its parameters, the next unit's gather,
+// its gradients, and the previous unit's reduce-scatter. Parameters that stay are the trainer's
+// own.
 func fsdp2Memory(p Plan, _ int64, r Run) int64 {
 	if r.KeepParams {
 		return largest(p) * max(2*r.param(), r.param()+r.GradBytes())
@@ -222,10 +223,10 @@ func fsdp2Memory(p Plan, _ int64, r Run) int64 {
 	return largest(p) * (3*r.param() + r.GradBytes())
 }
 
-// oneOutside tells that all tensors outside of the blocks are one unit: the run says so, or
-// the list has an embedding and no output layer of its own, which then has the embedding's
-// weight. Two units of one weight are refused by PyTorch from 2.13 on
-// (_fsdp_state.py, _validate_no_duplicate_params); older ones make two weights of it.
+// oneOutside reports whether all tensors outside the blocks are one unit: the run says so, or the
+// list has an embedding and no separate output layer, which then has the embedding's weight.
+// PyTorch refuses two units of one weight from 2.13 on (_fsdp_state.py,
+// _validate_no_duplicate_params); older ones make two weights of it.
 func oneOutside(params []Param, run Run) bool {
 	looked, inside := false, false
 	for _, p := range params {
@@ -241,15 +242,16 @@ func oneOutside(params []Param, run Run) bool {
 	return run.RootUnit || looked && inside
 }
 
-// fsdp2Text shards as the simulation does: the modules before the blocks are one
-// unit, so many blocks at a time one each, and the modules after them one that is
-// not freed after forward. What fully_shard(model) then adds holds no parameter.
+// fsdp2Text shards like the simulation: the modules before the blocks are one unit, then one unit
+// per group of blocks, and the modules after them are a unit that is not freed after forward. The
+// final fully_shard(model) adds no parameter.
 func fsdp2Text(s Spelling) string {
 	before, blocks, after := modules(s.Params)
 	return shardText(s, "dict(mesh=mesh, mp_policy=mp_policy)", before, blocks, after)
 }
 
-// torchtitanText is the same for torchtitan, whose decoders have the same modules whatever the list calls them.
+// torchtitanText is the same for torchtitan, whose decoders have the same modules under any names
+// in the list.
 func torchtitanText(s Spelling) string {
 	before, _, after := modules(s.Params)
 	if len(before) > 0 {
@@ -262,7 +264,7 @@ func torchtitanText(s Spelling) string {
 		shardText(s, "fsdp_config", before, "layers", after)
 }
 
-// shardText shards modules by fully_shard, with the arguments that all calls share.
+// shardText shards modules by fully_shard, with the arguments common to all calls.
 func shardText(s Spelling, sharded string, before []string, blocks string, after []string) string {
 	one := oneOutside(s.Params, s.Run)
 	var b strings.Builder
@@ -289,8 +291,8 @@ func shardText(s Spelling, sharded string, before []string, blocks string, after
 		"# check with: print([sum(p.numel() for b in blocks[i : i + BLOCKS_PER_UNIT] for p in b.parameters()) for i in range(0, len(blocks), BLOCKS_PER_UNIT)])  # elements\n"
 }
 
-// modules are the names of the modules that hold the tensors before the blocks and
-// after them, and of the one whose children are the blocks, as the list names them.
+// modules are the names of the modules with the tensors before the blocks and after them, and of
+// the parent of the blocks, as in the list.
 func modules(params []Param) (before []string, blocks string, after []string) {
 	blocks = "layers"
 	inside := false

@@ -7,25 +7,23 @@ import (
 	"strings"
 )
 
-// Megatron-Core's layer-wise optimizer, which --use-distributed-optimizer means
-// with Muon and every optimizer but Adam and SGD. Read in NVIDIA/Megatron-LM at
-// d98e8a64: megatron/core/optimizer/layer_wise_optimizer.py,
-// _compute_per_buffer_param_layout (the rule), training/arguments.py (which
-// optimizers), training/training.py wrap_model_chunks_with_ddp (both kinds of
-// buffers are scattered), distributed/param_and_grad_buffer.py
-// group_params_for_buffers (the matrices have a buffer of their own; the other
-// tensors keep the distributed optimizer's).
+// Megatron-Core's layer-wise optimizer, which --use-distributed-optimizer selects for Muon and
+// every optimizer except Adam and SGD. Read in NVIDIA/Megatron-LM at d98e8a64:
+// megatron/core/optimizer/layer_wise_optimizer.py, _compute_per_buffer_param_layout (the rule),
+// training/arguments.py (which optimizers), training/training.py wrap_model_chunks_with_ddp (both
+// kinds of buffers are scattered), distributed/param_and_grad_buffer.py group_params_for_buffers
+// (the matrices have a buffer of their own; the other tensors keep the distributed optimizer's).
 //
-// A matrix is whole in one rank's share, so that a bucket is dp times its largest
-// share. A bucket stays open until it holds max(setting, 0.9 · dp · its largest
-// matrix) elements, and beyond that while the next matrix fits into the padding.
+// A matrix is whole in one rank's share, so a bucket is dp times its largest share. A bucket stays
+// open until it holds max(setting, 0.9 · dp · its largest matrix) elements, and beyond that while
+// the next matrix fits into the padding.
 const (
 	floorShare = 0.9 // PADDING_FLOOR
-	unevenness = 0.3 // _NUMEL_EPSILON: how far a share may exceed the mean
+	unevenness = 0.3 // _NUMEL_EPSILON: allowed excess of a share over the mean
 )
 
-// wholeBuckets cuts the matrices by the layer-wise rule and the rest as the
-// distributed optimizer does.
+// wholeBuckets cuts the matrices by the layer-wise rule and the rest like the distributed
+// optimizer.
 func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 	matrices := both(in.matrices, func(_ packing, expert bool) []Bucket {
 		return newWholePacking(in, run, expert).buckets(setting, &in.packed[kindOf(expert)])
@@ -47,7 +45,7 @@ type piece struct {
 	cost     float64
 }
 
-// pieces are in the order of backward.
+// pieces are in backward order.
 func (p packing) pieces() []piece {
 	all := make([]piece, 0, len(p.order))
 	for _, i := range p.order {
@@ -63,8 +61,8 @@ type wholePacking struct {
 	dp      int64
 	divisor int64 // of a share
 	expert  bool
-	// loads is the work of each rank so far: it accumulates over the buckets. open
-	// has the shares of an open chunk.
+	// loads is the accumulated work of each rank over the buckets. open has the shares of an open
+	// chunk.
 	loads, open *shares
 }
 
@@ -80,7 +78,7 @@ func packingOf(all []piece, ranks int, pad bool) *wholePacking {
 	return &wholePacking{all: all, dp: dp, divisor: lcm(megatronAlign, Divisor(ranks, pad)/dp), open: newShares(ranks)}
 }
 
-// kindOf indexes what is kept apart for dense tensors and for experts.
+// kindOf returns the index that separates dense tensors and experts.
 func kindOf(expert bool) int {
 	if expert {
 		return 1
@@ -88,8 +86,8 @@ func kindOf(expert bool) int {
 	return 0
 }
 
-// chunking is the pieces of each bucket. Every setting over one bound, up to and
-// including the other, cuts the same.
+// chunking holds the pieces of each bucket. Every setting above one bound, up to and including the
+// other, cuts the same.
 type chunking struct {
 	chunks     [][]piece
 	over, upTo int64
@@ -132,8 +130,8 @@ func (w *wholePacking) chunks(setting int64) chunking {
 	return cut
 }
 
-// end is where a chunk ends that starts with a piece. It narrows the bounds of the
-// settings that cut the same: wherever the setting alone decides.
+// end returns the end of a chunk that starts with a piece. It narrows the bounds of equal settings
+// wherever only the setting decides.
 func (w *wholePacking) end(start int, setting int64, cut *chunking) int {
 	held, largest, share := int64(0), int64(0), int64(0)
 	w.open.empty()
@@ -153,8 +151,8 @@ func (w *wholePacking) end(start int, setting int64, cut *chunking) int {
 	return len(w.all)
 }
 
-// bucket gives each piece to a rank, the most work first: to the one with the least
-// work so far whose share has room, or else to the emptiest.
+// bucket assigns each piece to a rank, the most work first: to the rank with the least work whose
+// share has room, or else to the emptiest.
 func (w *wholePacking) bucket(chunk []piece) Bucket {
 	b := Bucket{Expert: w.expert, Whole: true, First: chunk[0].at, Last: chunk[0].at, Params: len(chunk)}
 	used := int64(0)
@@ -176,18 +174,16 @@ func (w *wholePacking) bucket(chunk []piece) Bucket {
 	return b
 }
 
-// excluded are parts of names of matrices that Muon leaves to another optimizer:
-// the embedding and the output layer (is_embedding_or_output_parameter in
-// Megatron-Core's language_module.py) and Mamba's input projection (use_muon in
-// ssm/mamba_mixer.py), in the spellings of Hugging Face, Megatron and torchtitan.
-// A position table is stepped like any other matrix.
+// excluded are parts of names of matrices that Muon leaves to another optimizer: the embedding and
+// the output layer (is_embedding_or_output_parameter in Megatron-Core's language_module.py) and
+// Mamba's input projection (use_muon in ssm/mamba_mixer.py), in the spellings of Hugging Face,
+// Megatron and torchtitan. A position table is treated like any other matrix.
 var excluded = []string{
 	"embed_tokens.", "wte.", "word_embeddings.", "tok_embeddings.", "embedding.",
 	"lm_head.", "output_layer.", "embed_out.", "mixer.in_proj.",
 }
 
-// vectors are parts of names of tensors that are no matrices, for lists without
-// shapes.
+// vectors are parts of names of tensors that are not matrices, for lists without shapes.
 var vectors = []string{"norm", "bias", "ln_1", "ln_2", "ln_f", "scale", "conv", "a_log", "dt_", "temp"}
 
 // Matrix reports whether Muon steps the tensor: it has two dimensions and is not the
@@ -209,8 +205,8 @@ func contains(name string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// stepCost is the relative cost of Newton–Schulz for a matrix: the long side times the
-// square of the short one. An unknown shape counts as a square.
+// stepCost returns the relative cost of Newton–Schulz for a matrix: the long side times the square
+// of the short one. An unknown shape counts as a square.
 func stepCost(p Param) float64 {
 	if len(p.Shape) != 2 {
 		return math.Pow(float64(p.Elements), 1.5)
@@ -219,8 +215,8 @@ func stepCost(p Param) float64 {
 	return float64(long) * float64(short) * float64(short)
 }
 
-// shares are the ranks' shares of a bucket, in a tree over the ranks. Each node has the
-// least work and the least fill of its subtree, so that a search visits few ranks.
+// shares holds the ranks' shares of a bucket in a tree over the ranks. Each node has the least work
+// and the least fill of its subtree, so that a search visits few ranks.
 type shares struct {
 	ranks, leaves int
 	work          []float64
@@ -254,7 +250,7 @@ func (s *shares) empty() {
 	}
 }
 
-// find is the rank with the least work of those with room, otherwise the emptiest; the
+// find returns the rank with the least work among those with room, otherwise the emptiest; the
 // first of equals.
 func (s *shares) find(fits func(filled int64) bool) int {
 	best, least := -1, math.Inf(1)
@@ -276,10 +272,10 @@ func (s *shares) find(fits func(filled int64) bool) int {
 	return s.emptiest()
 }
 
-// least is how far the emptiest share is filled.
+// least returns the fill of the emptiest share.
 func (s *shares) least() int64 { return s.filled[1] }
 
-// emptiest is the rank of that share, the first of equals.
+// emptiest returns the rank of that share, the first of equals.
 func (s *shares) emptiest() int {
 	node := 1
 	for node < s.leaves {
@@ -291,7 +287,7 @@ func (s *shares) emptiest() int {
 	return node - s.leaves
 }
 
-// put adds a piece to a share and returns how far it is filled.
+// put adds a piece to a share and returns its fill.
 func (s *shares) put(rank int, x piece) int64 {
 	at := s.leaves + rank
 	s.filled[at] = roundUp(s.filled[at], megatronAlign) + x.elements

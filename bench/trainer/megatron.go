@@ -25,8 +25,7 @@ const (
 	megatronVocab   = 128 // --make-vocab-size-divisible-by
 )
 
-// Assumed is the name of the trainer that a question has where none is given: the one
-// that large clusters train with.
+// Assumed is the trainer of a question without one: the usual trainer of large clusters.
 const Assumed = "megatron"
 
 func init() {
@@ -61,8 +60,8 @@ var megatronFrontEnds = []frontEnd{
 	{"Megatron-Bridge overrides", []string{bridgeName, "megatron-bridge", "nemo"}, func(r Run) string { return bridged("ddp_bucket_size", r.Zero == 1) }, bridgeUnset},
 }
 
-// megatronMemory is of padding, which is allocated like gradients, and like parameters
-// where these are gathered.
+// megatronMemory covers padding, which is allocated like gradients, and like parameters if these
+// are gathered.
 func megatronMemory(p Plan, _ int64, r Run) int64 {
 	n := slice.Sum(p.Buckets, func(b Bucket) int64 { return b.Padding })
 	if r.Zero == 0 {
@@ -75,7 +74,7 @@ func megatronDefault(_ []Param, run Run) int64 {
 	return max(megatronLeast, megatronPerRank*int64(run.DP))
 }
 
-// Divisor is what Megatron rounds a bucket's end up to with the distributed
+// Divisor returns the multiple to which Megatron rounds up a bucket's end with the distributed
 // optimizer, in elements.
 func Divisor(ranks int, pad bool) int64 {
 	d := lcm(int64(ranks), megatronEnd)
@@ -125,9 +124,9 @@ func megatronPlan(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-// exchanges sends every gradient's share to its rank, which sums them up itself. Before
-// each call computation waits for the one before of the same ranks: its output is held
-// until then (param_and_grad_buffer.py, start_grad_sync).
+// exchanges sends every gradient's share to its rank, which sums them up itself. Before each call
+// computation waits for the previous one of the same ranks, because its output is held until then
+// (param_and_grad_buffer.py, start_grad_sync).
 func exchanges(buckets []Bucket, run Run) []Message {
 	all := reductions(buckets, allToAll, run)
 	last := map[int]int{}
@@ -160,8 +159,8 @@ func acrossInstances(buckets []Bucket, run Run) []Message {
 	return all
 }
 
-// megatronKeys are Megatron's arguments. Primus has them as they are, in YAML;
-// Bridge has those of the bucket under ddp.
+// megatronKeys are Megatron's arguments. Primus uses them unchanged, in YAML; Bridge puts the
+// bucket's under ddp.
 var megatronKeys = []key{
 	{"ddp_bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
 	{"ddp.bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
@@ -223,12 +222,13 @@ var megatronKeys = []key{
 	}},
 }
 
-// switchesOn reports whether a setting of a program switches the distributed optimizer on.
+// switchesOn reports whether a program's setting switches the distributed optimizer on.
 func switchesOn(p Setting) bool {
 	return p.Key == "use_distributed_optimizer" && strings.EqualFold(p.Value, "true") || p.Key == "optim" && strings.HasPrefix(p.Value, distributedAdam)
 }
 
-// distributedAdam begins the name of NeMo's optimizer that is distributed (collections/llm/recipes/optim/adam.py at 8cfedd72).
+// distributedAdam begins the name of NeMo's distributed optimizer
+// (collections/llm/recipes/optim/adam.py at 8cfedd72).
 const distributedAdam = "distributed_fused_adam"
 
 // sequence is the length of a sequence in tokens.
@@ -243,21 +243,22 @@ func distributed(c *Config, value string) error {
 	return nil
 }
 
-// megatronOthers shard in units that ddp_bucket_size does not cut.
+// megatronOthers are settings that shard in units that ddp_bucket_size does not cut.
 var megatronOthers = []other{
 	{"use_megatron_fsdp", megatronFSDP},
 	{"use_custom_fsdp", megatronFSDP},
 	{"use_torch_fsdp2", "it shards with PyTorch FSDP2, a block a unit, which ddp_bucket_size does not cut: --framework fsdp2 asks for that"},
 }
 
-// megatronFSDP is why two switches that mean the same have an effect of their own.
+// megatronFSDP explains why two switches with the same meaning have different effects.
 const megatronFSDP = "it shards with Megatron-FSDP, whose buckets are its own, which ddp_bucket_size does not cut; take it out to ask for Megatron's own data parallelism"
 
 // primusFramework is the key with which a file of Primus names its trainer.
 const primusFramework = "framework"
 
-// primus tells that a file is a training configuration of Primus' Megatron: those extend pre_trainer.yaml or
-// sft_trainer.yaml of primus/configs/modules/megatron, which have bf16 and use_distributed_optimizer on (read at fd1eeabb).
+// primus reports whether a file is a training configuration of Primus' Megatron. These extend
+// pre_trainer.yaml or sft_trainer.yaml of primus/configs/modules/megatron, which switch bf16 and
+// use_distributed_optimizer on (read at fd1eeabb).
 func primus(p Setting) bool {
 	return p.Key == "config" && slices.Contains([]string{"pre_trainer.yaml", "sft_trainer.yaml"}, path.Base(p.Value))
 }
@@ -269,10 +270,10 @@ func primusDefaults(c *Config, found []Setting) {
 	}
 }
 
-// bridgeReduce is Bridge's key of the element type in which gradients are reduced.
+// bridgeReduce is Bridge's key for the element type of reduced gradients.
 const bridgeReduce = "ddp.grad_reduce_in_fp32"
 
-// megatronConclusions fills in what the arguments leave to their defaults.
+// megatronConclusions fills in the arguments' defaults.
 func megatronConclusions(c *Config, found []Setting) {
 	bridgeConclusions(c, found)
 	orElse(&c.Overlap, false)
@@ -335,9 +336,8 @@ var megatronForms = []form{
 	{"Megatron-Bridge overrides", "sh", bridgeOverrides},
 }
 
-// megatronArguments are all settings that the buckets and their times depend on and
-// that are not Megatron's defaults. numbers is the table of the element types: Bridge
-// has its own.
+// megatronArguments are all settings that affect the buckets and their times and differ from
+// Megatron's defaults. numbers is the table of the element types, because Bridge has its own.
 func megatronArguments(s Spelling, numbers map[[2]string][][2]string) arguments {
 	r := s.Run
 	var all arguments
@@ -360,8 +360,8 @@ func megatronArguments(s Spelling, numbers map[[2]string][][2]string) arguments 
 	return all
 }
 
-// megatronNumbers are the arguments by the element types of gathered parameters and
-// of reduced gradients. bfloat16 with float is what --bf16 alone gives, and needs none.
+// megatronNumbers are the arguments by the element types of gathered parameters and of reduced
+// gradients. --bf16 alone gives bfloat16 with float, which needs no argument.
 func megatronNumbers() map[[2]string][][2]string {
 	return map[[2]string][][2]string{
 		{"bfloat16", "bfloat16"}: {{"bf16", "true"}, {"grad_reduce_in_bf16", "true"}},
@@ -370,7 +370,7 @@ func megatronNumbers() map[[2]string][][2]string {
 	}
 }
 
-// bridgeNumbers are those of Megatron-Bridge, whose recipes train in bfloat16.
+// bridgeNumbers are the number formats of Megatron-Bridge, whose recipes train in bfloat16.
 func bridgeNumbers() map[[2]string][][2]string {
 	return map[[2]string][][2]string{
 		{"bfloat16", "bfloat16"}: {{"grad_reduce_in_fp32", "false"}},
@@ -379,7 +379,7 @@ func bridgeNumbers() map[[2]string][][2]string {
 	}
 }
 
-// countTrap is about a number of buckets in the user's file.
+// countTrap warns of a number of buckets in the user's file.
 func (s Spelling) countTrap(key string) string {
 	if s.Config == nil || s.Config.Buckets == nil {
 		return ""
@@ -387,21 +387,21 @@ func (s Spelling) countTrap(key string) string {
 	return "# remove " + key + ": Megatron refuses it beside a bucket size\n"
 }
 
-// Megatron's parameters in 8 bits (--fp8-param-gather), read in NVIDIA/Megatron-LM at
-// d98e8a64: megatron/core/distributed/param_and_grad_buffer.py. group_params_for_buffers
-// gives them a buffer of their own; partition_buckets joins all buckets of the other
-// tensors with the last of theirs, so that these are reduced and gathered in one call.
+// Megatron's 8-bit parameters (--fp8-param-gather), read in NVIDIA/Megatron-LM at d98e8a64:
+// megatron/core/distributed/param_and_grad_buffer.py. group_params_for_buffers gives them a
+// separate buffer; partition_buckets joins all buckets of the other tensors with their last bucket,
+// so that one call reduces and gathers them.
 
-// unquantized are parts of names of a block's matrices that stay as they are: routers.
+// unquantized are parts of names of a block's matrices that keep their type: routers.
 var unquantized = []string{"router", "mlp.gate."}
 
-// quantized reports whether a matrix is stored in 8 bits: those of the blocks are.
+// quantized reports whether a matrix is stored in 8 bits, like the blocks' matrices.
 func quantized(p Param) bool {
 	return p.Block > 0 && !contains(strings.ToLower(p.Name)+".", unquantized)
 }
 
-// quantizedBuckets cuts both kinds of tensors apart, and joins the rest with the last
-// bucket of the quantized ones.
+// quantizedBuckets cuts both kinds of tensors separately, and joins the rest with the last bucket
+// of the quantized ones.
 func quantizedBuckets(in *prepared, setting int64, run Run) []Bucket {
 	var all [2][]Bucket
 	for kind := range all {
@@ -413,7 +413,7 @@ func quantizedBuckets(in *prepared, setting int64, run Run) []Bucket {
 		for i := range some {
 			some[i].Quantized = some[i].Elements
 		}
-		if len(some) == 0 || run.FP32Accumulation { // which takes one bucket a call
+		if len(some) == 0 || run.FP32Accumulation { // which takes one bucket per call
 			all[kind] = append(some, rest...)
 			continue
 		}

@@ -9,11 +9,10 @@ import (
 )
 
 // Megatron-Bridge's settings, read in NVIDIA-NeMo/Megatron-Bridge at 067f987d:
-// src/megatron/bridge/training/comm_overlap.py. Where a recipe has comm_overlap and the
-// distributed optimizer, setup replaces ddp.bucket_size by comm_overlap.bucket_size, or
-// by its default, and both overlaps alike. training/config.py: comm_overlap is None
-// unless the recipe sets it. models/gpt_provider.py: the vocabulary is not padded unless
-// should_pad_vocab is set.
+// src/megatron/bridge/training/comm_overlap.py. If a recipe has comm_overlap and the distributed
+// optimizer, setup replaces ddp.bucket_size by comm_overlap.bucket_size, or by its default, and
+// likewise both overlaps. training/config.py: comm_overlap is None unless the recipe sets it.
+// models/gpt_provider.py: the vocabulary is not padded unless should_pad_vocab is set.
 const (
 	bridgeDefault = 128 << 20
 	commOverlap   = "comm_overlap."
@@ -22,10 +21,10 @@ const (
 // bridgeName is the front end's name.
 const bridgeName = "bridge"
 
-// bridgeParts are parts of Bridge's configuration whose keys are told apart by the part.
+// bridgeParts are the parts of Bridge's configuration that distinguish equal keys.
 var bridgeParts = []string{"ddp.", commOverlap}
 
-// bridgeConclusions is what comm_overlap's setup makes of the settings.
+// bridgeConclusions applies comm_overlap's setup to the settings.
 func bridgeConclusions(c *Config, found []Setting) {
 	isBridge := func(p Setting) bool {
 		part, _, nested := strings.Cut(p.Key, ".")
@@ -42,7 +41,7 @@ func bridgeConclusions(c *Config, found []Setting) {
 		}
 		return
 	}
-	orElse(&c.Zero, 1) // Bridge's recipes have it, and comm_overlap counts with it alone
+	orElse(&c.Zero, 1) // Bridge's recipes have it, and comm_overlap only counts with it
 	if *c.Zero != 1 {
 		return
 	}
@@ -60,7 +59,7 @@ func bridgeConclusions(c *Config, found []Setting) {
 	}
 }
 
-// legacyNote stands where a front end has no key for the argument: Primus' base configuration
+// legacyNote replaces the argument if a front end has no key for it: Primus' base configuration
 // lacks it (AMD-AGI/Primus at fd1eeabb), and so do Bridge's classes.
 const legacyNote = "# --no-use-layer-wise-param-layout is an argument of Megatron-LM's own\n"
 
@@ -82,8 +81,8 @@ func bridgeOverrides(s Spelling) string {
 	return strings.TrimSuffix(b.String(), "\n") + "  # elements, not bytes\n" + megatronReadBack
 }
 
-// bridged spells a key of Megatron-Bridge: most are under ddp. With the distributed
-// optimizer comm_overlap has the last word on three of them.
+// bridged returns a key of Megatron-Bridge: most are under ddp. With the distributed optimizer
+// comm_overlap overrides three of them.
 func bridged(key string, sharded bool) string {
 	switch key {
 	case "expert_model_parallel_size":
@@ -100,7 +99,7 @@ func bridged(key string, sharded bool) string {
 	return "ddp." + strings.TrimPrefix(key, "ddp_")
 }
 
-// bridgeUnset is what comm_overlap sets where it names no size.
+// bridgeUnset is comm_overlap's value without a size.
 func bridgeUnset(params []Param, r Run) int64 {
 	if r.Zero != 1 {
 		return megatronDefault(params, r)
@@ -108,7 +107,7 @@ func bridgeUnset(params []Param, r Run) int64 {
 	return bridgeDefault
 }
 
-// bridgeTrap is about the second place where Bridge sets a type.
+// bridgeTrap warns of the second place where Bridge sets a type.
 func bridgeTrap(s Spelling) string {
 	if len(bridgeNumbers()[[2]string{s.Run.ParamDtype, s.Run.GradDtype}]) == 0 {
 		return ""
@@ -116,8 +115,8 @@ func bridgeTrap(s Spelling) string {
 	return "# set grad_reduce_in_fp32 in the recipe's mixed_precision, too: that one wins\n"
 }
 
-// bridgeSync is what Bridge makes of its two places of a setting: on in one is on in both (training/config.py,
-// _validate_and_sync_distributed_optimizer_settings). What neither says is the recipe's.
+// bridgeSync merges Bridge's two places of a setting: on in one is on in both (training/config.py,
+// _validate_and_sync_distributed_optimizer_settings). If neither has it, the recipe decides.
 func (c *Config) bridgeSync() {
 	const optimizer, gather = "use_distributed_optimizer", "overlap_param_gather"
 	if c.on("ddp."+optimizer) || c.on("optimizer."+optimizer) {

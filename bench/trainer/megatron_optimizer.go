@@ -9,8 +9,8 @@ import (
 	"zbench/bench/spell"
 )
 
-// layerWiseOptimizers are those that Megatron's distributed optimizer serves layer by
-// layer: the choices of --optimizer but adam and sgd (NVIDIA/Megatron-LM at d98e8a64,
+// layerWiseOptimizers are those that Megatron's distributed optimizer serves layer by layer: the
+// choices of --optimizer except adam and sgd (NVIDIA/Megatron-LM at d98e8a64,
 // megatron/training/arguments.py; since 0044db1f).
 var layerWiseOptimizers = []string{"muon", distMuon, "adaptive_muon", "lion", "soap"}
 
@@ -23,15 +23,15 @@ func OptimizerName(name string) (string, error) {
 	return spell.Own("Megatron optimizer", slices.Concat(plainOptimizers, layerWiseOptimizers), name)
 }
 
-// LayerWiseOptimizer tells whether Megatron's distributed optimizer keeps the
-// matrices of an optimizer whole. An unknown name is an error that lists the valid.
+// LayerWiseOptimizer reports whether Megatron's distributed optimizer keeps the matrices of an
+// optimizer whole. The error about an unknown name lists the valid ones.
 func LayerWiseOptimizer(name string) (bool, error) {
 	own, err := OptimizerName(name)
 	return slices.Contains(layerWiseOptimizers, own), err
 }
 
-// optimizerKeys are settings that count only together with Megatron's own keys: other
-// tools have an optimizer, too.
+// optimizerKeys are settings that only count together with Megatron's own keys, because other tools
+// have an optimizer, too.
 var optimizerKeys = []key{
 	{name: "config"}, // Primus names its own in it
 	{"mixed_precision", func(c *Config, value string) error { // Bridge's
@@ -72,8 +72,8 @@ var optimizerKeys = []key{
 	{"virtual_pipeline_model_parallel_size", interleaved},
 }
 
-// noBuckets refuses the switch with which Megatron cuts no buckets
-// (megatron/training/training.py: per_chunk_bucket_sizes are None then).
+// noBuckets refuses the switch that makes Megatron cut no buckets (megatron/training/training.py:
+// per_chunk_bucket_sizes are None then).
 func noBuckets(c *Config, value string) error {
 	on := false
 	if err := isOn(func(*Config) *bool { return &on })(c, value); err != nil || !on {
@@ -82,8 +82,8 @@ func noBuckets(c *Config, value string) error {
 	return fmt.Errorf("it turns bucketing off, so that no bucket size has an effect: take it out to set one")
 }
 
-// interleaved notes the effect of the bucket size with several chunks per stage: only the
-// first is cut (same place).
+// interleaved notes that with several chunks per stage only the first is cut into buckets (same
+// place).
 func interleaved(c *Config, value string) error {
 	if n, err := whole(value); err == nil && n > 0 {
 		c.Notes = append(c.Notes, "with interleaved stages the bucket size counts on the first chunk of the first stage alone: the list of parameters must be that chunk's")
@@ -91,15 +91,14 @@ func interleaved(c *Config, value string) error {
 	return nil
 }
 
-// setOptimizer keeps the optimizer under one key.
+// setOptimizer stores the optimizer under one key.
 func setOptimizer(c *Config, value string) error {
 	c.said["optimizer"] = strings.ToLower(value)
 	return nil
 }
 
-// layerWise concludes what the optimizer means for the buffers. In a Primus file
-// dist_muon is that of the Megatron-LM it pins (AMD-AGI/Primus at fd1eeabb:
-// d3528a21), which reduces by all_reduce.
+// layerWise derives the buffers from the optimizer. In a Primus file dist_muon is that of its
+// pinned Megatron-LM (AMD-AGI/Primus at fd1eeabb: d3528a21), which reduces by all_reduce.
 func (c *Config) layerWise(primus bool) {
 	optimizer := c.said["optimizer"]
 	if !slices.Contains(layerWiseOptimizers, optimizer) {
@@ -121,14 +120,14 @@ func (c *Config) layerWise(primus bool) {
 	}
 }
 
-// legacyKey is Megatron's argument against the layer-wise layout, distMuon the name
-// of an optimizer that is sharded without another.
+// legacyKey is Megatron's argument against the layer-wise layout, distMuon the name of an optimizer
+// that is sharded by itself.
 const (
 	legacyKey = "no_use_layer_wise_param_layout"
 	distMuon  = "dist_muon"
 )
 
-// optimizer is the name that a snippet writes: the user's, or Muon.
+// optimizer returns the name for a snippet: the user's, or Muon.
 func (s Spelling) optimizer() string {
 	if s.Config != nil && s.Config.LayerWise {
 		return s.Config.said["optimizer"]
@@ -136,22 +135,21 @@ func (s Spelling) optimizer() string {
 	return "muon"
 }
 
-// LayerWiseFloor describes the buffer of matrices that most gradients are in: the
-// ranks that share it, its largest matrix and the least number of elements at which
-// one of its buckets closes, and from how many ranks on it is a single bucket
-// whatever is set; 0 where it is not up to mostRanks.
+// LayerWiseFloor describes the buffer of matrices with most gradients: its ranks, its largest
+// matrix, the least number of elements at which one of its buckets closes, and the number of ranks
+// from which it is a single bucket with any setting; 0 if there is none up to mostRanks.
 type LayerWiseFloor struct {
 	Ranks, OneFrom        int
 	Total, Largest, Least int64
 	Expert                bool
-	// Guessed tells that shapes are not known, and names decided what a matrix is.
+	// Guessed is true if shapes are unknown, and names decided which tensors are matrices.
 	Guessed bool
 }
 
-// mostRanks is the most ranks that the search for OneFrom tries.
+// mostRanks is the most ranks in the search for OneFrom.
 const mostRanks = 1 << 16
 
-// LayerWise describes the layer-wise buffers of a run; false where it has none.
+// LayerWise describes the layer-wise buffers of a run; false if it has none.
 func (p *Planner) LayerWise(run Run) (LayerWiseFloor, bool) {
 	if !run.LayerWise || run.LegacyLayout || run.Zero != 1 {
 		return LayerWiseFloor{}, false
@@ -186,7 +184,7 @@ func (in *prepared) layerWiseFloor(run Run) *LayerWiseFloor {
 	return best
 }
 
-// oneFrom is the number of ranks from which the smallest setting leaves one bucket.
+// oneFrom returns the number of ranks from which the smallest setting leaves one bucket.
 func (w *wholePacking) oneFrom(pad bool) int {
 	one := func(dp int) bool {
 		return packingOf(w.all, dp, pad).end(0, 1, &chunking{}) == len(w.all)
@@ -194,7 +192,7 @@ func (w *wholePacking) oneFrom(pad bool) int {
 	if !one(mostRanks) {
 		return 0
 	}
-	lo, hi := 0, mostRanks // not one, one
+	lo, hi := 0, mostRanks // last number with several buckets, first with one
 	for hi-lo > 1 {
 		if mid := (lo + hi) / 2; one(mid) {
 			hi = mid

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Megatron-Core holds some projections in one matrix, and registers the output of
-// attention before its input (NVIDIA/Megatron-LM at d98e8a64, megatron/core/transformer/
-// attention.py: Attention makes linear_proj, SelfAttention then linear_qkv, whose
-// layer_norm_weight is the block's first norm; multi_latent_attention.py alike, behind
-// that norm; mlp.py: linear_fc1 is gate and up). Buffers follow that order.
+// Megatron-Core holds some projections in one matrix, and registers the output of attention before
+// its input (NVIDIA/Megatron-LM at d98e8a64, megatron/core/transformer/ attention.py: Attention
+// makes linear_proj, SelfAttention then linear_qkv, whose layer_norm_weight is the block's first
+// norm; multi_latent_attention.py likewise, after that norm; mlp.py: linear_fc1 is gate and up).
+// Buffers follow that order.
 
-// family is projections that are one matrix in Megatron, by the names of Hugging Face in
+// family is a group of projections that are one matrix in Megatron, by the names of Hugging Face in
 // the order of the rows.
 type family struct {
 	parts []string
@@ -23,7 +23,7 @@ var families = []family{
 	{[]string{"gate_proj", "up_proj"}, "linear_fc1"},
 }
 
-// megatronTensors is a list with Hugging Face's names as Megatron holds it.
+// megatronTensors converts a list with Hugging Face's names to Megatron's tensors.
 func megatronTensors(params []Param) []Param {
 	at := make(map[string]int, len(params))
 	for i, p := range params {
@@ -46,7 +46,7 @@ func megatronTensors(params []Param) []Param {
 	return outputFirst(all)
 }
 
-// fusedWith finds the tensors that are one with a tensor; nil where it stands alone.
+// fusedWith finds the tensors that are fused with a tensor; nil if there are none.
 func fusedWith(name string, at map[string]int) (family, []int) {
 	for _, f := range families {
 		for _, part := range f.parts {
@@ -68,7 +68,7 @@ func fusedWith(name string, at map[string]int) (family, []int) {
 	return family{}, nil
 }
 
-// cutLast cuts a name around a part that its kind (.weight or .bias) alone follows.
+// cutLast cuts a name around a part that is only followed by its kind (.weight or .bias).
 func cutLast(name, part string) (module, kind string, is bool) {
 	for _, kind := range []string{".weight", ".bias", ""} {
 		if module, is := strings.CutSuffix(name, part+kind); is && (module == "" || strings.HasSuffix(module, ".")) {
@@ -102,8 +102,8 @@ func fuse(params []Param, members []int, name string, f family) Param {
 	return whole
 }
 
-// outputFirst moves the output of each attention before its other tensors, and before
-// the norm that Megatron holds in linear_qkv. Attention of another kind stays as it is.
+// outputFirst moves the output of each attention before its other tensors, and before the norm that
+// Megatron holds in linear_qkv. Other kinds of attention are unchanged.
 func outputFirst(params []Param) []Param {
 	first, known := map[string]int{}, map[string]bool{} // by the name before the attention
 	for i, p := range params {

@@ -13,9 +13,8 @@ const (
 	reduce        = "reduce"
 )
 
-// both packs the dense tensors and those of experts, and returns the buckets in the
-// order in which they fill during backward. Other ranks reduce experts, so the two never
-// share a bucket.
+// both packs the dense tensors and those of experts, and returns the buckets in the order in which
+// they fill during backward. Experts have other ranks, so the two never share a bucket.
 func both(kinds [2]packing, pack func(p packing, expert bool) []Bucket) []Bucket {
 	var all []Bucket
 	for kind, p := range kinds {
@@ -32,7 +31,7 @@ func both(kinds [2]packing, pack func(p packing, expert bool) []Bucket) []Bucket
 	return all
 }
 
-// inOrder sorts an almost sorted list, stable.
+// inOrder sorts an almost sorted list, keeping equal elements in order.
 func inOrder[T any](all []T, compare func(a, b T) int) {
 	if !slices.IsSortedFunc(all, compare) {
 		slices.SortStableFunc(all, compare)
@@ -52,9 +51,9 @@ func reductions(buckets []Bucket, name string, run Run) []Message {
 	return all
 }
 
-// chain gathers the buckets in the order of forward. Each call is launched when
-// computation reaches the bucket before, and computation waits for it at the bucket
-// itself. Dense tensors, experts and whole matrices are separate chains.
+// chain gathers the buckets in forward order. Each call is launched when computation reaches the
+// previous bucket, and computation waits for it at the bucket itself. Dense tensors, experts and
+// whole matrices are separate chains.
 func chain(buckets []Bucket, run Run) []Message {
 	all := make([]Message, 0, len(buckets))
 	wide := run.param()

@@ -1,8 +1,8 @@
-// A model is what a run's gradients consist of: parameter tensors in the order of the forward
-// pass, and the seconds of a microbatch's forward and backward pass. [ReadModel] reads one,
-// [Preset] makes a published one, [SyntheticModel] makes one up from a total.
+// A model describes a run's gradients: parameter tensors in forward order, and the seconds of a
+// microbatch's forward and backward pass. [ReadModel] reads one, [Preset] makes a published one,
+// [SyntheticModel] makes one up from a total.
 //
-// Order matters because a trainer fills its buckets from the last tensor to the first; sizes,
+// Order matters because a trainer fills its buckets from the last tensor to the first, and sizes
 // because no trainer splits a tensor.
 
 package trainer
@@ -20,13 +20,13 @@ import (
 	"zbench/bench/unit"
 )
 
-// Bounds of a parameter list. A list beyond them is a mistake, not a model: the
-// largest that was trained in public has under 100,000 tensors and 1e13 elements.
+// Bounds of a parameter list. A list beyond them is a mistake: the largest publicly trained model
+// has under 100,000 tensors and 1e13 elements.
 const (
 	// MaxParams is the largest number of tensors.
 	MaxParams = 1 << 20
-	// MaxElements is the largest number of elements of all tensors together: a
-	// count up to it is exact in a float64 too.
+	// MaxElements is the largest number of elements of all tensors together; a float64 is exact up
+	// to it, too.
 	MaxElements = 1 << 53
 	// maxReady is longer than any backward pass, in seconds.
 	maxReady = 3600
@@ -35,30 +35,29 @@ const (
 // ErrParams is wrapped by every error about a parameter list.
 var ErrParams = errors.New("not a parameter list")
 
-// Model is a parameter list and where it is from.
+// Model is a parameter list with its source.
 type Model struct {
-	// Name is for people: a preset's or the file's.
+	// Name is the preset's or the file's, for people.
 	Name string `json:"name"`
-	// Source says where the list is from; for a preset with URL and date.
+	// Source is the origin of the list; for a preset with URL and date.
 	Source string `json:"source"`
 	// Params are the tensors in forward order.
 	Params []Param `json:"params"`
-	// Listed is true for the tensors of a real model, false for a list that was
-	// made up from a total.
+	// Listed is true for the tensors of a real model, false for a list made up from a total.
 	Listed bool `json:"listed"`
-	// ActiveParams is the number of parameters that a token's matrix products
-	// use, the output layer's included and looked-up tables left out; 0 is not
-	// known. It is the sum of the tensors' work (trainer.Work), so that the time
-	// of a pass and its shares per tensor come from the same numbers.
+	// ActiveParams is the number of parameters in a token's matrix products, including the output
+	// layer's and excluding lookup tables; 0 if unknown. It is the sum of the tensors' work
+	// (trainer.Work), so that the time of a pass and its shares per tensor come from the same
+	// numbers.
 	ActiveParams int64 `json:"active_params"`
-	// Dtypes are the element types of the tensors that are trained, rccl-tests' names; absent where
-	// the list does not tell.
+	// Dtypes are the element types of the trained tensors in rccl-tests' names; absent if the list
+	// lacks them.
 	Dtypes []string `json:"dtypes,omitempty"`
-	// Notes are doubts about the list, a sentence each.
+	// Notes are warnings about the list, a sentence each.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// ModelOf is the model of these tensors, which are in forward order; source says where they are from.
+// ModelOf returns the model of these tensors, in forward order; source is their origin.
 func ModelOf(name, source string, params []Param) (*Model, error) {
 	m := &Model{Name: name, Source: source, Params: params, Listed: true}
 	if err := m.Check(); err != nil {
@@ -68,8 +67,7 @@ func ModelOf(name, source string, params []Param) (*Model, error) {
 	return m, nil
 }
 
-// Check refuses a list that [ReadModel] does not make: too long, or with sizes that are
-// no counts.
+// Check refuses a list that [ReadModel] does not make: too long, or with invalid sizes.
 func (m *Model) Check() error {
 	if len(m.Params) > MaxParams {
 		return fmt.Errorf("%w: %d tensors are more than %d", ErrParams, len(m.Params), MaxParams)
@@ -93,15 +91,15 @@ func (m *Model) Check() error {
 	return nil
 }
 
-// Total is the number of elements of all tensors.
+// Total returns the number of elements of all tensors.
 func (m *Model) Total() int64 { return elements(m.Params) }
 
-// ExpertTotal is the number of elements of routed experts.
+// ExpertTotal returns the number of elements of routed experts.
 func (m *Model) ExpertTotal() int64 {
 	return ofExperts(m.Params, func(p Param) int64 { return p.Elements })
 }
 
-// ofExperts sums a number of each of the routed experts' tensors up.
+// ofExperts sums one number over the routed experts' tensors.
 func ofExperts(params []Param, of func(Param) int64) int64 {
 	return slice.Sum(params, func(p Param) int64 {
 		if p.Expert {
@@ -111,12 +109,12 @@ func ofExperts(params []Param, of func(Param) int64) int64 {
 	})
 }
 
-// work is the sum of the tensors' work: the parameters that compute for a token.
+// work returns the sum of the tensors' work: the parameters that compute for a token.
 func (m *Model) work() int64 {
 	return int64(math.Round(slice.Sum(Work(m.Params), itself)))
 }
 
-// Spared is the share of a backward's products that frozen tensors spare.
+// Spared returns the share of a backward's products that frozen tensors spare.
 func (m *Model) Spared() float64 {
 	all, left := slice.Sum(Work(m.Params), itself), slice.Sum(backwardWork(m.Params), itself)
 	if all == 0 || !slices.ContainsFunc(m.Params, isFrozen) {
@@ -129,14 +127,14 @@ func itself(x float64) float64 { return x }
 
 func isFrozen(p Param) bool { return p.Frozen > 0 }
 
-// freeze is for a tensor that is not trained.
+// freeze marks a tensor as not trained.
 func freeze(p *Param, frozen bool) {
 	if frozen {
 		p.Frozen, p.Elements = p.Elements, 0
 	}
 }
 
-// noteFrozen says what of a list is not trained.
+// noteFrozen notes the untrained part of a list.
 func (m *Model) noteFrozen() {
 	if frozen := slice.Where(m.Params, isFrozen); len(frozen) > 0 {
 		elements := slice.Sum(frozen, func(p Param) int64 { return p.Frozen })
@@ -144,9 +142,9 @@ func (m *Model) noteFrozen() {
 	}
 }
 
-// SetActive says how many parameters a token uses. Where the list does not tell
-// how much of the routed experts computes, that follows: the rest of the active
-// ones, shared by all experts alike.
+// SetActive sets how many parameters a token uses. If the list does not state how much of the
+// routed experts computes, that follows: the rest of the active ones, shared equally by all
+// experts.
 func (m *Model) SetActive(active int64) {
 	m.ActiveParams = active
 	all, dense := ofExperts(m.Params, Param.Held), 0.0
@@ -166,7 +164,7 @@ func (m *Model) SetActive(active int64) {
 	}
 }
 
-// Largest is the number of elements of the largest tensor.
+// Largest returns the number of elements of the largest tensor.
 func (m *Model) Largest() int64 {
 	return slice.Most(m.Params, func(p Param) int64 { return p.Elements })
 }
@@ -178,8 +176,7 @@ var expertNames = map[string]bool{"local_experts": true, "experts": true}
 // blockNames are the names under which a transformer numbers its blocks.
 var blockNames = map[string]bool{"layers": true, "h": true, "blocks": true, "block": true, "layer": true, "encoder": true, "decoder": true}
 
-// named makes a tensor and reads from its name what that tells. The shape may be
-// nil.
+// named makes a tensor and reads the facts in its name. The shape may be nil.
 func named(name string, elements int64, shape []int64) Param {
 	p := Param{Name: name, Elements: elements, Shape: shape}
 	part, rest, more := strings.Cut(name, ".")
@@ -194,8 +191,8 @@ func named(name string, elements int64, shape []int64) Param {
 	return p
 }
 
-// ordinal is one more than the number that the text is, 0 for another text. A block
-// has six digits at most.
+// ordinal returns one more than the number in the text, 0 for another text. A block has at most six
+// digits.
 func ordinal(s string) int {
 	n, err := strconv.ParseUint(s, 10, 32)
 	if err != nil || len(s) > 6 {
@@ -204,10 +201,10 @@ func ordinal(s string) int {
 	return int(n) + 1
 }
 
-// list gathers tensors and holds the bounds.
+// list collects tensors and enforces the bounds.
 type list struct {
 	params []Param
-	// at says where a name was first seen, for the error about its second time.
+	// at says where a name was first seen, for the error about a repetition.
 	at    map[string]string
 	total int64
 }
@@ -248,7 +245,7 @@ func (l *list) done() ([]Param, error) {
 	return l.params, nil
 }
 
-// short keeps a foreign name from filling the screen.
+// short shortens a foreign name for messages.
 func short(name string) string {
 	const most = 80
 	if r := []rune(name); len(r) > most {
@@ -257,8 +254,8 @@ func short(name string) string {
 	return strconv.Quote(name)
 }
 
-// dims is the number of elements of a shape; a scalar has one. It is 0 where
-// a side is not positive and MaxElements+1 where the product is beyond.
+// dims returns the number of elements of a shape; a scalar has one. It returns 0 if a side is not
+// positive and MaxElements+1 if the product is larger.
 func dims(shape []int64) int64 {
 	n := int64(1)
 	for _, side := range shape {

@@ -8,27 +8,27 @@ import (
 // packing is a rule that cuts a sequence of tensors into buckets.
 type packing struct {
 	params []Param
-	// order is the indexes of the tensors in the order they are added.
+	// order is the indices of the tensors in the order in which they are added.
 	order []int
-	// sum[k] is the number of elements before tensor k of the order; aligned[k] is the same with each
-	// tensor rounded up to the alignment of Megatron's starts.
+	// sum[k] is the number of elements before tensor k of the order; aligned[k] is the same with
+	// each tensor rounded up to the alignment of Megatron's starts.
 	sum, aligned []int64
-	// alone is the index in order of the tensor that has an aligned bucket to itself; -1 is none.
+	// alone is the index in order of the tensor with an aligned bucket of its own; -1 is none.
 	alone int
-	// largest is that of a tensor.
+	// largest is the size of the largest tensor.
 	largest int64
-	// A tensor's start is rounded up to a multiple of align, a bucket's end to one of divisor, counted in
-	// elements from the start of the buffer; 0 is 1.
+	// A tensor's start is rounded up to a multiple of align, a bucket's end to one of divisor, in
+	// elements from the start of the buffer; 0 means 1.
 	align, divisor int64
 	// scratch is space for buckets of an unknown number.
 	scratch *[]Bucket
-	// most bounds the tensors of a bucket; 0 does not.
+	// most bounds the tensors of a bucket; 0 is no bound.
 	most int
 }
 
-// atMostAround closes a bucket before a tensor would exceed the limit, or once it holds as many
-// tensors as it may. A tensor above the limit is a bucket by itself, around which the one before it
-// stays open.
+// atMostAround closes a bucket before a tensor would exceed the limit, or once it holds the most
+// tensors. A tensor above the limit is a bucket by itself; the previous bucket stays open around
+// it.
 func (p packing) atMostAround(limit int64) []Bucket {
 	if limit >= p.largest {
 		return p.atMost(limit)
@@ -56,7 +56,7 @@ func (p packing) atMostAround(limit int64) []Bucket {
 	return p.kept(all)
 }
 
-// indexes returns the tensors that have gradients, of one group of ranks.
+// indexes returns the tensors with gradients of one group of ranks.
 func indexes(params []Param, expert, reverse bool) []int {
 	var order []int
 	for i := range params {
@@ -71,7 +71,7 @@ func indexes(params []Param, expert, reverse bool) []int {
 	return order
 }
 
-// roundUp is the least multiple of step that is at least n; a step below 2 is 1.
+// roundUp returns the smallest multiple of step that is at least n; a step below 2 counts as 1.
 func roundUp(n, step int64) int64 {
 	if step < 2 {
 		return n
@@ -79,7 +79,7 @@ func roundUp(n, step int64) int64 {
 	return (n + step - 1) / step * step
 }
 
-// lcm is the least common multiple.
+// lcm returns the least common multiple.
 func lcm(a, b int64) int64 {
 	x, y := a, b
 	for y != 0 {
@@ -88,7 +88,7 @@ func lcm(a, b int64) int64 {
 	return a / x * b
 }
 
-// newPacking sums the tensors up, as they are and aligned.
+// newPacking sums the tensors, plain and aligned.
 func newPacking(params []Param, order []int) packing {
 	p := packing{params: params, order: order, alone: slices.IndexFunc(order, func(i int) bool { return params[i].Alone }), sum: make([]int64, len(order)+1), aligned: make([]int64, len(order)+1), scratch: new([]Bucket)}
 	for k, i := range order {
@@ -99,10 +99,10 @@ func newPacking(params []Param, order []int) packing {
 	return p
 }
 
-// atLeast closes a bucket as soon as it holds limit elements, so that the last
-// tensor overshoots. Each bucket has the next limit, those behind them the last. A limit
-// of 0 never closes. A bucket's end is a multiple of what starts are aligned to, so that sums
-// of aligned tensors say where one closes.
+// atLeast closes a bucket as soon as it holds limit elements, so that the last tensor overshoots.
+// Each bucket has the next limit; later ones have the last. A limit of 0 never closes. A bucket's
+// end is a multiple of the starts' alignment, so sums of aligned tensors determine where one
+// closes.
 func (p packing) atLeast(limits ...int64) []Bucket {
 	all := *p.scratch
 	starts := p.sum
@@ -129,7 +129,7 @@ func (p packing) atLeast(limits ...int64) []Bucket {
 	return p.kept(all)
 }
 
-// kept is what was appended to the scratch space, in no more memory than it takes.
+// kept returns the data appended to the scratch space, in minimal memory.
 func (p packing) kept(all []Bucket) []Bucket {
 	*p.scratch = all[:0]
 	return slices.Clone(all)
@@ -144,8 +144,8 @@ func nearest(n int, is func(k int) bool) int {
 	return lo + sort.Search(min(step, n-lo), func(k int) bool { return is(lo + k) })
 }
 
-// atMost closes a bucket before a tensor would exceed the limit, or once it holds as many tensors as it
-// may. A tensor above the limit is a bucket by itself.
+// atMost closes a bucket before a tensor would exceed the limit, or once it holds the most tensors.
+// A tensor above the limit is a bucket by itself.
 func (p packing) atMost(limit int64) []Bucket {
 	all := *p.scratch
 	for from := 0; from < len(p.order); {

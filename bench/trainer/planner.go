@@ -7,26 +7,26 @@ import (
 	"zbench/bench/slice"
 )
 
-// prepared is the common part of the plans of all settings. It is computed once for a
-// list of tensors and a run, so that the cost of a plan is that of its buckets.
+// prepared is the common part of the plans of all settings. It is computed once per list of tensors
+// and run, so that a plan only costs its buckets.
 type prepared struct {
 	params []Param
-	// kinds are the dense tensors and those of experts, in the order of backward.
+	// kinds are the dense tensors and those of experts, in backward order.
 	kinds [2]packing
-	// matrices and rest divide kinds where matrices have buffers of their own: by the layer-wise rule, and
+	// matrices and rest divide kinds if matrices have separate buffers: by the layer-wise rule, and
 	// for storage in 8 bits.
 	matrices, rest [2]packing
 	pieces         [2][]piece
-	// ahead is kinds in the order of forward, for a trainer that cuts buckets in that order.
+	// ahead is kinds in forward order, for a trainer that cuts buckets in that order.
 	ahead  [2]packing
 	packed [2][]packed
 	floor  *LayerWiseFloor
-	// reverse is all tensors that have elements, the last first.
+	// reverse is all tensors with elements, the last first.
 	reverse packing
-	// zero is DeepSpeed's own lists, where they were asked for.
+	// zero is DeepSpeed's own lists, if requested.
 	zero *zeroLists
-	// block is the elements of a transformer block, and blocks the tensors by block:
-	// for a trainer that is set in blocks.
+	// block is the elements of a transformer block, and blocks the tensors by block, for a trainer
+	// with a setting in blocks.
 	block  int64
 	blocks blockRuns
 }
@@ -36,7 +36,8 @@ type prepared struct {
 type Planner struct {
 	t      Trainer
 	params []Param
-	// made has what was prepared for each run; fields that do not move a bucket's end are left out of the key.
+	// made caches the preparation of each run; fields that do not affect a bucket's end are left
+	// out of the key.
 	made map[Run]*prepared
 }
 

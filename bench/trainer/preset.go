@@ -11,7 +11,7 @@ import (
 // turns it into tensors.
 type preset struct {
 	name, title string
-	// aliases are other names it is known by, lower case.
+	// aliases are other names, in lower case.
 	aliases []string
 	// source says where the configuration and the counts were read, and when.
 	source string
@@ -19,14 +19,14 @@ type preset struct {
 	build  func(*builder)
 }
 
-// shape is what a configuration file says, in its words.
+// shape holds a configuration file's values under its names.
 type shape struct {
 	hidden, layers, ffn        int64
 	heads, kvHeads, headDim    int64
 	vocab                      int64
 	tied                       bool
 	experts, shared, expertFFN int64
-	chosen                     int64 // experts a token uses
+	chosen                     int64 // experts per token
 	dense                      int   // leading blocks without experts
 	// Multi-head latent attention (DeepSeek-V3).
 	kvRank, ropeDim, nopeDim, vDim int64
@@ -34,7 +34,7 @@ type shape struct {
 	routerDim, kernel int64
 }
 
-// presets is the table of them: a published model is one row.
+// presets is the table of published models, one row each.
 var presets = []preset{
 	{
 		name: "llama3-8b", title: "Llama 3 8B",
@@ -74,8 +74,8 @@ func PresetNames() []string {
 	return slice.Map(presets, func(p preset) string { return p.name })
 }
 
-// PresetName is the name in the table of a preset's name or alias in any spelling;
-// the error is a [spell.Unknown]. Every command takes the same ones.
+// PresetName returns the table's name for a preset's name or alias in any spelling; the error is a
+// [spell.Unknown]. Every command accepts the same ones.
 func PresetName(name string) (string, error) {
 	p, err := presetOf(name)
 	return p.name, err
@@ -88,7 +88,7 @@ func presetOf(name string) (preset, error) {
 // Preset makes the parameter list of a published model.
 func Preset(name string) (*Model, error) { return PresetAt(name, 0) }
 
-// PresetAt makes it with another hidden size, all other sizes kept; 0 is the published one.
+// PresetAt makes it with another hidden size and all other sizes kept; 0 is the published one.
 func PresetAt(name string, hidden int64) (*Model, error) {
 	p, err := presetOf(name)
 	if err != nil {
@@ -119,7 +119,7 @@ func (b *builder) add(name string, sides ...int64) {
 	b.params = append(b.params, p)
 }
 
-// linear appends a weight and, where asked, its bias.
+// linear appends a weight and, if requested, its bias.
 func (b *builder) linear(name string, out, in int64, bias bool) {
 	b.add(name+".weight", out, in)
 	if bias {
@@ -134,7 +134,7 @@ func (b *builder) gated(name string, ffn int64) {
 	b.linear(name+".down_proj", b.hidden, ffn, false)
 }
 
-// ends puts the embedding before the blocks, and norm and output layer behind.
+// ends adds the embedding before the blocks, and norm and output layer after them.
 func (b *builder) ends(block func(at string, i int)) {
 	b.add("model.embed_tokens.weight", b.vocab, b.hidden)
 	for i := range int(b.layers) {
@@ -145,8 +145,8 @@ func (b *builder) ends(block func(at string, i int)) {
 		b.linear("lm_head", b.vocab, b.hidden, false)
 		return
 	}
-	// The shared table's gradient is complete with the embedding's, but the
-	// output layer's product comes here.
+	// The shared table's gradient is complete with the embedding's, but the output layer's product
+	// is computed here.
 	b.params = append(b.params, Param{Name: "lm_head (shares the embedding)", Work: new(float64(b.vocab * b.hidden))})
 }
 
@@ -163,9 +163,9 @@ func (b *builder) llama() {
 	})
 }
 
-// deepseek is DeepSeek-V3's form without a low rank for the queries: latent
-// attention, and routed with shared experts after the dense blocks. The router's
-// correction bias is no gradient's and is left out.
+// deepseek is DeepSeek-V3's form without a low rank for the queries: latent attention, and routed
+// with shared experts after the dense blocks. The router's correction bias has no gradient and is
+// left out.
 func (b *builder) deepseek() {
 	b.ends(func(at string, i int) {
 		b.add(at+"input_layernorm.weight", b.hidden)
@@ -187,10 +187,9 @@ func (b *builder) deepseek() {
 	})
 }
 
-// zaya is ZAYA1's: attention in a compressed space behind two convolutions, a
-// router with a feed-forward part of its own, scaled residuals. Its 80 layers
-// are 40 of attention and 40 of experts, here a block each pair. The router's
-// balancing biases are no gradient's and are left out.
+// zaya is ZAYA1's form: attention in a compressed space after two convolutions, a router with its
+// own feed-forward part, scaled residuals. Its 80 layers are 40 of attention and 40 of experts;
+// here each pair is a block. The router's balancing biases have no gradient and are left out.
 func (b *builder) zaya() {
 	b.ends(func(at string, i int) {
 		b.scales(at + "attention.residual")
@@ -207,7 +206,7 @@ func (b *builder) zaya() {
 	})
 }
 
-// scales are the learned scale and shift of a block's output and residual.
+// scales adds the learned scale and shift of a block's output and residual.
 func (b *builder) scales(at string) {
 	for _, what := range []string{"hidden_states_scale", "hidden_states_bias", "residual_scale", "residual_bias"} {
 		b.add(at+"."+what, b.hidden)
@@ -228,8 +227,8 @@ func (b *builder) zayaAttention(at string) {
 	b.linear(at+"o_proj", b.hidden, query, false)
 }
 
-// zayaRouter chooses among the experts and, as one more, to skip them. All but
-// the first average over the depth.
+// zayaRouter chooses among the experts, or skips them. All routers except the first average over
+// the depth.
 func (b *builder) zayaRouter(at string, averages bool) {
 	b.linear(at+"down_proj", b.routerDim, b.hidden, true)
 	if averages {

@@ -6,9 +6,10 @@ import (
 	"zbench/bench/shell"
 )
 
-// fromLog finds the settings that a job printed: the arguments of Megatron (megatron/training/arguments.py, _print_args) and
-// Primus (primus/core/utils/module_utils.py, log_dict_aligned), the JSON of DeepSpeed (runtime/config.py, print_user_config),
-// Hugging Face's TrainingArguments. Of several the last counts.
+// fromLog finds the settings that a job printed: the arguments of Megatron
+// (megatron/training/arguments.py, _print_args) and Primus (primus/core/utils/module_utils.py,
+// log_dict_aligned), the JSON of DeepSpeed (runtime/config.py, print_user_config), Hugging Face's
+// TrainingArguments. The last of several counts.
 func fromLog(text string) []Setting {
 	if json, has := behindLast(text, "json = {"); has {
 		if at := strings.Index(json, "\n}"); at >= 0 {
@@ -46,7 +47,7 @@ func fromLog(text string) []Setting {
 	return nil
 }
 
-// behindLast is the text behind the last place of another.
+// behindLast returns the text after the last occurrence of another.
 func behindLast(text, at string) (after string, found bool) {
 	i := strings.LastIndex(text, at)
 	if i < 0 {
@@ -55,7 +56,7 @@ func behindLast(text, at string) (after string, found bool) {
 	return text[i+len(at):], true
 }
 
-// printedPair reads a line of name, fill and value; what logs put before it is left out.
+// printedPair reads a line of name, fill and value, without a logger's prefix.
 func printedPair(line, between string) (name, value string, is bool) {
 	for at := 0; ; {
 		i := strings.Index(line[at:], between)
@@ -71,7 +72,7 @@ func printedPair(line, between string) (name, value string, is bool) {
 	}
 }
 
-// closedBy is a text until the bracket that closes the one before it.
+// closedBy returns a text up to the bracket that closes the one before it.
 func closedBy(text string) (inside string, closed bool) {
 	open := 1
 	for i := range min(len(text), 1<<20) {

@@ -36,19 +36,17 @@ const (
 	maxHeader = 100_000_000
 )
 
-// Open opens a file that lies beside the one that is read.
+// Open opens a file beside the one that is read.
 type Open func(name string) (io.ReadCloser, error)
 
-// ReadModel reads a parameter list: CSV, JSON, a safetensors file, a safetensors
-// index, whose shards are opened beside it (of those only the headers are read), or a log
-// of Megatron with its buckets.
+// ReadModel reads a parameter list: CSV, JSON, a safetensors file, a safetensors index, whose
+// shards are opened beside it (only their headers are read), or a log of Megatron with its buckets.
 // Name is the file's, for messages. Every error of a list in text names the line.
 //
-// CSV has a tensor a line, name and number of elements or shape (4096x1024), in
-// forward order, and True or False behind them where it tells whether it is trained; a
-// header may name the columns name, elements (or numel), shape, expert, requires_grad, dtype.
-// Lines that begin with # are comments. JSON is a list of objects with name and elements,
-// numel or shape, or an object of names.
+// CSV has one tensor per line in forward order: name, number of elements or shape (4096x1024), and
+// optionally True or False for whether it is trained; a header may name the columns name, elements
+// (or numel), shape, expert, requires_grad, dtype. Lines that begin with # are comments. JSON is a
+// list of objects with name and elements, numel or shape, or an object of names.
 func ReadModel(name string, r io.Reader, open Open) (*Model, error) {
 	m := &Model{Name: name, Source: "the file " + name, Listed: true}
 	b := bufio.NewReader(r)
@@ -97,9 +95,9 @@ func (m *Model) text(name string, r io.Reader, open Open) error {
 	return err
 }
 
-// safetensors tells whether the file begins as that format: the length of a
-// header as a 64-bit little-endian number, then an object. No text does, because
-// eight letters make a length beyond all bounds.
+// safetensors reports whether the file begins in that format: the length of a header as a 64-bit
+// little-endian number, then an object. No text does, because eight letters make a length beyond
+// all bounds.
 func safetensors(b *bufio.Reader) (size int64, is bool) {
 	head, err := b.Peek(9)
 	if err != nil {
@@ -111,7 +109,7 @@ func safetensors(b *bufio.Reader) (size int64, is bool) {
 
 var errShort = errors.New("the file ends within its header")
 
-// header reads the JSON header behind the length.
+// header reads the JSON header after the length.
 func header(r io.Reader, size int64) ([]byte, error) {
 	text := make([]byte, 8+size)
 	if _, err := io.ReadFull(r, text); err != nil {
@@ -120,7 +118,7 @@ func header(r io.Reader, size int64) ([]byte, error) {
 	return text[8:], nil
 }
 
-// columns says where a CSV row has what; -1 is nowhere.
+// columns has the index of each column of a CSV; -1 is missing.
 type columns struct{ name, elements, shape, expert, trained, dtype int }
 
 // fromCSV reads name,elements or name,shape rows.
@@ -166,7 +164,7 @@ func (m *Model) fromCSV(file string, text []byte) ([]Param, error) {
 	}
 }
 
-// typed notes the element type of a trained tensor, as PyTorch writes it.
+// typed stores the element type of a trained tensor in PyTorch's spelling.
 func (m *Model) typed(where, text string) error {
 	d, err := collective.DtypeByName(strings.TrimPrefix(strings.TrimSpace(text), "torch."))
 	if err != nil {
@@ -178,7 +176,7 @@ func (m *Model) typed(where, text string) error {
 	return nil
 }
 
-// headings reads the first row as names of columns, where it is that.
+// headings reads the first row as names of columns, if it is that.
 func headings(where string, row []string) (at columns, is bool, err error) {
 	find := func(names ...string) int {
 		return slices.IndexFunc(row, func(s string) bool { return slices.Contains(names, strings.ToLower(strings.TrimSpace(s))) })
@@ -254,8 +252,8 @@ func agree(count, product int64) error {
 	return nil
 }
 
-// elementsColumn reads a count, or a shape as 4096x1024, [4096, 1024] or (4096,). A
-// bare number is a count, whose shape is not known: nil.
+// elementsColumn reads a count, or a shape as 4096x1024, [4096, 1024] or (4096,). A bare number is
+// a count with an unknown shape: nil.
 func elementsColumn(text string) (n int64, shape []int64, err error) {
 	inner := strings.TrimPrefix(text, "torch.Size")
 	inner = strings.Trim(inner, "[]() ")
@@ -299,7 +297,7 @@ type entry struct {
 	Trained  *bool   `json:"requires_grad"`
 }
 
-// param is the tensor an entry describes.
+// param returns the tensor that an entry describes.
 func (e entry) param() (Param, error) {
 	var n int64
 	switch {
@@ -331,7 +329,7 @@ type walker struct {
 	text []byte
 	d    *json.Decoder
 	l    list
-	// lines are those up to the offset at, so that no line is counted twice.
+	// lines counts those up to the offset at, so that no line is counted twice.
 	lines int
 	at    int64
 }
@@ -366,7 +364,7 @@ func fromJSON(file string, text []byte) ([]Param, error) {
 	return w.l.done()
 }
 
-// where is the place of the decoder.
+// where returns the decoder's place.
 func (w *walker) where() string {
 	now := w.d.InputOffset()
 	w.lines += bytes.Count(w.text[w.at:now], []byte("\n"))
@@ -381,7 +379,7 @@ func (w *walker) fail(err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrParams, w.where(), err)
 }
 
-// member is one of an object.
+// member is one entry of an object.
 func (w *walker) member() (e entry, err error) {
 	key, err := w.d.Token()
 	var raw json.RawMessage
@@ -414,7 +412,7 @@ func (w *walker) take(e entry) error {
 	return w.l.add(w.where(), p)
 }
 
-// maxShards bounds the files an index may name.
+// maxShards bounds the files of an index.
 const maxShards = 4096
 
 // shard is the header of one safetensors file.
@@ -423,7 +421,7 @@ type shard struct {
 	header []byte
 }
 
-// isIndex tells a safetensors index from a parameter list.
+// isIndex reports whether JSON is a safetensors index, not a parameter list.
 func isIndex(text []byte) bool {
 	var index struct {
 		Map json.RawMessage `json:"weight_map"`
@@ -477,8 +475,7 @@ func beside(file string, open Open) ([]byte, error) {
 	return header(b, size)
 }
 
-// shards takes all tensors of the files, in the order a forward pass is likely to
-// use them: the files have them by name.
+// shards returns all tensors of the files, in a likely forward order: the files have them by name.
 func (m *Model) shards(name string, shards []shard) error {
 	var l list
 	for _, s := range shards {
@@ -535,7 +532,7 @@ func forward(a, b Param) int {
 	)
 }
 
-// section is 0 before the blocks, 1 in them, 2 behind them.
+// section returns 0 before the blocks, 1 in them, 2 after them.
 func section(p Param) int {
 	switch {
 	case p.Block > 0:
@@ -546,15 +543,15 @@ func section(p Param) int {
 	return 2
 }
 
-// within is the place inside a block, or behind the blocks. Experts count by
-// their number first: plain.Natural does that.
+// within returns the place inside a block, or after the blocks. Experts are ordered by their number
+// first, which plain.Natural does.
 func within(p Param) int {
 	for i, place := range tensorPlaces {
 		if i < 2 {
 			continue
 		}
 		if i == 3 && tensorPlaces[4].MatchString(p.Name) && !strings.Contains(p.Name, "self_attn") {
-			continue // post_attention_layernorm is no attention
+			continue // post_attention_layernorm is not attention
 		}
 		if p.Expert && i < 6 {
 			continue

@@ -39,13 +39,13 @@ func (t Trainer) Check(r Run) error {
 	return nil
 }
 
-// GradBytes is the width of a gradient's element on the wire.
+// GradBytes returns the width of a gradient's element on the wire.
 func (r Run) GradBytes() int64 { return width(r.GradDtype) }
 
-// param is that of a gathered parameter's.
+// param returns the width of a gathered parameter's element.
 func (r Run) param() int64 { return width(r.ParamDtype) }
 
-// width is the width of a dtype that Check has validated.
+// width returns the width of a dtype that Check has validated.
 func width(dtype string) int64 {
 	d, err := collective.DtypeByName(dtype)
 	if err != nil {
@@ -54,16 +54,17 @@ func width(dtype string) int64 {
 	return int64(d.Size)
 }
 
-// Microbatches is Accum, and at least 1.
+// Microbatches returns Accum, and at least 1.
 func (r Run) Microbatches() int { return max(1, r.Accum) }
 
 func (r Run) instances() int { return max(1, r.Instances) }
 
-// shardRanks are those of Ranks that hold parts of one copy: of an optimizer instance, or of a replica.
+// shardRanks returns the number of Ranks that hold parts of one copy: of an optimizer instance, or
+// of a replica.
 func (r Run) shardRanks(expert bool) int { return max(1, r.Ranks(expert)/r.instances()) }
 
-// Ranks is the number of ranks that reduce a gradient together, an expert's or another's, over all
-// instances.
+// Ranks returns the number of ranks that reduce a gradient together, for an expert or another
+// tensor, over all instances.
 func (r Run) Ranks(expert bool) int {
 	if expert {
 		return max(1, r.DP*r.tp()/r.expertRanks())
@@ -71,8 +72,8 @@ func (r Run) Ranks(expert bool) int {
 	return r.DP
 }
 
-// Apart is how far apart two ranks are that reduce a gradient together: tensor-parallel
-// ranks are neighbours (Megatron-Core's order is tp-cp-ep-dp-pp).
+// Apart returns the distance of two ranks that reduce a gradient together: tensor-parallel ranks
+// are neighbours (Megatron-Core's order is tp-cp-ep-dp-pp).
 func (r Run) Apart(expert bool) int {
 	if expert {
 		return r.expertRanks()
@@ -82,8 +83,8 @@ func (r Run) Apart(expert bool) int {
 
 func (r Run) tp() int { return max(1, r.TP) }
 
-// expertTP is the number of ranks that hold parts of an expert's matrix, expertRanks
-// that of those which hold a block's experts together.
+// expertTP is the number of ranks that hold parts of an expert's matrix, expertRanks the number
+// that together hold a block's experts.
 func (r Run) expertTP() int {
 	if r.ETP > 0 {
 		return r.ETP

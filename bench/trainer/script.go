@@ -11,8 +11,8 @@ import (
 	"zbench/bench/slice"
 )
 
-// fromScript reads a shell script: the command with the most settings in it, or the variables of a script that starts none.
-// It finds nothing in a text without arguments.
+// fromScript reads a shell script: the command with the most settings, or the variables of a script
+// that starts no command. It finds nothing in a text without arguments.
 func fromScript(text string, given shell.Given) (Found, error) {
 	read, err := shell.Read(text, given)
 	if err != nil && (len(read.Commands) == 0 || !errors.Is(err, shell.ErrLimit)) {
@@ -29,7 +29,7 @@ func fromScript(text string, given shell.Given) (Found, error) {
 		found.Notes = append(found.Notes, "it runs or sources "+strings.Join(slices.Compact(e), ", ")+", which is not read")
 	}
 	var best []Setting
-	var loose []Setting // lines that are arguments themselves
+	var loose []Setting // lines that are arguments
 	launches := 0
 	for _, c := range read.Commands {
 		list := settingsOf(c.Args)
@@ -58,7 +58,7 @@ func fromScript(text string, given shell.Given) (Found, error) {
 		case starts || read.Failed || len(read.Conditions) > 0:
 			return Found{}, fmt.Errorf("%w: %s", errNoLaunch, strings.Join(append(found.Notes, "what the job printed has all of them"), "; "))
 		default:
-			return Found{}, nil // what else it may be
+			return Found{}, nil // other possible kinds of text
 		}
 	}
 	found.Settings = slices.Concat(loose, best)
@@ -68,21 +68,21 @@ func fromScript(text string, given shell.Given) (Found, error) {
 // errNoLaunch is the error of a script that starts no trainer.
 var errNoLaunch = errors.New("the script starts no command with a trainer's settings")
 
-// starter reports whether a command is one of those that start trainers.
+// starter reports whether a command starts trainers.
 func starter(c shell.Command) bool {
 	name := path.Base(c.Args[0].Text)
-	_, err := ByName(name) // a front end's own
+	_, err := ByName(name) // a front end's own command
 	return err == nil || slices.Contains([]string{"torchrun", "python", "python3", "srun", "sbatch", "mpirun"}, name)
 }
 
-// ofTrainers counts the settings that are a trainer's own.
+// ofTrainers counts the settings that belong to a trainer.
 func ofTrainers(list []Setting) int {
 	return slice.Count(list, func(p Setting) bool {
 		return p.Key == programKey || sharedKey(p.Key) || slices.ContainsFunc(table, func(t Trainer) bool { return t.has(p) })
 	})
 }
 
-// program is what a command says of the trainer by the name of its program.
+// program returns what the name of a command's program says about the trainer.
 func program(args []shell.Arg) []Setting {
 	for _, a := range args {
 		for name := range unsimulated {

@@ -16,32 +16,33 @@ import (
 	"zbench/bench/slice"
 )
 
-// Setting is one setting of a trainer that was found in a file: its key in lower
-// case with underscores, and its value as written, variables replaced.
+// Setting is one setting in a trainer's file: its key in lower case with underscores, and its value
+// as written, with variables replaced.
 type Setting struct {
 	// Name in lower case with underscores.
 	Key string `json:"key"`
-	// Value as written, variables replaced.
+	// Value as written, with variables replaced.
 	Value string `json:"value"`
-	// Unset is what the file has instead of a value, where that is a variable that
-	// it does not set. The value is "true" then if bash passes the key alone.
+	// Unset is the text in place of the value if that is a variable that the file does not set. The
+	// value is then "true" if bash passes the key alone.
 	Unset string `json:"unset,omitempty"`
 }
 
-// Found is what a trainer's file says.
+// Found is the content of a trainer's file.
 type Found struct {
-	// Form is what was read of it: "its command", "the arguments that the job printed".
+	// Form names the part that was read: "its command", "the arguments that the job printed".
 	Form string
 	// Settings in the order of the file.
 	Settings []Setting
-	// Notes are sentences about what could not be read.
+	// Notes are sentences about unreadable parts.
 	Notes []string
-	// Unread names settings that look as if they changed collectives and that no trainer here reads.
+	// Unread names unknown settings that may change collectives.
 	Unread []string
 }
 
-// Find finds the settings that a bucket size depends on in a trainer's file, of the kinds that Reads lists, or in what the job
-// printed of them. It ignores the rest. given is what a shell script gets from outside.
+// Find finds the settings that a bucket size depends on in a trainer's file, of the kinds that
+// Reads lists, or in the job's printout of them. It ignores the rest. given is a shell script's
+// input.
 func Find(text string, given shell.Given) (Found, error) {
 	found, err := pairs(text, given)
 	if err != nil {
@@ -50,7 +51,7 @@ func Find(text string, given shell.Given) (Found, error) {
 	list := []Setting{}
 	for _, p := range found.Settings {
 		if class := p.Value[strings.LastIndex(p.Value, ".")+1:]; strings.HasSuffix(class, "Strategy") {
-			p = Setting{Key: strategy, Value: class} // of Lightning, whatever holds it
+			p = Setting{Key: strategy, Value: class} // of Lightning, in any container
 		}
 		switch name := unsimulatedBy(p); {
 		case name != "":
@@ -67,13 +68,13 @@ func Find(text string, given shell.Given) (Found, error) {
 	return found, nil
 }
 
-// Settings are those of Find in a file that needs nothing from outside.
+// Settings returns Find's result for a file that needs no input.
 func Settings(text string) ([]Setting, error) {
 	found, err := Find(text, shell.Given{})
 	return found.Settings, err
 }
 
-// suspect reports whether a setting looks as if it changed collectives.
+// suspect reports whether a setting may change collectives.
 func suspect(p Setting) bool {
 	return !isUnset(p.Value) && !strings.EqualFold(p.Value, "false") && contains(p.Key, []string{"fsdp", "zero_", "shard", "quantized_", "bucket", "grad_reduce", "param_gather", "reduce_scatter", "allgather", "all_gather", "allreduce", "all_reduce"})
 }
@@ -86,7 +87,7 @@ func known(name string) bool {
 		})
 }
 
-// ReadConfig is ReadSettings of what Settings finds in a text.
+// ReadConfig is ReadSettings for the settings in a text.
 func ReadConfig(text, want string) (*Config, error) {
 	list, err := Settings(text)
 	if err != nil {
@@ -95,8 +96,8 @@ func ReadConfig(text, want string) (*Config, error) {
 	return ReadSettings(list, want)
 }
 
-// unfoldered is a value; a path is reduced to the file's name, because a record has no
-// local paths.
+// unfoldered returns a value; a path is reduced to the file's name, because a record has no local
+// paths.
 func unfoldered(value string) string {
 	if strings.Contains(value, "/") {
 		return path.Base(value)
@@ -107,14 +108,15 @@ func unfoldered(value string) string {
 // ErrConfig is wrapped by every error of ReadConfig.
 var ErrConfig = errors.New("no trainer's settings")
 
-// maxLog bounds a log that prints a trainer's configuration, maxConfig a file that has it.
+// maxLog bounds a log that prints a trainer's configuration, maxConfig a file that contains it.
 const (
 	maxLog    = 256 << 20
 	maxConfig = 4 << 20
 )
 
-// pairs finds the settings in what a job printed, in YAML or JSON (comments allowed), in a shell script, or in anything that
-// has --key value, --key=value or key=value in it: arguments, Python. A flag without a value has the value true.
+// pairs finds the settings in a job's printout, in YAML or JSON (comments allowed), in a shell
+// script, or in any text with --key value, --key=value or key=value: arguments, Python. A flag
+// without a value has the value true.
 func pairs(text string, given shell.Given) (Found, error) {
 	if len(text) > maxLog {
 		return Found{}, fmt.Errorf("%w: larger than %d MiB", ErrConfig, maxLog>>20)
@@ -171,7 +173,7 @@ func leaves(n *yaml.Node, key string, depth int, vars values, out *[]Setting) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			name := n.Content[i].Value
 			if name == "stage" && key == "" {
-				continue // of something else, as with LLaMA-Factory
+				continue // of another part, as in LLaMA-Factory
 			}
 			if name == "enabled" || name == "device" || name == "type" && key == "optimizer" || name == "name" && (key == "optim" || key == "dist_config") {
 				name = key + "." + name // ambiguous without its parent
@@ -192,18 +194,20 @@ func leaves(n *yaml.Node, key string, depth int, vars values, out *[]Setting) {
 	}
 }
 
-// normal is a key without dashes before it and with underscores in it.
+// normal returns a key without leading dashes and with underscores.
 func normal(key string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimLeft(key, "-")), "-", "_")
 }
 
-// deepestYAML bounds the mappings inside one another that are read, and the references to references.
+// deepestYAML bounds the nesting of mappings, and of references.
 const deepestYAML = 50
 
-// variable is ${NAME}, ${NAME:-default}, Primus's ${NAME:default}, Hydra's ${a.b} and ${oc.env:NAME,default}.
+// variable matches ${NAME}, ${NAME:-default}, Primus's ${NAME:default}, Hydra's ${a.b} and
+// ${oc.env:NAME,default}.
 var variable = pattern.New(`\$\{(?:oc\.env:)?([A-Za-z_][\w.]*)(?:(?::-|-|:|,)([^${}]*))?\}|\$([A-Za-z_]\w*)`)
 
-// values are what variables in a document stand for: those that the user gives, and the document's own scalars by path.
+// values are the values of a document's variables: the user's, and the document's own scalars by
+// path.
 type values struct{ given, paths map[string]string }
 
 // add collects the scalars of a mapping.
@@ -217,7 +221,8 @@ func (v values) add(n *yaml.Node, at string, depth int) {
 	}
 }
 
-// in replaces the variables of a text. What has no value becomes nothing, and what only a resolver of Hydra knows stays.
+// in replaces the variables of a text. A variable without a value becomes empty, and one that only
+// a resolver of Hydra knows stays.
 func (v values) in(text string, depth int) string {
 	if depth > deepestYAML || len(text) > 1<<10 {
 		return ""
@@ -254,7 +259,7 @@ func settingsOf(args []shell.Arg) []Setting {
 				p.Value, p.Unset = args[i+1].Text, strings.Join(args[i+1].Missing, ", ")
 			}
 			if i+1 < len(args) && args[i+1].Gone {
-				p.Value = "true" // of a switch, whatever may follow
+				p.Value = "true" // of a switch, whatever follows
 			}
 		}
 		if strings.ContainsAny(p.Value, " \n") {
@@ -284,8 +289,8 @@ func isKey(word string) bool {
 		}) < 0
 }
 
-// fromProgram reads a Python program: attributes by their own names. One that sets a setting to two values has more than
-// one configuration.
+// fromProgram reads a Python program: attributes by their own names. A program that sets a setting
+// to two values has more than one configuration.
 func fromProgram(text string) (Found, error) {
 	found := Found{Settings: settingsOf(words(text, true))}
 	if strings.Contains(text, "megatron.bridge.recipes") {
@@ -308,7 +313,7 @@ func fromProgram(text string) (Found, error) {
 		}
 		values[p.Key] = value
 	}
-	// A length of sequences alone does not make a program Megatron's.
+	// A sequence length alone does not make a program Megatron's.
 	rest := slices.DeleteFunc(slices.Clone(found.Settings), func(p Setting) bool { return p.Key == sequence })
 	switch owner := ownerOf(rest); {
 	case owner == "":
@@ -319,14 +324,14 @@ func fromProgram(text string) (Found, error) {
 	return found, nil
 }
 
-// variableName reports whether a value in a program is another variable's name.
+// variableName reports whether a value in a program is the name of another variable.
 func variableName(value string) bool {
 	return value != "" && strings.Trim(value[:1], "_abcdefghijklmnopqrstuvwxyz") == "" && strings.Trim(value, "_.abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// words splits Python, or any other text, where its punctuation is. A value follows its = whatever spaces are around, a
-// product of numbers is one word, and so is a list of them, with colons.
-// In a program a value that is another variable's name is missing.
+// words splits Python, or any other text, at its punctuation. A value belongs to its = whatever the
+// spaces around it; a product of numbers is one word, and so is a list of them, with colons. In a
+// program a value that is another variable's name is missing.
 func words(text string, program bool) (all []shell.Arg) {
 	const spaces, ends = " \t\r", "\n(),;[]{}"
 	var word strings.Builder

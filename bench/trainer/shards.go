@@ -10,10 +10,10 @@ import (
 	"zbench/bench/slice"
 )
 
-// Stage is the list of a pipeline's first stage, whose buckets alone a trainer's
-// setting cuts: the first of so many equal shares of the blocks, with what lies
-// before them. first is its number of blocks where that is not an equal share; 0 is. It
-// fails where there are fewer blocks than stages.
+// Stage returns the list of a pipeline's first stage, the only one whose buckets a trainer's
+// setting cuts: the first of equal shares of the blocks, with the tensors before them. first is its
+// number of blocks if that is not an equal share; 0 if it is. It fails if there are fewer blocks
+// than stages.
 func (m *Model) Stage(stages, first int) error {
 	if stages < 2 {
 		return nil
@@ -52,7 +52,7 @@ func (m *Model) Stage(stages, first int) error {
 	return nil
 }
 
-// AsGiven says of a list that is one rank's already what no list tells.
+// AsGiven adds facts that no list states to a list that is already one rank's.
 func (m *Model) AsGiven(stages, ranks int) {
 	if ranks > 1 {
 		m.Notes = append(m.Notes, fmt.Sprintf("the list is taken as it is, for one of %d tensor-parallel ranks", ranks))
@@ -62,26 +62,25 @@ func (m *Model) AsGiven(stages, ranks int) {
 	}
 }
 
-// sharedLeftOut is what Megatron does with a tied embedding before a step ends
-// (Megatron-Core, distributed/finalize_model_grads.py,
-// _allreduce_word_embedding_grads; read 2026-11-21).
+// sharedLeftOut explains Megatron's handling of a tied embedding before a step ends (Megatron-Core,
+// distributed/finalize_model_grads.py, _allreduce_word_embedding_grads; read 2026-11-21).
 const sharedLeftOut = "its gradient is reduced between both stages after the last backward, which no bucket size changes and which is not counted here"
 
-// shared tells an output layer that has no table of its own.
+// shared reports whether an output layer has no table of its own.
 func shared(p Param) bool { return p.Elements == 0 && p.Work != nil }
 
-// expertNumber finds which of a block's experts a tensor belongs to.
+// expertNumber finds the number of a tensor's expert within its block.
 var expertNumber = pattern.New(`(?:local_experts|experts)\.(\d{1,6})\.`)
 
-// Local keeps the experts that one rank holds when they are spread over so many
-// groups. The tokens of all groups come to it, so that it computes as much.
+// Local keeps one rank's experts when they are spread over a number of groups. The tokens of all
+// groups come to it, so it computes as much.
 func (m *Model) Local(groups int) error {
 	if groups < 2 || m.ExpertTotal() == 0 {
 		return nil
 	}
 	number := func(p Param) int {
 		if match := expertNumber.FindStringSubmatch(p.Name); match != nil && p.Expert {
-			n, _ := strconv.Atoi(match[1]) // six digits at most
+			n, _ := strconv.Atoi(match[1]) // at most six digits
 			return n
 		}
 		return -1
@@ -106,7 +105,7 @@ func (m *Model) Local(groups int) error {
 	return nil
 }
 
-// cut is how tensor parallelism divides a tensor.
+// cut is the way in which tensor parallelism divides a tensor.
 type cut int
 
 const (
@@ -117,10 +116,10 @@ const (
 	vocabCut
 )
 
-// cuts are parts of names of matrices and what is divided of them (NVIDIA/Megatron-LM at
-// d98e8a64: megatron/core/transformer/attention.py, mlp.py, multi_latent_attention.py,
-// moe/router.py, tensor_parallel/layers.py). A column-parallel matrix is divided by its
-// rows, as torch stores it, and so is its bias; the bias of a row-parallel one is whole.
+// cuts are parts of names of matrices with their division (NVIDIA/Megatron-LM at d98e8a64:
+// megatron/core/transformer/attention.py, mlp.py, multi_latent_attention.py, moe/router.py,
+// tensor_parallel/layers.py). A column-parallel matrix is divided by its rows, as torch stores it,
+// and so is its bias; the bias of a row-parallel one is whole.
 var cuts = []struct {
 	part string
 	how  cut
@@ -147,7 +146,7 @@ var cuts = []struct {
 	{"output", vocabCut},
 }
 
-// cutOf is how a tensor is divided.
+// cutOf returns a tensor's division.
 func cutOf(p Param) cut {
 	if strings.Contains(p.Name, "norm") && len(p.Shape) == 1 {
 		return wholeCut
@@ -164,10 +163,9 @@ func cutOf(p Param) cut {
 	return unknownCut
 }
 
-// Tensor is the list of one of so many tensor-parallel ranks: matrices are divided, norms
-// are whole. A routed expert's matrices are divided by experts. The rows of the embedding
-// and of the output layer are first padded to a multiple of so many a rank. It fails where
-// no rule says how a tensor is divided.
+// Tensor returns the list of one of n tensor-parallel ranks: matrices are divided, norms are whole.
+// A routed expert's matrices are divided by experts. The rows of the embedding and of the output
+// layer are first padded to a multiple per rank. It fails if no rule covers a tensor.
 func (m *Model) Tensor(ranks, experts int, vocab int64) error {
 	if ranks < 2 && experts < 2 {
 		return nil

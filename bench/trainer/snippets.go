@@ -11,19 +11,19 @@ import (
 	"zbench/bench/spell"
 )
 
-// Snippet is a setting as one tool takes it.
+// Snippet is a setting in one tool's form.
 type Snippet struct {
 	// Title is the tool's name for people.
 	Title string `json:"title"`
-	// Language is what the text is written in.
+	// Language of the text.
 	Language string `json:"language"`
-	// Text ends with a newline. Its first lines are comments: what it is from.
+	// Text ends with a newline. Its first lines are comments about its origin.
 	Text string `json:"text"`
 	// Comments are lines about the text, if its language has no comments; absent otherwise.
 	Comments string `json:"comments,omitempty"`
 }
 
-// Lines are the comments and the text as they are shown, apart where they are.
+// Lines returns the comments and the text as shown, separately if they are separate.
 func (s Snippet) Lines() string {
 	if s.Comments == "" {
 		return s.Text
@@ -41,41 +41,40 @@ type Spelling struct {
 	Curve string
 	// Simulated snippets begin with a warning.
 	Simulated bool
-	// FrontEnd is the name that the user gave: its form comes first.
+	// FrontEnd is the user's name for the tool: its form comes first.
 	FrontEnd string
-	// Config has the user's settings in File: a snippet names what it adds. nil if
-	// unknown.
+	// Config has the user's settings in File: a snippet names its additions. nil if unknown.
 	Config *Config
 	File   string
 }
 
-// SimulatedMark starts a snippet that rests on no measurement.
+// SimulatedMark begins a snippet without a measurement behind it.
 const SimulatedMark = "# SIMULATED"
 
-// form is one tool a trainer's setting is written for.
+// form is a tool for which a trainer's setting is written.
 type form struct {
 	title, language string
 	write           func(s Spelling) string
 }
 
-// readable is a file, or a part of one, that can be read. Title names it for people,
-// sign says what of it is looked for.
+// readable is a file, or a part of one, that can be read. Title names it for people, sign the part
+// that is searched.
 type readable struct{ title, sign string }
 
 // frontEnd is a tool that sets a trainer by keys of its own.
 type frontEnd struct {
-	// title is that of its form.
+	// title is the title of its form.
 	title string
-	// names are those of --framework, the usual one first.
+	// names are the values of --framework, the usual one first.
 	names []string
-	// knob is its key of the setting.
+	// knob is the key of the setting in this form.
 	knob func(r Run) string
-	// unset is the setting in elements where it sets none itself; nil is the trainer's.
+	// unset is its own default of the setting in elements; nil means the trainer's.
 	unset func(params []Param, r Run) int64
 }
 
-// Snippets writes the setting in every form of the trainer. ReadConfig can read them. The
-// form of the front end that is asked for comes first.
+// Snippets writes the setting in every form of the trainer. ReadConfig can read them. The requested
+// front end's form comes first.
 func (t Trainer) Snippets(s Spelling) []Snippet {
 	out := make([]Snippet, 0, len(t.forms))
 	for _, f := range t.forms {
@@ -91,7 +90,7 @@ func (t Trainer) Snippets(s Spelling) []Snippet {
 	return out
 }
 
-// uncommented takes the lines that are comments out of a text.
+// uncommented removes comment lines from a text.
 func uncommented(all string) (text, comments string) {
 	for line := range strings.Lines(all) {
 		if strings.HasPrefix(line, "#") {
@@ -103,7 +102,7 @@ func uncommented(all string) (text, comments string) {
 	return text, comments
 }
 
-// frontEnd is the front end of that name; nil is none of the trainer's.
+// frontEnd returns the front end of that name; nil if it is not one of the trainer's.
 func (t Trainer) frontEnd(name string) *frontEnd {
 	for i, f := range t.frontEnds {
 		if _, is := spell.Match(f.names, name); is {
@@ -113,7 +112,7 @@ func (t Trainer) frontEnd(name string) *frontEnd {
 	return nil
 }
 
-// IsFrontEnd reports whether a name is that of a tool that sets the trainer, not its own.
+// IsFrontEnd reports whether a name belongs to a tool that sets the trainer, not to the trainer.
 func (t Trainer) IsFrontEnd(name string) bool { return t.frontEnd(name) != nil }
 
 // rankOf puts the form of a front end before all others.
@@ -124,7 +123,7 @@ func rankOf(s Snippet, f *frontEnd) int {
 	return 1
 }
 
-// KnobIn is the setting's key as the form of that title has it.
+// KnobIn returns the setting's key in the form of that title.
 func (t Trainer) KnobIn(title string, r Run) string {
 	for _, f := range t.frontEnds {
 		if f.title == title {
@@ -134,7 +133,7 @@ func (t Trainer) KnobIn(title string, r Run) string {
 	return cmp.Or(t.Flag, t.Knob)
 }
 
-// head states the origin of a setting, in the comments that all forms share.
+// head states the origin of a setting, in the comments common to all forms.
 func (t Trainer) head(s Spelling) string {
 	var b strings.Builder
 	if s.Simulated {
@@ -144,7 +143,7 @@ func (t Trainer) head(s Spelling) string {
 	return b.String()
 }
 
-// argument is one setting that a snippet writes, and whether a file has it.
+// argument is one setting that a snippet writes, and whether the file already has it.
 type argument struct {
 	key, value string
 	has        func(c *Config) bool
@@ -159,22 +158,22 @@ func (a *arguments) add(when bool, key, value string, has func(c *Config) bool) 
 	}
 }
 
-// fresh is a comment with the settings of a snippet that the user's file lacks or
-// has otherwise; empty where no file was given. spell writes a key as the form does.
+// fresh returns a comment with the snippet's settings that the user's file lacks or sets
+// differently; empty if no file was given. spell writes a key in the form's spelling.
 func (s Spelling) fresh(all arguments, spell func(key string) string) string {
 	if s.Config == nil {
 		return ""
 	}
 	lacks := slice.Where(all, func(a argument) bool { return !a.has(s.Config) })
 	names := slice.Map(lacks, func(a argument) string { return spell(a.key) })
-	file := strings.Trim(strconv.Quote(s.File), `"`) // a name may hold a line end
+	file := strings.Trim(strconv.Quote(s.File), `"`) // a name may contain a line end
 	if len(names) == 0 {
 		return fmt.Sprintf("# nothing new: %s has all of this\n", file)
 	}
 	return fmt.Sprintf("# new or changed against %s: %s\n", file, strings.Join(names, ", "))
 }
 
-// bare spells a key as it is, dashed as an argument of a command.
+// bare returns a key unchanged, dashed as an argument of a command.
 func bare(key string) string   { return key }
 func dashed(key string) string { return "--" + strings.ReplaceAll(key, "_", "-") }
 

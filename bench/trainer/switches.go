@@ -1,16 +1,14 @@
 package trainer
 
-// Switch is a setting beside the bucket size that the user's run lacks and the
-// advised one has.
+// Switch is a setting beside the bucket size that the advised run has and the user's run lacks.
 type Switch struct {
-	// Name is how the trainer spells it.
+	// Name in the trainer's spelling.
 	Name string
-	// Run is the user's with this switch and those before it.
+	// Run is the user's with this switch and the earlier ones.
 	Run Run
 }
 
-// runSwitch is such a setting of a trainer: when it has an effect, and how it changes a
-// run to the advised one.
+// runSwitch is such a setting of a trainer: its condition, and the change of a run.
 type runSwitch struct {
 	name   string
 	lacks  func(run, advised Run) bool
@@ -26,15 +24,15 @@ func overlapSwitch(name string) runSwitch {
 	}
 }
 
-// Advised is the run that a bucket size is chosen for: the user's, with all that
-// overlaps switched on and one size for all calls.
+// Advised returns the run for which a bucket size is chosen: the user's, with all overlap switched
+// on and one size for all calls.
 func (t Trainer) Advised(run Run) Run {
 	run.NoOverlap, run.NoGatherOverlap, run.GatherBytes = false, false, 0
 	return run
 }
 
-// Switches are the steps from the user's run to the advised one, in the order in
-// which they can be made; none for a trainer without such settings.
+// Switches returns the steps from the user's run to the advised one, in a possible order; none for
+// a trainer without such settings.
 func (t Trainer) Switches(run, advised Run) []Switch {
 	var all []Switch
 	for _, s := range t.switches {
@@ -51,7 +49,7 @@ type Change struct {
 	Code, Message string
 	// When reports whether it can be changed in a run.
 	When func(run Run) bool
-	// Apply changes it; nil if the curves cannot give its gain. It is then proposed if
-	// the latency of many ranks is a notable part of the step.
+	// Apply changes it; nil if the curves cannot give its gain. It is then proposed if the latency
+	// of many ranks is a notable part of the step.
 	Apply func(run *Run)
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 )
 
-// tensorShares are the parts that the tensors have in a block's parameters, as in a dense transformer with
-// grouped queries and a gated feed-forward part (those of Llama 3 8B).
+// tensorShares are the tensors' shares of a block's parameters, as in a dense transformer with
+// grouped queries and a gated feed-forward part (Llama 3 8B's).
 var tensorShares = []struct {
 	name  string
 	share float64
@@ -16,10 +16,9 @@ var tensorShares = []struct {
 	{"mlp.down", 0.269},
 }
 
-// SyntheticModel makes a list up from a total: an embedding and an output layer of
-// largest elements each, and between them so many equal blocks. With largest 0
-// there is no embedding and the blocks share everything; with layers 0 there are
-// 32. It fails where the parts do not fit into the total.
+// SyntheticModel makes up a list from a total: an embedding and an output layer of largest elements
+// each, and equal blocks between them. With largest 0 there is no embedding and the blocks share
+// everything; with layers 0 there are 32. It fails if the parts do not fit into the total.
 func SyntheticModel(total int64, layers int, largest int64) (*Model, error) {
 	const usual = 32
 	if layers == 0 {
@@ -52,7 +51,7 @@ func SyntheticModel(total int64, layers int, largest int64) (*Model, error) {
 	return m, nil
 }
 
-// block appends the tensors of one block of so many elements.
+// block appends the tensors of one block with a number of elements.
 func (m *Model) block(b int, elements int64) {
 	left := elements
 	for i, s := range tensorShares {

@@ -1,10 +1,10 @@
-// Package trainer is the table of training frameworks and of models: how each framework cuts the gradients into
-// buckets, which collectives it calls, and when. [Trainer.Plan] returns this. Each trainer registers a [Trainer]:
-// its rule, how its settings are written and read, and which calls it makes. All of them share packing.go (cutting
-// buckets), messages.go (calls), snippets.go (writing settings), and settings.go and config.go (reading them).
+// Package trainer is the table of training frameworks and of models: how each framework cuts the
+// gradients into buckets, which collectives it calls, and when. [Trainer.Plan] returns this. Each
+// trainer registers a [Trainer]: its rule, the forms of its settings, and its calls. They share
+// packing.go (cutting buckets), messages.go (calls), snippets.go (writing settings), and
+// settings.go and config.go (reading them).
 //
-// A setting is in elements everywhere in this package, whatever unit the
-// trainer's own knob has.
+// A setting is in elements everywhere in this package, whatever unit the trainer's own knob has.
 package trainer
 
 import (
@@ -30,143 +30,138 @@ const (
 
 // Trainer is one row of the table.
 type Trainer struct {
-	// listed is its place in the listings.
+	// listed is its position in listings.
 	listed int
-	// Name is the name of --framework, Title the one for people.
+	// Name is the value of --framework, Title the name for people.
 	Name, Title string
 	// Aliases are other names, lower case.
 	Aliases []string
-	// Knob is the setting's name and Unit what it counts.
+	// Knob is the setting's name and Unit its unit.
 	Knob, Unit string
-	// Flag is the setting as users pass it where that is not its name; empty for Knob.
+	// Flag is the setting as users pass it if that differs from its name; empty for Knob.
 	Flag string
-	// Stages are the stages of sharding (Run.Zero) it has, the usual one first.
+	// Stages are its stages of sharding (Run.Zero), the usual one first.
 	Stages []int
-	// GradDtype is the element type in which gradients are reduced when bfloat16
-	// models are trained with the defaults.
+	// GradDtype is the element type of reduced gradients when bfloat16 models are trained with the
+	// defaults.
 	GradDtype string
 	// InPlace is true if the reduction's result replaces its input.
 	InPlace bool
-	// Collectives are the calls of its plans, over all runs but those of FP32Accumulation:
-	// names of bench/collective.
+	// Collectives are the calls of its plans, over all runs except those of FP32Accumulation: names
+	// of bench/collective.
 	Collectives []string
-	// LayerWise tells that it has a layer-wise optimizer, see Run.
+	// LayerWise is true if it has a layer-wise optimizer, see Run.
 	LayerWise bool
-	// Default is the setting in elements that the trainer takes when the user
-	// sets none.
+	// Default returns the trainer's own setting in elements if the user sets none.
 	Default func(params []Param, run Run) int64
-	// Step is the step in elements in which the knob is set near a setting, at least 1; nil is 1.
+	// Step returns the increment of the knob near a setting in elements, at least 1; nil means 1.
 	Step func(setting int64, run Run) int64
-	// Memory is the memory that a setting needs in addition to the trainer's own, in
-	// bytes; nil is none.
+	// Memory returns the additional memory for a setting, in bytes; nil means none.
 	Memory func(plan Plan, setting int64, run Run) int64
-	// MemoryIs says what that memory is of, where a person should know; empty where not.
+	// MemoryIs describes that memory if a person should know; empty otherwise.
 	MemoryIs string
-	// VocabMultiple is what it pads the rows of the embedding to a multiple of, on each
-	// tensor-parallel rank; 0 is 1.
+	// VocabMultiple is the multiple to which it pads the rows of the embedding, on each
+	// tensor-parallel rank; 0 means 1.
 	VocabMultiple int64
-	// Tensors is a list of tensors, which may have the names of Hugging Face, as the trainer
-	// holds it: what it fuses is one tensor; nil is as it is.
+	// Tensors converts a list of tensors, possibly with Hugging Face's names, to the trainer's own:
+	// fused ones are one tensor; nil changes nothing.
 	Tensors func(params []Param) []Param
-	// Settings lists all settings that differ, ascending, for a trainer that has few; nil
-	// where any multiple of Step can be set.
+	// Settings lists all different settings, ascending, for a trainer that has few; nil if any
+	// multiple of Step can be set.
 	Settings func(params []Param, run Run) []int64
-	// Unset is the run where no bucket size is set, the trainer's default behaviour; nil is the same run.
+	// Unset returns the run without a bucket size, the trainer's default behaviour; nil means the
+	// same run.
 	Unset func(run Run) Run
-	// plan makes the plan; a setting of 0 is what the trainer does when nothing is
-	// set.
+	// plan makes the plan; a setting of 0 is the trainer's behaviour without one.
 	plan func(in *prepared, setting int64, run Run) Plan
-	// Changes are what else its users can change.
+	// Changes are other possible changes for its users.
 	Changes []Change
-	// switches are the settings beside the bucket size that the advised run has on.
+	// switches are the settings besides the bucket size that the advised run switches on.
 	switches []runSwitch
-	// forms are how a setting is written. The first is the trainer's own.
+	// forms are the forms of a setting. The first is the trainer's own.
 	forms []form
-	// frontEnds are the tools with a form of their own that users ask for by name.
+	// frontEnds are the tools with their own form that users request by name.
 	frontEnds []frontEnd
-	// reads lists the kinds of files that can be read.
+	// reads lists the kinds of readable files.
 	reads []readable
-	// keys are the settings in them; beside are settings that other tools have too, so
-	// that they do not identify the tool of a file.
+	// keys are the settings in them; beside are settings that other tools also have, so that they
+	// do not identify the tool of a file.
 	keys, beside []key
-	// others are settings for ways to train that are not simulated.
+	// others are settings for training methods that are not simulated.
 	others []other
 	// chosenBy are settings of front ends' files that choose this trainer.
 	chosenBy func() []choice
 	// begin and conclude fill in unset values, before and after the keys are read; nil
 	// does nothing.
 	begin, conclude func(c *Config, found []Setting)
-	// doubts are sentences about a configuration for a model of these tensors; nil has none.
+	// doubts returns warnings about a configuration for a model of these tensors; nil has none.
 	doubts func(c *Config, params []Param) []string
-	// size is the bucket size of a configuration in elements; nil is the field that is
-	// set.
+	// size returns the bucket size of a configuration in elements; nil means the field that is set.
 	size func(c *Config, run Run) (elements int64, set bool)
 }
 
 // Param is one parameter tensor.
 type Param struct {
-	// Name as the model has it.
+	// Name in the model.
 	Name string `json:"name"`
 	// Number of elements.
 	Elements int64 `json:"elements"`
-	// Frozen is the number of elements of a tensor that is not trained: then Elements, which
-	// are those of its gradient, are 0. Its parameters are gathered where all are.
+	// Frozen is the number of elements of an untrained tensor: then Elements, the number of its
+	// gradient's, is 0. Its parameters are gathered if all are.
 	Frozen int64 `json:"frozen,omitempty"`
-	// Shape is the sides of the tensor, rows before columns; nil where only the
-	// elements are known.
+	// Shape is the sides of the tensor, rows before columns; nil if only the number of elements is
+	// known.
 	Shape []int64 `json:"shape,omitempty"`
-	// Expert tells that the gradient is reduced over the DP/EP ranks that hold
-	// the same expert, not over all DP.
+	// Expert is true if the gradient is reduced over the DP/EP ranks with the same expert, not over
+	// all DP.
 	Expert bool `json:"expert,omitempty"`
-	// Block numbers the transformer block from 1; 0 is outside of any.
+	// Block numbers the transformer block from 1; 0 is outside any.
 	Block int `json:"block,omitempty"`
-	// Alone tells that Megatron's distributed optimizer gives it a bucket of its own: an
-	// embedding that another pipeline stage shares.
+	// Alone is true if Megatron's distributed optimizer gives it its own bucket: an embedding
+	// shared by another pipeline stage.
 	Alone bool `json:"alone,omitempty"`
-	// Work is how many elements compute for each token: those of a dense
-	// matrix, 0 for an embedding table, k/E of Elements for experts of which k of
-	// E are chosen. nil is guessed, see [Work]. A tensor of no elements with work
-	// stands for computation without a gradient of its own: the output layer that
-	// shares the embedding's table.
+	// Work is the number of elements that compute for each token: those of a dense matrix, 0 for an
+	// embedding table, k/E of Elements for experts of which k of E are chosen. nil is guessed, see
+	// [Work]. A tensor of no elements with work stands for computation without its own gradient:
+	// the output layer that shares the embedding's table.
 	Work *float64 `json:"work,omitempty"`
 	// Ready is when its gradient is ready, in seconds from the beginning of a backward pass without
-	// communication; absent where it was not measured.
+	// communication; absent if not measured.
 	Ready float64 `json:"ready_seconds,omitempty"`
 }
 
-// numberedBlock and numberedExpert are the parts of a tensor's name that number them.
+// numberedBlock and numberedExpert match the numbers in a tensor's name.
 var (
 	numberedBlock  = pattern.New(`^(?:model\.)?layers\.\d+\.`)
 	numberedExpert = pattern.New(`(?:experts\.)?(?:local_experts|experts)\.\d+\.`)
 )
 
-// Role is the name that the weight has in every block and expert: "self_attn.q_proj".
+// Role returns the weight's common name in every block and expert: "self_attn.q_proj".
 func (p Param) Role() string {
 	return numberedExpert.ReplaceAllString(numberedBlock.ReplaceAllString(strings.TrimSuffix(p.Name, ".weight"), ""), "experts.")
 }
 
-// Held is the number of elements of the parameter, trained or not.
+// Held returns the number of elements of the parameter, trained or not.
 func (p Param) Held() int64 { return p.Elements + p.Frozen }
 
-// Equal reports whether two tensors are the same in all that is known of them.
+// Equal reports whether all known facts of two tensors are equal.
 func (p Param) Equal(other Param) bool {
 	return p.Name == other.Name && p.Elements == other.Elements && p.Frozen == other.Frozen && slices.Equal(p.Shape, other.Shape) && p.Expert == other.Expert && p.Alone == other.Alone &&
 		p.Block == other.Block && p.Ready == other.Ready && (p.Work == other.Work || p.Work != nil && other.Work != nil && *p.Work == *other.Work)
 }
 
-// Run is how the model is trained, as far as gradients are concerned.
+// Run describes the training of a model as far as its gradients are concerned.
 type Run struct {
 	// DP is the number of ranks that reduce a gradient together, over all instances.
 	DP int `json:"dp"`
-	// EP is the number of expert-parallel groups among them; 1 and absent are none.
+	// EP is the number of expert-parallel groups among them; 1 or absent is none.
 	EP int `json:"ep,omitempty"`
-	// TP is the number of tensor-parallel ranks, which hold parts of a matrix: ranks that
-	// reduce a gradient together are so far apart; 1 and absent are none.
+	// TP is the number of tensor-parallel ranks, which hold parts of a matrix. It is the distance
+	// of ranks that reduce a gradient together; 1 or absent is none.
 	TP int `json:"tp,omitempty"`
-	// ETP is the same of a routed expert's matrices; absent is TP.
+	// ETP is the same for a routed expert's matrices; absent means TP.
 	ETP int `json:"etp,omitempty"`
-	// GradDtype is the element type on the wire when gradients are reduced, a name of
-	// bench/collective.
+	// GradDtype is the element type of reduced gradients on the wire, a name of bench/collective.
 	GradDtype string `json:"grad_dtype"`
 	// ParamDtype is the element type of gathered parameters, a name of bench/collective.
 	ParamDtype string `json:"param_dtype"`
@@ -175,66 +170,66 @@ type Run struct {
 	Zero int `json:"zero"`
 	// Accum is the number of microbatches in a step; absent is 1.
 	Accum int `json:"accum,omitempty"`
-	// NoOverlap is true where the trainer's switch for overlap is off.
+	// NoOverlap is true if the trainer's switch for overlap is off.
 	NoOverlap bool `json:"no_overlap,omitempty"`
-	// NoGatherOverlap is true where Megatron's --overlap-param-gather is off.
+	// NoGatherOverlap is true if Megatron's --overlap-param-gather is off.
 	NoGatherOverlap bool `json:"no_gather_overlap,omitempty"`
 	// PadBuckets is Megatron's --ddp-pad-buckets-for-high-nccl-busbw.
 	PadBuckets bool `json:"pad_buckets,omitempty"`
 	// Instances is Megatron's --num-distributed-optimizer-instances, or the replicas of FSDP2's hybrid sharding; absent is 1.
 	Instances int `json:"instances,omitempty"`
-	// LayerWise is true where Megatron's sharded optimizer is the layer-wise one, as with
-	// Muon: each matrix lies whole in one rank's share.
+	// LayerWise is true if Megatron's sharded optimizer is the layer-wise one, as with Muon: each
+	// matrix lies whole in one rank's share.
 	LayerWise bool `json:"layer_wise,omitempty"`
 	// LegacyLayout is --no-use-layer-wise-param-layout: gradients are reduced by
 	// all_reduce in the buckets of an optimizer that does not shard, and parameters are
 	// gathered.
 	LegacyLayout bool `json:"legacy_layout,omitempty"`
-	// FP8Gather is Megatron's --fp8-param-gather: matrices of the blocks are stored and
-	// gathered in a byte an element, in a buffer of their own.
+	// FP8Gather is Megatron's --fp8-param-gather: matrices of the blocks are stored and gathered in
+	// one byte per element, in a separate buffer.
 	FP8Gather bool `json:"fp8_gather,omitempty"`
 	// FP32Accumulation is Megatron's --ddp-reduce-scatter-with-fp32-accumulation: gradients
 	// are exchanged by all_to_all and summed locally.
 	FP32Accumulation bool `json:"fp32_accumulation,omitempty"`
-	// OwnerReduce is DeepSpeed's use_multi_rank_bucket_allreduce off: a bucket is reduced to
-	// each rank that owns a part of it.
+	// OwnerReduce is DeepSpeed's use_multi_rank_bucket_allreduce off: a bucket is reduced to each
+	// rank that owns a part of it.
 	OwnerReduce bool `json:"owner_reduce,omitempty"`
-	// GatherBytes is XLA's threshold of all_gather where it is set by itself, in bytes;
-	// absent where the setting decides.
+	// GatherBytes is XLA's separate threshold of all_gather, in bytes; absent if the setting
+	// decides.
 	GatherBytes int64 `json:"gather_bytes,omitempty"`
-	// KeepParams is true where FSDP2 does not free parameters between forward and backward
+	// KeepParams is true if FSDP2 does not free parameters between forward and backward
 	// (reshard_after_forward=False).
 	KeepParams bool `json:"keep_params,omitempty"`
-	// FindUnused is DDP's find_unused_parameters without a static graph: buckets are cut in
-	// the order of forward, and every step tells which parameters were used.
+	// FindUnused is DDP's find_unused_parameters without a static graph: buckets are cut in forward
+	// order, and every step sends the used parameters.
 	FindUnused bool `json:"find_unused,omitempty"`
-	// Caps are those of DDP's first buckets, in bytes with spaces between them, where bucket_cap_mb_list
-	// gives each its own; the setting is the cap of those behind them.
+	// Caps are those of DDP's first buckets, in bytes, separated by spaces, if bucket_cap_mb_list
+	// gives each its own; the setting is the cap of later ones.
 	Caps string `json:"caps,omitempty"`
-	// RootUnit is true where with FSDP2 the tensors outside of all blocks are one unit,
-	// that of fully_shard(model), instead of one before the blocks and one after.
+	// RootUnit is true if FSDP2's tensors outside all blocks are one unit, that of
+	// fully_shard(model), instead of one before the blocks and one after.
 	RootUnit bool `json:"root_unit,omitempty"`
 }
 
-// Bucket is the gradients that one collective reduces.
+// Bucket holds the gradients that one collective reduces.
 type Bucket struct {
-	// Elements is what is sent: those of the parameters and Padding.
+	// Elements is the number sent: the parameters' and Padding.
 	Elements int64 `json:"elements"`
 	Padding  int64 `json:"padding,omitempty"`
-	// Params is the number of tensors, First and Last the least and the greatest
-	// of their indexes. The gradient of First is ready last.
+	// Params is the number of tensors, First and Last the smallest and the largest of their
+	// indices. The gradient of First is ready last.
 	Params int `json:"params"`
 	First  int `json:"first"`
 	Last   int `json:"last"`
-	// Expert tells that it is reduced over DP/EP ranks.
+	// Expert is true if it is reduced over DP/EP ranks.
 	Expert bool `json:"expert,omitempty"`
-	// Quantized is how many of the elements are gathered in a byte each.
+	// Quantized is the number of elements that are gathered in a byte each.
 	Quantized int64 `json:"quantized,omitempty"`
-	// Whole tells that no tensor of it is divided between ranks.
+	// Whole is true if none of its tensors is divided between ranks.
 	Whole bool `json:"whole,omitempty"`
 }
 
-// Never is the Wait of a message that no computation waits for.
+// Never is the Wait of a message for which no computation waits.
 const Never = -1
 
 // Message is one collective call. Launch and Wait are boundaries between
@@ -244,26 +239,26 @@ type Message struct {
 	Collective string `json:"collective"`
 	// Bytes is the total size S, as everywhere in zbench.
 	Bytes int64 `json:"bytes"`
-	// Ranks is the size of the group that calls.
+	// Ranks is the size of the calling group.
 	Ranks int `json:"ranks"`
-	// Launch is the boundary that computation must have reached for the call, Wait the
-	// boundary at which computation waits for its end, or Never.
+	// Launch is the boundary that computation must reach for the call, Wait the boundary at which
+	// computation waits for its end, or Never.
 	Launch int `json:"launch"`
 	Wait   int `json:"wait"`
-	// Stream numbers the trainer's streams of calls: those of one follow one another, whatever their groups, and so do
-	// those of a group. Others run beside them.
+	// Stream numbers the trainer's streams of calls. Calls of one stream follow one another,
+	// whatever their groups, and so do those of a group. Others run beside them.
 	Stream int `json:"stream,omitempty"`
-	// Follows is true where the call takes what the one before it in the pass has made.
+	// Follows is true if the call uses the result of the previous one in the pass.
 	Follows bool `json:"follows,omitempty"`
 }
 
-// Plan is what the trainer does with one setting. The messages of a pass are in
-// the order of their calls and share one network.
+// Plan is the trainer's behaviour with one setting. The messages of a pass are in the order of
+// their calls and share one network.
 type Plan struct {
 	Buckets  []Bucket  `json:"buckets"`
 	Backward []Message `json:"backward"`
 	Forward  []Message `json:"forward"`
-	// After is the calls after the computation, which nothing hides.
+	// After are the calls after the computation, which nothing hides.
 	After []Message `json:"after"`
 	// EachBackward and EachForward are true if every microbatch communicates, not only
 	// the last backward and the first forward of a step.
@@ -271,8 +266,8 @@ type Plan struct {
 	EachForward  bool `json:"each_forward"`
 }
 
-// ByName finds a trainer in any spelling of its name or an alias; that of a front end has
-// the front end's default. The error about an unknown name is a [spell.Unknown].
+// ByName finds a trainer in any spelling of its name or an alias; a front end's name gives the
+// front end's default. The error about an unknown name is a [spell.Unknown].
 func ByName(name string) (Trainer, error) {
 	if i := spell.Index(table, name, func(t Trainer) (string, []string) { return t.Name, t.Aliases }); i >= 0 {
 		t := table[i]
@@ -291,14 +286,14 @@ func ByName(name string) (Trainer, error) {
 	return Trainer{}, unknown
 }
 
-// Alias is the trainer's name or alias that is given in any spelling: it chooses the
-// form of the setting that comes first.
+// Alias returns the trainer's name or alias given in any spelling: it chooses the form that comes
+// first.
 func (t Trainer) Alias(given string) string {
 	name, _ := spell.Match(append([]string{t.Name}, t.Aliases...), given)
 	return name
 }
 
-// Frameworks lists the trainers, each with the front ends that set it.
+// Frameworks lists the trainers, each with its front ends.
 func Frameworks() []string {
 	var all []string
 	for _, t := range table {
@@ -315,15 +310,14 @@ func Names() []string {
 	return slice.Map(table, func(t Trainer) string { return t.Name })
 }
 
-// Plan cuts the parameters, which are in forward order, into buckets and returns the
-// collectives. A setting of 0 is the trainer's behaviour if nothing is set. The run must
-// have passed Check.
+// Plan cuts the parameters, which are in forward order, into buckets and returns the collectives. A
+// setting of 0 is the trainer's behaviour without one. The run must have passed Check.
 func (t Trainer) Plan(params []Param, setting int64, run Run) Plan {
 	return t.Planner(params).Plan(setting, run)
 }
 
-// grouped marks no tensor as an expert's if there are no expert-parallel groups: then
-// all ranks reduce them with the rest, in the same buckets.
+// grouped clears the expert marks of tensors if there are no expert-parallel groups: then all ranks
+// reduce them with the rest, in the same buckets.
 func grouped(params []Param, run Run) []Param {
 	if run.EP > 1 || run.expertTP() != run.tp() || !slices.ContainsFunc(params, func(p Param) bool { return p.Expert }) {
 		return params
@@ -335,7 +329,7 @@ func grouped(params []Param, run Run) []Param {
 	return same
 }
 
-// Bytes is the memory that a setting needs in addition to the trainer's own.
+// Bytes returns the additional memory for a setting.
 func (t Trainer) Bytes(plan Plan, setting int64, run Run) int64 {
 	if t.Memory == nil {
 		return 0
@@ -343,11 +337,11 @@ func (t Trainer) Bytes(plan Plan, setting int64, run Run) int64 {
 	return t.Memory(plan, setting, run)
 }
 
-// table has the trainers in the order of the listings. Each is registered by its own
-// file, which defines it completely.
+// table has the trainers in listing order. Each is registered by its own file, which defines it
+// completely.
 var table []Trainer
 
-// register adds a trainer to the table. A function that it leaves out is the usual one.
+// register adds a trainer to the table and fills in the usual functions.
 func register(t Trainer) {
 	if t.Step == nil {
 		t.Step = func(int64, Run) int64 { return 1 }
@@ -361,7 +355,7 @@ func register(t Trainer) {
 	if t.chosenBy == nil {
 		t.chosenBy = func() []choice { return nil }
 	} else {
-		t.chosenBy = sync.OnceValue(t.chosenBy) // asked for each setting of a file
+		t.chosenBy = sync.OnceValue(t.chosenBy) // looked up for each setting of a file
 	}
 	if t.Unset == nil {
 		t.Unset = func(run Run) Run { return run }
@@ -373,8 +367,8 @@ func register(t Trainer) {
 	table = slices.Insert(table, at, t)
 }
 
-// unsimulated are known frameworks that are not supported, because their calls differ
-// from those of any trainer here, with the alternative.
+// unsimulated are known frameworks that are not supported, because their calls differ from any
+// trainer's here, with the alternative.
 var unsimulated = map[string]string{
 	"maxtext":        "it scans over the layers and lets XLA shard by itself (FSDP), so that calls are combined within one turn of a loop, which is not simulated; for a program that neither scans nor shards parameters ask for xla",
 	"horovod":        "it fuses what became ready in a cycle, which no list of tensors tells",
@@ -384,7 +378,7 @@ var unsimulated = map[string]string{
 	"megatron-fsdp":  "its buckets are its own, which ddp_bucket_size does not cut; ask for megatron without --use-megatron-fsdp",
 }
 
-// unsimulatedBy returns which of them alone has a setting; empty if it is not one's own.
+// unsimulatedBy returns the only one that has a setting; empty if several do.
 func unsimulatedBy(p Setting) string {
 	switch p.Key {
 	case primusFramework:
@@ -397,7 +391,7 @@ func unsimulatedBy(p Setting) string {
 	return ""
 }
 
-// Collectives are the calls of all trainers, each once.
+// Collectives returns the calls of all trainers, each once.
 func Collectives() []string {
 	var all []string
 	for _, t := range table {
@@ -415,7 +409,7 @@ func Reads() []string {
 	return slice.Map(readables(), func(r readable) string { return r.title })
 }
 
-// readables are the files of all trainers.
+// readables returns the files of all trainers.
 func readables() (all []readable) {
 	for _, t := range table {
 		all = append(all, t.reads...)

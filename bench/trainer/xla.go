@@ -7,11 +7,11 @@ import (
 	"zbench/bench/slice"
 )
 
-// XLA's rules: xla/service/collective_combiner_utils.h (calls are combined while
-// the sum of their outputs is within the threshold; a call above it is not
-// combined) and xla/service/collective_utils.h (30 MiB + 7 bytes).
-// The output of an all-reduce is the whole buffer, that of a reduce-scatter one
-// rank's share. xla/service/gpu/gpu_compiler.cc combines at most 256 calls.
+// XLA's rules: xla/service/collective_combiner_utils.h (calls are combined while the sum of their
+// outputs is within the threshold; a call above it is not combined) and
+// xla/service/collective_utils.h (30 MiB + 7 bytes). The output of an all-reduce is the whole
+// buffer, that of a reduce-scatter one rank's share. xla/service/gpu/gpu_compiler.cc combines at
+// most 256 calls.
 const (
 	xlaDefault = 30<<20 + 7
 	xlaMost    = 256
@@ -54,7 +54,7 @@ func init() {
 	})
 }
 
-// xlaFlagName is the threshold of a call.
+// xlaFlagName returns the flag of a call's threshold.
 func xlaFlagName(call string) string { return "xla_gpu_" + call + "_combine_threshold_bytes" }
 
 // xlaUnset has one default for each call.
@@ -65,7 +65,7 @@ func xlaUnset(run Run) Run {
 	return run
 }
 
-// xlaSize is the threshold of the call that the run reduces with.
+// xlaSize returns the threshold of the run's reducing call.
 func xlaSize(c *Config, run Run) (int64, bool) {
 	switch {
 	case c.ShareBytes != nil && (c.Bytes == nil || run.Zero > 0):
@@ -120,7 +120,7 @@ var xlaForms = []form{
 	}},
 }
 
-// xlaArguments are XLA's flags: the thresholds of the calls that the run makes.
+// xlaArguments are XLA's flags: the thresholds of the run's calls.
 func xlaArguments(s Spelling) arguments {
 	var all arguments
 	all.add(true, xlaScheduler, "true", func(c *Config) bool { return c.on(xlaScheduler) })

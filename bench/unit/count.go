@@ -13,9 +13,8 @@ var ErrCount = errors.New("not a number")
 // 760M parameters are 760 million.
 var counts = map[string]int64{"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
 
-// ParseCount reads a number of things, as 760M, 8.03B, 1e9 or 40_000_000. The
-// suffixes k, M, G (or B) and T are decimal. It fails on a negative number, on a
-// fraction of one, and beyond 2⁶²−1.
+// ParseCount reads a number of things, such as 760M, 8.03B, 1e9 or 40_000_000. The suffixes k, M, G
+// (or B) and T are decimal. It fails on a negative number, on a fraction of one, and beyond 2⁶²−1.
 func ParseCount(s string) (int64, error) {
 	// Lower case first: it can change a text's length.
 	text := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), "_", ""))

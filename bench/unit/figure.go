@@ -9,10 +9,10 @@ import (
 	"zbench/bench/plain"
 )
 
-// None stands where there is no figure.
+// None replaces a missing figure.
 const None = "–"
 
-// whole is what counts are stored in.
+// whole has the types of counts.
 type whole interface{ int | int64 }
 
 // Comma prints a whole number with thousands separators.
@@ -36,7 +36,7 @@ func Separate(digits string) string {
 	return b.String()
 }
 
-// Count is a number of things, with thousands separators: "1 node", "1,024 ranks".
+// Count formats a number of things with thousands separators: "1 node", "1,024 ranks".
 func Count[N whole](n N, word string) string {
 	if n == 1 {
 		return "1 " + word
@@ -70,7 +70,7 @@ func Shortest(v float64) string {
 	return Separate(integer) + s[len(integer):]
 }
 
-// FirstFew lists at most n of the words and says how many more there are.
+// FirstFew lists at most n of the words and the number of omitted ones.
 func FirstFew(words []string, n int) string {
 	if len(words) <= n {
 		return strings.Join(words, ", ")
@@ -95,7 +95,7 @@ func Part(f float64) string {
 	return Share(f)
 }
 
-// Change prints a relative change: +3.1 %, −0.2 %, +12 %; a question mark where it is not finite.
+// Change prints a relative change: +3.1 %, −0.2 %, +12 %; a question mark if it is not finite.
 func Change(x float64) string {
 	if !Finite(x) {
 		return "?"

@@ -30,8 +30,8 @@ const maxBytes = math.MaxInt64 / 2
 // ErrSize is wrapped by every error of ParseBytes.
 var ErrSize = errors.New("not a size")
 
-// multiples maps a lower-case suffix to bytes. A bare K, M, G or T is binary,
-// as in rccl-tests; a suffix with B alone (MB) is decimal, as SI has it.
+// multiples maps a lower-case suffix to bytes. A bare K, M, G or T is binary, as in rccl-tests; a
+// suffix with B alone (MB) is decimal, as in SI.
 var multiples = map[string]int64{
 	"": 1, "b": 1,
 	"k": KiB, "m": MiB, "g": GiB, "t": TiB,
@@ -66,14 +66,14 @@ func ParseBytes(s string) (int64, error) {
 	return n, nil
 }
 
-// What times finds wrong with a number.
+// Defects of a number that times finds.
 const (
 	notANumber = "not a number"
 	tooLarge   = "too large"
 	notWhole   = "not whole"
 )
 
-// times multiplies a decimal number exactly; flaw is empty where the product is whole and at most
+// times multiplies a decimal number exactly; flaw is empty if the product is whole and at most
 // maxBytes.
 func times(digits string, by int64) (product int64, flaw string) {
 	value := new(big.Rat)

@@ -58,7 +58,7 @@ func completeAdvice(s State, o *spec.Asked) (*spec.Advice, error) {
 	return &want, nil
 }
 
-// readObserved reads steps that were timed: a list, whose times can be traces, or a file.
+// readObserved reads timed steps: a list, whose times can be traces, or a file.
 func readObserved(s State, text string) (*spec.Observed, error) {
 	const hint = "--observed takes SETTING=TIME,…, such as 25=412ms,100=388ms,2=431ms, or a CSV of setting and time"
 	if strings.Contains(text, "=") {
@@ -90,7 +90,7 @@ func readObserved(s State, text string) (*spec.Observed, error) {
 	return o, nil
 }
 
-// readConfig reads the trainer's own settings, in a script that gets arguments and variables.
+// readConfig reads the trainer's own settings, with arguments and variables for a script.
 func readConfig(s State, path, args string, variables []string) (*spec.Config, error) {
 	text, err := s.FS.ReadFile(path)
 	if err != nil {
@@ -126,8 +126,7 @@ func readParams(s State, path string) (*trainer.Model, error) {
 	return m, nil
 }
 
-// base is a file's name without its folder: a record does not carry a machine's
-// paths.
+// base returns a file's name without its folder, because a record must not carry a machine's paths.
 func base(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 // missingFile turns an error of opening a user's file into a usage error.

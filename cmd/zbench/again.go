@@ -16,8 +16,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// faultOf is what must be mended before a bucket size is chosen from a record; nil is
-// nothing.
+// faultOf returns the fault that must be fixed before a bucket size is chosen from a record; nil if
+// none.
 func faultOf(rec *record.Record) *recommend.Fault {
 	l := judge.FixFirst(rec)
 	if l == nil {
@@ -40,8 +40,7 @@ func faultOf(rec *record.Record) *recommend.Fault {
 	return f
 }
 
-// flagsGiven are the flags of a sweep that its user gave, of those that are wanted: they differ from
-// their defaults.
+// flagsGiven returns the wanted flags of a sweep that differ from their defaults.
 func flagsGiven(rec *record.Record, wanted func(specFlag) bool) [][]string {
 	var defaults spec.Spec
 	addSpecFlags(&cobra.Command{}, &defaults)
@@ -54,7 +53,7 @@ func flagsGiven(rec *record.Record, wanted func(specFlag) bool) [][]string {
 	return flags
 }
 
-// again is how more is measured on the ranks of a record.
+// again returns the command that measures more on the ranks of a record.
 func again(rec *record.Record) recommend.Again {
 	if rec.Spec == nil || rec.Spec.Sweep == nil {
 		return recommend.Again{Imported: true}
@@ -66,7 +65,7 @@ func again(rec *record.Record) recommend.Again {
 // sizeFlags decide which sizes are swept.
 var sizeFlags = []string{"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", spec.FixedSizes}
 
-// fewSizes reports whether the sizes of a record are too few for a bucket size.
+// fewSizes reports whether a record has too few sizes for a bucket size.
 func fewSizes(rec *record.Record) bool {
 	sizes := slice.Map(rec.Results, func(r record.Result) int64 { return r.Bytes })
 	slices.Sort(sizes)
@@ -74,7 +73,7 @@ func fewSizes(rec *record.Record) bool {
 	return len(sizes) == 0 || !recommend.Enough(len(sizes), sizes[0], sizes[len(sizes)-1])
 }
 
-// railsLine is the command that looks for the slow component on the ranks of a record.
+// railsLine returns the command that looks for the slow component on the ranks of a record.
 func railsLine(rec *record.Record, more ...string) string {
 	line := []string{"zbench", "rails"}
 	if rec.Spec == nil {
@@ -91,7 +90,7 @@ func railsLine(rec *record.Record, more ...string) string {
 	return plain.Shell(append(line, more...)...)
 }
 
-// kneesOf are the sizes near the plateaus of a record: none where a fault comes first.
+// kneesOf returns the sizes near the plateaus of a record: none if a fault comes first.
 func kneesOf(rec *record.Record) recommend.Knees {
 	a := recommend.KneesOf(rec)
 	if f := faultOf(rec); f != nil {
@@ -100,7 +99,7 @@ func kneesOf(rec *record.Record) recommend.Knees {
 	return a
 }
 
-// reproduce is the command line that makes the record again.
+// reproduce returns the command line that makes the record again.
 func reproduce(rec *record.Record) string {
 	line := []string{"zbench", "import"}
 	if rec.Spec == nil {
@@ -114,7 +113,7 @@ func reproduce(rec *record.Record) string {
 		line = append(line, slices.Concat(f.Typed(rec.Spec)...)...)
 	}
 	if len(rec.Added) > 0 && rec.Spec.Advice != nil {
-		line = append(line, rec.Spec.Advice.Line()...) // the question decides which cases were added
+		line = append(line, rec.Spec.Advice.Line()...) // the question decides which cases are added
 	}
 	return plain.Shell(line...)
 }

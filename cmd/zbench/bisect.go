@@ -28,14 +28,14 @@ import (
 // bisectOptions are the options of bisect.
 type bisectOptions struct {
 	bisect.Criteria
-	// sweep is what every child measures, before it is narrowed.
+	// sweep is every child's measurement, before it is narrowed.
 	sweep          worldRun
 	given          []string
 	vary           string
 	timing, failOn string
 	allowUnchecked bool
 	timeout        float64
-	// variants are those of given, or of the search that is continued.
+	// variants are the variants of given, or of the continued search.
 	variants []variant
 }
 
@@ -88,7 +88,7 @@ measured, and 6 if only a case is undecided; --allow-unchecked lets that pass.`,
 	return cmd
 }
 
-// addSearchFlags are the flags of a search, whatever its children measure.
+// addSearchFlags adds the flags of a search, whatever its children measure.
 func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	addLibraryFlags(cmd, &o.sweep.libraries)
 	f := cmd.Flags()
@@ -127,7 +127,7 @@ func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) er
 		d.Gated.Next = fmt.Sprintf("%s --max-rounds %d measures on", b.again(), 2*b.search.MaxRounds)
 	}
 	to := o.sweep.output
-	to.quiet = false // it is for progress
+	to.quiet = false // standard error is for progress
 	return s.deliver(to, result{
 		shown: d.Shown(), dir: b.dir, started: started, verdict: exit.Worst(b.verdict(ended, d), d.Gated.Err(o.allowUnchecked)),
 		after: func(dir *folder.Folder) {
@@ -136,7 +136,7 @@ func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) er
 	})
 }
 
-// verdict is the error of a search that has not decided anything; ended is what ended it early.
+// verdict returns the error of a search without a decision; ended is the reason for its early end.
 func (b *bisecting) verdict(ended error, d *bisect.Document) error {
 	again := b.again() + " continues"
 	switch {
@@ -157,7 +157,7 @@ func (b *bisecting) verdict(ended error, d *bisect.Document) error {
 	return nil
 }
 
-// check refuses what cannot be, before anything is started.
+// check refuses contradictions before anything is started.
 func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.FailOn, err error) {
 	if kinds := compare.Timings()[:4]; o.sweep.want.Kernels == nil && !slices.Contains(kinds, o.timing) {
 		return nil, usage(&spell.Unknown{Kind: "timing", Given: o.timing, Valid: kinds}, bisectHelp)
@@ -215,7 +215,7 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 	if err != nil {
 		return nil, err
 	}
-	want.World = u.Spec.World // the cases are of it
+	want.World = u.Spec.World // the cases belong to it
 	h := o.header(cmd, want)
 	h.GPUs = want.World.Size()
 	for _, c := range u.Cases() {
@@ -233,7 +233,7 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 // variant is a build or an environment of a search.
 type variant struct {
 	bisect.Given
-	// environ and args are what its settings say.
+	// environ and args are its settings.
 	environ, args []string
 }
 
@@ -242,8 +242,8 @@ var (
 	variantVariable = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 )
 
-// variantFlags are those that a variant may have, besides those of libraries: they change
-// what a child runs on, not what it measures.
+// variantFlags are the flags that a variant may have, besides those of libraries: they change a
+// child's environment, not its measurement.
 var variantFlags = []string{"backend", "fabric", "fault", "cache", "launch", "slurm-args", "hostfile"}
 
 // parseVariants reads the values of --variant.
@@ -270,8 +270,8 @@ func parseVariants(s State, given []string, benchmark string) ([]variant, error)
 	return out, nil
 }
 
-// varied are the variants, as --variant has them, of a list of values of one knob: each is named as its
-// value.
+// varied returns the variants, in --variant's form, of a list of values of one knob: each is named
+// by its value.
 func varied(text string) ([]string, error) {
 	const hint = "--vary VARIABLE=VALUE,VALUE…, or --vary FLAG=VALUE,VALUE…; where values have commas or other characters, give each with --variant"
 	knob, list, ok := strings.Cut(strings.TrimPrefix(text, "--"), "=")
@@ -325,7 +325,7 @@ func parseVariant(s State, name, settings, benchmark string) (variant, error) {
 	return v, refused
 }
 
-// childCommand is the command that a child runs.
+// childCommand returns a child's command.
 func childCommand(s State, benchmark string) *cobra.Command {
 	cmd := &cobra.Command{Use: benchmark}
 	if b := benchOf(benchmark); b != nil {
@@ -354,7 +354,7 @@ func commonArgs(cmd *cobra.Command) []string {
 	return out
 }
 
-// kernelTiming is the kind of time that kernels have.
+// kernelTiming is the kind of kernels' times.
 const kernelTiming = "kernel"
 
 // addBisectKernels adds a search for hbm and for each kernel.
@@ -385,8 +385,8 @@ func (o *bisectOptions) header(cmd *cobra.Command, want spec.Spec) bisect.Header
 	}
 }
 
-// beginKernels opens a new search over kernels. Which rows there are is known once the
-// devices are open: a child finds them out.
+// beginKernels opens a new search over kernels. The rows are only known once the devices are open,
+// so a child finds them.
 func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Command) (*bisecting, error) {
 	want := o.sweep.want.Clone()
 	if want.Kernels.Tune {
@@ -406,8 +406,8 @@ func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Co
 	return o.start(s, dir, h, nil)
 }
 
-// scout starts a child of the first variant that works, with the whole request, and takes
-// the rows from its record. Its times do not count.
+// scout starts a child of the first working variant with the whole request, and takes the rows from
+// its record. Its times do not count.
 func (o *bisectOptions) scout(ctx context.Context, s State, dir *folder.Folder, h *bisect.Header) error {
 	b := &bisecting{s: s, dir: dir, header: *h, quiet: o.sweep.quiet, timeout: duration(o.timeout), timer: newTimer}
 	var why error

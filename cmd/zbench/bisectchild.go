@@ -30,12 +30,13 @@ import (
 
 // The limits of a child.
 const (
-	// firstTimeout is that of a child before any is done; a later one may take slower times
-	// the longest, and leastTimeout at least.
+	// firstTimeout is the limit before any child is done; a later one may take slower times the
+	// longest, and at least leastTimeout.
 	firstTimeout = 10 * time.Minute
 	leastTimeout = time.Minute
 	slower       = 5
-	// evidenceLines are kept of what a failed child printed, of evidenceBytes at most.
+	// evidenceLines is the number of kept lines of a failed child's output, of at most
+	// evidenceBytes.
 	evidenceLines = 5
 	evidenceBytes = 16 << 10
 )
@@ -45,17 +46,17 @@ type bisecting struct {
 	s       State
 	dir     *folder.Folder
 	journal *folder.Journal[bisect.Entry]
-	// saved are the entries of the journal that the search has not come to yet.
+	// saved are the journal's entries that the search has not reached yet.
 	saved    []bisect.Entry
 	search   *bisect.Search
 	header   bisect.Header
 	variants []variant
 	quiet    bool
-	// timeout is given, longest what a child took.
+	// timeout is the user's, longest the longest child so far.
 	timeout, longest time.Duration
 	timer            timer
 
-	// entries are what the children so far came to.
+	// entries are the results of the children so far.
 	entries []bisect.Entry
 }
 
@@ -66,10 +67,10 @@ func newTimer(d time.Duration) (<-chan time.Time, func() bool) {
 
 func (b *bisecting) close() {
 	_ = b.journal.Close()
-	_ = b.dir.Close() // a lock that stays is taken over by the next run
+	_ = b.dir.Close() // the next run takes over a remaining lock
 }
 
-// measure runs a child, or takes what the journal has of it.
+// measure runs a child, or takes its result from the journal.
 func (b *bisecting) measure(ctx context.Context, round, number int, cases []int) (bisect.Trial, error) {
 	entry, saved, err := b.next(round, b.variants[number].Name)
 	if err != nil {
@@ -118,14 +119,14 @@ func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (
 	if entry.Reason = failed; failed == "" {
 		entry.Reason = b.read(&entry, v, folder, cases)
 	}
-	if entry.Reason != "" && entry.Times == nil { // a record that was read says more than what was printed
+	if entry.Reason != "" && entry.Times == nil { // a record says more than the output
 		entry.Evidence = tail.lines(evidenceLines)
 	}
 	return entry, nil
 }
 
-// start starts a child of a variant and waits for it. It returns why the child failed, and
-// what it printed.
+// start starts a child of a variant and waits for it. It returns why the child failed, and its
+// output.
 func (b *bisecting) start(ctx context.Context, v variant, folder string, cases []int, seconds *float64) (failed string, tail *tailWriter, err error) {
 	tail = &tailWriter{limit: evidenceBytes}
 	request, err := b.request(cases)
@@ -137,7 +138,7 @@ func (b *bisecting) start(ctx context.Context, v variant, folder string, cases [
 		Argv: slices.Concat([]string{b.s.Executable}, strings.Fields(spec.Command(b.header.Spec.Benchmark)), []string{"--spec", request},
 			b.header.Common, v.args, []string{"--out", folder, "--force", "--quiet"}),
 		Environ: slices.Concat(b.s.Environ(), v.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
-		Control: true, Output: tail, Interrupts: 2, // the second one ends the processes that it has started, too
+		Control: true, Output: tail, Interrupts: 2, // the second one also ends the processes that it started
 	})
 	if err != nil {
 		return "", tail, exit.With(exit.Run, fmt.Errorf("a child of %s cannot be started: %w", v.Name, err), "check the limits of processes and of memory")
@@ -147,8 +148,7 @@ func (b *bisecting) start(ctx context.Context, v variant, folder string, cases [
 	return failure(code, how), tail, err
 }
 
-// request writes what a child measures: the search's request narrowed to these cases, and a
-// seed of its own.
+// request writes a child's request: the search's, narrowed to these cases, with its own seed.
 func (b *bisecting) request(cases []int) (string, error) {
 	want := b.header.Spec.Clone()
 	if want.Sweep != nil {
@@ -163,11 +163,11 @@ func (b *bisecting) request(cases []int) (string, error) {
 	return b.dir.File(name), b.dir.Write(name, func(w io.Writer) error { return jsonfile.WriteBare(w, name, want) })
 }
 
-// narrow leaves the sizes and collectives of these cases.
+// narrow keeps the sizes and collectives of these cases.
 func (b *bisecting) narrow(w *spec.Sweep, cases []int) {
 	sizes := map[int64]bool{}
 	w.Collectives = nil
-	for _, i := range cases { // which are in the order of the request
+	for _, i := range cases { // in the order of the request
 		c := b.header.Cases[i]
 		sizes[c.Bytes] = true
 		if !slices.Contains(w.Collectives, c.Collective) {
@@ -222,7 +222,7 @@ func (t timer) end(child Child, ended <-chan ending, why string) {
 	}
 }
 
-// deadline is how long the next child may take.
+// deadline returns the next child's limit.
 func (b *bisecting) deadline() time.Duration {
 	switch {
 	case b.timeout > 0:
@@ -233,10 +233,10 @@ func (b *bisecting) deadline() time.Duration {
 	return max(leastTimeout, slower*b.longest).Round(time.Second)
 }
 
-// failure says why a child that ended so has no times; empty where it has.
+// failure returns why a child has no times, from the way it ended; empty if it has.
 func failure(code int, how string) string {
 	switch code {
-	case exit.OK, exit.Regression, exit.Want: // its faults are what is compared
+	case exit.OK, exit.Regression, exit.Want: // its faults are the subject of the comparison
 		return ""
 	case exit.WrongData:
 		return "its results were wrong (exit code 4)"
@@ -248,11 +248,11 @@ func failure(code int, how string) string {
 	return fmt.Sprintf("its child run failed (exit code %d)", code)
 }
 
-// loopbackVariables are the variables of the libraries that change what the loopback does.
+// loopbackVariables are the library variables that affect the loopback.
 var loopbackVariables = []string{"NCCL_CUMEM_ENABLE", "NCCL_MULTI_RANK_GPU_ENABLE"}
 
-// unmodelled says which of a variant's variables the loopback does not have: times of it would call settings
-// equal that differ, or that the library does not even know. It is empty where the loopback did not run.
+// unmodelled returns a variant's variables that the loopback does not model: its times would call
+// different settings equal, or accept unknown ones. It is empty if the loopback did not run.
 func unmodelled(rec *record.Record, environ []string) string {
 	if rec.Source.Backend != "loopback" {
 		return ""
@@ -265,8 +265,7 @@ func unmodelled(rec *record.Record, environ []string) string {
 	return bisect.Unmodelled + strings.Join(names, ", ")
 }
 
-// read takes the times of the cases from the record of a child. It returns why there are
-// none.
+// read takes the times of the cases from a child's record. It returns why there are none.
 func (b *bisecting) read(entry *bisect.Entry, v variant, folder string, cases []int) string {
 	rec, err := readAny(b.s, folder)
 	if err != nil {
@@ -297,7 +296,7 @@ func (b *bisecting) read(entry *bisect.Entry, v variant, folder string, cases []
 	return ""
 }
 
-// tailWriter keeps the last bytes that are written to it.
+// tailWriter keeps the last bytes written to it.
 type tailWriter struct {
 	limit int
 	text  []byte
@@ -311,7 +310,7 @@ func (t *tailWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lines are the last ones that are not empty.
+// lines returns the last non-empty lines.
 func (t *tailWriter) lines(n int) []string {
 	var out []string
 	for line := range bytes.Lines(t.text) {
@@ -324,8 +323,8 @@ func (t *tailWriter) lines(n int) []string {
 
 const bisectJournalFile = "bisect.jsonl"
 
-// next is the saved entry of a child; false where none is left. The search is decided by
-// its entries, so the next one is that of this child.
+// next returns the saved entry of a child; false if none is left. The search depends only on its
+// entries, so the next one belongs to this child.
 func (b *bisecting) next(round int, variant string) (bisect.Entry, bool, error) {
 	if len(b.saved) == 0 {
 		return bisect.Entry{}, false, nil
@@ -350,7 +349,7 @@ func (o *bisectOptions) start(s State, dir *folder.Folder, h bisect.Header, save
 	return b, nil
 }
 
-// openJournal writes the lines that there are and opens the journal for more.
+// openJournal writes the existing lines and opens the journal for more.
 func (b *bisecting) openJournal() (err error) {
 	h := &b.header
 	if h.Run == "" { // a new one, or begun by an earlier version
@@ -365,13 +364,13 @@ func (b *bisecting) openJournal() (err error) {
 	return err
 }
 
-// again is the command that continues the search.
+// again returns the command that continues the search.
 func (b *bisecting) again() string { return plain.Typed("zbench", "bisect", "--resume", b.dir.Path) }
 
 // resumeFreely are the flags that may be given with --resume.
 var resumeFreely = []string{"resume", "format", "quiet", "verbose", "fail-on", "allow-unchecked", "require-checked", "max-rounds", "child-timeout"}
 
-// onlyResumes refuses flags that the search has already.
+// onlyResumes refuses flags that the search already has.
 func (o *bisectOptions) onlyResumes(cmd *cobra.Command) error {
 	var other []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -11,7 +11,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// addChakra adds --chakra of a command that writes such traces.
+// addChakra adds the flag --chakra to a command that writes such traces.
 func addChakra(f *pflag.FlagSet, to *bool, what string) {
 	f.BoolVar(to, "chakra", false, "also write "+what+" as Chakra execution traces (chakra.N.et is rank N)")
 }
@@ -35,7 +35,8 @@ func chakraFile(s State, rank int, t *trace.Trace, nodes []trace.Node) artifact 
 	}}
 }
 
-// chakraFiles are the ranks of a trace, by their numbers or, where not all are known, by their order.
+// chakraFiles returns the ranks of a trace, by their numbers or, if some are unknown, by their
+// order.
 func chakraFiles(s State, t *trace.Trace) (files []artifact) {
 	met := map[int]bool{}
 	numbered := true

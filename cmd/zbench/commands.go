@@ -18,11 +18,11 @@ import (
 	"zbench/internal/topo"
 )
 
-// command is one that zbench has.
+// command is one of zbench's commands.
 type command struct {
 	name, group string
 	build       func(State) *cobra.Command
-	// schemas are what --format json prints, one of them, of a command that has the flag.
+	// schemas are the schemas of --format json, one of which applies, for a command with that flag.
 	schemas []string
 }
 
@@ -38,7 +38,7 @@ const (
 
 var commandGroups = []string{measure, find, answer, contrast, files, other}
 
-// commands are all, in the order of help. Those that are not interruptible save on a signal.
+// commands are all, in help order. Those that are not interruptible save on a signal.
 var commands = []command{
 	{"collectives", measure, newCollectives, []string{record.Schema}},
 	{"hbm", measure, newHBM, []string{record.Schema}},
@@ -71,9 +71,9 @@ func interrupted(build func(State) *cobra.Command) func(State) *cobra.Command {
 	}
 }
 
-// built are the commands that this process needs: the one that its first argument names,
-// else all. Their flags take 0.7 ms and 0.4 MB, of which one command needs a tenth, and a
-// run may have a thousand processes on a host.
+// built returns the commands that this process needs: the one that its first argument names, else
+// all. Their flags take 0.7 ms and 0.4 MB, of which one command needs a tenth, and a run may have a
+// thousand processes on a host.
 func built(s State) []command {
 	for i, c := range commands {
 		if len(s.Args) > 0 && s.Args[0] == c.name {
@@ -83,8 +83,7 @@ func built(s State) []command {
 	return commands
 }
 
-// command builds it, says what its JSON is, where its flags are described, and refuses a --format that
-// there is not.
+// command builds it, sets its JSON schema and its help hint, and refuses an unknown --format.
 func (c command) command(s State) *cobra.Command {
 	cmd := c.build(s)
 	cmd.GroupID, cmd.Hidden = c.group, c.group == ""
@@ -93,7 +92,7 @@ func (c command) command(s State) *cobra.Command {
 			f.Usage += "; json is " + strings.Join(c.schemas, " or ")
 			one.RunE = inFormat(f, one.RunE)
 		}
-		if one.Flags().Lookup("quiet") == nil && one.Runnable() { // a script may give it to all
+		if one.Flags().Lookup("quiet") == nil && one.Runnable() { // a script may pass it to all
 			addQuiet(one.Flags(), new(bool))
 		}
 	}

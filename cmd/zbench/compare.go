@@ -106,7 +106,7 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 		if err = usage(err, refused.Hint); d == nil {
 			return err
 		}
-		return s.deliver(o.output, result{files: whole(d.Shown()), started: started, verdict: err}) // the curves may be looked at
+		return s.deliver(o.output, result{files: whole(d.Shown()), started: started, verdict: err}) // the curves may be shown
 	} else if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 	return s.deliver(o.output, result{shown: d.Shown(), started: started, verdict: o.verdict(d)})
 }
 
-// verdict is the error of a comparison that was made.
+// verdict returns the error of a finished comparison.
 func (o *compareOptions) verdict(d *compare.Document) error {
 	if d.Counts.Slower+d.Counts.Faster+d.Counts.Same+d.Counts.Unclear+d.Counts.Broken > 0 {
 		return d.Gated.Err(o.allowUnchecked)
@@ -125,8 +125,8 @@ func (o *compareOptions) verdict(d *compare.Document) error {
 	return exit.With(exit.Want, errors.New("no case was compared: BASE and NEW have no case with a time in common"), "give runs of the same collectives, sizes, types and ranks")
 }
 
-// nextRuns says how many runs would check what the gate could not, with the command that makes one more of each
-// side. It is empty if more runs would not help.
+// nextRuns returns how many runs would check what the gate could not, with the command for one more
+// run of each side. It is empty if more runs would not help.
 func nextRuns(d *compare.Document, sides [2][]compare.Run) string {
 	if d.NeedsRuns == 0 || d.NeedsRuns > compare.ManyRuns {
 		return ""
@@ -140,7 +140,7 @@ func nextRuns(d *compare.Document, sides [2][]compare.Run) string {
 	}
 	more := func(i int, name string) string {
 		rec, spec := *sides[i][0].Record, sides[i][0].Record.Spec.Clone()
-		if rec.Spec = &spec; rec.Simulated { // of a simulation another seed is another run
+		if rec.Spec = &spec; rec.Simulated { // in a simulation another seed is another run
 			spec.Seed = seed + uint64(i) + 1
 		}
 		return fmt.Sprintf("; more of %s: `%s --out %s`", name, reproduce(&rec), plain.Shell(sides[i][0].Name+"-more"))
@@ -200,7 +200,7 @@ func readRuns(s State, path string) ([]compare.Run, error) {
 	return out, nil
 }
 
-// runsBelow are the folders of zbench in a folder that is none itself.
+// runsBelow returns zbench's folders in a folder that is not one itself.
 func runsBelow(s State, dir string) []string {
 	entries, err := s.FS.ReadDir(dir)
 	if dir == "" || err != nil || holdsRun(s, dir) {
@@ -215,7 +215,7 @@ func runsBelow(s State, dir string) []string {
 	return out
 }
 
-// holdsRun tells whether a folder is one of zbench.
+// holdsRun reports whether a folder is one of zbench's.
 func holdsRun(s State, dir string) bool {
 	for _, name := range []string{engine.ResultsFile, engine.JournalFile} {
 		if _, err := s.FS.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {

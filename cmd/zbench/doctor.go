@@ -22,7 +22,7 @@ import (
 
 // doctorOptions are the options of doctor.
 type doctorOptions struct {
-	// backend is auto, all of them, or one by name; archs are to be compiled for.
+	// backend is auto, all of them, or one by name; archs are the architectures to compile for.
 	backend string
 	archs   []string
 	libraryOptions
@@ -30,7 +30,7 @@ type doctorOptions struct {
 }
 
 func newDoctor(s State) *cobra.Command {
-	o := doctorOptions{output: output{bare: true}} // its findings are all that it prints
+	o := doctorOptions{output: output{bare: true}} // its findings are all of its output
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check this machine for what zbench needs", Args: noArgs,
 		Long: `doctor finds and opens the libraries of every backend, reads their versions and
@@ -94,13 +94,13 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	}
 	report.Machine = machine.Items()
 	report.NotChecked = doctor.NotChecked()
-	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is meant, and none is here
+	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is expected, and there is none
 	report.Judge(o.backend, chosen == "loopback")
 	return o.show(s, &report, exit.Unavailable)
 }
 
-// show prints the report, and keeps it in the folder of --out. unusable is the exit code where it
-// says that the machine cannot be used.
+// show prints the report, and keeps it in the folder of --out. unusable is the exit code if it says
+// that the machine cannot be used.
 func (o doctorOptions) show(s State, r *doctor.Report, unusable int) error {
 	end := result{shown: r.Shown(), started: s.Now()}
 	if !r.Usable {
@@ -109,8 +109,8 @@ func (o doctorOptions) show(s State, r *doctor.Report, unusable int) error {
 	return s.deliver(o.output, end)
 }
 
-// options are for a backend's libraries. No compiled kernel is kept or taken: the
-// question is what the compiler says now.
+// options returns those for a backend's libraries. No compiled kernel is cached: the question is
+// the compiler's current result.
 func (o doctorOptions) options(ctx context.Context, s State, backend string) (native.Choice, error) {
 	n := native.Choice{Backend: backend, Getenv: s.Getenv}
 	_, err := o.fill(ctx, s, &n)
@@ -118,7 +118,7 @@ func (o doctorOptions) options(ctx context.Context, s State, backend string) (na
 	return n, err
 }
 
-// runCompile builds every kernel for the asked architectures, without a GPU.
+// runCompile builds every kernel for the requested architectures, without a GPU.
 func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Report) error {
 	of := o.backend
 	if of == "auto" {
@@ -154,7 +154,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 	return o.show(s, &report, exit.Run)
 }
 
-// vendorOf is the backend of an architecture by its first letters, else the first one.
+// vendorOf returns the backend of an architecture by its first letters, else the first one.
 func vendorOf(arch string) string {
 	for _, v := range backend.Vendors() {
 		for prefix := range v.Waves {
@@ -166,8 +166,7 @@ func vendorOf(arch string) string {
 	return backend.Like("").Backend
 }
 
-// compileKernels builds each file of the kernel table and looks for its kernels
-// in the code.
+// compileKernels builds each file of the kernel table and looks for its kernels in the code.
 func compileKernels(c *native.Compiler, arch string) doctor.Compiled {
 	out := doctor.Compiled{Arch: arch}
 	files, of := slice.Group(native.Kernels(), func(k native.Kernel) string { return k.File })
@@ -183,8 +182,8 @@ func compileKernels(c *native.Compiler, arch string) doctor.Compiled {
 	return out
 }
 
-// compileFile returns how many of the kernels the code has; it is an error when
-// one is missing or the code is for another GPU.
+// compileFile returns the number of kernels in the code; it is an error if one is missing or the
+// code is for another GPU.
 func compileFile(c *native.Compiler, arch, file string, kernels []native.Kernel) (int, error) {
 	code, err := c.Compile(native.CompileRequest{File: file, Arch: arch})
 	if err != nil {
@@ -205,7 +204,7 @@ func compileFile(c *native.Compiler, arch, file string, kernels []native.Kernel)
 	return len(kernels) - len(missing), err
 }
 
-// backendFacts opens a provider, asks it, and closes it again.
+// backendFacts opens a provider, queries it, and closes it again.
 func backendFacts(o native.Choice) doctor.Backend {
 	row, _ := backend.Of(o.Backend) // the loopback has none
 	b := doctor.Backend{Name: o.Backend, Install: row.Product}
@@ -234,8 +233,8 @@ func backendFacts(o native.Choice) doctor.Backend {
 	return b
 }
 
-// withoutCollectives adds what there is to a backend that cannot be opened whole:
-// hbm and kernels need no collectives library.
+// withoutCollectives adds the usable parts of a backend that cannot be opened completely: hbm and
+// kernels need no collectives library.
 func withoutCollectives(b doctor.Backend, o native.Choice) doctor.Backend {
 	o.Needs = native.KernelNeeds
 	p, err := native.Open(o)
@@ -268,7 +267,7 @@ func devicesFacts(p *native.Provider, n int) []doctor.Device {
 	return list
 }
 
-// loopbackMachine is one node of the default fabric.
+// loopbackMachine returns one node of the default fabric.
 func loopbackMachine() ([]byte, error) {
 	f, err := fabric.ByName(fabric.Default)
 	if err != nil {
@@ -290,7 +289,7 @@ func notOpened(b doctor.Backend, err error) doctor.Backend {
 	return b
 }
 
-// machineOf is the State's machine as doctor sees it.
+// machineOf returns the State's machine from doctor's side.
 func machineOf(s State) doctor.Machine {
 	return doctor.Machine{Tree: linux.Tree{FS: treeFS{s.FS, "/"}}, Access: s.FS.Access, Temp: s.Getenv("TMPDIR"), Host: preflightHost(s)}
 }

@@ -23,20 +23,19 @@ import (
 	"zbench/rccl"
 )
 
-// collectivesDriver is a driver with what the record says of its machine.
+// collectivesDriver is a driver with the record's facts about its machine.
 type collectivesDriver struct {
 	*rccl.Driver
 	facts engine.Facts
 	// witness asks the library's service; nil if there is none.
 	witness func() *record.Witness
-	// counting reads the counters of the node's NICs; nil where another process does, or
-	// none.
+	// counting reads the counters of the node's NICs; nil if another process does, or none.
 	counting *topo.Counting
 }
 
 var _, _ plan.Witnessing = (*collectivesDriver)(nil), (*team)(nil)
 
-// Witness asks the library's own service how far its ranks got; nil of a simulation, whose
+// Witness asks the library's own service about its ranks' progress; nil in a simulation, whose
 // library has none.
 func (d *collectivesDriver) Witness() *record.Witness {
 	if d.witness == nil {
@@ -45,8 +44,8 @@ func (d *collectivesDriver) Witness() *record.Witness {
 	return d.witness()
 }
 
-// witnessOf asks RCCL's service on this host. It has its own time limit: the sweep may be
-// ending, and the answer is wanted all the same.
+// witnessOf asks RCCL's service on this host. It has its own time limit, because the answer is
+// wanted even if the sweep is ending.
 func witnessOf(s State) func() *record.Witness {
 	if s.Dial == nil {
 		return nil
@@ -54,7 +53,7 @@ func witnessOf(s State) func() *record.Witness {
 	return func() *record.Witness { return ras.Ask(context.Background(), s.Dial, s.Getenv(ras.AddressVariable)) }
 }
 
-// Counters are those of this node's NICs.
+// Counters returns the counters of this node's NICs.
 func (d *collectivesDriver) Counters() []record.NICCounters { return d.counting.Read() }
 
 // Facts describes the driver.
@@ -63,29 +62,29 @@ func (d *collectivesDriver) Facts() (facts engine.Facts, err error) {
 	return d.facts, err
 }
 
-// opening is what every process of a sweep needs to open its ranks. The leader of
-// several processes sends it to the others.
+// opening is every process's input for opening its ranks. The leader of several processes sends it
+// to the others.
 type opening struct {
 	Backend string     `json:"backend"`
 	World   spec.World `json:"world"`
 	Seed    uint64     `json:"seed"`
-	// Cache is the last-level cache to rotate over, VerifyBudget the memory for verified
-	// buffers, in bytes.
+	// Cache is the last-level cache to rotate over, VerifyBudget the memory for verified buffers,
+	// in bytes.
 	Cache        int64 `json:"cache,omitempty"`
 	VerifyBudget int64 `json:"verify_budget,omitempty"`
 	Graphs       bool  `json:"graphs,omitempty"`
-	// Deadlines bound what can hang.
+	// Deadlines bound calls that can hang.
 	Deadlines plan.Deadlines `json:"deadlines"`
-	// Machine is the loopback's machine file; empty on hardware. Arena is the file that
-	// its processes share.
+	// Machine is the loopback's machine file; empty on hardware. Arena is its processes' shared
+	// file.
 	Machine []byte `json:"machine,omitempty"`
 	Arena   string `json:"arena,omitempty"`
-	// Counters is the root of the tree with the counters of NICs; empty where none are read.
+	// Counters is the root of the tree with the NIC counters; empty if none are read.
 	Counters string `json:"counters,omitempty"`
 	// Folder is the result folder, Owner the text of the leader's lock in it.
 	Folder string `json:"folder,omitempty"`
 	Owner  string `json:"owner,omitempty"`
-	// Kernels is the request of kernels that each process measures on its node; nil of ranks of
+	// Kernels is the request of kernels that each process measures on its node; nil for
 	// collectives.
 	Kernels *spec.Spec `json:"kernels,omitempty"`
 }
@@ -137,7 +136,7 @@ func openShare(ctx context.Context, s State, o libraryOptions, w *opening, proce
 		cfg.Devices = append(cfg.Devices, local*gpus+i)
 	}
 	d, err := openRanks(ctx, s, o, w, cfg)
-	if err == nil && local == 0 { // one reader on each node
+	if err == nil && local == 0 { // one reader per node
 		d.counting = w.counting(s, process)
 	}
 	return d, err
@@ -201,7 +200,8 @@ func openRanks(ctx context.Context, s State, o libraryOptions, w *opening, cfg r
 	return out, nil
 }
 
-// nicsOf are the kinds of this node's NICs. A simulation has none: those of its host say nothing.
+// nicsOf returns the kinds of this node's NICs. A simulation has none, because its host's mean
+// nothing.
 func nicsOf(s State, simulated bool) []record.NICKind {
 	if simulated {
 		return nil
@@ -210,7 +210,7 @@ func nicsOf(s State, simulated bool) []record.NICKind {
 	return n.Kinds()
 }
 
-// devicesOf describes the GPUs that were found, with their published peaks.
+// devicesOf describes the GPUs, with their published peaks.
 func devicesOf(found []native.DeviceInfo) []record.Device {
 	return slice.Map(found, func(d native.DeviceInfo) record.Device {
 		out := record.Device{Index: d.Index, Name: d.Name, PCI: d.PCI, Bytes: d.Memory}
@@ -221,7 +221,7 @@ func devicesOf(found []native.DeviceInfo) []record.Device {
 	})
 }
 
-// peaks are what is published of a GPU, else what its attributes give.
+// peaks returns a GPU's published figures, else those from its attributes.
 func peaks(d native.DeviceInfo) device.Device {
 	if p, ok := device.Lookup(d.Name); ok {
 		return p
@@ -231,14 +231,14 @@ func peaks(d native.DeviceInfo) device.Device {
 	})
 }
 
-// lastLevelCache is the largest of the devices', in bytes: what is published, or
-// what the GPU itself says where that is more.
+// lastLevelCache returns the largest of the devices', in bytes: the published one, or the GPU's own
+// figure if that is larger.
 func lastLevelCache(devices []native.DeviceInfo) int64 {
 	return slice.Most(devices, func(d native.DeviceInfo) int64 { return max(peaks(d).Cache, d.L2) })
 }
 
-// driverVersion is the kernel driver with its version, empty if unknown: the driver of
-// the kernel tree has no version of its own.
+// driverVersion returns the kernel driver with its version, empty if unknown: the driver of the
+// kernel tree has no version of its own.
 func driverVersion(s State, of string) string {
 	v, known := backend.Of(of)
 	if !known {
@@ -255,8 +255,8 @@ func addCountersFlag(f *pflag.FlagSet, to *string) {
 	f.StringVar(to, "counters", "auto", "where the counters of NICs are read before and after each case: auto is this machine's, on the loopback none, or simulated ones for rails; off; or a folder with a tree of sysfs")
 }
 
-// countersRoot is the root of the tree; empty where none is read. A simulation has no NICs:
-// those of its host say nothing.
+// countersRoot returns the root of the tree; empty if none is read. A simulation has no NICs,
+// because its host's mean nothing.
 func countersRoot(asked string, simulated bool) string {
 	switch {
 	case asked == "off" || asked == "auto" && simulated:
@@ -267,7 +267,7 @@ func countersRoot(asked string, simulated bool) string {
 	return asked
 }
 
-// byPlace are the rises of the counters by the place of the NIC's GPU, of one NIC each.
+// byPlace returns the increases of the counters by the place of the NIC's GPU, of one NIC each.
 func byPlace(rose []record.NICCounters, nodes []string) map[rails.Place]record.NICCounters {
 	out := map[rails.Place]record.NICCounters{}
 	for _, c := range rose {

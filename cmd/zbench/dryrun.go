@@ -17,8 +17,8 @@ import (
 	"zbench/internal/launch"
 )
 
-// dryRun prints what the sweep would start, how many cases it has and what it would
-// take. Nothing is measured, started or written.
+// dryRun prints what the sweep would start, its number of cases and its cost. Nothing is measured,
+// started or written.
 func (o *sweepOptions) dryRun(ctx context.Context, s State, l launching, old *record.Journal) error {
 	if o.format != "" && o.format != "table" {
 		return usagef("leave --format out", "--dry-run prints text, not %s", o.format)
@@ -53,7 +53,7 @@ func (o *sweepOptions) dryRun(ctx context.Context, s State, l launching, old *re
 	return err
 }
 
-// dryResume prints what is left of the sweep that a folder holds, without its lock.
+// dryResume prints the rest of a folder's sweep, without its lock.
 func (o *sweepOptions) dryResume(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
 	old, err := engine.ReadRun(s.FS, o.resume, spec.Collectives)
 	if err != nil {
@@ -79,8 +79,7 @@ func newDryRun() (out *strings.Builder, row func(name, format string, args ...an
 	}
 }
 
-// dryPrepare checks the request for the world that the method gives, and says which
-// backend it is for.
+// dryPrepare checks the request for the method's world, and names its backend.
 func (o *worldRun) dryPrepare(s State, l launching, resumed bool) (*engine.Setup, string, error) {
 	want := l.want
 	elsewhere := l.method == launch.Slurm || l.method == launch.MPI
@@ -102,7 +101,7 @@ func (o *worldRun) dryPrepare(s State, l launching, resumed bool) (*engine.Setup
 	return u, backend, err
 }
 
-// dryMeasurement prints how the processes of a measurement start, and what it is about to do.
+// dryMeasurement prints how a measurement's processes start, and its subject.
 func (o *worldRun) dryMeasurement(s State, l launching, want spec.Spec, backend, name, what string) error {
 	out, row := newDryRun()
 	if err := o.dryLaunch(s, l, want, row); err != nil {
@@ -149,7 +148,7 @@ func (o *worldRun) dryLaunch(s State, l launching, want spec.Spec, row func(name
 	return nil
 }
 
-// startOf is the world that a method starts.
+// startOf returns the world that a method starts.
 func (o *worldRun) startOf(s State, l launching, want spec.Spec) launch.Start {
 	w := want.World
 	start := o.launch.startOf(s, l, cmp.Or(o.command, spec.Collectives), w.Nodes, w.GPUsPerNode/max(w.GPUsPerProcess, 1))
@@ -157,7 +156,7 @@ func (o *worldRun) startOf(s State, l launching, want spec.Spec) launch.Start {
 	start.Simulated, start.Taken = want.Backend == "loopback", s.Taken
 	switch gpus := launch.GPUs(s.Getenv); {
 	case start.Simulated || gpus == 0:
-	case want.Kernels != nil: // a process has all of its node
+	case want.Kernels != nil: // a process has its whole node
 		start.GPUs = gpus
 	default:
 		start.GPUs = w.GPUsPerNode
@@ -169,7 +168,7 @@ func (o *worldRun) startOf(s State, l launching, want spec.Spec) launch.Start {
 	return start
 }
 
-// environmentText says which variables the command changes. Secrets are not shown.
+// environmentText lists the command's changes of variables. Secrets are not shown.
 func environmentText(s State, line launch.Line) string {
 	var parts []string
 	for _, v := range line.Set {
@@ -188,7 +187,7 @@ func environmentText(s State, line launch.Line) string {
 	return strings.Join(parts, "; ")
 }
 
-// dryEstimate is the estimate, and what is known of the job's end.
+// dryEstimate returns the estimate, and the known end of the job.
 func dryEstimate(s State, u *engine.Setup, est plan.Estimate, warning string) string {
 	text := est.Text(u.Machine != nil)
 	if u.Machine == nil {

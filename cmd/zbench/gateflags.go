@@ -14,13 +14,13 @@ import (
 	"zbench/hbm"
 )
 
-// gateFlagSet is what must hold of a record.
+// gateFlagSet has the conditions of a record.
 type gateFlagSet struct {
 	thresholds     []string
 	accept, failOn string
 	allowUnchecked bool
 
-	// What the flags say, once read.
+	// The parsed values of the flags.
 	parsed  []*gate.Threshold
 	profile *gate.Profile
 	below   float64
@@ -36,8 +36,8 @@ func addGateFlags(f *pflag.FlagSet, o *gateFlagSet) {
 	addUnchecked(f, &o.allowUnchecked, "a threshold that could not be checked")
 }
 
-// addUnchecked adds the flag by which a gate lets what, which was not checked, pass. --require-checked asks
-// for what is the default: scripts give it.
+// addUnchecked adds the flag that lets a gate pass with unchecked conditions. --require-checked
+// selects the default, because scripts use it.
 func addUnchecked(f *pflag.FlagSet, to *bool, what string) {
 	f.BoolVar(to, "allow-unchecked", false, "let "+what+" pass, instead of exiting with 6")
 	f.Bool("require-checked", false, "nothing: gates close by default")
@@ -73,7 +73,7 @@ func (o *gateFlagSet) read() (err error) {
 // given reports whether there is a gate.
 func (o *gateFlagSet) given() bool { return len(o.parsed) > 0 || o.profile != nil || o.failOn != "" }
 
-// judge judges the record; nil where nothing was asked for.
+// judge judges the record; nil without a gate.
 func (o *gateFlagSet) judge(rec *record.Record) *gate.Report {
 	if !o.given() {
 		return nil
@@ -104,7 +104,7 @@ func profileRows() ([][]string, error) {
 	return rows, nil
 }
 
-// percentValue is a flag that is a share, given as 2% or 0.02, from least to most.
+// percentValue is a flag for a share, given as 2% or 0.02, from least to most.
 type percentValue struct {
 	to          *float64
 	least, most float64

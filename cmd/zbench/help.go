@@ -63,8 +63,8 @@ func withRows(groups []flagGroup) []flagGroup {
 	return groups
 }
 
-// mostUsed names the flags that --help shows of a command, ten at most. Of a command without a row
-// it shows all but those of libraries.
+// mostUsed names the flags in a command's --help, ten at most. A command without a row shows all
+// except those of libraries.
 var mostUsed = withFamilies(map[string][]string{
 	"zbench collectives": {"nodes", "ngpus", "minbytes", "maxbytes", "datatype", "framework", "preset", "out", "format", "resume"},
 	"zbench rails":       {"nodes", "ngpus", "size", "rounds", "matrix", "logs", "times", "profile", "out", "format"},
@@ -115,9 +115,9 @@ func helpWidth(terminal int) int {
 	return min(max(terminal, 60), 120)
 }
 
-// writeUsage prints a command's usage, examples, subcommands and the flags that people use, or all by
-// group. Exit codes and the search for libraries are the same for all commands: zbench's own help has
-// them.
+// writeUsage prints a command's usage, examples, subcommands and the most used flags, or all by
+// group. Exit codes and the search for libraries are the same for all commands, so they are in
+// zbench's own help.
 func writeUsage(to io.Writer, cmd *cobra.Command, width int, all bool) error {
 	w := new(strings.Builder)
 	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
@@ -161,8 +161,8 @@ func writeCommands(w *strings.Builder, cmd *cobra.Command, group, title string) 
 	}
 }
 
-// writeFlags prints each flag once: the most used first, the others by group, if all are wanted. It
-// returns how many it leaves out.
+// writeFlags prints each flag once: the most used first, and with all the others by group. It
+// returns the number of omitted ones.
 func writeFlags(w *strings.Builder, cmd *cobra.Command, width int, all bool) (hidden int) {
 	first, named := mostUsed[cmd.CommandPath()]
 	for i, section := range append([]flagGroup{{mostUsedTitle, first}}, flagGroups...) {
@@ -186,7 +186,7 @@ func writeFlags(w *strings.Builder, cmd *cobra.Command, width int, all bool) (hi
 	return hidden
 }
 
-// writeLibraries says where libraries are looked for, with the flags and variables of all commands
+// writeLibraries describes the search for libraries, with the flags and variables of all commands
 // that open any.
 func writeLibraries(w *strings.Builder, width int) {
 	opens := &cobra.Command{}
@@ -198,8 +198,8 @@ func writeLibraries(w *strings.Builder, width int) {
 %s`, librariesTitle, opens.Flags().FlagUsagesWrapped(width))
 }
 
-// withOneDefault is the flag without its own default value where its description names
-// the default: "all" of a number whose zero means all.
+// withOneDefault removes a flag's own default value if its description names the default: "all" for
+// a number whose zero means all.
 func withOneDefault(f *pflag.Flag) *pflag.Flag {
 	if !strings.Contains(f.Usage, "(default ") {
 		return f
@@ -209,8 +209,8 @@ func withOneDefault(f *pflag.Flag) *pflag.Flag {
 	return &shown
 }
 
-// ownValue hides the type of a value: of the types that pflag knows it prints even an
-// empty default.
+// ownValue hides the type of a value, because pflag prints even an empty default of the types that
+// it knows.
 type ownValue struct{ pflag.Value }
 
 // setHelp gives a command and those below it this form of help.
@@ -229,8 +229,8 @@ func setHelp(root *cobra.Command, s State) {
 	})
 }
 
-// similarFlags returns the flags, with their dashes, whose names are close to the one in
-// an error.
+// similarFlags returns the flags, with their dashes, whose names are similar to the one in an
+// error.
 func similarFlags(cmd *cobra.Command, err error) []string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -255,8 +255,8 @@ func similarFlags(cmd *cobra.Command, err error) []string {
 	return near
 }
 
-// oneDash is the flag that was given with one dash: pflag reads -nodes as -n with the
-// value odes. Without a long flag of that name the letters are short flags.
+// oneDash returns the flag that was given with one dash: pflag reads -nodes as -n with the value
+// odes. Without a long flag of that name the letters are short flags.
 func oneDash(names []string, letters string) []string {
 	letters, _, _ = strings.Cut(letters, "=")
 	if name, known := spell.Match(names, letters); known && len(letters) > 1 {
@@ -287,7 +287,7 @@ func unknownCommand(root *cobra.Command, given string) error {
 	return usagef(spell.Hint(near, "`"+root.Name()+" --help` describes each command"), "%s", err.Error())
 }
 
-// subcommands are all commands below one that help lists.
+// subcommands returns all commands below one that help lists.
 func subcommands(cmd *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, c := range cmd.Commands() {

@@ -72,7 +72,7 @@ func runImport(s State, logs []string, o peers.Hints, to output) error {
 	return keepImport(s, rec, started, to)
 }
 
-// importLogs reads one log, or those of an archive, as it comes: it may be a pipe.
+// importLogs reads one log, or those of an archive, as a stream: it may be a pipe.
 func importLogs(s State, path string, o peers.Hints) (recs []*record.Record, left []string, err error) {
 	in, err := openInput(s, path)
 	if err != nil {
@@ -88,7 +88,7 @@ func importLogs(s State, path string, o peers.Hints) (recs []*record.Record, lef
 	return readLogs(s, path, in.body, o)
 }
 
-// keepImport leaves the folder, prints the record and says what was skipped.
+// keepImport writes the folder, prints the record and lists the skipped rows.
 func keepImport(s State, rec *record.Record, started time.Time, to output) error {
 	dir, err := folder.New(s.host(false), to.out, "import", to.force)
 	if err != nil {
@@ -109,7 +109,7 @@ func keepImport(s State, rec *record.Record, started time.Time, to output) error
 	return s.deliver(to, r)
 }
 
-// noteRows says how many rows of a log were read, and why others were skipped.
+// noteRows reports the number of rows read from a log, and why others were skipped.
 func noteRows(s State, quiet bool, i record.Import) {
 	if quiet && len(i.Skipped) == 0 {
 		return
@@ -121,7 +121,7 @@ func noteRows(s State, quiet bool, i record.Import) {
 	fmt.Fprint(s.Stderr, "\n")
 }
 
-// noteImport says what was read, what was skipped, and where the folder is.
+// noteImport reports the rows read and skipped, and the folder.
 func noteImport(s State, quiet bool, dir *folder.Folder, rec *record.Record) {
 	for _, i := range rec.Source.Imports {
 		noteRows(s, quiet, i)

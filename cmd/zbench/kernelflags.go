@@ -13,8 +13,7 @@ import (
 // giga is the unit of --peak, in bytes per second.
 const giga = 1e9
 
-// timingFlags are those of every benchmark of kernels, whose timings end after so
-// many seconds.
+// timingFlags are common to all benchmarks of kernels; their timings end after some seconds.
 func timingFlags(maxTime string) []specFlag {
 	return []specFlag{
 		named("backend", "libraries underneath"),
@@ -34,7 +33,7 @@ func timingFlags(maxTime string) []specFlag {
 	}
 }
 
-// memoryFlags are those of families that measure memory, on any number of devices.
+// memoryFlags are for families that measure memory, on any number of devices.
 var memoryFlags = []specFlag{
 	{Name: "all-gpus", Meaning: "all GPUs of this machine at once; outliers are named", Value: option.Switch(func(s *spec.Spec) *bool { return &s.Kernels.AllGPUs })},
 	{
@@ -49,12 +48,12 @@ var memoryFlags = []specFlag{
 	},
 }
 
-// faultFlag is of families that plant faults.
+// faultFlag is for families that plant faults.
 func faultFlag() specFlag {
 	return named("fault", `plant a fault into the loopback: "store 0 BYTE" flips a bit of that byte of the output after each launch; gemm takes also "clock GPU HERTZ SECONDS": after so many seconds that GPU's clock is HERTZ; --peak also slow_compute:node=0,gpu=5,left=0.85`)
 }
 
-// familyFlags are those of a family's command.
+// familyFlags are the flags of a family's command.
 func familyFlags(f kernel.Family) []specFlag {
 	var all []specFlag
 	for _, row := range f.Settings {

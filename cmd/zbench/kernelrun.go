@@ -29,10 +29,10 @@ type kernelBench struct {
 	flags []specFlag
 }
 
-// flagsHelp says where the flags of a benchmark are described.
+// flagsHelp names the help of a benchmark's flags.
 func flagsHelp(benchmark string) string { return listedBy(spec.Command(benchmark)) }
 
-// command is the command of the benchmark.
+// command returns the command of the benchmark.
 func (b kernelBench) command(s State) *cobra.Command {
 	cmd := &cobra.Command{Use: b.Name, Short: b.Short, Long: b.Long, Example: b.Example, Args: noArgs}
 	b.add(cmd, s)
@@ -52,8 +52,8 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return b.run(cmd, s, &o) }
 }
 
-// run measures into a new folder, or resumes the run of an existing one; what is of all nodes in a
-// process on each.
+// run measures into a new folder, or resumes the run of an existing one; a request for all nodes
+// runs in a process on each.
 func (b kernelBench) run(cmd *cobra.Command, s State, o *worldRun) error {
 	if err := o.gates.read(); err != nil {
 		return err
@@ -71,13 +71,14 @@ func (b kernelBench) run(cmd *cobra.Command, s State, o *worldRun) error {
 	return b.measure(cmd.Context(), cmd, s, o)
 }
 
-// everywhere measures all GPUs of all nodes: as the process that leads, or by starting a process on each.
+// everywhere measures all GPUs of all nodes: as the leading process, or by starting a process on
+// each.
 func (b kernelBench) everywhere(ctx context.Context, cmd *cobra.Command, s State, o *worldRun, want spec.Spec) error {
 	if err := o.deadlines.check(); err != nil {
 		return err
 	}
 	given := o.world == nil && slices.ContainsFunc([]string{"nodes", "spec", "resume"}, cmd.Flags().Changed)
-	want.World.GPUsPerNode, want.World.GPUsPerProcess = 1, 1 // a process has all GPUs of its node, however many
+	want.World.GPUsPerNode, want.World.GPUsPerProcess = 1, 1 // a process has all GPUs of its node
 	l, err := o.launch.place(s, want, given)
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func (b kernelBench) measure(ctx context.Context, cmd *cobra.Command, s State, o
 	return o.measure(ctx, s, e, nil)
 }
 
-// checked refuses an invalid request, which is of a file where one is named.
+// checked refuses an invalid request, from a file if one is named.
 func (b kernelBench) checked(want *spec.Spec, file string) error {
 	if err := engine.CheckKernels(want); err != nil {
 		return err
@@ -147,7 +148,7 @@ func (b kernelBench) checked(want *spec.Spec, file string) error {
 	return usage(err, flagsHelp(b.Name))
 }
 
-// opened is the open devices with the planned rows: those of a node of several, −1 for all that there are.
+// opened returns the open devices with the planned rows: those of one node of several, −1 for all.
 func (b kernelBench) opened(ctx context.Context, s State, o *runOptions, node int) (*engine.Kernels, error) {
 	to := hbm.Opening{
 		Spec: &o.want, Native: native.Choice{Backend: o.want.Backend, Getenv: s.Getenv}, Host: hostFacts(s), Rule: engine.KernelRule(o.want.Kernels),
@@ -169,8 +170,8 @@ func (b kernelBench) opened(ctx context.Context, s State, o *runOptions, node in
 	return p, nil
 }
 
-// nodeKernels are the kernels of one of several processes. It executes orders to take passes, and no
-// others.
+// nodeKernels holds the kernels of one of several processes. It only executes orders to take
+// passes.
 type nodeKernels struct {
 	plan.Process
 	of *engine.Kernels
@@ -206,7 +207,7 @@ func (w *world) joinKernels(ctx context.Context, s State, own *engine.Kernels, o
 	if err := w.gather(ctx, with); err != nil {
 		return err
 	}
-	jobs := *own // Join replaces them by those of all
+	jobs := *own // Join replaces them by all processes'
 	g, end := w.group(ctx, nodeKernels{of: &jobs}, with, len(own.Facts.Devices))
 	own.Driver = led{own.Driver, end}
 	others, err := introductions[engine.Hello](w, g)
@@ -219,10 +220,10 @@ func (w *world) joinKernels(ctx context.Context, s State, own *engine.Kernels, o
 	})
 }
 
-// rowSeconds are the most that a row of kernels takes beside what is timed: it warms up, and is checked.
+// rowSeconds is the largest time of a kernel's row beside its timing: warm-up and checks.
 const rowSeconds = 120.0
 
-// openNode opens the kernels of a process that follows, as the leader's welcome says.
+// openNode opens the kernels of a following process, from the leader's welcome.
 func (o *worldRun) openNode(ctx context.Context, s State, role launch.Role, with *opening) (followed, json.RawMessage, error) {
 	b := benchOf(with.Kernels.Benchmark)
 	if b == nil {
@@ -238,7 +239,7 @@ func (o *worldRun) openNode(ctx context.Context, s State, role launch.Role, with
 	return nodeKernels{of: own}, text, err
 }
 
-// led is the driver of the process that leads others: with it they end.
+// led is the driver of the leading process; the others end with it.
 type led struct {
 	engine.Driver
 	end func()
@@ -249,7 +250,7 @@ func (d led) Close() error {
 	return d.Driver.Close()
 }
 
-// flagsOf are the flags of a benchmark's request; none where this zbench does not know it.
+// flagsOf returns the flags of a benchmark's request; none if this zbench does not know it.
 func flagsOf(benchmark string) []specFlag {
 	if b := benchOf(benchmark); b != nil {
 		return b.flags
@@ -267,7 +268,7 @@ func benches() []kernelBench {
 	return slice.Map(hbm.Families(), func(f hbm.Family) kernelBench { return kernelBench{Family: f, flags: familyFlags(f.Family)} })
 }
 
-// benchOf is hbm or a kernel by name; nil for collectives.
+// benchOf returns hbm or a kernel by name; nil for collectives.
 func benchOf(name string) *kernelBench {
 	if i := slices.IndexFunc(kernelBenches, func(b kernelBench) bool { return b.Name == name }); i >= 0 {
 		return &kernelBenches[i]
@@ -275,7 +276,7 @@ func benchOf(name string) *kernelBench {
 	return nil
 }
 
-// trainingKernels are the rows of "zbench kernels": those without a command of their own.
+// trainingKernels returns the rows of "zbench kernels": those without a command of their own.
 func trainingKernels() []kernelBench {
 	return slices.DeleteFunc(slices.Clone(kernelBenches), func(b kernelBench) bool { return spec.Command(b.Name) == b.Name })
 }

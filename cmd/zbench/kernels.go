@@ -7,7 +7,7 @@ import (
 
 	"zbench/bench/spec"
 	"zbench/bench/spell"
-	_ "zbench/hbm/gemm" // a family in a package of its own
+	_ "zbench/hbm/gemm" // a family in its own package
 	_ "zbench/hbm/muon" // so is this
 )
 

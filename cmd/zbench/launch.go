@@ -24,26 +24,26 @@ import (
 	"zbench/internal/rendezvous"
 )
 
-// launchFlagSet is how the processes of a sweep come to be.
+// launchFlagSet has the options for starting the processes of a sweep.
 type launchFlagSet struct {
 	method    string
 	slurmArgs []string
 	hostfile  string
 	dry       bool
-	// ended are the processes whose end the parent has heard of.
+	// ended are the processes whose end the parent has seen.
 	ended <-chan endedTask
-	// bad is the folder of a screen whose failed nodes are left out; screen tells that it is
-	// made first. refused are nodes that a launcher's processes must not be on.
+	// bad is the folder of a screen whose failed nodes are left out; screen runs it first. refused
+	// are nodes that a launcher's processes must not use.
 	bad     string
 	screen  bool
 	refused refusedHosts
 }
 
-// launchFlags names the flags: they say where a sweep runs, not what is measured, and a
-// resumed one may have others.
+// launchFlags names the flags: they set where a sweep runs, not what it measures, and a resumed one
+// may change them.
 var launchFlags = []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen-first"}
 
-// switches are those without a value.
+// switches are the flags without a value.
 var switches = []string{"dry-run", "screen-first"}
 
 func addLaunchFlags(f *pflag.FlagSet, o *launchFlagSet) {
@@ -53,22 +53,22 @@ func addLaunchFlags(f *pflag.FlagSet, o *launchFlagSet) {
 	f.BoolVar(&o.dry, "dry-run", false, "print the command, the number of cases, the time and the GPU-hours; measure nothing")
 }
 
-// launching is what this process is, and by which method the sweep runs.
+// launching is the kind of this process, and the method by which the sweep runs.
 type launching struct {
 	role   launch.Role
 	method launch.Method
 	hosts  []launch.Host
-	// want is the request, with the world that the method gives it.
+	// want is the request, with the method's world.
 	want spec.Spec
-	// processes run on each node.
+	// processes is the number of processes per node.
 	processes int
-	// excluded are nodes that take no part. kept are the others, if nodes are left out.
+	// excluded are the omitted nodes. kept are the others, if nodes are left out.
 	excluded []string
 	kept     []launch.Host
 }
 
-// place finds out what this process is and how the sweep runs. given tells that the
-// number of nodes was asked for.
+// place determines the kind of this process and the method of the sweep. given is true if the
+// number of nodes was requested.
 func (o *launchFlagSet) place(s State, want spec.Spec, given bool) (launching, error) {
 	role, detected := launch.Detect(s.Getenv)
 	l := launching{role: role, want: want.Clone()}
@@ -94,7 +94,7 @@ func (o *launchFlagSet) place(s State, want spec.Spec, given bool) (launching, e
 	if err = o.exclude(s, &l, given); err != nil {
 		return l, err
 	}
-	if l.single() && asked.Method == launch.Auto && len(l.excluded) == 0 { // this node may be one of those left out
+	if l.single() && asked.Method == launch.Auto && len(l.excluded) == 0 { // this node may be left out
 		l.method, l.want = launch.Inproc, want.Clone()
 	}
 	return l, nil
@@ -120,8 +120,7 @@ func readHosts(s State, name string) ([]launch.Host, error) {
 	return hosts, nil
 }
 
-// spread resolves the world: the nodes that were asked for or that there are, and the GPUs
-// of each.
+// spread resolves the world: the requested or the existing nodes, and the GPUs of each.
 func (l *launching) spread(s State, given bool) {
 	w := &l.want.World
 	perProcess := max(w.GPUsPerProcess, 1)
@@ -141,8 +140,8 @@ func (l *launching) spread(s State, given bool) {
 	}
 }
 
-// spreadRanks resolves the world of a launcher's processes: its ranks are theirs. The nodes
-// of a simulation are the fabric's, wherever its processes run.
+// spreadRanks resolves the world of a launcher's processes, which determine the ranks. The nodes of
+// a simulation are the fabric's, wherever its processes run.
 func (l *launching) spreadRanks(given bool) error {
 	w, perProcess := &l.want.World, max(l.want.World.GPUsPerProcess, 1)
 	total := l.role.Size * perProcess
@@ -173,23 +172,23 @@ func (l *launching) nodesOfRole() int {
 	return r.Nodes
 }
 
-// single tells that one process drives the whole world: all GPUs of the only node. Where
-// their number is not known, it is -g, as for a process that no launcher started.
+// single reports that one process drives the whole world: all GPUs of the only node. If their
+// number is unknown, it is -g, as for a process without a launcher.
 func (l *launching) single() bool {
 	return l.want.World.Nodes == 1 && l.processes <= 1
 }
 
-// starts tells that the sweep runs in processes that this one starts.
+// starts reports that the sweep runs in processes that this one starts.
 func (l *launching) starts() bool { return l.method != launch.Inproc && l.method != launch.Env }
 
-// note says that the other processes of a launcher do the same.
+// note says that the launcher's other processes do the same.
 func (l *launching) note(s State, quiet bool) {
 	if l.method == launch.Inproc && l.role.Several() {
 		s.note(quiet, "--launch inproc: this process measures alone; %s\n", l.role.Text())
 	}
 }
 
-// startOf is so many processes of a command on each of so many nodes.
+// startOf returns a command's processes on a number of nodes, with a number on each.
 func (o *launchFlagSet) startOf(s State, l launching, command string, nodes, processes int) launch.Start {
 	start := launch.Start{
 		Method: l.method, Role: l.role, Nodes: nodes, Processes: processes,
@@ -204,8 +203,8 @@ func (o *launchFlagSet) startOf(s State, l launching, command string, nodes, pro
 	return start
 }
 
-// childArgs are the arguments of the processes that are started: this process's without
-// the flags that decide how they start.
+// childArgs returns the arguments of the started processes: this process's without the flags for
+// starting them.
 func childArgs(args []string) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
@@ -222,8 +221,8 @@ func childArgs(args []string) []string {
 	return kept
 }
 
-// exclude leaves out the nodes that zbench screen has failed. given tells that the number of
-// nodes was asked for.
+// exclude leaves out the nodes that zbench screen has failed. given is true if the number of nodes
+// was requested.
 func (o *launchFlagSet) exclude(s State, l *launching, given bool) error {
 	if o.bad == "" {
 		return nil
@@ -234,7 +233,7 @@ func (o *launchFlagSet) exclude(s State, l *launching, given bool) error {
 		return err
 	case len(bad) == 0:
 		return nil
-	case l.method == launch.Env: // the leader checks where they are
+	case l.method == launch.Env: // the leader checks their places
 		o.refused = refusedHosts{bad, file}
 		return nil
 	case l.method == launch.Inproc && simulated(l.want.Backend, s):
@@ -256,8 +255,8 @@ func (o *launchFlagSet) exclude(s State, l *launching, given bool) error {
 	return o.without(s, l, len(nodes), given)
 }
 
-// failedNodes are the nodes that a judgement of zbench screen or rails has failed, and the list of them. The document
-// decides: it has a checksum. The list, which srun reads, must say the same.
+// failedNodes returns the nodes that a judgement of zbench screen or rails has failed, and their
+// list. The document decides, because it has a checksum. The list, which srun reads, must agree.
 func failedNodes(s State, dir string) (bad []string, list string, err error) {
 	list = filepath.Join(dir, "fail.txt")
 	again := plain.Typed("zbench", "screen", "--out", dir) + " makes it"
@@ -294,7 +293,7 @@ func failedNodes(s State, dir string) (bad []string, list string, err error) {
 	return *judged.Fail, list, nil
 }
 
-// nodesToStart are the hosts on which the launcher would start processes.
+// nodesToStart returns the hosts on which the launcher would start processes.
 func (l *launching) nodesToStart(s State) ([]launch.Host, error) {
 	if len(l.hosts) > 0 {
 		return l.hosts, nil
@@ -327,8 +326,8 @@ func (o *launchFlagSet) without(s State, l *launching, all int, given bool) erro
 	return nil
 }
 
-// excludeSimulated leaves nodes out of a simulated world: those behind them move up, and
-// their faults with them.
+// excludeSimulated leaves nodes out of a simulated world: later nodes move up, and their faults
+// with them.
 func (o *launchFlagSet) excludeSimulated(s State, l *launching, bad []string) error {
 	all, moved := l.want.World.Nodes, map[int]int{}
 	for node := range all {
@@ -359,13 +358,13 @@ func (o *launchFlagSet) excludeSimulated(s State, l *launching, bad []string) er
 	return o.without(s, l, all, false)
 }
 
-// refusedHosts are nodes that must not take part, and the file that says so.
+// refusedHosts are nodes that must not take part, with the file that says so.
 type refusedHosts struct {
 	bad  []string
 	file string
 }
 
-// check refuses a world that has one of them.
+// check refuses a world that contains one of them.
 func (r refusedHosts) check(hosts []string, next string) error {
 	var found []string
 	for _, host := range hosts {
@@ -385,7 +384,7 @@ func (r refusedHosts) checkWorld(all []rendezvous.Hello) error {
 	return r.check(hosts, "zbench did not start these processes: remove the node from what did, as mpirun --host or --hostfile, or srun --exclude")
 }
 
-// listed tells whether a list has the host, with or without its domain.
+// listed reports whether a list has the host, with or without its domain.
 func listed(list []string, host string) bool {
 	short := func(name string) string { name, _, _ = strings.Cut(name, "."); return name }
 	return slices.ContainsFunc(list, func(bad string) bool {
@@ -393,8 +392,8 @@ func listed(list []string, host string) bool {
 	})
 }
 
-// realNodes holds the nodes of the world against those on which a launcher has placed the
-// processes. A simulation has nodes of its own.
+// realNodes compares the requested nodes with those of the launcher's processes. A simulation has
+// its own nodes.
 func (l *launching) realNodes(s State, given bool) error {
 	if l.method != launch.Env || l.want.Backend == "loopback" {
 		return nil
@@ -404,7 +403,7 @@ func (l *launching) realNodes(s State, given bool) error {
 	case has > 0 && w.Nodes != has:
 		return usagef("give --nodes and --gpus-per-node as the launcher placed the processes, or leave them out; --backend loopback simulates other nodes",
 			"%s on %s, but --nodes %d --gpus-per-node %d are asked for: on hardware the nodes are the launcher's", l.role.Text(), plain.Count(has, "node"), w.Nodes, w.GPUsPerNode)
-	case s.Getenv(launch.ControlVariable) != "": // zbench has started them, on the nodes that are not left out
+	case s.Getenv(launch.ControlVariable) != "": // zbench started them, on the nodes that are not left out
 	case has > 0 && has < job && !given && !l.role.OfSlurm():
 		return usagef("let the launcher use all nodes of the job (mpirun --map-by ppr:N:node, torchrun --nnodes), or say that fewer are meant: --nodes "+strconv.Itoa(has),
 			"%s on %s, but the job of Slurm has %d (%s): the others would take no part", l.role.Text(), plain.Count(has, "node"), job, sign)

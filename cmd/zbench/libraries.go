@@ -23,24 +23,24 @@ import (
 	"zbench/internal/native"
 )
 
-// libraryOptions are the paths of a vendor's libraries and of the compiled kernels.
+// libraryOptions has the paths of a vendor's libraries and of the compiled kernels.
 type libraryOptions struct {
 	named map[string]string
 	cache string
 	// openTimeout is the time limit for opening one library, in seconds, as text.
 	openTimeout string
-	// quiet suppresses progress; nil is false.
+	// quiet suppresses progress; nil means false.
 	quiet func() bool
 }
 
 // timeoutVariable sets --lib-timeout if the flag is absent.
 const timeoutVariable = "ZBENCH_LIB_TIMEOUT"
 
-// noCache turns the cache of compiled kernels off.
+// noCache turns off the cache of compiled kernels.
 const noCache = "none"
 
-// cacheBelow is the folder in which zbench keeps files where no flag names one: own in ZBENCH_CACHE_DIR, or below in zbench's
-// folder of the user's cache. "" is none.
+// cacheBelow returns the folder of zbench's files if no flag names one: own in ZBENCH_CACHE_DIR, or
+// below in zbench's folder of the user's cache. "" means none.
 func cacheBelow(s State, own, below string) string {
 	for _, c := range [][2]string{{"ZBENCH_CACHE_DIR", own}, {"XDG_CACHE_HOME", "zbench/" + below}, {"HOME", ".cache/zbench/" + below}} {
 		if v := s.Getenv(c[0]); v == noCache {
@@ -69,13 +69,13 @@ func addLibraryFlags(cmd *cobra.Command, o *libraryOptions) {
 // isLibraryFlag reports whether a flag is a path or a library setting, not a request.
 func isLibraryFlag(name string) bool { return slices.Contains(libraryFlags(), name) }
 
-// libraryFlags names the flags that say where something is, in alphabetical order.
+// libraryFlags returns the flags for places of files, in alphabetical order.
 func libraryFlags() []string {
 	names := append(slice.Map(native.Settings(), func(s native.Setting) string { return s.Flag }), "cache-dir", native.SettingWithin)
 	return slices.Sorted(slices.Values(names))
 }
 
-// given are the flags that name libraries, each with its value, as the user gave them.
+// given returns the flags that name libraries, each with the user's value.
 func (o libraryOptions) given() [][]string {
 	var flags [][]string
 	for _, row := range native.Settings() {
@@ -102,8 +102,8 @@ func (v *settingValue) Set(text string) error {
 	return nil
 }
 
-// choose calls chooseBackend and reports flags that the backend ignores: a user who
-// names a library does not expect a simulation.
+// choose calls chooseBackend and reports flags that the backend ignores, because a user who names a
+// library does not expect a simulation.
 func (o libraryOptions) choose(s State, asked string) (string, error) {
 	backend, err := chooseBackend(s, asked)
 	if err != nil {
@@ -138,9 +138,8 @@ func (o libraryOptions) deadline(s State) (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-// fill tells native where to look and for how long; a * in the list of folders
-// stands for any part of a path, as in …/nvidia/*/lib of Python's packages. It
-// returns the cache, nil for none.
+// fill sets native's search and its time limit; a * in the list of folders stands for any part of a
+// path, as in …/nvidia/*/lib of Python's packages. It returns the cache, nil for none.
 func (o libraryOptions) fill(ctx context.Context, s State, n *native.Choice) (*native.CodeFolder, error) {
 	within, err := o.deadline(s)
 	if err != nil {
@@ -181,8 +180,7 @@ func (o libraryOptions) cacheDir(s State) string {
 	return cmp.Or(o.cache, cacheBelow(s, "", "kernels"))
 }
 
-// report says on standard error what is wrong with the cache; the kernels were
-// compiled all the same.
+// report prints a defect of the cache on standard error; the kernels were compiled anyway.
 func (libraryOptions) report(s State, cache *native.CodeFolder) {
 	if cache == nil {
 		return
@@ -192,8 +190,8 @@ func (libraryOptions) report(s State, cache *native.CodeFolder) {
 	}
 }
 
-// expand lists the folders that a pattern with * stands for, in the order of
-// their names; a pattern without any is itself.
+// expand returns the folders that match a pattern with *, in order of their names; a pattern
+// without one is itself.
 func expand(files FS, pattern string) ([]string, error) {
 	if !strings.Contains(pattern, "*") {
 		return []string{filepath.Clean(pattern)}, nil
@@ -209,7 +207,7 @@ func expand(files FS, pattern string) ([]string, error) {
 	return slice.Map(found, func(name string) string { return filepath.Join(root, name) }), nil
 }
 
-// noNodes names the device nodes of GPUs, of which there is none.
+// noNodes lists the device nodes of GPUs, none of which exists.
 func noNodes() string {
 	return "(" + backend.Text(", ", func(v backend.Vendor) string { return "no " + v.Node }) + ")"
 }
@@ -223,9 +221,9 @@ func unknownBackend(name string) error {
 	return &spell.Unknown{Kind: "backend", Given: name, Valid: append([]string{"auto"}, native.Backends()...)}
 }
 
-// chooseBackend resolves auto: the GPU's library where there is a GPU, the loopback only
-// where there is neither a GPU nor a launcher. In an allocation simulated figures would be
-// taken for the cluster's.
+// chooseBackend resolves auto: the GPU's library if there is a GPU, the loopback only if there is
+// neither a GPU nor a launcher. In an allocation simulated figures would be mistaken for the
+// cluster's.
 func chooseBackend(s State, asked string) (string, error) {
 	if asked != "auto" {
 		if !slices.Contains(native.Backends(), asked) {

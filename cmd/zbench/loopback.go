@@ -45,18 +45,18 @@ type loopbackOptions struct {
 	// want has the simulated cluster: its world, fabric, seed and faults.
 	want  spec.Spec
 	clock string
-	// gpus is how many GPUs each process sees, 0 for those of its launcher's node.
+	// gpus is the number of GPUs that each process sees, 0 for those of its launcher's node.
 	gpus     int
 	hangRate float64
 	noData   bool
 	// curve is a record or log of measured times that replace the model's.
 	curve string
-	// version is what the collectives library reports; empty for the loopback's own.
+	// version is the collectives library's reported version; empty for the loopback's own.
 	version string
-	// torch is what stands in for GPUs under PyTorch.
+	// torch has the options for trainers of PyTorch.
 	torch torchOptions
-	// print tells to print the environment, libraries is the folder of built libraries, cache
-	// that of those that are built.
+	// print prints the environment, libraries is the folder of built libraries, cache the folder in
+	// which they are built.
 	print, quiet     bool
 	libraries, cache string
 }
@@ -101,7 +101,7 @@ docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run := func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) }
 			if o.torch.several() {
-				return run(cmd, args) // it sums up at Ctrl-C
+				return run(cmd, args) // it prints its summary at Ctrl-C
 			}
 			return interruptible(run)(cmd, args)
 		},
@@ -205,7 +205,7 @@ func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error
 	return nil
 }
 
-// found is the program's file; empty where the environment is printed.
+// found is the program's file; empty if the environment is printed.
 func (o *loopbackOptions) found(s State, args []string) (string, error) {
 	if o.print {
 		return "", nil
@@ -222,7 +222,7 @@ func (o *loopbackOptions) clusterText() string {
 	return text
 }
 
-// hardware is the fabric by its name or its file.
+// hardware returns the fabric by its name or its file.
 func (o *loopbackOptions) hardware(s State) (*fabric.Fabric, error) {
 	if !strings.ContainsAny(o.want.Fabric, "./") {
 		f, err := fabric.ByName(o.want.Fabric)
@@ -242,8 +242,8 @@ func (o *loopbackOptions) hardware(s State) (*fabric.Fabric, error) {
 	return f, nil
 }
 
-// machine resolves the simulated cluster. Each GPU's host has a clock of its own; a
-// thread that drives several takes its time along.
+// machine resolves the simulated cluster. Each GPU's host has its own clock; a thread that drives
+// several takes its time along.
 func (o *loopbackOptions) machine(s State) (*fabric.Machine, error) {
 	f, err := o.hardware(s)
 	if err != nil {
@@ -274,8 +274,8 @@ func (o *loopbackOptions) machine(s State) (*fabric.Machine, error) {
 	return m, o.measured(s, m, healthy)
 }
 
-// measured gives the machine the times of the file --curve. Of several curves of a collective the one
-// with the most points counts, in place rather than out of place.
+// measured sets the machine's times from the file of --curve. Of several curves of a collective the
+// one with the most points counts, preferably in place.
 func (o *loopbackOptions) measured(s State, m, healthy *fabric.Machine) error {
 	source, err := readSource(s, o.curve)
 	if err != nil {
@@ -302,11 +302,11 @@ func (o *loopbackOptions) measured(s State, m, healthy *fabric.Machine) error {
 	return nil
 }
 
-// arenaVariable has the file where the processes of a program meet.
+// arenaVariable has the shared file of a program's processes.
 const arenaVariable = "ZBENCH_LOOPBACK_SHARED"
 
-// environment is what the program's processes get: libraries, machine file and where they
-// meet.
+// environment returns the variables of the program's processes: libraries, machine file and shared
+// file.
 func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Machine, role launch.Role) ([]launch.Var, error) {
 	cache, err := o.cacheFolder(s)
 	if err != nil {
@@ -347,8 +347,8 @@ func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Ma
 	return set, nil
 }
 
-// keptBy is the clock that the libraries keep. A trainer's process drives GPUs of many hosts, so under
-// --torch the Python files tell the preloaded library what the first host's time is.
+// keptBy returns the clock that the libraries keep. A trainer's process drives GPUs of many hosts,
+// so under --torch the Python files tell the preloaded library the first host's time.
 func (o *loopbackOptions) keptBy() string {
 	if o.torch.on {
 		return clockHost
@@ -364,7 +364,7 @@ func before(path, list string) string {
 	return path + ":" + list
 }
 
-// printExports prints the variables as a shell reads them.
+// printExports prints the variables in a shell's form.
 func printExports(s State, set []launch.Var) error {
 	var b strings.Builder
 	for _, v := range set {
@@ -374,14 +374,14 @@ func printExports(s State, set []launch.Var) error {
 	return err
 }
 
-// clockLibrary is the library that is preloaded for the virtual clock. No vendor has one
-// of that name, so it marks a folder as the loopback's.
+// clockLibrary is preloaded for the virtual clock. No vendor has a library of this name, so it
+// marks a folder as the loopback's.
 const clockLibrary = "libzbench-clock.so"
 
-// loopbackNames are the libraries that a folder of the loopback has.
+// loopbackNames are the libraries in a folder of the loopback.
 var loopbackNames = []string{"libamdhip64.so.6", "librccl.so.1", clockLibrary}
 
-// cacheFolder is where built libraries and machine files are kept.
+// cacheFolder returns the folder of built libraries and machine files.
 func (o *loopbackOptions) cacheFolder(s State) (string, error) {
 	folder := cmp.Or(o.cache, cacheBelow(s, "loopback", "loopback"))
 	if folder == "" {
@@ -394,8 +394,8 @@ func (o *loopbackOptions) cacheFolder(s State) (string, error) {
 	return folder, err
 }
 
-// builtLibraries is the folder of the loopback's libraries: the one that the user gives, or
-// the one that this zbench has built.
+// builtLibraries returns the folder of the loopback's libraries: the user's, or the one that this
+// zbench has built.
 func (o *loopbackOptions) builtLibraries(ctx context.Context, s State, cache string) (string, error) {
 	if o.libraries == "" {
 		return buildLibraries(ctx, s, cache)
@@ -422,8 +422,8 @@ func missingIn(s State, dir string) []string {
 	})
 }
 
-// buildLibraries builds the libraries from the sources in this binary, once for each version
-// of them and each compiler.
+// buildLibraries builds the libraries from the sources in this binary, once per version of them and
+// per compiler.
 func buildLibraries(ctx context.Context, s State, cache string) (string, error) {
 	files, sum, err := loopbackSources(s)
 	if err != nil {
@@ -460,8 +460,8 @@ func buildLibraries(ctx context.Context, s State, cache string) (string, error) 
 	return lib, s.FS.WriteFile(complete, sums)
 }
 
-// builtLibraries reports whether the libraries were built there, and are as they were then. Programs will run them: in a
-// folder that others can write they are not trusted.
+// builtLibraries reports whether the libraries were built there and are unchanged. Programs will
+// run them, so they are not trusted in a folder that others can write.
 func builtLibraries(s State, lib, complete string) (bool, error) {
 	want, err := s.FS.ReadFile(complete)
 	if err != nil {
@@ -469,7 +469,7 @@ func builtLibraries(s State, lib, complete string) (bool, error) {
 	}
 	folder := filepath.Dir(complete)
 	files := []string{filepath.Dir(folder), folder, filepath.Dir(lib), lib, complete}
-	entries, _ := s.FS.ReadDir(lib) // without it there are no sums either
+	entries, _ := s.FS.ReadDir(lib) // without it there are no sums
 	for _, e := range entries {
 		files = append(files, filepath.Join(lib, e.Name()))
 	}
@@ -482,7 +482,7 @@ func builtLibraries(s State, lib, complete string) (bool, error) {
 	return err == nil && bytes.Equal(have, want), nil
 }
 
-// sumsOf are the checksums of a folder's files, a line each.
+// sumsOf returns the checksums of a folder's files, one per line.
 func sumsOf(s State, dir string) ([]byte, error) {
 	entries, err := s.FS.ReadDir(dir)
 	var out []byte
@@ -494,8 +494,7 @@ func sumsOf(s State, dir string) ([]byte, error) {
 	return out, err
 }
 
-// loopbackSources are the files that make the libraries, by path, and a name for what is
-// built of them.
+// loopbackSources returns the source files of the libraries by path, and a name for the result.
 func loopbackSources(s State) (files map[string][]byte, sum string, err error) {
 	files = map[string][]byte{"scripts/loopback.sh": scripts.Loopback}
 	h := sha256.New()
@@ -512,7 +511,7 @@ func loopbackSources(s State) (files map[string][]byte, sum string, err error) {
 	return files, hex.EncodeToString(h.Sum(nil))[:16], err
 }
 
-// compilerName is the command of a compiler.
+// compilerName returns the command of a compiler.
 func compilerName(s State, variable string) string {
 	return cmp.Or(s.Getenv(variable), map[string]string{"CC": "cc", "CXX": "c++"}[variable])
 }
@@ -552,7 +551,7 @@ func build(ctx context.Context, s State, argv []string, cache string) error {
 	return nil
 }
 
-// lockPoll is how often a lock is tried that another process has.
+// lockPoll is the interval of tries for a lock that another process has.
 const lockPoll = 200 * time.Millisecond
 
 // waitForLock takes a lock, and waits while another process has it.
@@ -572,15 +571,14 @@ func waitForLock(ctx context.Context, s State, file string) (unlock func() error
 	}
 }
 
-// keepFile writes a file of a kind, named by its content: the processes of a program may read it at any
-// time.
+// keepFile writes a file named by its content: the processes of a program may read it at any time.
 func keepFile(s State, cache, kind string, text []byte) (string, error) {
 	sum := sha256.Sum256(text)
 	name := kind + "-" + hex.EncodeToString(sum[:8])
 	return filepath.Join(cache, name), keepFiles(s, cache, map[string][]byte{name: text})
 }
 
-// keepFiles writes those files into a folder that it does not have.
+// keepFiles writes such files into a new folder.
 func keepFiles(s State, folder string, files map[string][]byte) error {
 	for name, text := range files {
 		file := filepath.Join(folder, name)
@@ -594,7 +592,7 @@ func keepFiles(s State, folder string, files map[string][]byte) error {
 	return nil
 }
 
-// lookPath finds a program as a shell does: a path, or a name in PATH.
+// lookPath finds a program like a shell: a path, or a name in PATH.
 func lookPath(s State, name string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, runnable(s, name)
@@ -607,7 +605,7 @@ func lookPath(s State, name string) (string, error) {
 	return "", fmt.Errorf("%s is not in PATH", name)
 }
 
-// runnable tells whether a file is a program.
+// runnable reports whether a file is a program.
 func runnable(s State, file string) error {
 	info, err := s.FS.Stat(file)
 	switch {

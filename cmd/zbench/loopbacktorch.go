@@ -25,24 +25,24 @@ import (
 	"zbench/scripts"
 )
 
-// torchOptions are the options of a trainer of PyTorch on the loopback.
+// torchOptions are the options for a trainer of PyTorch on the loopback.
 type torchOptions struct {
 	on, sizes bool
-	// tflops is what a GPU reaches in products of matrices, in 1e12 operations per second.
+	// tflops is a GPU's rate of matrix products, in 1e12 operations per second.
 	tflops float64
 	trace  string
-	// steps is how many steps of the optimizer the program makes before it is ended, 0 for all.
+	// steps is the number of optimizer steps after which the program is ended, 0 for no limit.
 	steps int
-	// times is a profile whose times operators take, measured what it has.
+	// times is a profile with operators' times, measured its content.
 	times    string
 	measured *formats.Operators
-	// real lists the ranks that are processes of their own; whatIf what is changed in further runs.
+	// real lists the ranks that are separate processes; whatIf the changes for further runs.
 	real   string
 	whatIf []string
 }
 
-// reachedTFLOPs is bf16 on an MI300X: AMD's own figure of the maximum that a product of matrices
-// reaches (rocm.blogs.amd.com, "maximum achievable FLOPS", part 2, 2025).
+// reachedTFLOPs is the rate of bf16 on an MI300X: AMD's own figure for matrix products
+// (rocm.blogs.amd.com, "maximum achievable FLOPS", part 2, 2025).
 const reachedTFLOPs = 708
 
 func (o *torchOptions) addFlags(f *pflag.FlagSet) {
@@ -56,12 +56,12 @@ func (o *torchOptions) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.whatIf, "what-if", nil, "with --torch: run again with one thing changed, such as 'no skew', 'rail 3 healthy', 'bucket 200M', or all (repeatable)")
 }
 
-// given tells whether any option needs --torch.
+// given reports whether any option needs --torch.
 func (o *torchOptions) given() bool {
 	return o.sizes || o.times != "" || o.trace != "" || o.steps != 0 || o.tflops != reachedTFLOPs || o.real != "0" || len(o.whatIf) > 0
 }
 
-// several tells whether zbench starts processes, in place of becoming the program.
+// several reports whether zbench starts processes, in place of becoming the program.
 func (o *torchOptions) several() bool { return o.real != "0" || len(o.whatIf) > 0 }
 
 func (o *torchOptions) text(m *fabric.Machine) string {
@@ -79,7 +79,7 @@ func (o *torchOptions) text(m *fabric.Machine) string {
 	return fmt.Sprintf("operators in %s %s, other %s", plain.Line(o.times), how, rates)
 }
 
-// readTimes reads the profile --times.
+// readTimes reads the profile of --times.
 func (o *torchOptions) readTimes(s State) error {
 	if o.times == "" {
 		return nil
@@ -95,7 +95,7 @@ func (o *torchOptions) readTimes(s State) error {
 	return usage(err, "profile some steps of the trainer with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True), and give what export_chrome_trace writes")
 }
 
-// timesText is a line for each operator that was measured, with its seconds.
+// timesText returns one line per measured operator, with its seconds.
 func (o *torchOptions) timesText() []byte {
 	var b bytes.Buffer
 	for _, key := range slices.Sorted(maps.Keys(o.measured.Seconds)) {
@@ -104,8 +104,8 @@ func (o *torchOptions) timesText() []byte {
 	return b.Bytes()
 }
 
-// environment is what the trainer gets: the files that stand in for GPUs, the rates of one, and
-// what torchrun sets for rank 0.
+// environment returns the trainer's variables: the files that stand in for GPUs, a GPU's rates, and
+// torchrun's for rank 0.
 func (o *torchOptions) environment(s State, cache string, m *fabric.Machine) ([]launch.Var, error) {
 	if m.HBMRate <= 0 {
 		return nil, usagef("choose a fabric whose node.hbm_rate is known", "the fabric has no rate of a GPU's memory, which operators would take their time of")
@@ -167,7 +167,7 @@ func (o *loopbackOptions) runTrainers(ctx context.Context, s State, program stri
 	o.torch.trace = ""
 	var runs []torchSummary
 	for _, c := range changes {
-		var out bytes.Buffer // shown where the run fails
+		var out bytes.Buffer // shown if the run fails
 		sum, err := o.runTrainer(ctx, s, trainers{program: program, args: args, summed: true, output: &out}, c)
 		if ctx.Err() != nil && len(runs) > 0 {
 			why(s, base, changes, runs)
@@ -183,7 +183,7 @@ func (o *loopbackOptions) runTrainers(ctx context.Context, s State, program stri
 	return nil
 }
 
-// runTrainer completes a run of the trainer by its cluster, and runs it.
+// runTrainer completes a run of the trainer with its cluster, and runs it.
 func (o *loopbackOptions) runTrainer(ctx context.Context, s State, t trainers, c change) (sum torchSummary, err error) {
 	with := *o
 	with.want.Faults = c.faults
@@ -206,7 +206,7 @@ func (o *loopbackOptions) runTrainer(ctx context.Context, s State, t trainers, c
 	return t.run(ctx, s)
 }
 
-// keepPython writes the files that Python reads, in a folder named by their content.
+// keepPython writes the Python files into a folder named by their content.
 func keepPython(s State, cache string) (string, error) {
 	h := sha256.New()
 	texts := map[string][]byte{}

@@ -1,6 +1,5 @@
-// Command zbench measures what a training run on an AMD cluster gets from its
-// fabric and its memory, and turns the measurement into the trainer's buffer
-// configuration. `zbench --help` is its manual.
+// Command zbench measures the fabric and the memory of an AMD training cluster, and turns the
+// measurement into the trainer's buffer configuration. `zbench --help` is its manual.
 package main
 
 import (
@@ -17,8 +16,8 @@ import (
 	"zbench/internal/launch"
 )
 
-// Main runs one command and returns the exit code. The first signal cancels the
-// context, so that what is finished is saved; the second ends the process.
+// Main runs one command and returns the exit code. The first signal cancels the context, so that
+// finished results are saved; the second ends the process.
 func Main(ctx context.Context, s State) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -26,10 +25,10 @@ func Main(ctx context.Context, s State) int {
 	defer close(done)
 	var started subprocesses
 	s.Start = started.track(s.Start)
-	defer started.kill() // what an early end has left
+	defer started.kill() // left by an early end
 	go watch(s, &started, cancel, done)
-	// Without its progress a sweep ends as after a signal; without its answer's reader
-	// a command continues to its end.
+	// Without a reader of its progress a sweep ends as after a signal; without a reader of its
+	// answer a command continues to its end.
 	s.Stderr = s.Stderr.escaping(func() { cancel(&interruption{"the reader of standard error closed it"}) })
 	s.Stdout = s.Stdout.escaping(func() {})
 	if launch.LendsTerminal(s.Getenv) && s.Getenv(launch.ControlVariable) == "" {
@@ -42,7 +41,7 @@ func Main(ctx context.Context, s State) int {
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)
 	err := root.ExecuteContext(ctx)
-	if started.killing.Load() { // the second signal ends this process: what follows from it is no error
+	if started.killing.Load() { // the second signal ends this process: its consequences are no errors
 		return exit.Interrupted
 	}
 	complain(s, err)
@@ -57,14 +56,14 @@ func (i *interruption) Error() string { return i.why }
 // Unwrap makes it a cancellation.
 func (i *interruption) Unwrap() error { return context.Canceled }
 
-// subprocesses are those that this process has started and that run.
+// subprocesses are the running processes that this process has started.
 type subprocesses struct {
 	running sync.Map // by *subprocess
-	// killing tells that a second signal has ended them.
+	// killing is true after a second signal has ended them.
 	killing atomic.Bool
 }
 
-// subprocess is one of them until it has ended.
+// subprocess is one of them until it ends.
 type subprocess struct {
 	Child
 	of *subprocesses
@@ -75,7 +74,7 @@ func (c *subprocess) Wait() (code int, how string) {
 	return c.Child.Wait()
 }
 
-// track keeps what start starts.
+// track registers what start starts.
 func (p *subprocesses) track(start func(Command) (Child, error)) func(Command) (Child, error) {
 	return func(c Command) (Child, error) {
 		started, err := start(c)
@@ -95,7 +94,7 @@ func (p *subprocesses) kill() {
 }
 
 // watch turns the first signal into a cancellation and the second into an end, also of the
-// processes that this one has started: one that is frozen would stay.
+// processes that this one has started: a frozen one would stay.
 func watch(s State, started *subprocesses, cancel context.CancelCauseFunc, done <-chan struct{}) {
 	select {
 	case name := <-s.Signals:
@@ -112,9 +111,9 @@ func watch(s State, started *subprocesses, cancel context.CancelCauseFunc, done 
 	}
 }
 
-// interruptible ends a command at the first signal at any point: reading a pipe,
-// computing, waiting for a library. It is for commands that have nothing to save; their
-// files are written completely or not at all.
+// interruptible ends a command at the first signal at any point: reading a pipe, computing, waiting
+// for a library. It is for commands without unsaved results; their files are written completely or
+// not at all.
 func interruptible(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ended := make(chan error, 1)
@@ -139,7 +138,7 @@ func complain(s State, err error) {
 	}
 }
 
-// hintOf is the next step: similar names, and the hint of the error.
+// hintOf returns the next step: similar names, and the hint of the error.
 func hintOf(err error) string {
 	hint := ""
 	if e, ok := errors.AsType[*exit.Error](err); ok {

@@ -12,15 +12,15 @@ import (
 	"zbench/internal/launch"
 )
 
-// The names of the files where processes meet begin with one of these, that of a program's
-// first or that of a sweep, and end with so many bytes as hexadecimal digits.
+// The names of shared files begin with one of these, for a program or for a sweep, and end with a
+// number of bytes as hexadecimal digits.
 const (
 	programMeeting = "zbench-loopback-"
 	sweepMeeting   = "zbench-"
 	meetingBytes   = 8
 )
 
-// isMeeting tells whether a file's name is that of one where processes meet.
+// isMeeting reports whether a file's name marks it as a shared file.
 func isMeeting(name string) bool {
 	digits, found := strings.CutPrefix(name, programMeeting)
 	if !found {
@@ -29,17 +29,17 @@ func isMeeting(name string) bool {
 	return found && len(digits) == 2*meetingBytes && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// Memory as a file system, and how large it must be: data that processes exchange would
-// otherwise be written to a disk. Containers often have 64 MiB of it.
+// A file system in memory and its minimum size: the processes' data would otherwise be written to a
+// disk. Containers often have 64 MiB of it.
 const (
 	sharedMemory     = "/dev/shm"
 	sharedMemoryRoom = 4 << 30
 	temporaryFolder  = "/tmp"
 )
 
-// ownTemp is the folder that the user has chosen for temporary files, empty for none. Slurm
-// sets TMPDIR to /tmp for the first task of a node alone (src/slurmd/slurmstepd/task.c,
-// _make_tmpdir), so among Slurm's tasks that is no choice.
+// ownTemp returns the user's folder for temporary files, empty for none. Slurm sets TMPDIR to /tmp
+// only for the first task of a node (src/slurmd/slurmstepd/task.c, _make_tmpdir), so among Slurm's
+// tasks that is no choice.
 func ownTemp(s State) string {
 	folder := s.Getenv("TMPDIR")
 	if s.Getenv("SLURM_LOCALID") != "" && filepath.Clean(folder) == temporaryFolder {
@@ -48,9 +48,8 @@ func ownTemp(s State) string {
 	return folder
 }
 
-// meetingFolder is where the file lies in which the processes of a simulation meet: TMPDIR,
-// else memory, else /tmp. All processes of one host find the same folder, so free space does
-// not count.
+// meetingFolder returns the folder of a simulation's shared file: TMPDIR, else memory, else /tmp.
+// All processes of one host must find the same folder, so free space does not count.
 func meetingFolder(s State) string {
 	if folder := ownTemp(s); folder != "" {
 		return folder
@@ -67,8 +66,8 @@ func meetingFile(s State, prefix string, name []byte) string {
 	return filepath.Join(meetingFolder(s), prefix+hex.EncodeToString(name))
 }
 
-// removeLeft removes the files where processes met that were killed. Those of processes
-// that run stay: they have them locked.
+// removeLeft removes the shared files of killed processes. Those of running processes stay, because
+// they are locked.
 func removeLeft(s State) {
 	if s.RemoveLeft == nil {
 		return
@@ -80,7 +79,7 @@ func removeLeft(s State) {
 	for _, folder := range folders {
 		entries, err := s.FS.ReadDir(folder)
 		if err != nil {
-			continue // what cannot be listed is not this run's
+			continue // an unreadable folder is not this run's
 		}
 		for _, e := range entries {
 			if e.Type().IsRegular() && isMeeting(e.Name()) {
@@ -90,8 +89,8 @@ func removeLeft(s State) {
 	}
 }
 
-// arenaFile names the file where the processes of a program meet: a new one, or the one of
-// the launcher that has started this process. The last process to end removes it.
+// arenaFile names the shared file of a program's processes: a new one, or that of this process's
+// launcher. The last process to end removes it.
 func arenaFile(s State, role launch.Role) (string, error) {
 	if role.Local == 0 { // one of those that start together is enough
 		removeLeft(s)

@@ -28,8 +28,8 @@ func hostName(s State) string {
 	return "this host"
 }
 
-// hostCache is the last level of cache of the first CPU in bytes, 0 where the
-// kernel does not tell: what the CPUs of one package share, as lscpu shows it.
+// hostCache returns the first CPU's last-level cache in bytes, 0 if the kernel does not state it:
+// the part shared by the CPUs of one package, as in lscpu.
 func hostCache(s State) int64 {
 	const folder = "/sys/devices/system/cpu/cpu0/cache/"
 	last, size := 0, int64(0)

@@ -29,17 +29,17 @@ import (
 	"zbench/internal/preflight"
 )
 
-// This file alone touches the machine: everything else sees a State.
+// Only this file touches the machine: all other code uses a State.
 
 func main() { os.Exit(Main(context.Background(), osState())) }
 
 func osState() State {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	// A pipe without a reader is the write's error, which says which stream it was.
+	// A pipe without a reader gives a write error, which names the stream.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	names := make(chan string, 2)
 	go func() {
@@ -69,17 +69,17 @@ func osState() State {
 	}
 }
 
-// lightGC is GOGC for a process that follows in a simulation. Its live heap is about 1 MB.
+// lightGC is GOGC for a following process of a simulation. Its live heap is about 1 MB.
 const lightGC = 40
 
-// light lets Go's runtime take little in a process of a simulation whose Go code only reads
-// orders and writes reports: one thread runs it at a time. With more, the runtime keeps one spinning
-// and another that watches while C waits for other processes: half of the CPU time of a
-// thousand processes on one host. What the environment asks for stays.
+// light reduces the Go runtime's cost in a process of a simulation whose Go code only reads orders
+// and writes reports: one thread runs it at a time. With more, the runtime keeps one spinning and
+// another that watches while C waits for other processes: half of the CPU time of a thousand
+// processes on one host. The environment's settings have precedence.
 //
-// Until the process has settled the heap has Go's usual limit, which it does not
-// reach: early collections took a quarter of the CPU time from the start until then. The
-// returned function then collects what only the start took, and keeps the heap small.
+// Until the process has settled the heap has Go's usual limit, which it does not reach: early
+// collections took a quarter of the CPU time until then. The returned function then frees the
+// start's memory, and keeps the heap small.
 func light() (settle func()) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)
@@ -93,13 +93,13 @@ func light() (settle func()) {
 	}
 }
 
-// ownStdout keeps standard output for zbench's data. Libraries print there too,
-// as librccl its version: from here on the number that they know stands for
-// standard error. Before any library is opened.
+// ownStdout reserves standard output for zbench's data. Libraries also print there, such as librccl
+// its version: from here on their file number stands for standard error. Call it before any library
+// is opened.
 func ownStdout() *os.File {
 	kept, err := syscall.Dup(int(os.Stdout.Fd()))
 	if err != nil {
-		return os.Stdout // closed: there is nothing to keep
+		return os.Stdout // closed: nothing to reserve
 	}
 	syscall.CloseOnExec(kept)
 	if err := syscall.Dup3(int(os.Stderr.Fd()), int(os.Stdout.Fd()), 0); err != nil {
@@ -129,7 +129,7 @@ func (osFS) Access(name string) error                   { return syscall.Access(
 func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(name, 0o777) } // less the umask
 func (osFS) Remove(name string) error                   { return os.Remove(name) }
 
-// temporary is what the names of unfinished files end in; they begin with a dot.
+// temporary ends the names of unfinished files, which begin with a dot.
 const temporary = ".tmp"
 
 func (osFS) IsTemporary(name string) bool { return name[0] == '.' && filepath.Ext(name) == temporary }
@@ -144,10 +144,10 @@ func (osFS) RemoveTemporary(dir string) error {
 	return err
 }
 
-// WriteFile writes beside the file, makes it durable, and renames it into place.
+// WriteFile writes a temporary file beside it, makes it durable, and renames it into place.
 func (osFS) WriteFile(name string, data []byte) error {
 	if info, err := os.Lstat(name); err == nil && info.IsDir() {
-		// The rename would say "file exists" of a file with a name of our own.
+		// The rename's error would say "file exists" about a temporary name.
 		return exit.With(exit.Run, fmt.Errorf("%s is a folder; zbench would write a file there", name), "move it away, or choose another folder")
 	}
 	f, err := createTemporary(name)
@@ -165,8 +165,8 @@ func (osFS) WriteFile(name string, data []byte) error {
 	return os.Rename(f.Name(), name)
 }
 
-// createTemporary makes a file beside the one of that name, readable as the umask
-// has it. os.CreateTemp makes it for its owner alone.
+// createTemporary makes a file beside the one of that name, with the permissions of the umask.
+// os.CreateTemp makes it private to its owner.
 func createTemporary(name string) (*os.File, error) {
 	for n := 0; ; n++ {
 		beside := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%d-%d%s", filepath.Base(name), os.Getpid(), n, temporary))
@@ -177,8 +177,7 @@ func createTemporary(name string) (*os.File, error) {
 	}
 }
 
-// Append opens the file, and makes its name durable: that of a file just renamed
-// into place need not be yet.
+// Append opens the file, and makes its name durable, because a just renamed one may not be.
 func (osFS) Append(name string) (folder.AppendFile, error) {
 	f, err := openHere(name, os.O_APPEND|os.O_WRONLY)
 	if err != nil {
@@ -212,8 +211,9 @@ func (g linkedFile) Write(p []byte) (int, error) {
 	return g.File.Write(p)
 }
 
-// openHere opens a file of a folder that somebody else may have prepared: a regular file that has this name alone, of this
-// user or of the folder's. What is none is neither followed, nor waited for, nor written.
+// openHere opens a file of a folder that another user may have prepared: a regular file with only
+// this name, owned by this user or the folder's owner. Any other file is neither followed, nor
+// waited for, nor written.
 func openHere(name string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(name, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o666)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) {
@@ -245,8 +245,8 @@ func ours(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// Mine is an error if a file or a folder is of another user than this one and root, or if others may write it. A group
-// with the number of the user is that user's own.
+// Mine returns an error if a file or a folder belongs to a user other than this one and root, or if
+// others may write it. A group with the user's number is the user's own.
 func (osFS) Mine(name string) error {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -264,9 +264,9 @@ func (osFS) Mine(name string) error {
 	return nil
 }
 
-// Lock holds a file by flock, which ends with the process, so that the lock of a
-// killed one is free. Another process may have removed the file between opening and
-// locking it: then the lock is of a file without a name, and is taken again.
+// Lock holds a file by flock, which ends with the process, so that a killed one's lock is free.
+// Another process may have removed the file between opening and locking it: then the lock is on a
+// nameless file, and is taken again.
 func (osFS) Lock(name, owner string) (unlock func() error, stale string, err error) {
 	for {
 		f, err := openHere(name, os.O_RDWR|os.O_CREATE)
@@ -303,8 +303,8 @@ func (osFS) Held(name string) error {
 
 var errReplaced = errors.New("replaced by another file")
 
-// hold takes the lock of an open file and writes its owner into it. The owner
-// before, if any, has ended: a process that ends itself removes the file.
+// hold takes the lock of an open file and writes its owner into it. A previous owner, if any, was
+// killed, because a process that ends by itself removes the file.
 func hold(f *os.File, name, owner string) (stale string, err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	before, reading := io.ReadAll(io.LimitReader(f, maxOwner))
@@ -339,7 +339,7 @@ func unsupported(err error) bool {
 	return errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
-// maxOwner is more than the name of any host.
+// maxOwner is longer than the name of any host.
 const maxOwner = 4096
 
 func ignoreMissing(err error) error {
@@ -349,7 +349,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// fileSpace is what a folder's file system has, for a process without privileges.
+// fileSpace returns the space of a folder's file system for a process without privileges.
 func fileSpace(folder string) (preflight.Space, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(folder, &st); err != nil {
@@ -362,7 +362,7 @@ func fileSpace(folder string) (preflight.Space, error) {
 	return preflight.Space{Size: int64(st.Blocks) * block, Free: int64(st.Bavail) * block}, nil //nolint:gosec // sizes of file systems fit
 }
 
-// networkInterfaces lists those that are up, with their addresses, by number.
+// networkInterfaces lists the active ones, with their addresses, by number.
 func networkInterfaces() ([]preflight.Interface, error) {
 	all, err := net.Interfaces()
 	if err != nil {
@@ -372,7 +372,7 @@ func networkInterfaces() ([]preflight.Interface, error) {
 	for _, i := range all {
 		addrs, err := i.Addrs()
 		if err != nil || i.Flags&net.FlagUp == 0 {
-			continue // gone since, or without use
+			continue // gone since then, or useless
 		}
 		have := preflight.Interface{Name: i.Name}
 		for _, a := range addrs {
@@ -385,12 +385,13 @@ func networkInterfaces() ([]preflight.Interface, error) {
 	return out, nil
 }
 
-// resolve are the addresses of a host, by its name.
+// resolve returns the addresses of a host, by its name.
 func resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// portTaken tries to listen. Another error than a taken port is left to the leader, which meets it as well.
+// portTaken tries to listen. An error other than a taken port is left to the leader, which gets it
+// as well.
 func portTaken(port int) bool {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err == nil {
@@ -399,8 +400,8 @@ func portTaken(port int) bool {
 	return errors.Is(err, syscall.EADDRINUSE)
 }
 
-// addressTowards asks the kernel for the way to an address. Nothing is sent: a datagram's
-// socket is connected, and closed again.
+// addressTowards asks the kernel for the route to an address. Nothing is sent: a datagram socket is
+// connected, and closed again.
 func addressTowards(address string) (netip.Addr, error) {
 	c, err := net.Dial("udp", address)
 	if err != nil {
@@ -414,8 +415,8 @@ func addressTowards(address string) (netip.Addr, error) {
 // secretBytes is the length of a user's secret.
 const secretBytes = 32
 
-// hostSecret reads this user's secret on this host, and makes it first if there is none: a file in a
-// folder that no other user can enter.
+// hostSecret reads this user's secret on this host, and first makes it if there is none: a file in
+// a folder that no other user can enter.
 func hostSecret() ([]byte, error) {
 	return secretIn(filepath.Join(os.TempDir(), ".zbench-"+strconv.Itoa(os.Geteuid())))
 }
@@ -445,8 +446,8 @@ func secretIn(folder string) ([]byte, error) {
 	return secret, err
 }
 
-// makeSecret writes a new secret under a name of its own and links it: of several processes that do so
-// at once the first decides, and none reads a part of it.
+// makeSecret writes a new secret under a temporary name and links it: of several simultaneous
+// processes the first decides, and none reads a part of it.
 func makeSecret(folder, name string) error {
 	f, err := os.CreateTemp(folder, "new-")
 	if err != nil {
@@ -454,7 +455,7 @@ func makeSecret(folder, name string) error {
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
 	secret := make([]byte, secretBytes)
-	_, _ = rand.Read(secret) // it never fails
+	_, _ = rand.Read(secret) // it cannot fail
 	_, err = f.Write(secret)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err

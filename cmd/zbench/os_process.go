@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// osChild is a process of the operating system. It has a process group of its own: a
-// signal from the terminal reaches this process alone, which asks its children.
+// osChild is a process of the operating system. It has its own process group: a signal from the
+// terminal only reaches this process, which asks its children.
 type osChild struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser // nil without control
-	// interrupts are those after which it ends its own processes.
+	// interrupts is the number of interrupts after which it ends its own processes.
 	interrupts int
 	ended      chan struct{}
 }
@@ -39,17 +39,17 @@ func startProcess(c Command, stdout, stderr io.Writer) (Child, error) {
 	return child, cmd.Start()
 }
 
-// waitDelay is how long what a child has written may take to arrive after its end.
+// waitDelay is how long a child's output may take to arrive after its end.
 const waitDelay = 2 * time.Second
 
-// overheard passes what is written on, and each whole line to another reader as well.
+// overheard passes on the output, and each whole line also to another reader.
 type overheard struct {
 	to   io.Writer
 	says func(line string)
 	part []byte
 }
 
-// longestLine is the most of a line that is kept: what is looked for is short.
+// longestLine is the longest kept part of a line: the searched texts are short.
 const longestLine = 4096
 
 func (o *overheard) Write(p []byte) (int, error) {
@@ -80,8 +80,8 @@ func (c *osChild) Wait() (code int, how string) {
 	return c.cmd.ProcessState.ExitCode(), c.cmd.ProcessState.String()
 }
 
-// Times of the end of a launcher: between two interrupts, of which srun counts those within
-// a second, and until it is killed itself. srun waits up to 7 s for its step.
+// Times for ending a launcher: between two interrupts, of which srun counts those within a second,
+// and until it is killed itself. srun waits up to 7 s for its step.
 const (
 	betweenInterrupts = 200 * time.Millisecond
 	stepGrace         = 10 * time.Second
@@ -89,7 +89,7 @@ const (
 
 func (c *osChild) Interrupt() { c.signal(syscall.SIGINT) }
 
-// Kill has sent all interrupts when it returns: this process may end then.
+// Kill has sent all interrupts when it returns, so that this process may end.
 func (c *osChild) Kill() {
 	for range c.interrupts {
 		c.signal(syscall.SIGINT)
@@ -110,13 +110,13 @@ func (c *osChild) Kill() {
 
 func (c *osChild) signal(s syscall.Signal) {
 	select {
-	case <-c.ended: // its number may be another process's now
+	case <-c.ended: // its number may belong to another process now
 	default:
 		_ = syscall.Kill(-c.cmd.Process.Pid, s) // it may have ended
 	}
 }
 
-// endsWithin tells whether the child has ended after a time.
+// endsWithin reports whether the child has ended after a time.
 func (c *osChild) endsWithin(limit time.Duration) bool {
 	late := time.NewTimer(limit)
 	defer late.Stop()
@@ -128,8 +128,8 @@ func (c *osChild) endsWithin(limit time.Duration) bool {
 	}
 }
 
-// become replaces this process by a program, which gets the standard output that
-// ownStdout keeps.
+// become replaces this process by a program, which gets the standard output that ownStdout
+// reserved.
 func become(stdout interface{ Fd() uintptr }, file string, argv, environ []string) error {
 	if fd := int(stdout.Fd()); fd != syscall.Stdout { //nolint:gosec // a file descriptor fits
 		if err := syscall.Dup3(fd, syscall.Stdout, 0); err != nil {

@@ -25,22 +25,24 @@ import (
 	"zbench/report"
 )
 
-// output are the options of every command for its document: where it goes, how it is printed, and
-// what must hold of it.
+// output holds the options that every command has for its document: where it goes, how it is
+// printed, and which thresholds it must meet.
 type output struct {
 	out, format string
 	force       bool
-	// quiet leaves out progress and notes, and what only people read where the format is for programs; bare
-	// leaves out the latter alone. verbose prints all that a terminal can.
+	// quiet leaves out progress and notes, and also explanations for people if the format is for
+	// programs. bare leaves out only the explanations. verbose prints everything that a terminal
+	// can show.
 	quiet, bare, verbose bool
-	// fail ends a command that reads what others measured as the measurement would have ended.
+	// fail ends a command that reads other people's measurements with the exit code that the
+	// measurement would have had.
 	fail  bool
 	gates gateFlagSet
 }
 
 const formatName = "format"
 
-// addFlags adds --out, whose meaning is the command's, --format and --quiet.
+// addFlags adds --out, with the command's own description, --format and --quiet.
 func (o *output) addFlags(f *pflag.FlagSet, out string) {
 	f.StringVar(&o.out, "out", "", out)
 	f.StringVar(&o.format, formatName, "table", "form of standard output: "+strings.Join(report.FormatNames(), ", "))
@@ -64,10 +66,10 @@ func (o *output) addFail(f *pflag.FlagSet) {
 	f.BoolVar(&o.fail, "fail", false, "exit as the run itself would: with 4 for wrong data, 1 for a failure, 3 for a fault (default 0)")
 }
 
-// allColumns is what --verbose prints of a record.
+// allColumns are the columns that --verbose prints of a record.
 const allColumns = "print every column, all placements and checks, and a remedy for each warning"
 
-// inFormat runs a command unless there is no format of that name.
+// inFormat runs a command if the format is known, and fails otherwise.
 func inFormat(f *pflag.Flag, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if _, known := report.FormatOf(f.Value.String()); !known {
@@ -77,16 +79,17 @@ func inFormat(f *pflag.Flag, run func(*cobra.Command, []string) error) func(*cob
 	}
 }
 
-// tallest is how many lines fit on a screen, with the command before and the prompt after them.
+// tallest is the number of lines that fit on a screen together with the command and the next
+// prompt.
 const tallest = 44
 
-// screen is a stream as a terminal.
+// screen is an output stream that may be a terminal.
 func (s State) screen(to Stream) report.Screen {
 	return report.Screen{Width: to.columns(), Colour: s.coloured(to)}
 }
 
-// show prints a document to standard output. Where that is for programs its findings, and what to do
-// next, go to standard error.
+// show prints a document to standard output. If standard output is for programs, the findings and
+// the next steps go to standard error.
 func (s State) show(d *document.Document, o output) error {
 	f, _ := report.FormatOf(o.format)
 	screen := s.screen(s.Stdout)
@@ -105,17 +108,17 @@ func (s State) show(d *document.Document, o output) error {
 	return report.WriteText(s.Stderr.unescaped(), short, s.screen(s.Stderr))
 }
 
-// artifact is a file that a folder gets.
+// artifact is a file to be written to a folder.
 type artifact struct {
 	name string
 	fill func(io.Writer) error
 }
 
-// junitFile is a document for a test server.
+// junitFile is the name of the file for a test server.
 const junitFile = "junit.xml"
 
-// artifacts are the files that follow from a document: its page, its rows as stem.csv and its checks
-// where it has any, and its charts.
+// artifacts returns the files derived from a document: its page, its rows as stem.csv, its checks
+// if it has any, and its charts.
 func artifacts(d *document.Document, stem string) []artifact {
 	files := []artifact{{"report.html", func(w io.Writer) error { return report.WriteHTML(w, d) }}}
 	if d.CSV != nil {
@@ -131,7 +134,7 @@ func artifacts(d *document.Document, stem string) []artifact {
 		case document.Diagram:
 			files = append(files, drawn(b.ID, b)...)
 		case document.HeatMap:
-			if b.Landscape { // its values are computed; other maps do not carry the mark SIMULATED by themselves
+			if b.Landscape { // its values are computed; other maps do not show the mark SIMULATED by themselves
 				files = append(files, drawn(b.ID, b)...)
 			}
 		}
@@ -139,10 +142,11 @@ func artifacts(d *document.Document, stem string) []artifact {
 	return files
 }
 
-// writePNG is replaced by tests that look at no picture: in short sweeps it takes a quarter of the time.
+// writePNG is replaced by tests that do not look at pictures: it takes a quarter of the time of
+// short sweeps.
 var writePNG = report.WritePNG
 
-// drawn are the files of a picture.
+// drawn returns the files of a picture.
 func drawn(id string, picture document.Block) []artifact {
 	return []artifact{
 		{id + ".png", func(w io.Writer) error { return writePNG(w, picture) }},
@@ -150,34 +154,37 @@ func drawn(id string, picture document.Block) []artifact {
 	}
 }
 
-// whole are the artifacts of a document that no other file holds: its value as JSON, too.
+// whole returns the artifacts of a document that no other file contains, including its value as
+// JSON.
 func whole(d *document.Document, more ...artifact) []artifact {
 	files := append([]artifact{{d.Command + ".json", d.Value.WriteJSON}}, artifacts(d, d.Command)...)
 	return append(files, more...)
 }
 
-// result is what a command has come to.
+// result is the outcome of a command.
 type result struct {
-	// shown is printed; nil prints nothing. files are written: by default all of shown.
+	// shown is the document to print; nil prints nothing. files are the files to write: by default
+	// all artifacts of shown.
 	shown *document.Document
 	files []artifact
-	// dir is the folder, open; by default the new one of --out, if that is given.
+	// dir is the open folder; by default the new folder of --out, if that is given.
 	dir *folder.Folder
-	// gates are written beside the files; nil are none.
+	// gates are written next to the files; nil if there are none.
 	gates *gate.Report
-	// started is when the command began; zero leaves run.json out. checks and control are facts of it.
+	// started is when the command began; if it is zero, run.json is not written. checks and control
+	// are recorded in run.json.
 	started time.Time
 	checks  []record.Preflight
 	control *record.Control
-	// before and after say where the files are, before the document is shown and after it; without
-	// both the folder's path is said before.
+	// before and after print where the files are, before and after the document. If both are nil,
+	// the folder's path is printed first.
 	before, after func(dir *folder.Folder)
-	// verdict is the error of the command beside what is shown.
+	// verdict is the command's error, in addition to the document.
 	verdict error
 }
 
-// deliver takes a document to its files, to standard output, and to the exit code: every command
-// ends with it.
+// deliver writes a document's files, prints the document and returns the error that sets the exit
+// code. Every command ends with it.
 func (s State) deliver(o output, r result) error {
 	if r.dir == nil && o.out != "" {
 		dir, err := folder.New(s.host(o.quiet), o.out, "", o.force)
@@ -243,18 +250,19 @@ func writeFiles(dir *folder.Folder, files []artifact) error {
 	return nil
 }
 
-// shownRecord is a record with what a command shows of it.
+// shownRecord is a record with the options of how a command shows it.
 type shownRecord struct {
 	*record.Record
 	advice *advice.Document
 	gates  *gate.Report
-	// allowUnchecked lets gates pass that were not checked.
+	// allowUnchecked lets gates pass that could not be checked.
 	allowUnchecked bool
-	// folder is where the record lies.
+	// folder is the folder of the record.
 	folder string
 }
 
-// document is the record for its readers; of a terminal of so many columns, 0 for none.
+// document returns the record for its readers. columns is the width of the terminal; 0 if there is
+// none.
 func (r shownRecord) document(width int) *document.Document {
 	var d *document.Document
 	if r.OfKernels() {
@@ -267,7 +275,7 @@ func (r shownRecord) document(width int) *document.Document {
 	return d
 }
 
-// files are those that follow from the record.
+// files returns the files derived from the record.
 func (r shownRecord) files() []artifact {
 	files := artifacts(r.document(0), "results")
 	if !r.OfKernels() {
@@ -277,8 +285,8 @@ func (r shownRecord) files() []artifact {
 	return files
 }
 
-// result is the record judged, shown on this process's standard output, and kept in the folder. Where
-// faults do not fail the command only gates do.
+// result judges the record, shows it on standard output and keeps it in the folder. If faults do
+// not fail the command, only gates do.
 func (r shownRecord) result(s State, o output, dir *folder.Folder, faults bool) result {
 	r.gates, r.allowUnchecked = o.gates.judge(r.Record), o.gates.allowUnchecked
 	out := result{
@@ -292,7 +300,7 @@ func (r shownRecord) result(s State, o output, dir *folder.Folder, faults bool) 
 	return out
 }
 
-// nodeLists are the nodes of a judgement for the next job.
+// nodeLists returns the lists of nodes, good and bad, for the next job.
 func nodeLists(pass, fail, unclear []string) []artifact {
 	list := func(name string, names []string) artifact {
 		return artifact{name, func(w io.Writer) error {
@@ -303,7 +311,7 @@ func nodeLists(pass, fail, unclear []string) []artifact {
 	return []artifact{list("pass.txt", pass), list("fail.txt", fail), list("unclear.txt", unclear)}
 }
 
-// drawnFolder is where a drawing goes: out, which is made, or beside the file.
+// drawnFolder returns the folder of a drawing: out, which is created, or the folder of the file.
 func drawnFolder(s State, file, out string) (*folder.Folder, error) {
 	if out != "" {
 		dir, err := folder.New(s.host(false), out, "report", false)

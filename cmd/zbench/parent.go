@@ -19,20 +19,22 @@ import (
 	"zbench/internal/rendezvous"
 )
 
-// Times until processes that do not end are ended: one that is frozen never does.
+// Times until processes that do not end by themselves are killed. A frozen process never ends by
+// itself.
 const (
-	// failedGrace is from the end of a process that failed until the first one is asked to
-	// stop, firstGrace from then to its end: it saves, and aborts what hangs.
+	// failedGrace is the time from the end of a failed process until the first process is asked to
+	// stop. firstGrace is the time from then until the first process is killed: meanwhile it saves
+	// its results and aborts what hangs.
 	failedGrace = 5 * time.Second
 	firstGrace  = 14 * time.Second
-	// leftGrace is for the others after the end of the first.
+	// leftGrace is the time that the other processes have after the first has ended.
 	leftGrace = 12 * time.Second
-	// hintAfter is from an interrupt that ends nothing yet until the next step is said.
+	// hintAfter is the time from an interrupt without effect until the next step is printed.
 	hintAfter = 3 * time.Second
 )
 
-// startWorld starts the processes of the sweep and waits for them. The first of them leads:
-// its exit code is this process's.
+// startWorld starts the processes of the sweep and waits for them. The first process leads: its
+// exit code is the exit code of this process.
 func (o *worldRun) startWorld(ctx context.Context, s State, l launching, resumed bool) error {
 	u, _, err := o.dryPrepare(s, l, resumed)
 	if err != nil {
@@ -44,7 +46,7 @@ func (o *worldRun) startWorld(ctx context.Context, s State, l launching, resumed
 	}
 	start := o.startOf(s, l, u.Spec)
 	if l.method == launch.Local && o.want.Backend == "auto" {
-		start.Args = slices.Concat(start.Args, []string{"--backend", u.Spec.Backend}) // the one of this node
+		start.Args = slices.Concat(start.Args, []string{"--backend", u.Spec.Backend}) // the process of this node
 	}
 	start.Environ = append(start.Environ, launch.ControlVariable+"=stdin")
 	if !s.Stdout.IsTTY { // mpirun gives its processes a terminal, wherever its own output goes
@@ -69,11 +71,11 @@ func (o *worldRun) startWorld(ctx context.Context, s State, l launching, resumed
 	return f.wait(ctx)
 }
 
-// heapsVariable is how many heaps C's library makes for the threads of a process.
+// heapsVariable sets how many heaps the C library makes for the threads of a process.
 const heapsVariable = "MALLOC_ARENA_MAX"
 
-// oneHeap lets the threads of each process of a simulation share one heap of C's from the
-// start: there may be a thousand processes on this host.
+// oneHeap lets all threads of a simulation's process share one heap of the C library: there may be
+// a thousand processes on this host.
 func oneHeap(s State, want spec.Spec) []string {
 	if want.Backend != "loopback" || s.Getenv(heapsVariable) != "" {
 		return nil
@@ -81,11 +83,11 @@ func oneHeap(s State, want spec.Spec) []string {
 	return []string{heapsVariable + "=1"}
 }
 
-// givenToken is the user's secret, empty if there is none. The processes trim it, too.
+// givenToken returns the user's secret; empty if there is none. The processes trim it, too.
 func givenToken(s State) string { return strings.TrimSpace(s.Getenv(launch.TokenVariable)) }
 
-// tokenOf is the secret of the run: the user's, or a new one where no other process starts
-// a part of the world.
+// tokenOf returns the secret of the run: the user's, or a new one if this process starts all
+// processes of the world.
 func tokenOf(s State, role launch.Role) (string, error) {
 	text := givenToken(s)
 	shared := role.Start == launch.Local && role.Nodes > 1 // other nodes start their own part of the world
@@ -102,34 +104,35 @@ func tokenOf(s State, role launch.Role) (string, error) {
 	return token.Reveal(), nil
 }
 
-// interruptsOf is how often a launcher is interrupted until it ends its processes, on all nodes.
+// interruptsOf says how often a launcher must be interrupted until it ends its processes on all
+// nodes.
 var interruptsOf = map[launch.Method]int{launch.Slurm: 3, launch.MPI: 1}
 
-// children are the processes that this one has started: all of a node, or the srun or mpirun
-// that starts them.
+// children are the processes that this process has started: all processes of a node, or the srun or
+// mpirun that starts them.
 type children struct {
 	s    State
 	all  []Child
 	ends chan ending
-	// launcher is srun or mpirun; empty for the processes of this node.
+	// launcher is srun or mpirun; empty if this process starts the processes of its node itself.
 	launcher string
-	// tasks are the ends of tasks that the child has told of.
+	// tasks receives the ends of tasks that the child has reported.
 	tasks chan endedTask
-	// patience is how long the first one may take to stop when it is asked.
+	// patience is how long the first process may take to stop once it is asked to.
 	patience time.Duration
-	// saved says what is kept of a run that ended early, and what to do next.
+	// saved says which results of an interrupted run are kept, and what to do next.
 	saved func() string
 }
 
-// savedSince says what a run that began then has saved. Its folder is the one that was asked for, or a
-// new one of this folder; a launch that failed has made none.
+// savedSince says what a run that began at the given time has saved. Its folder is the requested
+// one, or a new folder in this folder. A failed launch has made none.
 func (o *worldRun) savedSince(s State, begun time.Time) string {
 	folders := []string{cmp.Or(o.resume, o.out)}
 	if folders[0] == "" {
 		folders = nil
 		command := cmp.Or(o.command, "collectives")
 		least, prefix := folder.Dated(command, begun), "zbench-"+command+"-"
-		entries, _ := s.FS.ReadDir(".") // without any, nothing is found
+		entries, _ := s.FS.ReadDir(".") // without a folder, nothing is found
 		for _, e := range entries {
 			if e.IsDir() && e.Name() >= least && strings.HasPrefix(e.Name(), prefix) {
 				folders = append(folders, e.Name())
@@ -147,11 +150,12 @@ func (o *worldRun) savedSince(s State, begun time.Time) string {
 	return "nothing was measured, and nothing is saved. The launcher's own message is above; --dry-run prints the command that was run"
 }
 
-// ending is how a child has ended.
+// ending says how a child has ended.
 type ending struct {
 	child, code int
 	how         string
-	// launcher is the program that has started the processes; empty if the child is one.
+	// launcher is the program that started the processes; empty if the child is itself one of the
+	// processes.
 	launcher string
 }
 
@@ -165,7 +169,7 @@ func endOf(child Child) <-chan ending {
 	return ended
 }
 
-// add starts a child. Where it cannot be started, the others are killed.
+// add starts a child. If that fails, the others are killed.
 func (f *children) add(c Command) error {
 	child, err := f.s.Start(c)
 	if err != nil {
@@ -181,8 +185,8 @@ func (f *children) add(c Command) error {
 	return nil
 }
 
-// heard tells the leader of tasks that srun reports as failed: one that has not registered
-// would be waited for. Nil where the children are the tasks.
+// heard tells the leader about tasks that srun reports as failed: the leader would otherwise wait
+// for a task that has not registered. Nil if the children are the tasks.
 func (f *children) heard(m launch.Method) func(string) {
 	if m != launch.Slurm {
 		return nil
@@ -191,7 +195,7 @@ func (f *children) heard(m launch.Method) func(string) {
 		for _, task := range endedBySrun(line) {
 			select {
 			case f.tasks <- task:
-			default: // the first are enough
+			default: // the first ones are enough
 			}
 		}
 	}
@@ -203,7 +207,7 @@ func (f *children) kill() {
 	}
 }
 
-// killed kills the children and waits for those that are left: srun kills its step first.
+// killed kills the children and waits for the remaining ones: srun kills its step first.
 func (f *children) killed(left int) {
 	f.kill()
 	late := time.NewTimer(leftGrace)
@@ -217,23 +221,25 @@ func (f *children) killed(left int) {
 	}
 }
 
-// waiting is the wait for all children.
+// waiting is the state of the wait for all children.
 type waiting struct {
 	*children
 	late *time.Timer
-	// first is the end of the first one; failed that of another one, while the first still runs.
+	// first is the end of the first child. failed is the end of another child that failed while the
+	// first was still running.
 	first, failed *ending
-	// leader is the end of process 0, as its launcher has told it.
+	// leader is the end of process 0, as its launcher reported it.
 	leader endedTask
-	// stopping is why the first has been asked to stop, empty before. killed tells that all
-	// were killed before the leader's end was told, dead that they were killed at all.
+	// stopping is why the first child was asked to stop; empty before. killed says that all
+	// children were killed before the leader's end was reported, dead that they were killed at any
+	// time.
 	stopping     string
 	killed, dead bool
 }
 
-// wait waits for all children. The end of ctx asks the first one to stop, which saves what
-// is finished and lets the others leave. No wait for one that was asked, or is left alone, is
-// without end.
+// wait waits for all children. When ctx ends, the first child is asked to stop: it saves the
+// finished results and lets the others leave. Every wait for a child that was asked to stop, or
+// that is the only one left, has a limit.
 func (f *children) wait(ctx context.Context) error {
 	w := &waiting{children: f, late: stopped()}
 	asked, hint := ctx.Done(), stopped()
@@ -262,7 +268,7 @@ func (f *children) wait(ctx context.Context) error {
 	return w.verdict()
 }
 
-// stopped is a timer that is not set.
+// stopped returns a timer that is not running.
 func stopped() *time.Timer {
 	t := time.NewTimer(0)
 	<-t.C
@@ -283,7 +289,7 @@ func (w *waiting) interrupted(why string) {
 	}
 }
 
-// ended takes the end of a child; left are those that still run.
+// ended records the end of a child. left is the number of children still running.
 func (w *waiting) ended(e ending, left int) {
 	switch {
 	case e.child == 0:
@@ -297,8 +303,8 @@ func (w *waiting) ended(e ending, left int) {
 	}
 }
 
-// fails notes that the first child is to end: another one has failed, or all others have
-// ended, who wait for it.
+// fails records that the first child must end: another child has failed, or all others have ended
+// and wait for it.
 func (w *waiting) fails(e ending) {
 	if w.failed != nil {
 		return
@@ -311,8 +317,8 @@ func (w *waiting) fails(e ending) {
 	}
 }
 
-// told hears of the end of a task while others run. srun waits for all tasks, so one that is
-// frozen is waited for as a process of this node would be.
+// told handles the reported end of a task while others are running. srun waits for all tasks, so a
+// frozen task gets the same limit as a frozen process of this node.
 func (w *waiting) told(task endedTask) {
 	w.hear(task)
 	switch {
@@ -323,7 +329,7 @@ func (w *waiting) told(task endedTask) {
 	}
 }
 
-// hear passes the end of a task on to the leader, and keeps the leader's own.
+// hear passes the end of a task on to the leader, and keeps the leader's own end.
 func (w *waiting) hear(task endedTask) {
 	if task.process == 0 {
 		w.leader = task
@@ -332,8 +338,8 @@ func (w *waiting) hear(task endedTask) {
 	w.all[0].Ask(task.line())
 }
 
-// tooLate asks the first child to stop, and kills all when that is of no use. It gives up those
-// that do not even end then.
+// tooLate asks the first child to stop, and kills all children if that does not help. Children that
+// still do not end are given up.
 func (w *waiting) tooLate() (givenUp bool) {
 	switch {
 	case w.dead:
@@ -351,17 +357,17 @@ func (w *waiting) tooLate() (givenUp bool) {
 	return false
 }
 
-// verdict is the error of the run.
+// verdict returns the error of the run.
 func (w *waiting) verdict() error {
 	first := *w.first
 	if code, ok := w.leader.code(); ok {
-		first.code = code // srun's is the greatest of all tasks
+		first.code = code // srun's exit code is the greatest of all tasks
 	}
 	if w.stopping != "" && (first.code < 0 || w.killed && w.launcher != "") {
 		return exit.With(exit.Run, fmt.Errorf("process 0 did not end after %s, and was killed; culprit: process 0, unless it ends late", w.stopping), w.saved())
 	}
 	if w.failed != nil && w.stopping != w.failed.text() {
-		w.failed = nil // the first was not asked to stop because of it
+		w.failed = nil // this failure was not the reason for stopping the first
 	}
 	return verdictOf(first, w.failed, w.saved)
 }
@@ -370,7 +376,8 @@ func (e ending) text() string {
 	return fmt.Sprintf("%s ended early (%s)", cmp.Or(e.launcher, fmt.Sprintf("process %d", e.child)), e.how)
 }
 
-// verdictOf is the error for the first process's end. It has printed its own. saved says what is kept.
+// verdictOf returns the error for the end of the first process, which has printed its own error.
+// saved says what is kept.
 func verdictOf(first ending, failed *ending, saved func() string) error {
 	switch {
 	case first.code == exit.Interrupted && failed != nil:
@@ -383,22 +390,22 @@ func verdictOf(first ending, failed *ending, saved func() string) error {
 	return exit.Quiet(first.code)
 }
 
-// endedTask is the end of one process of the world, as its launcher tells it.
+// endedTask is the end of one process of the world, as its launcher reports it.
 type endedTask struct {
 	process int
 	how     string
 }
 
-// maxEnded is the most ends that wait to be read.
+// maxEnded is the largest number of ends that wait to be read.
 const maxEnded = 16
 
-// endedWord begins a line to the leader on the end of another process.
+// endedWord begins a line that tells the leader about the end of another process.
 const endedWord = "ended "
 
-// srunCode is the one that srun tells of.
+// srunCode matches the exit code that srun reports.
 var srunCode = pattern.New(`Exited with exit code ([0-9]+)$`)
 
-// code is the task's exit code; false if it ended otherwise.
+// code returns the exit code of the task; false if it ended in another way.
 func (e endedTask) code() (int, bool) {
 	m := srunCode.FindStringSubmatch(e.how)
 	if m == nil {
@@ -408,7 +415,7 @@ func (e endedTask) code() (int, bool) {
 	return n, err == nil
 }
 
-// line is the text for the leader's standard input.
+// line returns the text for the leader's standard input.
 func (e endedTask) line() string { return fmt.Sprintf("%s%d %s", endedWord, e.process, e.how) }
 
 func readEnded(line string) (endedTask, bool) {
@@ -418,12 +425,12 @@ func readEnded(line string) (endedTask, bool) {
 	return endedTask{process, how}, ok && err == nil
 }
 
-// srunEnded is how srun tells of tasks that have failed:
-// "srun: error: node2: tasks 3,5-7: Exited with exit code 1".
+// srunEnded matches srun's report of failed tasks: "srun: error: node2: tasks 3,5-7: Exited with
+// exit code 1".
 var srunEnded = pattern.New(`^srun: error: (\S+): tasks? ([0-9,-]+): (.+)$`)
 
-// endedBySrun are the tasks that a line of srun tells of; the first of each range, which
-// names the line.
+// endedBySrun returns the tasks in a line of srun: the first task of each range, which identifies
+// the line.
 func endedBySrun(line string) (all []endedTask) {
 	m := srunEnded.FindStringSubmatch(line)
 	if m == nil {

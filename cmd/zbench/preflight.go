@@ -15,12 +15,12 @@ import (
 	"zbench/report"
 )
 
-// preflightHost is what the checks before a run ask of this machine.
+// preflightHost is the request for the checks of this machine before a run.
 func preflightHost(s State) preflight.Host {
 	return preflight.Host{FS: treeFS{s.FS, "/"}, Getenv: s.Getenv, Now: s.Now, Space: s.Space, Interfaces: s.Interfaces}
 }
 
-// preflightOf adds what is known of this process's ranks.
+// preflightOf adds the known facts about this process's ranks.
 func preflightOf(s State, d *collectivesDriver) preflight.Host {
 	h := preflightHost(s)
 	h.Simulated, h.Driver, h.Libraries = d.facts.Simulated, d.facts.KernelDriver, d.facts.Libraries
@@ -31,13 +31,14 @@ func preflightOf(s State, d *collectivesDriver) preflight.Host {
 	return h
 }
 
-// introduction is what each of several processes tells the leader once its ranks are open.
+// introduction is sent to the leader by each of several processes once its ranks are open.
 type introduction struct {
 	engine.Hello
 	Preflight preflight.Facts `json:"preflight"`
 }
 
-// introduce gathers it. heard is when the leader's order arrived; zero for the leader.
+// introduce gathers the introduction. heard is when the leader's order arrived; zero for the leader
+// itself.
 func introduce(s State, d *collectivesDriver, with *opening, role launch.Role, heard time.Time) (introduction, error) {
 	facts, err := d.Facts()
 	if err != nil {
@@ -46,7 +47,7 @@ func introduce(s State, d *collectivesDriver, with *opening, role launch.Role, h
 	h := preflightOf(s, d)
 	h.Heard = heard
 	if role.Rank > 0 && s.Towards != nil {
-		h.Leader, _ = s.Towards(role.Leader.String()) // zero: it has answered over another way
+		h.Leader, _ = s.Towards(role.Leader.String()) // zero: it has answered by another path
 	}
 	if with.Folder != "" {
 		h.Folder = preflight.Look(s.FS.ReadFile, with.Folder, folder.LockFile, with.Owner+"\n")
@@ -56,20 +57,21 @@ func introduce(s State, d *collectivesDriver, with *opening, role launch.Role, h
 	return introduction{Hello: hello, Preflight: preflight.Collect(h)}, nil
 }
 
-// process is the one that has told this, to an order that was sent and answered then.
+// process is the process that sent this, in answer to an order sent and answered at the given
+// times.
 func (i introduction) process(sent, received time.Time) preflight.Process {
 	return preflight.Process{Facts: i.Preflight, Host: i.Host, FirstRank: i.FirstRank, Ranks: i.Ranks, Sent: sent, Received: received}
 }
 
-// check judges all processes before anything is launched. What is wrong is printed; an
-// error refuses the run. The report stays for run.json.
+// check judges all processes before anything is launched, and prints the problems. An error refuses
+// the run. The report is kept for run.json.
 func (o *worldRun) check(s State, u *engine.Setup, d engine.Ranks, cases []plan.Case, seconds float64) error {
 	var all []preflight.Process
 	if several, is := d.(*team); is {
 		all = several.all
 	} else if own, is := d.(*collectivesDriver); is {
 		h := preflightOf(s, own)
-		h.Folder = &preflight.Folder{Path: o.folder, Seen: true} // it has its lock there
+		h.Folder = &preflight.Folder{Path: o.folder, Seen: true} // the lock of the run is in this folder
 		all = []preflight.Process{{Facts: preflight.Collect(h), Host: s.Hostname(), Ranks: u.Spec.World.Size(), Received: s.Now()}}
 	}
 	r := preflight.Judge(all, preflight.SweepOf(cases, u.Spec.World.PerNode(), seconds))
@@ -77,7 +79,8 @@ func (o *worldRun) check(s State, u *engine.Setup, d engine.Ranks, cases []plan.
 	return o.show(s, r, len(all) > 0 && all[0].Facts.Simulated)
 }
 
-// show prints what is wrong, all with --verbose, and one line on hardware if nothing is.
+// show prints the problems, or all checks with --verbose. If there are no problems, it prints one
+// line on hardware.
 func (o *worldRun) show(s State, r preflight.Report, simulated bool) error {
 	refused := r.Refused()
 	if refused == nil && (o.quiet || simulated && r.Healthy() && !o.verbose) {

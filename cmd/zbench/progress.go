@@ -15,31 +15,31 @@ import (
 // liveRows is the number of rows that a terminal shows during a sweep.
 const liveRows = 8
 
-// every is the time between two lines of progress where each would stay, as in a file.
+// every is the time between two lines of progress if lines are not redrawn, as in a file.
 const every = 10 * time.Second
 
-// progress shows on standard error what a sweep measures, from the first pass of the first case on. A
-// terminal shows the last rows and how far the sweep is, redrawn in place and cleared at the end. Elsewhere a
-// line follows every ten seconds, or each row where that is asked for.
+// progress shows the state of a sweep on standard error, from the first pass of the first case on.
+// A terminal shows the last rows and how far the sweep is; they are redrawn in place and cleared at
+// the end. Elsewhere, one line follows every ten seconds, or one line per row if that is requested.
 type progress struct {
 	out Stream
 	now func() time.Time
-	// first counts the cases that are through their first pass, done those that
-	// are through their last, of total.
+	// first counts the cases whose first pass is over, done the cases whose last pass is over, of
+	// total.
 	first, done, total int
-	// firsts are the times of the first passes of this run, seconds those of the second ones, which take the
-	// cases in the opposite order.
+	// firsts are the times of this run's first passes in s. seconds are the times of the second
+	// passes, which take the cases in the opposite order.
 	firsts, seconds []time.Duration
-	// last is the end of the last pass, shown the time of the last line.
+	// last is when the last pass ended, shown when the last line was printed.
 	last, shown time.Time
-	// quiet shows nothing, each every row, redraw rewrites a terminal's lines.
+	// quiet shows nothing, each shows every row, redraw rewrites lines of a terminal.
 	quiet, each, redraw bool
-	// rows are those on the terminal, drawn the number of its lines that are taken.
+	// rows are the rows on the terminal, drawn the number of lines that they occupy.
 	rows  []string
 	drawn int
 }
 
-// newProgress is the progress of so many cases; before is how many of them an earlier run has done.
+// newProgress returns the progress of total cases, of which an earlier run has finished before.
 func newProgress(s State, total, before int, quiet, each bool) *progress {
 	return &progress{
 		out: s.Stderr, now: s.Now, last: s.Now(), shown: s.Now(), total: total, first: before, done: before,
@@ -54,7 +54,7 @@ func (p *progress) took() time.Duration {
 	return p.last.Sub(before)
 }
 
-// Pass shows one pass of a case. The last is shown by Done.
+// Pass shows one pass of a case. Done shows the last pass.
 func (p *progress) Pass(planned record.Result, part record.Part) {
 	if part.Pass > 0 {
 		return
@@ -63,7 +63,7 @@ func (p *progress) Pass(planned record.Result, part record.Part) {
 	p.firsts = append(p.firsts, p.took())
 	r := record.Assemble(planned, []record.Part{part})
 	if part.Status == record.OK {
-		r.Status = record.OK // one pass of two is no interruption here
+		r.Status = record.OK // one of two passes is no interruption here
 	}
 	p.show(fmt.Sprintf("[first pass %d/%d]", p.first, p.total), row(r))
 }
@@ -77,7 +77,7 @@ func (p *progress) Done(r record.Result) {
 	p.show(fmt.Sprintf("[%d/%d]", p.done, p.total), row(r))
 }
 
-// First shows the first pass of a kernel's row. The last is shown by Last.
+// First shows the first pass of a kernel's row. Last shows the last pass.
 func (p *progress) First(part record.Part) {
 	if part.Pass > 0 {
 		return
@@ -94,7 +94,7 @@ func (p *progress) Last(part record.Part) {
 	p.show(fmt.Sprintf("[%d/%d]", p.done, p.total), kernelRow(part))
 }
 
-// kernelRow is a pass of a kernel's row with how it ended.
+// kernelRow returns a pass of a kernel's row, with its outcome.
 func kernelRow(part record.Part) string {
 	how := string(part.Status)
 	if part.Reason != "" {
@@ -123,7 +123,7 @@ func (p *progress) show(at, text string) {
 	}
 }
 
-// redrawn adds a row to the terminal's, above how far the sweep is.
+// redrawn adds a row on the terminal, above the line that says how far the sweep is.
 func (p *progress) redrawn(text, at string) {
 	p.rows = append(p.rows, text)
 	if len(p.rows) > liveRows {
@@ -145,7 +145,7 @@ func (p *progress) redrawn(text, at string) {
 		b.WriteString(p.cut(plain.Line(line)))
 	}
 	p.drawn = len(lines)
-	_, _ = io.WriteString(p.out.unescaped(), b.String()) // progress that cannot be shown stops nothing
+	_, _ = io.WriteString(p.out.unescaped(), b.String()) // a failure to show progress stops nothing
 }
 
 // cut shortens a line so that the terminal does not wrap it.
@@ -156,11 +156,13 @@ func (p *progress) cut(text string) string {
 	return text
 }
 
-// left estimates the remaining time; 0 is not known. In the first passes it is their mean for each pass that is left. The
-// second passes take as much longer or shorter than the first of the same cases as those so far.
+// left estimates the remaining time; 0 if unknown. During the first passes, it is their mean times
+// the number of remaining passes. For second passes, the time of each case's first pass is scaled
+// by the ratio observed so far.
 func (p *progress) left() time.Duration {
 	firsts, k := slices.Clone(p.firsts), len(p.seconds)
-	// The very first pass has what is done once, as memory that is touched for the first time.
+	// The very first pass includes one-time costs, for example memory that is touched for the first
+	// time.
 	switch {
 	case len(firsts) > 1:
 		firsts[0] = mean(firsts[1:])
@@ -177,7 +179,7 @@ func (p *progress) left() time.Duration {
 	return left.Round(time.Second)
 }
 
-// sum adds durations up.
+// sum returns the sum of durations.
 func sum(all []time.Duration) (total time.Duration) {
 	for _, d := range all {
 		total += d
@@ -185,10 +187,10 @@ func sum(all []time.Duration) (total time.Duration) {
 	return total
 }
 
-// mean is the mean of durations, 0 of none.
+// mean returns the mean of durations; 0 if there are none.
 func mean(all []time.Duration) time.Duration { return sum(all) / time.Duration(max(1, len(all))) }
 
-// row is a case with its figures.
+// row returns a case with its figures.
 func row(r record.Result) string {
 	name := r.Collective
 	switch {

@@ -18,19 +18,19 @@ import (
 	"zbench/bench/slice"
 )
 
-// railsOptions are the options of rails.
+// railsOptions are the options of the command rails.
 type railsOptions struct {
-	// run is how the processes start and what world they measure; its sweep is one message.
+	// run says how the processes start and which world they measure; its sweep is a single message.
 	run worldRun
-	// matrix, logs and times are what others measured; empty for none.
+	// matrix, logs and times are paths to other people's measurements; empty if not given.
 	matrix, logs, times string
 	measureOptions
 	witness witnessOptions
-	// others is what witness names, once it is read.
+	// others is the content of the files that witness names, once they are read.
 	others *witnesses
 }
 
-// measureOptions say what a survey measures and what it compares with.
+// measureOptions say what a survey measures and which thresholds it compares with.
 type measureOptions struct {
 	launches, rounds int
 	profile, leaves  string
@@ -115,12 +115,12 @@ func newRails(s State) *cobra.Command {
 	return cmd
 }
 
-// input is the number of inputs that were given; with none zbench measures.
+// input returns the number of given inputs; if it is 0, zbench measures.
 func (o *railsOptions) input() int {
 	return slice.Count([]string{o.matrix, o.logs, o.times}, func(name string) bool { return name != "" })
 }
 
-// runRails judges what others measured.
+// runRails judges other people's measurements.
 func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
 	if o.input() > 1 {
 		return usagef("run them one by one", "--matrix, --logs and --times exclude each other")
@@ -144,7 +144,7 @@ func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
 	return s.deliver(o.run.brief(), r)
 }
 
-// result is a judgement with the lists of nodes.
+// result returns a judgement with the lists of nodes.
 func (o *railsOptions) result(s State, d *rails.Document, more ...artifact) result {
 	r := result{shown: d.Shown(toolVersion())}
 	r.files = whole(r.shown, append(nodeLists(d.Pass, d.Fail, d.Unclear), more...)...)
@@ -152,7 +152,7 @@ func (o *railsOptions) result(s State, d *rails.Document, more ...artifact) resu
 	return r
 }
 
-// readRails reads what the options name and judges it.
+// readRails reads the inputs that the options name and judges them.
 func readRails(s State, o *railsOptions) (*rails.Document, error) {
 	switch {
 	case o.logs != "":
@@ -180,17 +180,17 @@ func readRails(s State, o *railsOptions) (*rails.Document, error) {
 	return o.ofMatrix(rails.OfMatrix, o.matrix, m, notes)
 }
 
-// ofMatrix judges bandwidths of pairs that were read from a path.
+// ofMatrix judges the bandwidths of pairs read from a path.
 func (o *railsOptions) ofMatrix(kind, path string, m *rails.Matrix, notes []string) (*rails.Document, error) {
 	v := rails.Judge(m.Data())
-	gpus := slice.Most(m.At, func(p rails.Place) int { return p.GPU + 1 }) // of a node; 0 where the ends are nodes
+	gpus := slice.Most(m.At, func(p rails.Place) int { return p.GPU + 1 }) // GPUs per node; 0 if the ends are nodes
 	if err := o.others.settle(v, m.Nodes, gpus); err != nil {
 		return nil, err
 	}
 	return rails.OfVerdict(kind, filepath.Base(path), m, v, notes), nil
 }
 
-// readTable reads a file of those that rails takes.
+// readTable reads one of the files that rails accepts.
 func readTable[T any](s State, flag, path string, read func(io.Reader) (T, error)) (out T, err error) {
 	text, err := railsInput(s, flag, path)
 	if err != nil {
@@ -202,7 +202,7 @@ func readTable[T any](s State, flag, path string, read func(io.Reader) (T, error
 	return out, err
 }
 
-// railsInput reads a file; a pipe up to a bound.
+// railsInput reads a file; from a pipe up to a limit.
 func railsInput(s State, flag, path string) ([]byte, error) {
 	if info, err := s.FS.Stat(path); err == nil && info.IsDir() {
 		return nil, usagef("give a file; `zbench rails --logs DIR` reads a folder of logs", "--%s %s is a folder", flag, path)
@@ -214,12 +214,12 @@ func railsInput(s State, flag, path string) ([]byte, error) {
 	return in.all(s)
 }
 
-// railsError is the error of an input that cannot be read.
+// railsError returns the error for an unreadable input.
 func railsError(path string, err error) error {
 	return exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "`zbench rails --help` has the forms")
 }
 
-// railsOfLogs reads a folder of logs. A log that cannot be read is a gap with a note.
+// railsOfLogs reads a folder of logs. An unreadable log is a gap with a note.
 func (o *railsOptions) ofLogs(s State, dir string) (*rails.Document, error) {
 	entries, err := s.FS.ReadDir(dir)
 	if err != nil {

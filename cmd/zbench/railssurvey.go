@@ -28,7 +28,7 @@ var messageFlag = specFlag{
 	Value: option.Bytes(func(s *spec.Spec) *int64 { return &s.Sweep.MinBytes }),
 }
 
-// addMeasureFlags adds the flags of what zbench measures itself.
+// addMeasureFlags adds the flags of zbench's own measurement.
 func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {
 	o.run.addWorldFlags(cmd, "rails", messageFlag)
 	f := cmd.Flags()
@@ -39,13 +39,13 @@ func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {
 	f.StringVar(&o.leaves, "leaves", "", "CSV of leaf switches: node, rail, switch")
 }
 
-// measuring are the flags of a measurement that were given.
+// measuring returns the given flags that belong to a measurement.
 func measuring(cmd *cobra.Command) []string {
 	names := slices.Concat(worldFlags, launchFlags, deadlineFlags, []string{"size", "launches", "rounds", "profile", "leaves"})
 	return slice.Where(names, func(name string) bool { return cmd.Flags().Changed(name) })
 }
 
-// measure surveys the world, or starts the processes that do.
+// measure surveys the world, or starts the processes that do so.
 func (o *railsOptions) measure(ctx context.Context, s State, cmd *cobra.Command) error {
 	if err := o.check(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (o *railsOptions) measure(ctx context.Context, s State, cmd *cobra.Command)
 	})
 }
 
-// check refuses what cannot be measured before anything is opened.
+// check refuses an impossible measurement before anything is opened.
 func (o *railsOptions) check() error {
 	o.run.want.Sweep.MaxBytes, o.run.want.Sweep.Collectives = o.run.want.Sweep.MinBytes, []string{"send_recv"}
 	faults := o.run.want.Faults
@@ -84,7 +84,7 @@ func (o *railsOptions) check() error {
 	return o.run.deadlines.check()
 }
 
-// message is the one that each round sends between pairs of a world.
+// message returns the message that each round sends between pairs of a world.
 func (o *railsOptions) message(w spec.World) (plan.Case, error) {
 	c, err := rails.CaseOf(w, o.run.want.Sweep.MinBytes)
 	if err != nil {
@@ -93,7 +93,8 @@ func (o *railsOptions) message(w spec.World) (plan.Case, error) {
 	return c, err
 }
 
-// prepare checks the request, and resolves the machine with what messages between pairs take.
+// prepare checks the request, and resolves the machine together with the times of messages between
+// pairs.
 func (o *railsOptions) prepare(s State, e *engine.Engine, want spec.Spec) (*engine.Setup, []plan.Case, error) {
 	u, err := e.Prepare(want)
 	if err != nil {
@@ -112,7 +113,7 @@ func (o *railsOptions) prepare(s State, e *engine.Engine, want spec.Spec) (*engi
 	return u, []plan.Case{c}, nil
 }
 
-// withPairs gives a simulated machine what messages between pairs take.
+// withPairs gives a simulated machine the times of messages between pairs.
 func withPairs(u *engine.Setup) error {
 	if u.Machine == nil {
 		return nil
@@ -180,7 +181,7 @@ func (o *railsOptions) survey(ctx context.Context, w *openWorld) (*result, error
 	return &r, failed
 }
 
-// announcement says what is about to be measured.
+// announcement says what will be measured.
 func (o *railsOptions) announcement(w spec.World) string {
 	parts := []string{fmt.Sprintf("nodes: %d; GPUs on each: %d; message: %s", w.Nodes, w.GPUsPerNode, unit.Bytes(o.run.want.Sweep.MinBytes))}
 	within, between := 0, 0
@@ -195,7 +196,7 @@ func (o *railsOptions) announcement(w spec.World) string {
 	return strings.Join(append(parts, fmt.Sprintf("rounds: %d within nodes, %d between nodes, and more for suspects", within, between)), "; ")
 }
 
-// surveyed is what is known of a survey of the world, of so many launches a round, before it runs.
+// surveyed returns what is known about a survey before it runs. launches is the number per round.
 func (w *openWorld) surveyed(launches int) *rails.Survey {
 	u, of := w.setup, w.setup.Spec.World
 	a := &rails.Survey{
@@ -225,25 +226,25 @@ func (o *railsOptions) watch(s State) func(done int, r rails.Round) {
 	}
 }
 
-// countedDriver is a survey's driver with the counters of the nodes' NICs.
+// countedDriver is a survey's driver that also reads the counters of the nodes' NICs.
 type countedDriver struct {
 	rails.Exchanger
 	// simulated are the counters of the loopback's NICs; nil on hardware.
 	simulated *fabric.Counters
-	// read are the counters now; none where no node has any.
+	// read returns the current counters; nil if no node has any.
 	read func() []record.NICCounters
-	// nodes are the names of the nodes, devices the GPUs of all ranks; none if simulated.
+	// nodes are the names of the nodes, devices the GPUs of all ranks; nil if simulated.
 	nodes   []string
 	devices []record.Device
-	// numbered is true of simulated GPUs, which have no PCI address: their number tells which
-	// NIC of the simulated topology is theirs.
+	// numbered says that the GPUs are simulated and have no PCI address: the number of a GPU
+	// determines its NIC in the simulated topology.
 	numbered bool
-	// without is why no counters are read, where that is known beforehand.
+	// without is the reason why no counters are read, if it is known beforehand.
 	without string
 }
 
-// counted adds the counters to an open driver: those of /sys, of a tree that --counters
-// names, or the simulation's.
+// counted adds the counters to an open driver: from /sys, from the tree that --counters names, or
+// from the simulation.
 func (o *railsOptions) counted(u *engine.Setup, d engine.Ranks, nodes []string, devices []record.Device) *countedDriver {
 	c := &countedDriver{Exchanger: d.(rails.Exchanger), nodes: nodes, devices: devices, numbered: u.Machine != nil} //nolint:forcetypeassert // ready has asked
 	c.read = func() []record.NICCounters { return plan.CountersOf(d) }
@@ -263,7 +264,7 @@ func (o *railsOptions) counted(u *engine.Setup, d engine.Ranks, nodes []string, 
 	return c
 }
 
-// simulatedNodes gives counters that a process of the loopback read the name of its node.
+// simulatedNodes names the nodes of counters that a process of the loopback has read.
 func simulatedNodes(all []record.NICCounters, nodes []string) []record.NICCounters {
 	out := make([]record.NICCounters, 0, len(all))
 	for _, c := range all {
@@ -291,9 +292,9 @@ func (c *countedDriver) Exchange(ctx context.Context, e plan.Exchange) ([]float6
 	return seconds, err
 }
 
-// rounds runs the plan's rounds and then the rings that tell which NICs each GPU uses, and
-// adds what the NICs counted to the survey and to the evidence. unused says why no GPU's NIC
-// could be told; failed is what ended the rounds early.
+// rounds runs the rounds of the plan and then the rings that show which NICs each GPU uses. It adds
+// the counts of the NICs to the survey and to the evidence. unused says why no GPU's NIC could be
+// identified; failed is the error that ended the rounds early.
 func (c *countedDriver) rounds(ctx context.Context, v rails.Measurement, about *rails.Survey, in *evidence.Input) (result rails.Rounds, unused []string, failed error) {
 	const what = "the rails that the GPUs really use: "
 	before := c.read()
@@ -323,8 +324,9 @@ func (c *countedDriver) rounds(ctx context.Context, v rails.Measurement, about *
 	return result, unused, failed
 }
 
-// expects tells the NICs of a node that PCI parents make the rail of a GPU of the job. It goes by the PCI address
-// of the rank's GPU: the number of a GPU in the job need not be that on its node.
+// expects returns the NICs of a node that are the rail of one of the job's GPUs by their PCI
+// parents. It uses the PCI address of the rank's GPU: the number of a GPU in the job may differ
+// from its number on the node.
 func (c *countedDriver) expects(gpu int, f rails.Fleet) func(node int, n record.NICCounters) bool {
 	return func(node int, n record.NICCounters) bool {
 		if c.numbered || len(c.devices) != f.Nodes*f.GPUs {

@@ -19,8 +19,8 @@ import (
 	"zbench/internal/topo"
 )
 
-// witnessOptions name what other sources say of the nodes: files of zbench topo, the folder
-// of zbench screen, an answer of RCCL's RAS service.
+// witnessOptions name further sources about the nodes: files of zbench topo, the folder of zbench
+// screen, a reply of RCCL's RAS service.
 type witnessOptions struct {
 	topo        []string
 	screen, ras string
@@ -32,14 +32,14 @@ func (o *witnessOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.ras, "ras", "", "file with an answer of RCCL's RAS service (ncclras -v, or rcclras -v)")
 }
 
-// witnesses are the sources beside the times, as far as they are of the nodes of this run.
+// witnesses are the further sources, as far as they concern the nodes of this run.
 type witnesses struct {
 	nodes  []*topo.Node
 	screen *evidence.Screens
 	ras    *evidence.Services
 }
 
-// readWitnesses reads what the options name, before anything is measured.
+// readWitnesses reads the files that the options name, before anything is measured.
 func readWitnesses(s State, o *witnessOptions) (*witnesses, error) {
 	w := &witnesses{}
 	for _, name := range o.topo {
@@ -68,7 +68,7 @@ func readWitnesses(s State, o *witnessOptions) (*witnesses, error) {
 	return w, nil
 }
 
-// readTopologies reads the file of a node, or those of a folder and of its folders.
+// readTopologies reads the file of one node, or all files of a folder and its subfolders.
 func readTopologies(s State, name string) ([]*topo.Node, error) {
 	const next = "`zbench topo --out DIR`, or --format json, writes one for a node"
 	info, err := s.FS.Stat(name)
@@ -117,8 +117,8 @@ func (w *witnesses) readScreen(s State, dir string) error {
 	return nil
 }
 
-// at holds the sources against the names of the run's nodes. An error means that a source is
-// of other nodes; unchecked is what it says of others.
+// at matches the sources with the names of the run's nodes. It returns an error if a source
+// concerns other nodes only; unchecked lists its statements about nodes outside the run.
 func (w *witnesses) at(names []string, gpus int) (out []evidence.Claim, unchecked []string, err error) {
 	other := func(flag string) error {
 		return usagef("give the files of this run's nodes; `zbench topo --host NAME` names a node", "--%s has no node of this run, whose nodes are %s", flag, strings.Join(names[:min(len(names), 8)], ", "))
@@ -148,7 +148,8 @@ func (w *witnesses) at(names []string, gpus int) (out []evidence.Claim, unchecke
 	return append(out, claims...), strange, err
 }
 
-// rasAt holds RAS' answer against the run's nodes. One that says what is wrong, and of none of them, is refused.
+// rasAt matches the RAS reply with the run's nodes. A reply that reports a problem but names none
+// of the nodes is refused.
 func (w *witnesses) rasAt(names []string, gpus int) (claims []evidence.Claim, strange []string, err error) {
 	if w.ras == nil {
 		return nil, nil, nil
@@ -166,7 +167,7 @@ func (w *witnesses) rasAt(names []string, gpus int) (claims []evidence.Claim, st
 		"--ras names %s, and none is on a node of this run, whose nodes are %s", unit.FirstFew(strange, 2), unit.FirstFew(names, 8))
 }
 
-// railOf is the GPU whose rail a NIC is by the node's topology; −1 without one.
+// railOf returns the GPU whose rail a NIC is by the node's topology; −1 if there is none.
 func (w *witnesses) railOf(host, nic string) int {
 	for _, n := range w.nodes {
 		if evidence.NodeOf([]string{host}, n.Host) == 0 {
@@ -176,13 +177,13 @@ func (w *witnesses) railOf(host, nic string) int {
 	return -1
 }
 
-// gpuOfNIC is the number of the GPU, by PCI address, whose rail a NIC is.
+// gpuOfNIC returns the number of the GPU, found by PCI address, whose rail a NIC is.
 func gpuOfNIC(n *topo.Node, nic string) int {
 	return slices.IndexFunc(n.GPUs, func(g topo.GPU) bool { return g.Rail != nil && slices.Contains(g.Rail.NICs, nic) })
 }
 
-// factsOf are the faults and doubts of a node's topology, each at its component. What RCCL's
-// file says otherwise is of another time.
+// factsOf returns the faults and doubts of a node's topology, each with its component.
+// Contradictions with RCCL's file are left out: that file is from another time.
 func factsOf(n *topo.Node, node int) []evidence.Fact {
 	var out []evidence.Fact
 	for _, f := range n.Findings {
@@ -194,7 +195,8 @@ func factsOf(n *topo.Node, node int) []evidence.Fact {
 	return out
 }
 
-// componentOf is what a finding's subject names: a GPU, a pair of them, a NIC, else the node.
+// componentOf returns the component that a finding's subject names: a GPU, a pair of GPUs, a NIC,
+// or else the node.
 func componentOf(n *topo.Node, node int, subject string) rails.Component {
 	gpu := func(pci string) int {
 		return slices.IndexFunc(n.GPUs, func(g topo.GPU) bool { return g.PCI == pci })
@@ -211,8 +213,8 @@ func componentOf(n *topo.Node, node int, subject string) rails.Component {
 	return rails.Component{Part: rails.Node, Node: node}
 }
 
-// leaves are the leaf switches of the run's rails by the topologies: by LLDP or a table, else
-// by SLURM_TOPOLOGY_ADDR, which is a hypothesis and said to be one. nil knows none.
+// leaves returns the leaf switches of the run's rails from the topologies: by LLDP or a table, or
+// else by SLURM_TOPOLOGY_ADDR, which is marked as a hypothesis. nil if none is known.
 func (w *witnesses) leaves(names []string, gpus int) [][]string {
 	for _, leafOf := range []func(n *topo.Node, rail int) string{wiredLeaf, slurmLeaf} {
 		out, known := make([][]string, gpus), false
@@ -232,7 +234,7 @@ func (w *witnesses) leaves(names []string, gpus int) [][]string {
 	return nil
 }
 
-// wiredLeaf is the leaf switch that a rail's NIC is wired to, by LLDP or a table.
+// wiredLeaf returns the leaf switch that a rail's NIC is wired to, by LLDP or a table.
 func wiredLeaf(n *topo.Node, rail int) string {
 	i := slices.IndexFunc(n.NICs, func(c topo.NIC) bool { return c.Leaf != "" && gpuOfNIC(n, c.Name) == rail })
 	if i < 0 {
@@ -241,7 +243,8 @@ func wiredLeaf(n *topo.Node, rail int) string {
 	return n.NICs[i].Leaf
 }
 
-// slurmLeaf is the lowest switch of the node's path in Slurm's topology, of every rail.
+// slurmLeaf returns the lowest switch of the node's path in Slurm's topology, which is the same for
+// every rail.
 func slurmLeaf(n *topo.Node, _ int) string {
 	for _, f := range n.Stack {
 		if f.Name != "env SLURM_TOPOLOGY_ADDR" {
@@ -254,7 +257,7 @@ func slurmLeaf(n *topo.Node, _ int) string {
 	return ""
 }
 
-// settle joins the sources with the verdict on data from elsewhere.
+// settle combines the sources with the verdict for data from elsewhere.
 func (w *witnesses) settle(v *rails.Verdict, names []string, gpus int) error {
 	claims, unchecked, err := w.at(names, gpus)
 	v.Unchecked = append(v.Unchecked, unchecked...)

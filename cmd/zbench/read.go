@@ -26,27 +26,26 @@ import (
 )
 
 const (
-	// headBytes are looked at to tell what a file is.
+	// headBytes is how many bytes are read to recognise the kind of a file.
 	headBytes = 200
-	// maxPiped is how much of a record is read from a file without a size: a pipe or a
+	// maxPiped is how many bytes of a record are read from a file without a size: a pipe or a
 	// device.
 	maxPiped = 256 << 20
 )
 
-// input is a file that a command reads: of a log as much as it takes, of a record
-// all.
+// input is a file that a command reads. A record is read as a whole, a log only up to a limit.
 type input struct {
-	// file is the file that the bytes are from: for a folder the one in it.
+	// file is the file that the bytes are from: if a folder was given, the file in it.
 	file string
-	// head is the first bytes, which body has, too.
+	// head holds the first bytes, which body contains, too.
 	head []byte
 	body io.Reader
-	// sized is true where the end is known to come.
+	// sized says that the end is certain to come.
 	sized bool
 	close func() error
 }
 
-// openInput opens a file, or where path is a folder its record.
+// openInput opens a file, or the record in it if path is a folder.
 func openInput(s State, path string) (*input, error) {
 	switch path {
 	case "":
@@ -83,7 +82,7 @@ func openInput(s State, path string) (*input, error) {
 	return &input{path, bytes.Clone(head), body, isFolder || info.Mode().IsRegular(), file.Close}, nil
 }
 
-// all reads what is left, and closes the file.
+// all reads the rest, and closes the file.
 func (in *input) all(s State) ([]byte, error) {
 	defer func() { _ = in.close() }()
 	from := in.body
@@ -100,9 +99,8 @@ func (in *input) all(s State) ([]byte, error) {
 	return text, nil
 }
 
-// readFolder takes the record of a folder, or its journal where the sweep was
-// killed: then there is no record, or one that an earlier run left unfinished and
-// that the journal may be ahead of.
+// readFolder reads the record of a folder. If the sweep was killed, it reads the journal: then
+// there is no record, or an unfinished record of an earlier run that is older than the journal.
 func readFolder(s State, dir string) (text []byte, file string, err error) {
 	file = filepath.Join(dir, "results.json")
 	text, err = s.FS.ReadFile(file)
@@ -121,8 +119,7 @@ func readFolder(s State, dir string) (text []byte, file string, err error) {
 
 var runPattern = pattern.New(`"run":\s*"([0-9a-f]{32})"`)
 
-// runOf is the id of the run of a record or of a journal, by its first bytes; empty where it
-// has none.
+// runOf returns the run id of a record or journal from its first bytes; empty if it has none.
 func runOf(text []byte) string {
 	m := runPattern.FindSubmatch(text[:min(len(text), 1<<10)])
 	if m == nil {
@@ -131,16 +128,16 @@ func runOf(text []byte) string {
 	return string(m[1])
 }
 
-// isRecord tells zbench's own format from a log, by its first bytes.
+// isRecord distinguishes zbench's own format from a log by the first bytes.
 func isRecord(text []byte) bool {
 	head := text[:min(len(text), 200)]
 	return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) && bytes.Contains(head, []byte(`"zbench.`))
 }
 
-// family finds the kind of a file of zbench's by its first bytes.
+// family matches the kind of a zbench file by its first bytes.
 var family = pattern.New(`"schema":\s*"zbench\.([a-z]+)/`)
 
-// otherFile is the error for a zbench file that is not a record; nil for a record or a
+// otherFile returns the error for a zbench file that is not a record; nil for a record or a
 // journal.
 func otherFile(path string, text []byte) error {
 	m := family.FindSubmatch(text[:min(len(text), 200)])
@@ -155,14 +152,14 @@ func otherFile(path string, text []byte) error {
 	}
 }
 
-// isJournal tells a journal from a record.
+// isJournal distinguishes a journal from a record.
 func isJournal(file string, text []byte) bool {
 	return filepath.Base(file) == engine.JournalFile || bytes.HasPrefix(text, []byte(`{"schema":"zbench.journal/`))
 }
 
-// readLogs reads a log into a record, or the logs of an archive into a record each; left says which
-// files of an archive are none. A log that cannot be read is an error of the run; one that contradicts
-// what was given with it is wrong usage.
+// readLogs reads a log into a record, or each log of an archive into its own record. left names the
+// files of an archive that are not logs. An unreadable log is an error of the run; a log that
+// contradicts the options given with it is wrong usage.
 func readLogs(s State, path string, text io.Reader, o peers.Hints) (recs []*record.Record, left []string, err error) {
 	recs, left, err = formats.Curves(filepath.Base(path), text, o)
 	if err != nil {
@@ -197,7 +194,7 @@ func logError(path string, err error, o peers.Hints) error {
 	return exit.With(exit.Run, err, hint)
 }
 
-// mergeLogs makes one record of those of several logs, and names what is left out.
+// mergeLogs makes one record from the records of several logs, and names what is left out.
 func mergeLogs(recs []*record.Record, left []string) (*record.Record, error) {
 	rec, err := peers.Merge(recs...)
 	if err != nil {
@@ -234,7 +231,7 @@ func readEither(s State, path string) (*record.Record, error) {
 	return rec, err
 }
 
-// noteEdited says of a file of zbench's that its content does not fit its checksum.
+// noteEdited reports that the content of a zbench file does not match its checksum.
 func noteEdited(s State, file string, text []byte) {
 	if jsonfile.Edited(text) {
 		s.note(false, "%s was EDITED after zbench wrote it: its content does not fit its checksum.\n", file)
@@ -300,8 +297,8 @@ func someArgs(hint, message string) cobra.PositionalArgs {
 	}
 }
 
-// readSource reads a record or a log with its samples, where a journal lies
-// beside the record and is of the same sweep.
+// readSource reads a record or a log, with its samples if a journal of the same sweep is in its
+// folder.
 func readSource(s State, path string) (recommend.Source, error) {
 	rec, err := readEither(s, path)
 	if err != nil {
@@ -310,7 +307,7 @@ func readSource(s State, path string) (recommend.Source, error) {
 	return sourceOf(s, path, rec), nil
 }
 
-// readSources reads records and logs, each of which has its path as its name.
+// readSources reads records and logs, and names each by its path.
 func readSources(s State, paths []string) (all []recommend.Source, err error) {
 	for _, path := range paths {
 		one, err := readSource(s, path)
@@ -328,16 +325,16 @@ func readSources(s State, paths []string) (all []recommend.Source, err error) {
 	return all, nil
 }
 
-// sourceWith is a record with samples, with what it shows to be mended first and how it is measured
-// again.
+// sourceWith returns a record with samples, with the problems that must be fixed first and the
+// command that measures it again.
 func sourceWith(rec *record.Record, parts []record.Part) recommend.Source {
 	of := recommend.SourceOf(rec, parts)
 	of.Fault, of.Again = faultOf(rec), again(rec)
 	return of
 }
 
-// sourceOf is the record that was read from path, with its samples. A journal beside it that
-// cannot give them is named: without samples the figures may be others.
+// sourceOf returns the record read from path, with its samples. If the journal in its folder cannot
+// provide samples, a note says so: without samples the figures may differ.
 func sourceOf(s State, path string, rec *record.Record) recommend.Source {
 	dir := path
 	if info, err := s.FS.Stat(path); err != nil || !info.IsDir() {
@@ -362,8 +359,8 @@ func sourceOf(s State, path string, rec *record.Record) recommend.Source {
 	return sourceWith(rec, j.Parts)
 }
 
-// checkSamples warns in the record, and at once, of samples beside its file that are not
-// those that zbench wrote.
+// checkSamples warns, in the record and at once, if the samples in its folder differ from those
+// that zbench wrote.
 func checkSamples(s State, file string, rec *record.Record) {
 	dir := filepath.Dir(file)
 	index, err := s.FS.ReadFile(filepath.Join(dir, engine.SamplesIndexFile))
@@ -380,8 +377,8 @@ func checkSamples(s State, file string, rec *record.Record) {
 	}
 }
 
-// readAdvice reads the recommendation that lies in a record's folder; nil is none,
-// or one of curves that were measured before.
+// readAdvice reads the recommendation in a record's folder; nil if there is none, or if it is based
+// on curves that were measured earlier.
 func readAdvice(s State, dir string, rec *record.Record) *advice.Document {
 	text, err := s.FS.ReadFile(filepath.Join(dir, engine.AdviceFile))
 	if err != nil {
@@ -401,7 +398,7 @@ func readAdvice(s State, dir string, rec *record.Record) *advice.Document {
 	return d
 }
 
-// assumed computes the bucket size for assumed settings if none were given; nil if the
+// assumed computes the bucket size for assumed settings if none were given. It returns nil if the
 // records have no curves for it, with a note if they contradict the assumption.
 func assumed(s State, sources ...recommend.Source) *advice.Document {
 	d, err := advice.AskAssumed(sources)
@@ -412,10 +409,10 @@ func assumed(s State, sources ...recommend.Source) *advice.Document {
 	return d
 }
 
-// maxInput is more than any file that a user names has, in bytes.
+// maxInput is larger than any file that a user names, in bytes.
 const maxInput = 16 << 20
 
-// readText reads a file that an option names, of at most 16 MiB.
+// readText reads a file that an option names, up to 16 MiB.
 func readText(s State, option, name string) ([]byte, error) {
 	f, err := s.FS.Open(name)
 	if err != nil {

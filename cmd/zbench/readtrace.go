@@ -15,7 +15,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// readTraces reads files, and of folders the files in them that have calls, as ranks of one job.
+// readTraces reads files as the ranks of one job. From a folder, it reads the files that have
+// calls.
 func readTraces(s State, paths []string) (*trace.Trace, error) {
 	t := &trace.Trace{}
 	for _, path := range paths {
@@ -78,7 +79,7 @@ func addTrace(s State, t *trace.Trace, path string) error {
 	return nil
 }
 
-// isTrace tells whether a file, or one of a folder that is not a record's, has the calls of a job.
+// isTrace reports whether a file, or a file of a folder without a record, has the calls of a job.
 func isTrace(s State, path string) bool {
 	if info, err := s.FS.Stat(path); err == nil && info.IsDir() {
 		entries, err := s.FS.ReadDir(path)

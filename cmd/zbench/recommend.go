@@ -115,7 +115,7 @@ func runRecommend(s State, args []string, o *spec.Asked, to output, chakra, acro
 	return s.deliver(to, r)
 }
 
-// advisedSteps are the Chakra traces of a step with the answer's setting, a rank each.
+// advisedSteps are the Chakra traces of a step with the recommended setting, one per rank.
 func advisedSteps(s State, q *advice.Question, d *advice.Document) (files []artifact) {
 	for rank := range d.Answer.Advised.DP {
 		t, nodes := q.Step(d, rank)
@@ -128,8 +128,8 @@ func advisedSteps(s State, q *advice.Question, d *advice.Document) (files []arti
 	return files
 }
 
-// advisedFolder is a new folder with the record, and the files that the recommendation and its page
-// add.
+// advisedFolder returns a new folder with the record, and the files that the recommendation and its
+// page add.
 func advisedFolder(s State, to output, recs []*record.Record, d *advice.Document) (*folder.Folder, []artifact, error) {
 	dir, err := folder.New(s.host(false), to.out, "recommend", to.force)
 	if err != nil {
@@ -137,7 +137,7 @@ func advisedFolder(s State, to output, recs []*record.Record, d *advice.Document
 	}
 	rec, err := peers.Merge(recs...)
 	if err != nil {
-		rec = recs[0] // the page is of the first; the answer is of all
+		rec = recs[0] // the page shows the first setup; the recommendation considers all
 	}
 	if err := engine.WriteRecord(dir, rec); err != nil {
 		return nil, nil, errors.Join(err, dir.Close())
@@ -146,14 +146,14 @@ func advisedFolder(s State, to output, recs []*record.Record, d *advice.Document
 	return dir, append(files, shownRecord{Record: rec, advice: d, folder: dir.Path}.files()...), nil
 }
 
-// knees prints what is known without trainer and model: the sizes near the plateaus and,
-// for people, the answer for assumed settings.
+// knees prints what can be said without trainer and model: the sizes where the plateaus begin and,
+// for people, the recommendation for assumed settings.
 func knees(s State, paths []string, recs []*record.Record, sources []recommend.Source, format string) error {
 	d := assumed(s, sources...)
 	for i, rec := range recs {
 		k := kneesOf(rec)
 		shown := results.Knees(&k)
-		if f, _ := report.FormatOf(format); i == len(recs)-1 && f.Readable && d != nil { // the answer for assumed settings is for people
+		if f, _ := report.FormatOf(format); i == len(recs)-1 && f.Readable && d != nil { // the recommendation for assumed settings is for people
 			results.Assume(shown, d, recs, paths...)
 		}
 		if err := s.deliver(output{format: format, bare: true}, result{shown: shown}); err != nil {

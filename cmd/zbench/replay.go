@@ -19,9 +19,9 @@ import (
 	"zbench/bench/unit"
 )
 
-// replayOptions are the options of replay.
+// replayOptions are the options of the command replay.
 type replayOptions struct {
-	// run is how the processes start and what world they are of; advice is the question.
+	// run says how the processes start and in which world; advice is the question.
 	run    worldRun
 	advice spec.Asked
 	// settings are those to compare, in elements; empty for the answer and its neighbours.
@@ -119,7 +119,7 @@ func addReplayFlags(cmd *cobra.Command, o *replayOptions) {
 	o.run.counters = "off"
 }
 
-// check refuses what cannot be run before anything is read.
+// check refuses an impossible replay before anything is read.
 func (o *replayOptions) check() error {
 	switch {
 	case !(o.margin >= 0.01 && o.margin <= 50):
@@ -141,12 +141,12 @@ func (o *replayOptions) check() error {
 	return o.run.deadlines.check()
 }
 
-// design is how the settings are compared.
+// design returns how the settings are compared.
 func (o *replayOptions) design(a *asked) replay.Design {
 	return replay.Design{Settings: len(a.turns), Block: o.block, Margin: o.margin / 100, MaxSteps: o.maxSteps}
 }
 
-// announcement says what is about to be taken.
+// announcement says what will be replayed.
 func (o *replayOptions) announcement(a *asked) string {
 	var parts []string
 	if a.own != nil {
@@ -162,7 +162,7 @@ func (o *replayOptions) announcement(a *asked) string {
 	return strings.Join(parts, "; then ")
 }
 
-// replay takes the steps, or starts the processes that do.
+// replay measures the steps, or starts the processes that do so.
 func (o *replayOptions) replay(ctx context.Context, s State, cmd *cobra.Command, paths []string) error {
 	if err := o.check(); err != nil {
 		return err

@@ -19,14 +19,15 @@ import (
 	"zbench/bench/trace"
 )
 
-// asked is the question with its answer, the settings that take turns, and the request of the world that the
-// curves are of; and the trace's own step. Either may be nil.
+// asked is the question with its answer, the settings to compare, the request of the world in which
+// the curves were measured, and the trace's own step. Question or step may be nil.
 type asked struct {
 	advice *advice.Document
 	turns  []advice.Turn
 	own    *trace.Own
-	file   string // the trace's
-	// plan is a question without curves, which is answered by no setting, and the settings to compare.
+	file   string // of the trace
+	// plan is a question without curves, and therefore without a recommended setting, together with
+	// the settings to compare.
 	plan     *advice.Question
 	elements []int64
 	want     spec.Spec
@@ -34,7 +35,7 @@ type asked struct {
 	stages int
 }
 
-// ask reads the traces and the records, and answers the question: which settings take turns.
+// ask reads the traces and the records, answers the question and returns the settings to compare.
 func (o *replayOptions) ask(s State, cmd *cobra.Command, paths []string) (*asked, error) {
 	a, question := &asked{want: o.run.want.Clone()}, o.advice.Given()
 	var records []string
@@ -62,7 +63,7 @@ func (o *replayOptions) ask(s State, cmd *cobra.Command, paths []string) (*asked
 	return a, err
 }
 
-// planned makes the settings of a question without curves, for a world.
+// planned returns the settings of a question without curves, for a world.
 func (a *asked) planned(w spec.World) (err error) {
 	if a.plan != nil {
 		a.advice, a.turns, err = a.plan.Planned(w.Size(), a.elements)
@@ -71,8 +72,8 @@ func (a *asked) planned(w spec.World) (err error) {
 	return err
 }
 
-// compare answers the question by the curves of records: which settings take turns. Without records that is for
-// planned.
+// compare answers the question with the curves of records and returns the settings to compare.
+// Without records, planned does so.
 func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records []string) error {
 	want, err := completeAdvice(s, &o.advice)
 	if err != nil {
@@ -119,7 +120,7 @@ func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records [
 	return err
 }
 
-// ranks is the number of ranks that the job of the steps has.
+// ranks returns the number of ranks of the job.
 func (a *asked) ranks() int {
 	if a.advice != nil {
 		return a.advice.Answer.Advised.DP * max(1, a.advice.Answer.Advised.TP) * a.stages
@@ -134,7 +135,8 @@ func (a *asked) ranks() int {
 	return n
 }
 
-// place makes the request of the steps' world, with the communicators and the collectives of their messages.
+// place returns the request of the steps' world, with the communicators and the collectives of
+// their messages.
 func (a *asked) place(w spec.World, cases []plan.Case) {
 	a.want.World = w
 	sweep := *a.want.Sweep
@@ -159,8 +161,8 @@ func (a *asked) place(w spec.World, cases []plan.Case) {
 	a.want.Sweep = &sweep
 }
 
-// prepare resolves the request with the communicators of the steps' messages. The last case is a message between
-// two ranks.
+// prepare resolves the request with the communicators of the steps' messages. The last case is a
+// message between two ranks.
 func (a *asked) prepare(e *engine.Engine, want spec.Spec) (*engine.Setup, []*plan.Step, []plan.Case, error) {
 	a.want = want
 	u, err := e.Prepare(want)
@@ -188,8 +190,8 @@ func (a *asked) prepare(e *engine.Engine, want spec.Spec) (*engine.Setup, []*pla
 	return u, steps, append(cases, message), nil
 }
 
-// steps are those of the turns, of which the last is the first again, then that of the trace, and the cases of all
-// their messages.
+// steps returns the steps to compare, of which the last is the first again, then the step of the
+// trace, and the cases of all their messages.
 func (a *asked) steps(w spec.World) (steps []*plan.Step, cases []plan.Case, err error) {
 	if n := w.Size(); n != a.ranks() {
 		return nil, nil, usagef("give the --nodes and --gpus-per-node of the record or the trace, and --tp and --pp where a copy of the model takes several ranks",

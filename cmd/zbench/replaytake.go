@@ -17,11 +17,13 @@ import (
 	"zbench/bench/unit"
 )
 
-// pairBytes is the size of a message between two ranks where slow components are looked for.
+// pairBytes is the size in bytes of the messages between two ranks that are used to find slow
+// components.
 const pairBytes = 64 << 20
 
-// survey looks for the rank that is late and, where there is none, for the component that makes messages slow, by
-// messages between pairs of ranks: those of a late rank are long. Others on the network lengthen a few launches of any pair.
+// survey finds the rank that is late or, if there is none, the component that makes messages slow.
+// It uses messages between pairs of ranks: all messages of a late rank take long, while other
+// traffic on the network lengthens a few launches of any pair.
 func (w *openWorld) survey(ctx context.Context, doc *replay.Document) error {
 	exchanger, can := w.ranks.(rails.Exchanger)
 	err := launches(ctx, w.ranks, w.cases[0], doc)
@@ -44,7 +46,7 @@ func (w *openWorld) survey(ctx context.Context, doc *replay.Document) error {
 	return nil
 }
 
-// lateLaunches is how many single launches show which rank is late.
+// lateLaunches is the number of single launches that show which rank is late.
 const lateLaunches = 32
 
 // launches looks for the late rank by single launches of a step's message.
@@ -62,7 +64,7 @@ func launches(ctx context.Context, d plan.Driver, message plan.Case, doc *replay
 	return err
 }
 
-// measure takes the steps in an open world. Where they are slow it looks for the cause.
+// measure measures the steps in an open world. If they are slow, it looks for the cause.
 func (o *replayOptions) measure(ctx context.Context, w *openWorld, a *asked, steps []*plan.Step) (*result, error) {
 	player, can := w.ranks.(plan.Player)
 	if !can {
@@ -178,7 +180,7 @@ func (o *replayOptions) steps(ctx context.Context, w *openWorld, player plan.Pla
 		return err
 	}
 	design := o.design(a)
-	seconds := 0.0 // of the steps so far
+	seconds := 0.0 // the steps measured so far
 	out, err := design.Run(func(setting, n int) ([]float64, error) {
 		steps, err := taken(ctx, player, setting, n)
 		seconds += stat.Mean(steps) * float64(n)
@@ -220,8 +222,9 @@ func (o *replayOptions) prepare(ctx context.Context, player plan.Player, a *aske
 	return nil
 }
 
-// messages times the messages of the step of setting 0, beside computation and, as a setting from free on, without;
-// and what computation of the kind that was asked for and messages take from each other.
+// messages times the messages of the step of setting 0 next to computation and, from setting free
+// on, without it. It also measures how much the requested kind of computation and messages slow
+// each other down.
 func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, step *plan.Step, doc *replay.Document) error {
 	err := replay.Stage(ctx, p, free, replay.Bare(step))
 	if err == nil {
@@ -238,7 +241,7 @@ func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, s
 	return err
 }
 
-// aloneSteps is how many steps of computation alone are timed.
+// aloneSteps is the number of timed steps of computation alone.
 const aloneSteps = 8
 
 // alone times the computation of a step by itself.
@@ -253,7 +256,7 @@ func alone(ctx context.Context, p plan.Player, setting int, step *plan.Step) (fl
 	return stat.Quantile(seconds, 0.5), nil
 }
 
-// taken are the seconds of steps of the slowest rank.
+// taken are the times of steps in s, of the slowest rank.
 func taken(ctx context.Context, p plan.Player, setting, steps int) ([]float64, error) {
 	seconds, err := p.Play(ctx, setting, steps)
 	if err != nil {
@@ -262,7 +265,7 @@ func taken(ctx context.Context, p plan.Player, setting, steps int) ([]float64, e
 	return plan.SlowestOf(seconds, steps), nil
 }
 
-// takeOwn takes the trace's own step; the first of a block is not timed.
+// takeOwn measures the trace's own step; the first step of a block is not timed.
 func (o *replayOptions) takeOwn(ctx context.Context, p plan.Player, free int, step *plan.Step, doc *replay.Document) (err error) {
 	if doc.Own.Compute, err = alone(ctx, p, 0, step); err != nil {
 		return err
@@ -283,7 +286,7 @@ func (o *replayOptions) takeOwn(ctx context.Context, p plan.Player, free int, st
 	return o.messages(ctx, p, free, step, doc)
 }
 
-// document is what is known before the first step.
+// document returns what is known before the first step.
 func (o *replayOptions) document(w *openWorld, a *asked) *replay.Document {
 	u := w.setup
 	d := &replay.Document{

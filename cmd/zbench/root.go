@@ -6,7 +6,7 @@ import (
 	"zbench/bench/spell"
 )
 
-// newRoot is zbench with the commands that its arguments can mean.
+// newRoot returns zbench with the commands that its arguments can mean.
 func newRoot(s State) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "zbench",

@@ -24,22 +24,22 @@ import (
 // runOptions are the options of a command that measures a request into a folder.
 type runOptions struct {
 	output
-	// want is the request that the flags make.
+	// want is the request that the flags describe.
 	want      spec.Spec
 	libraries libraryOptions
 	// resume is the folder of a run to resume, file a request to run.
 	resume, file string
-	// progress shows each row as a line where standard error is not a terminal.
+	// progress shows each row as a line if standard error is not a terminal.
 	progress bool
-	// world is the other processes of the run, where this one leads several.
+	// world is the other processes of the run, if this process leads several.
 	world *world
 
-	// folder is that of the results; checks are what was checked before the run.
+	// folder is the folder of the results; checks are the checks before the run.
 	folder string
 	checks []record.Preflight
 }
 
-// addRunFlags are the flags of what is run, and of where it goes.
+// addRunFlags adds the flags for what is run and where the results go.
 func addRunFlags(cmd *cobra.Command, o *runOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
@@ -52,17 +52,17 @@ func addRunFlags(cmd *cobra.Command, o *runOptions) {
 	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
 }
 
-// kept is the request of the folder to resume, else the one that was asked for.
+// kept returns the request of the folder to resume, or else the one from the flags.
 func (o *runOptions) kept(s State) spec.Spec {
 	if o.resume != "" {
 		if j, err := engine.ReadFolder(s.FS, o.resume); err == nil && j.Header.Record.Spec != nil && j.Header.Record.Spec.Benchmark == o.want.Benchmark {
-			return *j.Header.Record.Spec // else resuming says what is wrong with the folder
+			return *j.Header.Record.Spec // otherwise resuming reports the problem of the folder
 		}
 	}
 	return o.want
 }
 
-// engine is an engine with this machine's file system and clock.
+// engine returns an engine with this machine's file system and clock.
 func (o *runOptions) engine(s State) (*engine.Engine, error) {
 	when, err := created(s)
 	var environ []string
@@ -72,8 +72,8 @@ func (o *runOptions) engine(s State) (*engine.Engine, error) {
 	return &engine.Engine{Host: s.host(o.quiet), Environment: record.Environment(environ), Tool: tool(), Created: when}, err
 }
 
-// measure runs the request in a new folder, or with joined resumes the run of a folder: joined is
-// what is asked of its request, of which the flags may change a part.
+// measure runs the request in a new folder, or resumes the run of a folder. When it resumes, joined
+// is the request from the flags, which may change a part of the recorded one.
 func (o *runOptions) measure(ctx context.Context, s State, e *engine.Engine, joined func(kept spec.Spec) (spec.Spec, error)) (err error) {
 	started := s.Now()
 	var dir *folder.Folder
@@ -105,12 +105,12 @@ func (o *runOptions) measure(ctx context.Context, s State, e *engine.Engine, joi
 	return o.finish(s, dir, started, out, err)
 }
 
-// finish delivers the record of a run. failed is what ended it early.
+// finish delivers the record of a run. failed is the error that ended it early.
 func (o *runOptions) finish(s State, dir *folder.Folder, started time.Time, out *engine.Outcome, failed error) error {
 	of := shownRecord{Record: out.Record, advice: out.Advice, folder: dir.Path}
 	if failed != nil {
 		if !errors.Is(failed, folder.ErrGone) {
-			// As much as the disk takes; failed says what happened.
+			// If the disk is full, it writes as much as fits; failed says what happened.
 			_ = result{files: of.files(), dir: dir, started: started, checks: o.checks, control: o.world.control()}.keep(s)
 		}
 		return failed
@@ -140,7 +140,7 @@ var free = append([]string{"resume", "force", "quiet", "format", "verbose", "pro
 // clash describes a flag that differs from the run to resume.
 func clash(name, kept, given string) string { return fmt.Sprintf("%s %s, now %s", name, kept, given) }
 
-// clashes is the error for flags given with --resume that differ; nil if there are none.
+// clashes returns the error for flags given with --resume that differ; nil if there are none.
 func clashes(dir string, list []string) error {
 	if len(list) == 0 {
 		return nil
@@ -149,8 +149,8 @@ func clashes(dir string, list []string) error {
 		"the run in %s was started with %s", dir, strings.Join(list, "; "))
 }
 
-// unchanged is the request that is resumed, with the flags that may change; list names
-// the others that differ. With facts, facts may differ.
+// unchanged returns the resumed request with the flags that may change; list names the other flags
+// that differ. If facts is set, facts may differ.
 func unchanged(cmd *cobra.Command, kept spec.Spec, facts bool) (want spec.Spec, list []string, failed error) {
 	want = kept.Clone()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -174,7 +174,7 @@ func unchanged(cmd *cobra.Command, kept spec.Spec, facts bool) (want spec.Spec, 
 	return want, list, failed
 }
 
-// given is a request with the flags of the command line over it.
+// given returns a request with the flags of the command line applied.
 func given(cmd *cobra.Command, file *spec.Spec) (spec.Spec, error) {
 	want := file.Clone()
 	var err error
@@ -186,7 +186,7 @@ func given(cmd *cobra.Command, file *spec.Spec) (spec.Spec, error) {
 	return want, err
 }
 
-// ask takes over the request of --spec, with the other flags applied.
+// ask applies the request of --spec, and then the other flags.
 func (o *runOptions) ask(s State, cmd *cobra.Command) error {
 	f := cmd.Flags()
 	switch {

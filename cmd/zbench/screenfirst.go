@@ -13,9 +13,8 @@ import (
 	"zbench/internal/launch"
 )
 
-// screenFirst screens all nodes of the job before the sweep starts on those that do not
-// fail, and tells the flags where the result is. A job with more nodes than --nodes has spare
-// ones.
+// screenFirst screens all nodes of the job before the sweep starts on the nodes that pass, and
+// stores the folder of the result in the flags. A job with more nodes than --nodes has spare nodes.
 func (o *worldRun) screenFirst(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
 	switch {
 	case o.launch.bad != "":
@@ -48,7 +47,7 @@ func (o *worldRun) screenFirst(ctx context.Context, s State, cmd *cobra.Command,
 	})
 }
 
-// rest says which nodes are left for the sweep; an error where none is.
+// rest returns the nodes for the sweep; an error if there are none.
 func (o *worldRun) rest(s State, d *nodescreen.Document, page string) error {
 	s.note(o.quiet && d.State == finding.Healthy, "zbench: screen: %s\n", d.Verdict())
 	for _, n := range d.Standings() {
@@ -67,8 +66,8 @@ func (o *worldRun) rest(s State, d *nodescreen.Document, page string) error {
 	return nil
 }
 
-// screenOptions are the options of the screen, and the arguments of its processes: those of
-// the sweep that say where and with which libraries.
+// screenOptions returns the options of the screen, and the arguments of its processes: the sweep's
+// options for place and libraries.
 func (o *worldRun) screenOptions(s State, cmd *cobra.Command, l launching) (*nodeScreenOptions, []string, error) {
 	args := []string{"screen", "--backend=" + o.want.Backend}
 	for _, name := range append(libraryFlags(), "launch", "hostfile") {

@@ -30,7 +30,7 @@ type nodeScreenOptions struct {
 	seconds, deadline float64
 	size              sizeFlag
 	trees, judge      string
-	// given tells that the number of nodes was asked for.
+	// given says that the number of nodes was given.
 	given bool
 	output
 }
@@ -54,8 +54,8 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	o.addForce(f)
 }
 
-// runNodeScreen does what this process is for: a probe of one node, a node of several, the
-// parent of all, or the comparison alone.
+// runNodeScreen does the work of this process: a probe of one node, a node of several, the parent
+// of all, or the comparison alone.
 func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	if job := s.Getenv(probeVariable); job != "" {
 		return o.probe(ctx, s, job)
@@ -82,7 +82,7 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	return o.screen(ctx, s, l, func(_ *nodescreen.Document, r result) error { return s.deliver(o.output, r) })
 }
 
-// place finds out what this process is. A node has one process, whatever its GPUs.
+// place finds the role of this process. A node has one process, however many GPUs it has.
 func (o *nodeScreenOptions) place(s State) (launching, error) {
 	want := spec.Spec{Backend: o.backend, Fabric: o.fabric, World: spec.World{Nodes: o.nodes, GPUsPerNode: 1, GPUsPerProcess: 1}}
 	l, err := o.launch.place(s, want, o.given)
@@ -90,13 +90,13 @@ func (o *nodeScreenOptions) place(s State) (launching, error) {
 		return l, err
 	}
 	if l.method == launch.Inproc && l.role.Start == launch.Slurm && launch.Method(o.launch.method) == launch.Auto {
-		l.method, l.processes, l.want.World.Nodes = launch.Slurm, 1, max(l.role.Nodes, 1) // salloc's shell need not be on the node
+		l.method, l.processes, l.want.World.Nodes = launch.Slurm, 1, max(l.role.Nodes, 1) // the shell of salloc may run elsewhere
 	}
 	if simulated(o.backend, s) && l.starts() && launch.Method(o.launch.method) == launch.Auto {
 		l.method = launch.Inproc
 	}
 	if l.method == launch.Inproc {
-		_, err = chooseBackend(s, o.backend) // before there is a folder
+		_, err = chooseBackend(s, o.backend) // before a folder exists
 	}
 	return l, err
 }
@@ -106,8 +106,8 @@ func simulated(backend string, s State) bool {
 	return err == nil && chosen == "loopback"
 }
 
-// screen screens all nodes into a new folder, and lets end deliver the judgement while the folder is
-// locked.
+// screen screens all nodes into a new folder, and lets end deliver the judgement while the folder
+// is locked.
 func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching, end func(*nodescreen.Document, result) error) error {
 	started := s.Now()
 	dir, err := folder.New(s.host(o.quiet), o.out, "screen", o.force)
@@ -115,7 +115,7 @@ func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching, en
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-	// Of --force: no node may be judged by what it wrote before.
+	// With --force, no node may be judged by a file that it wrote earlier.
 	before, _ := s.FS.ReadDir(nodesFolder(dir.Path))
 	for _, e := range before {
 		if err := s.FS.Remove(filepath.Join(nodesFolder(dir.Path), e.Name())); err != nil {
@@ -145,7 +145,7 @@ func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching, en
 	return end(d, r)
 }
 
-// compare judges the files of a folder and prints the result; --out takes it as files, too.
+// compare judges the files of a folder and prints the result; --out also writes it as files.
 func (o *nodeScreenOptions) compare(s State) error {
 	started := s.Now()
 	var f nodescreen.Fleet
@@ -159,7 +159,7 @@ func (o *nodeScreenOptions) compare(s State) error {
 	return s.deliver(o.output, o.judged(s, d, started))
 }
 
-// judged is a judgement with the lists of nodes.
+// judged returns a judgement with the lists of nodes.
 func (o *nodeScreenOptions) judged(s State, d *nodescreen.Document, started time.Time) result {
 	shown := d.Shown(toolVersion())
 	return result{
@@ -170,10 +170,10 @@ func (o *nodeScreenOptions) judged(s State, d *nodescreen.Document, started time
 	}
 }
 
-// nodesFolder is where the nodes of a screen write.
+// nodesFolder is the folder into which the nodes of a screen write.
 func nodesFolder(dir string) string { return filepath.Join(dir, "nodes") }
 
-// read reads what the nodes have written, and judges it.
+// read reads the files of the nodes, and judges them.
 func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (*nodescreen.Document, error) {
 	nodes := nodesFolder(dir)
 	entries, err := s.FS.ReadDir(nodes)
@@ -212,7 +212,7 @@ func (v *sizeFlag) Set(text string) error {
 	return err
 }
 
-// startOf is one process for each node, which writes into dir.
+// startOf returns the command that starts one process per node, which writes into dir.
 func (o *nodeScreenOptions) startOf(s State, l launching, dir string) launch.Start {
 	start := o.launch.startOf(s, l, "screen", l.want.World.Nodes, 1)
 	start.Args = append(start.Args, "--out", dir)
@@ -221,17 +221,17 @@ func (o *nodeScreenOptions) startOf(s State, l launching, dir string) launch.Sta
 	return start
 }
 
-// names are the hosts that are to report, as far as the launcher tells them.
+// names returns the hosts that are expected to report, if the launcher lists them.
 func (l launching) names(s State) []string {
 	var list []string
 	switch l.method {
 	case launch.MPI:
 		list = slice.Map(l.hosts, func(h launch.Host) string { return h.Name })
 	case launch.Slurm:
-		list, _ = launch.HostsOf(s.Getenv("SLURM_JOB_NODELIST")) // without, they are counted
+		list, _ = launch.HostsOf(s.Getenv("SLURM_JOB_NODELIST")) // without names, they are counted
 	case launch.Auto, launch.Inproc, launch.Local, launch.Env:
 	}
-	if len(list) != l.want.World.Nodes { // a part of them: which is not known
+	if len(list) != l.want.World.Nodes { // a part of them; which part is unknown
 		return nil
 	}
 	return list
@@ -255,15 +255,15 @@ func (o *nodeScreenOptions) dryRun(s State, l launching) error {
 	return nil
 }
 
-// measurements bounds how many measurements of a node follow each other: memory, products, a
-// collective, links, and a collective for each NIC.
+// measurements is an upper bound on the measurements that a node does one after the other: memory,
+// products, a collective, links, and a collective per NIC.
 const measurements = 13
 
-// sustained are those of them that may take --hbm-seconds.
+// sustained is how many of these may take --hbm-seconds.
 const sustained = 3
 
-// startNodes starts a process on each node and waits until all have ended, at most until
-// the deadline. How they end is not judged: what they have written is.
+// startNodes starts a process on each node and waits until all have ended, or until the deadline.
+// Their exit codes are not judged, only the files that they have written.
 func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching, dir string) error {
 	shared, err := filepath.Abs(dir)
 	if err != nil {

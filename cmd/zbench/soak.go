@@ -37,7 +37,7 @@ const (
 
 // soakOptions are the options of soak.
 type soakOptions struct {
-	// run is how the processes start and what world they are of.
+	// run says how the processes start and in which world.
 	run                worldRun
 	attempts, launches int
 	lasts              time.Duration
@@ -203,7 +203,7 @@ func (o *soakOptions) journal(dir *folder.Folder, want spec.Spec, simulated bool
 	return folder.NewJournal[soak.Attempt](dir, soakJournal, h.Run, plain.Typed("zbench", "soak", "--resume", dir.Path), text)
 }
 
-// arms are the cases that take turns in a world.
+// arms returns the cases that take turns in a world.
 func (o *soakOptions) arms(w spec.World) ([]plan.Case, error) {
 	cases, err := soak.Cases(w, o.run.want.Sweep.Sizes)
 	if err != nil {
@@ -212,7 +212,7 @@ func (o *soakOptions) arms(w spec.World) ([]plan.Case, error) {
 	return cases, err
 }
 
-// announcement says what is about to be done.
+// announcement says what will be done.
 func (o *soakOptions) announcement(w spec.World) (string, error) {
 	cases, err := o.arms(w)
 	if err != nil {
@@ -225,7 +225,7 @@ func (o *soakOptions) announcement(w spec.World) (string, error) {
 	return text, nil
 }
 
-// prepare resolves the machine, with communicators of one GPU of each node.
+// prepare resolves the machine, with communicators of one GPU per node.
 func (o *soakOptions) prepare(_ State, e *engine.Engine, want spec.Spec) (*engine.Setup, []plan.Case, error) {
 	u, err := e.Prepare(want)
 	if err != nil {
@@ -299,10 +299,10 @@ func (o *soakOptions) measure(ctx context.Context, w *openWorld) (*result, error
 	return &r, err
 }
 
-// rated is the number of attempts by which their rate is known.
+// rated is the number of attempts after which their rate is known.
 const rated = 5
 
-// watch says the rate of attempts once it is known, and shows on a terminal how many there are.
+// watch prints the rate of attempts once it is known, and shows their number on a terminal.
 func (o *soakOptions) watch(s State, t *soak.Tally, passed time.Duration) {
 	if o.run.quiet {
 		return
@@ -314,7 +314,7 @@ func (o *soakOptions) watch(s State, t *soak.Tally, passed time.Duration) {
 	s.rewrite(fmt.Sprintf("[attempt %d] %d wrong", t.Attempts, t.Wrong))
 }
 
-// document is what is known of the soak beside its attempts.
+// document returns what is known about the soak apart from its attempts.
 func (o *soakOptions) document(w *openWorld) *soak.Document {
 	u := w.setup
 	d := &soak.Document{
@@ -355,7 +355,7 @@ func (o *soakOptions) hangs(w *openWorld) error {
 	return exit.With(exit.Want, fmt.Errorf("NOT CHECKED: known to hang: %s: %s (%s)", hang[0].What, hang[0].Cost, hang[0].Source), hang[0].Next+"; --risk runs it all the same")
 }
 
-// place names the GPU of a rank, with its rail and NIC where there are several nodes, and its node.
+// place names the node and GPU of a rank, with its rail and NIC if there are several nodes.
 func (w *openWorld) place() func(rank int) (gpu, node string) {
 	each, nodes := w.setup.Spec.World.PerNode(), engine.NodeNames(slices.Clone(w.facts.Hosts), w.setup.Spec.World.Nodes)
 	counters := plan.CountersOf(w.ranks)

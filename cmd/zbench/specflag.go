@@ -32,21 +32,21 @@ func (v *flagValue[T]) Type() string     { return v.row.Unit }
 func (v *flagValue[T]) IsBoolFlag() bool { return v.row.Unit == "" }
 func (v *flagValue[T]) Set(text string) error {
 	if !v.given {
-		v.texts, v.given = nil, true // the default's
+		v.texts, v.given = nil, true // of the default
 	}
 	v.texts = append(v.texts, text)
 	return v.row.Set(v.to, v.texts)
 }
 
-// otherNames are spellings that are taken too; --cudagraph is nccl-tests'.
+// otherNames are further accepted spellings; --cudagraph is from nccl-tests.
 var otherNames = map[string]string{"warmup-iters": "warmup_iters", "cudagraph": "hipgraph"}
 
-// specRows are the rows of specFlags with these names.
+// specRows returns the rows of specFlags with these names.
 func specRows(names []string) []specFlag {
 	return slices.DeleteFunc(slices.Clone(specFlags), func(f specFlag) bool { return !slices.Contains(names, f.Name) })
 }
 
-// addSpecFlags puts the table on a command and the defaults into the request.
+// addSpecFlags adds the flags of the table to a command, and the defaults to the request.
 func addSpecFlags(cmd *cobra.Command, to *spec.Spec) {
 	*to = spec.Spec{Schema: spec.Schema, Benchmark: spec.Collectives, Sweep: &spec.Sweep{}}
 	addFlags(cmd, to, specFlags)
@@ -118,7 +118,7 @@ var clusterFlags = []specFlag{
 // specFlags are the flags of a sweep.
 var specFlags = slices.Concat(spec.SweepFlags, clusterFlags)
 
-// sizesAgree refuses two ways of saying which sizes are run.
+// sizesAgree refuses two contradictory ways of giving the sizes.
 func sizesAgree(f *pflag.FlagSet) error {
 	switch {
 	case f.Changed("stepbytes") && f.Changed("stepfactor"):

@@ -15,15 +15,14 @@ import (
 	"zbench/internal/preflight"
 )
 
-// State is everything of the machine that zbench touches. Only os.go fills it
-// from the real one, so that every command can be tested without it.
+// State is everything that zbench uses of the machine. Only os.go fills it from the real machine,
+// so that every command can be tested without it.
 type State struct {
 	// Args are the command-line arguments without the program's name.
 	Args []string
-	// Executable is this program's file, for the command lines of other processes.
+	// Executable is the path of this program's file, for the command lines of other processes.
 	Executable string
-	// Getenv looks up an environment variable, empty when unset; Environ lists all as
-	// NAME=value.
+	// Getenv looks up an environment variable, empty if unset; Environ lists all as NAME=value.
 	Getenv         func(string) string
 	Environ        func() []string
 	Stdin          io.Reader
@@ -31,41 +30,42 @@ type State struct {
 	Now            func() time.Time
 	// Signals delivers the names of signals that ask zbench to stop.
 	Signals <-chan string
-	// Exit ends the process at once; the second signal uses it.
+	// Exit ends the process at once; it is called at the second signal.
 	Exit func(code int)
 	// Start starts another process.
 	Start func(Command) (Child, error)
-	// Become replaces this process by a program; it returns only an error.
+	// Become replaces this process by another program; it returns only if that fails.
 	Become   func(file string, argv, environ []string) error
 	FS       FS
 	Hostname func() string
-	// Random gives unpredictable random bytes.
+	// Random returns unpredictable random bytes.
 	Random io.Reader
-	// Secret is this user's on this host, the same for all their processes; nil where there is none.
+	// Secret returns a secret of this user on this host, the same for all their processes; nil if
+	// there is none.
 	Secret func() ([]byte, error)
-	// PID is this process's number.
+	// PID is the number of this process.
 	PID int
-	// Host asks for the CPUs and the memory; what else is known of the machine is
-	// in FS, under /proc and /sys.
+	// Host reads the CPUs and the memory; other facts of the machine are in FS, under /proc and
+	// /sys.
 	Host func() native.HostInfo
-	// Space tells the size and the free space of a folder's file system, Interfaces lists
-	// the network interfaces, Towards is this host's address on the way to host:port. Nil
-	// functions cannot be asked.
+	// Space returns the size and the free space of a folder's file system. Interfaces lists the
+	// network interfaces. Towards returns this host's address on the route to host:port. Each may
+	// be nil if it is not available.
 	Space      func(folder string) (preflight.Space, error)
 	Interfaces func() ([]preflight.Interface, error)
 	Towards    func(address string) (netip.Addr, error)
-	// Resolve are the addresses of a host; nil where names cannot be asked for.
+	// Resolve returns the addresses of a host; nil if names cannot be resolved.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Taken reports whether a program listens at a port that this host's loopback interface has; nil looks at none.
+	// Taken reports whether a program listens at a port of this host's loopback interface; nil
+	// skips the check.
 	Taken func(port int) bool
-	// Dial opens a connection to a service of this host; nil where there are none.
+	// Dial opens a connection to a service of this host; nil if there are none.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// RemoveLeft removes a file where processes met and that none has open, and tells
-	// whether it did. Nil removes none.
+	// RemoveLeft removes a file at which processes met, unless a process has it open, and reports
+	// whether it did. Nil removes nothing.
 	RemoveLeft func(file string) bool
-	// Light lets a process of a simulation take little: there may be a thousand like it on
-	// the host. The function that it returns is called once the process has started. Nil
-	// does nothing.
+	// Light reduces the resources of a simulation's process: there may be a thousand of them on the
+	// host. The returned function is called once the process has started. Nil does nothing.
 	Light func() (settle func())
 }
 
@@ -75,13 +75,13 @@ type FS interface {
 	folder.FS
 	// Open is for files of which only the head is read: a checkpoint has gigabytes.
 	Open(name string) (io.ReadCloser, error)
-	// ReadLink is where a link leads to.
+	// ReadLink returns the target of a link.
 	ReadLink(name string) (string, error)
 	// Access reports whether this process may read and write the file.
 	Access(name string) error
 }
 
-// host is what a folder needs of the machine. Notes are left out when quiet.
+// host returns the parts of the machine that a folder needs. Notes are left out if quiet is set.
 func (s State) host(quiet bool) folder.Host {
 	return folder.Host{
 		FS: s.FS, Now: s.Now, Random: s.Random, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()),
@@ -89,35 +89,36 @@ func (s State) host(quiet bool) folder.Host {
 	}
 }
 
-// Command is a process to start. It writes to Output, or to this process's standard output
-// and error if that is nil.
+// Command is a process to start. It writes to Output, or to this process's standard output and
+// error if Output is nil.
 type Command struct {
 	Argv, Environ []string
 	Output        io.Writer
-	// Says receives each line that it writes to standard error, beside standard error
-	// itself; nil discards them.
+	// Says receives each line that the process writes to standard error, in addition to standard
+	// error itself; nil discards them.
 	Says func(line string)
-	// Control connects its standard input with Ask; without it, it is empty.
+	// Control connects the standard input of the process with Ask; otherwise the input is empty.
 	Control bool
-	// Interrupts is after how many of them a launcher ends its processes, on all nodes: three
-	// for srun, one for mpirun. If it is killed itself, they stay. 0 is a process that is killed.
+	// Interrupts is the number of interrupts after which a launcher ends its processes on all
+	// nodes: three for srun, one for mpirun. If the launcher is killed, its processes remain. 0
+	// marks a process that is killed directly.
 	Interrupts int
 }
 
-// Child is a process that was started.
+// Child is a started process.
 type Child interface {
 	// Ask writes a line to its standard input.
 	Ask(line string)
-	// Wait waits for its end: the exit code, -1 after a signal, and how it ended.
+	// Wait waits for its end and returns the exit code, −1 after a signal, and how it ended.
 	Wait() (code int, how string)
-	// Interrupt is Ctrl-C, once.
+	// Interrupt sends one Ctrl-C.
 	Interrupt()
-	// Kill ends it and those that it started.
+	// Kill kills it and the processes that it has started.
 	Kill()
 }
 
-// treeFS is a folder of the State's file system. It opens files, so that no more is read of
-// one than is wanted.
+// treeFS is a folder of the State's file system. It opens files instead of reading them whole, so
+// that only the needed part is read.
 type treeFS struct {
 	FS
 	root string
@@ -138,10 +139,10 @@ func (t treeFS) Open(name string) (fs.File, error) {
 	return openFile{f, t, name}, nil
 }
 
-// Lstat is there because fs.ReadLinkFS has it.
+// Lstat is required by fs.ReadLinkFS.
 func (t treeFS) Lstat(name string) (fs.FileInfo, error) { return t.Stat(name) }
 
-// openFile is a file that is read.
+// openFile is a file open for reading.
 type openFile struct {
 	io.ReadCloser
 	tree treeFS

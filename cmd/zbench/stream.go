@@ -14,18 +14,18 @@ import (
 	"zbench/internal/native"
 )
 
-// Stream is an output and what is known of it. Main wraps both: all text that is
-// written is escaped, and a reader that closed its end is no error.
+// Stream is an output with its properties. Main wraps both streams: all written text is escaped,
+// and it is no error if a reader closes its end.
 type Stream struct {
 	io.Writer
 	IsTTY bool
-	// Width is the terminal's width in columns, 0 when unknown.
+	// Width is the terminal's width in columns, 0 if unknown.
 	Width int
-	// terminal is the output behind the escaper; nil if there is none.
+	// terminal is the output without escaping; nil if there is none.
 	terminal io.Writer
 }
 
-// unescaped is the writer for zbench's own control sequences and for escaped text.
+// unescaped returns the writer for zbench's own control sequences and for escaped text.
 func (s Stream) unescaped() io.Writer {
 	if s.terminal == nil {
 		return s.Writer
@@ -100,8 +100,8 @@ func cut(text []byte) int {
 	return 0
 }
 
-// note writes to standard error what is neither an error nor a warning, unless
-// quiet. Its lines are folded at a terminal's width.
+// note writes text that is neither an error nor a warning to standard error, unless quiet. Its
+// lines are folded at a terminal's width.
 func (s State) note(quiet bool, format string, args ...any) {
 	if quiet {
 		return
@@ -118,14 +118,14 @@ func (s State) note(quiet bool, format string, args ...any) {
 	fmt.Fprint(s.Stderr, text)
 }
 
-// Bounds of the width of text for people. defaultWidth is used if the width is unknown, as
-// of a pipe.
+// Bounds of the width of text for people. defaultWidth is used if the width is unknown, for example
+// for a pipe.
 const (
 	minWidth     = 40
 	defaultWidth = 80
 )
 
-// columns is the width that text on the stream keeps to.
+// columns returns the width at which text on the stream is folded.
 func (s Stream) columns() int {
 	if s.Width <= 0 {
 		return defaultWidth
@@ -133,8 +133,8 @@ func (s Stream) columns() int {
 	return max(s.Width, minWidth)
 }
 
-// coloured reports whether a stream takes colour: a terminal that has it, unless the
-// user wants none.
+// coloured reports whether text on a stream may have colour: on a terminal that supports it, unless
+// the user has disabled it.
 func (s State) coloured(to Stream) bool {
 	return to.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"
 }
@@ -142,12 +142,12 @@ func (s State) coloured(to Stream) bool {
 // rewrite replaces the line of progress on a terminal; an empty text clears it.
 func (s State) rewrite(text string) {
 	if s.Stderr.IsTTY {
-		_, _ = io.WriteString(s.Stderr.unescaped(), clearLine+text) // progress that cannot be shown stops nothing
+		_, _ = io.WriteString(s.Stderr.unescaped(), clearLine+text) // a failure to show progress stops nothing
 	}
 }
 
-// task shows on standard error steps that take seconds before the measurement: on a
-// terminal one line that is rewritten and cleared at the end, elsewhere one line per task.
+// task reports steps that take seconds before the measurement, on standard error: on a terminal in
+// one line that is rewritten and cleared at the end, elsewhere in one line per task.
 func (s State) task(now native.Task) {
 	text := plain.Text(now.String())
 	switch {

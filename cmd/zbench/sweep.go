@@ -70,7 +70,7 @@ func (o *sweepOptions) sweep(ctx context.Context, s State, cmd *cobra.Command) (
 	return o.measure(ctx, s, e, nil)
 }
 
-// skewOf is --skew with the weights of a file in place of its name.
+// skewOf returns --skew with the weights from a file in place of the file's name.
 func skewOf(s State, asked string) (string, error) {
 	skew, err := collective.ReadSkew(asked)
 	if err == nil {
@@ -86,8 +86,8 @@ func skewOf(s State, asked string) (string, error) {
 	return string(skew), nil
 }
 
-// ask takes over the request of --spec. Collectives and a model that are given replace the
-// file's.
+// ask applies the request of --spec. Collectives and a model on the command line replace those of
+// the file.
 func (o *sweepOptions) ask(s State, cmd *cobra.Command) error {
 	flags := o.want
 	err := o.runOptions.ask(s, cmd)
@@ -100,8 +100,8 @@ func (o *sweepOptions) ask(s State, cmd *cobra.Command) error {
 	return err
 }
 
-// joined is the request of a sweep that is resumed, with the flags that may change. Other
-// flags that differ are an error that names them; --force allows changed facts.
+// joined returns the request of a resumed sweep, with the flags that may change. Other flags that
+// differ are an error that names them; --force allows changed facts.
 func (o *sweepOptions) joined(cmd *cobra.Command, kept spec.Spec) (spec.Spec, error) {
 	want, list, err := unchanged(cmd, kept, o.force)
 	if given := o.want.Sweep.Collectives; len(given) > 0 && !slices.Equal(given, kept.Sweep.Collectives) {

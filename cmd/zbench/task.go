@@ -14,23 +14,23 @@ import (
 	"zbench/internal/launch"
 )
 
-// task is what a command does in a world where that is no sweep of cases. worldRun starts and opens the world, and
-// takes the result to its files, its reader and the exit code.
+// task is the work of a command that measures a world but is not a sweep of cases. worldRun starts
+// and opens the world, and delivers the result: files, printed document and exit code.
 type task struct {
 	// row names the announcement in a dry run.
 	row string
 	// dated makes a folder in any case: a new dated one without --out.
 	dated bool
-	// kept says what stands of a task that ended early, in a folder where it has one.
+	// kept says what remains of a task that ended early, in its folder if it has one.
 	kept func(folder string) string
-	// announce checks the task for a world and says what is about to be measured.
+	// announce checks the task for a world and says what will be measured.
 	announce func(w spec.World) (string, error)
 	// prepare resolves the request: the machine, and the cases whose buffers are allocated.
 	prepare func(s State, e *engine.Engine, want spec.Spec) (*engine.Setup, []plan.Case, error)
-	// tooLarge is the error of a case that the memory does not hold: its Skip says why.
+	// tooLarge returns the error for a case that does not fit into memory: its Skip says why.
 	tooLarge func(c plan.Case) error
-	// measure measures in the open world. Without a result nothing was measured; with one, an error is what
-	// ended it early.
+	// measure measures in the open world. If the result is nil, nothing was measured. An error
+	// together with a result is the reason for an early end.
 	measure func(ctx context.Context, w *openWorld) (*result, error)
 }
 
@@ -47,7 +47,7 @@ type openWorld struct {
 	dir *folder.Folder
 }
 
-// take runs a task where it belongs: as a dry run, in processes that it starts, or here.
+// take runs a task as a dry run, in processes that it starts, or in this process.
 func (o *worldRun) take(ctx context.Context, s State, l launching, t task) error {
 	switch {
 	case o.launch.dry && l.method == launch.Env && l.role.Rank > 0:
@@ -74,7 +74,7 @@ func (o *worldRun) dryTask(s State, l launching, t task) error {
 	return o.dryMeasurement(s, l, u.Spec, backend, t.row, text)
 }
 
-// here runs a task in the world that this process leads, or holds alone.
+// here runs a task in the world that this process leads, or that consists of this process alone.
 func (o *worldRun) here(ctx context.Context, s State, t task) (err error) {
 	started := s.Now()
 	if o.want.Backend, err = o.libraries.choose(s, o.want.Backend); err != nil {
@@ -133,8 +133,8 @@ func (o *worldRun) brief() output {
 	return to
 }
 
-// allocate checks the hosts, announces the task, and allocates the buffers of its cases beside so many bytes of its
-// own.
+// allocate checks the hosts, announces the task, and allocates the buffers of its cases. own is the
+// number of bytes that the task needs in addition.
 func (w *openWorld) allocate(ctx context.Context, own func(cache int64) int64) error {
 	room, err := w.ranks.Budget()
 	if err != nil {

@@ -20,7 +20,7 @@ type topoOptions struct {
 }
 
 func newTopo(s State) *cobra.Command {
-	o := topoOptions{output: output{bare: true}} // its findings are all that it prints
+	o := topoOptions{output: output{bare: true}} // it prints only its findings
 	cmd := &cobra.Command{
 		Use: "topo [NODE.json…]", Short: "Read this node's GPUs, xGMI links, NICs and rails; compare nodes",
 		Long: `topo reads the kernel's view of this node: GPUs with partitions and xGMI links
@@ -100,7 +100,8 @@ func runDrift(s State, files []string, o topoOptions) error {
 	return s.deliver(o.output, result{shown: d.Shown(), started: started})
 }
 
-// loadNodes reads nodes' topo.json. Errors have of before the file's name, and say what is next.
+// loadNodes reads the topo.json of nodes. Errors have of before the file's name, and say what to do
+// next.
 func loadNodes(s State, option, of, next string, files []string) (nodes []*topo.Node, err error) {
 	for _, name := range files {
 		text, err := readText(s, option, name)
@@ -117,7 +118,7 @@ func loadNodes(s State, option, of, next string, files []string) (nodes []*topo.
 	return nodes, nil
 }
 
-// readTopo reads what the options name.
+// readTopo reads the inputs that the options name.
 func readTopo(s State, o topoOptions) (*topo.Node, error) {
 	in := topo.Inputs{Tool: toolVersion(), Host: cmp.Or(o.host, s.Hostname())}
 	root := "/"
@@ -144,10 +145,10 @@ func readTopo(s State, o topoOptions) (*topo.Node, error) {
 		in.Outputs = append(in.Outputs, more...)
 	}
 	n, err := topo.Read(treeFS{s.FS, root}, in)
-	if err != nil { // of the XML: all else is optional
+	if err != nil { // the XML decides: everything else is optional
 		return nil, usagef("NCCL_TOPO_DUMP_FILE=FILE with any RCCL program writes one", "%s: %w", o.xml, err)
 	}
-	if n.OnlyXML() { // not of this host
+	if n.OnlyXML() { // not from this host
 		n.Host = cmp.Or(o.host, filepath.Base(o.xml))
 	}
 	return n, nil

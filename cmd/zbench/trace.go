@@ -77,15 +77,16 @@ func runTrace(s State, args []string, o output, chakra bool) error {
 		r.files = append(r.files, chakraFiles(s, t)...)
 	}
 	if !o.fail && t.Calls() > 0 {
-		r.shown.State = "" // what the job did is no failure of this command
+		r.shown.State = "" // a failure of the job is not a failure of this command
 	}
 	return s.deliver(o, r)
 }
 
-// paramsFile has the tensors of a model, as --params of recommend reads them.
+// paramsFile contains the tensors of a model, in the format of --params of recommend.
 const paramsFile = "params.csv"
 
-// reachOf knows what collectives take on a device by the model of a fabric that has it: within a node, or over whole nodes.
+// reachOf predicts the times of collectives on a device by the model of its fabric: within a node,
+// or over whole nodes.
 func reachOf(device string) trace.Reach {
 	known := map[int]model{}
 	return func(collective string, bytes int64, ranks int) (float64, string) {
@@ -101,7 +102,7 @@ func reachOf(device string) trace.Reach {
 	}
 }
 
-// fabricsOf are the fabrics whose GPU a device is.
+// fabricsOf returns the fabrics that have this device as their GPU.
 func fabricsOf(device string) (out []*fabric.Fabric) {
 	for _, name := range fabric.Names() {
 		if f, err := fabric.ByName(name); err == nil && f.GPU != "" && strings.Contains(device, f.GPU) {
@@ -111,7 +112,7 @@ func fabricsOf(device string) (out []*fabric.Fabric) {
 	return out
 }
 
-// model is that of a fabric for a number of ranks; nil for none.
+// model is the model of a fabric for a number of ranks; nil if there is none.
 type model struct {
 	*fabric.Machine
 	of string
@@ -131,7 +132,7 @@ func modelOf(device string, ranks int) model {
 	return model{}
 }
 
-// nodesOf is the number of nodes of so many GPUs each that ranks fill; 0 where they fill none.
+// nodesOf returns the number of nodes that ranks fill; 0 if they do not fill whole nodes.
 func nodesOf(ranks, gpus int) int {
 	switch {
 	case ranks <= gpus:
@@ -142,15 +143,15 @@ func nodesOf(ranks, gpus int) int {
 	return ranks / gpus
 }
 
-// toMeasure are the sweeps of the sizes that a job sends: as commands, and as files of --spec where
-// there is a folder for them.
+// toMeasure returns the sweeps of the sizes that a job sends: as commands, and as files of --spec
+// if there is a folder for them.
 func toMeasure(d *trace.Document, out string) (lines []document.Command, specs []artifact) {
 	for _, m := range d.Measure {
-		nodes := nodesOf(m.Ranks, 8) // a group of so few may be one node's
+		nodes := nodesOf(m.Ranks, 8) // such a small group may be within one node
 		if fabrics := fabricsOf(d.Device); len(fabrics) > 0 {
 			nodes = nodesOf(m.Ranks, fabrics[0].Node.GPUs)
 		} else if nodes > 1 {
-			nodes = 0 // how many is not known
+			nodes = 0 // the number is unknown
 		}
 		line := spec.SizesLine(m.Collectives, m.Sizes, m.Dtype, nodes, m.Ranks)
 		if out != "" && nodes > 0 {

@@ -17,29 +17,30 @@ import (
 	"zbench/internal/launch"
 )
 
-// trainersGrace is how long the other real ranks have, after one has failed, to say what they waited
-// for.
+// trainersGrace is how long the other real ranks have, after one has failed, to report what they
+// were waiting for.
 const trainersGrace = 5 * time.Second
 
-// trainers is a run of a trainer: a process for each real rank.
+// trainers is a run of a trainer: one process per real rank.
 type trainers struct {
 	program string
 	args    []string
-	// set are the variables of all processes, real the ranks of each.
+	// set are the variables of all processes, real the real ranks.
 	set  []launch.Var
 	real []int
-	// ranks is the size of the simulated world, onNode how many of it a node has.
+	// ranks is the size of the simulated world, onNode the number of ranks per node.
 	ranks, onNode int
-	// arena is the file where the processes meet. Files beside it are removed at the end.
+	// arena is the file through which the processes meet. Files with its name as prefix are removed
+	// at the end.
 	arena string
-	// summed tells to read what a step came to.
+	// summed says that the summary of the steps is read.
 	summed bool
-	// output takes what the program prints; nil is this process's own streams.
+	// output receives the program's output; nil is this process's own streams.
 	output io.Writer
 }
 
-// environment are the variables of the process of a real rank: it drives the GPUs of those ranks that
-// are its equals.
+// environment returns the variables of the process of a real rank. The process drives the GPUs of
+// all ranks that behave like this one.
 func (t *trainers) environment(s State, i int) []string {
 	next := t.ranks
 	if i+1 < len(t.real) {
@@ -54,11 +55,11 @@ func (t *trainers) environment(s State, i int) []string {
 	return line.Environ(s.Environ(), "")
 }
 
-// run runs the processes to their end. When one fails, the others are stopped.
+// run runs the processes to their end. If one fails, the others are stopped.
 func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err error) {
 	defer func() {
 		for _, file := range t.left() {
-			_ = s.FS.Remove(file) // those that were made
+			_ = s.FS.Remove(file) // the files that were made
 		}
 	}()
 	f := &children{s: s, ends: make(chan ending, len(t.real))}
@@ -76,7 +77,8 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 	for left := len(f.all); left > 0; {
 		select {
 		case <-asked:
-			// Rank 0 sums up what it has. The others go on meanwhile, or it would wait for them.
+			// Rank 0 writes the summary. The others continue meanwhile: otherwise rank 0 would wait
+			// for them.
 			asked, late = nil, time.NewTimer(trainersGrace).C
 			f.all[0].Interrupt()
 		case e := <-f.ends:
@@ -91,7 +93,7 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 			if e.code == 0 || killed {
 				continue
 			}
-			// A rank that misses another may end before that one has.
+			// A rank that waits for another rank may end before the other does.
 			how = append(how, fmt.Sprintf("rank %d ended with %s", t.real[e.child], e.how))
 			if late == nil {
 				late = time.NewTimer(trainersGrace).C
@@ -120,16 +122,16 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 	return sum, nil
 }
 
-// said is the call that a rank has told of last.
+// said returns the last call that a rank has reported.
 func (t *trainers) said(s State, i int) string {
 	text, _ := s.FS.ReadFile(t.saying(t.real[i]))
 	return cmp.Or(plain.Line(string(text)), "no call yet")
 }
 
-// saying is the file in which a rank says what it does.
+// saying is the file to which a rank reports its calls.
 func (t *trainers) saying(rank int) string { return fmt.Sprintf("%s.rank%d", t.arena, rank) }
 
-// left are the files by which the processes meet.
+// left are the files through which the processes meet.
 func (t *trainers) left() []string {
 	return append(slice.Map(t.real, t.saying), t.arena+".store", t.arena+".result", t.arena)
 }

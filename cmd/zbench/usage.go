@@ -29,8 +29,8 @@ func exitCodes() string {
 	return b.String()
 }
 
-// flagError rewrites pflag's error of a value that is not a number: it names the flag, the
-// value and the expected form.
+// flagError rewrites pflag's error for a value that is not a number: it names the flag, the value
+// and the expected form.
 func flagError(err error) error {
 	var v *pflag.InvalidValueError
 	var number *strconv.NumError
@@ -51,26 +51,25 @@ func flagError(err error) error {
 	return fmt.Errorf("invalid argument %q for \"--%s\" flag: %q is %s", v.GetValue(), v.GetFlag().Name, number.Num, why)
 }
 
-// collectiveNames are the arguments that name collectives, one each or separated by
-// commas.
+// collectiveNames returns the names of collectives in the arguments, separate or joined by commas.
 func collectiveNames(args []string) []string {
 	names := kernel.Split(args)
 	for i, name := range names {
 		if c, err := collective.ByName(name); err == nil {
-			names[i] = c.Name // an unknown one is refused when the sweep is prepared
+			names[i] = c.Name // an unknown name is refused when the sweep is prepared
 		}
 	}
 	if len(names) == 0 && len(args) > 0 {
-		return []string{""} // an empty variable of a script is no request for all
+		return []string{""} // an empty variable of a script does not mean all
 	}
 	return names
 }
 
-// allFlags is --help with every flag. It is no flag of a command: before any is parsed it becomes
-// --help, which holds whatever else is missing or wrong.
+// allFlags is --help with every flag. It is not defined as a flag of a command: it is replaced by
+// --help before any flag is parsed, so that it works even if something else is missing or wrong.
 const allFlags = "--help-all"
 
-// listedBy says where the flags of a command are described.
+// listedBy returns the command that describes the flags of a command.
 func listedBy(command string) string {
 	return "`zbench " + command + " " + allFlags + "` lists the flags"
 }

@@ -15,7 +15,7 @@ import (
 // version is set by the linker in releases.
 var version = ""
 
-// toolVersion is the one source of the version.
+// toolVersion is the only source of the version.
 func toolVersion() string {
 	if version != "" {
 		return version
@@ -28,7 +28,7 @@ func toolVersion() string {
 
 func tool() record.Tool { return record.Tool{Name: "zbench", Version: toolVersion()} }
 
-// versionLine is what version and --version print.
+// versionLine is the output of version and --version.
 func versionLine() string {
 	return fmt.Sprintf("zbench %s (record format %s, %s, %s/%s)\n", toolVersion(), record.Schema, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
@@ -40,11 +40,11 @@ func setVersion(root *cobra.Command) {
 	root.Flags().Bool("version", false, "print the version")
 }
 
-// maxEpoch is the last second of the year 9999, after which RFC 3339 has no name.
+// maxEpoch is the last second of the year 9999; RFC 3339 cannot express later times.
 const maxEpoch = 253402300799
 
-// created is the time a record carries: SOURCE_DATE_EPOCH when set, so that a
-// record can be reproduced byte for byte, else now.
+// created returns the time for a record: SOURCE_DATE_EPOCH if set, so that a record can be
+// reproduced byte for byte, or else the current time.
 func created(s State) (time.Time, error) {
 	text := s.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {

@@ -12,32 +12,33 @@ import (
 // change is one thing that --what-if changes in a run of a trainer.
 type change struct {
 	text string
-	// faults are those that stay.
+	// faults are the faults that remain.
 	faults []string
-	// bucket is the size of DistributedDataParallel's buckets in bytes, 0 for the trainer's own.
+	// bucket is the size of DistributedDataParallel's buckets in bytes; 0 for the trainer's own.
 	bucket int64
 }
 
-// torchSummary is what a trainer's run leaves of what it came to: the mean step, in seconds. The median
-// would not show what slows a step now and then.
+// torchSummary is the summary that a trainer's run writes: the mean step, in seconds. The median
+// would hide events that slow a step only now and then.
 type torchSummary struct {
 	Step float64 `json:"mean"`
 }
 
-// matters is by how much of the step a change must shorten it to be called its cause: less lies
-// within what another seed of the noise does.
+// matters is the least fraction of the step that a change must save to be called its cause: another
+// seed of the noise may change the step by less.
 const matters = 0.03
 
-// allChanges takes away each fault alone, and the noise, and gives larger buckets.
+// allChanges selects the default changes: each fault removed alone, the noise removed, and larger
+// buckets.
 const allChanges = "all"
 
-// lateness are the faults that "no skew" takes away.
+// lateness are the faults that "no skew" removes.
 var lateness = []string{"late_gpu", "late_node"}
 
-// changesOf reads the texts of --what-if.
+// changesOf parses the texts of --what-if.
 func changesOf(texts, faults []string) (all []change, err error) {
 	if at := slices.Index(texts, allChanges); at >= 0 {
-		for _, f := range faults { // by its whole text: another of its kind stays
+		for _, f := range faults { // by its whole text: another fault of the same kind remains
 			all = append(all, change{text: "no " + f, faults: without(faults, func(o string) bool { return o == f })})
 		}
 		texts = slices.Replace(slices.Clone(texts), at, at+1, "no noise", "bucket 100M", "bucket 400M")
@@ -99,12 +100,13 @@ func without(faults []string, gone func(string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(faults), gone)
 }
 
-// quiet are the faults with launches that do not vary.
+// quiet returns the faults with launches that do not vary.
 func quiet(faults []string) []string {
 	return append(without(faults, func(f string) bool { return kind(f) == "noise" }), "noise:sigma=0")
 }
 
-// why writes what each change makes of the step, and which one is the cause that it takes so long.
+// why prints the time of the step after each change, and names the change that explains the long
+// step.
 func why(s State, base torchSummary, changes []change, runs []torchSummary) {
 	s.note(false, "SIMULATED, with one thing changed (a step takes %s on average):\n", unit.Seconds(base.Step))
 	best := -1
@@ -121,7 +123,7 @@ func why(s State, base torchSummary, changes []change, runs []torchSummary) {
 	s.note(false, "The largest cause: with '%s' the step is %.1f %% shorter.\n", changes[best].text, 100*(1-runs[best].Step/base.Step))
 }
 
-// readSummary reads what a run left.
+// readSummary reads the summary of a run.
 func readSummary(s State, file string) (sum torchSummary, err error) {
 	text, err := s.FS.ReadFile(file)
 	if err == nil {

@@ -27,16 +27,16 @@ import (
 	"zbench/internal/rendezvous"
 )
 
-// world is the other processes of a sweep, as the process that leads it has them.
+// world is the other processes of a sweep, as seen by the process that leads it.
 type world struct {
 	*rendezvous.Leader
 	role launch.Role
-	// stop ends the sweep as a signal does.
+	// stop ends the sweep as a signal would.
 	stop context.CancelCauseFunc
-	// lost ends when a process is lost: launches in progress wait for it.
+	// lost is closed when a process is lost: launches in progress wait for it.
 	lost context.Context //nolint:containedctx // it is of the whole run
 	lose context.CancelCauseFunc
-	// started tells that all processes have registered.
+	// started says that all processes have registered.
 	started bool
 	refused *refusedHosts
 	orders  orders
@@ -45,8 +45,8 @@ type world struct {
 // Context ends when a process is lost.
 func (w *world) Context() context.Context { return w.lost }
 
-// among tells whether this process is one of several of a sweep, and which. The context
-// ends, too, when the zbench that started this process asks it to stop.
+// among reports whether this process is one of several of a sweep, and which one. The context also
+// ends when the zbench that started this process asks it to stop.
 func (o *launchFlagSet) among(ctx context.Context, s State) (context.Context, launch.Role, bool) {
 	role, detected := launch.Detect(s.Getenv)
 	if s.Getenv(launch.ControlVariable) != "" && role.Rank == 0 {
@@ -56,8 +56,8 @@ func (o *launchFlagSet) among(ctx context.Context, s State) (context.Context, la
 	return ctx, role, err == nil && method == launch.Env && !o.dry
 }
 
-// watchInput ends the context at the first line of standard input, or at its end, and the
-// process at the second. A line on the end of another process is not one of them.
+// watchInput ends the context at the first line of standard input, or at its end, and the process
+// at the second line. Lines about the end of another process do not count.
 func (o *launchFlagSet) watchInput(ctx context.Context, s State) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan endedTask, maxEnded)
@@ -68,7 +68,7 @@ func (o *launchFlagSet) watchInput(ctx context.Context, s State) context.Context
 			if task, ok := readEnded(lines.Text()); ok {
 				select {
 				case ended <- task:
-				default: // the first are enough
+				default: // the first ones are enough
 				}
 				continue
 			}
@@ -83,7 +83,7 @@ func (o *launchFlagSet) watchInput(ctx context.Context, s State) context.Context
 	return ctx
 }
 
-// selfOf is what this process tells when it registers.
+// selfOf returns what this process reports when it registers.
 func (o *worldRun) selfOf(s State, role launch.Role) rendezvous.Hello {
 	return rendezvous.Hello{
 		Process: role.Rank, Processes: role.Size, LocalProcess: role.Local, Host: s.Hostname(), PID: s.PID,
@@ -91,8 +91,8 @@ func (o *worldRun) selfOf(s State, role launch.Role) rendezvous.Hello {
 	}
 }
 
-// rankToken is the secret of a run whose processes a launcher has started: the one that was given to
-// all, or on one host the one that all processes of this user find there.
+// rankToken returns the secret of a run whose processes were started by a launcher: the given
+// secret, or on one host the secret that all processes of this user can read there.
 func rankToken(s State, role launch.Role) (rendezvous.Token, error) {
 	text := givenToken(s)
 	if text == "" && role.OneHost() && s.Secret != nil {
@@ -114,7 +114,7 @@ func rankToken(s State, role launch.Role) (rendezvous.Token, error) {
 	return token, nil
 }
 
-// connection are the options of both ends of the rendezvous.
+// connection returns the options of both ends of the rendezvous.
 func (o *worldRun) connection(s State, role launch.Role) (rendezvous.Member, error) {
 	token, err := rankToken(s, role)
 	if err != nil {
@@ -131,7 +131,7 @@ func (o *worldRun) connection(s State, role launch.Role) (rendezvous.Member, err
 	}, nil
 }
 
-// endWait is how long a leader that fails early waits for the others to hear of it.
+// endWait is how long a leader that fails early waits until the others have been told.
 const endWait = 20 * time.Second
 
 // lead runs the sweep as the leader of all processes.
@@ -167,7 +167,8 @@ func (o *worldRun) lead(ctx context.Context, s State, role launch.Role, sweep fu
 		}
 	}()
 	err = sweep(ctx)
-	// mpirun kills all processes once one has ended with a code: first the leader says why.
+	// mpirun kills all processes once one has ended with an error code: the leader therefore prints
+	// the reason first.
 	complain(s, err)
 	w.end(ctx, err)
 	if text := rendezvous.RefusalText(w.Refusals()); text != "" {
@@ -176,8 +177,8 @@ func (o *worldRun) lead(ctx context.Context, s State, role launch.Role, sweep fu
 	return exit.Quiet(exit.CodeOf(err))
 }
 
-// freeLeader returns the next step where rank 0 cannot listen. A port that each process derives for itself cannot be changed by
-// this one: the user names a free one to all.
+// freeLeader returns the next step if rank 0 cannot listen. If each process derives the port by
+// itself, this process cannot change it: the user must give a free port to all of them.
 func freeLeader(s State, role launch.Role, err error) string {
 	at := launch.Leader{Host: cmp.Or(role.Leader.Host, s.Hostname()), Port: role.Leader.Port}
 	if !errors.Is(err, syscall.EADDRINUSE) || s.Taken == nil {
@@ -187,7 +188,7 @@ func freeLeader(s State, role launch.Role, err error) string {
 	return "another program, as another run, listens there; before the launcher, for all processes: export " + launch.LeaderVariable + "=" + at.String() + " (this port is free)"
 }
 
-// end lets the other processes leave. Those that have not registered yet hear of an early
+// end lets the other processes leave. Processes that have not yet registered are told of an early
 // error when they do.
 func (w *world) end(ctx context.Context, err error) {
 	why := "it has ended"
@@ -196,16 +197,16 @@ func (w *world) end(ctx context.Context, err error) {
 	}
 	if !w.started && ctx.Err() == nil {
 		soon, cancel := context.WithTimeout(ctx, endWait)
-		_ = w.Wait(soon) // those that do not come start in vain
+		_ = w.Wait(soon) // late processes do not wait in vain
 		cancel()
 	}
 	w.Close(why, exit.CodeOf(err))
 }
 
-// listenAt are the addresses at which rank 0 listens: those of the host that was asked for, as
-// far as this machine has them. note says why it is all interfaces although one was asked for.
-// A name that a launcher tells need not be of an address of this host, and where it is the
-// loopback's, other hosts cannot reach that.
+// listenAt returns the addresses at which rank 0 listens: those of the requested host that belong
+// to this machine. note says why it listens on all interfaces although a host was requested: a name
+// from a launcher may not resolve to an address of this host, and if it resolves to the loopback
+// address, other hosts cannot reach it.
 func listenAt(ctx context.Context, s State, role launch.Role) (addresses []string, note string) {
 	port, host := strconv.Itoa(role.Leader.Port), role.Leader.Host
 	all := []string{net.JoinHostPort("", port)}
@@ -234,7 +235,7 @@ func listenAt(ctx context.Context, s State, role launch.Role) (addresses []strin
 
 const localhost = "localhost"
 
-// has reports whether an address is one of this host's.
+// has reports whether an address belongs to this host.
 func (s State) has(a netip.Addr) bool {
 	if a.IsUnspecified() || a.Is4() && a.IsLoopback() || s.Interfaces == nil {
 		return true
@@ -243,9 +244,9 @@ func (s State) has(a netip.Addr) bool {
 	return err != nil || slices.ContainsFunc(interfaces, func(i preflight.Interface) bool { return slices.Contains(i.Addrs, a.WithZone("")) })
 }
 
-// orders counts what the leader sends to the other processes, and how long it waits for
-// them: from when it listens until all have registered and until all have opened their GPUs;
-// then for their reports when its own part is done.
+// orders counts the orders of the leader to the other processes, and the time that it waits for
+// them: until all have registered, until all have opened their GPUs, and for their reports once its
+// own part is done.
 type orders struct {
 	now                        func() time.Time
 	listened                   time.Time
@@ -253,7 +254,7 @@ type orders struct {
 	sent                       int
 }
 
-// since is the time that the leader has been listening.
+// since is when the leader began to listen.
 func (o *orders) since() time.Duration { return o.now().Sub(o.listened) }
 
 func (w *world) Send(o plan.Order) {
@@ -273,7 +274,7 @@ func (w *world) Reports(own plan.Report) []plan.Report {
 	return reports
 }
 
-// control is what leading the other processes took; nil where there are none.
+// control returns the cost of leading the other processes; nil if there are none.
 func (w *world) control() *record.Control {
 	if w == nil {
 		return nil
@@ -289,20 +290,21 @@ type team struct {
 	*plan.Group
 	own   *collectivesDriver
 	facts engine.Facts
-	// all are the processes of the sweep, with what they tell of their hosts.
+	// all are the processes of the sweep, with the reported facts of their hosts.
 	all []preflight.Process
 	end func()
 }
 
 func (t *team) Facts() (engine.Facts, error) { return t.facts, nil }
 
-// Witness is that of this process: the service gathers from all ranks.
+// Witness returns the witness of this process: the service gathers from all ranks.
 func (t *team) Witness() *record.Witness { return t.own.Witness() }
 
-// Fired is how often planted data faults have changed something in the world that all processes share.
+// Fired returns how often planted data faults have changed data in the world that all processes
+// share.
 func (t *team) Fired() int { return t.own.Fired() }
 
-// Close ends the sweep in all processes and closes this one's ranks, as far as they are open.
+// Close ends the sweep in all processes and closes the open ranks of this process.
 func (t *team) Close() error {
 	if t.Group != nil {
 		t.end()
@@ -330,7 +332,7 @@ func (w *world) open(ctx context.Context, s State, o libraryOptions, with *openi
 // assemble opens the ranks of this process and then those of the others.
 func (w *world) assemble(ctx context.Context, s State, o libraryOptions, with *opening, t *team) (err error) {
 	bounds := ctx
-	if with.Arena != "" { // it takes milliseconds; a file that is made after this has returned would stay
+	if with.Arena != "" { // it takes milliseconds; a file created after this has returned would remain
 		bounds = context.WithoutCancel(ctx)
 	}
 	t.own, err = guarded(bounds, with.Deadlines.Init, 1, "opening the GPUs of process 0 on "+s.Hostname(), func() (*collectivesDriver, error) {
@@ -349,7 +351,8 @@ func (w *world) assemble(ctx context.Context, s State, o libraryOptions, with *o
 	return err
 }
 
-// group makes this process, which has so many ranks as each of the others, their leader. end lets them leave.
+// group makes this process the leader of the others, which have as many ranks each. end lets them
+// leave.
 func (w *world) group(ctx context.Context, own plan.Process, with *opening, ranks int) (g *plan.Group, end func()) {
 	g, during := plan.Lead(ctx, own, w, w.Members(ranks))
 	g.Bound(with.Deadlines)
@@ -360,7 +363,7 @@ func (w *world) group(ctx context.Context, own plan.Process, with *opening, rank
 	}
 }
 
-// introductions opens the ranks of the others, and returns what each tells of itself.
+// introductions opens the ranks of the other processes, and returns the introduction of each.
 func introductions[T any](w *world, g *plan.Group) ([]T, error) {
 	facts, err := g.Open()
 	if err != nil {
@@ -376,7 +379,7 @@ func introductions[T any](w *world, g *plan.Group) ([]T, error) {
 	return all, nil
 }
 
-// meet names the file where the processes of a simulation meet.
+// meet returns the name of the file through which the processes of a simulation meet.
 func (w *world) meet(s State, with *opening) error {
 	if len(with.Machine) == 0 {
 		return nil
@@ -402,14 +405,14 @@ func (w *world) gather(ctx context.Context, with *opening) error {
 		}
 		err := w.Start(with)
 		w.started = err == nil
-		if !errors.Is(err, rendezvous.ErrMissing) { // else one has left since
+		if !errors.Is(err, rendezvous.ErrMissing) { // otherwise one has left since
 			return err
 		}
 	}
 }
 
-// inOrder checks that the ranks of each node follow one another: the groups of a node's
-// GPUs are made of consecutive ranks.
+// inOrder checks that the ranks of each node are consecutive: the groups of a node's GPUs consist
+// of consecutive ranks.
 func (w *world) inOrder(with *opening) error {
 	if with.Backend == "loopback" {
 		return nil // the nodes are simulated, wherever the processes run
@@ -450,8 +453,8 @@ func (w *world) describe(ctx context.Context, s State, t *team, with *opening) (
 	return together, err
 }
 
-// follow takes part in a sweep that another process leads. It prints errors of its own
-// only: data and progress are the leader's.
+// follow takes part in a sweep that another process leads. It prints only its own errors: the
+// leader prints data and progress.
 func (o *worldRun) follow(ctx context.Context, s State, role launch.Role) error {
 	c, err := o.connection(s, role)
 	if err != nil {
@@ -475,7 +478,7 @@ func (o *worldRun) follow(ctx context.Context, s State, role launch.Role) error 
 	if s.Light != nil && with.Backend == "loopback" { // a real library's threads need the cores
 		settle = s.Light()
 	}
-	defer context.AfterFunc(ctx, func() { _ = f.Stop() })() // a leader that is gone ends the run anyway
+	defer context.AfterFunc(ctx, func() { _ = f.Stop() })() // if the leader is gone, the run ends anyway
 	var own followed
 	err = plan.FollowOpening(ctx, func(ctx context.Context) (plan.Process, json.RawMessage, error) {
 		var text json.RawMessage
@@ -503,22 +506,22 @@ func (o *worldRun) follow(ctx context.Context, s State, role launch.Role) error 
 	return nil
 }
 
-// followed is what a follower has opened.
+// followed holds what a follower has opened.
 type followed interface {
 	plan.Process
 	Close() error
 }
 
-// settling is the connection to the leader of a process that settles once it has opened its
-// ranks and allocated their buffers. Sooner, a thousand processes of one host would keep each
-// other from opening theirs.
+// settling is the connection to the leader of a process that gives up resources after it has opened
+// its ranks and allocated their buffers. If they did so earlier, a thousand processes of one host
+// would delay each other.
 type settling struct {
 	*rendezvous.Follower
 	settle   func()
 	reported int
 }
 
-// settledAfter is the number of orders to open and to allocate.
+// settledAfter is the number of orders up to and including open and allocate.
 const settledAfter = 2
 
 func (c *settling) Report(r plan.Report) error {
@@ -529,15 +532,15 @@ func (c *settling) Report(r plan.Report) error {
 	return err
 }
 
-// removeMeeting removes the file where the processes of a simulation meet: a leader that was
-// killed while they opened it has left it. Its name is of one run alone.
+// removeMeeting removes the file through which the processes of a simulation meet: a leader that
+// was killed while they opened it leaves it behind. The name is unique to one run.
 func removeMeeting(s State, with *opening) {
 	if with.Arena != "" {
-		_ = s.FS.Remove(with.Arena) // mostly it is gone
+		_ = s.FS.Remove(with.Arena) // usually it is gone already
 	}
 }
 
-// once keeps an error that all processes have to the first of each node.
+// once reduces an error that all processes have to one per node.
 func (*worldRun) once(role launch.Role, err error) error {
 	if role.Local > 0 {
 		return exit.Quiet(exit.CodeOf(err))

@@ -13,26 +13,27 @@ import (
 	"zbench/internal/launch"
 )
 
-// worldRun runs a measurement in a world of processes: it starts them or takes part as one of them, opens the ranks,
-// checks the hosts, and ends with all of them. Every command that measures a world embeds it.
+// worldRun runs a measurement in a world of processes: it starts them or takes part as one of them,
+// opens the ranks, checks the hosts, and ends together with all of them. Every command that
+// measures a world embeds it.
 type worldRun struct {
 	runOptions
 	launch    launchFlagSet
 	deadlines deadlineFlagSet
-	// counters is where the counters of NICs are: auto, off or a folder.
+	// counters is the source of the counters of NICs: auto, off or a folder.
 	counters string
-	// command is the word that the processes are started with; empty is collectives.
+	// command is the command with which the processes are started; empty means collectives.
 	command string
 }
 
-// worldFlags are the flags of a sweep that other measurements of a world have, too.
+// worldFlags are the flags of a sweep that other measurements of a world also have.
 var worldFlags = []string{"ngpus", "nodes", "gpus-per-node", "fabric", "backend", "seed", "fault"}
 
-// addWorldFlags adds the flags of a command that measures a world as a sweep does: which world, by which
-// libraries, started how, with which deadlines. rows are its own beside them.
+// addWorldFlags adds the flags of a command that measures a world as a sweep does: the world, the
+// libraries, the launcher and the deadlines. rows are the command's own flags.
 func (o *worldRun) addWorldFlags(cmd *cobra.Command, command string, rows ...specFlag) {
 	o.command = command
-	addSpecFlags(&cobra.Command{}, &o.want) // the defaults of what has no flag here
+	addSpecFlags(&cobra.Command{}, &o.want) // the defaults of everything without a flag here
 	addFlags(cmd, &o.want, append(rows, specRows(worldFlags)...))
 	addLibraryFlags(cmd, &o.libraries)
 	addLaunchFlags(cmd.Flags(), &o.launch)
@@ -40,7 +41,7 @@ func (o *worldRun) addWorldFlags(cmd *cobra.Command, command string, rows ...spe
 	o.addVerbose(cmd.Flags(), "print every check before the run")
 }
 
-// start runs what is measured in this process, or as the leader of several, or takes part as
+// start runs the measurement in this process, alone or as the leader of several, or takes part as
 // one of them.
 func (o *worldRun) start(ctx context.Context, s State, measure func(context.Context) error) error {
 	ctx, role, several := o.launch.among(ctx, s)
@@ -59,7 +60,7 @@ func (o *worldRun) place(s State, cmd *cobra.Command) (launching, error) {
 	return o.placed(s, o.kept(s), f.Changed("nodes") || f.Changed("spec") || f.Changed("resume"))
 }
 
-// placed finds out where a request runs. given tells that the number of nodes was asked for.
+// placed finds out where a request runs. given says that the number of nodes was given.
 func (o *worldRun) placed(s State, want spec.Spec, given bool) (launching, error) {
 	l, err := o.launch.place(s, want, given)
 	if err == nil {
@@ -72,7 +73,7 @@ func (o *worldRun) placed(s State, want spec.Spec, given bool) (launching, error
 	return l, nil
 }
 
-// engine is the engine with this machine's driver and terminal.
+// engine returns the engine with this machine's driver and terminal.
 func (o *worldRun) engine(s State) (*engine.Engine, error) {
 	e, err := o.runOptions.engine(s)
 	e.Deadline, _ = launch.JobEnd(s.Getenv)
@@ -85,7 +86,7 @@ func (o *worldRun) engine(s State) (*engine.Engine, error) {
 		if o.world != nil {
 			return o.world.open(ctx, s, o.libraries, &w)
 		}
-		// The GPUs, and then the init of the communicators, have that deadline themselves.
+		// The GPUs and then the init of the communicators apply the deadline themselves.
 		return guarded(ctx, w.Deadlines.Init, 2, "opening the GPUs of "+s.Hostname(), func() (*collectivesDriver, error) {
 			return openCollectives(ctx, s, o.libraries, &w)
 		})

@@ -1,9 +1,9 @@
-// Package gemm times a vendor's matrix products on one or more devices: each choice that the library's
-// heuristics offer, what PyTorch would call, and the plain product beside.
+// Package gemm times a vendor's matrix products on one or more devices: each choice of the
+// library's heuristics, PyTorch's call, and the plain product.
 //
-// Open a Driver and Plan the shapes: each choice of a shape is a job of two passes on all devices at once.
-// On the loopback a stand-in takes the place of the library: products of reduced shapes are checked, and
-// times are its model's.
+// Open a Driver and Plan the shapes: each choice of a shape is a job of two passes on all devices
+// at once. On the loopback a stand-in replaces the library: products of reduced shapes are checked,
+// and times come from its model.
 package gemm
 
 import (
@@ -19,23 +19,23 @@ import (
 	"zbench/internal/native"
 )
 
-// Config says what to open.
+// Config describes what to open.
 type Config struct {
 	Native native.Choice
 	// Device is the index of the GPU; All takes every one.
 	Device int
 	All    bool
-	// Seed is of the data.
+	// Seed determines the data.
 	Seed  uint64
 	Sense hbm.Sense
 	// Unchecked leaves results unverified.
 	Unchecked bool
-	// Say receives the shape that starts; may be nil.
+	// Say receives each shape at its start; may be nil.
 	Say func(string)
 }
 
-// Machine is the loopback's machine file: devices on the virtual clock that the stand-in computes on.
-// Faults are lines as hbm has them.
+// Machine is the loopback's machine file: devices on the virtual clock for the stand-in. Faults are
+// lines as in hbm.
 func Machine(devices int, faults []string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "zbench-machine 1\nclock virtual\nranks %d\ngpus_per_process %d\nhbm_bytes 17179869184\nnoise 0.004\ngpu simulated MI300X\n", devices, devices)
@@ -51,48 +51,49 @@ type gpu struct {
 	stream native.Stream
 	lt     *native.LT
 	blas   *native.BLAS
-	// arena has the operands of the target that runs, workspace what a choice may use.
+	// arena has the operands of the current target; workspace is for the choices.
 	arena, workspace native.Buffer
-	// alone runs the launches that are checked.
+	// alone runs the checked launches.
 	alone *native.Timer
 }
 
-// Driver is open devices. It is not safe for concurrent use but for Cancel.
+// Driver holds open devices. It is not safe for concurrent use, except Cancel.
 type Driver struct {
 	p   *native.Provider
 	cfg Config
-	// fnuz is the form of fp8 that the GPU has.
+	// fnuz is the GPU's form of fp8.
 	fnuz  bool
 	units []*gpu
 	timer *native.Timer
 	// noBLAS is the reason why there is no plain product.
 	noBLAS error
-	// batch and warm are the least seconds of a batch, and those of the same work before the first sample.
+	// batch is the least seconds of a batch, warm the seconds of the same work before the first
+	// sample.
 	batch, warm float64
-	// at is the target whose operands are on the devices, plans are its.
+	// at is the target whose operands are on the devices; plans are its plans.
 	at      target
 	entered bool
 	blocks  map[string][]byte
 }
 
-// ErrMemory is wrapped where a shape needs more memory than a device has.
+// ErrMemory is wrapped if a shape needs more memory than a device has.
 var ErrMemory = errors.New("not enough memory")
 
 const (
-	// workspaceBytes is what choices may use: as much as hipblaslt-bench gives by default.
+	// workspaceBytes is the workspace of choices: hipblaslt-bench's default.
 	workspaceBytes = 128 << 20
-	// warmSeconds bring a GPU to the clock and temperature that it holds under the load.
+	// warmSeconds bring a GPU to its steady clock and temperature under the load.
 	warmSeconds = 1.0
-	// batchSeconds is the least a batch between two events takes.
+	// batchSeconds is the least duration of a batch between two events.
 	batchSeconds = 5e-3
-	// deadline is how long a launch that is checked may take, in seconds.
+	// deadline is the limit of a checked launch, in seconds.
 	deadline = 120.0
 )
 
 // Open opens the provider, the devices and the libraries.
 func Open(cfg Config) (*Driver, error) {
 	cfg.Native.Needs = []native.Role{native.RoleRuntime, native.RoleDriver}
-	cfg.Native.Wants = []native.Role{native.RoleCompiler} // for the clock alone
+	cfg.Native.Wants = []native.Role{native.RoleCompiler} // only for the clock
 	p, err := native.Open(cfg.Native)
 	if err != nil {
 		return nil, err
@@ -137,7 +138,7 @@ func (d *Driver) openUnit(u *gpu, index int) error {
 		return err
 	}
 	if known, ok := device.Lookup(about.Name); ok {
-		u.info.Cache = known.Cache // the loopback's too: operands are laid out as on the GPU that it is named after
+		u.info.Cache = known.Cache // also the loopback's: operands are laid out as on the GPU of its name
 	}
 	if u.stream, err = d.p.NewStream(index); err != nil {
 		return err
@@ -158,15 +159,15 @@ func (d *Driver) openUnit(u *gpu, index int) error {
 	return err
 }
 
-// vendor is the row of the backend, or that which the loopback is made after.
+// vendor returns the backend's row, or the one that the loopback imitates.
 func (d *Driver) vendor() backend.Vendor { return backend.Like(d.p.Backend) }
 
-// Devices describes those that were opened.
+// Devices describes the open devices.
 func (d *Driver) Devices() []record.Device {
 	return slice.Map(d.units, func(u *gpu) record.Device { return u.info })
 }
 
-// Libraries are those underneath.
+// Libraries returns the loaded libraries.
 func (d *Driver) Libraries() []record.Library { return d.p.Libraries }
 
 // VendorText names the libraries of products.
@@ -186,7 +187,7 @@ func (d *Driver) VendorText() string {
 	return text
 }
 
-// Cancel makes what runs return native.ErrCancelled soon.
+// Cancel makes runs return native.ErrCancelled soon.
 func (d *Driver) Cancel() { d.timer.Cancel() }
 
 // Close frees everything. It may be called twice.

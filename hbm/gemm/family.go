@@ -17,7 +17,7 @@ import (
 	"zbench/internal/native"
 )
 
-// The products are a family with a driver of its own.
+// The products are a family with its own driver.
 var _ = hbm.Register(hbm.Family{Family: kernel.Of(method.Family.Name), Fill: fill, Open: begin})
 
 func fill(k *spec.Kernels) (note string) {
@@ -28,10 +28,10 @@ func fill(k *spec.Kernels) (note string) {
 	return "None of --preset, --mnk and --peak: one product, --mnk " + smallShape + ". For a model's: --preset zaya1-base\n"
 }
 
-// smallShape is what runs where nothing is asked for.
+// smallShape is the default shape.
 const smallShape = "8192x4096x2048/TN"
 
-// loopbackGPUs are those of a node, which --peak measures at once.
+// loopbackGPUs is the number of GPUs per node, which --peak measures at once.
 const loopbackGPUs = 8
 
 // begin opens the devices and plans the products.
@@ -75,8 +75,8 @@ func begin(o hbm.Opening) (*engine.Kernels, error) {
 	return out, nil
 }
 
-// simulated is the loopback's machine: the GPU of a product, or with --peak all GPUs of all nodes, or of the
-// one that this process drives. Faults count GPUs through all nodes.
+// simulated returns the loopback's machine: one GPU, or with --peak all GPUs of all nodes, or of
+// this process's node. Faults count GPUs through all nodes.
 func simulated(o hbm.Opening) ([]byte, error) {
 	if !o.Spec.Kernels.Reachable {
 		return Machine(o.Spec.Kernels.Device+1, o.Spec.Faults), nil

@@ -11,19 +11,19 @@ import (
 	"zbench/internal/native"
 )
 
-// target is a shape of a type.
+// target is a shape with a type.
 type target struct {
 	shape method.Shape
 	dtype string
 }
 
-// kind is an element type with what the library makes of it.
+// kind is an element type with the library's treatment of it.
 type kind struct {
 	in, out         *matrix.Number
 	element, result native.Element
 }
 
-// kindOf is a type on this GPU: fp8 in the form that it has.
+// kindOf returns a type on this GPU: fp8 in the GPU's form.
 func (d *Driver) kindOf(dtype string) kind {
 	of := func(in, out string, element, result native.Element) kind {
 		return kind{matrix.NumberOf(in), matrix.NumberOf(out), element, result}
@@ -42,12 +42,13 @@ func (d *Driver) kindOf(dtype string) kind {
 	return of(matrix.BF16, matrix.BF16, native.BF16, native.BF16)
 }
 
-// transposed tells that the library takes the type as TN alone, so that operands are turned in memory first.
+// transposed reports whether the library takes the type only as TN, so that operands are transposed
+// in memory first.
 func (d *Driver) transposed(dtype string) bool {
 	return dtype == method.FP8 && d.vendor().TransposedFP8
 }
 
-// runs is the shape as the library gets it.
+// runs returns the shape in the library's form.
 func (d *Driver) runs(t target) method.Shape {
 	if d.transposed(t.dtype) {
 		t.shape.Layout = method.TN
@@ -55,7 +56,7 @@ func (d *Driver) runs(t target) method.Shape {
 	return t.shape
 }
 
-// places are where the operands of each set are in the arena, in bytes.
+// places holds the operands' offsets in the arena for each set, in bytes.
 type places struct {
 	a, b, c [2]int64 // elements, and bytes of one matrix's batch
 	set     int64    // bytes of a set
@@ -64,7 +65,7 @@ type places struct {
 
 func aligned(bytes int64) int64 { return (bytes + 4095) / 4096 * 4096 }
 
-// place lays out enough sets that they take twice the last level of cache, as far as the memory goes.
+// place lays out enough sets to take twice the last-level cache, as far as memory allows.
 func (d *Driver) place(s method.Shape, k kind) (places, error) {
 	var p places
 	a, b, c := s.Sides()
@@ -92,8 +93,8 @@ func (d *Driver) place(s method.Shape, k kind) (places, error) {
 	return p, nil
 }
 
-// enter makes a target's operands the devices'. On the loopback they are those of its reduced shape: timed
-// launches touch no data there.
+// enter loads a target's operands onto the devices. On the loopback they are those of its reduced
+// shape, because timed launches touch no data there.
 func (d *Driver) enter(t target) (places, error) {
 	k := d.kindOf(t.dtype)
 	s := d.checked(t)
@@ -132,7 +133,7 @@ func (d *Driver) enter(t target) (places, error) {
 	return p, nil
 }
 
-// at is where an operand of a set begins: A, B, C.
+// at returns the start of an operand of a set: A, B, C.
 func (p places) at(u *gpu, set, operand int) native.Address {
 	offset := int64(set) * p.set
 	if operand > 0 {
@@ -144,12 +145,12 @@ func (p places) at(u *gpu, set, operand int) native.Address {
 	return native.Address{Buffer: u.arena, Offset: offset}
 }
 
-// period is how many normal numbers are drawn of each operand; they repeat from there on. It is prime, so
-// that no two rows of a matrix are the same.
+// period is the number of normal numbers drawn per operand, which then repeat. It is prime, so that
+// no two rows of a matrix are equal.
 const period = 1048573
 
-// block is the bytes of a period, or of its beginning where an operand of so many bytes has less. Zeros would
-// draw less power and time better than training does.
+// block returns the bytes of a period, or its beginning if the operand is smaller. Zeros would draw
+// less power and run faster than training data.
 func (d *Driver) block(n *matrix.Number, operand int, size int64) []byte {
 	key, most := fmt.Sprint(n.Name, operand), min(int(size), period*n.Bytes)
 	if len(d.blocks[key]) < most {
@@ -163,7 +164,7 @@ func (d *Driver) block(n *matrix.Number, operand int, size int64) []byte {
 	return d.blocks[key]
 }
 
-// fill writes a block as often as it takes.
+// fill writes a block repeatedly.
 func (d *Driver) fill(to native.Address, size int64, block []byte) error {
 	for at := int64(0); at < size; at += int64(len(block)) {
 		part := block[:min(int64(len(block)), size-at)]
@@ -174,7 +175,7 @@ func (d *Driver) fill(to native.Address, size int64, block []byte) error {
 	return nil
 }
 
-// row is what is known of an entry before it has run.
+// row returns the known facts of an entry before it runs.
 func (d *Driver) row(t target, e entry, p places) record.Kernel {
 	s := d.runs(t)
 	name := s.Name

@@ -11,18 +11,18 @@ import (
 	"zbench/internal/native"
 )
 
-// The rows and columns of C that are checked: of a larger side every so-many-th, so that each tile of 128²
-// has some. elements are made again one by one.
+// The checked rows and columns of C: evenly spaced on a larger side, so that each tile of 128² has
+// some. elements is the number recomputed one by one.
 const (
 	mostLines = 2048
 	mostApart = 64
 	elements  = 64
 )
 
-// reducedSides are the sides of what the stand-in makes data of: nothing divides them.
+// reducedSides are the sides of the stand-in's data: no tile divides them.
 var reducedSides = [3]int64{200, 184, 136}
 
-// checked is the shape whose product is checked.
+// checked returns the shape whose product is checked.
 func (d *Driver) checked(t target) method.Shape {
 	s := d.runs(t)
 	if d.p.Simulated {
@@ -31,12 +31,12 @@ func (d *Driver) checked(t target) method.Shape {
 	return s
 }
 
-// verify launches an entry once and holds the first and the last product of the batch against its operands
-// in float64: all by Freivalds' check, some elements one by one.
+// verify launches an entry once and compares the first and the last product of the batch with its
+// operands in float64: all by Freivalds' check, some elements one by one.
 func (d *Driver) verify(u *gpu, t target, e entry, p places) (record.Verified, error) {
 	d.p.MoveData(true)
 	defer d.p.MoveData(false)
-	if d.p.Simulated { // what its devices hold is undefined while no launch moves data
+	if d.p.Simulated { // the content of its devices is undefined while no launch moves data
 		d.entered = false
 		if _, err := d.enter(t); err != nil {
 			return record.Verified{}, err
@@ -49,7 +49,7 @@ func (d *Driver) verify(u *gpu, t target, e entry, p places) (record.Verified, e
 	}
 	defer end()
 	c := p.at(u, 0, 2)
-	if err := d.fill(c, p.c[1], bytes.Repeat([]byte{0xff}, 1<<20)); err != nil { // no numbers
+	if err := d.fill(c, p.c[1], bytes.Repeat([]byte{0xff}, 1<<20)); err != nil { // NaN
 		return record.Verified{}, err
 	}
 	if err := u.alone.Load([][]native.Step{steps}); err != nil {
@@ -91,10 +91,10 @@ func hold(v *record.Verified, s method.Shape, c *matrix.Claim, rng *rand.Rand) {
 	v.Checks = append(v.Checks, all, some)
 }
 
-// apart is the distance of the lines of a side that are checked.
+// apart returns the distance of the checked lines of a side.
 func apart(side int64) int64 { return min(mostApart, (side+mostLines-1)/mostLines) }
 
-// claim is the x-th product of a batch, at the rows and columns that are checked. Its operands are what was
+// claim returns the x-th product of a batch, at the checked rows and columns. Its operands are as
 // written, its C is read back.
 func (d *Driver) claim(at native.Address, s method.Shape, k kind, x int64) (*matrix.Claim, error) {
 	rows, cols := apart(s.M), apart(s.N)
@@ -114,7 +114,7 @@ func (d *Driver) claim(at native.Address, s method.Shape, k kind, x int64) (*mat
 			copy(c.C.Raw[(i*n+j)*int(size):][:size], raw[int64(j)*cols*size:])
 		}
 	}
-	// By rows of the depth, whatever way they lie.
+	// By rows of the depth, for every layout.
 	c.A = d.operand(k.in, 0, m, int(s.K), func(i, l int64) int64 {
 		if s.Layout == method.NT {
 			return (x*s.K+l)*s.M + i*rows
@@ -130,12 +130,12 @@ func (d *Driver) claim(at native.Address, s method.Shape, k kind, x int64) (*mat
 	return c, nil
 }
 
-// coarse is what fp8 may add: NVIDIA's matrix units keep about 14 bits of a partial sum.
+// coarse is the additional error of fp8: NVIDIA's matrix units keep about 14 bits of a partial sum.
 const coarse = 0x1p-12
 
-// operand is what was written, an element's place given.
+// operand returns the written value of an element.
 func (d *Driver) operand(n *matrix.Number, which, rows, depth int, place func(i, l int64) int64) matrix.Half {
-	block, size := d.block(n, which, 0), n.Bytes // as entered
+	block, size := d.block(n, which, 0), n.Bytes // as loaded
 	h := matrix.Half{Rows: rows, Cols: depth, Stride: depth, Raw: make([]byte, rows*depth*size), Number: n}
 	for i := range rows {
 		for l := range depth {

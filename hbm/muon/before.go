@@ -9,9 +9,8 @@ import (
 	"zbench/bench/record"
 )
 
-// before makes what comes before the products, and holds each element of the first and the
-// last matrix against its operands: the momentum's cast, then what is scaled, and its
-// transpose.
+// before makes the inputs of the products, and compares each element of the first and the last
+// matrix with its operands: the momentum's cast, then the scaled matrix and its transpose.
 func (w *Work) before() ([]record.Check, error) {
 	bar := record.Deviation{Max: 1}
 	cast := record.Check{Shape: w.shape.String(), What: whole(method.Prepare), Bar: bar}
@@ -57,8 +56,8 @@ func (w *Work) castAgainst(c *record.Check) error {
 	return nil
 }
 
-// scaledAgainst scales and transposes what was cast. The norm is held to what a sum in
-// float leaves.
+// scaledAgainst scales and transposes the cast matrix. The norm's tolerance is the error of a sum
+// in float.
 func (w *Work) scaledAgainst(c *record.Check) error {
 	var casts []matrix.Half
 	for _, k := range w.ends() {
@@ -103,15 +102,15 @@ func (w *Work) scaledAgainst(c *record.Check) error {
 	return nil
 }
 
-// normSlack is what the norm of a matrix may be off by, a float sum of 2^32 squares in blocks.
+// normSlack is the tolerance of a matrix's norm, a float sum of 2^32 squares in blocks.
 const normSlack = 3e-5
 
-// cast is where the k-th matrix is cast and scaled.
+// cast returns the place of the k-th cast and scaled matrix.
 func (w *Work) cast(k int) (matrix.Half, error) {
 	return w.read(int64(w.list[k].Cast), w.shape.Rows, w.shape.Cols) //nolint:gosec // an offset
 }
 
-// note takes a matrix's elements into a check.
+// note adds a matrix's elements to a check.
 func note(c *record.Check, k int, w matrix.Wrong) {
 	c.Worst(record.Deviation{Max: w.Worst})
 	if w.Worst > 1 && c.Pattern == "" {

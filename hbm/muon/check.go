@@ -13,15 +13,15 @@ import (
 	"zbench/internal/native"
 )
 
-// inputs of one matrix, as they lie on the device before a step.
+// inputs are one matrix's inputs on the device before a step.
 type inputs struct{ gradient, momentum, weight []float32 }
 
-// different is how many matrices have inputs of their own. Past these they repeat: random
-// numbers for a whole model take longer than all else.
+// different is the number of matrices with different inputs; further ones repeat, because random
+// numbers for a whole model would take longer than all else.
 const different = 4
 
-// input makes the inputs of the i-th matrix: normal numbers, the same for the
-// same seed. Zeros would draw less power and time better than training does.
+// input makes the inputs of the i-th matrix: normal numbers, the same for the same seed. Zeros
+// would draw less power and run faster than training data.
 func (w *Work) input(i int) inputs {
 	rng := rand.New(rand.NewPCG(w.d.cfg.Seed, uint64(i%different))) //nolint:gosec // test data
 	n := w.shape.Rows * w.shape.Cols
@@ -57,7 +57,7 @@ func (w *Work) Fill() error {
 }
 
 func encode(v []float32) []byte {
-	out, _ := binary.Append(nil, binary.LittleEndian, v) // numbers can be
+	out, _ := binary.Append(nil, binary.LittleEndian, v) // only numbers can be
 	return out
 }
 
@@ -71,20 +71,20 @@ func (w *Work) floatsAt(offset uint64, n int) ([]float32, error) {
 	return out, err
 }
 
-// read is a matrix of bf16 on the device.
+// read returns a matrix of bf16 on the device.
 func (w *Work) read(offset int64, rows, cols int) (matrix.Half, error) {
 	h := matrix.Half{Rows: rows, Cols: cols, Stride: native.MuonPadded(cols), Raw: make([]byte, halves(rows, cols))}
 	return h, w.d.p.Read(w.at(offset), h.Raw)
 }
 
-// Result is the update of the i-th matrix, in the weight's orientation.
+// Result returns the update of the i-th matrix, in the weight's orientation.
 func (w *Work) Result(i int) (*mat.Dense, error) {
 	h, err := w.read(int64(w.list[i].Update), w.shape.Rows, w.shape.Cols) //nolint:gosec // an offset
 	return h.Dense(), err
 }
 
-// Check makes one step and holds it against float64: the update of the first and
-// the last matrix, their weights, and the symmetry of the last products.
+// Check makes one step and compares it with float64: the update of the first and the last matrix,
+// their weights, and the symmetry of the last products.
 func (w *Work) Check() ([]record.Check, error) {
 	if err := w.Fill(); err != nil {
 		return nil, err
@@ -110,17 +110,16 @@ func (w *Work) Check() ([]record.Check, error) {
 	return []record.Check{update, weight}, nil
 }
 
-// ends are the first and the last matrix.
+// ends returns the first and the last matrix.
 func (w *Work) ends() []int { return slices.Compact([]int{0, w.shape.Batch - 1}) }
 
-// deviation holds an update against what float64 makes of the inputs, and says how far
-// it may be from it.
+// deviation compares an update with float64 on the same inputs, and returns the tolerance.
 func (w *Work) deviation(update mat.Matrix, of inputs, folded bool) (found, bar record.Deviation) {
 	exact, bar := method.Expect(of.nesterov(w.shape), w.d.cfg.Coefficients, folded)
 	return method.Compare(update, exact), bar
 }
 
-// nesterov is what is to be made orthogonal, in float64.
+// nesterov returns the matrix to orthogonalise, in float64.
 func (in inputs) nesterov(s method.Shape) *mat.Dense {
 	u := mat.NewDense(s.Rows, s.Cols, nil)
 	for i, g := range in.gradient {
@@ -131,7 +130,7 @@ func (in inputs) nesterov(s method.Shape) *mat.Dense {
 	return u
 }
 
-// weightError holds the weights against what the update should have made.
+// weightError compares the weights with the expected result of the update.
 func (in inputs) weightError(after []float32, update *mat.Dense, s method.Shape) record.Deviation {
 	got, want := mat.NewDense(s.Rows, s.Cols, nil), mat.NewDense(s.Rows, s.Cols, nil)
 	for i, v := range after {

@@ -1,9 +1,8 @@
-// Package muon runs the kernels of the Muon optimiser on one device: a whole
-// step over a batch of equal matrices, its parts timed, and their results held
-// against float64.
+// Package muon runs the kernels of the Muon optimiser on one device: a whole step over a batch of
+// equal matrices and its timed parts, with results compared with float64.
 //
-// Open a Driver and Plan the shapes: each row of a shape is a job of two passes. On
-// the loopback the kernels are emulated: results are checked, nothing is timed.
+// Open a Driver and Plan the shapes: each row of a shape is a job of two passes. On the loopback
+// the kernels are emulated: results are checked, nothing is timed.
 package muon
 
 import (
@@ -17,31 +16,29 @@ import (
 	"zbench/internal/native"
 )
 
-// Config says what to open.
+// Config describes what to open.
 type Config struct {
 	Native       native.Choice
 	Device       int
 	Coefficients method.Coefficients
-	// Reduce is the longest side of what is emulated instead of a shape, the ratio
-	// of the sides kept; 0 emulates the shape itself.
+	// Reduce is the longest side that is emulated in place of a shape, with the ratio of the sides
+	// kept; 0 emulates the shape itself.
 	Reduce int
-	// Seed is of the gradients, momenta and weights.
+	// Seed determines the gradients, momenta and weights.
 	Seed  uint64
 	Sense hbm.Sense
 	// Unchecked leaves results unverified.
 	Unchecked bool
-	// Say receives the shape that starts, and its reduced shape; may be nil.
+	// Say receives each shape at its start, with its reduced shape; may be nil.
 	Say func(string)
 }
 
-// Machine is the loopback's machine file for kernels: one device, whose time is not
-// used.
+// Machine is the loopback's machine file for kernels: one device, whose time is not used.
 func Machine() []byte {
 	return []byte("zbench-machine 1\nclock virtual\nranks 1\ngpus_per_process 1\nhbm_bytes 17179869184\ngpu emulated\n")
 }
 
-// Driver is one device with the kernels loaded. It is not safe for concurrent
-// use but for Cancel.
+// Driver is one device with the kernels loaded. It is not safe for concurrent use, except Cancel.
 type Driver struct {
 	p       *native.Provider
 	cfg     Config
@@ -52,23 +49,23 @@ type Driver struct {
 	timer   *native.Timer
 	modules []*native.Module
 	kernels map[string]native.Function
-	// blas is the vendor's products, or noVendor why there are none.
+	// blas has the vendor's products, noVendor the reason if there are none.
 	blas     *native.BLAS
 	noVendor error
-	// timed times the loopback as if it were a GPU: for tests.
+	// timed times the loopback like a GPU, for tests.
 	timed bool
 	// batch and settle are batchSeconds and warmSeconds.
 	batch, settle float64
-	// most is how many matrices a launch of a product takes, native.MuonBatch.
+	// most is the number of matrices per launch of a product, native.MuonBatch.
 	most int
-	// work is that of the target which was measured last, checks what each target's
-	// first pass found, by kernel.
+	// work belongs to the most recently measured target; checks has the results of each target's
+	// first pass, by kernel.
 	work   *Work
 	at     target
 	checks map[target]map[string][]record.Check
 }
 
-// ErrMemory is wrapped where a shape needs more memory than a device has.
+// ErrMemory is wrapped if a shape needs more memory than a device has.
 var ErrMemory = errors.New("not enough memory")
 
 // Open opens the provider and compiles the kernels for the device.
@@ -79,7 +76,7 @@ func Open(cfg Config) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{p: p, cfg: cfg, kernels: map[string]native.Function{}, batch: batchSeconds, settle: warmSeconds, most: native.MuonBatch, checks: map[target]map[string][]record.Check{}}
-	d.blas, d.noVendor = p.FindBLAS(cfg.Native) // that there is none is no error
+	d.blas, d.noVendor = p.FindBLAS(cfg.Native) // a missing one is no error
 	if err := d.open(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -99,7 +96,7 @@ func (d *Driver) open() error {
 	}
 	d.wave = d.info.Wave
 	if d.p.Simulated {
-		d.wave = 1 // one thread of the host does what a wave does
+		d.wave = 1 // one thread of the host does the work of a wave
 	}
 	if d.stream, err = d.p.NewStream(d.cfg.Device); err != nil {
 		return err
@@ -124,7 +121,7 @@ func (d *Driver) open() error {
 	return d.timer.CountClocks()
 }
 
-// mirrorFile is of the kernel that only a vendor's products need.
+// mirrorFile has the kernel that only a vendor's products need.
 const mirrorFile = "muon_mirror.hip"
 
 // load compiles a file's kernels for the device.
@@ -170,31 +167,31 @@ func (d *Driver) Close() error {
 	return errors.Join(all...)
 }
 
-// Emulated is true if the kernels run on the host: their times are not used.
+// Emulated reports whether the kernels run on the host: their times are not used.
 func (d *Driver) Emulated() bool { return d.p.Simulated && !d.timed }
 
-// Devices describes the one that was opened.
+// Devices describes the open device.
 func (d *Driver) Devices() []record.Device { return []record.Device{d.about} }
 
-// Libraries are those underneath.
+// Libraries returns the loaded libraries.
 func (d *Driver) Libraries() []record.Library { return d.p.Libraries }
 
-// Free is the device's free memory in bytes.
+// Free returns the device's free memory in bytes.
 func (d *Driver) Free() (int64, error) {
 	free, _, err := d.p.Memory(d.cfg.Device)
 	return free, err
 }
 
-// Cancel makes what runs return native.ErrCancelled soon.
+// Cancel makes runs return native.ErrCancelled soon.
 func (d *Driver) Cancel() { d.timer.Cancel() }
 
 const (
-	// deadline is how long, in seconds, a sequence may take.
+	// deadline is the limit of a sequence, in seconds.
 	deadline = 120.0
-	// batchSeconds is the least a batch between two events takes, so that what an
-	// event costs and how fine it counts do not matter.
+	// batchSeconds is the least duration of a batch between two events, so that an event's cost and
+	// resolution do not matter.
 	batchSeconds = 2e-3
-	// warmSeconds of the same work come before the first sample: clocks settle.
+	// warmSeconds of the same work precede the first sample, so that clocks settle.
 	warmSeconds = 0.2
 )
 

@@ -8,8 +8,8 @@ import (
 	method "zbench/bench/muon"
 )
 
-// emulatedRate is about what one core does of the emulated products, and
-// referenceRate of float64 ones, in operations per second.
+// emulatedRate is about one core's rate of emulated products, and referenceRate that of float64
+// ones, in operations per second.
 const (
 	emulatedRate  = 3e9
 	referenceRate = 4e9
@@ -25,7 +25,7 @@ func emulatedSeconds(s method.Shape, c method.Coefficients) float64 {
 		all += p.Executed(s, p.Tile(s, 1), false) * float64(s.Batch)
 	}
 	steps := float64(len(c.Steps))
-	references := 2.0 // exact and rounded, each of the first and the last matrix
+	references := 2.0 // exact and rounded, for the first and the last matrix
 	if s.Short() < 64 {
 		references = 10
 	}
@@ -52,5 +52,5 @@ func CheckTime(shapes []method.Shape, c method.Coefficients, reduce int) error {
 		(time.Duration(total) * time.Second).String(), maxEmulatedSeconds)
 }
 
-// SmallShape is what runs where neither a model nor a shape is asked for: seconds without a GPU.
+// SmallShape is the default without a model or a shape: seconds without a GPU.
 const SmallShape = "256x512"

@@ -13,30 +13,30 @@ import (
 	"zbench/internal/native"
 )
 
-// mostBatch is how many matrices of a preset's shape are measured at once; the
-// rest of a model's takes as long again. 16 experts are what a layer has.
+// mostBatch is the number of a preset's equal matrices that are measured at once; the others take
+// proportionally longer. A layer has 16 experts.
 const mostBatch = 16
 
-// target is a shape that was asked for, and what runs of it: fewer matrices of a
-// model's, or a smaller stand-in where the kernels are emulated.
+// target is a requested shape, and the shape that runs: fewer matrices of a model's, or a smaller
+// stand-in if the kernels are emulated.
 type target struct{ of, runs method.Shape }
 
 // entry is one row of a shape. Its figures are of one matrix.
 type entry struct {
 	kernel, role, library string
-	// bytes are what a launch moves at the least, set what it touches.
+	// bytes is the least traffic of a launch, set the size of its data.
 	effective, executed, bytes, set float64
 	steps                           func(*Work) []native.Step
-	// fresh: it is run on what Before has just made, as its own output would not do
-	// for input. unscaled: in place, so that every round must scale by one.
+	// fresh runs on the result of Before, because its own output would not do as input. unscaled
+	// works in place, so that every round must scale by one.
 	fresh, unscaled bool
 }
 
-// counting is the convention of the bytes of Muon's rows.
+// counting is the convention of bytes in Muon's rows.
 const counting = "least, each operand read once, each result written once"
 
-// entries lists the rows of a shape: the products, the passes over memory, and
-// Newton–Schulz whole.
+// entries lists the rows of a shape: the products, the passes over memory, and the whole of
+// Newton–Schulz.
 func (d *Driver) entries(s method.Shape) []entry {
 	prepare, orient, apply := method.StepTraffic(s, 4)
 	all := append(
@@ -50,12 +50,11 @@ func (d *Driver) entries(s method.Shape) []entry {
 	)
 }
 
-// vendors tells whether there are rows of a vendor's products.
+// vendors reports whether there are rows of a vendor's products.
 func (d *Driver) vendors() bool { return d.Vendor() == nil && !d.Emulated() }
 
-// products lists each product; those that are symmetric also by our own full kernel, all
-// also by the vendor's where it is there. What only compares times is left out where
-// nothing is timed.
+// products lists each product; symmetric ones also by our own full kernel, all also by the vendor's
+// if it is there. If nothing is timed, rows that only compare times are left out.
 func (d *Driver) products(s method.Shape) []entry {
 	var all []entry
 	for _, p := range method.Products() {
@@ -108,9 +107,9 @@ const (
 	weightUpdate = "weight update"
 )
 
-// Plan lists the rows of the shapes and the jobs that measure them, shape by shape.
-// few: a batch is what a model has, and a few of it are measured, as many as fit. A
-// shape that the device's memory does not hold is an ErrMemory.
+// Plan lists the rows of the shapes and the jobs that measure them, shape by shape. With few, a
+// batch is a model's, and only some of it is measured, as many as fit. A shape that exceeds the
+// device's memory is an ErrMemory.
 func (d *Driver) Plan(shapes []method.Shape, few bool, rule stat.Rule) (rows []record.Kernel, jobs []plan.Job, err error) {
 	free, err := d.Free()
 	if err != nil {
@@ -126,7 +125,7 @@ func (d *Driver) Plan(shapes []method.Shape, few bool, rule stat.Rule) (rows []r
 			rows = append(rows, row)
 			jobs = append(jobs, hbm.KernelJob([]string{row.Key}, func(pass int) ([]record.Part, error) {
 				parts, err := d.take(t, e, plan.PerPass(rule), pass)
-				if errors.Is(err, native.ErrVendor) { // of this row alone: the others go on
+				if errors.Is(err, native.ErrVendor) { // only of this row: the others continue
 					return []record.Part{{Status: record.Skipped, Reason: err.Error()}}, nil
 				}
 				return parts, err
@@ -136,7 +135,7 @@ func (d *Driver) Plan(shapes []method.Shape, few bool, rule stat.Rule) (rows []r
 	return rows, jobs, nil
 }
 
-// target is what runs of a shape on a device with so much free memory.
+// target returns the part of a shape that runs on a device with a given free memory.
 func (d *Driver) target(s method.Shape, few bool, free int64) (target, error) {
 	t := target{s, s}
 	if d.Emulated() {
@@ -155,8 +154,8 @@ func (d *Driver) target(s method.Shape, few bool, free int64) (target, error) {
 	return t, nil
 }
 
-// counted is the shape whose work a row counts: what is measured, or where nothing
-// is timed what was asked for.
+// counted returns the shape whose work a row counts: the measured one, or, if nothing is timed, the
+// requested one.
 func (d *Driver) counted(t target) method.Shape {
 	if d.Emulated() {
 		return t.of
@@ -164,7 +163,7 @@ func (d *Driver) counted(t target) method.Shape {
 	return t.runs
 }
 
-// row is what is known of a row before it has run.
+// row returns the known facts of a row before it runs.
 func (d *Driver) row(t target, e entry) record.Kernel {
 	s, measured := t.of, d.counted(t).Batch
 	k := record.Kernel{
@@ -178,8 +177,8 @@ func (d *Driver) row(t target, e entry) record.Kernel {
 	return hbm.PlannedRow(k, fmt.Sprintf("%s/%s/%s", e.role, e.kernel, s.Title()), d.cfg.Device)
 }
 
-// take takes one pass of a row: it makes the shape's work the device's, checks it in
-// the first pass, and times the row where times mean something.
+// take takes one pass of a row: it loads the shape's work onto the device, checks it in the first
+// pass, and times the row if times are meaningful.
 func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Part, error) {
 	part := record.Part{Status: record.OK}
 	if pass == 0 && d.cfg.Unchecked {
@@ -227,7 +226,7 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 	return []record.Part{part}, nil
 }
 
-// title is the shape, and what is emulated instead, if it is another.
+// title returns the shape, and the emulated one if it differs.
 func (t target) title() string {
 	if t.runs.Rows != t.of.Rows || t.runs.Cols != t.of.Cols {
 		return t.of.Title() + ", checked as " + t.runs.String()
@@ -235,7 +234,7 @@ func (t target) title() string {
 	return t.of.Title()
 }
 
-// enter makes the target's work the device's, filled with its inputs.
+// enter loads the target's work onto the device, filled with its inputs.
 func (d *Driver) enter(t target) (*Work, error) {
 	if d.work != nil && d.at == t {
 		return d.work, nil

@@ -9,7 +9,7 @@ import (
 	"zbench/bench/record"
 )
 
-// by says how a vendor's products take part.
+// by describes the part of the vendor's products.
 func by(hybrid bool) string {
 	if hybrid {
 		return "by own triangles and the vendor's product"
@@ -17,8 +17,8 @@ func by(hybrid bool) string {
 	return "by the vendor's products"
 }
 
-// checkVendor holds Newton–Schulz by the vendor's products against float64, at a shape
-// that float64 can follow and that it is offered for, and each product of it in full size.
+// checkVendor compares Newton–Schulz by the vendor's products with float64, at a shape that is
+// large enough for it and small enough for float64, and each of its products at full size.
 func (d *Driver) checkVendor(t target, hybrid bool) ([]record.Check, error) {
 	s := t.runs.Reduced(checkSide)
 	s.Rows, s.Cols = max(s.Rows, vendorSide), max(s.Cols, vendorSide)
@@ -38,8 +38,8 @@ func (d *Driver) checkVendor(t target, hybrid bool) ([]record.Check, error) {
 	return append([]record.Check{exact}, products...), err
 }
 
-// checkVendor is of the first and the last matrix. The panels are of one tile, so that
-// there are several.
+// checkVendor covers the first and the last matrix. The panels have one tile, so that there are
+// several.
 func (w *Work) checkVendor(hybrid bool) (record.Check, error) {
 	c := record.Check{Shape: w.shape.String(), What: fmt.Sprintf("update %s against float64", by(hybrid))}
 	w.panel = 1

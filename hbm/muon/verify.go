@@ -9,23 +9,23 @@ import (
 	"zbench/bench/record"
 )
 
-// checkSide is the side of what is followed whole in float64, and checkElements
-// how many elements of a product of the real size.
+// checkSide is the largest side that float64 follows whole, and checkElements the number of checked
+// elements of a full-size product.
 const (
 	checkSide     = 192
 	checkElements = 256
 )
 
-// check returns a target's checks by the kernel that they hold; they are made once.
-// On a GPU a whole step of a reduced shape is checked and the products of the real one;
-// where the kernels are emulated what runs is checked both ways.
+// check returns a target's checks by the kernel that they cover; they are made once. On a GPU it
+// checks a whole step of a reduced shape and the products of the real one; emulated kernels are
+// checked in both ways at their shape.
 func (d *Driver) check(t target) (map[string][]record.Check, error) {
 	if found := d.checks[t]; found != nil {
 		return found, nil
 	}
 	var all []record.Check
 	var err error
-	if !d.Emulated() { // before the memory of the real shape is taken
+	if !d.Emulated() { // before the memory of the real shape is allocated
 		if all, err = d.checkReduced(t); err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func mergeRepeats(checks []record.Check) []record.Check {
 	for _, c := range checks {
 		same := func(o record.Check) bool { return o.Shape == c.Shape && o.What == c.What && o.Bar == c.Bar }
 		if i := slices.IndexFunc(out, same); i >= 0 {
-			if out[i].Pattern == "" { // the first step that is wrong: the others build on it
+			if out[i].Pattern == "" { // the first wrong step, because the others build on it
 				out[i].Pattern, out[i].Note = c.Pattern, c.Note
 			}
 			out[i].Worst(c.Found)
@@ -78,7 +78,7 @@ func mergeRepeats(checks []record.Check) []record.Check {
 	return out
 }
 
-// What the checks are called.
+// Names of the checks.
 const (
 	checkedUpdate    = "update against float64"
 	checkedWeight    = "weight against float64"
@@ -86,15 +86,15 @@ const (
 	checkedTranspose = "aX + BX and its transpose equal to the last bit"
 )
 
-// sampled names a check of random elements, whole one of a whole product in every step.
+// sampled names a check of random elements, whole a check of a whole product in every step.
 func sampled(what string, elements int) string {
 	return fmt.Sprintf("%s at %d elements", what, elements)
 }
 
 func whole(what string) string { return what + ", whole" }
 
-// byKernel gives each check to the kernels whose results it holds: all but the last
-// pass are behind the update, all products behind the iteration.
+// byKernel assigns each check to the kernels whose results it covers: all except the last pass are
+// behind the update, all products behind the iteration.
 func byKernel(checks []record.Check) map[string][]record.Check {
 	out := map[string][]record.Check{}
 	of := map[string][]string{
@@ -120,8 +120,8 @@ func byKernel(checks []record.Check) map[string][]record.Check {
 	return out
 }
 
-// checksOf are the checks of a row. Those of Newton–Schulz by the vendor's products are made
-// for its row alone: a library that fails fails no other.
+// checksOf returns the checks of a row. Those of Newton–Schulz by the vendor's products only count
+// for its row: a failing library fails no other.
 func (d *Driver) checksOf(t target, e entry) ([]record.Check, error) {
 	checks, err := d.check(t)
 	if err == nil && e.byVendor() {
@@ -130,12 +130,12 @@ func (d *Driver) checksOf(t target, e entry) ([]record.Check, error) {
 	return checks[method.What(&record.Kernel{Kernel: e.kernel, Role: e.role})], err
 }
 
-// byVendor tells whether it is Newton–Schulz with the vendor's products.
+// byVendor reports whether it is Newton–Schulz with the vendor's products.
 func (e entry) byVendor() bool {
 	return (e.role == record.Vendor || e.role == record.Hybrid) && e.kernel == method.Iteration
 }
 
-// verdict is what a row's checks come to. A vendor's product alone has none.
+// verdict returns the result of a row's checks. A vendor's product alone has none.
 func verdict(e entry, checks []record.Check) *record.Verified {
 	if e.role == record.Vendor && !e.byVendor() {
 		return &record.Verified{State: record.NotVerified, Reason: "the vendor's product is timed, not checked"}
@@ -150,7 +150,7 @@ func verdict(e entry, checks []record.Check) *record.Verified {
 	return v
 }
 
-// failing says what a check found beyond its bar.
+// failing describes a check's result beyond its bar.
 func failing(c record.Check) string {
 	text := c.What + " of " + c.Shape + ": "
 	switch {

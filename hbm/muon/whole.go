@@ -12,19 +12,19 @@ import (
 	"zbench/internal/native"
 )
 
-// maker is one of the ways in which Newton–Schulz is made: the launches of a product of a
-// step, and what its checks are called.
+// maker is one implementation of Newton–Schulz: the launches of a product of a step, and the names
+// of its checks.
 type maker struct {
 	launches func(p method.Product, step int) []native.Step
 	name     func(p method.Product) string
 	vendor   bool
-	// elements of the first step's products that are checked one by one; 0 for none.
+	// elements is the number of the first step's product elements that are checked one by one; 0
+	// for none.
 	elements int
 }
 
-// Products makes the steps of Newton–Schulz product by product and holds the whole of each
-// against its operands, after what comes before: of the first and the last matrix, in the
-// size that is measured.
+// Products runs the steps of Newton–Schulz product by product and compares the whole of each with
+// its operands, after checking the inputs: for the first and the last matrix, at the measured size.
 func (w *Work) Products(elements int) ([]record.Check, error) {
 	before, err := w.before()
 	if err != nil {
@@ -37,8 +37,8 @@ func (w *Work) Products(elements int) ([]record.Check, error) {
 	return append(before, products...), err
 }
 
-// EveryTile is Products for our own kernel without symmetry, which the others are measured
-// against: of the first step.
+// EveryTile is Products for the first step by our own kernel without symmetry, the reference of the
+// others.
 func (w *Work) EveryTile(elements int) ([]record.Check, error) {
 	if err := w.d.run(w.Before()...); err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func (w *Work) wholes(m maker, steps int, products []method.Product) ([]record.C
 	return mergeRepeats(checks), nil
 }
 
-// whole makes one product and checks it. What was there before is spoilt first: a part
-// that is not made must not pass.
+// whole makes one product and checks it. It first overwrites the earlier content, so that a missing
+// part does not pass.
 func (w *Work) whole(m maker, p method.Product, step int, rng *rand.Rand) ([]record.Check, error) {
 	check := func(what string, most record.Deviation) record.Check {
 		return record.Check{Shape: w.shape.String(), What: what, Bar: most}
@@ -119,8 +119,8 @@ func (w *Work) whole(m maker, p method.Product, step int, rng *rand.Rand) ([]rec
 	return checks, nil
 }
 
-// explain says what is wrong in a product that failed: where, and whether it is again when
-// the product is made again.
+// explain describes the errors of a failed product: their place, and whether they recur when it is
+// repeated.
 func (w *Work) explain(c *record.Check, m maker, p method.Product, step, k int, claim *matrix.Claim, found matrix.Residuals) error {
 	if found.OK() {
 		return nil
@@ -148,8 +148,7 @@ func patternOf(w matrix.Wrong) string {
 	return record.PatternRounding
 }
 
-// spoil fills with no numbers where a product of a step is written for the first and the
-// last matrix.
+// spoil fills the outputs of a step's product with NaN for the first and the last matrix.
 func (w *Work) spoil(p method.Product, step int, vendor bool) error {
 	fill := func(array int64, rows, cols int) error {
 		for _, k := range w.ends() {
@@ -173,8 +172,8 @@ func (w *Work) spoil(p method.Product, step int, vendor bool) error {
 	}
 }
 
-// claim is what a product of a step must be for the k-th matrix, and how many of its
-// elements differ from their mirrors', or from those of its transpose.
+// claim returns the expected product of a step for the k-th matrix, and the number of elements that
+// differ from their mirrors', or from those of its transpose.
 func (w *Work) claim(p method.Product, step, k int, vendor bool) (c *matrix.Claim, differ int, err error) {
 	read := func(array int64, rows, cols int) (h matrix.Half) {
 		if err == nil {

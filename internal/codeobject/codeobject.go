@@ -1,6 +1,5 @@
-// Package codeobject reads what a run-time compiler made: which GPU the code is
-// for and which kernels are in it. AMD's is an ELF file, alone or in clang's
-// offload bundle; NVIDIA's cubin is an ELF file too.
+// Package codeobject reads the output of a run-time compiler: the target GPU and the kernels. AMD's
+// is an ELF file, alone or in clang's offload bundle; NVIDIA's cubin is an ELF file too.
 package codeobject
 
 import (
@@ -21,21 +20,19 @@ const (
 
 // Object is a code object.
 type Object struct {
-	// Target is the architecture in the header's flags, as gfx942 or sm_90; empty
-	// for one that is not known here.
+	// Target is the architecture in the header's flags, such as gfx942 or sm_90; empty if unknown.
 	Target string
-	// Kernels are the functions that can be launched, sorted.
+	// Kernels are the launchable functions, sorted.
 	Kernels []string
 }
 
-// targets are the EF_AMDGPU_MACH values of the GPUs that train (LLVM's AMDGPU
-// guide, "ELF header").
+// targets are the EF_AMDGPU_MACH values of training GPUs (LLVM's AMDGPU guide, "ELF header").
 var targets = map[uint32]string{
 	0x2f: "gfx906", 0x30: "gfx908", 0x3f: "gfx90a", 0x40: "gfx940", 0x4b: "gfx941", 0x4c: "gfx942", 0x4f: "gfx950",
 	0x41: "gfx1100", 0x48: "gfx1200", 0x4e: "gfx1201",
 }
 
-// Read reads a code object, or the first bundled one that is for a GPU.
+// Read reads a code object, or the first one in a bundle that is for a GPU.
 func Read(code []byte) (Object, error) {
 	if bytes.HasPrefix(code, []byte(bundleMagic)) {
 		entry, err := unbundle(code)
@@ -49,7 +46,7 @@ func Read(code []byte) (Object, error) {
 	}
 	flags := binary.LittleEndian.Uint32(code[48:]) // e_flags of a 64-bit header
 	if binary.LittleEndian.Uint16(code[18:]) == machineNVIDIA {
-		// e_version has the toolkit's, 118 of CUDA 11.8, where ELF's is always 1
+		// e_version has the toolkit's, 118 for CUDA 11.8, where ELF's is always 1
 		code = slices.Clone(code)
 		binary.LittleEndian.PutUint32(code[20:], 1)
 	}
@@ -68,7 +65,7 @@ func Read(code []byte) (Object, error) {
 	}
 }
 
-// amdKernels have a descriptor each, named NAME.kd.
+// amdKernels returns the kernels, which have a descriptor each, named NAME.kd.
 func amdKernels(file *elf.File) []string {
 	symbols, _ := file.DynamicSymbols() // none is no kernels
 	var names []string
@@ -81,8 +78,8 @@ func amdKernels(file *elf.File) []string {
 	return names
 }
 
-// nvidiaKernels have a section each. Functions that were not inlined have one
-// too; these are entry points only if the symbol says so (STO_CUDA_ENTRY).
+// nvidiaKernels returns the kernels, which have a section each. Functions that were not inlined
+// also have one; only the symbol marks an entry point (STO_CUDA_ENTRY).
 func nvidiaKernels(file *elf.File) []string {
 	symbols, _ := file.Symbols() // none is no kernels
 	var names []string
@@ -97,12 +94,11 @@ func nvidiaKernels(file *elf.File) []string {
 
 const bundleMagic = "__CLANG_OFFLOAD_BUNDLE__"
 
-// unbundle finds the first entry for a GPU: after the magic a count, then for
-// each entry offset, size, and the length and text of its target (clang's
-// ClangOffloadBundler manual).
+// unbundle finds the first entry for a GPU. The magic is followed by a count, then for each entry
+// offset, size, and the length and text of its target (clang's ClangOffloadBundler manual).
 func unbundle(code []byte) ([]byte, error) {
 	at := len(bundleMagic)
-	number := func() uint64 { // 0 behind the end, which is no count and no target
+	number := func() uint64 { // 0 after the end, which is an invalid count and target
 		if at+8 > len(code) {
 			at = len(code)
 			return 0

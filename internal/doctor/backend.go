@@ -13,32 +13,31 @@ import (
 	"zbench/internal/native"
 )
 
-// Backend is what was found of one provider.
+// Backend is the finding about one provider.
 type Backend struct {
 	// Name of the backend: loopback, rocm or cuda.
 	Name string `json:"name"`
-	// Usable is true where collectives can run on it here.
+	// Usable is true if collectives can run on it here.
 	Usable bool `json:"usable"`
-	// Why says why they cannot.
+	// Why is the reason if they cannot.
 	Why string `json:"why,omitempty"`
-	// Kernels is true where hbm and kernels can run on it here: they take no collectives
-	// library.
+	// Kernels is true if hbm and kernels can run on it here: they need no collectives library.
 	Kernels bool `json:"kernels_usable"`
-	// Remedy is what to do where it cannot run.
+	// Remedy is the next step if it cannot run.
 	Remedy string `json:"remedy,omitempty"`
-	// Simulated is true where its times come from a model.
+	// Simulated is true if its times come from a model.
 	Simulated bool `json:"simulated,omitempty"`
-	// Install is what its libraries come with, in a remedy.
+	// Install names the package of its libraries, for a remedy.
 	Install string `json:"-"`
-	// Libraries are those that were looked for.
+	// Libraries are the results of the searches.
 	Libraries []*native.Library `json:"libraries,omitempty"`
 	// Devices are the GPUs that its runtime shows.
 	Devices []Device `json:"devices,omitempty"`
-	// Compiled is what came of compiling the kernels, where that was asked for.
+	// Compiled is the result of compiling the kernels, if requested.
 	Compiled []Compiled `json:"compiled,omitempty"`
 }
 
-// Device is a GPU as the backend's runtime shows it. Err is why it cannot be used.
+// Device is a GPU of the backend's runtime. Err is why it cannot be used.
 type Device struct {
 	// Index is the runtime's number of it.
 	Index int `json:"index"`
@@ -54,7 +53,7 @@ type Device struct {
 	Err string `json:"error,omitempty"`
 }
 
-// Compiled is what the run-time compiler made of the kernels for one architecture.
+// Compiled is the run-time compiler's result for one architecture.
 type Compiled struct {
 	// Arch is the architecture, such as gfx942 or sm_90.
 	Arch string `json:"arch"`
@@ -62,12 +61,11 @@ type Compiled struct {
 	Files int `json:"files"`
 	// Kernels is the number of functions found in their code.
 	Kernels int `json:"kernels"`
-	// Errors are the sources that did not compile, with the compiler's log, and the
-	// kernels that their code lacks.
+	// Errors are the sources that did not compile, with the compiler's log, and missing kernels.
 	Errors []string `json:"errors,omitempty"`
 }
 
-// Items puts the backend's facts in the form that is shown.
+// Items returns the backend's facts in the displayed form.
 func (b Backend) Items() []Item {
 	var all []Item
 	for _, l := range b.Libraries {
@@ -81,7 +79,7 @@ func (b Backend) Items() []Item {
 	return all
 }
 
-// library is what was found of one.
+// library is the finding about one library.
 func (b Backend) library(l *native.Library) Item {
 	f := Item{Mark: Good, Name: l.Name}
 	if l.Path != "" {
@@ -102,8 +100,7 @@ func (b Backend) library(l *native.Library) Item {
 	return f
 }
 
-// tried sums the attempts up: what is broken with the reason, what is absent by
-// folder.
+// tried lists broken libraries with reasons and missing ones by folder.
 func tried(l *native.Library) string {
 	var broken, names, folders []string
 	add := func(list *[]string, s string) {
@@ -137,8 +134,8 @@ func tried(l *native.Library) string {
 	return cmp.Or(strings.Join(parts, "; "), "not looked for")
 }
 
-// symbols is a finding for the required functions that are missing, and one for
-// the optional ones of each loss.
+// symbols returns a finding for the missing required functions, and one for each loss of optional
+// ones.
 func (b Backend) symbols(l *native.Library) []Item {
 	required := func(s native.Symbol) bool { return s.Required }
 	all := slice.Map(slice.Where(l.Missing, required), func(s native.Symbol) Item {
@@ -182,7 +179,7 @@ func (c Compiled) finding() Item {
 	return f
 }
 
-// shownLines of a compiler's log are shown; JSON has all of it.
+// shownLines is the number of displayed lines of a compiler's log; JSON has all of it.
 const shownLines = 12
 
 func cutLines(text string, n int) string {

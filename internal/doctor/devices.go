@@ -8,7 +8,7 @@ import (
 	"zbench/internal/linux"
 )
 
-// amdDevices reads the GPUs from the kernel, so that they are seen without HIP.
+// amdDevices reads the GPUs from the kernel, so that they are visible without HIP.
 func (m Machine) amdDevices() []Item {
 	var found []Item
 	if version := m.Read("sys/module/amdgpu/version"); version != "" {
@@ -37,12 +37,12 @@ func (m Machine) amdDevices() []Item {
 	return found
 }
 
-// nvidiaDevices reads what NVIDIA's driver tells.
+// nvidiaDevices reads the facts of NVIDIA's driver.
 func (m Machine) nvidiaDevices() []Item {
 	var found []Item
 	first, _, _ := strings.Cut(m.Read("proc/driver/nvidia/version"), "\n")
 	_, version, _ := strings.Cut(first, "Module")
-	for field := range strings.FieldsSeq(version) { // "for x86_64" stands before it where the module is open
+	for field := range strings.FieldsSeq(version) { // with the open module "for x86_64" precedes it
 		if field[0] >= '0' && field[0] <= '9' {
 			found = append(found, Item{Mark: Fact, Name: "driver nvidia", Value: field})
 			break

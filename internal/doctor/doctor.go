@@ -1,11 +1,9 @@
-// Package doctor says what stands between zbench and a machine: which libraries
-// and devices are there, what is lost without those that are not, and what in
-// the system's settings costs speed. Each thing that is wrong comes with what to
-// do about it.
+// Package doctor reports whether zbench can run on a machine: the present libraries and devices,
+// the loss from missing ones, and slow system settings. Every defect comes with a remedy.
 //
-// It opens nothing itself. The machine is a file system (Machine), the libraries
-// are facts that the caller has gathered (Backend), so that every finding can be
-// made on a tree of test data. Report.Shown shows the result.
+// It opens nothing itself. The machine is a file system (Machine), the libraries are facts that the
+// caller has gathered (Backend), so that every finding can be made on a tree of test data.
+// Report.Shown shows the result.
 package doctor
 
 import (
@@ -15,17 +13,17 @@ import (
 	"zbench/bench/finding"
 )
 
-// Schema names the format of the JSON, Rules the version of the rules that make its findings.
+// Schema is the version of the JSON, Rules the version of the rules that make its findings.
 const (
 	Schema = "zbench.doctor/1"
 	Rules  = 1
 )
 
-// Mark is what a finding means.
+// Mark is the meaning of a finding.
 type Mark string
 
-// The marks. A Bad finding keeps a backend from running or takes something away;
-// a Warn may cost speed or precision; Fact judges nothing.
+// The marks. A Bad finding prevents a backend from running or disables something; a Warn may cost
+// speed or precision; Fact judges nothing.
 const (
 	Good Mark = "ok"
 	Bad  Mark = "bad"
@@ -33,22 +31,22 @@ const (
 	Fact Mark = "fact"
 )
 
-// Item is one thing that was looked at.
+// Item is one check.
 type Item struct {
-	// Mark is what the finding means: bad keeps a backend from running or takes something
-	// away, doubt may cost speed or precision, fact judges nothing.
+	// Mark is the meaning of the finding: bad prevents a backend from running or disables
+	// something, doubt may cost speed or precision, fact judges nothing.
 	Mark Mark `json:"mark"`
-	// Name says what was looked at.
+	// Name of the check.
 	Name string `json:"name"`
-	// Value is what was found.
+	// Value is the finding.
 	Value string `json:"value"`
-	// Lost is what does not work without it; absent for nothing or everything.
+	// Lost names what fails without it; absent for nothing or everything.
 	Lost string `json:"lost,omitempty"`
-	// Remedy is what to do about it. Every bad finding has one.
+	// Remedy for it. Every bad finding has one.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Report is all that was found.
+// Report holds all findings.
 type Report struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -56,22 +54,22 @@ type Report struct {
 	Tool string `json:"tool"`
 	// Host is the name of the machine.
 	Host string `json:"host"`
-	// Backends are those that were asked about.
+	// Backends are the requested ones.
 	Backends []Backend `json:"backends"`
-	// Usable is true where what the user wants can run here.
+	// Usable is true if the user's request can run here.
 	Usable bool `json:"usable"`
-	// Verdict says in words what can run here.
+	// Verdict states in words what can run here.
 	Verdict string `json:"verdict"`
-	// Machine is what the system's settings show.
+	// Machine has the findings about the system's settings.
 	Machine []Item `json:"machine"`
-	// NotChecked is what only a run on the hardware can show.
+	// NotChecked lists what only a run on the hardware can show.
 	NotChecked []string `json:"not_checked"`
-	// Judgement is what the report comes to, as findings.
+	// Judgement has the result of the report as findings.
 	Judgement finding.Judgement `json:"judgement"`
 }
 
-// NotChecked lists what no check of a machine without a run on its GPUs shows,
-// and what the loopback cannot show either. A line goes once it was seen.
+// NotChecked lists what neither a check without a run on the GPUs nor the loopback can show. A line
+// is removed once it was verified.
 func NotChecked() []string {
 	return []string{
 		"what an event costs, and whether its times hold for a few microseconds",
@@ -85,9 +83,8 @@ func NotChecked() []string {
 	}
 }
 
-// Judge says whether what the user wants can run here. asked is a backend's name
-// or auto; simulate tells that with auto the loopback would be taken, as there is
-// no GPU.
+// Judge decides whether the user's request can run here. asked is a backend's name or auto;
+// simulate is true if auto would choose the loopback, because there is no GPU.
 func (r *Report) Judge(asked string, simulate bool) {
 	var gpus, simulated, kernels []string
 	for _, b := range r.Backends {

@@ -5,7 +5,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// known are issues of versions and settings that others have published.
+// known returns published issues of versions and settings.
 func (m Machine) known() []Item {
 	f := judge.IssueFacts{
 		ROCm: m.Read("opt/rocm/.info/version"), RCCL: m.RCCL, Env: m.Host.Getenv, Pollara: m.Exists("sys/module/ionic"), GPUs: m.GPUs,

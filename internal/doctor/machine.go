@@ -10,30 +10,30 @@ import (
 	"zbench/internal/preflight"
 )
 
-// Machine is what doctor sees of a system.
+// Machine is a system from doctor's side.
 type Machine struct {
 	// Tree is the root of the file system.
 	linux.Tree
-	// Access tells whether this process may read and write a file, by its
-	// absolute name; nil stands for yes.
+	// Access reports whether this process may read and write a file, by its absolute name; nil
+	// means yes.
 	Access func(name string) error
-	// Temp is where programs put temporary files, empty for /tmp.
+	// Temp is the folder of temporary files, empty for /tmp.
 	Temp string
-	// Host is what the checks before a run on several nodes ask of this one, apart from FS;
-	// GPUs are its number of GPUs.
+	// Host provides the input of the checks before a run on several nodes, except FS; GPUs is its
+	// number of GPUs.
 	Host preflight.Host
 	GPUs int
 	// RCCL is the version that would be loaded; empty if there is none.
 	RCCL string
 }
 
-// aspects are looked at in this order. To look at one more is one row.
+// aspects are the checks in order. A new one is one row.
 var aspects = []func(Machine) []Item{
 	Machine.system, Machine.amdNodes, Machine.nvidiaNodes, Machine.amdDevices, Machine.nvidiaDevices,
 	Machine.preflight, Machine.iommu, Machine.temporary, Machine.hugePages, Machine.governor, Machine.known,
 }
 
-// Items looks at everything.
+// Items runs all checks.
 func (m Machine) Items() []Item {
 	var all []Item
 	for _, aspect := range aspects {
@@ -58,8 +58,8 @@ func (m Machine) system() []Item {
 	return []Item{{Mark: Fact, Name: "system", Value: strings.Join(parts, ", ")}}
 }
 
-// iommu looks at the IOMMU. Its translation slows traffic between devices down, or hangs it;
-// pass-through does not.
+// iommu checks the IOMMU. Its translation slows traffic between devices or hangs it; pass-through
+// does not.
 func (m Machine) iommu() []Item {
 	good := func(value string) []Item { return []Item{{Mark: Good, Name: "IOMMU", Value: value}} }
 	for word := range strings.FieldsSeq(m.Read("proc/cmdline")) {
@@ -79,8 +79,8 @@ func (m Machine) iommu() []Item {
 	}}
 }
 
-// temporary looks at the folder for temporary files. hiprtc compiles there; without it, hiprtc fails
-// and gives no reason.
+// temporary checks the folder for temporary files. hiprtc compiles there; without it, hiprtc fails
+// without a reason.
 func (m Machine) temporary() []Item {
 	name := cmp.Or(m.Temp, "/tmp")
 	f := Item{Mark: Good, Name: "temporary files", Value: name}
@@ -96,7 +96,7 @@ func (m Machine) temporary() []Item {
 	return []Item{f}
 }
 
-// governor looks at the CPU governor: with most of them cores sleep deeply between launches.
+// governor checks the CPU governor: with most of them cores sleep deeply between launches.
 func (m Machine) governor() []Item {
 	value := m.Read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 	switch value {
@@ -111,7 +111,7 @@ func (m Machine) governor() []Item {
 	}}
 }
 
-// hugePages looks at transparent huge pages, which make pinning host memory and copies from it faster.
+// hugePages checks transparent huge pages, which speed up pinning host memory and copies from it.
 func (m Machine) hugePages() []Item {
 	text := m.Read("sys/kernel/mm/transparent_hugepage/enabled")
 	_, rest, found := strings.Cut(text, "[")

@@ -13,7 +13,7 @@ import (
 	"zbench/internal/linux"
 )
 
-// amdNodes are what HIP opens: the compute device and a render node a GPU.
+// amdNodes are the files that HIP opens: the compute device and one render node per GPU.
 func (m Machine) amdNodes() []Item {
 	if !m.Exists("dev/kfd") {
 		f := Item{Mark: Fact, Name: "/dev/kfd", Value: "missing: no AMD GPU, or amdgpu is not loaded"}
@@ -41,7 +41,7 @@ func (m Machine) nvidiaNodes() []Item {
 		return []Item{{Mark: Fact, Name: "/dev/nvidia*", Value: "not there: no NVIDIA GPU, or its driver is not loaded"}}
 	}
 	if len(nodes) == 0 && m.Read("proc/driver/nvidia/version") == "" {
-		// CUDA's library makes this node itself where root asks it for devices.
+		// CUDA's library makes this node itself when root asks for devices.
 		return []Item{{Mark: Fact, Name: "/dev/nvidiactl", Value: "there, but no NVIDIA driver is loaded"}}
 	}
 	if len(nodes) == 0 {
@@ -53,7 +53,7 @@ func (m Machine) nvidiaNodes() []Item {
 	return m.nodes("/dev/nvidia*", nodes, "its GPU")
 }
 
-// nodes is one finding for those that can be used and one for each other.
+// nodes returns one finding for the usable ones and one for each other.
 func (m Machine) nodes(name string, files []string, lost string) []Item {
 	var bad []Item
 	for _, file := range files {
@@ -69,8 +69,7 @@ func (m Machine) nodes(name string, files []string, lost string) []Item {
 	}}, bad...)
 }
 
-// node tells whether this process may use a device node, and if not, which
-// group it would have to be in.
+// node reports whether this process may use a device node, and otherwise the group that it needs.
 func (m Machine) node(file, lost string) Item {
 	name := "/" + file
 	if m.Access == nil {
@@ -93,7 +92,7 @@ func (m Machine) node(file, lost string) Item {
 	return f
 }
 
-// groups names this process's groups, by number where /etc/group has no name.
+// groups names this process's groups, by number if /etc/group has no name.
 func (m Machine) groups() []string {
 	byNumber := map[string]string{}
 	for line := range strings.Lines(m.Read("etc/group")) {

@@ -5,19 +5,19 @@ import (
 	"zbench/internal/preflight"
 )
 
-// marks are those of the states of preflight's checks. What is not checked judges nothing.
+// marks are the marks of preflight's states. Not checked judges nothing.
 var marks = map[record.PreflightState]Mark{
 	record.CheckOK: Good, record.CheckWarning: Warn, record.CheckError: Bad, record.CheckNotChecked: Fact,
 }
 
-// preflight are the checks of this host that a run on several nodes begins with.
+// preflight runs the checks of this host from the start of a run on several nodes.
 func (m Machine) preflight() []Item {
 	h := m.Host
 	h.FS = m.FS
 	r := preflight.JudgeHost(preflight.Process{Facts: preflight.Collect(h), Ranks: max(m.GPUs, 1)})
 	var all []Item
 	for _, c := range r.Checks {
-		for _, found := range c.Findings { // one, as there is one process
+		for _, found := range c.Findings { // one, because there is one process
 			f := Item{Mark: marks[found.State], Name: c.Name, Value: found.Found, Remedy: found.Next}
 			switch {
 			case found.State == record.CheckNotChecked:

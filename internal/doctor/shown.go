@@ -8,13 +8,13 @@ import (
 	"zbench/bench/jsonfile"
 )
 
-// severities are those of the marks.
+// severities are the severities of the marks.
 var severities = map[Mark]finding.Severity{Good: finding.OK, Bad: finding.Fault, Warn: finding.Warning, Fact: finding.Note}
 
 // Severity is how much a mark matters.
 func (m Mark) Severity() finding.Severity { return severities[m] }
 
-// Shown is the report for its readers: the verdict, then each backend and the machine.
+// Shown returns the report for readers: the verdict, then each backend and the machine.
 func (r *Report) Shown() *document.Document {
 	d := &document.Document{
 		Command: "doctor", Value: r, Title: "zbench " + r.Tool + " doctor on " + r.Host, Findings: r.findings(), Most: 1,
@@ -48,7 +48,7 @@ func items(all []Item) document.Items {
 	return out
 }
 
-// findings are the verdict, then what is wrong. Where what the user wants can run, nothing of it is a
+// findings returns the verdict, then the defects. If the user's request can run, none of them is a
 // fault.
 func (r *Report) findings() finding.List {
 	worst := finding.Warning

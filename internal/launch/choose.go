@@ -8,12 +8,12 @@ import (
 	"zbench/bench/slice"
 )
 
-// Method is how the processes of a run come to be.
+// Method is the way in which a run's processes are started.
 type Method string
 
-// The methods, as --launch takes them.
+// The methods of --launch.
 const (
-	// Auto chooses by what started this process.
+	// Auto chooses by the launcher of this process.
 	Auto Method = "auto"
 	// Inproc: this process alone, whatever started it.
 	Inproc Method = "inproc"
@@ -23,30 +23,29 @@ const (
 	Slurm Method = "slurm"
 	// MPI: processes by Open MPI's mpirun.
 	MPI Method = "mpi"
-	// Env: a launcher has started this process as a rank.
+	// Env: a launcher started this process as a rank.
 	Env Method = "env"
 )
 
-// methods are what --launch takes.
+// methods are the values of --launch.
 var methods = []Method{Auto, Inproc, Local, Slurm, MPI, Env}
 
-// Asked is what the user wants.
+// Asked is the user's request.
 type Asked struct {
 	Method Method
-	// Hostfile tells that one was given.
+	// Hostfile is true if one was given.
 	Hostfile bool
-	// Simulated tells that the loopback was asked for by its name: a simulation in this
-	// process gives the same figures as one in many.
+	// Simulated is true if the loopback was requested by name: a simulation in this process gives
+	// the same figures as one in many.
 	Simulated bool
-	// Dry tells that nothing is started.
+	// Dry is true if nothing is started.
 	Dry bool
-	// Nodes is the number of nodes that was asked for, for hints.
+	// Nodes is the requested number of nodes, for hints.
 	Nodes int
 }
 
-// Choose is the method for a process of that role: Inproc, Env, or the one by which it
-// starts processes. detected is Detect's error, which matters unless the user wants this
-// process alone.
+// Choose returns the method for a process with a role: Inproc, Env, or the way in which it starts
+// processes. detected is Detect's error, which matters unless the user wants this process alone.
 func Choose(role Role, detected error, a Asked) (Method, error) {
 	if !slices.Contains(methods, a.Method) {
 		return "", fmt.Errorf("unknown launch method %q: valid are %s", a.Method, MethodNames())
@@ -76,7 +75,7 @@ func Choose(role Role, detected error, a Asked) (Method, error) {
 	return a.Method, nil
 }
 
-// auto is the method for a role where the user leaves it open.
+// auto returns the method for a role if the user leaves it open.
 func auto(role Role, a Asked) Method {
 	switch {
 	case role.Several():
@@ -91,12 +90,12 @@ func auto(role Role, a Asked) Method {
 	return Inproc
 }
 
-// salloc is the line that takes an allocation.
+// salloc returns the command for an allocation.
 func salloc(nodes int) string {
 	return fmt.Sprintf("salloc --nodes=%d --exclusive --gpus-per-node=8", max(nodes, 1))
 }
 
-// MethodNames lists what --launch takes, for people.
+// MethodNames lists the values of --launch, for people.
 func MethodNames() string {
 	return strings.Join(slice.Map(methods, func(m Method) string { return string(m) }), ", ")
 }

@@ -12,38 +12,38 @@ import (
 	"zbench/bench/slice"
 )
 
-// Start is a world of processes to be started.
+// Start describes a world of processes to start.
 type Start struct {
 	Method Method
 	Role   Role
-	// Nodes is the number of nodes, Processes how many run on each, GPUs how many GPUs each
-	// node has for them; GPUs is 0 where Slurm is not to be asked for them.
+	// Nodes is the number of nodes, Processes the number on each, GPUs the number of GPUs per node
+	// for them; 0 if Slurm must not be asked for GPUs.
 	Nodes, Processes, GPUs int
 	// Program is this executable, Args the arguments of each process.
 	Program string
 	Args    []string
-	// SlurmArgs are added options of srun.
+	// SlurmArgs are additional options of srun.
 	SlurmArgs []string
 	// Hostfile is Open MPI's; Hosts are its lines.
 	Hostfile string
 	Hosts    []Host
-	// Kept are the hosts on which mpirun may start processes; none is all.
+	// Kept are the hosts on which mpirun may start processes; empty means all.
 	Kept []Host
-	// Simulated tells that the nodes are the loopback's: all their processes may run on
-	// this one.
+	// Simulated is true if the nodes are the loopback's: all their processes may run on this one.
 	Simulated bool
-	// Key names the run: the leader's port is derived from it.
+	// Key names the run and determines the leader's port.
 	Key string
-	// Taken reports whether another program of this host listens at a port of the loopback interface. Nil looks at none.
+	// Taken reports whether another program of this host listens at a port of the loopback
+	// interface. A nil function checks nothing.
 	Taken func(port int) bool
-	// Environ are the variables of this process as NAME=value.
+	// Environ has the variables of this process as NAME=value.
 	Environ []string
 }
 
-// Var is an environment variable that processes get.
+// Var is an environment variable for the processes.
 type Var struct {
 	Name, Value string
-	// Secret values are shown nowhere.
+	// Secret values are never shown.
 	Secret bool
 }
 
@@ -56,13 +56,13 @@ type Line struct {
 	// Set and Unset change this process's environment for the command.
 	Set   []Var
 	Unset []string
-	// Notes are what the user has to see to.
+	// Notes are tasks left to the user.
 	Notes []string
 }
 
-// Command is the command lines that start the world: one of srun or mpirun, or one for
-// each process on this node. The secret is in no argument: srun passes the environment on,
-// and mpirun the variables that it is told (-x).
+// Command returns the command lines that start the world: one of srun or mpirun, or one for each
+// process on this node. The secret is in no argument: srun passes on the environment, and mpirun
+// the variables named by -x.
 func Command(s Start) ([]Line, error) {
 	if s.Nodes < 1 || s.Processes < 1 {
 		return nil, fmt.Errorf("%d nodes of %d processes: both must be 1 or more", s.Nodes, s.Processes)
@@ -88,8 +88,8 @@ func (s Start) env(name string) string {
 // secret passes the token on.
 var secret = Var{Name: TokenVariable, Secret: true}
 
-// inherited are variables that srun takes for options and that another step or the batch
-// job has set: they would contradict the options given here.
+// inherited are variables that srun takes for options and that another step or the batch job has
+// set: they would contradict the given options.
 var inherited = []string{
 	"SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU", "SLURM_MEM_PER_NODE", "SLURM_MEM_BIND",
 	"SLURM_CPU_BIND", "SLURM_CPU_BIND_LIST", "SLURM_CPU_BIND_TYPE", "SLURM_CPU_BIND_VERBOSE",
@@ -97,8 +97,8 @@ var inherited = []string{
 	"SLURM_REMOTE_CWD", "SLURM_WORKING_DIR", "SLURM_STDINMODE",
 }
 
-// containers are the variables of a container that srun would leave: it starts processes
-// on the hosts.
+// containers are variables that identify a container. srun would leave it, because it starts
+// processes on the hosts.
 var containers = []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
 
 func srun(s Start) ([]Line, error) {
@@ -127,22 +127,22 @@ func srun(s Start) ([]Line, error) {
 		line.Argv = append(line.Argv, "--overlap")
 	}
 	if cmp.Or(s.env("SLURM_EXPORT_ENV"), s.env("SRUN_EXPORT_ENV")) != "" && !given("export") {
-		line.Argv = append(line.Argv, "--export=ALL") // a batch job's --export=NONE would keep the token back
+		line.Argv = append(line.Argv, "--export=ALL") // a batch job's --export=NONE would withhold the token
 	}
 	line.contain(s, given)
 	line.Argv = append(line.Argv, s.SlurmArgs...)
 	if n := len(options); n > 0 && options[n-1].guessed {
-		line.Argv = append(line.Argv, "--") // an option that takes a value after all takes this one, not the program
+		line.Argv = append(line.Argv, "--") // if the option takes a value after all, it takes this one, not the program
 	}
 	line.Argv = append(append(line.Argv, s.Program), s.Args...)
 	line.Unset = slice.Where(inherited, func(name string) bool { return s.env(name) != "" })
 	return []Line{line}, nil
 }
 
-// cpuVariable is the number of CPUs that a job has on this node.
+// cpuVariable has the number of CPUs of a job on this node.
 const cpuVariable = "SLURM_CPUS_ON_NODE"
 
-// fitsJob refuses what srun cannot start from here.
+// fitsJob refuses a world that srun cannot start from here.
 func (s Start) fitsJob() error {
 	for _, name := range containers {
 		if image := s.env(name); image != "" {
@@ -160,8 +160,7 @@ func (s Start) fitsJob() error {
 	return nil
 }
 
-// contain adds what pyxis needs: an image's own variables win over the job's, unless they
-// are named.
+// contain adds pyxis's options: an image's own variables override the job's, unless they are named.
 func (l *Line) contain(s Start, given func(option string) bool) {
 	if !given("container-image") {
 		return
@@ -172,14 +171,14 @@ func (l *Line) contain(s Start, given func(option string) bool) {
 	l.Notes = append(l.Notes, "the container must have "+s.Program+" and the result folder under the same paths (--container-mounts)")
 }
 
-// prefixes and names are the variables that processes get by mpirun -x: Open MPI passes
-// on its own alone.
+// prefixes and names select the variables that processes get by mpirun -x: Open MPI only passes on
+// its own.
 var (
 	prefixes = []string{"NCCL_", "RCCL_", "HSA_", "ZBENCH_"}
 	names    = append(backend.Hiding(), "GPU_MAX_HW_QUEUES", "LD_LIBRARY_PATH", "NO_COLOR", "ROCM_PATH")
 )
 
-// passed are the names of the variables that are passed on, the token's among them.
+// passed returns the names of the variables that are passed on, including the token's.
 func (s Start) passed() []string {
 	list := []string{TokenVariable}
 	for _, v := range s.Environ {
@@ -222,8 +221,8 @@ func mpirun(s Start) ([]Line, error) {
 	return []Line{line}, nil
 }
 
-// local starts the processes of this node: of the only one, or of one of several, each
-// with a parent of its own; of all nodes, if they are simulated.
+// local starts the processes of this node: of the only one, or of one of several, each with its own
+// parent; of all nodes, if they are simulated.
 func local(s Start) ([]Line, error) {
 	node, nodes, here := 0, 1, 1
 	var leader Leader
@@ -233,7 +232,7 @@ func local(s Start) ([]Line, error) {
 	case s.Simulated:
 		nodes, here = s.Nodes, s.Nodes
 	}
-	if leader.Port == 0 { // all processes are here and hear of the port from this one
+	if leader.Port == 0 { // all processes are here and learn the port from this one
 		leader = Leader{Host: "127.0.0.1", Port: Port(s.Key, "", s.Taken)}
 	}
 	if s.Nodes != nodes {
@@ -255,8 +254,8 @@ func local(s Start) ([]Line, error) {
 	return lines, nil
 }
 
-// Environ are the variables of the command's process as NAME=value: those of this process
-// with the changes of the command. token is the value of secret variables.
+// Environ returns the variables of the command's process as NAME=value: this process's with the
+// command's changes. token is the value of secret variables.
 func (l Line) Environ(base []string, token string) []string {
 	changed := append(slice.Map(l.Set, func(v Var) string { return v.Name }), l.Unset...)
 	list := slice.Where(base, func(v string) bool {
@@ -275,8 +274,8 @@ func (l Line) Environ(base []string, token string) []string {
 // option is an option with a number.
 func option(name string, n int) string { return name + "=" + strconv.Itoa(n) }
 
-// String is the command as a shell takes it. Variables that differ between the
-// processes of a node stand before it; secrets do not.
+// String returns the command for a shell. Variables that differ between the processes of a node
+// stand before it; secrets do not.
 func (l Line) String() string {
 	var words []string
 	for _, v := range l.Set {
@@ -287,7 +286,7 @@ func (l Line) String() string {
 	return strings.Join(append(words, plain.Shell(l.Argv...)), " ")
 }
 
-// Shown tells that String has the variable: it is one of a local process.
+// Shown reports whether String contains the variable: it belongs to a local process.
 func (l Line) Shown(v Var) bool {
 	local := len(l.Argv) > 0 && l.Argv[0] != "srun" && l.Argv[0] != "mpirun"
 	return local && !v.Secret

@@ -9,10 +9,10 @@ import (
 	"zbench/bench/slice"
 )
 
-// mostHosts bounds a list of hosts: more is a mistake in it.
+// mostHosts bounds a list of hosts: more indicate a mistake.
 const mostHosts = 1 << 16
 
-// HostsOf are the names in a list of Slurm's, as SLURM_JOB_NODELIST has them:
+// HostsOf returns the names in a Slurm list, in the form of SLURM_JOB_NODELIST:
 // "rack1-n[01-03,20],login" is five names. An empty list has none.
 func HostsOf(list string) ([]string, error) {
 	var all []string
@@ -33,7 +33,7 @@ func HostsOf(list string) ([]string, error) {
 	return all, nil
 }
 
-// firstHost is the first name of such a list; an empty one has none.
+// firstHost returns the first name of such a list; an empty list has none.
 func firstHost(list string) (string, error) {
 	all, err := HostsOf(list)
 	if err != nil {
@@ -98,7 +98,7 @@ func expandHost(name string) ([]string, error) {
 	return all, nil
 }
 
-// hostList is hosts for mpirun --host, with the processes that each may run.
+// hostList returns hosts for mpirun --host, with the number of processes for each.
 func hostList(hosts []Host, processes int) string {
 	return strings.Join(slice.Map(hosts, func(h Host) string { return fmt.Sprintf("%s:%d", h.Name, max(h.Slots, processes)) }), ",")
 }
@@ -108,11 +108,11 @@ var errNoHosts = errors.New("the hostfile names no host")
 // Host is a line of a hostfile.
 type Host struct {
 	Name string
-	// Slots is how many processes may run there; 0 where the file does not tell.
+	// Slots is the number of processes allowed there; 0 if the file lacks it.
 	Slots int
 }
 
-// ReadHosts reads a hostfile of Open MPI: a host a line, with slots=N, and comments
+// ReadHosts reads an Open MPI hostfile: one host per line, optionally with slots=N, and comments
 // from # on.
 func ReadHosts(text string) ([]Host, error) {
 	var hosts []Host

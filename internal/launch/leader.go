@@ -13,30 +13,29 @@ import (
 // LeaderVariable gives the leader's address as host:port or host, whatever the launcher.
 const LeaderVariable = "ZBENCH_LEADER"
 
-// Leader is the address at which the first process of a world listens.
+// Leader is the address of the world's first process.
 type Leader struct {
-	// Host is a name or an address; empty where the launcher does not tell it.
+	// Host is a name or an address; empty if the launcher does not state it.
 	Host string
 	Port int
 }
 
-// String is host:port.
+// String returns host:port.
 func (l Leader) String() string { return net.JoinHostPort(l.Host, strconv.Itoa(l.Port)) }
 
-// Ports that are derived lie between these, the last excluded: above the reserved ports
-// and those of Slurm (6817 to 6820), below the ephemeral ones (from 32768 by default,
-// net.ipv4.ip_local_port_range).
+// Derived ports lie between these, the last excluded: above the reserved ports and those of Slurm
+// (6817 to 6820), below the ephemeral ones (from 32768 by default, net.ipv4.ip_local_port_range).
 const (
 	firstPort = 20480
 	lastPort  = 28672
-	// rasPort is RCCL's own, of its RAS threads (NCCL_RAS_ADDR).
+	// rasPort is the port of RCCL's RAS threads (NCCL_RAS_ADDR).
 	rasPort = 28028
 )
 
-// Port derives a port from the name of a world. All processes of a world that derive it get the same one.
+// Port derives a port from the name of a world. All processes of a world derive the same one.
 // reserved are ports that Slurm keeps for the step (SLURM_STEP_RESV_PORTS: "12000-12003"), which
-// are left out; it may be empty. taken reports whether another program listens at a port: only a process that
-// tells the port to all the others may ask. Nil asks nobody.
+// are left out; it may be empty. taken reports whether another program listens at a port: only a
+// process that tells the port to all others may use it. A nil taken checks nothing.
 func Port(key, reserved string, taken func(port int) bool) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key)) // never fails
@@ -52,7 +51,7 @@ func Port(key, reserved string, taken func(port int) bool) int {
 	return firstPort + at // all are reserved or taken
 }
 
-// portRange reads "low-high" or one port; nothing is an empty range.
+// portRange reads "low-high" or one port; an empty text is an empty range.
 func portRange(text string) (low, high int) {
 	a, b, ok := strings.Cut(text, "-")
 	if !ok {
@@ -66,8 +65,8 @@ func portRange(text string) (low, high int) {
 	return low, high
 }
 
-// leader is the leader's address: LeaderVariable's, or this machine where all processes
-// are on one node, or what the launcher tells.
+// leader returns the leader's address: LeaderVariable's, or this machine if all processes are on
+// one node, or the launcher's.
 func (w *world) leader(env Getenv) (Leader, error) {
 	parts := slice.Map(w.key, env)
 	l := Leader{Port: Port(w.name+"/"+strings.Join(parts, "/"), env("SLURM_STEP_RESV_PORTS"), nil)}
@@ -104,6 +103,6 @@ func readLeader(text string, port int) (Leader, error) {
 	return Leader{Host: host, Port: int(n)}, nil
 }
 
-// firstOfJob is the first node of a Slurm job, on which MPI places rank 0 by default;
-// outside Slurm MPI does not tell.
+// firstOfJob returns the first node of a Slurm job, on which MPI places rank 0 by default; outside
+// Slurm MPI does not state it.
 func firstOfJob(env Getenv) (string, error) { return firstHost(env("SLURM_JOB_NODELIST")) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// withoutRank is the role where no launcher gives a rank in a world of processes.
+// withoutRank returns the role if no launcher gives a rank in a world of processes.
 func withoutRank(env Getenv) (Role, error) {
 	job, err := readJob(env)
 	if err != nil {
@@ -26,7 +26,7 @@ func withoutRank(env Getenv) (Role, error) {
 	case node != nil:
 		role = *node
 	}
-	for _, name := range []string{"SLURM_PROCID", "SLURM_LOCALID"} { // a batch script has them, too: 0
+	for _, name := range []string{"SLURM_PROCID", "SLURM_LOCALID"} { // a batch script also has them: 0
 		if value := env(name); value != "" && (job == nil || value != "0") {
 			return Role{}, fmt.Errorf("%s=%s is of a task of Slurm, but SLURM_STEP_NUM_TASKS is not set: how many tasks there are is not known", name, value)
 		}
@@ -34,9 +34,8 @@ func withoutRank(env Getenv) (Role, error) {
 	return role, nil
 }
 
-// loose are variables of launchers that do not tell enough by themselves: each must
-// agree with the launcher that was recognised. number is a number of processes; one
-// process needs no launcher.
+// loose are variables of launchers that are not sufficient by themselves: each must agree with the
+// recognised launcher. number is a number of processes; one process needs no launcher.
 var loose = []struct {
 	name   string
 	number bool
@@ -57,8 +56,8 @@ var loose = []struct {
 	{"JSM_NAMESPACE_RANK", false},
 }
 
-// unexplained is the error of a loose variable that no launcher accounts for, or that
-// gives the world another size.
+// unexplained returns the error of a loose variable that no launcher explains, or that gives the
+// world another size.
 func unexplained(env Getenv, role *Role) error {
 	for _, v := range loose {
 		value := env(v.name)
@@ -88,10 +87,10 @@ func unexplained(env Getenv, role *Role) error {
 	return nil
 }
 
-// readNode is the role of the only process of each of several nodes: RANK and WORLD_SIZE
-// without LOCAL_RANK, as a PyTorchJob gives them to a container (Kubeflow's training
-// operator, pkg/controller.v1/pytorch/envvar.go). There WORLD_SIZE is the number of nodes
-// times PET_NPROC_PER_NODE. Nil where they are not set.
+// readNode returns the role of the only process of each of several nodes: RANK and WORLD_SIZE
+// without LOCAL_RANK, as a PyTorchJob sets them in a container (Kubeflow's training operator,
+// pkg/controller.v1/pytorch/envvar.go). There WORLD_SIZE is the number of nodes times
+// PET_NPROC_PER_NODE. It returns nil if they are not set.
 func readNode(env Getenv) (*Role, error) {
 	rank, size := env("RANK"), env("WORLD_SIZE")
 	if rank == "" || size == "" || env("LOCAL_RANK") != "" {

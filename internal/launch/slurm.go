@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// readJob is the role of a process that may start the processes of a Slurm job: a batch
-// script, and the shell of salloc. Nil outside a job.
+// readJob returns the role of a process that may start the processes of a Slurm job: a batch
+// script, and the shell of salloc. It returns nil outside a job.
 func readJob(env Getenv) (*Role, error) {
 	id := env("SLURM_JOB_ID")
 	if id == "" {
@@ -24,7 +24,7 @@ func readJob(env Getenv) (*Role, error) {
 	return role, err
 }
 
-// jobNodes is the variable with the number of nodes of a Slurm job; empty without one.
+// jobNodes returns the variable with the number of nodes of a Slurm job; empty without one.
 func jobNodes(env Getenv) string {
 	for _, name := range []string{"SLURM_JOB_NUM_NODES", "SLURM_NNODES"} {
 		if env(name) != "" {
@@ -34,8 +34,8 @@ func jobNodes(env Getenv) string {
 	return ""
 }
 
-// JobNodes is the number of nodes of the Slurm job that this process is in, and the variable
-// that says so; 0 outside a job, or where it is not known.
+// JobNodes returns the number of nodes of this process's Slurm job, and the variable that states
+// it; 0 outside a job, or if unknown.
 func JobNodes(env Getenv) (n int, sign string) {
 	name := jobNodes(env)
 	if env("SLURM_JOB_ID") == "" || name == "" {
@@ -44,8 +44,8 @@ func JobNodes(env Getenv) (n int, sign string) {
 	return numberOf(name)(env), name + "=" + env(name)
 }
 
-// tasksOn is the number of tasks on a node in a list of Slurm's: "8(x2),4". It is 0 where
-// the list does not tell.
+// tasksOn returns the number of tasks on a node in a Slurm list: "8(x2),4". It returns 0 if the
+// list does not state it.
 func tasksOn(list string, node int) int {
 	if list == "" || node < 0 {
 		return 0
@@ -72,7 +72,7 @@ func tasksOn(list string, node int) int {
 // 22.05 does not set it.
 const endVariable = "SLURM_JOB_END_TIME"
 
-// JobEnd is the time at which Slurm ends the job; ok is false where it does not tell.
+// JobEnd returns the time at which Slurm ends the job; ok is false if unknown.
 func JobEnd(env Getenv) (end time.Time, ok bool) {
 	seconds, err := strconv.ParseInt(env(endVariable), 10, 64)
 	if err != nil || seconds <= 0 {
@@ -81,11 +81,11 @@ func JobEnd(env Getenv) (end time.Time, ok bool) {
 	return time.Unix(seconds, 0), true
 }
 
-// GPUs is the number of GPUs that Slurm gives to this job on a node; 0 is unknown.
+// GPUs returns the number of GPUs that Slurm gives to this job on a node; 0 is unknown.
 func GPUs(env Getenv) int {
 	for _, name := range []string{"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"} {
 		value := env(name)
-		if at := strings.LastIndexByte(value, ':'); at >= 0 { // a type before it
+		if at := strings.LastIndexByte(value, ':'); at >= 0 { // preceded by a type
 			value = value[at+1:]
 		}
 		if n, err := number(name, value); err == nil && n > 0 {

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// takes is how an option of srun takes its value.
+// takes is the way in which an option of srun takes its value.
 type takes byte
 
-// The ways: none; always, in the same word or as the next; only joined to the option.
+// The ways: none; always, in the same word or in the next; only joined to the option.
 const (
 	nothing takes = iota
 	value
 	joined
 )
 
-// srunOptions are srun's options by how they take values, short ones before their long
-// name. Source: srun(1) of Slurm 22.05. The last row is pyxis' (its README, "Usage").
+// srunOptions are srun's options by the way they take values, short ones before their long name.
+// Source: srun(1) of Slurm 22.05. The last row is pyxis' (its README, "Usage").
 var srunOptions = map[takes]string{
 	nothing: "contiguous X:disable-status exact h:help H:hold l:label multi-prog Z:no-allocate O:overcommit overlap s:oversubscribe E:preserve-env pty " +
 		"Q:quiet quit-on-interrupt reboot spread-job test-only u:unbuffered usage use-min-nodes v:verbose V:version " +
@@ -32,8 +32,8 @@ var srunOptions = map[takes]string{
 	joined: "bcast compress exclusive I:immediate K:kill-on-bad-exit nice k:no-kill propagate resv-ports send-libs x11",
 }
 
-// refusedOptions are those with which srun would not start the world that is measured, each
-// with the reason.
+// refusedOptions are those with which srun would not start the measured world, each with the
+// reason.
 var refusedOptions = []struct{ names, why string }{
 	{
 		"nodes ntasks ntasks-per-node distribution gpu-bind gpus-per-task ntasks-per-gpu mpi kill-on-bad-exit relative multi-prog",
@@ -47,14 +47,13 @@ var refusedOptions = []struct{ names, why string }{
 
 // srunOption is an option as srun reads it.
 type srunOption struct {
-	// name is the long one; given is as the user wrote it, without the value.
+	// name is the long one; given is the user's spelling, without the value.
 	name, given, value string
-	// guessed tells that the option is not known, and that it was taken for one without a
-	// value.
+	// guessed is true if the option is unknown and was assumed to take no value.
 	guessed bool
 }
 
-// findOption finds an option of srun that a condition holds for.
+// findOption finds an option of srun that meets a condition.
 func findOption(is func(letter, long string) bool) (long string, how takes, ok bool) {
 	for how, list := range srunOptions {
 		for word := range strings.FieldsSeq(list) {
@@ -70,8 +69,8 @@ func findOption(is func(letter, long string) bool) (long string, how takes, ok b
 	return "", nothing, false
 }
 
-// readSlurmArgs reads options as srun does: it stops at the first word that is neither an
-// option nor the value of one, which would be the program in place of zbench.
+// readSlurmArgs reads options like srun: it stops at the first word that is neither an option nor a
+// value, which would be the program in place of zbench.
 func readSlurmArgs(args []string) ([]srunOption, error) {
 	var all []srunOption
 	for len(args) > 0 {
@@ -147,14 +146,14 @@ func needsValue(option string) error {
 	return fmt.Errorf("srun's %s takes a value, and there is none: srun would take zbench for it", option)
 }
 
-// abbreviates is an option that begins with the name, and for which srun would take it.
+// abbreviates returns an option that begins with the name, as srun accepts it.
 func abbreviates(name string) string {
 	long, _, _ := findOption(func(_, long string) bool { return strings.HasPrefix(long, name) })
 	return long
 }
 
-// checkSlurmArgs refuses words that srun would not read as options, options that make
-// another world, and those that keep the token from the processes or show it.
+// checkSlurmArgs refuses words that srun would not read as options, options that make another
+// world, and those that withhold the token from the processes or show it.
 func checkSlurmArgs(args []string) ([]srunOption, error) {
 	for _, a := range args {
 		if strings.Contains(a, TokenVariable) {

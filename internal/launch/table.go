@@ -8,39 +8,38 @@ import (
 	"strings"
 )
 
-// launcher is a row: which variables a launcher gives to the processes it starts.
+// launcher is a row: the variables that a launcher sets in its processes.
 type launcher struct {
 	name string
-	// own are variables that no other launcher sets: any of them says that it started this
-	// process. Where there are none, rank and local say so together. Rank, size and local
-	// must be set then.
+	// own are variables that no other launcher sets: any of them shows that it started this
+	// process. Without any, rank and local together do. Rank, size and local must then be set.
 	own                                       []string
 	rank, size, local, localSize, node, nodes string
-	// tasks is a list of the numbers of processes of all nodes.
+	// tasks is a list of the number of processes per node.
 	tasks string
 	// agent has an address of the launcher's own process on this node.
 	agent string
-	// agents is how many of the launcher's own processes started the world's, as a
-	// launcher outside sees them: one a node; 0 is unknown.
+	// agents is the number of the launcher's own processes that started the world's, as seen by an
+	// outer launcher: one per node; 0 is unknown.
 	agents func(Getenv) int
-	// key names the world: the leader's port is derived from it.
+	// key names the world and determines the leader's port.
 	key []string
-	// host is where rank 0 runs, empty where the variables do not tell.
+	// host is rank 0's host, empty if the variables do not state it.
 	host func(Getenv) (string, error)
 }
 
-// slurmName is the launcher whose steps of one task are shells, too. scriptName is zbench
-// itself, or a script in its place.
+// slurmName is the launcher whose steps of one task are also shells. scriptName is zbench itself,
+// or a script in its place.
 const (
 	slurmName  = "srun (Slurm)"
 	scriptName = "a script (ZBENCH_RANK)"
 )
 
-// launchers are the rows, innermost first: the processes of mpirun and torchrun inherit
-// the variables of the Slurm step that runs their daemons.
+// launchers are the rows, innermost first, because the processes of mpirun and torchrun inherit the
+// variables of the Slurm step that runs their daemons.
 //
-// Sources: torchrun, PyTorch "torchrun (Elastic Launch)", environment variables; Open MPI
-// 4.1.4, MPICH 4.0.2 and Slurm 22.05, recorded (testdata/launchers); Open MPI 5 keeps the
+// Sources: torchrun, PyTorch "torchrun (Elastic Launch)", environment variables; Open MPI 4.1.4,
+// MPICH 4.0.2 and Slurm 22.05, recorded (testdata/launchers); Open MPI 5 keeps the
 // OMPI_COMM_WORLD_* variables (its manual, "Environment variables").
 var launchers = []launcher{
 	{
@@ -75,15 +74,15 @@ var launchers = []launcher{
 	},
 }
 
-// world is what one launcher tells of the processes that it started.
+// world is one launcher's description of its processes.
 type world struct {
 	*launcher
 	Role
-	// agentCount is as launcher.agents.
+	// agentCount is launcher.agents.
 	agentCount int
 }
 
-// read is the world of a launcher, nil where it has not started this process.
+// read returns the world of a launcher, nil if it did not start this process.
 func (l *launcher) read(env Getenv) (*world, error) {
 	if !l.started(env) {
 		return nil, nil
@@ -120,7 +119,7 @@ func (l *launcher) read(env Getenv) (*world, error) {
 	return w, w.sane()
 }
 
-// started tells whether the launcher has started this process.
+// started reports whether the launcher started this process.
 func (l *launcher) started(env Getenv) bool {
 	if len(l.own) == 0 {
 		return env(l.rank) != "" && env(l.local) != ""
@@ -155,7 +154,7 @@ func (l *launcher) whole(env Getenv) error {
 		strings.Join(has, ", "), l.name, strings.Join(lacks, " and "), verb)
 }
 
-// take reads one number; shown tells that messages name it.
+// take reads one number; shown lets messages name it.
 func (w *world) take(env Getenv, name string, to *int, shown bool) (err error) {
 	if name == "" || env(name) == "" {
 		return nil
@@ -183,14 +182,14 @@ func (w *world) sane() error {
 }
 
 // within returns an error unless the world was started inside one task, or by all tasks, of the
-// outer launcher. Otherwise each of its tasks may have started a world of its own.
+// outer launcher. Otherwise each of its tasks may have started a separate world.
 func (w *world) within(outer *world) error {
 	onNode := w.LocalSize == outer.LocalSize || w.LocalSize == 0 || outer.LocalSize == 0
 	if outer.Size == 1 || outer.Rank == w.Rank && outer.Size == w.Size && onNode {
 		return nil
 	}
 	fits := outer.Size == w.agentCount
-	if w.agentCount == 0 { // unknown: as many nodes as can be
+	if w.agentCount == 0 { // unknown: as many nodes as possible
 		most := w.Size
 		if w.LocalSize > 0 {
 			most = w.Size - w.LocalSize + 1
@@ -212,8 +211,8 @@ func (w *world) worldText() string {
 	return fmt.Sprintf("%s has a world of %s%s", w.By, count(w.Size, "process"), on)
 }
 
-// role is the role with the leader's address. A Slurm step of one task is also the
-// shell that salloc gives: such a process may start a world.
+// role returns the role with the leader's address. A Slurm step of one task is also the shell of
+// salloc: such a process may start a world.
 func (w *world) role(env Getenv) (Role, error) {
 	slurm := w.name == slurmName
 	if slurm && w.Size == 1 {
@@ -238,11 +237,11 @@ func (w *world) role(env Getenv) (Role, error) {
 	return w.Role, err
 }
 
-// ompiDaemons is the number of daemons of Open MPI 4 and before, which start its
-// processes; the processes beside mpirun itself have 1. Open MPI 5 does not tell.
+// ompiDaemons is the number of daemons of Open MPI up to 4, which start its processes; the
+// processes beside mpirun itself have 1. Open MPI 5 does not state it.
 func ompiDaemons(env Getenv) int {
 	if n := numberOf("OMPI_MCA_ess_base_num_procs")(env); n > 1 {
-		return n - 1 // less mpirun
+		return n - 1 // without mpirun
 	}
 	if env("OMPI_MCA_orte_launch") != "" {
 		return 1
@@ -250,7 +249,7 @@ func ompiDaemons(env Getenv) int {
 	return 0
 }
 
-// numberOf reads a number; one that is malformed is 0.
+// numberOf reads a number; a malformed one gives 0.
 func numberOf(name string) func(Getenv) int {
 	return func(env Getenv) int {
 		n, err := number(name, env(name))

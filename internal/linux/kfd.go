@@ -9,8 +9,8 @@ import (
 // KFDGPU is a GPU in the kernel's compute topology.
 type KFDGPU struct{ Arch, PCI string }
 
-// KFDProperties reads lines of a name and a number. Numbers take all 64 bits: unique_id
-// and hive_id are above the largest signed one.
+// KFDProperties reads lines of a name and a number. Numbers have all 64 bits, because unique_id and
+// hive_id exceed the largest signed one.
 func KFDProperties(text string) map[string]uint64 {
 	values := map[string]uint64{}
 	for line := range strings.Lines(text) {
@@ -25,8 +25,8 @@ func KFDProperties(text string) map[string]uint64 {
 	return values
 }
 
-// KFDArch is gfx_target_version (major·10000 + minor·100 + stepping) as compilers write it;
-// empty of a CPU, which has none.
+// KFDArch converts gfx_target_version (major·10000 + minor·100 + stepping) to the compilers'
+// spelling; empty for a CPU, which has none.
 func KFDArch(version uint64) string {
 	if version == 0 || version > 1<<31 {
 		return ""
@@ -34,8 +34,8 @@ func KFDArch(version uint64) string {
 	return fmt.Sprintf("gfx%d%x%x", version/10000, version/100%100, version%100)
 }
 
-// ParseKFD reads a node's properties: location_id is bus, device and function of the PCI
-// address. false for a CPU.
+// ParseKFD reads a node's properties: location_id is bus, device and function of the PCI address.
+// It returns false for a CPU.
 func ParseKFD(text string) (KFDGPU, bool) {
 	p := KFDProperties(text)
 	arch := KFDArch(p["gfx_target_version"])
@@ -49,11 +49,11 @@ func ParseKFD(text string) (KFDGPU, bool) {
 	}, true
 }
 
-// kfdNodes is where the kernel lists the nodes of its compute topology.
+// kfdNodes is the folder of the kernel's compute topology.
 const kfdNodes = "sys/class/kfd/kfd/topology/nodes"
 
-// Packages counts the GPUs of the compute topology by package: the partitions of one GPU
-// are nodes of their own with one unique_id. A GPU without one is a package of its own.
+// Packages counts the GPUs of the compute topology by package: the partitions of one GPU are
+// separate nodes with one unique_id. A GPU without one is a package of its own.
 func (t Tree) Packages() map[string]int {
 	count := map[string]int{}
 	for _, node := range t.Names(kfdNodes, "*") {
@@ -71,8 +71,8 @@ func (t Tree) Packages() map[string]int {
 	return count
 }
 
-// Partitions are the modes of the GPUs, as amdgpu tells them: compute and memory, such as
-// "SPX/NPS1", by how many GPUs have them. A partition of a GPU counts as a GPU.
+// Partitions returns the GPUs' modes from amdgpu: compute and memory, such as "SPX/NPS1", with the
+// number of GPUs. A partition counts as a GPU.
 func (t Tree) Partitions() map[string]int {
 	modes := map[string]int{}
 	for _, card := range t.Names("sys/class/drm", "card[0-9]*") {

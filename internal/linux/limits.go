@@ -11,8 +11,8 @@ const (
 	OpenFiles    = "Max open files"
 )
 
-// Limit finds the soft limit of that name in the text of /proc/self/limits, -1 for
-// unlimited. Memory is in bytes.
+// Limit finds the soft limit with a name in the text of /proc/self/limits, -1 for unlimited. Memory
+// is in bytes.
 func Limit(limits, name string) (n int64, found bool) {
 	for line := range strings.Lines(limits) {
 		rest, ok := strings.CutPrefix(line, name)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// StatusField is the value of a line of /proc/self/status, as of Cpus_allowed_list,
-// empty if there is none.
+// StatusField returns the value of a line of /proc/self/status, such as Cpus_allowed_list, empty if
+// there is none.
 func StatusField(status, name string) string {
 	for line := range strings.Lines(status) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {
@@ -16,11 +16,11 @@ func StatusField(status, name string) string {
 	return ""
 }
 
-// maxCPUs is more than any host has; a list of more is none.
+// maxCPUs is more than any host has; a longer list is invalid.
 const maxCPUs = 1 << 16
 
-// CountCPUs is the number of CPUs in a list such as "0-47,96-143". Overlaps count twice;
-// the kernel writes none.
+// CountCPUs returns the number of CPUs in a list such as "0-47,96-143". Overlaps count twice; the
+// kernel writes none.
 func CountCPUs(list string) (n int, ok bool) {
 	for part := range strings.SplitSeq(list, ",") {
 		a, b, both := strings.Cut(part, "-")
@@ -42,15 +42,15 @@ func CountCPUs(list string) (n int, ok bool) {
 // capIPCLock is the number of CAP_IPC_LOCK (capabilities(7)).
 const capIPCLock = 14
 
-// LocksFreely tells whether the effective capabilities ("CapEff" of /proc/self/status, in
-// hexadecimal) include CAP_IPC_LOCK: the limit of locked memory does not hold then.
+// LocksFreely reports whether the effective capabilities ("CapEff" of /proc/self/status, in
+// hexadecimal) include CAP_IPC_LOCK: the limit of locked memory then does not apply.
 func LocksFreely(capabilities string) bool {
 	set, err := strconv.ParseUint(capabilities, 16, 64)
 	return err == nil && set>>capIPCLock&1 == 1
 }
 
-// Quota is the CPU time that a cgroup allows, in CPUs: the text of cpu.max is the quota
-// and the period in microseconds, or "max" and the period.
+// Quota returns the CPU time that a cgroup allows, in CPUs: the text of cpu.max is the quota and
+// the period in microseconds, or "max" and the period.
 func Quota(cpuMax string) (cpus float64, limited bool) {
 	fields := strings.Fields(cpuMax)
 	if len(fields) != 2 {
@@ -64,13 +64,13 @@ func Quota(cpuMax string) (cpus float64, limited bool) {
 	return float64(quota) / float64(period), true
 }
 
-// PortRange is the ports that connections of a host begin at, both included.
+// PortRange is the range of local ports of a host's connections, both ends included.
 type PortRange struct {
 	Low  int `json:"low"`
 	High int `json:"high"`
 }
 
-// Count is how many ports there are.
+// Count returns the number of ports.
 func (r PortRange) Count() int { return r.High - r.Low + 1 }
 
 // ParsePortRange reads the text of /proc/sys/net/ipv4/ip_local_port_range: two numbers.

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// infiniband is where the kernel lists RDMA devices, RoCE ones included.
+// infiniband is the kernel's folder of RDMA devices, including RoCE ones.
 const infiniband = "sys/class/infiniband"
 
 // RDMAPort is a port of an RDMA device.
 type RDMAPort struct {
 	Device string
 	Port   int
-	// State is ACTIVE, DOWN, INIT, …; empty if it cannot be read.
+	// State is ACTIVE, DOWN, INIT, …; empty if unreadable.
 	State string
 	// Rate is the negotiated speed, such as "400 Gb/sec".
 	Rate string
@@ -23,7 +23,7 @@ type RDMAPort struct {
 	Layer string
 }
 
-// Name is the device's and the port's, as NCCL_IB_HCA has them.
+// Name returns the device's and the port's name in the form of NCCL_IB_HCA.
 func (p RDMAPort) Name() string { return p.Device + ":" + strconv.Itoa(p.Port) }
 
 // RDMAPorts lists the ports of all RDMA devices, by name.
@@ -51,12 +51,12 @@ type GID struct {
 	// Addr is the identifier; an IPv4 address is mapped into IPv6. Zero if the entry
 	// cannot be read.
 	Addr netip.Addr
-	// RoCE is the version of the protocol, 1 or 2; 0 if the kernel does not tell, as of an
-	// entry that is not set.
+	// RoCE is the version of the protocol, 1 or 2; 0 if the kernel does not state it, as for an
+	// empty entry.
 	RoCE int
 }
 
-// GIDs is the table of a port, by index.
+// GIDs returns the table of a port, by index.
 func (t Tree) GIDs(p RDMAPort) []GID {
 	folder := path.Join(infiniband, p.Device, "ports", strconv.Itoa(p.Port))
 	var all []GID
@@ -73,7 +73,7 @@ func (t Tree) GIDs(p RDMAPort) []GID {
 	return all
 }
 
-// ParseGID reads an identifier as sysfs has it: eight groups of four hexadecimal digits.
+// ParseGID reads an identifier in sysfs's form: eight groups of four hexadecimal digits.
 func ParseGID(text string) netip.Addr {
 	addr, err := netip.ParseAddr(strings.TrimSpace(text))
 	if err != nil || !addr.Is6() || addr.Zone() != "" {

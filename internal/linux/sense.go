@@ -7,10 +7,9 @@ import (
 	"zbench/bench/record"
 )
 
-// Sense reads power and temperature of the GPU with a PCI address from its hwmon, as amdgpu
-// has it (docs.kernel.org, gpu/amdgpu/thermal): power in microwatts, temperatures in
-// thousandths of a degree, labelled edge, junction and mem. A driver without it leaves
-// everything zero.
+// Sense reads power and temperature of the GPU with a PCI address from amdgpu's hwmon
+// (docs.kernel.org, gpu/amdgpu/thermal): power in microwatts, temperatures in thousandths of a
+// degree, labelled edge, junction and mem. Without these files everything stays zero.
 func (t Tree) Sense(pci string) record.Conditions {
 	var c record.Conditions
 	for _, folder := range t.Names("sys/bus/pci/devices/"+strings.ToLower(pci)+"/hwmon", "hwmon*") {
@@ -21,7 +20,7 @@ func (t Tree) Sense(pci string) record.Conditions {
 			}
 			return max(0, float64(v)/scale)
 		}
-		if c.Power = reading("power1_average", 1e6); c.Power == 0 { // newer GPUs have the other alone
+		if c.Power = reading("power1_average", 1e6); c.Power == 0 { // newer GPUs only have the other one
 			c.Power = reading("power1_input", 1e6)
 		}
 		c.PowerLimit = reading("power1_cap", 1e6)

@@ -1,6 +1,6 @@
-// Package linux reads what Linux tells of a host under /proc and /sys. The file system
-// is passed in, so that a test can be a tree of small files. Reading never fails: what
-// cannot be read is empty, and what cannot be parsed is not found.
+// Package linux reads a host's facts under /proc and /sys. The file system is passed in, so that a
+// test can be a tree of small files. Reading never fails: unreadable content is empty, and
+// unparsable content is not found.
 package linux
 
 import (
@@ -12,8 +12,7 @@ import (
 // Tree is the root of a host's file system; names have no leading slash.
 type Tree struct{ FS fs.FS }
 
-// Read returns a file's text without the last line's end, empty when it cannot
-// be read.
+// Read returns a file's text without the last line's end, empty if it cannot be read.
 func (t Tree) Read(name string) string {
 	data, err := fs.ReadFile(t.FS, name)
 	if err != nil {
@@ -22,7 +21,7 @@ func (t Tree) Read(name string) string {
 	return strings.TrimRight(string(data), "\n\x00")
 }
 
-// Exists tells whether there is such a file or folder.
+// Exists reports whether there is such a file or folder.
 func (t Tree) Exists(name string) bool {
 	_, err := fs.Stat(t.FS, name)
 	return err == nil

@@ -15,8 +15,8 @@ import (
 	"unsafe"
 )
 
-// The element types and operators by zbench's names: values of ncclDataType_t
-// and ncclRedOp_t, the same in RCCL and NCCL.
+// The element types and operators by zbench's names: values of ncclDataType_t and ncclRedOp_t, the
+// same in RCCL and NCCL.
 var (
 	dtypeCodes = map[string]C.int32_t{
 		"int8": 0, "uint8": 1, "int32": 2, "uint32": 3, "int64": 4, "uint64": 5,
@@ -25,7 +25,7 @@ var (
 	opCodes = map[string]C.int32_t{"": 0, "sum": 0, "prod": 1, "max": 2, "min": 3, "avg": 4}
 )
 
-// Errors that say how a batch ended without a result.
+// Errors of a batch that ended without a result.
 var (
 	ErrDeadline  = errors.New("not finished at the deadline")
 	ErrCancelled = errors.New("cancelled")
@@ -35,7 +35,7 @@ var (
 // MaxIsolated is the largest number of iterations in a batch of isolated timing.
 const MaxIsolated = 64
 
-// Rank is the resources of one local rank in a batch.
+// Rank holds the resources of one local rank in a batch.
 type Rank struct {
 	Device int
 	// Number is the rank's number in its communicator of Ranks ranks.
@@ -44,18 +44,18 @@ type Rank struct {
 	Stream        Stream
 	// FilledOn is the stream on which a verification fills its data; the zero Stream is Stream.
 	FilledOn Stream
-	// Send and Recv are where the buffers of slot 0 begin; in place they overlap.
+	// Send and Recv are the starts of the buffers of slot 0; in place they overlap.
 	Send, Recv Address
 	// Sync is 8 bytes for the aligning all_reduce, Found 32 bytes for the result of a
 	// check.
 	Sync, Found Address
 }
 
-// Exchange is the name of what a Work launches that is no collective: every rank sends
-// to one peer and receives from one, as SetPeers says.
+// Exchange is the name of a Work that is no collective: every rank sends to one peer and receives
+// from one, as set by SetPeers.
 const Exchange = "exchange"
 
-// Address is a place in a buffer.
+// Address is an address in a buffer.
 type Address struct {
 	Buffer Buffer
 	Offset int64
@@ -63,7 +63,7 @@ type Address struct {
 
 func (a Address) ptr() *C.char { return (*C.char)(unsafe.Add(a.Buffer.ptr, a.Offset)) }
 
-// Work is what a batch launches on every rank.
+// Work describes a batch's launches on every rank.
 type Work struct {
 	// Collective, Dtype and Op are zbench's names; Op is empty if there is none.
 	Collective, Dtype, Op string
@@ -73,10 +73,10 @@ type Work struct {
 	// Slots is the number of places that the buffers rotate over, SendStride and
 	// RecvStride the bytes from one to the next.
 	Slots, SendStride, RecvStride int64
-	// Places are where what goes to each rank begins in the send buffer, in elements, and the end of the last; nil of a
-	// collective that is not Uneven.
+	// Places are the start in the send buffer of each rank's data, in elements, and the end of the
+	// last; nil for a collective that is not Uneven.
 	Places []int64
-	// AtOnce launches a verification's collective without a wait of the host for the data.
+	// AtOnce launches a verification's collective without a host wait for the data.
 	AtOnce bool
 }
 
@@ -86,7 +86,7 @@ type Batch struct {
 	c      *C.zb_batch
 	n      int
 	memory memory
-	// places are those of the work.
+	// places are the work's.
 	places memory
 	// closing prevents a late Cancel from using memory that Close has freed.
 	closing sync.Mutex
@@ -124,8 +124,9 @@ func (b *Batch) SetRank(i int, r Rank) {
 // Lanes is the number of streams that each rank has for messages.
 func (b *Batch) Lanes() int { return int(b.c.nlanes) }
 
-// AddLane gives every rank one more stream for the messages of a Play, on another communicator. The ranks must
-// have their events; of those given the communicators, the streams and their numbers count.
+// AddLane gives every rank one more stream for the messages of a Play, on another communicator. The
+// ranks must have their events; only the communicators, the streams and the numbers of the given
+// ranks count.
 func (b *Batch) AddLane(ranks []*Rank) {
 	lane := kept[C.zb_rank](&b.memory, b.n)
 	copy(unsafe.Slice(lane, b.n), b.ranks())
@@ -138,16 +139,16 @@ func (b *Batch) AddLane(ranks []*Rank) {
 	copy(unsafe.Slice(b.c.lane, len(lanes)), lanes)
 }
 
-// SetPeers sets whom local rank i sends to and receives from in an Exchange, by their
-// numbers in the communicator; −1 for none. The two may be one.
+// SetPeers sets the target and the source of local rank i in an Exchange, by their ranks in the
+// communicator; −1 for none. The two may be the same.
 func (b *Batch) SetPeers(i, to, from int) {
 	c := &b.ranks()[i]
 	c.to, c.from = C.int32_t(to), C.int32_t(from)
 }
 
-// SetApart says whether other processes hold ranks of the world. Then every burst begins
-// with a small all_reduce on each communicator, outside of the timing, unless the
-// library has a barrier of hosts: a process starts its clock when all have arrived.
+// SetApart sets whether other processes hold ranks of the world. Then every burst begins with a
+// small untimed all_reduce on each communicator, unless the library has a barrier of hosts: a
+// process starts its clock when all have arrived.
 func (b *Batch) SetApart(apart bool) {
 	b.c.apart = C.int32_t(b2i(apart))
 }
@@ -193,8 +194,8 @@ func (b *Batch) Cancel() {
 	}
 }
 
-// SetWork sets what the next runs launch and the deadline of each, in seconds of the
-// provider's clock. Buffers rotate from slot 0 on.
+// SetWork sets the launches of the next runs and the deadline of each, in seconds of the provider's
+// clock. Buffers rotate from slot 0 on.
 func (b *Batch) SetWork(w Work, deadline float64) error {
 	work, err := workOf(w)
 	if err != nil {
@@ -229,7 +230,7 @@ func workOf(w Work) (C.zb_work, error) {
 	}, nil
 }
 
-// SetDeadline sets the deadline of the next run alone, in seconds of the provider's clock.
+// SetDeadline sets the deadline of only the next run, in seconds of the provider's clock.
 func (b *Batch) SetDeadline(seconds float64) { b.c.deadline_s = C.double(seconds) }
 
 // Burst launches the work iterations times on every rank, waits, and returns the seconds
@@ -241,9 +242,9 @@ func (b *Batch) Burst(iterations, replays int) ([]float64, error) {
 	return seconds, b.Bursts(seconds, iterations, replays)
 }
 
-// Bursts runs Burst until the slice, whose length is a multiple of the number of local ranks, is
-// full of seconds by burst × rank. Without local ranks it runs none. All of it is one call of C:
-// after each long wait there, Go's scheduler takes more time than the wait.
+// Bursts repeats Burst until the slice, whose length is a multiple of the number of local ranks, is
+// full of seconds by burst × rank. Without local ranks it runs none. It is one call of C, because
+// after each long wait there Go's scheduler takes more time than the wait.
 func (b *Batch) Bursts(seconds []float64, iterations, replays int) error {
 	if replays > 0 {
 		if err := b.p.CanCapture(); err != nil {
@@ -255,9 +256,9 @@ func (b *Batch) Bursts(seconds []float64, iterations, replays int) error {
 	return b.outcome()
 }
 
-// WarmUp launches as Burst does, without a sample. Up to MaxIsolated launches are marked
-// by events, so that the evidence of a hang has the started launches of each rank. The
-// seconds per launch of each local rank include the marks.
+// WarmUp launches like Burst, without a sample. Up to MaxIsolated launches are marked by events, so
+// that the evidence of a hang has each rank's started launches. The seconds per launch of each
+// local rank include the marks.
 func (b *Batch) WarmUp(iterations int) ([]float64, error) {
 	b.c.iterations, b.c.replays = C.int32_t(iterations), 0
 	C.zb_warm_up(b.c)
@@ -273,7 +274,7 @@ func (b *Batch) Isolated(iterations int, hold float64) ([]float64, error) {
 	return b.seconds(int(b.c.iterations)), b.outcome()
 }
 
-// EventFloor times an empty pair of events as Isolated does: the cost of the events.
+// EventFloor times an empty pair of events like Isolated: the cost of the events.
 func (b *Batch) EventFloor(iterations int) ([]float64, error) {
 	b.c.iterations, b.c.delay_ns = C.int32_t(min(iterations, MaxIsolated)), 0
 	C.zb_event_floor(b.c)
@@ -288,7 +289,7 @@ func (b *Batch) seconds(iterations int) []float64 {
 // all launches of the last Isolated. Without the kernel it is false.
 func (b *Batch) Held() bool { return b.c.held != 0 }
 
-// EnqueueSeconds is the host's time to enqueue the last run, of the slowest rank.
+// EnqueueSeconds returns the host's time to enqueue the last run, on the slowest rank.
 func (b *Batch) EnqueueSeconds() float64 { return float64(b.c.enqueue_s) }
 
 func collectiveIndex(name string) (C.int32_t, bool) {

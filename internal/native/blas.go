@@ -19,8 +19,7 @@ import (
 	"zbench/bench/backend"
 )
 
-// BLAS is the vendor's library of matrix products on one stream. Close it when
-// done.
+// BLAS is the vendor's library of matrix products on one stream. Close it when done.
 type BLAS struct {
 	// Library is its name and path.
 	Library backend.Loaded
@@ -52,9 +51,9 @@ func prefer(variable string) {
 	C.setenv(name, on, 0)
 }
 
-// FindBLAS searches for the vendor's matrix products and opens the library; Start
-// prepares it. Call it before any use of a device. The error of a missing library wraps
-// ErrUnavailable and lists what was searched.
+// FindBLAS searches for the vendor's matrix products and opens the library; Start prepares it. Call
+// it before any use of a device. The error of a missing library wraps ErrUnavailable and lists the
+// searched places.
 func (p *Provider) FindBLAS(o Choice) (*BLAS, error) {
 	v, _ := backend.Of(o.Backend)
 	if v.Faster != "" {
@@ -138,15 +137,15 @@ func (b *BLAS) Close() {
 	b.c = nil
 }
 
-// Matrix is a batch of matrices of bf16 in row-major order: the elements from a row to
-// the next, and from a matrix to the next.
+// Matrix is a batch of matrices of bf16 in row-major order, with the distances between rows and
+// between matrices in elements.
 type Matrix struct {
 	At        Address
 	Row, Each int
 }
 
-// ErrVendor is of a vendor's product that the library refused: nothing of it was launched,
-// and the device goes on.
+// ErrVendor means that the library refused a product: nothing of it was launched, and the device
+// stays usable.
 var ErrVendor = errors.New("the vendor's matrix product failed")
 
 // Gemm is C = Alpha·A·Bᵀ, or Alpha·A·B with Plain: C has M rows and N columns, the depth
@@ -155,16 +154,17 @@ type Gemm struct {
 	C, A, B        Matrix
 	M, N, K, Batch int
 	Alpha          float32
-	// Plain: B has K rows and N columns, else N rows and K columns. TurnA: A has K rows and M columns.
+	// Plain: B has K rows and N columns, else N rows and K columns. TurnA: A has K rows and M
+	// columns.
 	Plain, TurnA bool
-	// Type is that of all three; fp8 is none of them.
+	// Type is the type of all three; fp8 is not allowed.
 	Type Element
 }
 
 // Product is a step of a Timer that runs one vendor's product.
 func (b *BLAS) Product(g Gemm) Step { return Step{blas: b, gemm: g} }
 
-// fillGemm puts a vendor's product where a kernel's launch would be.
+// fillGemm puts a vendor's product in the place of a kernel's launch.
 func (m *memory) fillGemm(to *C.zb_step, s Step) {
 	g := kept[C.zb_gemm](m, 1)
 	g.blas = s.blas.c

@@ -7,7 +7,7 @@ import "C"
 
 import "encoding/binary"
 
-// stamps count the clock of a device's units: a kernel, its counts, and its two launches.
+// stamps measure the clock of a device's units: a kernel, its counts, and its two launches.
 type stamps struct {
 	module   *Module
 	counts   Buffer
@@ -20,8 +20,8 @@ const (
 	clockCounts = 2 + 2*4096
 )
 
-// CountClocks makes each Run count the clock of its devices' units, from before the first
-// event to after the last; see kernels/clock.hip. A provider that cannot compile counts none.
+// CountClocks makes each Run measure the clock of its devices' units, from before the first event
+// to after the last; see kernels/clock.hip. A provider that cannot compile measures none.
 func (t *Timer) CountClocks() error {
 	if t.p.Compiles() != nil {
 		return nil
@@ -60,7 +60,7 @@ func (t *Timer) countClock(k *C.zb_track, device int) error {
 	return err
 }
 
-// ClearClocks forgets what has been counted.
+// ClearClocks clears the counts.
 func (t *Timer) ClearClocks() error {
 	for _, s := range t.stamps {
 		if err := t.p.Write(Address{Buffer: s.counts}, make([]byte, s.counts.Bytes)); err != nil {
@@ -70,8 +70,8 @@ func (t *Timer) ClearClocks() error {
 	return nil
 }
 
-// Clocks are the mean clocks of the units during the Runs since ClearClocks, in hertz by
-// stream; 0 where none was counted.
+// Clocks returns the mean clocks of the units during the Runs since ClearClocks, in hertz by
+// stream; 0 if none was counted.
 func (t *Timer) Clocks() ([]float64, error) {
 	out := make([]float64, len(t.streams))
 	for i, s := range t.stamps {
@@ -86,7 +86,7 @@ func (t *Timer) Clocks() ([]float64, error) {
 	return out, nil
 }
 
-// closeClocks frees what counts the clocks.
+// closeClocks frees the counters.
 func (t *Timer) closeClocks() {
 	for _, s := range t.stamps {
 		s.launches.free()

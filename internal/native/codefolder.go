@@ -10,27 +10,27 @@ import (
 	"path/filepath"
 )
 
-// CodeFiles is the part of the file system that a CodeFolder uses. WriteFile replaces a file
-// whole: readers see the old or the new one.
+// CodeFiles is the part of the file system that a CodeFolder uses. WriteFile replaces a whole file:
+// readers see the old or the new one.
 type CodeFiles interface {
 	ReadFile(name string) ([]byte, error)
-	// Mine is an error if another user owns the file or folder, or may write it.
+	// Mine returns an error if another user owns the file or folder, or may write it.
 	Mine(name string) error
 	MkdirAll(name string) error
 	WriteFile(name string, data []byte) error
 }
 
-// codeMagic begins an entry; it changes with the form.
+// codeMagic begins an entry; it changes with the format.
 const codeMagic = "zbench code 1\n"
 
-// CodeFolder keeps compiled kernels in a folder from run to run. It implements CodeCache. An entry is
-// one file, named by its key, with the key and the code's checksum inside: one that is damaged, cut
-// short or under a wrong name is not taken, and the kernel is compiled again. Files appear whole, so
-// processes may share a folder; goroutines may not share a CodeFolder.
+// CodeFolder keeps compiled kernels in a folder from run to run. It implements CodeCache. An entry
+// is one file, named by its key, with the key and the code's checksum inside. A damaged, truncated
+// or misnamed entry is ignored, and the kernel is compiled again. Files appear whole, so processes
+// may share a folder; goroutines may not share a CodeFolder.
 type CodeFolder struct {
 	fs  CodeFiles
 	dir string
-	// Hits and Rebuilt count entries taken and those that were there and no good.
+	// Hits counts used entries, Rebuilt the invalid ones.
 	Hits, Rebuilt int
 	err           error
 }
@@ -38,14 +38,13 @@ type CodeFolder struct {
 // NewCodeFolder returns the cache in a folder, which is made with the first entry.
 func NewCodeFolder(files CodeFiles, dir string) *CodeFolder { return &CodeFolder{fs: files, dir: dir} }
 
-// Err is the first thing that kept an entry from being read or written. The
-// kernels are there all the same: they were compiled.
+// Err returns the first reason why an entry could not be read or written. The kernels are available
+// anyway, because they were compiled.
 func (c *CodeFolder) Err() error { return c.err }
 
 func (c *CodeFolder) file(key string) string { return filepath.Join(c.dir, key+".code") }
 
-// Load returns the code kept under the key; false when there is none, or none
-// that is whole.
+// Load returns the code kept under the key; false if there is no valid entry.
 func (c *CodeFolder) Load(key string) ([]byte, bool) {
 	data, err := c.fs.ReadFile(c.file(key))
 	if err == nil {
@@ -66,7 +65,7 @@ func (c *CodeFolder) Load(key string) ([]byte, bool) {
 	return code, true
 }
 
-// Store keeps code under a key. A failure is Err's to tell.
+// Store keeps code under a key. Err reports a failure.
 func (c *CodeFolder) Store(key string, code []byte) {
 	if err := c.fs.MkdirAll(c.dir); err != nil {
 		c.note(err)
@@ -83,15 +82,15 @@ func (c *CodeFolder) note(err error) {
 	}
 }
 
-// head is what an entry begins with: the form, the key, and the checksum and the
-// length of the code.
+// head returns the beginning of an entry: the format, the key, and the checksum and the length of
+// the code.
 func head(key string, code []byte) []byte {
 	return fmt.Appendf(nil, "%s%s\n%x\n%d\n", codeMagic, key, sha256.Sum256(code), len(code))
 }
 
 func encodeCode(key string, code []byte) []byte { return append(head(key, code), code...) }
 
-// decodeCode returns the code of an entry; false unless the entry is exactly what encodeCode made of it.
+// decodeCode returns the code of an entry; false unless encodeCode wrote exactly these bytes.
 func decodeCode(key string, data []byte) ([]byte, bool) {
 	rest := data
 	for range 4 {

@@ -22,14 +22,14 @@ import (
 	"zbench/bench/slice"
 )
 
-// CompileRequest is what to compile.
+// CompileRequest describes a compilation.
 type CompileRequest struct {
-	// File is a kernel source's name, as Kernel.File has it.
+	// File is a kernel source's name, a Kernel's File.
 	File string
 	// Defines are compile-time switches, NAME or NAME=VALUE.
 	Defines []string
-	// Arch is the target: gfx942, sm_90. On a device with AMD's libraries it may be
-	// empty: hiprtc queries the current device.
+	// Arch is the target: gfx942, sm_90. On a device with AMD's libraries it may be empty: hiprtc
+	// queries the current device.
 	Arch string
 	// Wave is the number of threads in a wave; 0 selects the architecture's.
 	Wave int
@@ -42,7 +42,7 @@ type CodeCache interface {
 	Store(key string, code []byte)
 }
 
-// CompileError is a source that did not compile.
+// CompileError is the error of a source that did not compile.
 type CompileError struct {
 	File, Arch string
 	Options    []string
@@ -103,7 +103,7 @@ func OpenCompiler(o Choice) (*Compiler, error) {
 // Close closes the library that OpenCompiler opened.
 func (c *Compiler) Close() { c.close() }
 
-// compilerFields are the functions of the list that a compilation calls.
+// compilerFields are the listed functions that a compilation calls.
 var compilerFields = []string{"rtcCreate", "rtcCompile", "rtcLogSize", "rtcLog", "rtcCodeSize", "rtcCode", "rtcDestroy"}
 
 func (c *Compiler) usable() error {
@@ -181,7 +181,7 @@ func (c *Compiler) compileText(r order, source string) ([]byte, error) {
 	return code, err
 }
 
-// cacheKey is a hash of all inputs of the compilation; lengths separate the parts.
+// cacheKey returns a hash of all inputs of the compilation; lengths separate the parts.
 func cacheKey(source, product, version, identity string, options []string) string {
 	h := sha256.New()
 	for _, part := range append([]string{source, product, version, identity}, options...) {

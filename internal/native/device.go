@@ -8,33 +8,33 @@ import "C"
 
 import "fmt"
 
-// DeviceInfo is what a device reports of itself. A zero is an unknown value.
+// DeviceInfo is a device's report about itself. A zero is an unknown value.
 type DeviceInfo struct {
 	Index int
 	Name  string
 	// PCI is the address as domain:bus:device.function.
 	PCI string
-	// Arch is the target of its code, as sm_90; empty on AMD, where the compiler queries
-	// the device itself.
+	// Arch is the target of its code, such as sm_90; empty on AMD, where the compiler queries the
+	// device itself.
 	Arch string
 	// CapabilityMajor and CapabilityMinor are NVIDIA's compute capability; AMD
 	// gives the first two numbers of the architecture, 9 and 4 for gfx942.
 	CapabilityMajor, CapabilityMinor int
-	// Units are the compute units or multiprocessors, Wave the threads that run
-	// in step, Dies the dies (XCCs) that units are on, which HIP tells from 7.0 on.
+	// Units are the compute units or multiprocessors, Wave the threads per wavefront, Dies the dies
+	// (XCCs) with the units, which HIP reports from 7.0 on.
 	Units, Wave, MaxThreads, Dies int
-	// Shared is a block's shared memory (LDS) in bytes, SharedMax when asked for,
-	// L2 the cache in bytes.
+	// Shared is a block's shared memory (LDS) in bytes, SharedMax its limit on request, L2 the
+	// cache in bytes.
 	Shared, SharedMax, L2 int64
 	// Clock and MemoryClock are in Hz, BusWidth the memory's in bits.
 	Clock, MemoryClock float64
 	BusWidth           int
-	// Memory is all of the device's, in bytes.
+	// Memory is the device's total memory, in bytes.
 	Memory int64
 }
 
-// Device queries a device's name, address and limits. Unknown values are zero; an error
-// is a device that cannot be used.
+// Device queries a device's name, address and limits. Unknown values are zero; an error means that
+// the device cannot be used.
 func (p *Provider) Device(device int) (DeviceInfo, error) {
 	d := DeviceInfo{Index: device}
 	var text [256]C.char
@@ -67,7 +67,7 @@ func (p *Provider) Device(device int) (DeviceInfo, error) {
 	return d, nil
 }
 
-// attribute is zero if the device does not report it.
+// attribute returns zero if the device does not report it.
 func (p *Provider) attribute(field string, device int) int {
 	for i := range C.zb_attribute_count() {
 		a := C.zb_attribute_at(i)

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// Progress is how far a rank got in a batch that did not end.
+// Progress is the progress of a rank in a batch that did not end.
 type Progress struct {
 	// Started and Ended count launches by the events that mark them; -1 if there are
 	// none, as in a timed burst.
@@ -31,12 +31,12 @@ type Evidence struct {
 	Ranks []Progress
 }
 
-// HangError is a batch that did not end in time, or whose communicator reported
-// an error, or that was cancelled. It wraps ErrDeadline, ErrAsync or ErrCancelled.
+// HangError is the error of a batch that did not end in time, or whose communicator reported an
+// error, or that was cancelled. It wraps ErrDeadline, ErrAsync or ErrCancelled.
 type HangError struct {
 	Evidence
 	Call string
-	// Rank is the first local rank that was found, Seconds the deadline.
+	// Rank is the first such local rank, Seconds the deadline.
 	Rank    int
 	Seconds float64
 	Text    string

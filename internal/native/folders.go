@@ -10,8 +10,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// candidates lists the files to try. loaded is true if another library has loaded this
-// one already.
+// candidates lists the files to try. loaded is true if another library has already loaded this one.
 func (f *finder) candidates(row backend.Library, s *Library) (paths []string, loaded bool) {
 	if file, by := f.o.setting(row.Flag); file != "" {
 		s.By = by
@@ -31,7 +30,7 @@ func (f *finder) candidates(row backend.Library, s *Library) (paths []string, lo
 	return paths, false
 }
 
-// runtimeCandidates is where hiprtc is before ROCm 6: inside the runtime.
+// runtimeCandidates returns the place of hiprtc before ROCm 6: inside the runtime.
 func (f *finder) runtimeCandidates() []string {
 	if path := f.path(RoleRuntime); path != "" {
 		return []string{path}
@@ -47,7 +46,7 @@ func (f *finder) runtimeCandidates() []string {
 	return nil
 }
 
-// inFolders are the names in each of the folders to search.
+// inFolders returns the names in each of the folders to search.
 func (f *finder) inFolders(row backend.Library, names []string) (paths []string) {
 	for _, folder := range f.folders(row) {
 		paths = append(paths, slice.Map(names, func(name string) string { return filepath.Join(folder, name) })...)
@@ -69,7 +68,7 @@ func (f *finder) folders(row backend.Library) []string {
 		out = append(out, filepath.Dir(path))
 	}
 	if f.o.Getenv != nil {
-		// The loader searches here too; with its whole path a file can be examined first.
+		// The loader also searches here; a whole path lets a file be examined first.
 		out = append(out, filepath.SplitList(f.o.Getenv("LD_LIBRARY_PATH"))...)
 	}
 	out = slices.DeleteFunc(out, func(s string) bool { return s == "" })
@@ -78,8 +77,8 @@ func (f *finder) folders(row backend.Library) []string {
 	return append(append(out, f.besideNamed()...), f.packages()...)
 }
 
-// besideNamed are the folders of the files that flags or variables name: an installation
-// is usually in one folder.
+// besideNamed returns the folders of the files named by flags or variables: an installation is
+// usually in one folder.
 func (f *finder) besideNamed() []string {
 	var out []string
 	for _, row := range f.v.Libraries {
@@ -92,8 +91,8 @@ func (f *finder) besideNamed() []string {
 
 var soVersion = pattern.New(`\.so\.(\d+)`)
 
-// likeRuntime moves the compiler's name with the runtime's version to the front: the two
-// must match.
+// likeRuntime moves the compiler with the runtime's version to the front, because the two must
+// match.
 func (f *finder) likeRuntime(names []string) []string {
 	m := soVersion.FindStringSubmatch(filepath.Base(f.path(RoleRuntime)))
 	if m == nil {

@@ -32,8 +32,7 @@ var kernelFiles embed.FS
 
 // A Kernel is a function that a provider can launch.
 type Kernel struct {
-	// Name is the function's; File names the source that holds it, so that a
-	// caller compiles a file once.
+	// Name is the function's; File names its source, so that a caller compiles a file once.
 	Name, File string
 }
 
@@ -49,12 +48,12 @@ const (
 // wrong.
 const MaxVerifiedRanks = 8192
 
-// kernelParts lists the files of a source, in order. Its first line names those before it: no file
-// includes another.
+// kernelParts lists the files of a source, in order. Its first line names the ones before it: no
+// file includes another.
 func kernelParts(file string) ([]string, error) {
 	text, err := kernelFiles.ReadFile("kernels/" + file)
 	if err != nil || !strings.HasSuffix(file, ".hip") {
-		valid, _ := fs.Glob(kernelFiles, "kernels/*.hip") // the pattern is one
+		valid, _ := fs.Glob(kernelFiles, "kernels/*.hip") // the only error is a bad pattern
 		return nil, fmt.Errorf("native: no kernel source %q: valid are %s", file, strings.ReplaceAll(strings.Join(valid, ", "), "kernels/", ""))
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
@@ -62,7 +61,7 @@ func kernelParts(file string) ([]string, error) {
 	return append(slices.DeleteFunc(words, func(w string) bool { return !strings.HasSuffix(w, ".h") }), file), nil
 }
 
-// Kernels lists the kernels in the order of the table.
+// Kernels returns the kernels in table order.
 func Kernels() []Kernel {
 	list := make([]Kernel, 0, int(C.zbl_kernel_count()))
 	for i := range C.zbl_kernel_count() {
@@ -72,7 +71,7 @@ func Kernels() []Kernel {
 	return list
 }
 
-// kernelTexts has what KernelFile made, by file: each of 1,024 devices asks for the same.
+// kernelTexts caches KernelFile's results by file, because each of 1,024 devices asks for the same.
 var kernelTexts sync.Map
 
 // KernelFile returns the whole text of a kernel source, a Kernel's File. Its
@@ -97,14 +96,14 @@ func KernelFile(file string) (string, error) {
 	return text.String(), nil
 }
 
-// Launch is the geometry of a launch: blocks and threads a block by dimension,
-// and the bytes of shared memory that each block gets at launch.
+// Launch is the geometry of a launch: blocks and threads per block by dimension, and the bytes of
+// dynamic shared memory per block.
 type Launch struct {
 	Grid, Block [3]uint32
 	Shared      uint32
 }
 
-// line is a launch in one dimension.
+// line returns a launch in one dimension.
 func line(grid, block uint32) Launch {
 	return Launch{Grid: [3]uint32{grid, 1, 1}, Block: [3]uint32{block, 1, 1}}
 }
@@ -152,8 +151,8 @@ func b2i(b bool) int {
 	return 0
 }
 
-// ElementString shows the bits that zb_explain found, as a value of the type
-// with the given ncclDataType_t.
+// ElementString formats the bits that zb_explain found as a value of the type with the given
+// ncclDataType_t.
 func ElementString(dtype int, bits uint64) string {
 	float := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 32) }
 	switch dtype {
@@ -174,7 +173,7 @@ func ElementString(dtype int, bits uint64) string {
 	case 9:
 		return float(float64(math.Float32frombits(uint32(bits) << 16)))
 	}
-	// The fp8 formats of gfx942 and of other GPUs differ: print the bits.
+	// The fp8 formats of gfx942 and of other GPUs differ, so print the bits.
 	return fmt.Sprintf("0x%02x", bits)
 }
 

@@ -28,10 +28,10 @@ type Share struct {
 	// it. Remove it when the run has ended. If empty, only drivers of this process share
 	// the world.
 	File string
-	// Exists tells that another driver has made the file. It is an error if it has gone.
+	// Exists is true if another driver has made the file. A missing file is then an error.
 	Exists bool
-	// First is the number in the world of the first device that this process sees, and
-	// Count is how many it sees; 0 for all.
+	// First is the world rank of the first device that this process sees, and Count is their
+	// number; 0 for all.
 	First, Count int
 }
 
@@ -64,17 +64,17 @@ func (p *Provider) openLoopback(machine []byte, share *Share) error {
 	return nil
 }
 
-// RemoveLeft removes a file where processes of a loopback met, if none of them still has
-// it open: they were killed. It leaves alone what another user owns, what is no such file,
-// and links. It tells whether it has removed the file.
+// RemoveLeft removes a loopback's shared file if no process has it open, because all were killed.
+// It leaves other users' files, other kinds of files, and links. It reports whether it removed the
+// file.
 func RemoveLeft(file string) bool {
 	path := C.CString(file)
 	defer C.free(unsafe.Pointer(path))
 	return C.zbl_remove_left(path) != 0
 }
 
-// RemoveName removes the name of the file that this process has open as Share.File; not
-// that of another file that has it by now. Processes that have opened it still meet there.
+// RemoveName removes the name of the file that this process has open as Share.File, unless another
+// file has the name by now. Processes that have opened it still meet there.
 func RemoveName(file string) {
 	path := C.CString(file)
 	defer C.free(unsafe.Pointer(path))
@@ -83,7 +83,7 @@ func RemoveName(file string) {
 
 // HostInfo describes the host whose memory the loopback uses.
 type HostInfo struct {
-	// CPUs are those this process may use.
+	// CPUs is the number that this process may use.
 	CPUs int
 	// Memory is in bytes.
 	Memory int64
@@ -98,7 +98,8 @@ func Host() HostInfo {
 	}
 }
 
-// Fired is how often planted data faults have changed something in the loopback's world; 0 elsewhere.
+// Fired returns how often planted data faults have changed data in the loopback's world; 0
+// elsewhere.
 func (p *Provider) Fired() int {
 	if !p.Simulated {
 		return 0
@@ -106,8 +107,8 @@ func (p *Provider) Fired() int {
 	return int(C.zb_fired())
 }
 
-// Model is the loopback's own closed form, in seconds for a size in bytes, for
-// the test that holds it equal to bench/fabric's.
+// Model returns the loopback's own closed form, in seconds for a size in bytes, for the test that
+// requires equality with bench/fabric's.
 func Model(b, a, r, floor, k, bytes float64) float64 {
 	c := C.zbl_curve{b: C.double(b), a: C.double(a), r: C.double(r), floor: C.double(floor), k: C.double(k)}
 	return float64(C.zbl_model(&c, C.double(bytes)))

@@ -20,8 +20,8 @@ import (
 // Element is the type of a vendor's matrices.
 type Element int
 
-// The types; the zero one is bf16. FP8 is e4m3: gfx942 has the FNUZ form, others that of the Open Compute
-// Project.
+// The types; the zero one is bf16. FP8 is e4m3: the FNUZ form on gfx942, the Open Compute Project's
+// on others.
 const (
 	BF16 Element = iota
 	FP16
@@ -30,10 +30,10 @@ const (
 	FP8FNUZ
 )
 
-// elementNumbers are the vendors' for the types, which are the same.
+// elementNumbers are the vendors' numbers of the types, which are equal.
 var elementNumbers = [...]C.int{BF16: C.ZB_LT_BF16, FP16: C.ZB_LT_F16, F32: C.ZB_LT_F32, FP8: C.ZB_LT_E4M3, FP8FNUZ: C.ZB_LT_E4M3_FNUZ}
 
-// LTChoices is the most choices that are asked for.
+// LTChoices is the largest number of requested choices.
 const LTChoices = C.ZB_LT_MOST
 
 // LT is the vendor's library of matrix products by heuristics, with a handle for a device. Close it when
@@ -46,8 +46,8 @@ type LT struct {
 	opened  unsafe.Pointer
 }
 
-// FindLT searches for the vendor's products by heuristics and opens the library; on the loopback it is its
-// own stand-in. Start prepares it. The error of a missing library wraps ErrUnavailable.
+// FindLT searches for the vendor's products by heuristics and opens the library; on the loopback it
+// is a stand-in. Start prepares it. The error of a missing library wraps ErrUnavailable.
 func (p *Provider) FindLT(o Choice) (*LT, error) {
 	l := &LT{p: p, c: zeroed[C.zb_lt](1)}
 	if p.builtin {
@@ -98,21 +98,22 @@ type LTShape struct {
 	M, N, K, Batch int
 	TurnA, TurnB   bool
 	Type, Out      Element
-	// Workspace is the most that a choice may use, in bytes; Most is how many are asked for.
+	// Workspace is the workspace limit of a choice, in bytes; Most is the number of requested
+	// choices.
 	Workspace int64
 	Most      int
 }
 
-// LTPlan is what the heuristics offer for a shape, the first first. Close it when done.
+// LTPlan holds the heuristics' choices for a shape, the first one first. Close it when done.
 type LTPlan struct {
 	// Found is the number of choices.
 	Found int
-	// Workspace is the most that one of them uses, in bytes.
+	// Workspace is the largest one that a choice uses, in bytes.
 	Workspace int64
 	c         *C.zb_lt_plan
 }
 
-// Plan asks the heuristics. A shape that the library has no kernel for is an ErrVendor.
+// Plan queries the heuristics. A shape without a kernel in the library is an ErrVendor.
 func (l *LT) Plan(s LTShape) (*LTPlan, error) {
 	p := &LTPlan{c: zeroed[C.zb_lt_plan](1)}
 	p.c.lt = l.c
@@ -152,10 +153,10 @@ type LTLaunch struct {
 	Workspace Buffer
 }
 
-// Step is a step of a Timer that launches it.
+// Step returns a step of a Timer that launches it.
 func (l LTLaunch) Step() Step { return Step{lt: &l} }
 
-// fillLT puts such a launch where a kernel's would be.
+// fillLT puts such a launch in the place of a kernel's.
 func (m *memory) fillLT(to *C.zb_step, l *LTLaunch) {
 	c := kept[C.zb_lt_launch](m, 1)
 	c.plan, c.choice, c.stream = l.Plan.c, C.int32_t(l.Choice), l.Stream.ptr
@@ -165,7 +166,7 @@ func (m *memory) fillLT(to *C.zb_step, l *LTLaunch) {
 	to.vendor = C.zb_vendor_call(C.zb_lt_call)
 }
 
-// MoveData says whether launches on the loopback move data, which a library always does.
+// MoveData sets whether launches on the loopback move data, which a library always does.
 func (p *Provider) MoveData(on bool) {
 	C.zb_move_data(p.table, C.int(b2i(on)))
 }

@@ -8,7 +8,7 @@ import "C"
 
 import "unsafe"
 
-// zeroed is C memory for n of a type, or for one.
+// zeroed returns C memory for n of a type, or for one.
 func zeroed[T any](n int) *T {
 	var one T
 	return (*T)(C.calloc(C.size_t(max(n, 1)), C.size_t(unsafe.Sizeof(one))))
@@ -17,14 +17,14 @@ func zeroed[T any](n int) *T {
 // memory owns C memory.
 type memory []unsafe.Pointer
 
-// kept is zeroed memory of an owner.
+// kept returns zeroed memory of an owner.
 func kept[T any](m *memory, n int) *T {
 	p := zeroed[T](n)
 	*m = append(*m, unsafe.Pointer(p))
 	return p
 }
 
-// text is a text in C.
+// text returns a text in C.
 func (m *memory) text(s string) *C.char {
 	p := C.CString(s)
 	*m = append(*m, unsafe.Pointer(p))

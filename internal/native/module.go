@@ -49,7 +49,7 @@ func (p *Provider) LoadModule(device int, file string, defines []string) (*Modul
 	return p.loadCode(device, file, code)
 }
 
-// Compiles is nil if the provider can compile kernels, otherwise an error that wraps
+// Compiles returns nil if the provider can compile kernels, otherwise an error that wraps
 // ErrUnavailable, with the search and the next step.
 func (p *Provider) Compiles() error {
 	err := p.compiler.usable()
@@ -120,7 +120,7 @@ func (p *Provider) Launch(s Stream, f Function, l Launch, args ...any) error {
 	return p.runtime("launch "+f.name, s.device, code)
 }
 
-// argumentBits are an argument's bytes, little-endian: narrow types are at the start.
+// argumentBits returns an argument's bytes, little-endian: narrow types are at the start.
 func argumentBits(arg any) (uint64, error) {
 	switch v := arg.(type) {
 	case int32:

@@ -1,14 +1,13 @@
 package native
 
-// MuonTensor is one weight matrix of a launch of the zb_muon_* kernels, as
-// kernels/muon_tensors.h has it: byte offsets from the memory that the launch is
-// given (multiples of 16), the shape, and the numbers of its first chunk and
-// tile among all tensors of the launch.
+// MuonTensor is one weight matrix of a launch of the zb_muon_* kernels, as in
+// kernels/muon_tensors.h: byte offsets from the launch's memory (multiples of 16), the shape, and
+// the numbers of its first chunk and tile among all tensors of the launch.
 type MuonTensor struct {
 	// Gradient is of float or bf16; Momentum and Weight are of float.
 	Gradient, Momentum, Weight uint64
-	// Cast and Update are bf16 of the shape, Flipped of its transpose; their
-	// rows are filled up to a multiple of eight elements.
+	// Cast and Update are bf16 of the shape, Flipped of its transpose; their rows are padded to a
+	// multiple of eight elements.
 	Cast, Flipped, Update uint64
 	Rows, Cols            uint32
 	Chunk, Tile           uint32
@@ -17,10 +16,9 @@ type MuonTensor struct {
 	_     uint32
 }
 
-// The geometry of the Muon kernels: a chunk is of elements, a tile has a side of
-// as many, and a block of zb_muon_* as many threads. A block of zb_muon_orient
-// and of the products has four waves; these are compiled with ZB_DIES=n for a
-// device that deals neighbouring blocks to n dies.
+// The geometry of the Muon kernels: the elements per chunk, the side of a tile, and the threads per
+// block of zb_muon_*. A block of zb_muon_orient and of the products has four waves; these are
+// compiled with ZB_DIES=n for a device that deals neighbouring blocks to n dies.
 const (
 	MuonChunk   = 8192
 	MuonTile    = 64
@@ -30,13 +28,13 @@ const (
 	MuonBatch = 65535
 )
 
-// MuonPadded is the padded length of a row, in elements.
+// MuonPadded returns the padded length of a row, in elements.
 func MuonPadded(cols int) int { return (cols + 7) / 8 * 8 }
 
-// MuonChunks is the number of blocks of zb_muon_prepare and _apply for a matrix.
+// MuonChunks returns the number of blocks of zb_muon_prepare and _apply for a matrix.
 func MuonChunks(rows, cols int) int { return (rows*cols + MuonChunk - 1) / MuonChunk }
 
-// MuonTiles is the number of blocks of zb_muon_orient for a matrix.
+// MuonTiles returns the number of blocks of zb_muon_orient for a matrix.
 func MuonTiles(rows, cols int) int {
 	return ((rows + MuonTile - 1) / MuonTile) * ((cols + MuonTile - 1) / MuonTile)
 }

@@ -1,11 +1,11 @@
-// Package native is the one package with C in it: the libraries underneath
-// zbench (ROCm's, CUDA's or the built-in loopback's) behind one table of
-// functions, and the timed loop that runs on that table.
+// Package native is the only package with C in it: the libraries underneath zbench (ROCm's, CUDA's
+// or the built-in loopback's) behind one table of functions, and the timed loop that runs on that
+// table.
 //
-// Open a Provider, make streams, buffers and communicators on it, put them
-// into a Batch, and let the batch run bursts. Every call that needs a current
-// device sets it itself, in the same cgo call, because the current device belongs to
-// the operating-system thread. Only Batch.Cancel is safe for concurrent use.
+// Open a Provider, make streams, buffers and communicators on it, put them into a Batch, and let
+// the batch run bursts. Every call that needs a current device sets it itself, in the same cgo
+// call, because the current device belongs to the operating-system thread. Only Batch.Cancel is
+// safe for concurrent use.
 package native
 
 /*
@@ -37,7 +37,7 @@ import (
 // no usable device.
 var ErrUnavailable = exit.ErrUnavailable
 
-// Backends lists the providers in the order of the listings.
+// Backends returns the providers in listing order.
 func Backends() []string { return backend.Names() }
 
 // Choice selects the provider to open.
@@ -58,15 +58,15 @@ type Choice struct {
 	// is searched for. With nil all are searched for, and collectives and runtime are
 	// required.
 	Needs []Role
-	// Wants are the roles of libraries beside Needs that are used where they are found.
+	// Wants are the roles of further libraries that are used if found.
 	Wants []Role
 	// Within is the time limit for opening one library; 0 means OpenWithin.
 	Within time.Duration
 	// Context cancels the search for libraries; nil never does.
 	Context context.Context //nolint:containedctx // a Choice is of one call
-	// Progress is told of each task that takes seconds: a kernel that is compiled, a
-	// library that opens slowly. It is called from the goroutine that asked for it; nil
-	// is told nothing. The built-in loopback has no such tasks.
+	// Progress is called for each task that takes seconds: compiling a kernel, opening a slow
+	// library. The caller is the requesting goroutine; nil means no calls. The built-in loopback
+	// has no such tasks.
 	Progress func(Task)
 	// Record notes the provider's calls, for tests; nil notes none.
 	Record *Recording
@@ -74,7 +74,7 @@ type Choice struct {
 
 func (o Choice) within() time.Duration { return cmp.Or(max(o.Within, 0), OpenWithin) }
 
-// given is the reason why the search was given up, nil if it was not.
+// given is the reason why the search was cancelled, nil if it was not.
 func (o Choice) given() error {
 	if o.Context == nil || o.Context.Err() == nil {
 		return nil
@@ -84,28 +84,28 @@ func (o Choice) given() error {
 
 // Provider is one set of libraries. Close it when done.
 type Provider struct {
-	// Backend is its name; Simulated is true if its times come from a model. Libraries are those that were
-	// opened, or the loopback itself.
+	// Backend is its name; Simulated is true if its times come from a model. Libraries are the
+	// opened ones, or the loopback itself.
 	Backend   string
 	Simulated bool
 	Libraries []backend.Loaded
 
 	table *C.zb_table
-	// vendorRow is that of the libraries; the loopback has the names of the first.
+	// vendorRow is the libraries' row; the loopback uses the first vendor's names.
 	vendorRow backend.Vendor
 	builtin   bool
 	used      bool
 	handles   []unsafe.Pointer
-	// devices are those that streams were created on.
+	// devices are the devices with streams.
 	devices  []C.int32_t
 	searches []*Library
 	compiler *Compiler
-	// sensors are the vendor's library of management; nil where there is none.
+	// sensors is the vendor's management library; nil if there is none.
 	sensors *C.zb_sense
 }
 
-// Open loads a provider. An unknown backend is an error that lists the valid
-// ones; the error of a missing library wraps ErrUnavailable and lists what was searched.
+// Open loads a provider. The error about an unknown backend lists the valid ones; the error of a
+// missing library wraps ErrUnavailable and lists the searched places.
 func Open(o Choice) (*Provider, error) {
 	p := &Provider{Backend: o.Backend, table: zeroed[C.zb_table](1)}
 	var err error
@@ -126,11 +126,11 @@ func Open(o Choice) (*Provider, error) {
 	return p, nil
 }
 
-// vendor is the row of the provider's libraries; the built-in loopback's compiler has
-// ROCm's interface.
+// vendor returns the row of the provider's libraries; the built-in loopback's compiler has ROCm's
+// interface.
 func (p *Provider) vendor() backend.Vendor { return backend.Like(p.Backend) }
 
-// Close frees what the provider holds. It may be called twice.
+// Close frees the provider's resources. It may be called twice.
 func (p *Provider) Close() {
 	if p.table == nil {
 		return
@@ -168,8 +168,8 @@ func (p *Provider) Has(symbol string) bool {
 // graphSymbols are the symbols that a replayed burst needs.
 var graphSymbols = []string{"streamBeginCapture", "streamEndCapture", "graphInstantiate", "graphLaunch", "graphExecDestroy", "graphDestroy"}
 
-// CanCapture is nil if the provider has graphs, otherwise an error that wraps
-// ErrUnavailable and names the missing symbol.
+// CanCapture returns nil if the provider has graphs, otherwise an error that wraps ErrUnavailable
+// and names the missing symbol.
 func (p *Provider) CanCapture() error {
 	for _, s := range graphSymbols {
 		if !p.Has(s) {
@@ -189,10 +189,10 @@ func (p *Provider) Lacks(symbols ...string) string {
 	return ""
 }
 
-// CollectivesVersion is that of the collectives library; empty if unknown.
+// CollectivesVersion returns that of the collectives library; empty if unknown.
 func (p *Provider) CollectivesVersion() string { return p.versionOf(RoleCollectives) }
 
-// nameOf is the name of a symbol of the list in the provider's library.
+// nameOf returns a listed symbol's name in the provider's library.
 func (p *Provider) nameOf(symbol string) string {
 	v, ok := backend.Of(p.Backend)
 	if i := slices.Index(Symbols(), symbol); ok && i >= 0 {

@@ -9,9 +9,9 @@ import "C"
 
 import "unsafe"
 
-// OpenNoop opens a provider whose calls do nothing and succeed at once: for the
-// benchmark of enqueueing, and with note for tests that check the driver's calls. It is
-// not one of Backends. Only one can be open at a time.
+// OpenNoop opens a provider whose calls do nothing and succeed at once: for the benchmark of
+// enqueueing, and with note for tests of the driver's calls. It is not one of Backends. Only one
+// can be open at a time.
 func OpenNoop(note bool) *Provider {
 	p := &Provider{Backend: "noop", table: zeroed[C.zb_table](1)}
 	C.zbn_fill(p.table, C.int(b2i(note)))
@@ -24,15 +24,15 @@ type RecordedCall struct {
 	Name string
 	// Device is the current device, Depth the number of open groups.
 	Device, Depth int
-	// Peer is also a root; Count is also the time of a clock, and whether data
-	// are moved. Dtype and Op are the library's numbers.
+	// Peer is also a root; Count is also the time of a clock, and whether data are moved. Dtype and
+	// Op are the library's numbers.
 	Dtype, Op, Peer, Count int
 	Send, Recv             unsafe.Pointer
 	// Handle is an event, a kernel or a communicator.
 	Stream, Handle unsafe.Pointer
 }
 
-// TakeCalls returns the calls since the previous TakeCalls, in their order.
+// TakeCalls returns the calls since the previous TakeCalls, in order.
 func (p *Provider) TakeCalls() []RecordedCall {
 	out := make([]RecordedCall, int(C.zbn_count()))
 	for i := range out {
@@ -46,11 +46,11 @@ func (p *Provider) TakeCalls() []RecordedCall {
 	return out
 }
 
-// Stall makes the next queries answer "not ready", as many as given.
+// Stall makes the given number of next queries answer "not ready".
 func (p *Provider) Stall(polls int) { C.zbn_stall(C.int64_t(polls)) }
 
 // StallStream does so on one stream only.
 func (p *Provider) StallStream(s Stream, polls int) { C.zbn_stall_stream(s.ptr, C.int64_t(polls)) }
 
-// NoopHandle is one of the handles of a provider of OpenNoop, by its number.
+// NoopHandle returns a handle of a provider of OpenNoop, by its number.
 func NoopHandle(i int) unsafe.Pointer { return C.zbn_handle(C.int(i)) }

@@ -17,11 +17,10 @@ import (
 	"zbench/bench/backend"
 )
 
-// UnavailableError is a provider that is not available on this machine. It wraps
-// ErrUnavailable.
+// UnavailableError means that a provider is not available on this machine. It wraps ErrUnavailable.
 type UnavailableError struct {
 	Backend string
-	// What is missing or wrong, and Remedy is the next step.
+	// What is missing or wrong, and the next step.
 	What, Remedy string
 	// Searches is the search for every library, found or not.
 	Searches []*Library
@@ -41,10 +40,10 @@ func newFinder(o Choice) (*finder, error) {
 	return &finder{o: o, v: v, handles: map[C.int]unsafe.Pointer{}}, nil
 }
 
-// openVendor opens the collectives library first and then the runtime that it loaded,
-// so that the process never has two of them. A named runtime is opened before: the
-// collectives library then uses it, if it can. All libraries are searched for even if
-// one is missing, so that the doctor can list them.
+// openVendor opens the collectives library first and then the runtime that it loaded, so that the
+// process never has two runtimes. A named runtime is opened before: the collectives library then
+// uses it, if it can. All libraries are searched for even if one is missing, so that the doctor can
+// list them.
 func (p *Provider) openVendor(o Choice) error {
 	f, err := newFinder(o)
 	if err != nil {
@@ -78,8 +77,7 @@ func (p *Provider) openVendor(o Choice) error {
 	return nil
 }
 
-// order is the table's order without the libraries that are not needed; a named runtime
-// comes first.
+// order returns the table's order without unneeded libraries; a named runtime comes first.
 func (f *finder) order() []backend.Library {
 	rows := slices.DeleteFunc(slices.Clone(f.v.Libraries), func(row backend.Library) bool {
 		return f.o.Needs != nil && !slices.Contains(slices.Concat(f.o.Needs, f.o.Wants), row.Role)
@@ -103,19 +101,19 @@ func (p *Provider) take(f *finder) {
 		C.zb_fill(p.table, C.int(f.v.Column), kind, h)
 	}
 	C.zb_fill(p.table, C.int(f.v.Column), C.ZB_LOOPBACK, f.handles[C.ZB_RUNTIME])
-	// Only the loopback's own libraries have a clock: their times are a model's. They
-	// move data unless this is switched off.
+	// Only the loopback's own libraries have a clock, because their times are a model's. They move
+	// data unless this is switched off.
 	p.Simulated = p.table.nowNs != nil
 	C.zb_move_data(p.table, 0)
 }
 
 func (p *Provider) search(role Role) *Library { return searchFor(p.searches, role) }
 
-// Searches is the search for each library, in the order of opening; nil for the built-in
+// Searches returns the search for each library, in the order of opening; nil for the built-in
 // loopback.
 func (p *Provider) Searches() []*Library { return p.searches }
 
-// complete tells whether all is there that nothing can do without.
+// complete reports whether all indispensable libraries are there.
 func (f *finder) complete() error {
 	fail := func(remedy, format string, args ...any) error {
 		return &UnavailableError{f.o.Backend, fmt.Sprintf(format, args...), remedy, f.found}
@@ -142,8 +140,8 @@ func (f *finder) complete() error {
 	return nil
 }
 
-// twice is a library that the process has loaded several times although it must have
-// only one, with the paths; empty if there is none.
+// twice returns a library that the process has loaded several times although it must have only one,
+// with the paths; empty if there is none.
 func (f *finder) twice() (name string, have []string) {
 	for _, row := range f.v.Libraries {
 		name := row.Name()
@@ -174,7 +172,7 @@ func (p *Provider) versionOf(role Role) string {
 		if C.zb_rtc_version(p.table, &v, &minor) == 0 {
 			return fmt.Sprintf("%d.%d", v, minor)
 		}
-	default: // the products have none
+	default: // the products library has none
 	}
 	return ""
 }

@@ -7,8 +7,8 @@ import (
 	"zbench/bench/slice"
 )
 
-// sitePatterns are the folders of packages below a Python's prefix: the usual one, that
-// of Red Hat's 64-bit systems, and those of Debian for apt and pip.
+// sitePatterns are the folders of packages below a Python's prefix: the usual one, Red Hat's on
+// 64-bit systems, and Debian's for apt and pip.
 var sitePatterns = []string{
 	"lib/python3*/site-packages", "lib64/python3*/site-packages",
 	"lib/python3*/dist-packages", "local/lib/python3*/dist-packages",
@@ -20,14 +20,14 @@ var prefixVariables = []string{"VIRTUAL_ENV", "CONDA_PREFIX"}
 // interpreters are the names of Python that are searched on PATH.
 var interpreters = []string{"python3", "python"}
 
-// packages lists the existing folders of Python's packages that can have the vendor's
-// libraries. It starts no Python.
+// packages lists the existing folders of Python's packages that can contain the vendor's libraries.
+// It starts no Python.
 func (f *finder) packages() []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, site := range f.sites() {
 		for _, sub := range f.v.Packages {
-			found, _ := filepath.Glob(filepath.Join(literal(site), sub)) // the pattern is one
+			found, _ := filepath.Glob(filepath.Join(literal(site), sub)) // the only error is a bad pattern
 			for _, folder := range found {
 				if whole, err := filepath.EvalSymlinks(folder); err == nil && !seen[whole] {
 					seen[whole] = true
@@ -53,15 +53,15 @@ func (f *finder) sites() []string {
 	}
 	for _, prefix := range slice.Where(prefixes, given) {
 		for _, pattern := range sitePatterns {
-			found, _ := filepath.Glob(filepath.Join(literal(prefix), pattern)) // the pattern is one
+			found, _ := filepath.Glob(filepath.Join(literal(prefix), pattern)) // the only error is a bad pattern
 			out = append(out, found...)
 		}
 	}
 	return out
 }
 
-// pythons lists the prefixes of the Python that is first on PATH: that of its name
-// there, as in a virtual environment, and that of the file behind it.
+// pythons lists the prefixes of the first Python on PATH: that of its name, as in a virtual
+// environment, and that of the file behind it.
 func (f *finder) pythons() []string {
 	for _, name := range interpreters {
 		for _, folder := range filepath.SplitList(f.o.Getenv("PATH")) {
@@ -78,5 +78,5 @@ func (f *finder) pythons() []string {
 
 var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// literal is a pattern that matches only the path.
+// literal returns a pattern that only matches the path.
 func literal(path string) string { return globEscaper.Replace(path) }

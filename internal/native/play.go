@@ -19,26 +19,27 @@ const MaxSteps = MaxIsolated - 1
 
 // The kinds of operations of a step.
 const (
-	// PlaySpin is computation, which takes time and nothing else: one thread of the GPU spins.
+	// PlaySpin is computation that only takes time: one GPU thread spins.
 	PlaySpin = C.ZB_PLAY_SPIN
-	// PlayLaunch sends a message when computation has come here.
+	// PlayLaunch sends a message when computation arrives here.
 	PlayLaunch = C.ZB_PLAY_LAUNCH
-	// PlayWait lets computation wait for a message's end.
+	// PlayWait makes computation wait for a message's end.
 	PlayWait = C.ZB_PLAY_WAIT
-	// PlayWork is computation that uses the GPU: so many launches of the work that the step was made with.
+	// PlayWork is computation that uses the GPU: a number of launches of the step's work.
 	PlayWork = C.ZB_PLAY_WORK
-	// PlayFollow lets the lane of message By, which is launched later, wait for a message's end.
+	// PlayFollow makes the lane of message By, which is launched later, wait for a message's end.
 	PlayFollow = C.ZB_PLAY_FOLLOW
 )
 
-// PlayOp is an operation of a step: seconds of computation or launches of work, or a message by its number.
+// PlayOp is an operation of a step: seconds of computation, launches of work, or a message by its
+// number.
 type PlayOp struct {
 	Kind, Message, By, Launches int
 	Seconds                     float64
 }
 
-// PlayMessage is a collective call on a lane of the batch. Send and Recv are where its buffers are, in bytes from
-// a rank's base; each rank's number adds its share.
+// PlayMessage is a collective call on a lane of the batch. Send and Recv are its buffers' offsets
+// from a rank's base, in bytes; each rank's number adds its share.
 type PlayMessage struct {
 	Work                             Work
 	Lane                             int
@@ -54,7 +55,8 @@ type Play struct {
 	computed int
 }
 
-// CanPlay is nil if the provider has what steps need; UseFunctions must have set a delay kernel.
+// CanPlay returns nil if the provider has the functions for steps; UseFunctions must have set a
+// delay kernel.
 func (p *Provider) CanPlay() error {
 	if name := "streamWaitEvent"; !p.Has(name) {
 		return fmt.Errorf("%s backend: %w: the runtime library has no %s, which steps need", p.Backend, ErrUnavailable, p.nameOf(name))
@@ -62,9 +64,9 @@ func (p *Provider) CanPlay() error {
 	return nil
 }
 
-// NewPlay makes a step of operations in the order of computation. compute are the streams of computation of
-// the batch's ranks, base where their buffers are, work what each launches as PlayWork; nil for nothing. Close it
-// before the batch.
+// NewPlay makes a step of operations in the order of computation. compute are the streams of
+// computation of the batch's ranks, base their buffers' addresses, work their launches for
+// PlayWork; nil for none. Close it before the batch.
 func (b *Batch) NewPlay(compute []Stream, base []Address, work []Step, ops []PlayOp, messages []PlayMessage) (*Play, error) {
 	for i := range b.ranks() {
 		if k := b.ranks()[i].kernels; k == nil || k.delay == nil {
@@ -138,8 +140,8 @@ func (p *Play) event(list *unsafe.Pointer, at, rank int) error {
 	return p.b.p.newEvent(int(p.b.ranks()[rank].device), &unsafe.Slice(list, at+1)[at])
 }
 
-// Run takes steps back to back, at most MaxSteps, and returns their seconds by step × local rank. The
-// batch's deadline is that of all of them.
+// Run takes steps back to back, at most MaxSteps, and returns their seconds by step × local rank.
+// The batch's deadline covers all of them.
 func (p *Play) Run(steps int) ([]float64, error) {
 	if steps < 1 || steps > MaxSteps {
 		return nil, fmt.Errorf("native: %d steps: 1 to %d are allowed", steps, MaxSteps)
@@ -149,12 +151,12 @@ func (p *Play) Run(steps int) ([]float64, error) {
 	return seconds, p.b.outcome()
 }
 
-// MaxWatched is the most messages that one [Play.Watch] watches.
+// MaxWatched is the largest number of messages of one [Play.Watch].
 const MaxWatched = MaxIsolated - 3
 
-// Watch takes two steps back to back and returns the seconds of count messages of the second from first on, or of its
-// operations of computation, by operation × local rank. A message's include waiting for other ranks. The batch's
-// deadline is that of both steps.
+// Watch takes two steps back to back and returns the seconds of count messages of the second from
+// first on, or of its operations of computation, by operation × local rank. A message's time
+// includes waiting for other ranks. The batch's deadline covers both steps.
 func (p *Play) Watch(computing bool, first, count int) ([]float64, error) {
 	all, what := int(p.c.nmessages), "messages"
 	if computing {

@@ -49,8 +49,8 @@ func (p *Provider) collectives(call string, device int, code C.int) error {
 	return &CallError{Call: call, Text: C.GoString(C.zb_coll_error(p.table, code)), Code: int(code), Device: device}
 }
 
-// collVersion spells NCCL's version code: major·10000 + minor·100 + patch since
-// 2.9, major·1000 + minor·100 + patch before.
+// collVersion formats NCCL's version code: major·10000 + minor·100 + patch since 2.9, major·1000 +
+// minor·100 + patch before.
 func collVersion(v int) string {
 	if v >= 10000 {
 		return fmt.Sprintf("%d.%d.%d", v/10000, v%10000/100, v%100)
@@ -73,10 +73,10 @@ func (p *Provider) Devices() (int, error) {
 	return int(n), nil
 }
 
-// ErrDevice is wrapped where a device is asked for that is not there.
+// ErrDevice is wrapped if a requested device does not exist.
 var ErrDevice = errors.New("no such device")
 
-// Choose returns the devices that are asked for, or all. An error wraps ErrDevice, or is that of Devices.
+// Choose returns the requested devices, or all. An error wraps ErrDevice, or is that of Devices.
 func (p *Provider) Choose(all bool, devices ...int) ([]int, error) {
 	n, err := p.Devices()
 	if err != nil {
@@ -96,8 +96,8 @@ func (p *Provider) Choose(all bool, devices ...int) ([]int, error) {
 	return devices, nil
 }
 
-// driverFault is the reason why the runtime cannot count devices. CUDA's runtime reports
-// a missing driver as one that is too old.
+// driverFault returns the reason why the runtime cannot count devices. CUDA's runtime reports a
+// missing driver as a driver that is too old.
 func (p *Provider) driverFault(code C.int) error {
 	err := p.runtime("device count", -1, code)
 	driver, runtime := p.search(RoleDriver), p.search(RoleRuntime)
@@ -130,7 +130,7 @@ func (p *Provider) Memory(device int) (free, total int64, err error) {
 type Buffer struct {
 	ptr    unsafe.Pointer
 	device int
-	// library tells that the collectives library has allocated it.
+	// library is true if the collectives library has allocated it.
 	library bool
 	Bytes   int64
 }
@@ -164,8 +164,8 @@ func (p *Provider) Free(b Buffer) error {
 	return p.runtime("free", b.device, C.zb_free(p.table, C.int(b.device), b.ptr))
 }
 
-// Write copies host bytes to a place on its device, Read from there. Neither waits for
-// streams: call them after the work has finished.
+// Write copies host bytes to an address on its device, Read from there. Neither waits for streams:
+// call them after the work has finished.
 func (p *Provider) Write(to Address, data []byte) error {
 	return p.copy("copy to the device", to, data, C.ZB_TO_DEVICE)
 }
@@ -229,9 +229,9 @@ func (p *Provider) NewUniqueID() (UniqueID, error) {
 	return *(*UniqueID)(unsafe.Pointer(&id)), err
 }
 
-// InitComms joins this process's ranks, firstRank upwards and one on each of
-// the devices, to a communicator of nranks, in one group. cta is the policy of compute units as the library's
-// configuration has it; with 0 there is no configuration.
+// InitComms joins this process's ranks, firstRank upwards and one on each of the devices, to a
+// communicator of nranks, in one group. cta is the policy of compute units in the library's
+// configuration; with 0 there is no configuration.
 func (p *Provider) InitComms(id UniqueID, nranks, firstRank int, devices []int, cta int) ([]Comm, error) {
 	n := len(devices)
 	cid := *(*C.zb_unique_id)(unsafe.Pointer(&id))
@@ -255,8 +255,9 @@ type Registration struct {
 	handle unsafe.Pointer
 }
 
-// Register registers one buffer of each rank, all of equal sizes, with its communicator, in one group: as windows, or as
-// buffers. It is collective over all ranks of the communicators; seconds is how long it took.
+// Register registers one buffer of each rank, all of equal sizes, with its communicator, in one
+// group: as windows, or as buffers. It is collective over all ranks of the communicators; seconds
+// is its duration.
 func (p *Provider) Register(window bool, comms []Comm, buffers []Buffer) (all []Registration, seconds float64, err error) {
 	var m memory
 	defer m.free()
@@ -280,7 +281,7 @@ func (p *Provider) Register(window bool, comms []Comm, buffers []Buffer) (all []
 	return all, float64(took) * 1e-9, p.collectives(p.nameOf(symbol), comms[0].device, code)
 }
 
-// Deregister takes a registration back, before its communicator or buffer goes.
+// Deregister undoes a registration, before its communicator or buffer is freed.
 func (p *Provider) Deregister(r Registration) error {
 	return p.collectives("deregister", r.comm.device, C.zb_deregister(p.table, C.int(b2i(r.window)), C.int(r.comm.device), r.comm.ptr, r.handle))
 }
@@ -306,15 +307,15 @@ func (p *Provider) FreeComm(c Comm) error {
 	return p.collectives("destroy communicator", c.device, C.zb_comm_destroy(p.table, C.int(c.device), c.ptr))
 }
 
-// AbortComm gives a communicator up, also while a call on it hangs in another thread. A
-// library without the call keeps it.
+// AbortComm aborts a communicator, also while a call on it hangs in another thread. A library
+// without this call keeps it.
 func (p *Provider) AbortComm(c Comm) error {
 	return p.collectives("abort communicator", c.device, C.zb_comm_abort(p.table, C.int(c.device), c.ptr))
 }
 
-// BeginCase passes the next case to the loopback, so that its noise depends on the case
-// alone, and sets the clocks of the devices that this provider has streams on to 0. The
-// real libraries have no such call.
+// BeginCase passes the next case to the loopback, so that its noise only depends on the case, and
+// sets the clocks of this provider's devices with streams to 0. The real libraries have no such
+// call.
 func (p *Provider) BeginCase(key uint64) {
 	if len(p.devices) > 0 {
 		C.zb_case_begin(p.table, C.uint64_t(key), &p.devices[0], C.int(len(p.devices)))

@@ -8,12 +8,12 @@ import "C"
 
 // Recording notes the calls of a provider by the names of their rows, for tests.
 type Recording struct {
-	// AsVendor leaves out the rows that only the loopback has: the provider then looks like
-	// a vendor's library.
+	// AsVendor omits the rows that only the loopback has: the provider then looks like a vendor's
+	// library.
 	AsVendor bool
 }
 
-// record lets the provider's calls be noted.
+// record starts recording the provider's calls.
 func (p *Provider) record(r *Recording) {
 	if r == nil {
 		return
@@ -25,8 +25,8 @@ func (p *Provider) record(r *Recording) {
 	C.zbr_record(p.table)
 }
 
-// TakeRecorded returns the calls since the previous one, in their order; polls that found
-// work unfinished are left out.
+// TakeRecorded returns the calls since the previous one, in order, without polls that found
+// unfinished work.
 func TakeRecorded() []string {
 	out := make([]string, int(C.zbr_count()))
 	for i := range out {
@@ -36,7 +36,7 @@ func TakeRecorded() []string {
 	return out
 }
 
-// LoopbackRows are the rows of the symbol list that only the loopback has.
+// LoopbackRows returns the rows of the symbol list that only the loopback has.
 func LoopbackRows() (names []string) {
 	for i := range C.zb_symbol_count() {
 		if s := C.zb_symbol_at(i); s.library[C.ZB_ROCM] == C.ZB_LOOPBACK {

@@ -23,9 +23,9 @@ import (
 type Attempt struct {
 	// Path of the file.
 	Path string `json:"path"`
-	// Why it was not loaded; absent for the one that was.
+	// Why it was not loaded; absent for the loaded one.
 	Why string `json:"why,omitempty"`
-	// Absent is true where there is no such file: nothing is wrong with it.
+	// Absent is true if there is no such file: nothing is wrong with it.
 	Absent bool `json:"absent,omitempty"`
 	// Fatal is true if a process that opens it hangs, ends or prints without end.
 	Fatal bool `json:"-"`
@@ -37,45 +37,45 @@ type Symbol struct {
 	Field string `json:"-"`
 	// Name of the function.
 	Name string `json:"name"`
-	// Required is true where nothing runs without it.
+	// Required is true if nothing runs without it.
 	Required bool `json:"required"`
-	// Lost is what does not work without it.
+	// Lost names what fails without it.
 	Lost string `json:"lost,omitempty"`
 }
 
-// Library is how a library was looked for, and what was found.
+// Library is the search for a library, with its result.
 type Library struct {
-	// Role is what the library is for.
+	// Role is the purpose of the library.
 	Role Role `json:"role"`
 	// Name that was looked for.
 	Name string `json:"name"`
-	// Path is the file that was loaded; absent where none was.
+	// Path is the loaded file; absent if there is none.
 	Path string `json:"path,omitempty"`
-	// Version that the file states; absent where none was loaded.
+	// Version that the file states; absent if none was loaded.
 	Version string `json:"version,omitempty"`
-	// Required is true where nothing runs without it.
+	// Required is true if nothing runs without it.
 	Required bool `json:"required"`
-	// Lost is what does not work without it, where it is not required.
+	// Lost names what fails without it, if it is not required.
 	Lost string `json:"lost,omitempty"`
 	// Flag is the command-line flag that names its file.
 	Flag string `json:"flag"`
-	// Remedy is the next step if none was loaded; empty for the general one: install the
-	// vendor's product, or name the file.
+	// Remedy is the next step if none was loaded; empty for the general one: install the vendor's
+	// product, or name the file.
 	Remedy string `json:"-"`
-	// By is the flag or variable that named its file; absent where it was searched for.
+	// By is the flag or variable that named its file; absent if it was searched for.
 	By string `json:"named_by,omitempty"`
-	// Attempts are the files that were tried.
+	// Attempts are the tried files.
 	Attempts []Attempt `json:"attempts,omitempty"`
-	// Listed is the number of its functions that zbench calls where they are there.
+	// Listed is the number of its functions that zbench may call.
 	Listed int `json:"listed_symbols"`
-	// Missing are those that are not there.
+	// Missing are the absent ones.
 	Missing []Symbol `json:"missing_symbols,omitempty"`
 }
 
 // Found reports whether a library was loaded.
 func (s *Library) Found() bool { return s.Path != "" }
 
-// lacks is the first required symbol that the library lacks.
+// lacks returns the first required symbol that the library lacks.
 func (s *Library) lacks() string {
 	for _, m := range s.Missing {
 		if m.Required {
@@ -106,15 +106,15 @@ type finder struct {
 	opened  []unsafe.Pointer
 	found   []*Library
 	trial   trial
-	// slow tells that opening a library has become a task.
+	// slow is true after opening a library became a task.
 	slow bool
 }
 
-// end ends the child process that opens libraries first. Libraries that are open in this
-// process stay open.
+// end ends the child process that opens libraries first. Libraries opened in this process stay
+// open.
 func (f *finder) end() { f.trial.end(time.Second) }
 
-// wait makes opening a library a task once it has taken long enough.
+// wait turns opening a library into a task once it has taken long enough.
 func (f *finder) wait(path string, waited time.Duration) {
 	if f.slow || f.o.Progress == nil || waited < openingQuiet {
 		return
@@ -131,7 +131,7 @@ func (f *finder) waited() {
 	}
 }
 
-// find looks for one library and opens it.
+// find searches for one library and opens it.
 func (f *finder) find(row backend.Library) {
 	s := &Library{
 		Role: row.Role, Name: row.Name(), Flag: row.Flag,
@@ -161,7 +161,7 @@ func (f *finder) find(row backend.Library) {
 	s.Remedy = remedy(row, s)
 }
 
-// remedy is the next step for a library that was not loaded; empty for the general one.
+// remedy returns the next step for a library that was not loaded; empty for the general one.
 func remedy(row backend.Library, s *Library) string {
 	for _, a := range s.Attempts {
 		if a.Fatal {
@@ -179,7 +179,7 @@ func remedy(row backend.Library, s *Library) string {
 
 func (f *finder) path(role Role) string { return searchFor(f.found, role).Path }
 
-// searchFor is the search for a library of this role; an empty one if there was none.
+// searchFor returns the search for a library of this role; an empty one if there was none.
 func searchFor(all []*Library, role Role) *Library {
 	if i := slices.IndexFunc(all, func(s *Library) bool { return s.Role == role }); i >= 0 {
 		return all[i]
@@ -187,7 +187,7 @@ func searchFor(all []*Library, role Role) *Library {
 	return &Library{Role: role}
 }
 
-// symbolsOf are the rows of the symbol list that a vendor's library of this role should have, by their
+// symbolsOf returns the rows of the symbol list for a vendor's library of this role, by their
 // numbers in the list.
 func symbolsOf(v backend.Vendor, role Role) iter.Seq2[C.int, *C.zb_symbol] {
 	return func(yield func(C.int, *C.zb_symbol) bool) {
@@ -199,7 +199,7 @@ func symbolsOf(v backend.Vendor, role Role) iter.Seq2[C.int, *C.zb_symbol] {
 	}
 }
 
-// try opens one file; nil with the reason among the search's attempts.
+// try opens one file; nil, with the reason among the search's attempts, if it cannot.
 func (f *finder) try(s *Library, path string, loaded bool) unsafe.Pointer {
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
@@ -222,8 +222,7 @@ func (f *finder) try(s *Library, path string, loaded bool) unsafe.Pointer {
 	}
 	h := C.zb_open(text, C.int(b2i(loaded)), &why[0], C.size_t(len(why)))
 	if h == nil {
-		// The loader's message starts with the missing file: this one, or one that it
-		// needs.
+		// The loader's message starts with the missing file: this one, or a dependency.
 		said := C.GoString(&why[0])
 		if strings.HasPrefix(said, path+": cannot open shared object file: No such file") {
 			return fail(Attempt{Why: "not in the loader's path; a file of this folder is ./" + path, Absent: true})
@@ -248,7 +247,7 @@ func (f *finder) usable(s *Library, h unsafe.Pointer) bool {
 	return C.zb_exports(h, name) != 0
 }
 
-// probe is a function that every library of a role has: the first of the list.
+// probe returns a function that every library of a role has: the first of the list.
 func (f *finder) probe(role Role) string {
 	for _, sym := range symbolsOf(f.v, role) {
 		return C.GoString(sym.name[f.v.Column])
@@ -256,7 +255,7 @@ func (f *finder) probe(role Role) string {
 	return ""
 }
 
-// take records the opened library: its real path and the symbols that it lacks.
+// take records the opened library: its real path and its missing symbols.
 func (f *finder) take(row backend.Library, s *Library, h unsafe.Pointer, path string) {
 	s.Attempts = append(s.Attempts, Attempt{Path: path})
 	s.Path = path
@@ -290,14 +289,14 @@ func loadedLibraries(prefix string) []string {
 }
 
 // openCompanions opens the libraries that another one opens by bare name at run time. The loader
-// does not search the folder of the opening library, so they are not found in a folder
-// that is not on its path; afterwards the loader finds them by name. nvrtc opens its builtins this
-// way. If one cannot be opened, the library reports it later.
+// does not search the folder of the opening library, so it does not find them in a folder outside
+// its path; afterwards it finds them by name. nvrtc opens its builtins in this way. If one cannot
+// be opened, the library reports it later.
 func (f *finder) openCompanions(s *Library, pattern string) {
 	if pattern == "" {
 		return
 	}
-	files, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Path), pattern)) // the pattern is one
+	files, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Path), pattern)) // the only error is a bad pattern
 	for _, file := range files {
 		if f.fatal(file) != "" {
 			continue

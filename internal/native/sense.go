@@ -8,7 +8,7 @@ import "C"
 
 import "unsafe"
 
-// openSensors opens the vendor's library of management, which nothing needs.
+// openSensors opens the vendor's management library, which is optional.
 func (p *Provider) openSensors(f *finder) {
 	for _, path := range f.inFolders(f.v.Sensors, f.v.Sensors.Names) {
 		library := f.try(&Library{Role: f.v.Sensors.Role, Name: f.v.Sensors.Name()}, path, false)
@@ -29,19 +29,19 @@ func (p *Provider) closeSensors() {
 	p.sensors = nil
 }
 
-// Lowered are what lowers a GPU's clock, as its driver says: bits.
+// Lowered are the reasons for a lower clock, from a GPU's driver: bits.
 type Lowered uint
 
-// What lowers a clock.
+// Reasons for a lower clock.
 const (
 	LoweredByHeat Lowered = 1 << iota
 	LoweredByPower
 	LoweredByHardware
 )
 
-// Sense reads power and its limit in watts and temperature in degrees Celsius of the GPU with a PCI
-// address from the vendor's library of management, and what lowers its clock; everything is zero
-// without one.
+// Sense reads power and its limit in watts, temperature in degrees Celsius and the reasons for a
+// lower clock of the GPU with a PCI address, from the vendor's management library; everything is
+// zero without one.
 func (p *Provider) Sense(pci string) (watts, limit, celsius float64, lowered Lowered) {
 	if p.sensors == nil {
 		return 0, 0, 0, 0

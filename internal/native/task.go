@@ -9,13 +9,12 @@ import (
 	"zbench/bench/slice"
 )
 
-// Task is something that takes seconds and has begun. The zero Task is the end of the
-// one before.
+// Task is work that takes seconds and has begun. The zero Task is the end of the previous one.
 type Task struct {
-	// Text says what: "compiling verify.hip for gfx942".
+	// Text describes it: "compiling verify.hip for gfx942".
 	Text string
-	// Number counts the tasks of a kind from 1, of Of; both are 0 where the number of
-	// tasks is not known.
+	// Number counts the tasks of a kind from 1, of Of; both are 0 if the number of tasks is
+	// unknown.
 	Number, Of int
 }
 
@@ -26,19 +25,19 @@ func (t Task) String() string {
 	return fmt.Sprintf("%s (%d of %d)", t.Text, t.Number, t.Of)
 }
 
-// openingQuiet is how long opening a library may take before it is a task.
+// openingQuiet is the time after which opening a library becomes a task.
 const openingQuiet = 500 * time.Millisecond
 
-// compilations counts a compiler's tasks. Kernels from the cache count and are not
-// told, so that the last number is the number of kernel files.
+// compilations counts a compiler's tasks. Kernels from the cache are counted without a message, so
+// that the last number is the number of kernel files.
 type compilations struct {
-	tell       func(Task) // nil tells nothing
+	tell       func(Task) // nil means no messages
 	number, of int
-	// seen are the keys that were counted: the cache has them for the next device.
+	// seen are the counted keys: the cache has them for the next device.
 	seen []string
 }
 
-// count counts the kernel source with this key; kept tells that a cache keeps it.
+// count counts the kernel source with this key; kept says whether a cache keeps it.
 func (c *compilations) count(key string, kept bool) {
 	if c.tell == nil || kept && slices.Contains(c.seen, key) {
 		return
@@ -47,7 +46,7 @@ func (c *compilations) count(key string, kept bool) {
 	c.number++
 }
 
-// begin tells of the compilation that was counted last, and returns its end.
+// begin announces the last counted compilation, and returns its end.
 func (c *compilations) begin(r order) (end func()) {
 	if c.tell == nil {
 		return func() {}
@@ -81,8 +80,8 @@ func (p *Provider) Expect(files int, devices []int) {
 	p.compiler.Expect(files * len(kinds))
 }
 
-// identity tells a device apart from those of other kinds, for which code is compiled
-// anew: where the compiler asks the device itself, Arch is empty.
+// identity distinguishes a device from other kinds, for which code is compiled again: if the
+// compiler asks the device itself, Arch is empty.
 func (d DeviceInfo) identity() string {
 	return fmt.Sprintf("%s/%s/%d.%d", d.Name, d.Arch, d.CapabilityMajor, d.CapabilityMinor)
 }

@@ -14,7 +14,7 @@ import (
 	"unsafe"
 )
 
-// Step is one launch of a sequence. Args are as Provider.Launch takes them.
+// Step is one launch of a sequence. Args are the arguments of Provider.Launch.
 type Step struct {
 	Function Function
 	Launch   Launch
@@ -114,9 +114,8 @@ func (m *memory) fill(to *C.zb_step, s Step) error {
 	return nil
 }
 
-// Run launches the loaded sequence rounds times on every stream, waits at most deadline
-// seconds, and returns the seconds from before the first launch to after the last, by
-// stream.
+// Run launches the loaded sequence rounds times on every stream, waits at most deadline seconds,
+// and returns the seconds from before the first launch to after the last, by stream.
 func (t *Timer) Run(rounds int, deadline float64) ([]float64, error) {
 	t.c.rounds, t.c.deadline_s = C.int32_t(rounds), C.double(deadline)
 	C.zb_timer_run(t.c)

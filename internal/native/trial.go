@@ -35,8 +35,8 @@ type trial struct {
 	fatal map[string]string
 }
 
-// fatal is the reason why a file must not be opened in this process. It is empty if the
-// child has opened the file, or has found that it is not a library.
+// fatal returns the reason why a file must not be opened in this process. It is empty if the child
+// has opened the file, or has found that it is not a library.
 func (f *finder) fatal(path string) string {
 	file := path
 	if whole, err := filepath.EvalSymlinks(path); err == nil && strings.Contains(path, "/") {

@@ -7,7 +7,7 @@ import "C"
 
 import "zbench/bench/backend"
 
-// Role is what a library is for.
+// Role is the purpose of a library.
 type Role = backend.Role
 
 // The roles, in the order of opening: the collectives library loads its runtime.
@@ -42,7 +42,7 @@ var settings = append(backend.Settings(), Setting{
 // Settings lists the settings, for flags and for help.
 func Settings() []Setting { return settings }
 
-// setting looks a flag up, then its variables. by is the one that was set.
+// setting looks up a flag, then its variables. by is the one that was set.
 func (o Choice) setting(flag string) (value, by string) {
 	if v := o.Named[flag]; v != "" {
 		return v, "--" + flag

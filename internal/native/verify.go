@@ -14,8 +14,8 @@ import (
 	"zbench/bench/slice"
 )
 
-// Functions are the kernels a batch needs, on each of its devices: the delay of
-// isolated timing and those of a verification.
+// Functions are a batch's kernels on each of its devices: the delay of isolated timing and those of
+// a verification.
 type Functions struct {
 	modules []*Module
 	// by has each device's functions, in C memory: the batch's ranks point to it.
@@ -62,7 +62,7 @@ func (f *Functions) load(p *Provider, device int) error {
 	return nil
 }
 
-// functionRow is a kernel: the file that it is of, its name and where it belongs.
+// functionRow is a kernel: its file, its name and its place.
 type functionRow struct {
 	file, name string
 	at         *unsafe.Pointer
@@ -80,19 +80,20 @@ func (f *Functions) rows(device int) []functionRow {
 	}
 }
 
-// Poison is the word that a receive buffer holds before a verification's launch, Before that of a send buffer if the
-// work is AtOnce.
+// Poison is the word in a receive buffer before a verification's launch, Before that in a send
+// buffer if the work is AtOnce.
 const (
 	Poison = C.ZB_POISON
 	Before = C.ZB_BEFORE
 )
 
-// Fill is the kernel on a device that writes what a rank sends.
+// Fill returns the kernel on a device that writes a rank's data.
 func (f *Functions) Fill(device int) Function {
 	return Function{ptr: f.on(device).fill, name: "zb_fill"}
 }
 
-// FillArgs are the arguments of Fill: count elements from base on of what a rank of so many sends, at a place.
+// FillArgs returns the arguments of Fill: an address, and count elements from base on of a rank's
+// data, given the number of ranks.
 func (w Work) FillArgs(to Address, count, base int64, rank, ranks int, reduced bool, seed uint64) []any {
 	kind := int32(KindCopied)
 	if reduced {
@@ -101,7 +102,7 @@ func (w Work) FillArgs(to Address, count, base int64, rank, ranks int, reduced b
 	return []any{to, uint64(count), int32(dtypeCodes[w.Dtype]), int32(opCodes[w.Op]), kind, int32(rank), int32(ranks), uint64(base), seed} //nolint:gosec // not negative
 }
 
-// on is a device's kernels, empty at first.
+// on returns a device's kernels, empty at first.
 func (f *Functions) on(device int) *C.zb_kernels {
 	if f.by[device] == nil {
 		f.by[device] = zeroed[C.zb_kernels](1)
@@ -130,23 +131,25 @@ func (b *Batch) UseFunctions(f *Functions) {
 	}
 }
 
-// Expect is the data that one rank sends and must receive in a verification launch, in
+// Expect describes the data that one rank sends and must receive in a verification launch, in
 // elements. See collective.Result for block, source, step and base.
 type Expect struct {
 	Fill, Check int64
-	// RecvBytes are poisoned before the launch, SendBytes before they are filled if the work is AtOnce.
+	// RecvBytes are poisoned before the launch, SendBytes before they are filled if the work is
+	// AtOnce.
 	RecvBytes    int64
 	SendBytes    int64
 	Reduced      bool
 	Block, Base  int64
 	Source, Step int
-	// FillBase is the index of the first element that is filled; SendAt and RecvAt are where it and the first
-	// that is checked lie in the rank's buffers. All are 0 but for a Block.
+	// FillBase is the index of the first filled element. SendAt is its place, RecvAt that of the
+	// first checked one, in the rank's buffers. All are 0 except for a Block.
 	FillBase, SendAt, RecvAt int64
 }
 
-// Block is a part of a collective's buffers, in elements of Width bytes: Count from SendAt on in the senders', from RecvAt
-// on in the receivers'. From and To are the only sender and the only receiver; −1 for all.
+// Block is a part of a collective's buffers, in elements of Width bytes: Count from SendAt on in
+// the senders', from RecvAt on in the receivers'. From and To are the only sender and the only
+// receiver; −1 for all.
 type Block struct {
 	SendAt, RecvAt, Count, Width int64
 	From, To                     int
@@ -156,15 +159,14 @@ type Block struct {
 type Wrong struct {
 	Rank  int
 	Count int64
-	// Index is the first wrong element of the rank's receive buffer; Expected and
-	// Got are its bits.
+	// Index is the first wrong element of the rank's receive buffer; Expected and Got are its bits.
 	Index         int64
 	Expected, Got uint64
 }
 
-// Verify runs the work once with data and checks every element of every result. With blocks, which the loopback
-// alone takes, it moves and checks those; expect then has the ranks of the first, of the second and so on. It returns the
-// ranks that have wrong ones, once for each block.
+// Verify runs the work once with data and checks every element of every result. With blocks, on the
+// loopback only, it moves and checks just those; expect then has the ranks of the first, of the
+// second and so on. It returns the ranks with wrong elements, once per block.
 func (b *Batch) Verify(expect []Expect, seed uint64, blocks ...Block) ([]Wrong, error) {
 	var m memory
 	defer m.free()
@@ -207,7 +209,7 @@ func (b *Batch) Verify(expect []Expect, seed uint64, blocks ...Block) ([]Wrong, 
 		case w[0] > 0:
 			wrong = append(wrong, Wrong{Rank: i % b.n, Count: int64(w[0]), Index: int64(w[1]) + expect[i].RecvAt, Expected: w[2], Got: w[3]}) //nolint:gosec // counts of elements fit
 		case w[2] != uint64(expect[i].Check): //nolint:gosec // not negative
-			// A check that did not run reports no wrong elements either.
+			// A check that did not run also reports no wrong elements.
 			return nil, fmt.Errorf("native: the check of rank %d looked at %d of %d elements", i%b.n, w[2], expect[i].Check)
 		}
 	}

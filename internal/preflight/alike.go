@@ -10,7 +10,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// partitions wants whole GPUs, and the same on all hosts.
+// partitions requires whole GPUs, and the same on all hosts.
 func (w *world) partitions() []verdict {
 	usual := w.usual(func(p *Process) string { return p.Facts.Partitions })
 	return w.each(func(p *Process) verdict {
@@ -27,7 +27,7 @@ func (w *world) partitions() []verdict {
 	})
 }
 
-// cutUp tells whether any of the GPUs is partitioned: in AMD's modes SPX is a whole GPU.
+// cutUp reports whether any of the GPUs is partitioned: in AMD's modes SPX is a whole GPU.
 func cutUp(modes string) bool {
 	for part := range strings.SplitSeq(modes, ", ") {
 		_, mode, _ := strings.Cut(part, " x ")
@@ -38,8 +38,8 @@ func cutUp(modes string) bool {
 	return false
 }
 
-// libraries wants the same versions everywhere. The kernel driver is no library of the
-// process: another one is a warning.
+// libraries requires equal versions everywhere. The kernel driver is no library of the process, so
+// another version is a warning.
 func (w *world) libraries() []verdict {
 	versions := func(p *Process) string {
 		return strings.Join(slice.Map(p.Facts.Libraries, func(l record.Library) string { return strings.TrimSpace(l.Name + " " + l.Version) }), ", ")
@@ -60,8 +60,8 @@ func (w *world) libraries() []verdict {
 	})
 }
 
-// peers wants every process to see all GPUs that the processes of its host drive, and each GPU
-// driven by one process: the library takes two on one GPU if NCCL_HOSTID makes them two hosts.
+// peers requires that every process sees all GPUs of its host's processes, and that each GPU
+// belongs to one process: the library accepts two only if NCCL_HOSTID makes them two hosts.
 func (w *world) peers() []verdict {
 	driven := map[string][]string{}
 	drivers := map[[2]string]int{}
@@ -95,7 +95,7 @@ func (w *world) peers() []verdict {
 	})
 }
 
-// folder wants the leader's file seen by every process. The leader is the first.
+// folder requires that every process sees the leader's file. The leader is the first.
 func (w *world) folder() []verdict {
 	return w.each(func(p *Process) verdict {
 		f := p.Facts.Folder

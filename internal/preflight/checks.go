@@ -3,17 +3,17 @@ package preflight
 // check is a row of the table.
 type check struct {
 	name string
-	// why says what a warning or an error costs.
+	// why is the cost of a warning or an error.
 	why string
-	// hardware tells that it says nothing where the GPUs are simulated.
+	// hardware is true if it does not apply to simulated GPUs.
 	hardware bool
-	// host tells that it says something of a host alone.
+	// host is true if it applies to a single host.
 	host bool
-	// judge gives a verdict for each process of the world, in its order.
+	// judge returns a verdict for each process of the world, in order.
 	judge func(w *world) []verdict
 }
 
-// checks are all that is checked, in the order of the table.
+// checks are all checks, in table order.
 var checks = []check{
 	{
 		name: "CPU cores", hardware: true, host: true, judge: (*world).cores,

@@ -18,32 +18,29 @@ import (
 	"zbench/internal/linux"
 )
 
-// Host is what Collect asks of a process and its host. A function that is nil cannot be
-// asked; what it would tell is not checked.
+// Host provides Collect's input from a process and its host. A nil function is not available, and
+// its facts are not checked.
 type Host struct {
 	// FS is the root of the file system; names have no leading slash.
 	FS     fs.FS
 	Getenv func(string) string
 	Now    func() time.Time
-	// Heard is when the leader's message arrived that asks for the facts; zero if unknown.
+	// Heard is the arrival time of the leader's request for the facts; zero if unknown.
 	Heard time.Time
-	// Space tells the size and the free space of the file system of a folder, by its
-	// absolute name.
+	// Space returns the size and the free space of a folder's file system, by its absolute name.
 	Space func(folder string) (Space, error)
 	// Interfaces lists the network interfaces with their addresses, by number.
 	Interfaces func() ([]Interface, error)
-	// Leader is this host's address on the way to the leader; zero if unknown or if this is
-	// the leader.
+	// Leader is this host's address towards the leader; zero if unknown or on the leader itself.
 	Leader netip.Addr
-	// Simulated tells that the GPUs are the loopback's.
+	// Simulated is true if the GPUs are the loopback's.
 	Simulated bool
-	// Libraries and Driver are the process's, GPUs those that it drives and Visible those
-	// that its runtime shows, by PCI address.
+	// Libraries and Driver are the process's, GPUs the GPUs that it drives and Visible those that
+	// its runtime shows, by PCI address.
 	Libraries     []record.Library
 	Driver        string
 	GPUs, Visible []string
-	// Folder is what this process sees of the result folder (see Look); nil if it does not
-	// know it.
+	// Folder is this process's view of the result folder (see Look); nil if it does not know it.
 	Folder *Folder
 }
 
@@ -53,8 +50,8 @@ type Interface struct {
 	Addrs []netip.Addr
 }
 
-// Collect gathers the facts of this process. It reads files and asks the host; it opens no
-// device and changes nothing.
+// Collect gathers the facts of this process. It reads files and asks the host; it opens no device
+// and changes nothing.
 func Collect(h Host) Facts {
 	t := linux.Tree{FS: h.FS}
 	status, limits := t.Read("proc/self/status"), t.Read("proc/self/limits")
@@ -74,12 +71,12 @@ func Collect(h Host) Facts {
 		f.Heard = h.Heard.UnixNano()
 	}
 	if h.Now != nil {
-		f.Clock = h.Now().UnixNano() // last: what is above takes time
+		f.Clock = h.Now().UnixNano() // last, because the calls above take time
 	}
 	return f
 }
 
-// found is a value that was found, else nil.
+// found returns a value that was found, else nil.
 func found[T any](value T, ok bool) *T {
 	if !ok {
 		return nil
@@ -94,13 +91,13 @@ func (h Host) env(name string) string {
 	return h.Getenv(name)
 }
 
-// flag tells whether a variable is a number other than 0.
+// flag reports whether a variable is a number other than 0.
 func (h Host) flag(name string) bool {
 	n, err := strconv.Atoi(h.env(name))
 	return err == nil && n != 0
 }
 
-// collectives is the version of the process's RCCL or NCCL, and whether it is NCCL.
+// collectives returns the version of the process's RCCL or NCCL, and whether it is NCCL.
 func (h Host) collectives() (version string, nccl bool) {
 	for _, l := range h.Libraries {
 		switch {
@@ -113,8 +110,8 @@ func (h Host) collectives() (version string, nccl bool) {
 	return "", false
 }
 
-// pxn is on by default in NCCL and off in RCCL (NCCL_PARAM(PxnDisable, …) of
-// src/graph/paths.cc: 0 in NCCL, 1 in RCCL 0cbce2a).
+// pxn returns the setting, which is on by default in NCCL and off in RCCL (NCCL_PARAM(PxnDisable,
+// …) of src/graph/paths.cc: 0 in NCCL, 1 in RCCL 0cbce2a).
 func (h Host) pxn() bool {
 	if h.env("NCCL_PXN_DISABLE") == "" {
 		_, nccl := h.collectives()
@@ -134,8 +131,8 @@ func (h Host) shared(t linux.Tree) (space *Space, none bool) {
 	return nil, errors.Is(err, fs.ErrNotExist) && !t.Exists("dev/shm")
 }
 
-// partitions are the modes of the GPUs as amdgpu tells them, else by how many GPUs of the
-// kernel's topology are of one package.
+// partitions returns the GPUs' modes from amdgpu, else from the number of GPUs per package in the
+// kernel's topology.
 func partitions(t linux.Tree) string {
 	modes := t.Partitions()
 	if len(modes) == 0 {
@@ -184,8 +181,8 @@ func (h Host) rdma(t linux.Tree) RDMA {
 // active is the state of a port that RCCL uses.
 const active = "ACTIVE"
 
-// Look looks for the leader's file in the result folder. read reads a file, text is what the
-// leader has written into that of that name.
+// Look searches for the leader's file in the result folder. read reads a file; text is the leader's
+// text in the file of that name.
 func Look(read func(name string) ([]byte, error), folder, file, text string) *Folder {
 	f := &Folder{Path: cut(folder)}
 	got, err := read(filepath.Join(folder, file))

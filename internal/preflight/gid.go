@@ -10,24 +10,24 @@ import (
 	"zbench/internal/linux"
 )
 
-// firstAuto is the first NCCL, and so RCCL, that looks for the entry of a port's GID table
-// by itself. Before it the default of NCCL_IB_GID_INDEX was 0 (NCCL's guide, "Environment
-// Variables", NCCL_IB_GID_INDEX: "since 2.21").
+// firstAuto is the first NCCL, and so RCCL, that searches the entry of a port's GID table by
+// itself. Before it the default of NCCL_IB_GID_INDEX was 0 (NCCL's guide, "Environment Variables",
+// NCCL_IB_GID_INDEX: "since 2.21").
 var firstAuto = [2]int{2, 21}
 
-// gidRule is how RCCL chooses the entry of a port's GID table.
+// gidRule is RCCL's rule for the entry of a port's GID table.
 type gidRule struct {
-	// index is NCCL_IB_GID_INDEX, -1 to look for one.
+	// index is NCCL_IB_GID_INDEX, -1 to search for one.
 	index int
-	// six asks for an IPv6 address (NCCL_IB_ADDR_FAMILY), within is NCCL_IB_ADDR_RANGE.
+	// six requests an IPv6 address (NCCL_IB_ADDR_FAMILY), within is NCCL_IB_ADDR_RANGE.
 	six    bool
 	within netip.Prefix
 	// roce is the version of the protocol (NCCL_IB_ROCE_VERSION_NUM, 2).
 	roce int
 }
 
-// gidRuleOf reads RCCL's settings. version is the library's, such as "2.22.3"; with an
-// unknown one the newer rule holds.
+// gidRuleOf reads RCCL's settings. version is the library's, such as "2.22.3"; if unknown, the
+// newer rule applies.
 func gidRuleOf(getenv func(string) string, version string) gidRule {
 	r := gidRule{index: -1, roce: 2, six: getenv("NCCL_IB_ADDR_FAMILY") == "AF_INET6"}
 	if before(version, firstAuto) {
@@ -52,11 +52,10 @@ func before(version string, than [2]int) bool {
 	return err == nil && slices.Compare(have[:], than[:]) < 0
 }
 
-// choose is the index that RCCL takes of a table of a RoCE port. It begins with entry 0 and
-// goes through the others: a first entry of the wanted family replaces one of the other,
-// and then one of the wanted protocol replaces one of another protocol or without a routed
-// address (RCCL 0cbce2a: src/transport/net_ib.cc, ncclIbGetGidIndex and
-// ncclUpdateGidIndex).
+// choose returns RCCL's index in the table of a RoCE port. It begins with entry 0 and goes through
+// the others: a first entry of the wanted family replaces one of the other, and then one of the
+// wanted protocol replaces one of another protocol or without a routed address (RCCL 0cbce2a:
+// src/transport/net_ib.cc, ncclIbGetGidIndex and ncclUpdateGidIndex).
 func (r gidRule) choose(table []linux.GID) int {
 	if r.index >= 0 || len(table) == 0 {
 		return max(r.index, 0)
@@ -75,19 +74,19 @@ func (r gidRule) choose(table []linux.GID) int {
 	return taken.Index
 }
 
-// family tells whether an entry is of the wanted family of addresses.
+// family reports whether an entry has the wanted family of addresses.
 func (r gidRule) family(g linux.GID) bool { return g.Addr.Is4In6() != r.six }
 
 func (r gidRule) contains(addr netip.Addr) bool {
 	return !r.within.IsValid() || r.within.Contains(addr.Unmap())
 }
 
-// routed tells whether an identifier is an address that holds beyond one link.
+// routed reports whether an identifier is an address that is valid beyond one link.
 func routed(addr netip.Addr) bool {
 	return addr.IsValid() && !addr.IsUnspecified() && !addr.IsLinkLocalUnicast()
 }
 
-// portFacts are those of a port whose table is read.
+// portFacts returns the facts of a port with its table.
 func portFacts(p linux.RDMAPort, table []linux.GID, rule gidRule) Port {
 	f := Port{Name: p.Name(), State: p.State, Rate: p.Rate, InfiniBand: p.Layer == "InfiniBand", Better: -1}
 	if f.InfiniBand {
@@ -103,8 +102,8 @@ func portFacts(p linux.RDMAPort, table []linux.GID, rule gidRule) Port {
 	return f
 }
 
-// better is the first entry with a routed RoCE v2 address, of IPv4 if there is one; -1 if
-// there is none.
+// better returns the first entry with a routed RoCE v2 address, preferably of IPv4; -1 if there is
+// none.
 func better(table []linux.GID) int {
 	found := -1
 	for _, g := range table {
@@ -119,8 +118,8 @@ func better(table []linux.GID) int {
 	return found
 }
 
-// empty tells that an entry of the table holds no address: zeros, or the prefix of link-local
-// addresses alone.
+// empty reports whether an entry of the table holds no address: zeros, or only the prefix of
+// link-local addresses.
 func empty(addr netip.Addr) bool {
 	return !addr.IsValid() || addr.IsUnspecified() || addr == netip.MustParseAddr("fe80::")
 }

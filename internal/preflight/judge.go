@@ -9,28 +9,28 @@ import (
 	"zbench/bench/slice"
 )
 
-// Process is one process of the run, as the leader knows it.
+// Process is one process of the run, from the leader's side.
 type Process struct {
 	Facts Facts
 	// Host is the name of its host.
 	Host string
-	// FirstRank is the number of the first of its Ranks ranks.
+	// FirstRank is the number of the process's first rank; it has Ranks ranks.
 	FirstRank, Ranks int
-	// Sent is the leader's wall clock when it asked for the facts, Received when it had
-	// them; zero if unknown.
+	// Sent is the leader's wall clock at its request for the facts, Received at their arrival; zero
+	// if unknown.
 	Sent, Received time.Time
 }
 
-// Report is what was found of all processes, a row for each check.
+// Report has the findings about all processes, one row per check.
 type Report struct {
 	Ranks, Hosts int
 	Checks       []record.Preflight
 }
 
-// verdict is what a check finds of one process.
+// verdict is a check's finding about one process.
 type verdict struct {
 	state record.PreflightState
-	// found is what was found, next the setting or the command that mends it.
+	// found is the finding, next the setting or the command that fixes it.
 	found, next string
 }
 
@@ -40,12 +40,12 @@ func bad(found, next string) verdict      { return verdict{record.CheckError, fo
 func notChecked(because string) verdict   { return verdict{record.CheckNotChecked, because, ""} }
 func (v verdict) worse(than verdict) bool { return severity(v.state) > severity(than.state) }
 
-// severity orders states: what is not checked hides nothing that is known to be wrong.
+// severity orders states: not checked hides no known defect.
 func severity(s record.PreflightState) int {
 	return slices.Index([]record.PreflightState{record.CheckOK, record.CheckNotChecked, record.CheckWarning, record.CheckError}, s)
 }
 
-// world is all processes in the order of their ranks, and what many checks ask.
+// world is all processes in the order of their ranks, with common facts for the checks.
 type world struct {
 	all   []Process
 	sweep Sweep
@@ -53,8 +53,8 @@ type world struct {
 	on    map[string][]int
 	hosts []string
 	ranks int
-	// several tells that ranks of other hosts take part. alone tells that this is only supposed,
-	// because one host is judged by itself; it may have no network of a cluster.
+	// several is true if ranks of other hosts take part. alone is true if that is only assumed,
+	// because one host is judged by itself; it may have no cluster network.
 	several, alone bool
 }
 
@@ -81,8 +81,8 @@ func (w *world) each(judge func(p *Process) verdict) []verdict {
 	return out
 }
 
-// usual is the value that most processes have, the first of those that are equally
-// frequent; empty values do not count.
+// usual returns the value that most processes have, the first of equally frequent ones; empty
+// values do not count.
 func (w *world) usual(value func(p *Process) string) string {
 	count := map[string]int{}
 	for i := range w.all {
@@ -98,13 +98,13 @@ func (w *world) usual(value func(p *Process) string) string {
 	return most
 }
 
-// Judge judges all processes of a run. Nothing of it depends on their order.
+// Judge judges all processes of a run. Their order has no effect.
 func Judge(all []Process, sweep Sweep) Report {
 	return worldOf(all, sweep).report(func(check) bool { return true })
 }
 
-// JudgeHost judges a host by one process, as if others took part: what can be told of it
-// alone.
+// JudgeHost judges a host by one process, as if others took part, in everything that one host can
+// show.
 func JudgeHost(p Process) Report {
 	w := worldOf([]Process{p}, Sweep{PerNode: p.Ranks})
 	w.several, w.alone = true, true
@@ -130,11 +130,11 @@ func (w *world) report(wanted func(check) bool) Report {
 	return r
 }
 
-// maxFindings is the most findings of one check that are kept apart: a value of its own
-// for each of 128 hosts is one finding more.
+// maxFindings is the most separate findings of one check: a value of its own for each of 128 hosts
+// makes one more.
 const maxFindings = 8
 
-// row puts equal verdicts together, the worst first.
+// row groups equal verdicts, the worst first.
 func (w *world) row(c check, verdicts []verdict) record.Preflight {
 	members := map[verdict][]int{}
 	var order []verdict
@@ -164,7 +164,7 @@ func (w *world) row(c check, verdicts []verdict) record.Preflight {
 	return row
 }
 
-// rest is one finding for the verdicts that have no place of their own.
+// rest returns one finding for the verdicts beyond the limit.
 func (w *world) rest(order []verdict, members map[verdict][]int) record.PreflightFound {
 	all := slices.Concat(slice.Map(order, func(v verdict) []int { return members[v] })...)
 	slices.Sort(all)
@@ -173,7 +173,7 @@ func (w *world) rest(order []verdict, members map[verdict][]int) record.Prefligh
 	return f
 }
 
-// place names the ranks and hosts of processes, by their number in all.
+// place returns the ranks and hosts of processes, by their number in all.
 func (w *world) place(members []int) record.PreflightFound {
 	var f record.PreflightFound
 	var ranks []int
@@ -182,7 +182,7 @@ func (w *world) place(members []int) record.PreflightFound {
 		for n := range p.Ranks {
 			ranks = append(ranks, p.FirstRank+n)
 		}
-		n := len(f.Hosts) // a node's ranks follow one another
+		n := len(f.Hosts) // a node's ranks are consecutive
 		if n == 0 || f.Hosts[n-1] != p.Host && !slices.Contains(f.Hosts, p.Host) {
 			f.Hosts = append(f.Hosts, p.Host)
 		}

@@ -11,13 +11,12 @@ import (
 	"zbench/internal/linux"
 )
 
-// coresPerRank is how many threads of a rank poll at the same time: the one that launches
-// and waits, and RCCL's proxy progress thread (RCCL 0cbce2a: src/proxy.cc,
-// ncclProxyProgress).
+// coresPerRank is the number of a rank's threads that poll at the same time: the one that launches
+// and waits, and RCCL's proxy progress thread (RCCL 0cbce2a: src/proxy.cc, ncclProxyProgress).
 const coresPerRank = 2
 
-// cores divides the CPUs of a process by the ranks of its host that have the same list.
-// Lists that overlap in part count as separate.
+// cores divides the CPUs of a process by the ranks of its host with the same list. Partly
+// overlapping lists count as separate.
 func (w *world) cores() []verdict {
 	sharing := map[[2]string]int{}
 	for _, p := range w.all {
@@ -43,10 +42,9 @@ func (w *world) cores() []verdict {
 	})
 }
 
-// Bars of locked memory. AMD-AGI/Primus fails a node below 32 GiB (node_smoke,
-// ulimit_l_min_gb). 8 MiB is the kernel's default since Linux 5.16 (64 KiB before; setrlimit(2),
-// MLOCK_LIMIT): it is unchanged, and two of RCCL's 4 MiB buffers (NCCL_BUFFSIZE)
-// already fill it.
+// Bars of locked memory. AMD-AGI/Primus fails a node below 32 GiB (node_smoke, ulimit_l_min_gb). 8
+// MiB is the kernel's default since Linux 5.16 (64 KiB before; setrlimit(2), MLOCK_LIMIT): it means
+// that nobody changed it, and two of RCCL's 4 MiB buffers (NCCL_BUFFSIZE) already fill it.
 const (
 	enoughLocked  = 32 << 30
 	defaultLocked = 8 << 20
@@ -70,14 +68,13 @@ func (w *world) lockedMemory(p *Process) verdict {
 	return warn(fmt.Sprintf("%s; RDMA may need %s", unit.Bytes(*limit), unit.Bytes(enoughLocked)), next)
 }
 
-// rdma tells whether a process uses RDMA NICs to reach others.
+// rdma reports whether a process uses RDMA NICs to reach others.
 func (w *world) rdma(p *Process) bool {
 	return w.several && !p.Facts.RDMA.Off && len(p.Facts.RDMA.Ports) > 0
 }
 
-// EnoughShared is what the ranks of a node need of /dev/shm, with room to spare: NCCL's
-// guide gives containers --shm-size=1g ("Troubleshooting", "Docker"), whose default is
-// 64 MiB.
+// EnoughShared is sufficient /dev/shm for the ranks of a node: NCCL's guide gives containers
+// --shm-size=1g ("Troubleshooting", "Docker"), whose default is 64 MiB.
 const EnoughShared = 1 << 30
 
 func (w *world) sharedMemory(p *Process) verdict {
@@ -94,7 +91,7 @@ func (w *world) sharedMemory(p *Process) verdict {
 	return ok(unit.Bytes(s.Size))
 }
 
-// openFiles holds the limit against what the largest communicator's connections take.
+// openFiles compares the limit with the largest communicator's connections.
 func (w *world) openFiles(p *Process) verdict {
 	limit := p.Facts.OpenFiles
 	if limit == nil {
@@ -115,16 +112,16 @@ func (w *world) openFiles(p *Process) verdict {
 }
 
 const (
-	// ownFiles is for what a process has open apart from connections: libraries, devices,
+	// ownFiles is the number of a process's open files apart from connections: libraries, devices,
 	// completion channels, its own files; far more than a process of the loopback has (40).
 	ownFiles = 256
-	// fileLimit is a limit that suffices for an all-to-all over 1,024 ranks without PXN, and
-	// that a user may set under systemd's default hard limit (524288; systemd-system.conf(5),
+	// fileLimit is a sufficient limit for an all-to-all over 1,024 ranks without PXN, which a user
+	// may set under systemd's default hard limit (524288; systemd-system.conf(5),
 	// DefaultLimitNOFILE).
 	fileLimit = 65536
 )
 
-// balancing is what RCCL warns of at its start (RCCL 0cbce2a: src/init.cc, ncclInit); it
+// balancing checks what RCCL warns of at its start (RCCL 0cbce2a: src/init.cc, ncclInit); it
 // doubled the times of middle sizes on 8 MI300X (ROCm/rccl#1562).
 func (w *world) balancing(p *Process) verdict {
 	switch p.Facts.Balancing {
@@ -136,12 +133,12 @@ func (w *world) balancing(p *Process) verdict {
 	return warn("on ("+p.Facts.Balancing+")", "sudo sysctl kernel.numa_balancing=0")
 }
 
-// maxSkew is more than hosts differ that keep time by NTP or PTP (milliseconds; RFC 5905,
-// section 1), in seconds. munge refuses credentials only beyond 300 s.
+// maxSkew is more than the clock difference, in seconds, of hosts with NTP or PTP (milliseconds;
+// RFC 5905, section 1). munge only refuses credentials beyond 300 s.
 const maxSkew = 1.0
 
-// clock compares the host's wall clock with the leader's: the process got the leader's
-// message after it was sent, and sent its facts before they arrived.
+// clock compares the host's wall clock with the leader's: the process received the leader's message
+// after it was sent, and sent its facts before they arrived.
 func (w *world) clock(p *Process) verdict {
 	if p.Received.IsZero() || p.Facts.Clock == 0 {
 		return notChecked("the process gave no time")

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// names is a list as NCCL_SOCKET_IFNAME and NCCL_IB_HCA have it: "eth,ib", "=eth0",
-// "^docker,lo", "^=mlx5_3:1". The list holds prefixes, "=" makes them whole names, and "^"
-// in front of all excludes what matches. A name can have a port (RCCL 0cbce2a:
-// src/misc/utils.cc, parseStringList and matchIfList; NCCL's guide, "Environment
-// Variables").
+// names is a list in the form of NCCL_SOCKET_IFNAME and NCCL_IB_HCA: "eth,ib", "=eth0",
+// "^docker,lo", "^=mlx5_3:1". The list holds prefixes, "=" makes them whole names, and a leading
+// "^" excludes the matches. A name can have a port (RCCL 0cbce2a: src/misc/utils.cc,
+// parseStringList and matchIfList; NCCL's guide, "Environment Variables").
 type names struct {
 	exclude, exact bool
 	list           []namedPort
@@ -40,7 +39,7 @@ func parseNames(text string, most int) names {
 		n := namedPort{name: name, port: -1}
 		if has {
 			n.port = 0
-			_, _ = fmt.Sscanf(port, "%d", &n.port) // as C's atoi: 0 if it begins with no number
+			_, _ = fmt.Sscanf(port, "%d", &n.port) // like C's atoi: 0 if it begins with no number
 		}
 		if len(l.list) < most {
 			l.list = append(l.list, n)
@@ -49,8 +48,8 @@ func parseNames(text string, most int) names {
 	return l
 }
 
-// match tells whether the list chooses a name. port is -1 for a device without ports. An empty
-// list chooses all, and an empty one behind "^" none.
+// match reports whether the list chooses a name. port is -1 for a device without ports. An empty
+// list chooses all, and an empty one after "^" none.
 func (l names) match(name string, port int) bool {
 	found := len(l.list) == 0
 	for _, e := range l.list {

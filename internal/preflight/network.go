@@ -10,8 +10,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// bootstrapInterface compares what RCCL takes with the interface that has reached the
-// leader.
+// bootstrapInterface compares RCCL's interface with the one that reached the leader.
 func (w *world) bootstrapInterface(p *Process) verdict {
 	b := p.Facts.Bootstrap
 	setting := "NCCL_SOCKET_IFNAME=" + b.Setting
@@ -45,7 +44,8 @@ func orNone(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// orName is the value of NCCL_SOCKET_IFNAME for exactly this interface, or words for an unknown one.
+// orName returns the value of NCCL_SOCKET_IFNAME for exactly this interface, or words for an
+// unknown one.
 func orName(name string) string {
 	if name == "" {
 		return "the interface that reaches the other hosts"
@@ -53,27 +53,27 @@ func orName(name string) string {
 	return "=" + name
 }
 
-// nics looks at the ports that RCCL takes of each host, and compares hosts.
+// nics checks RCCL's ports of each host, and compares hosts.
 func (w *world) nics() []verdict {
 	usual := w.usual(func(p *Process) string { return p.Facts.RDMA.summary() })
 	down := w.usual(func(p *Process) string { return "without " + p.Facts.RDMA.inactive() })
 	return w.each(func(p *Process) verdict { return w.nicsOf(p, usual, down == "without "+p.Facts.RDMA.inactive()) })
 }
 
-// summary is how many active ports of which speed there are: "8 at 400 Gb/sec".
+// summary formats the number of active ports by speed: "8 at 400 Gb/sec".
 func (r RDMA) summary() string {
 	rates, of := slice.Group(slice.Where(r.Ports, Port.active), func(port Port) string { return port.Rate })
 	return strings.Join(slice.Map(rates, func(rate string) string { return fmt.Sprintf("%d at %s", len(of[rate]), rate) }), ", ")
 }
 
-// inactive are the ports that RCCL leaves out, with their state.
+// inactive returns the ports that RCCL leaves out, with their state.
 func (r RDMA) inactive() string {
 	off := slice.Where(r.Ports, func(port Port) bool { return !port.active() })
 	return strings.Join(slice.Map(off, func(port Port) string { return port.Name + " " + port.State }), ", ")
 }
 
-// nicsOf judges a host. usual is what most hosts have. alike tells that the same ports are down on
-// most hosts: without NCCL_IB_HCA these are NICs that are not meant for RCCL.
+// nicsOf judges a host. usual is most hosts' value. alike is true if the same ports are down on
+// most hosts: without NCCL_IB_HCA these NICs are not meant for RCCL.
 func (w *world) nicsOf(p *Process, usual string, alike bool) verdict {
 	r := p.Facts.RDMA
 	unused := alike && !w.alone && (r.HCA == "" || r.HCA[0] == '^')
@@ -102,7 +102,7 @@ func (w *world) nicsOf(p *Process, usual string, alike bool) verdict {
 	}
 }
 
-// gids looks at the entry of its table that each NIC sends from.
+// gids checks the table entry from which each NIC sends.
 func (w *world) gids(p *Process) verdict {
 	r := p.Facts.RDMA
 	by := "RCCL's own choice, index"

@@ -7,12 +7,11 @@ import (
 	"zbench/bench/plan"
 )
 
-// Sweep is what is about to run, as far as it takes connections.
+// Sweep describes the next run as far as it needs connections.
 type Sweep struct {
 	// PerNode is the number of ranks on a node.
 	PerNode int
-	// Communicators are those that the sweep makes, in their order. Each set replaces the
-	// one before.
+	// Communicators are the sweep's, in order. Each set replaces the previous one.
 	Communicators []Communicators
 	// Seconds that the sweep takes, as estimated; 0 if unknown.
 	Seconds float64
@@ -20,14 +19,14 @@ type Sweep struct {
 
 // Communicators are a set that exists at the same time.
 type Communicators struct {
-	// Ranks and Nodes are those of one communicator.
+	// Ranks and Nodes describe one communicator.
 	Ranks, Nodes int
-	// Peers tells that every rank sends to every other, as where the buffer is divided among the ranks.
+	// Peers is true if every rank sends to every other, as with a buffer divided among the ranks.
 	Peers bool
 }
 
-// SweepOf is what the cases of a sweep take: they run in two passes, up and down, and the
-// communicators are replaced wherever two neighbours have others.
+// SweepOf returns the connections of a sweep's cases: they run in two passes, up and down, and the
+// communicators are replaced between neighbours with different ones.
 func SweepOf(cases []plan.Case, perNode int, seconds float64) Sweep {
 	s := Sweep{PerNode: perNode, Seconds: seconds}
 	var up []Communicators
@@ -50,26 +49,25 @@ func SweepOf(cases []plan.Case, perNode int, seconds float64) Sweep {
 	return s
 }
 
-// Ports that connections take on a node, counted at both ends.
+// Ports of connections on a node, counted at both ends.
 const (
-	// channels is the most that RCCL makes of a communicator of several nodes
+	// channels is the largest number of RCCL's channels for a communicator of several nodes
 	// (ROCm/rocm-systems 03a89144, projects/rccl).
 	channels = 64
-	// perChannel is for a ring, which enters and leaves a node once, and for a tree, in
-	// which a node has a parent and two children, each in both directions.
+	// perChannel covers a ring, which enters and leaves a node once, and a tree, in which a node
+	// has a parent and two children, each in both directions.
 	perChannel = 2 + 6
-	// perRank is for RCCL's bootstrap: two sockets that listen, one to rank 0, one of the
-	// ring, one of the proxy and one to it (RCCL 0cbce2a: src/bootstrap.cc, bootstrapInit).
+	// perRank covers RCCL's bootstrap: two listening sockets, one to rank 0, one of the ring, one
+	// of the proxy and one to it (RCCL 0cbce2a: src/bootstrap.cc, bootstrapInit).
 	perRank = 6
-	// closing is how long a closed connection keeps its port, in seconds (Linux:
-	// include/net/tcp.h, TCP_TIMEWAIT_LEN).
+	// closing is how long a closed connection keeps its port, in seconds (Linux: include/net/tcp.h,
+	// TCP_TIMEWAIT_LEN).
 	closing = 60
 )
 
-// perNode is the most ports of a node that a set takes, as an upper bound. Messages between
-// all ranks take two ports for each pair of a local and a remote one (ROCm/rccl#577: an all-to-all
-// of N nodes with G GPUs takes (N-1)·G·2·G on a node); PXN divides that by G
-// (NVIDIA/nccl#1882).
+// perNode returns the most ports of a node for a set, as an upper bound. Messages between all ranks
+// take two ports for each pair of a local and a remote one (ROCm/rccl#577: an all-to-all of N nodes
+// with G GPUs takes (N-1)·G·2·G on a node); PXN divides that by G (NVIDIA/nccl#1882).
 func (c Communicators) perNode(pxn bool) int {
 	local := max(c.Ranks/max(c.Nodes, 1), 1)
 	if c.Nodes <= 1 {
@@ -86,12 +84,11 @@ func (c Communicators) perNode(pxn bool) int {
 	return n
 }
 
-// need is the most ports of a node that are taken within the time that a closed connection
-// keeps its port: all sets of the sweep where its time is not known. several is the number
-// of sets that take them.
+// need returns the most ports of a node within the time that a closed connection keeps its port:
+// those of all sets if the sweep's duration is unknown. several is the number of these sets.
 func (s Sweep) need(pxn bool) (ports, several int) {
 	n := len(s.Communicators)
-	at := n // sets that fall into the time
+	at := n // sets within that time
 	if s.Seconds > 0 && n > 0 {
 		at = min(n, 1+int(math.Ceil(closing/(s.Seconds/float64(n)))))
 	}
@@ -106,7 +103,7 @@ func (s Sweep) need(pxn bool) (ports, several int) {
 	return ports, at
 }
 
-// ports holds the range of ports against what the sweep takes.
+// ports compares the range of ports with the sweep's need.
 func (w *world) ports(p *Process) verdict {
 	r := p.Facts.Ports
 	if r == nil {
@@ -124,7 +121,7 @@ func (w *world) ports(p *Process) verdict {
 	return warn(found, w.portsNext(p))
 }
 
-// widest keeps clear of the leader's own port, which lies below (20480 to 28671).
+// widest avoids the leader's own port, which lies below (20480 to 28671).
 const widest = "28672 65535"
 
 func (w *world) portsNext(p *Process) string {

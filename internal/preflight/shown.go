@@ -14,27 +14,27 @@ import (
 	"zbench/bench/unit"
 )
 
-// stateWords begin what a check found, where that is not well.
+// stateWords begin a check's finding if it is not OK.
 var stateWords = map[record.PreflightState]string{
 	record.CheckWarning: "WARNING: ", record.CheckError: "ERROR: ", record.CheckNotChecked: "not checked: ",
 }
 
-// severities are those of the states.
+// severities are the severities of the states.
 var severities = map[record.PreflightState]finding.Severity{
 	record.CheckOK: finding.OK, record.CheckWarning: finding.Warning, record.CheckError: finding.Fault, record.CheckNotChecked: finding.Note,
 }
 
-// Count is how many checks have a state.
+// Count returns the number of checks in a state.
 func (r Report) Count(s record.PreflightState) int {
 	return slice.Count(r.Checks, func(c record.Preflight) bool { return c.State == s })
 }
 
-// Healthy tells that nothing is wrong, as far as was checked.
+// Healthy reports whether no check failed or warned.
 func (r Report) Healthy() bool {
 	return r.Count(record.CheckError)+r.Count(record.CheckWarning) == 0
 }
 
-// Line sums the checks up.
+// Line summarises the checks.
 func (r Report) Line() string {
 	where := plain.Count(r.Ranks, "rank")
 	if r.Hosts > 1 {
@@ -55,10 +55,10 @@ func (r Report) Line() string {
 	return "Preflight of " + where + ": " + strings.Join(parts, ", ")
 }
 
-// maxHint is the most hosts of a refusal that stand in its message.
+// maxHint is the most hosts in a refusal's message.
 const maxHint = 3
 
-// Refused is the error of a run that must not start: a check has failed. It is nil if none
+// Refused returns the error of a run that must not start, because a check has failed; nil if none
 // has.
 func (r Report) Refused() error {
 	failed := slice.Where(r.Checks, func(c record.Preflight) bool { return c.State == record.CheckError })
@@ -69,7 +69,7 @@ func (r Report) Refused() error {
 	return exit.With(exit.Run, errors.New("preflight failed: "+unit.FirstFew(names, maxHint)), "mend what the table above marks as ERROR; nothing was measured")
 }
 
-// Shown is the report for its readers: one line if nothing is wrong, else the checks that failed. With
+// Shown returns the report for readers: one line if nothing is wrong, else the failed checks. With
 // all it is every check.
 func (r Report) Shown(all bool) *document.Document {
 	d := &document.Document{Command: "preflight", Title: r.Line()}
@@ -85,7 +85,8 @@ func (r Report) Shown(all bool) *document.Document {
 	return d
 }
 
-// items are what a check found: one for the ranks that differ, the last with why it matters.
+// items returns a check's findings: one per group of ranks, the last with the reason why it
+// matters.
 func (r Report) items(c record.Preflight, all bool) document.Items {
 	var out document.Items
 	why := ""
@@ -112,15 +113,15 @@ func (r Report) items(c record.Preflight, all bool) document.Items {
 	return out
 }
 
-// shownHosts are named; more are counted. shownRanks is the longest list of ranks that is
-// shown.
+// shownHosts is the number of hosts that are named; more are counted. shownRanks is the longest
+// displayed list of ranks.
 const (
 	shownHosts = 3
 	shownRanks = 24
 )
 
-// Where names the ranks and hosts of a finding for people: "ranks 8-15 on node-b". It is
-// empty where the finding is of all ranks of several hosts.
+// Where formats the ranks and hosts of a finding: "ranks 8-15 on node-b". It is empty if the
+// finding covers all ranks of several hosts.
 func (r Report) Where(f record.PreflightFound) string {
 	n, err := record.RanksIn(f.Ranks)
 	if err != nil || n == r.Ranks {

@@ -11,14 +11,14 @@ import (
 	"zbench/internal/topo"
 )
 
-// Other rules of the screen judge these facts and findings of a node against the other nodes.
+// Other rules of the screen compare these facts and findings with the other nodes'.
 var (
 	own      = []string{"GPUs", "NICs"}
 	compared = []string{"port_down", "nic_rates_differ"}
 )
 
-// Facts reads what a tree tells of the node: NICs, GPUs of the kernel's topology, versions,
-// and what is wrong with them.
+// Facts reads a node's facts from a tree: NICs, GPUs of the kernel's topology, versions, and
+// defects.
 func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) error {
 	t, err := topo.Read(fsys, topo.Inputs{Host: n.Host, Environ: environ})
 	if err != nil {
@@ -37,7 +37,7 @@ func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) error {
 		}
 	}
 	for _, f := range t.Findings {
-		if f.Code == judge.CodeFlush { // no measurement of one node crosses a NIC as jobs do
+		if f.Code == judge.CodeFlush { // no measurement of a single node crosses a NIC as jobs do
 			n.Notes = append(n.Notes, "data in the first message of a connection: "+f.Message+"; next: "+f.Hint)
 		}
 		if f.Mark == topo.Bad && !slices.Contains(compared, f.Code) {

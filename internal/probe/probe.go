@@ -1,6 +1,6 @@
-// Package probe measures one node alone: a collective over its own GPUs, the bandwidth of
-// every GPU's memory, a matrix product of every GPU, and what its topology and its libraries are. It fills a nodescreen.Node;
-// package bench/fleet/nodescreen compares the nodes.
+// Package probe measures one node alone: a collective over its own GPUs, the bandwidth of every
+// GPU's memory, a matrix product of every GPU, its topology and its libraries. It fills in a
+// nodescreen.Node; package bench/fleet/nodescreen compares the nodes.
 package probe
 
 import (
@@ -22,24 +22,24 @@ import (
 	"zbench/rccl"
 )
 
-// Config says what to measure with.
+// Config describes how to measure.
 type Config struct {
 	Native native.Choice
-	// Seconds bound one measurement. Zero takes Samples samples instead, as suits a clock
-	// that is simulated.
+	// Seconds bounds one measurement. With 0 it takes Samples samples instead, which suits a
+	// simulated clock.
 	Seconds float64
-	// Bytes is the size of the collective, Message that of one between two GPUs, Array that of one array in
-	// memory.
+	// Bytes is the size of the collective, Message that of a message between two GPUs, Array that
+	// of an array in memory.
 	Bytes, Message, Array int64
 	Seed                  uint64
 }
 
-// Samples of a measurement that no time bounds.
+// Samples is the number of samples of a measurement without a time limit.
 const Samples = 20
 
-// Simulated measures a node of the loopback. Arrays are small, because kernels really run
-// on this host; launching costs nothing, or it would hide the memory's time. So is the collective: its data are checked, and
-// messages find the slow link that its latency hides.
+// Simulated measures a node of the loopback. Arrays are small, because kernels really run on this
+// host; launches cost nothing, because they would hide the memory's time. The collective is small,
+// too: its data are checked, and messages find the slow link that its latency hides.
 func Simulated(m fabric.Machine) Config {
 	m.Host.Launch = 0
 	return Config{Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Bytes: 1 << 20, Message: rails.DefaultBytes, Array: 64 << 10, Seed: m.Seed}
@@ -51,12 +51,12 @@ func (c Config) rule() stat.Rule {
 		return stat.Fixed(Samples)
 	}
 	r := stat.DefaultRule()
-	// All of the time is used: a GPU that throttles does so after seconds.
+	// All of the time is used, because a GPU throttles only after seconds.
 	r.Precision, r.MinSamples, r.MaxSamples, r.MaxTime = 0, Samples, 1e6, c.Seconds
 	return r
 }
 
-// Devices lists the node's GPUs and its libraries as the provider shows them.
+// Devices returns the node's GPUs and its libraries from the provider.
 func Devices(o native.Choice) ([]nodescreen.GPU, []nodescreen.Fact, error) {
 	p, err := native.Open(o)
 	if err != nil {
@@ -82,7 +82,7 @@ func Devices(o native.Choice) ([]nodescreen.GPU, []nodescreen.Fact, error) {
 // errWrong is wrapped by the error of a measurement whose result is wrong.
 var errWrong = errors.New(string(record.WrongData))
 
-// ended is the error of a case that is not OK.
+// ended returns the error of a case that is not OK.
 func ended(status record.Status, reason string) error {
 	if status == record.WrongData {
 		return fmt.Errorf("%w: %s", errWrong, reason)
@@ -90,12 +90,12 @@ func ended(status record.Status, reason string) error {
 	return fmt.Errorf("%s: %s", status, reason)
 }
 
-// failed is a measurement that failed.
+// failed returns a failed measurement.
 func failed(what string, err error) *nodescreen.Rate {
 	return &nodescreen.Rate{What: what, Error: err.Error(), Wrong: errors.Is(err, errWrong)}
 }
 
-// Collective runs all_reduce over so many GPUs of the node in this process and checks its
+// Collective runs all_reduce over a number of GPUs of the node in this process and checks its
 // result. How names the path, such as "over one NIC"; empty for the node's own.
 func Collective(ctx context.Context, c Config, gpus int, how string) *nodescreen.Rate {
 	what := fmt.Sprintf("all_reduce %s%s, %d GPUs", unit.Bytes(c.Bytes), how, gpus)
@@ -133,7 +133,7 @@ func (c Config) collective(ctx context.Context, gpus int) (rate *nodescreen.Rate
 	return rate, ctx.Err()
 }
 
-// open opens the node's GPUs with buffers for some cases, all of whose data can be checked.
+// open opens the node's GPUs with buffers for some cases, whose data can all be checked.
 func (c Config) open(ctx context.Context, gpus int, cases []plan.Case) (*rccl.Driver, error) {
 	d, err := rccl.Open(rccl.Config{Native: c.Native, Ranks: gpus, Seed: c.Seed, VerifyBudget: 4 * c.Bytes * int64(gpus)})
 	if err != nil {
@@ -145,7 +145,7 @@ func (c Config) open(ctx context.Context, gpus int, cases []plan.Case) (*rccl.Dr
 	return d, nil
 }
 
-// caseOf is the one case: all_reduce of floats, out of place.
+// caseOf returns the only case: all_reduce of floats, out of place.
 func caseOf(w spec.World, bytes int64) ([]plan.Case, error) {
 	a, err := plan.Axes{MinBytes: bytes, MaxBytes: bytes, Factor: 2, InPlace: []bool{false}, World: w}.Named("float", "sum", "all_reduce")
 	if err != nil {
@@ -160,8 +160,8 @@ func Memory(ctx context.Context, c Config, gpus []nodescreen.GPU) []nodescreen.G
 	return gpus
 }
 
-// each measures all GPUs at once. Where that fails it tries each GPU alone, so that one bad GPU does not
-// hide the others.
+// each measures all GPUs at once. If that fails it tries each GPU alone, so that one bad GPU does
+// not hide the others.
 func each(ctx context.Context, gpus []nodescreen.GPU, what string, measure func(context.Context, []int) ([]nodescreen.Rate, error), of func(*nodescreen.GPU) **nodescreen.Rate) {
 	rates, err := measure(ctx, nil)
 	for i := range gpus {
@@ -199,14 +199,15 @@ func (c Config) memory(ctx context.Context, devices []int) (rates []nodescreen.R
 	return taken(ctx, job, float64(copying.Arrays()*(c.Array/float.Bytes)*float.Bytes))
 }
 
-// halved is the rule of a job of which one pass is taken: that takes half.
+// halved returns the rule of a job with only one pass, which takes half of a rule's limits.
 func (c Config) halved() stat.Rule {
 	r := c.rule()
 	r.MinSamples, r.MaxSamples, r.MaxTime = 2*r.MinSamples, 2*r.MaxSamples, 2*r.MaxTime
 	return r
 }
 
-// taken is a pass of a job as rates: what a launch does, in bytes or operations, over the median of the time.
+// taken converts a pass of a job to rates: a launch's bytes or operations over the median of the
+// time.
 func taken(ctx context.Context, job plan.Job, does float64) (rates []nodescreen.Rate, err error) {
 	parts, _ := job.Take(ctx, 0)
 	for _, p := range parts {
@@ -219,9 +220,9 @@ func taken(ctx context.Context, job plan.Job, does float64) (rates []nodescreen.
 	return rates, ctx.Err()
 }
 
-// Measure fills in what can be measured in this process: GPUs, libraries, memory, products, the
-// collective over all GPUs and their links. The error is of a provider that cannot be opened; what fails
-// later stands in the node.
+// Measure fills in everything that this process can measure: GPUs, libraries, memory, products, the
+// collective over all GPUs and their links. It returns the error of a provider that cannot be
+// opened; the node has later failures.
 func Measure(ctx context.Context, c Config, n *nodescreen.Node) error {
 	gpus, facts, err := Devices(c.Native)
 	if err != nil {

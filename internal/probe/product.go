@@ -10,8 +10,8 @@ import (
 	"zbench/internal/native"
 )
 
-// Products measures a matrix product that fills the compute units of every GPU and checks the results.
-// Without the vendor's library nothing is measured, and a note says so.
+// Products measures a matrix product that fills the compute units of every GPU and checks the
+// results. Without the vendor's library nothing is measured, with a note.
 func Products(ctx context.Context, c Config, gpus []nodescreen.GPU) (note string) {
 	s, err := c.filling(gpus)
 	if errors.Is(err, native.ErrUnavailable) {
@@ -26,7 +26,7 @@ func Products(ctx context.Context, c Config, gpus []nodescreen.GPU) (note string
 	return ""
 }
 
-// filling is the product that is measured: the longest of those that reach the most.
+// filling returns the measured product: the longest of those with the highest rates.
 func (c Config) filling(gpus []nodescreen.GPU) (s method.Shape, err error) {
 	if len(gpus) == 0 {
 		return s, nil

@@ -14,7 +14,7 @@ import (
 	"zbench/bench/record"
 )
 
-// answer is the JSON form, as far as it is read.
+// answer is the JSON form, with the fields that are read.
 type answer struct {
 	Version       *string `json:"nccl_version"`
 	Communicators []comm  `json:"communicators"`
@@ -42,8 +42,8 @@ type rank struct {
 	Counts map[string]uint64 `json:"collective_counts"`
 }
 
-// missingComma is between a number and the status of a missing rank, where 2.28.9 writes
-// no comma.
+// missingComma matches a number followed by the status of a missing rank, where 2.28.9 writes no
+// comma.
 var missingComma = pattern.New(`([0-9])(\s*\n\s*"status"\s*:)`)
 
 func parseJSON(text []byte) (*record.Witness, error) {
@@ -75,7 +75,7 @@ func parseJSON(text []byte) (*record.Witness, error) {
 // inProgress is ncclInProgress: no error.
 const inProgress = 7
 
-// singled are the ranks of a communicator that stand out, and its status in RAS' words.
+// singled returns the ranks of a communicator that stand out, and its status in RAS' words.
 func (c comm) singled() (out []record.WitnessRank, status string) {
 	var words []string
 	for _, r := range c.Absent {
@@ -136,7 +136,7 @@ func (c comm) witness(r rank, state record.WitnessRankState, detail string) reco
 	}
 }
 
-// known is a host's address; the service writes unknown where it has none.
+// known returns a host's address; the service writes unknown if it has none.
 func known(host string) string {
 	if host == "unknown" {
 		return ""

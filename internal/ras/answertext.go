@@ -11,8 +11,8 @@ import (
 	"zbench/bench/record"
 )
 
-// Lines of the text form. A rank is named with its GPU, process and node, which may be
-// unknown; between may stand what only this rank has.
+// Lines of the text form. A rank is named with its GPU, process and node, which may be unknown;
+// details of only this rank may stand between.
 var (
 	versionLine = pattern.New(`^[RN]CCL version (\S+)`)
 	blockLine   = pattern.New(`^#\d+-\d+ \(([0-9a-f]+)\) ([A-Z]+)$`)
@@ -22,7 +22,7 @@ var (
 	groupLine   = pattern.New(`^\d+ ranks (have status .+)$`)
 )
 
-// words of the status of a block, and what ranks below it are.
+// words of the status of a block, with the state of its ranks.
 var blockStates = map[string]record.WitnessRankState{
 	"INCOMPLETE": record.RankMissing, "DEAD": record.RankDead, "ERROR": record.RankError, "MISMATCH": record.RankDiffers,
 }
@@ -30,15 +30,14 @@ var blockStates = map[string]record.WitnessRankState{
 // reader reads the text form line by line.
 type reader struct {
 	w *record.Witness
-	// inTable tells that rows of communicators follow.
+	// inTable is true if rows of communicators follow.
 	inTable bool
-	// state and comm are those of the block; group is what the ranks that follow have in
-	// common.
+	// state and comm are the block's; group holds the common facts of the next ranks.
 	state       record.WitnessRankState
 	comm, group string
 	ranks       []record.WitnessRank
-	// launched is how far each rank of the block got, by its place in ranks; furthest is
-	// the most of any, also of those that are not listed.
+	// launched is the progress of each rank of the block, by its index in ranks; furthest is the
+	// most of any, including unlisted ones.
 	launched map[int]uint64
 	furthest uint64
 }
@@ -106,7 +105,7 @@ func (r *reader) detail(line string) {
 		return
 	}
 	if m := processLine.FindStringSubmatch(line); m != nil {
-		if r.state == record.RankDead { // of a missing one the communicator's block names the ranks
+		if r.state == record.RankDead { // the communicator's block names its missing ranks
 			pid, _ := strconv.Atoi(m[1])
 			r.ranks = append(r.ranks, record.WitnessRank{State: r.state, Host: plain.Line(m[2]), PID: pid, GPU: plain.Line(m[3])})
 		}
@@ -121,7 +120,7 @@ func (r *reader) detail(line string) {
 	}
 }
 
-// rank adds a rank of the block, with what only it has, or what its group has.
+// rank adds a rank of the block, with its own details or its group's.
 func (r *reader) rank(m []string) {
 	number, err := strconv.Atoi(m[1])
 	if err != nil {

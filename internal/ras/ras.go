@@ -1,7 +1,7 @@
-// Package ras asks the RAS service of RCCL and NCCL which ranks are missing or late. The
-// service listens in every process of a job, on localhost port 28028 or where NCCL_RAS_ADDR
-// says (NCCL 2.24, RCCL 2.28). Its protocol is lines of text; the answer is JSON from 2.28.7
-// on, else text for people, which Parse reads as well.
+// Package ras asks the RAS service of RCCL and NCCL which ranks are missing or late. The service
+// listens in every process of a job, on localhost port 28028 or at NCCL_RAS_ADDR (NCCL 2.24, RCCL
+// 2.28). Its protocol is lines of text; the answer is JSON from 2.28.7 on, else text for people,
+// which Parse reads as well.
 //
 // Sources: NVIDIA/nccl src/ras/client_support.cc (protocol, both formats), ROCm/cvs
 // cvs/monitors/cluster-mon (answers of RCCL 2.28.3).
@@ -21,22 +21,22 @@ import (
 	"zbench/bench/record"
 )
 
-// DefaultAddress is where the service listens unless AddressVariable is set.
+// DefaultAddress is the service's address unless AddressVariable is set.
 const (
 	DefaultAddress  = "localhost:28028"
 	AddressVariable = "NCCL_RAS_ADDR"
 )
 
-// Within bounds a query: a hang has been waited for long enough.
+// Within bounds a query, because a hang has already taken long enough.
 const Within = 5 * time.Second
 
 // legSeconds is how long the service itself waits for a rank's data.
 const legSeconds = 2
 
 // All processes of a job on a host listen at one address (SO_REUSEPORT in NCCL's
-// rasClientInitSocket), and the kernel deals connections out among them: one that a frozen
-// process gets is never answered, and the next may be another's. So the first tries end
-// where no greeting comes.
+// rasClientInitSocket), and the kernel distributes connections among them. A frozen process never
+// answers its connection, but the next one may go to another process. So the first tries end if no
+// greeting comes.
 const (
 	greeting = 300 * time.Millisecond
 	tries    = 8
@@ -48,11 +48,11 @@ var errSilent = errors.New("no greeting")
 // most bounds an answer in bytes: 1,024 ranks take about 0.6 MB as JSON.
 const most = 64 << 20
 
-// Dial opens a connection, as net.Dialer.DialContext does.
+// Dial opens a connection, like net.Dialer.DialContext.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Ask asks the service at the address; empty is DefaultAddress. Without an answer in time
-// the witness is absent, with the reason.
+// Ask asks the service at the address; empty means DefaultAddress. Without an answer in time the
+// witness is absent, with the reason.
 func Ask(ctx context.Context, dial Dial, address string) *record.Witness {
 	if address == "" {
 		address = DefaultAddress
@@ -74,7 +74,7 @@ func Ask(ctx context.Context, dial Dial, address string) *record.Witness {
 	return &record.Witness{Source: source, State: record.WitnessAbsent, Reason: plain.Line(err.Error()), Communicators: []record.WitnessComm{}, Ranks: []record.WitnessRank{}}
 }
 
-// ask connects until the service greets.
+// ask connects until a service greets.
 func ask(ctx context.Context, dial Dial, address string) ([]byte, error) {
 	for try := 1; ; try++ {
 		text, err := converse(ctx, dial, address, try < tries)
@@ -84,8 +84,8 @@ func ask(ctx context.Context, dial Dial, address string) ([]byte, error) {
 	}
 }
 
-// converse is the conversation: a greeting, the time limit, the format, the question. hasty
-// ends it where the greeting does not come soon.
+// converse holds the conversation: a greeting, the time limit, the format, the question. hasty ends
+// it if the greeting does not come soon.
 func converse(ctx context.Context, dial Dial, address string, hasty bool) ([]byte, error) {
 	c, err := dial(ctx, "tcp", address)
 	if err != nil {
@@ -100,7 +100,7 @@ func converse(ctx context.Context, dial Dial, address string, hasty bool) ([]byt
 	}
 	for _, step := range []struct{ say, expect string }{
 		{fmt.Sprintf("TIMEOUT %d", legSeconds), "OK"},
-		{"SET FORMAT json", ""}, // refused before 2.28.7: text follows then
+		{"SET FORMAT json", ""}, // refused before 2.28.7, and text follows
 	} {
 		if err := say(c, in, step.say, step.expect); err != nil {
 			return nil, err
@@ -128,19 +128,19 @@ func greeted(ctx context.Context, c net.Conn, in *bufio.Reader, hasty bool) erro
 	defer cancel()
 	stop := context.AfterFunc(soon, func() { _ = c.Close() })
 	err := say(c, in, hello, welcome)
-	if !stop() { // it is closed, whatever was said
+	if !stop() { // it is closed in any case
 		return errSilent
 	}
 	return err
 }
 
-// hello is the first line of the conversation, welcome the beginning of the service's.
+// hello is the first line of the conversation, welcome the beginning of the service's answer.
 const (
 	hello   = "CLIENT PROTOCOL 2"
 	welcome = "SERVER PROTOCOL "
 )
 
-// say sends a line and reads the one that answers.
+// say sends a line and reads the answer to it.
 func say(c net.Conn, in *bufio.Reader, text, expect string) error {
 	if _, err := io.WriteString(c, text+"\n"); err != nil {
 		return err

@@ -13,21 +13,21 @@ import (
 	"zbench/bench/slice"
 )
 
-// answers are the reports on the last order.
+// answers holds the reports on the last order.
 type answers struct {
 	mu      sync.Mutex
 	number  int            // of the order; 0 before the first
 	reports []*plan.Report // by process, from 1; nil until it reports
 	pending int
-	whole   chan struct{}  // closed when none is pending
-	lost    []*plan.Report // by process, from 1; nil if it is there
+	whole   chan struct{}  // closed when none is outstanding
+	lost    []*plan.Report // by process, from 1; nil if it is present
 
 	roll    int          // of the last roll call
-	absent  map[int]bool // those that have not answered it
+	absent  map[int]bool // the processes that have not answered it
 	present chan struct{}
 	now     func() time.Time
-	began   time.Time             // when the order was sent
-	stood   map[int]time.Duration // those that have stood still since then
+	began   time.Time             // time of sending the order
+	stood   map[int]time.Duration // the processes that stood still since then
 }
 
 func (a *answers) prepare(processes int, now func() time.Time) {
@@ -37,7 +37,7 @@ func (a *answers) prepare(processes int, now func() time.Time) {
 	close(a.whole)
 }
 
-// begin starts the next order. Lost processes have reported on it already.
+// begin starts the next order. Lost processes count as having reported on it.
 func (a *answers) begin() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,7 +56,7 @@ func (a *answers) begin() int {
 	return a.number
 }
 
-// put stores a report; a.mu is held. It is false if there is one already.
+// put stores a report; a.mu is held. It returns false if there already is one.
 func (a *answers) put(i int, r plan.Report) bool {
 	if i >= len(a.reports) || a.reports[i] != nil {
 		return false
@@ -68,21 +68,21 @@ func (a *answers) put(i int, r plan.Report) bool {
 	return true
 }
 
-// accept stores the report of a process; false if it was not expected.
+// accept stores the report of a process; it returns false if it was not expected.
 func (a *answers) accept(process, number int, r plan.Report) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return number == a.number && a.put(process-1, r)
 }
 
-// unreadable answers the last order for a process whose message cannot be read.
+// unreadable answers the last order for a process with an unreadable message.
 func (a *answers) unreadable(process int, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.put(process-1, plan.Unreadable(err))
 }
 
-// gone marks a process as lost; false if it was already.
+// gone marks a process as lost; it returns false if it already was.
 func (a *answers) gone(process int, why string, as func(string) plan.Report) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,7 +118,7 @@ func (a *answers) all() <-chan struct{} {
 	return a.whole
 }
 
-// missing are the processes that have not reported.
+// missing returns the processes that have not reported.
 func (a *answers) missing() (all []int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -137,8 +137,8 @@ func (a *answers) failed() bool {
 	return slices.ContainsFunc(a.reports, func(r *plan.Report) bool { return r != nil && r.Failure != nil })
 }
 
-// collected are the reports of all. A process that was lost after its report counts as lost, unless
-// it failed of itself: the others may have failed because of it.
+// collected returns all reports. A process that was lost after its report counts as lost, unless it
+// had failed by itself, because it may have made the others fail.
 func (a *answers) collected() []plan.Report {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -151,7 +151,7 @@ func (a *answers) collected() []plan.Report {
 	return all
 }
 
-// call begins a roll call of those that are not lost, which the leader itself answers. The
+// call begins a roll call of the processes that are not lost; the leader answers itself. The
 // channel is closed when none is absent.
 func (a *answers) call() (roll int, present <-chan struct{}) {
 	a.mu.Lock()
@@ -166,7 +166,7 @@ func (a *answers) call() (roll int, present <-chan struct{}) {
 	return a.roll, a.present
 }
 
-// answered takes a process off the roll call; a.mu is held.
+// answered removes a process from the roll call; a.mu is held.
 func (a *answers) answered(process int) {
 	if !a.absent[process] {
 		return
@@ -176,7 +176,7 @@ func (a *answers) answered(process int) {
 	}
 }
 
-// answer takes the answer of a process to a roll call.
+// answer records a process's answer to a roll call.
 func (a *answers) answer(roll int, one presence) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -189,8 +189,8 @@ func (a *answers) answer(roll int, one presence) {
 	a.answered(one.Process)
 }
 
-// Stood says which processes stood still while the last order was executed, and for how long at most; empty if none
-// did. It implements plan.Standing.
+// Stood names the processes that stood still during the last order, with the longest time; empty if
+// none did. It implements plan.Standing.
 func (a *answers) Stood() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -201,8 +201,8 @@ func (a *answers) Stood() string {
 	return fmt.Sprintf("%s stood still for up to %s", record.ProcessText(slices.Sorted(maps.Keys(a.stood)), len(a.lost)+1), longest.Round(100*time.Millisecond))
 }
 
-// silent are those that have not answered the roll call, and whether each has reported on the
-// last order.
+// silent returns the processes that have not answered the roll call, and whether each has reported
+// on the last order.
 func (a *answers) silent() map[int]bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -213,7 +213,7 @@ func (a *answers) silent() map[int]bool {
 	return all
 }
 
-// heard takes a line of the process that a stream belongs to.
+// heard handles a line of a stream's process.
 func (l *Leader) heard(stream int, text []byte, err error) {
 	if err != nil {
 		l.misread(stream, TooLarge, fmt.Errorf("a message has more than %d bytes", maxUp))
@@ -255,7 +255,7 @@ func (l *Leader) heard(stream int, text []byte, err error) {
 	}
 }
 
-// admit accepts or refuses a process that connects to the one that a stream belongs to.
+// admit accepts or refuses a process that connects through a stream's process.
 func (l *Leader) admit(stream int, one registrationOf) {
 	in, no := readRegistration(one.Registration)
 	if no == nil {
@@ -269,7 +269,7 @@ func (l *Leader) admit(stream int, one registrationOf) {
 	l.hub.reply(stream, down{Answers: []answerTo{{one.ID, no}}}.line())
 }
 
-// misread counts a message that cannot be read and ends the wait for its sender.
+// misread counts an unreadable message and ends the wait for its sender.
 func (l *Leader) misread(process int, reason Reason, err error) {
 	l.refuse(process, reason, "process %d: %v", process, err)
 	l.unreadable(process, err)
@@ -305,7 +305,7 @@ func (l *Leader) take(stream, number int, in reportOf) {
 	l.store(in.Process, number, r)
 }
 
-// takeJoined takes the reports of some processes that a stream speaks for.
+// takeJoined takes the reports of several processes from their common stream.
 func (l *Leader) takeJoined(stream, number int, in joinedOf) {
 	if slices.ContainsFunc(in.Processes, func(p int) bool { return !l.expects(stream, p) }) {
 		return
@@ -330,7 +330,7 @@ func (l *Leader) store(process, number int, r plan.Report) {
 	}
 }
 
-// leave handles the end of a process, and of those that are reached through it.
+// leave handles the end of a process, and of those reached through it.
 func (l *Leader) leave(process int, why string) {
 	gone, started := l.registry.leave(process)
 	if !started {
@@ -345,7 +345,7 @@ func (l *Leader) leave(process int, why string) {
 	}
 }
 
-// lose gives a process up after Start. Its reports are Lost from now on.
+// lose marks a process as lost after Start. Its reports are Lost from now on.
 func (l *Leader) lose(process int, why string) { l.loseAs(process, why, plan.Lost) }
 
 func (l *Leader) loseAs(process int, why string, as func(string) plan.Report) {
@@ -366,7 +366,7 @@ func (l *Leader) host(process int) string {
 	return ""
 }
 
-// Ended is the error of a run that the leader has ended. The leader itself reports the reason.
+// Ended is the error of a run ended by the leader, which reports the reason itself.
 type Ended struct {
 	Reason string
 	// Code is the leader's exit code.
@@ -375,7 +375,7 @@ type Ended struct {
 
 func (e *Ended) Error() string { return "the leader ended the run: " + e.Reason }
 
-// hasEnded reports whether an error is that of a run that the leader has ended.
+// hasEnded reports whether an error is that of a run ended by the leader.
 func hasEnded(err error) bool {
 	_, ended := errors.AsType[*Ended](err)
 	return ended

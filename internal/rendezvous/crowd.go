@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// crowd holds the connections that have proved nothing yet, at most room of them: the oldest is
-// closed when one more comes. So silent connections use up neither this process's files nor the
-// places of processes that have the token, which prove it within milliseconds.
+// crowd holds the unproven connections, at most room of them: the oldest is closed when one more
+// comes. So silent connections use up neither this process's files nor the places of processes with
+// the token, which prove it within milliseconds.
 type crowd struct {
 	room int
 
 	mu           sync.Mutex
-	in           map[int]io.Closer // by number, in the order of their arrival
-	oldest, next int               // no number below oldest is in; next is the next one's
+	in           map[int]io.Closer // by number, in the order of arrival
+	oldest, next int               // all numbers below oldest have left; next is the next one's
 }
 
-// enter takes a connection in and returns its number. The oldest leaves if there is no room.
+// enter adds a connection and returns its number. The oldest leaves if there is no room.
 func (c *crowd) enter(one io.Closer) (number int) {
 	c.mu.Lock()
 	if c.in == nil {
@@ -47,7 +47,7 @@ func (c *crowd) drop() {
 	}
 }
 
-// leave lets a connection go; false if it had to leave for another one.
+// leave removes a connection; it returns false if it was already dropped for another one.
 func (c *crowd) leave(number int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

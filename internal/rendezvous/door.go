@@ -16,15 +16,15 @@ import (
 	"zbench/bench/plain"
 )
 
-// minUnproven is how many connections may be in their handshake at least: as many as a world
-// has processes, which may all come at once, or these.
-var minUnproven = 512 // a variable for tests: theirs may not have as many files
+// minUnproven is the minimum number of connections in their handshake; the maximum is the number of
+// processes of the world, if that is larger, because all may come at once.
+var minUnproven = 512 // a variable because tests may have fewer files
 
-// acceptAgain is the time until connections are accepted again after an error: out of file
-// descriptors, say.
+// acceptAgain is the time until connections are accepted again after an error, such as too many
+// open files.
 const acceptAgain = 20 * time.Millisecond
 
-// door lets the connections of a listener in that prove that they hold the token, and register.
+// door admits the connections of a listener that prove that they hold the token, and register.
 type door struct {
 	*server
 	listener net.Listener
@@ -38,7 +38,7 @@ func (d *door) admitAll() {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil:
-			d.unproven.drop() // its file is for the next one
+			d.unproven.drop() // its file is free for the next one
 			select {
 			case <-d.open.Done():
 				return
@@ -50,10 +50,10 @@ func (d *door) admitAll() {
 	}
 }
 
-// errCrowded is the error of a connection that had to leave for a newer one.
+// errCrowded is the error of a connection that was dropped for a newer one.
 var errCrowded = errors.New("too many connections that had proved nothing: this one was the oldest")
 
-// admit accepts or refuses a connection of the unproven, by its number among them, and serves it.
+// admit accepts or refuses an unproven connection, by its number, and serves it.
 func (d *door) admit(raw net.Conn, number int) {
 	stop := context.AfterFunc(d.open, func() { _ = raw.Close() })
 	defer stop()
@@ -76,7 +76,7 @@ func (d *door) admit(raw net.Conn, number int) {
 	if no != nil {
 		d.count(raw, no)
 	}
-	answer, _ := line(answerTo{Refused: no}) // text can be written
+	answer, _ := line(answerTo{Refused: no}) // writing text cannot fail
 	_, err = l.Write(answer)
 	stop()
 	switch {
@@ -88,8 +88,8 @@ func (d *door) admit(raw net.Conn, number int) {
 	}
 }
 
-// receive reads a registration within its limits of size and time, and returns the reader of what
-// follows.
+// receive reads a registration within its limits of size and time, and returns the reader of the
+// rest.
 func (d *door) receive(l *link) (registration, *bufio.Scanner, *Refused) {
 	ctx, stop := context.WithTimeout(d.open, d.patience)
 	defer stop()
@@ -115,7 +115,7 @@ func (d *door) receive(l *link) (registration, *bufio.Scanner, *Refused) {
 	return registration{}, nil, refuse(TooSlow, "the registration ended early: %v", cmp.Or(err, io.ErrUnexpectedEOF))
 }
 
-// handshake has the client prove that it holds the token.
+// handshake makes the client prove that it holds the token.
 func (d *door) handshake(raw net.Conn) (net.Conn, error) {
 	ctx, stop := context.WithTimeout(d.open, d.patience)
 	defer stop()
@@ -138,14 +138,14 @@ func (d *door) handshake(raw net.Conn) (net.Conn, error) {
 		err = fmt.Errorf("%w (%q there, %q in the leader): %w", errVersion, plain.Line(its), version, err)
 	}
 	if err == nil && c.ConnectionState().NegotiatedProtocol != application {
-		err = errNotOffered // crypto/tls lets clients pass that offer nothing
+		err = errNotOffered // crypto/tls also accepts clients that offer nothing
 	}
 	return c, err
 }
 
 var errNotOffered = errors.New("the client does not offer " + application)
 
-// count counts a connection that was refused, unless this end closed it.
+// count counts a refused connection, unless this end closed it.
 func (d *door) count(c net.Conn, no *Refused) {
 	if d.open.Err() != nil {
 		return

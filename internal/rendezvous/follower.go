@@ -14,13 +14,13 @@ import (
 	"zbench/bench/plan"
 )
 
-// Follower is the end of every other process: plan.Leader.
+// Follower is the connection of every other process: plan.Leader.
 type Follower struct {
 	options Member
 	session string
 	link    *link // nil until it is connected
 	lines   *bufio.Scanner
-	relay   *relay // nil unless this process gathers those of its node
+	relay   *relay // nil unless this process gathers its node's
 	pulse   *pulse
 
 	// request lasts as long as the stream; ctx until the leader cancels, ends, or is lost.
@@ -30,13 +30,13 @@ type Follower struct {
 	cancel  context.CancelCauseFunc
 
 	welcome json.RawMessage
-	ready   chan struct{} // closed with the welcome
+	ready   chan struct{} // closed at the welcome
 	over    chan struct{} // closed when no more lines arrive
-	last    error         // why, once over is closed
+	last    error         // the reason, once over is closed
 	orders  chan numbered
 	// abandoned is closed some time after ctx has ended.
 	abandoned chan struct{}
-	current   int // the order that Next returned last
+	current   int // the last order from Next
 
 	close sync.Once
 }
@@ -72,7 +72,7 @@ func (f *Follower) connect(ctx context.Context, secure func() (*tls.Config, erro
 	}
 	f.link = &link{Conn: conn, within: o.Heartbeat}
 	f.lines = newLines(f.link, maxDown)
-	context.AfterFunc(f.request, func() { _ = f.link.Close() }) // a reader tells of its end
+	context.AfterFunc(f.request, func() { _ = f.link.Close() }) // a reader reports its end
 	if err = f.register(); err != nil {
 		return err
 	}
@@ -107,10 +107,10 @@ func (f *Follower) abandon() {
 	}
 }
 
-// read takes the leader's lines until there are no more.
+// read handles the leader's lines until there are no more.
 func (f *Follower) read() {
 	err := readLines(f.lines, f.take)
-	_ = f.link.Close() // the leader sees that nothing is read
+	_ = f.link.Close() // the leader notices that nothing is read
 	switch {
 	case f.link.silent.Load():
 		err = fmt.Errorf("no heartbeat for %s", f.options.Heartbeat)
@@ -171,14 +171,15 @@ func (f *Follower) take(text []byte) error {
 	return nil
 }
 
-// Welcome is what the leader gave to Start, as JSON.
+// Welcome returns the leader's argument of Start, as JSON.
 func (f *Follower) Welcome() json.RawMessage { return f.welcome }
 
-// Context ends when the leader cancels the run, ends it, or is lost, also while an
-// order is executed. Its cause says which.
+// Context ends when the leader cancels the run, ends it, or is lost, also during an order. Its
+// cause tells which.
 func (f *Follower) Context() context.Context { return f.ctx }
 
-// Returns reports whether a call returned: one that has not some time after Context has ended hangs.
+// Returns reports whether a call returned: a call that has not returned some time after the end of
+// Context hangs.
 func (f *Follower) Returns(call func()) bool { return returns(call, f.abandoned) }
 
 // Next waits for the next order.
@@ -191,14 +192,15 @@ func (f *Follower) Next() (plan.Order, error) {
 	return next.order, nil
 }
 
-// Wait waits, after the order to end, until the leader has ended the run as well: it may have
-// results to write. So a leader that stands still is found out. The error is Ended, unless the leader is lost.
+// Wait waits, after the end order, until the leader has ended the run as well, because it may have
+// results to write. So a leader that stands still is detected. The error is Ended, unless the
+// leader is lost.
 func (f *Follower) Wait() error {
 	<-f.over
 	return f.last
 }
 
-// Report answers the order that Next returned last.
+// Report answers the last order from Next.
 func (f *Follower) Report(r plan.Report) error { return f.report(f.current, r) }
 
 func (f *Follower) report(number int, r plan.Report) error {
@@ -213,9 +215,9 @@ func (f *Follower) report(number int, r plan.Report) error {
 	return f.send(message)
 }
 
-// message is a report as a line to the leader.
+// message returns a report as a line to the leader.
 func (f *Follower) message(number int, r plan.Report) (up, error) {
-	if times, only := r.Joined(); only && 2*8*len(times.Seconds) <= plan.MaxReport { // as base64 it is surely shorter
+	if times, only := r.Joined(); only && 2*8*len(times.Seconds) <= plan.MaxReport { // base64 is certainly shorter
 		return up{Number: number, Joined: []joinedOf{{[]int{f.options.Self.Process}, times}}}, nil
 	}
 	text, err := json.Marshal(r)
@@ -241,8 +243,8 @@ func (f *Follower) send(message up) error {
 	return err
 }
 
-// Refusals are the numbers of connections and messages that this process refused while
-// it gathered those of its node.
+// Refusals returns the numbers of connections and messages that this process refused while it
+// gathered its node's.
 func (f *Follower) Refusals() (map[Reason]int, []Refused) {
 	if f.relay == nil {
 		return nil, nil
@@ -250,8 +252,8 @@ func (f *Follower) Refusals() (map[Reason]int, []Refused) {
 	return f.relay.refused.all()
 }
 
-// Close leaves the run. Before the order to end, the leader counts this process as
-// lost. It waits a heartbeat at most for the processes that it gathers.
+// Close leaves the run. Before the end order, the leader counts this process as lost. It waits at
+// most one heartbeat for the processes that it gathers.
 func (f *Follower) Close() {
 	f.close.Do(func() {
 		if f.relay != nil {

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// hub is the processes that are connected to this one, each by a link that lasts as long as the run.
+// hub holds the processes connected to this one, each by a link that lasts as long as the run.
 type hub struct {
-	// heard is called with each line of a process, by one goroutine of the process. The
-	// error is that of a line that cannot be read.
+	// heard is called with each line of a process, by one goroutine per process. Its error means an
+	// unreadable line.
 	heard func(process int, text []byte, err error)
 	// arrived is called when a process has connected for orders.
 	arrived func(process int)
-	// left is called once when a process that was not told to leave is gone.
+	// left is called once when a process is gone that was not told to leave.
 	left func(process int, why string)
-	// heartbeat is the longest silence of a link.
+	// heartbeat is the longest allowed silence of a link.
 	heartbeat time.Duration
-	// limit is the length of a line in bytes.
+	// limit is the largest length of a line in bytes.
 	limit int
 
 	mu      sync.Mutex
@@ -41,12 +41,12 @@ type member struct {
 	quit    context.CancelFunc
 }
 
-// maxQueued is the most lines that wait for one process: an order, a cancellation, the
+// maxQueued is the largest number of lines queued for one process: an order, a cancellation, the
 // end, and as many again.
 const maxQueued = 8
 
-// add takes a process that registers. It replaces the same process, which registers again after a
-// cut; nil if it is of another session or too late.
+// add adds a process that registers. It replaces the same process after a cut; it returns nil if
+// the process is of another session or too late.
 func (h *hub) add(process int, session string) *member {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,7 +138,7 @@ func (h *hub) reply(process int, text []byte) {
 	}
 }
 
-// cut drops all members.
+// cut closes all members' connections.
 func (h *hub) cut() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -155,14 +155,14 @@ func (h *hub) start(text []byte) {
 	h.broadcast(text)
 }
 
-// processes are the numbers of all members.
+// processes returns the numbers of all members.
 func (h *hub) processes() []int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Collect(maps.Keys(h.members))
 }
 
-// end queues the last line. Members that leave after it are not lost.
+// end queues the last line. Members that then leave are not lost.
 func (h *hub) end(text []byte) {
 	h.mu.Lock()
 	h.ending = true
@@ -170,14 +170,14 @@ func (h *hub) end(text []byte) {
 	h.broadcast(text)
 }
 
-// drained waits until no member is connected, or for the time to pass.
+// drained waits until no member is connected, or until the time has passed.
 func (h *hub) drained(most time.Duration) {
 	done := make(chan struct{})
 	go func() { h.streams.Wait(); close(done) }()
 	await(done, most)
 }
 
-// await waits for a channel to be closed, or for the time to pass.
+// await waits until a channel is closed, or until the time has passed.
 func await(closed <-chan struct{}, most time.Duration) {
 	late := time.NewTimer(most)
 	defer late.Stop()
@@ -211,7 +211,7 @@ func (h *hub) serve(m *member, l *link, lines *bufio.Scanner) {
 	}
 }
 
-// read passes the lines of a member on and returns why there are no more.
+// read passes on the lines of a member and returns why there are no more.
 func (h *hub) read(m *member, l *link, lines *bufio.Scanner) string {
 	err := readLines(lines, func(text []byte) error {
 		if string(text) == farewell {
@@ -228,13 +228,13 @@ func (h *hub) read(m *member, l *link, lines *bufio.Scanner) string {
 		return "a message of it is longer than the limit"
 	case l.silent.Load():
 		return "no heartbeat for " + h.heartbeat.String()
-	case err == nil || errors.Is(err, io.ErrUnexpectedEOF): // TLS misses its own end
+	case err == nil || errors.Is(err, io.ErrUnexpectedEOF): // TLS does not see its own end
 		return "its connection ended"
 	}
 	return "its connection failed: " + err.Error()
 }
 
-// after calls do when the time has passed, unless cancel was called.
+// after calls do once the time has passed, unless cancel was called.
 func after(wait time.Duration, do func()) (cancel func()) {
 	timer := time.AfterFunc(wait, do) //nolint:forbidigo // it reads no clock
 	return func() { timer.Stop() }

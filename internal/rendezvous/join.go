@@ -69,16 +69,16 @@ func Join(ctx context.Context, o Member) (*Follower, error) {
 	}
 }
 
-// The least and the greatest time between two attempts to join. Processes try more often to
-// reach their node's first process: that loads no other host.
+// The shortest and the longest time between two attempts to join. Attempts to reach the node's own
+// first process are more frequent, because they load no other host.
 const (
 	minBackOff   = 50 * time.Millisecond
 	maxBackOff   = 2 * time.Second
 	maxLocalWait = 500 * time.Millisecond
 )
 
-// backOff doubles with each attempt. Processes that start together try at different
-// times: their numbers spread them evenly.
+// backOff doubles with each attempt. The numbers of processes that start together spread their
+// attempts evenly.
 func (o Member) backOff(try int) time.Duration {
 	most := maxBackOff
 	if o.relayed() {
@@ -97,7 +97,7 @@ func permanent(err error) bool {
 // relayed reports whether this process connects through its node's first one.
 func (o Member) relayed() bool { return o.Relay != "" && o.Self.LocalProcess > 0 }
 
-// gate is the address that this process connects to.
+// gate returns the address to which this process connects.
 func (o Member) gate() string {
 	if o.relayed() {
 		return o.Relay + " (this node's first process)"
@@ -105,7 +105,7 @@ func (o Member) gate() string {
 	return o.Address
 }
 
-// open connects to the gate. Both ends have proved then that they hold the token.
+// open connects to the gate. Both ends have then proved that they hold the token.
 func (o Member) open(ctx context.Context, secure func() (*tls.Config, error)) (net.Conn, error) {
 	network, address := "tcp", o.Address
 	if o.relayed() {

@@ -14,7 +14,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// Leader is the leader's end: plan.Followers.
+// Leader is the leader's side: plan.Followers.
 type Leader struct {
 	options  Member
 	registry *registry
@@ -27,7 +27,7 @@ type Leader struct {
 	pulse *pulse
 	still context.CancelFunc // ends the pulse
 	close sync.Once
-	// early is the end of a process before the start.
+	// early is a process's end before the start.
 	early chan Loss
 }
 
@@ -38,9 +38,9 @@ var (
 	_ plan.Standing   = (*Leader)(nil)
 )
 
-// Serve listens at its addresses and, if there is one, at the relay's, and lets processes
-// register until Close. An error means that the options are wrong or that an address
-// cannot be listened at; ctx limits that alone.
+// Serve listens at its addresses and, if there is one, at the relay's, and lets processes register
+// until Close. The error means wrong options or an address at which it cannot listen; ctx only
+// limits this step.
 func Serve(ctx context.Context, o Member) (*Leader, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -86,17 +86,16 @@ func Serve(ctx context.Context, o Member) (*Leader, error) {
 	return l, nil
 }
 
-// Address is where the leader listens: Member.Address with the port that was chosen if
-// that was 0.
+// Address returns the leader's address: Member.Address, with the chosen port if that was 0.
 func (l *Leader) Address() string { return l.address }
 
-// Ended tells that a process has ended, by what its launcher says of it. Before the start
-// nothing else would tell until the time is up: a connection that ends may be made anew.
+// Ended reports that a process has ended, according to its launcher. Before the start nothing else
+// would show this until the time is up, because an ended connection may be renewed.
 func (l *Leader) Ended(process int, how string) {
 	if process < 1 || process >= l.options.Self.Processes {
 		return
 	}
-	if !l.registry.die(process) { // its connection tells
+	if !l.registry.die(process) { // its connection shows it
 		return
 	}
 	select {
@@ -105,8 +104,8 @@ func (l *Leader) Ended(process int, how string) {
 	}
 }
 
-// Wait waits until all processes have registered. Its error names those that have not
-// when the time is up.
+// Wait waits until all processes have registered. After the time is up its error names the missing
+// ones.
 func (l *Leader) Wait(ctx context.Context) error {
 	late := time.NewTimer(l.options.Register)
 	defer late.Stop()
@@ -136,12 +135,12 @@ func (l *Leader) Wait(ctx context.Context) error {
 	}
 }
 
-// ErrMissing is the error of Start if a process has left since Wait.
+// ErrMissing is Start's error if a process has left since Wait.
 var ErrMissing = errors.New("not all processes have registered")
 
-// Start ends the registration and hands the welcome to every process: it is what Join
-// returns there. From now on a process whose connection ends is lost. With ErrMissing a
-// process has left since Wait: wait again.
+// Start ends the registration and sends the welcome to every process, where Join returns it. From
+// now on a process whose connection ends is lost. ErrMissing means that a process has left since
+// Wait: wait again.
 func (l *Leader) Start(welcome any) error {
 	text, err := json.Marshal(welcome)
 	if err != nil {
@@ -154,23 +153,22 @@ func (l *Leader) Start(welcome any) error {
 	return nil
 }
 
-// Status is how far the registration has got.
+// Status returns the progress of the registration.
 func (l *Leader) Status() Status { return l.registry.status() }
 
-// Hellos are those of all processes, by number.
+// Hellos returns the hellos of all processes, by number.
 func (l *Leader) Hellos() []Hello {
 	l.registry.mu.Lock()
 	defer l.registry.mu.Unlock()
 	return l.registry.hellos()
 }
 
-// Members are all processes for plan.Lead. Each has the same number of ranks.
+// Members returns all processes for plan.Lead. Each has the same number of ranks.
 func (l *Leader) Members(ranks int) []plan.Member {
 	return slice.Map(l.Hellos(), func(h Hello) plan.Member { return plan.Member{Host: h.Host, Ranks: ranks} })
 }
 
-// Refusals are the numbers of refused connections and messages by reason, and the last
-// of them.
+// Refusals returns the numbers of refused connections and messages by reason, and the last of them.
 func (l *Leader) Refusals() (map[Reason]int, []Refused) { return l.refused.all() }
 
 // Send sends an order to all processes.
@@ -189,7 +187,7 @@ func (l *Leader) Send(o plan.Order) {
 	}
 }
 
-// SendEach sends each process its own order, those of a node in one message to the one
+// SendEach sends each process its own order; those of a node go in one message to the process
 // through which it is reached.
 func (l *Leader) SendEach(orders []plan.Order) {
 	number := l.answers.begin()
@@ -212,8 +210,8 @@ func (l *Leader) SendEach(orders []plan.Order) {
 }
 
 // Reports waits for the reports on the last order. After a failure, or when the order was
-// abandoned, all processes are called: one that does not answer is lost, whatever it has
-// reported; one that answers and has not reported hangs.
+// abandoned, all processes are called. One that does not answer is lost, whatever it has reported;
+// one that answers and has not reported hangs.
 func (l *Leader) Reports(own plan.Report) []plan.Report {
 	if own.Failure != nil {
 		l.fail(l.options.Grace)
@@ -234,7 +232,8 @@ func (l *Leader) Reports(own plan.Report) []plan.Report {
 	return l.collected()
 }
 
-// callRoll finds out who is there, unless a process is lost already: then the cause is known.
+// callRoll finds out which processes are present, unless one is already lost: then the cause is
+// known.
 func (l *Leader) callRoll() {
 	if l.afterLoss() {
 		return
@@ -254,19 +253,18 @@ func (l *Leader) callRoll() {
 	}
 }
 
-// seconds is a time in seconds, at most a year.
+// seconds returns a time in seconds, at most a year.
 func seconds(s float64) time.Duration {
 	return time.Duration(min(s, 365*24*3600) * float64(time.Second))
 }
 
-// Cancel tells all processes to give up what they execute: their Context ends with the
-// reason.
+// Cancel tells all processes to abandon their current work: their Context ends with the reason.
 func (l *Leader) Cancel(reason string) {
 	l.hub.broadcast(down{Cancel: reason}.line())
 }
 
-// Close ends the run: processes that have not been sent the order to end leave with the
-// reason and the leader's exit code. It waits a heartbeat at most for all to disconnect.
+// Close ends the run: processes that have not received the end order leave with the reason and the
+// leader's exit code. It waits at most one heartbeat for all to disconnect.
 func (l *Leader) Close(reason string, code int) {
 	l.close.Do(func() {
 		l.hub.end(down{End: cmp.Or(reason, "no reason given"), Code: code}.line())

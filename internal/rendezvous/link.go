@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// link is a connection that carries lines in both directions once a process has registered.
-// Each end sends an empty line now and then: a link on which nothing arrives is closed.
+// link carries lines in both directions once a process has registered. Each end regularly sends an
+// empty line; a silent link is closed.
 type link struct {
 	net.Conn
 	within time.Duration // the heartbeat
 
 	writing sync.Mutex
-	heard   atomic.Bool // since the last tick
-	silent  atomic.Bool // it was closed because nothing arrived
+	heard   atomic.Bool // received since the last tick
+	silent  atomic.Bool // closed because of silence
 }
 
-// ticks is the number of a link's ticks in a heartbeat. An end sends at every second tick. It gives
-// the other end up after missedTicks without a byte: between 5/6 of a heartbeat and a whole one.
+// ticks is the number of a link's ticks per heartbeat. An end sends at every second tick. It closes
+// the link after missedTicks without a byte: between 5/6 of a heartbeat and a whole one.
 const (
 	ticks       = 6
 	missedTicks = ticks - 1
@@ -49,7 +49,7 @@ func (l *link) Write(p []byte) (int, error) {
 	return l.Conn.Write(p)
 }
 
-// keep sends heartbeats and watches for those of the other end until ctx ends.
+// keep sends heartbeats and watches for the other end's until ctx ends.
 func (l *link) keep(ctx context.Context) {
 	tick := time.NewTicker(max(l.within/ticks, time.Millisecond))
 	defer tick.Stop()
@@ -64,11 +64,11 @@ func (l *link) keep(ctx context.Context) {
 		}
 		if missed == missedTicks {
 			l.silent.Store(true)
-			_ = l.Close() // its reader tells
+			_ = l.Close() // its reader reports it
 			return
 		}
 		if n%2 == 0 {
-			go l.beat() // it can wait for the other end to read
+			go l.beat() // it may block until the other end reads
 		}
 	}
 }
@@ -77,17 +77,17 @@ func (l *link) keep(ctx context.Context) {
 func (l *link) beat() {
 	if l.writing.TryLock() {
 		defer l.writing.Unlock()
-		_, _ = l.Conn.Write([]byte{'\n'}) // the reader tells of a failure
+		_, _ = l.Conn.Write([]byte{'\n'}) // the reader reports a failure
 	}
 }
 
-// newLines reads lines of at most limit bytes. Of a long line, which comes in many parts, each part is
-// searched for its end once.
+// newLines reads lines of at most limit bytes. Each part of a long line, which arrives in many
+// parts, is only searched once for the end.
 func newLines(from io.Reader, limit int) *bufio.Scanner {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, limit)
 	searched := 0
-	lines.Split(func(data []byte, _ bool) (int, []byte, error) { // no part of a line at the end
+	lines.Split(func(data []byte, _ bool) (int, []byte, error) { // no incomplete line at the end
 		at := bytes.IndexByte(data[searched:], '\n')
 		if at < 0 {
 			searched = len(data)

@@ -25,47 +25,47 @@ const (
 // MaxProcesses is the most processes of a world.
 const MaxProcesses = 1 << 17
 
-// Hello is what a process tells of itself when it registers.
+// Hello is a process's description of itself at registration.
 type Hello struct {
-	// Process is its number among Processes, both as its launcher states them;
-	// LocalProcess is its number on its node. Process 0 is the leader.
+	// Process is its number among Processes, both from its launcher; LocalProcess is its number on
+	// its node. Process 0 is the leader.
 	Process      int `json:"process"`
 	Processes    int `json:"processes"`
 	LocalProcess int `json:"local_process"`
-	// Host is the name of its host, PID its number there.
+	// Host is the name of its host, PID its process id there.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
-	// Build and Backend must be equal in all processes. Backend is the one that was asked
-	// for.
+	// Build and Backend must be equal in all processes. Backend is the requested one.
 	Build   string `json:"build"`
 	Backend string `json:"backend"`
 }
 
-// registration is a Hello as it is sent.
+// registration is a Hello in the form in which it is sent.
 type registration struct {
 	Protocol int `json:"protocol"`
-	// Session identifies one call of Join: it may register again after a cut.
+	// Session identifies one call of Join, which may register again after a cut.
 	Session string `json:"session"`
-	// Via is the process through which this one is reached, by whose stream its registration
-	// came; nil if directly.
+	// Via is the process through which this one is reached and whose stream carried its
+	// registration; nil if it is reached directly.
 	Via *int `json:"-"`
 	Hello
 }
 
-// down is a line from the leader: one of its fields.
+// down is a line from the leader, with one field set.
 type down struct {
 	// Start is the caller's welcome, once the world is complete.
 	Start json.RawMessage `json:"start,omitempty"`
 	// Number identifies the order. Orders are numbered from 1.
 	Number int             `json:"number,omitempty"`
 	Order  json.RawMessage `json:"order,omitempty"`
-	// Each are the orders of some processes, where every process has its own.
+	// Each has the orders of some processes, if every process has its own.
 	Each []orderOf `json:"each,omitempty"`
-	// Answers are those to registrations that a node's first process has passed on.
+	// Answers are for the registrations that a node's first process passed on.
 	Answers []answerTo `json:"answers,omitempty"`
-	// Roll is the number of a roll call, from 1: every process answers at once.
+	// Roll is the number of a roll call, from 1: every process answers immediately.
 	Roll int `json:"roll,omitempty"`
-	// Cancel is the reason to give up what was ordered; End that to leave, with the leader's exit code.
+	// Cancel is the reason to abandon the order; End the instruction to leave, with the leader's
+	// exit code.
 	Cancel string `json:"cancel,omitempty"`
 	End    string `json:"end,omitempty"`
 	Code   int    `json:"code,omitempty"`
@@ -73,42 +73,42 @@ type down struct {
 
 // up is a line to the leader.
 type up struct {
-	// Number is that of the order that the reports answer.
+	// Number is the number of the order that the reports answer.
 	Number  int        `json:"number,omitempty"`
 	Reports []reportOf `json:"reports,omitempty"`
-	// Joined are more of them.
+	// Joined has further reports.
 	Joined []joinedOf `json:"joined,omitempty"`
 	// Register are registrations of processes that connect to a node's first process.
 	Register []registrationOf `json:"register,omitempty"`
 	// Here are processes that are connected to a node's first process.
 	Here []int `json:"here,omitempty"`
-	// Present are processes that answer a roll call, of the number Roll.
+	// Present are processes that answer roll call Roll.
 	Present []presence `json:"present,omitempty"`
 	Roll    int        `json:"roll,omitempty"`
-	// Lost are processes that a node's first process has lost.
+	// Lost are processes lost by a node's first process.
 	Lost []Loss `json:"lost,omitempty"`
 	// Stop are processes that were asked to stop.
 	Stop []int `json:"stop,omitempty"`
 }
 
-// presence is a process that answers, with its last standstill: its length and how long ago it
-// ended, in seconds.
+// presence is a process that answers, with its last standstill: its length and the time since its
+// end, in seconds.
 type presence struct {
 	Process int     `json:"process"`
 	Stood   float64 `json:"stood,omitempty"`
 	Ago     float64 `json:"ago,omitempty"`
 }
 
-// registrationOf is a registration that is passed on; the ID is repeated by the answer.
+// registrationOf is a registration that was passed on; the answer repeats the ID.
 type registrationOf struct {
 	ID           int             `json:"id"`
 	Registration json.RawMessage `json:"registration"`
 }
 
-// answerTo answers a registration. The ID is that of one that was passed on.
+// answerTo answers a registration. The ID is that of a registration that was passed on.
 type answerTo struct {
 	ID int `json:"id,omitempty"`
-	// Refused is why the process is refused; nil if it is accepted.
+	// Refused is the reason for refusing the process; nil if it is accepted.
 	Refused *Refused `json:"refused,omitempty"`
 }
 
@@ -123,7 +123,7 @@ type reportOf struct {
 	Report  json.RawMessage `json:"report"`
 }
 
-// joinedOf are the reports of some processes, ascending, that say nothing but times.
+// joinedOf has the reports of some processes, ascending, that only have times.
 type joinedOf struct {
 	Processes []int `json:"processes"`
 	plan.Joined
@@ -214,7 +214,7 @@ func readDown(text []byte) (d down, err error) {
 	return d, nil
 }
 
-// own is the order of a process; nil if there is none.
+// own returns the order of a process; nil if there is none.
 func (d *down) own(process int) json.RawMessage {
 	for _, one := range d.Each {
 		if one.Process == process {
@@ -224,14 +224,14 @@ func (d *down) own(process int) json.RawMessage {
 	return d.Order
 }
 
-// line is the message as one line of JSON. It has nothing but texts, whole numbers and JSON: it can
-// be written.
+// line returns the message as one line of JSON. It only has texts, whole numbers and JSON, so
+// writing cannot fail.
 func (d down) line() []byte {
 	text, _ := line(d)
 	return text
 }
 
-// line is a message as one line of JSON.
+// line returns a message as one line of JSON.
 func line(message any) ([]byte, error) {
 	text, err := json.Marshal(message)
 	return append(text, '\n'), err

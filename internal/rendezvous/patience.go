@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Times of giving up.
+// Times for abandoning an order.
 const (
-	// defaultGrace is Member.Grace.
+	// defaultGrace is the default of Member.Grace.
 	defaultGrace = 10 * time.Second
-	// abandonTime is how long an order that was given up may take to return: launches are
-	// cancelled at once, a call that hangs in a library never returns.
+	// abandonTime is how long an abandoned order may take to return: launches are cancelled at
+	// once, but a call that hangs in a library never returns.
 	abandonTime = 2500 * time.Millisecond
 )
 
-// patience bounds an order. It is given up when a process is lost, some time after one has
-// failed, or when its limit has passed; abandoned a little later.
+// patience bounds an order. It is given up when a process is lost, some time after one has failed,
+// or when its limit has passed; it is abandoned a little later.
 type patience struct {
 	// giveUp is called once for each order that is given up, with the reason.
 	giveUp func(why string)
@@ -24,11 +24,11 @@ type patience struct {
 	mu        sync.Mutex
 	why       string // empty until it is given up
 	abandoned chan struct{}
-	timers    []func() // to be cancelled when the order is done
+	timers    []func() // to cancel when the order is done
 	failing   bool
 }
 
-// begin starts the next order. A limit of 0 is none.
+// begin starts the next order. A limit of 0 means none.
 func (p *patience) begin(limit time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,8 +57,8 @@ func (p *patience) stopTimers() {
 	p.timers = nil
 }
 
-// fail gives the order up after the grace: one process has failed, and the others should
-// report soon.
+// fail gives up the order after the grace: one process has failed, and the others should report
+// soon.
 func (p *patience) fail(grace time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +69,7 @@ func (p *patience) fail(grace time.Duration) {
 	p.timers = append(p.timers, after(grace, func() { p.end(fmt.Sprintf("%s have passed since another process failed", grace)) }))
 }
 
-// end gives the run up.
+// end gives up the run.
 func (p *patience) end(why string) {
 	p.mu.Lock()
 	known := p.why != ""
@@ -87,7 +87,7 @@ func (p *patience) end(why string) {
 	}
 }
 
-// ended is closed when what the current order calls should have returned long ago.
+// ended is closed when the calls of the current order should have returned long ago.
 func (p *patience) ended() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +97,7 @@ func (p *patience) ended() <-chan struct{} {
 // Returns reports whether a call of the current order returned in time.
 func (p *patience) Returns(call func()) bool { return returns(call, p.ended()) }
 
-// returns reports whether a call returned before it was abandoned; one that did not goes on.
+// returns reports whether a call returned before it was abandoned; an abandoned call continues.
 func returns(call func(), abandoned <-chan struct{}) bool {
 	done := make(chan struct{})
 	go func() {
@@ -117,7 +117,7 @@ func returns(call func(), abandoned <-chan struct{}) bool {
 	}
 }
 
-// reason is why the run was given up.
+// reason returns why the run was given up.
 func (p *patience) reason() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// Between processes of one user on one node no TLS is needed: the kernel tells whose process
-// the other end of a Unix socket is, and nothing else can read or write what passes. Each
-// end still proves that it holds the token.
+// Between processes of one user on one node no TLS is needed: the kernel identifies the user at the
+// other end of a Unix socket, and nobody else can read or write its data. Each end still proves
+// that it holds the token.
 
-// sameUser reports whether the other end of a connection is a process of this user on this
-// host. Both ends find the same. It is false where the kernel does not tell.
+// sameUser reports whether the other end of a connection is a process of this user on this host.
+// Both ends get the same result. It is false if the kernel does not say.
 func sameUser(c net.Conn) bool {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
@@ -59,8 +59,8 @@ func greeted(first []byte) error {
 	return errGreeting
 }
 
-// prove proves the token to the other end, and has it prove the token. Each end answers a
-// number of the other one's with a code that takes the token. The follower speaks first.
+// prove proves the token to the other end, and checks the other end's proof. Each end answers the
+// other's number with a code that needs the token. The follower speaks first.
 func (t Token) prove(ctx context.Context, c net.Conn, own role) error {
 	late, _ := ctx.Deadline() // or none
 	if err := c.SetDeadline(late); err != nil {
@@ -81,14 +81,14 @@ func (t Token) exchange(c io.ReadWriter, own role) error {
 	numbers := make([]byte, 2*size) // the follower's, the leader's
 	code := func(r role) []byte {
 		h := hmac.New(sha256.New, key)
-		_, _ = io.WriteString(h, string(r)) // it never fails
+		_, _ = io.WriteString(h, string(r)) // it cannot fail
 		_, _ = h.Write(numbers)
 		return h.Sum(nil)
 	}
 	first, second := numbers[:size], numbers[size:]
 	its := make([]byte, sha256.Size)
 	if own == following {
-		_, _ = rand.Read(first) // it never fails
+		_, _ = rand.Read(first) // it cannot fail
 		if _, err = c.Write(append([]byte(greeting), first...)); err == nil {
 			err = readAll(c, second, its)
 		}
@@ -104,7 +104,7 @@ func (t Token) exchange(c io.ReadWriter, own role) error {
 	if err == nil {
 		err = readAll(c, first)
 	}
-	_, _ = rand.Read(second) // it never fails
+	_, _ = rand.Read(second) // it cannot fail
 	if err == nil {
 		_, err = c.Write(append(append([]byte(nil), second...), code(leading)...))
 	}

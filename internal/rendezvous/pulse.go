@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// pulse finds out that this process has stood still: stopped by a signal, suspended with its
-// job, or without a CPU. What had a deadline meanwhile has missed it for that reason.
+// pulse detects that this process has stood still: stopped by a signal, suspended with its job, or
+// without a CPU. Deadlines in that time were missed for this reason.
 type pulse struct {
 	every time.Duration
 	now   func() time.Time
 
 	mu   sync.Mutex
-	last time.Time // of the last beat
-	// stood is the length of the last standstill, ended when it was over.
+	last time.Time // time of the last beat
+	// stood is the length of the last standstill, ended its end.
 	stood time.Duration
 	ended time.Time
 }
@@ -47,9 +47,9 @@ func (p *pulse) beat() {
 	p.last = now
 }
 
-// standstill is the last one: its length, 0 for none, and how long ago it ended.
+// standstill returns the last one: its length, 0 for none, and the time since its end.
 func (p *pulse) standstill() (length, ago time.Duration) {
-	p.beat() // a standstill may have ended just now
+	p.beat() // a standstill may have just ended
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stood, p.now().Sub(p.ended)

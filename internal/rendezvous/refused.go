@@ -11,7 +11,7 @@ import (
 	"zbench/bench/plain"
 )
 
-// Reason is why a connection or a message was refused.
+// Reason is the reason for refusing a connection or a message.
 type Reason string
 
 // The reasons: of connections, of requests, of processes.
@@ -38,11 +38,11 @@ const (
 // Refused is one refusal.
 type Refused struct {
 	Reason Reason `json:"reason"`
-	// Text says what was refused and what to do.
+	// Text states the refused item and the remedy.
 	Text string `json:"text"`
 	// From is the address of the other end.
 	From string `json:"-"`
-	// Process is the number that it claimed, -1 if none; Host the name of its host.
+	// Process is the number that it claimed, -1 if none; Host is its host's name.
 	Process int    `json:"-"`
 	Host    string `json:"-"`
 }
@@ -54,10 +54,10 @@ func refuse(reason Reason, format string, args ...any) *Refused {
 	return &Refused{Reason: reason, Process: -1, Text: plain.Line(fmt.Sprintf(format, args...))}
 }
 
-// maxRemembered is the most refusals that are kept whole; all are counted.
+// maxRemembered is the number of refusals that are kept whole; all are counted.
 const maxRemembered = 64
 
-// refusals counts what was refused. It is safe for concurrent use.
+// refusals counts refusals. It is safe for concurrent use.
 type refusals struct {
 	mu     sync.Mutex
 	counts map[Reason]int
@@ -83,8 +83,8 @@ func (r *refusals) all() (map[Reason]int, []Refused) {
 	return maps.Clone(r.counts), append([]Refused(nil), r.last...)
 }
 
-// RefusalText says what a leader has refused: how many connections and messages by reason, the
-// most frequent first, and the last one; empty if none was.
+// RefusalText summarises a leader's refusals: the number of connections and messages by reason, the
+// most frequent first, and the last one; empty if there were none.
 func RefusalText(counts map[Reason]int, last []Refused) string {
 	total := 0
 	var parts []string

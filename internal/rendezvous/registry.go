@@ -9,22 +9,22 @@ import (
 	"zbench/bench/slice"
 )
 
-// registry is the world as far as it has registered.
+// registry is the state of the world's registration.
 type registry struct {
 	options Member
 
 	mu      sync.Mutex
 	entries map[int]*registration
-	// connected are those that receive orders.
+	// connected are the processes that receive orders.
 	connected map[int]bool
 	lost      map[int]bool // after the start
-	// dead have ended before the start, as their launcher tells.
+	// dead have ended before the start, according to their launcher.
 	dead map[int]bool
 	// refused is the last refusal of each process that has not registered.
 	refused map[int]*Refused
 	started bool
-	// whole is closed when all are connected; before Start it is made anew when a
-	// process is cut off.
+	// whole is closed when all are connected; before Start it is replaced when a process is cut
+	// off.
 	whole chan struct{}
 }
 
@@ -35,7 +35,8 @@ func newRegistry(o Member) *registry {
 	return r
 }
 
-// differs says how a process's world, build or backend differs from the leader's; empty if they do not.
+// differs returns how a process's world, build or backend differs from the leader's; empty if they
+// do not.
 func (r *registry) differs(h *Hello) (reason Reason, how string) {
 	leader := &r.options.Self
 	switch {
@@ -54,8 +55,8 @@ func (r *registry) differs(h *Hello) (reason Reason, how string) {
 	return reason, how
 }
 
-// add takes a process into the world or refuses it. The hub has it before the world can
-// be complete: the start goes to all members.
+// add adds a process to the world or refuses it. The hub gets it before the world can be complete,
+// because the start goes to all members.
 func (r *registry) add(in registration, h *hub) (m *member, no *Refused) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +76,7 @@ func (r *registry) add(in registration, h *hub) (m *member, no *Refused) {
 	r.entries[in.Process] = &in
 	delete(r.refused, in.Process)
 	if !r.started {
-		delete(r.connected, in.Process) // until it connects anew
+		delete(r.connected, in.Process) // until it reconnects
 		r.settle()
 	}
 	return m, nil
@@ -92,7 +93,7 @@ func (r *registry) arrive(process int) {
 	r.settle()
 }
 
-// check is the reason to refuse a process, nil if none; r.mu is held.
+// check returns the reason to refuse a process, nil if none; r.mu is held.
 func (r *registry) check(in *registration) *Refused {
 	where := fmt.Sprintf("process %d on %s", in.Process, in.Host)
 	if reason, how := r.differs(&in.Hello); how != "" {
@@ -103,7 +104,7 @@ func (r *registry) check(in *registration) *Refused {
 	case r.lost[in.Process]:
 		return refuse(NotExpected, "%s: the run has started, and the leader has lost this process since", where)
 	case old != nil && old.Session == in.Session:
-		return nil // it comes back
+		return nil // it has returned
 	case old != nil && (r.connected[in.Process] || r.started):
 		return refuse(Duplicate, "%s (pid %d) has the number of a process on %s (pid %d): two processes have the same number", where, in.PID, old.Host, old.PID)
 	case r.started:
@@ -128,13 +129,13 @@ func (r *registry) settle() {
 	}
 }
 
-// complete reports whether no more processes are to come.
+// complete reports whether all processes have come.
 func (r *registry) complete() bool {
 	return len(r.connected)+len(r.dead) == r.options.Self.Processes
 }
 
-// die notes a process that has ended before the start, registered or not: a connection that
-// ends then may be made anew, but not by a process that is gone. false after the start.
+// die notes a process that has ended before the start, registered or not: an ended connection may
+// be renewed, but not by a process that is gone. It returns false after the start.
 func (r *registry) die(process int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +148,7 @@ func (r *registry) die(process int) bool {
 	return true
 }
 
-// start ends the registration; false if a process is missing.
+// start ends the registration; it returns false if a process is missing.
 func (r *registry) start() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,8 +156,8 @@ func (r *registry) start() bool {
 	return r.started
 }
 
-// leave removes a process and those that are reached through it. Once the run has
-// started they stay registered: they are lost.
+// leave removes a process and those reached through it. After the start they stay registered, as
+// lost.
 func (r *registry) leave(process int) (gone []Loss, started bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,7 +170,7 @@ func (r *registry) leave(process int) (gone []Loss, started bool) {
 		if r.started {
 			r.lost[n] = true
 		} else {
-			delete(r.connected, n) // it may come back
+			delete(r.connected, n) // it may return
 		}
 	}
 	r.settle()
@@ -184,7 +185,7 @@ func (r *registry) reaches(stream, process int) bool {
 	return e != nil && process > 0 && (process == stream && e.Via == nil || e.Via != nil && *e.Via == stream)
 }
 
-// stream is the process through which a process is reached: itself, or its node's first.
+// stream returns the process through which a process is reached: itself, or its node's first.
 func (r *registry) stream(process int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,7 +195,7 @@ func (r *registry) stream(process int) int {
 	return process
 }
 
-// hellos are those of all registered processes in their order; r.mu is held.
+// hellos returns the hellos of all registered processes in order; r.mu is held.
 func (r *registry) hellos() []Hello {
 	return slice.Map(slices.Sorted(maps.Keys(r.entries)), func(n int) Hello { return r.entries[n].Hello })
 }

@@ -17,16 +17,16 @@ import (
 // errRelay is the error of a node's first process that cannot gather the others.
 var errRelay = errors.New("the processes of this node cannot be gathered")
 
-// Reports wait this long for those of the other processes of the node, but for failures,
-// and go in messages of about this many bytes.
+// Reports other than failures wait this long for those of the node's other processes, and go in
+// messages of about this many bytes.
 const (
 	gatherTime  = 2 * time.Second
 	gatherBytes = maxUp / 4
 )
 
-// relay gathers the processes of a node: it passes the leader's lines on to them, and
-// sends their reports in one message. It is a hub between them and the leader, which
-// decides on each registration.
+// relay gathers the processes of a node: it passes on the leader's lines to them, and sends their
+// reports in one message. It is a hub between them and the leader, which decides on each
+// registration.
 type relay struct {
 	follower *Follower
 	hub      *hub
@@ -34,12 +34,12 @@ type relay struct {
 	refused  refusals
 
 	mu      sync.Mutex
-	number  int          // of the order that the reports answer
-	waiting map[int]bool // processes that have not reported
+	number  int          // number of the reports' order
+	waiting map[int]bool // processes without a report
 	held    up           // the reports so far
 	bytes   int
-	onTime  func()                  // stops the timer that sends held reports; nil without one
-	asked   map[int]chan<- *Refused // registrations without an answer, by their ids
+	onTime  func()                  // stops the timer for held reports; nil without one
+	asked   map[int]chan<- *Refused // unanswered registrations by id
 	ids     int
 }
 
@@ -60,7 +60,7 @@ func newRelay(f *Follower) (*relay, error) {
 
 // register asks the leader to accept a process.
 func (r *relay) register(ctx context.Context, in registration) (*member, *Refused) {
-	// It is added first: the leader can start the run before its answer is here.
+	// It is added first, because the leader can start the run before its answer arrives.
 	m := r.hub.add(in.Process, in.Session)
 	if m == nil {
 		return nil, refuse(Duplicate, "process %d is connected already: two processes have the same number", in.Process)
@@ -152,8 +152,8 @@ func (r *relay) begin(number int) {
 	}
 }
 
-// collect keeps the report of a process until all are there, the message is full, or time
-// is up. Those that say nothing but times become one.
+// collect keeps the report of a process until all are there, the message is full, or the time is
+// up. Reports with only times are merged.
 func (r *relay) collect(process int, message up) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,7 +165,7 @@ func (r *relay) collect(process int, message up) {
 	now := len(r.waiting) == 0
 	for _, one := range message.Reports {
 		now = now || urgent(one.Report)
-		r.held.Reports = append(r.held.Reports, reportOf{process, one.Report}) // it speaks for itself alone
+		r.held.Reports = append(r.held.Reports, reportOf{process, one.Report}) // it speaks only for itself
 		r.bytes += len(one.Report)
 	}
 	for _, one := range message.Joined {
@@ -173,20 +173,20 @@ func (r *relay) collect(process int, message up) {
 		r.bytes += 8 * len(one.Seconds)
 	}
 	if now || r.bytes > gatherBytes {
-		_ = r.forward() // the stream's end is told to Next
+		_ = r.forward() // Next reports the stream's end
 		return
 	}
 	if r.onTime == nil {
 		r.onTime = after(gatherTime, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			_ = r.forward() // the stream's end is told to Next
+			_ = r.forward() // Next reports the stream's end
 		})
 	}
 }
 
-// urgent reports whether the leader should have a report before those of the other
-// processes, which may be waiting for this one.
+// urgent reports whether the leader needs a report before the others', which may be waiting for
+// this one.
 func urgent(report json.RawMessage) bool {
 	var r plan.Report
 	return r.UnmarshalJSON(report) != nil || r.Failure != nil
@@ -207,7 +207,7 @@ func (r *relay) forward() error {
 	return r.follower.send(message)
 }
 
-// join makes one of the reports of each a process, if they have equally many times.
+// join merges reports of one process each, if they have equally many times.
 func join(all []joinedOf) []joinedOf {
 	if len(all) == 0 || slices.ContainsFunc(all, func(j joinedOf) bool { return len(j.Seconds) != len(all[0].Seconds) }) {
 		return all
@@ -220,7 +220,7 @@ func join(all []joinedOf) []joinedOf {
 	return []joinedOf{one}
 }
 
-// heard takes a line of a process.
+// heard handles a line of a process.
 func (r *relay) heard(process int, text []byte, err error) {
 	var message up
 	if err == nil {
@@ -231,7 +231,7 @@ func (r *relay) heard(process int, text []byte, err error) {
 		r.mu.Lock()
 		number := r.number
 		r.mu.Unlock()
-		bad, _ := json.Marshal(plan.Unreadable(err)) // a report of text can be written
+		bad, _ := json.Marshal(plan.Unreadable(err)) // writing a report of text cannot fail
 		r.collect(process, up{Number: number, Reports: []reportOf{{process, bad}}})
 		return
 	}
@@ -239,26 +239,26 @@ func (r *relay) heard(process int, text []byte, err error) {
 		r.collect(process, message)
 	}
 	if len(message.Present) == 1 {
-		message.Present[0].Process = process // it speaks for itself alone
+		message.Present[0].Process = process // it speaks only for itself
 		_ = r.follower.send(up{Roll: message.Roll, Present: message.Present})
 	}
 	if len(message.Stop) > 0 {
-		_ = r.follower.send(up{Stop: []int{process}}) // the stream's end is told to Next
+		_ = r.follower.send(up{Stop: []int{process}}) // Next reports the stream's end
 	}
 }
 
 // arrived tells the leader that a process is connected.
 func (r *relay) arrived(process int) {
-	_ = r.follower.send(up{Here: []int{process}}) // the stream's end is told to Next
+	_ = r.follower.send(up{Here: []int{process}}) // Next reports the stream's end
 }
 
-// lost passes on that the leader is gone: the other processes of the node have no
-// connection to it that would tell.
+// lost passes on that the leader is gone, because the node's other processes have no connection to
+// it.
 func (r *relay) lost(err error) {
 	r.hub.end(down{End: err.Error(), Code: exit.Run}.line())
 }
 
-// left tells the leader of a process that is gone.
+// left reports a process that is gone to the leader.
 func (r *relay) left(process int, why string) {
 	_ = r.follower.send(up{Lost: []Loss{{Process: process, Why: why}}})
 	r.mu.Lock()

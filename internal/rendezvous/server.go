@@ -12,12 +12,12 @@ import (
 type server struct {
 	hub     *hub
 	refused *refusals
-	// register takes a process into the hub or refuses it.
+	// register adds a process to the hub or refuses it.
 	register func(ctx context.Context, in registration) (*member, *Refused)
 	token    Token
-	secure   func() (*tls.Config, error) // made when it is first needed
-	patience time.Duration               // of a handshake, and of a registration
-	// room is how many connections of a listener may be in their handshake.
+	secure   func() (*tls.Config, error) // made on first use
+	patience time.Duration               // limits of a handshake, and of a registration
+	// room is the largest number of a listener's connections in their handshake.
 	room      int
 	listeners []net.Listener
 	open      context.Context // ends with the server

@@ -6,9 +6,9 @@ import (
 	"zbench/bench/record"
 )
 
-// Status is how far the registration has got.
+// Status is the progress of the registration.
 type Status struct {
-	// Registered of Processes are there, the leader included.
+	// Registered of Processes are there, including the leader.
 	Registered, Processes int
 	// Missing are the numbers of the others, in ascending order.
 	Missing []int
@@ -32,7 +32,7 @@ func (r *registry) status() Status {
 	return s
 }
 
-// Text is one line: how many are there and who is missing.
+// Text is one line: the number of registered processes and the missing ones.
 func (s Status) Text() string {
 	text := fmt.Sprintf("%d of %d processes have registered", s.Registered, s.Processes)
 	if len(s.Missing) == 0 {
@@ -48,5 +48,5 @@ func (s Status) Text() string {
 	return text
 }
 
-// maxQuoted is the most refusals that a line quotes.
+// maxQuoted is the largest number of refusals in a line.
 const maxQuoted = 3

@@ -22,8 +22,8 @@ import (
 // TokenVariable is the environment variable that carries the token to all processes.
 const TokenVariable = launch.TokenVariable
 
-// Token is the one secret of a run. The keys of both ends are derived from it, so
-// each end knows the key of the other one. It prints as a placeholder with every verb.
+// Token is the only secret of a run. The keys of both ends are derived from it, so each end knows
+// the other's key. It prints as a placeholder with every verb.
 type Token struct{ text string }
 
 // ParseToken reads the value of TokenVariable. Its errors do not quote the value.
@@ -38,15 +38,15 @@ func ParseToken(text string) (Token, error) {
 	return Token{text}, nil
 }
 
-// Reveal is the text for TokenVariable of another process.
+// Reveal returns the text for another process's TokenVariable.
 func (t Token) Reveal() string { return t.text }
 
 // Format writes a placeholder: a token must not get into a log or an error.
 func (t Token) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "["+TokenVariable+"]") }
 
-// LocalAddress is the abstract Unix socket at which the first process of a node gathers
-// the others. It differs between runs and between nodes, which may share a host. It
-// reveals nothing about the token.
+// LocalAddress returns the abstract Unix socket at which the first process of a node gathers the
+// others. It differs between runs and between nodes, which may share a host. It reveals nothing
+// about the token.
 func (t Token) LocalAddress(node string) string {
 	name, _ := hkdf.Key(sha256.New, []byte(t.text), nil, "zbench rendezvous local address "+node, 16) // it fails beyond 8,160 bytes
 	return "@zbench-" + hex.EncodeToString(name)
@@ -69,7 +69,8 @@ const (
 )
 
 // key derives the key of an end. The curve is P-256 because its tables are in the binary: every
-// process would compute those of Ed25519 anew, which takes longer than the rest of its registration.
+// process would have to compute those of Ed25519, which takes longer than the rest of its
+// registration.
 func (t Token) key(r role) (*ecdsa.PrivateKey, error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ const (
 
 var version = versions + strconv.Itoa(Protocol)
 
-// offered is the version that a client offers; empty if it offers none.
+// offered returns the version that a client offers; empty if it offers none.
 func offered(protocols []string) string {
 	for _, p := range protocols {
 		if strings.HasPrefix(p, versions) {
@@ -115,10 +116,10 @@ func offered(protocols []string) string {
 	return ""
 }
 
-// errKey is the error of an end that has another key.
+// errKey is the error of an end with another key.
 var errKey = errors.New("the other end holds another key: it was started with another " + TokenVariable + ", or leads another run at this port")
 
-// config authenticates both ends by the keys that the token gives them.
+// config authenticates both ends by the keys derived from the token.
 func (t Token) config(own role) (*tls.Config, error) {
 	other := leading
 	if own == leading {

@@ -42,12 +42,12 @@ func ParseAddress(text string) (Address, bool) {
 	return Address{uint32(values[0]), uint8(values[1]), uint8(values[2]), uint8(values[3])}, true
 }
 
-// String is the address as sysfs writes it.
+// String returns the address in sysfs's form.
 func (a Address) String() string {
 	return fmt.Sprintf("%04x:%02x:%02x.%x", a.Domain, a.Bus, a.Device, a.Function)
 }
 
-// Card is function 0 of the same device.
+// Card returns function 0 of the same device.
 func (a Address) Card() Address {
 	a.Function = 0
 	return a
@@ -57,7 +57,7 @@ func (a Address) compare(b Address) int {
 	return cmp.Or(cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Bus, b.Bus), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Function, b.Function))
 }
 
-// compareAddresses orders addresses as texts; texts that are none come last.
+// compareAddresses orders addresses as texts; invalid ones come last.
 func compareAddresses(a, b string) int {
 	x, okX := ParseAddress(a)
 	y, okY := ParseAddress(b)
@@ -72,7 +72,7 @@ func compareAddresses(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// located is KFD's location_id (bus << 8 | device << 3 | function) with its domain.
+// located returns KFD's location_id (bus << 8 | device << 3 | function) with its domain.
 func located(domain, id uint64) Address {
 	return Address{uint32(domain & 0xffffffff), uint8(id >> 8 & 0xff), uint8(id >> 3 & 0x1f), uint8(id & 7)}
 }

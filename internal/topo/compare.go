@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// compareXML holds RCCL's view against the kernel's. RCCL lists what the job used, so a
-// device that only sysfs has is a doubt; one that only RCCL has is gone.
+// compareXML compares RCCL's view with the kernel's. RCCL lists the devices that the job used, so a
+// device only in sysfs is a doubt; one only in RCCL's view is gone.
 func (n *Node) compareXML() {
 	if n.xml == nil || n.kfd == nil && n.pci == nil {
 		return
@@ -28,8 +28,8 @@ func (n *Node) compareXML() {
 	n.compareRails()
 }
 
-// onCard is an address of RCCL as the package that KFD has there: RCCL names partitions
-// by their function.
+// onCard returns an address of RCCL as KFD's package there: RCCL names partitions by their
+// function.
 func (n *Node) onCard(pci string) (*GPU, bool) {
 	if g := n.gpu(pci); g != nil {
 		return g, true
@@ -42,7 +42,7 @@ func (n *Node) onCard(pci string) (*GPU, bool) {
 	return nil, false
 }
 
-// matchGPUs are the GPUs of both views, and those that RCCL alone has.
+// matchGPUs returns the GPUs of both views, and those only in RCCL's.
 func (n *Node) matchGPUs() (both, lost []string) {
 	for _, x := range n.xml.gpus {
 		g, ok := n.onCard(x.PCI)
@@ -69,7 +69,7 @@ func (n *Node) comparePCIe(what, subject string, here, there *PCIe) {
 	}
 }
 
-// compareLinks holds xGMI links between GPUs that both views have.
+// compareLinks compares xGMI links between GPUs in both views.
 func (n *Node) compareLinks(both []string) {
 	if n.kfd == nil {
 		return
@@ -89,7 +89,7 @@ func (n *Node) compareLinks(both []string) {
 	}
 }
 
-// xmlLink reports a link of RCCL's view between two packages.
+// xmlLink returns a link of RCCL's view between two packages.
 func (n *Node) xmlLink(a, b string) bool {
 	return slices.ContainsFunc(n.xml.links, func(l Link) bool {
 		x, okX := n.onCard(l.A)
@@ -98,7 +98,7 @@ func (n *Node) xmlLink(a, b string) bool {
 	})
 }
 
-// compareNICs holds the NICs of both views by name.
+// compareNICs compares the NICs of both views by name.
 func (n *Node) compareNICs() {
 	if len(n.NICs) == 0 {
 		return
@@ -131,7 +131,7 @@ func (n *Node) compareNICs() {
 	}
 }
 
-// compareRails holds the rails of sysfs against those of RCCL's XML.
+// compareRails compares the rails of sysfs with those of RCCL's XML.
 func (n *Node) compareRails() {
 	var nics []candidate
 	for _, x := range n.xml.nics {

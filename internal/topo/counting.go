@@ -10,15 +10,15 @@ import (
 	"zbench/bench/slice"
 )
 
-// Counting reads what the NICs of a node count. The rails are found once, the counters at
-// every Read.
+// Counting reads the counters of a node's NICs. The rails are found once, the counters at every
+// Read.
 type Counting struct {
 	fsys fs.FS
 	node string
 	nics []countedNIC
 }
 
-// countedNIC is an RDMA device with the folders that have its counters.
+// countedNIC is an RDMA device with the folders of its counters.
 type countedNIC struct {
 	name    string
 	gpu     int
@@ -58,16 +58,16 @@ func NewCounting(fsys fs.FS, node string) *Counting {
 	return c
 }
 
-// meaning is a counter of a driver and what it counts.
+// meaning is a driver's counter with its meaning.
 type meaning struct {
 	of    func(*record.NICCounters) **uint64
 	scale uint64
 	names []string
 }
 
-// meanings are what drivers count, by the names of their counters, in which a star is any digit. scale is
-// the number of bytes that a counter of traffic counts in, of which the first that a driver has is taken;
-// it is 0 for events, which are added up. InfiniBand's port_*_data counts words of four bytes.
+// meanings are the drivers' counters by name; a star in a name is any digit. scale is the number of
+// bytes per unit of a traffic counter, of which the first that a driver has is used; it is 0 for
+// events, which are added up. InfiniBand's port_*_data counts words of four bytes.
 var meanings = []meaning{
 	{func(c *record.NICCounters) **uint64 { return &c.Sent }, 1, []string{"tx_rdma_ucast_bytes", "tx_roce_only_bytes", "tx_bytes"}},
 	{func(c *record.NICCounters) **uint64 { return &c.Sent }, 4, []string{"port_xmit_data"}},
@@ -82,7 +82,7 @@ var meanings = []meaning{
 	{func(c *record.NICCounters) **uint64 { return &c.Pauses }, 0, []string{"frames_rx_pause", "frames_tx_pause", "frames_rx_pripause*", "frames_tx_pripause*", "rx_prio*_pause", "tx_prio*_pause"}},
 }
 
-// Read is what the NICs have counted so far.
+// Read returns the NICs' counts so far.
 func (c *Counting) Read() []record.NICCounters {
 	if c == nil {
 		return nil
@@ -114,7 +114,7 @@ func (c *Counting) read(folder string, to *record.NICCounters) {
 			}
 		}
 	}
-	for _, name := range []string{linkDowned, "carrier_down_count"} { // two counts of one thing: the larger
+	for _, name := range []string{linkDowned, "carrier_down_count"} { // two counts of the same thing: the larger
 		if !slices.Contains(names, name) {
 			continue
 		}
@@ -132,7 +132,7 @@ func rise(to **uint64, v, scale uint64) {
 	*to = &sum
 }
 
-// matching are the names of a pattern with at most one star.
+// matching returns the names that match a pattern with at most one star.
 func matching(names []string, pattern string) []string {
 	return slice.Where(names, func(name string) bool {
 		ok, err := path.Match(strings.Replace(pattern, "*", "[0-9]", 1), name)

@@ -17,7 +17,7 @@ import (
 	"zbench/bench/table"
 )
 
-// Load reads a Node of its JSON.
+// Load reads a Node from its JSON.
 func Load(text []byte) (*Node, error) {
 	var n Node
 	if err := json.Unmarshal(text, &n); err != nil {
@@ -29,22 +29,22 @@ func Load(text []byte) (*Node, error) {
 	return &n, nil
 }
 
-// DriftSchema names the format of a Drift as JSON.
+// DriftSchema is the version of a Drift as JSON.
 const DriftSchema = "zbench.drift/1"
 
-// Drift is what differs between nodes that should be equal.
+// Drift has the differences between nodes that should be equal.
 type Drift struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Nodes is the number of nodes that were compared.
+	// Nodes is the number of compared nodes.
 	Nodes int `json:"nodes"`
 	// Rows are the properties that differ.
 	Rows []DriftRow `json:"settings"`
-	// Crossed are nodes whose cables are swapped between leaf switches, in sentences.
+	// Crossed are nodes with swapped cables between leaf switches, in sentences.
 	Crossed []string `json:"crossed"`
 	// NotChecked is why cables were not compared; absent if they were.
 	NotChecked string `json:"not_checked,omitempty"`
-	// Judgement is what the comparison comes to, as findings.
+	// Judgement has the result of the comparison as findings.
 	Judgement finding.Judgement `json:"judgement"`
 }
 
@@ -52,7 +52,7 @@ type Drift struct {
 type DriftRow struct {
 	// Name of the property.
 	Name string `json:"name"`
-	// Usual is the value of more than half of the nodes; empty without such a majority.
+	// Usual is the value of more than half of the nodes; empty if there is none.
 	Usual string `json:"usual"`
 	// Others are the values of the other nodes, or of all without a majority.
 	Others []DriftValue `json:"others"`
@@ -60,19 +60,19 @@ type DriftRow struct {
 
 // DriftValue is a value and its nodes.
 type DriftValue struct {
-	// Value as its source has it.
+	// Value in its source's form.
 	Value string `json:"value"`
-	// Nodes are those that have it.
+	// Nodes with this value.
 	Nodes []string `json:"nodes"`
 }
 
-// ownValue are properties that belong to a node and may differ.
+// ownValue are properties that are specific to a node and may differ.
 var ownValue = pattern.New(`^env SLURM_TOPOLOGY_ADDR$|_VISIBLE_DEVICES$`)
 
-// missing stands for a property that a node does not have.
+// missing stands for a property that a node lacks.
 const missing = "(none)"
 
-// Compare holds nodes against each other. There must be two at least, of different names.
+// Compare compares nodes with each other. There must be at least two, with different names.
 func Compare(nodes []*Node) (*Drift, error) {
 	if len(nodes) < 2 {
 		return nil, fmt.Errorf("%s given; drift takes two or more", plain.Count(len(nodes), "node"))
@@ -101,7 +101,7 @@ func Compare(nodes []*Node) (*Drift, error) {
 	return d, nil
 }
 
-// facts are the stack, and what follows from the topology.
+// facts returns the stack, and facts derived from the topology.
 func (n *Node) facts() []Fact {
 	var addresses, rails []string
 	for _, g := range n.GPUs {
@@ -145,8 +145,8 @@ func driftRow(name string, hosts []string, of map[string]string) (row DriftRow, 
 	return row, len(row.Others) > 0
 }
 
-// cables compares the leaves of equal rails. Nodes are compared with those of the same set
-// of leaves: a cable that is swapped within a node leaves its set as it is.
+// cables compares the leaves of equal rails. Nodes are compared with those of the same set of
+// leaves, because a cable swapped within a node leaves its set unchanged.
 func (d *Drift) cables(nodes []*Node) {
 	cabled := slice.Where(nodes, func(n *Node) bool { return n.leaves() != nil })
 	_, groups := slice.Group(cabled, func(n *Node) string { return strings.Join(slices.Sorted(slices.Values(n.leaves())), "\x00") })
@@ -168,8 +168,7 @@ func (d *Drift) cables(nodes []*Node) {
 	}
 }
 
-// leaves are the leaf switches of the rails in the order of the GPUs, nil if one is not
-// known.
+// leaves returns the leaf switches of the rails in the order of the GPUs, nil if one is unknown.
 func (n *Node) leaves() []string {
 	var all []string
 	for _, g := range n.GPUs {
@@ -188,7 +187,7 @@ func (n *Node) leaves() []string {
 // Differs reports whether anything does.
 func (d *Drift) Differs() bool { return len(d.Rows) > 0 || len(d.Crossed) > 0 }
 
-// Verdict is the result in one sentence.
+// Verdict returns the result in one sentence.
 func (d *Drift) Verdict() string {
 	nodes := plain.Count(d.Nodes, "node")
 	if !d.Differs() {
@@ -205,7 +204,7 @@ func (d *Drift) Verdict() string {
 	return nodes + ": " + strings.Join(parts, "; ")
 }
 
-// mostWide is the number of characters of a value in the table.
+// mostWide is the largest number of characters of a value in the table.
 const mostWide = 40
 
 // Table has a row for each value that differs from the majority's.
@@ -220,7 +219,7 @@ func (d *Drift) Table() table.Table {
 	return t
 }
 
-// nodeList names nodes, the first few of many.
+// nodeList names nodes, shortened if there are many.
 func nodeList(nodes []string) string {
 	const most = 8
 	if len(nodes) <= most {
@@ -229,7 +228,7 @@ func nodeList(nodes []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(nodes[:most], ","), len(nodes)-most)
 }
 
-// Shown is the comparison for its readers.
+// Shown returns the comparison for readers.
 func (d *Drift) Shown() *document.Document {
 	out := &document.Document{Command: "topo", Value: d, Title: "Differences between " + plain.Count(d.Nodes, "node"), State: finding.Pass, Findings: d.findings()}
 	if len(d.Rows) > 0 {
@@ -238,7 +237,7 @@ func (d *Drift) Shown() *document.Document {
 	return out
 }
 
-// findings are the verdict, swapped cables, and what was not compared.
+// findings returns the verdict, swapped cables, and what was not compared.
 func (d *Drift) findings() finding.List {
 	all := finding.List{{Code: "drift", Severity: finding.OK, Text: d.Verdict()}}
 	if d.Differs() {
@@ -253,7 +252,7 @@ func (d *Drift) findings() finding.List {
 	return all
 }
 
-// WriteJSON writes what differs.
+// WriteJSON writes the differences.
 func (d *Drift) WriteJSON(w io.Writer) error {
 	c := *d
 	c.Schema, c.Rows, c.Crossed = DriftSchema, jsonfile.Filled(d.Rows), jsonfile.Filled(d.Crossed)

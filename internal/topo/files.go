@@ -14,13 +14,13 @@ import (
 	"zbench/bench/slice"
 )
 
-// Bounds of what is read of a tree that may hold anything.
+// Bounds on reading a tree with arbitrary content.
 const (
-	// maxFile is more than any file of sysfs has, in bytes.
+	// maxFile is larger than any file of sysfs, in bytes.
 	maxFile = 64 << 10
-	// maxEntries is more than the entries that any folder of a node has.
+	// maxEntries is larger than the number of entries in any folder of a node.
 	maxEntries = 8192
-	// maxText is more than the longest value that is shown, in bytes.
+	// maxText is longer than the longest displayed value, in bytes.
 	maxText = 256
 )
 
@@ -52,8 +52,8 @@ func read(fsys fs.FS, name string) (string, error) {
 	return strings.TrimRight(string(data), "\n\r\x00 "), nil
 }
 
-// text is a file's first line, cut to what can be shown; empty if it cannot be read or is
-// no text.
+// text returns a file's first line, shortened for display; empty if it cannot be read or is not
+// text.
 func text(fsys fs.FS, name string) string {
 	all, err := read(fsys, name)
 	if err != nil {
@@ -67,7 +67,7 @@ func text(fsys fs.FS, name string) string {
 	return shortened(line)
 }
 
-// shortened cuts a text to what can be shown.
+// shortened shortens a text for display.
 func shortened(s string) string {
 	if len(s) <= maxText {
 		return strings.ToValidUTF8(s, "�")
@@ -75,14 +75,13 @@ func shortened(s string) string {
 	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }
 
-// number is a file's whole number from 0; ok is false if it has none.
+// number returns a file's whole number from 0; ok is false if it has none.
 func number(fsys fs.FS, name string) (v uint64, ok bool) {
 	v, err := strconv.ParseUint(text(fsys, name), 10, 64)
 	return v, err == nil
 }
 
-// whole is a file's whole number from 0 as an int, nil if it has none, or one that
-// no count reaches.
+// whole returns a file's whole number from 0 as an int, nil if it has none, or an impossible count.
 func whole(fsys fs.FS, name string) *int {
 	v, ok := number(fsys, name)
 	if !ok || v > 1<<30 {
@@ -91,7 +90,7 @@ func whole(fsys fs.FS, name string) *int {
 	return new(int(v))
 }
 
-// list names a folder's entries; none if it cannot be read.
+// list returns a folder's entries; none if it cannot be read.
 func list(fsys fs.FS, folder string) []string {
 	entries, err := fs.ReadDir(fsys, folder)
 	if err != nil {
@@ -106,14 +105,14 @@ func exists(fsys fs.FS, name string) bool {
 	return err == nil
 }
 
-// beginnings are what the root of a tree holds, whatever part of one was recorded.
+// beginnings are possible folders at the root of a tree, whatever part was recorded.
 var beginnings = []string{"sys", "proc", "class", "devices", "bus", "topology/nodes", "nodes", "0/properties", "1/properties"}
 
-// maxWrapped is the number of folders that an archive may wrap a tree in.
+// maxWrapped is the number of folders in which an archive may wrap a tree.
 const maxWrapped = 3
 
-// unwrapped is the tree itself where a recording has folders around it, each with nothing
-// else in it.
+// unwrapped returns the tree itself if a recording has folders around it, each with nothing else in
+// it.
 func unwrapped(fsys fs.FS) fs.FS {
 	inner := fsys
 	for range maxWrapped + 1 {

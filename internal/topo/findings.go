@@ -9,10 +9,10 @@ import (
 	"zbench/bench/unit"
 )
 
-// mostAlike is the number of components that a line for people names beside the first.
+// mostAlike is the number of further components that a line names.
 const mostAlike = 8
 
-// Grouped are the findings for people: those that differ in their component alone are one,
+// Grouped returns the findings for people: findings that only differ in their component become one,
 // the first, which names the others.
 func (n *Node) Grouped() finding.List {
 	var out finding.List
@@ -34,7 +34,7 @@ func (n *Node) Grouped() finding.List {
 	return out
 }
 
-// subject is a component as what a finding is about.
+// subject returns a component as a finding's subject.
 func (n *Node) subject(name string) *finding.Subject {
 	s := &finding.Subject{Kind: finding.Node, Name: name}
 	switch {
@@ -51,7 +51,7 @@ func (n *Node) subject(name string) *finding.Subject {
 	return s
 }
 
-// WriteJSON writes the node as its file has it.
+// WriteJSON writes the node in its file's form.
 func (n *Node) WriteJSON(w io.Writer) error {
 	c := *n
 	all := n.shown()

@@ -11,8 +11,7 @@ import (
 	"zbench/internal/linux"
 )
 
-// products are AMD's GPUs for data centres by PCI device number (pci.ids, libdrm's
-// amdgpu.ids).
+// products are AMD's data-centre GPUs by PCI device number (pci.ids, libdrm's amdgpu.ids).
 var products = map[uint64]string{
 	0x6860: "MI25", 0x66a0: "MI50/MI60", 0x66a1: "MI50/MI60", 0x738c: "MI100", 0x7408: "MI250X", 0x740c: "MI250", 0x740f: "MI210",
 	0x74a0: "MI300A", 0x74a1: "MI300X", 0x74a2: "MI308X", 0x74a5: "MI325X", 0x74a8: "MI308X HF", 0x74a9: "MI300X HF",
@@ -33,14 +32,14 @@ func product(vendor, device uint64) string {
 	return fmt.Sprintf("AMD GPU %#04x", device)
 }
 
-// cardKey tells packages apart. Partitions of one have one unique_id and addresses
-// that differ in the function alone.
+// cardKey identifies a package. Its partitions share a unique_id, and their addresses only differ
+// in the function.
 type cardKey struct {
 	id   uint64
 	card Address
 }
 
-// readGPUs makes packages of KFD's nodes, and adds what the PCI tree knows of them.
+// readGPUs makes packages from KFD's nodes, and adds the PCI tree's facts.
 func (n *Node) readGPUs(fsys fs.FS) {
 	if n.kfd != nil {
 		n.source("kfd")
@@ -61,8 +60,8 @@ func (n *Node) readGPUs(fsys fs.FS) {
 	n.Links = n.kfd.packageLinks(n.GPUs)
 }
 
-// busGPUs are the GPUs of the PCI bus, for trees without KFD: AMD's, else NVIDIA's, which
-// never have one.
+// busGPUs returns the GPUs of the PCI bus, for trees without KFD: AMD's, else NVIDIA's, which never
+// have one.
 func (n *Node) busGPUs() []GPU {
 	out := slice.Map(n.slots, func(d pciDevice) GPU { return GPU{PCI: d.address.String(), Name: product(d.vendor, d.device)} })
 	if n.pci == nil || len(out) > 0 {
@@ -73,12 +72,12 @@ func (n *Node) busGPUs() []GPU {
 	})
 }
 
-// packageOf makes one GPU of the nodes of its partitions.
+// packageOf combines the nodes of the partitions of a GPU into one GPU.
 func (n *Node) packageOf(nodes []kfdNode) GPU {
 	first := nodes[0]
 	address := first.address()
-	// A partition's number is in the function. The device itself is function 0, unless
-	// the PCI tree has another, as a virtual function.
+	// A partition's number is in the function. The device itself is function 0, unless the PCI tree
+	// has another, such as a virtual function.
 	if len(nodes) > 1 || n.pci != nil && n.pci.find(address) == nil {
 		address = address.Card()
 	}
@@ -101,7 +100,7 @@ func (n *Node) packageOf(nodes []kfdNode) GPU {
 	return g
 }
 
-// computeMode follows from the accelerator dies (num_xcc) of each partition. Parts with
+// computeMode derives the mode from the accelerator dies (num_xcc) of each partition. Parts with
 // one die have no modes.
 func computeMode(nodes []kfdNode) string {
 	dies := nodes[0].props["num_xcc"]
@@ -116,7 +115,7 @@ func computeMode(nodes []kfdNode) string {
 	return map[int]string{2: "DPX", 3: "TPX", 4: "QPX"}[len(nodes)]
 }
 
-// fromPCI adds what sysfs has in the device's own folder.
+// fromPCI adds the facts in the device's own folder in sysfs.
 func (n *Node) fromPCI(fsys fs.FS, g *GPU) {
 	address, ok := ParseAddress(g.PCI)
 	if !ok || n.pci == nil {
@@ -137,7 +136,7 @@ func (n *Node) fromPCI(fsys fs.FS, g *GPU) {
 	g.Memory = text(fsys, path.Join(d.folder, "current_memory_partition"))
 }
 
-// packageLinks are the xGMI links between packages, each pair once. Links between the
+// packageLinks returns the xGMI links between packages, each pair once. Links between the
 // partitions of a package have the same type and are left out.
 func (t *kfdTree) packageLinks(gpus []GPU) []Link {
 	of := map[int]string{}

@@ -13,14 +13,14 @@ import (
 	"zbench/bench/slice"
 )
 
-// rules judge a node. One more is a row.
+// rules judge a node. A new rule is one row.
 var rules = []func(*Node){
 	(*Node).kfdTrouble, (*Node).kfdDenied, (*Node).slotsWithoutKFD, (*Node).partitionsDiffer, (*Node).hives, (*Node).gpuPCIe, (*Node).gpuErrors,
 	(*Node).notRDMA, (*Node).ports, (*Node).rates, (*Node).mtus, (*Node).gids, (*Node).linkDowns, (*Node).portErrors, (*Node).alike,
 	(*Node).rails, (*Node).compareXML, (*Node).notChecked, (*Node).corruption,
 }
 
-// judge makes findings, what was not checked, and the verdict.
+// judge makes the findings, the list of unchecked facts, and the verdict.
 func (n *Node) judge() {
 	for _, rule := range rules {
 		rule(n)
@@ -51,7 +51,7 @@ func (n *Node) first(m Mark) Remark {
 	return n.Findings[slices.IndexFunc(n.Findings, func(f Remark) bool { return f.Mark == m })]
 }
 
-// numbered writes numbers as a list, the first few of many.
+// numbered formats numbers as a list, shortened if there are many.
 func numbered(ids []int) string {
 	words := slice.Map(ids, strconv.Itoa)
 	if more := len(ids) - 8; more > 0 {
@@ -60,7 +60,7 @@ func numbered(ids []int) string {
 	return strings.Join(words, ", ")
 }
 
-// kfdTrouble is nodes that cannot be read, and links to nodes that are not there.
+// kfdTrouble reports unreadable nodes, and links to missing nodes.
 func (n *Node) kfdTrouble() {
 	if n.kfd == nil {
 		return
@@ -93,8 +93,8 @@ func (n *Node) kfdTrouble() {
 	}
 }
 
-// kfdDenied is GPUs outside the device cgroup: KFD lists them and answers EPERM. They are
-// not missing.
+// kfdDenied reports GPUs outside the device cgroup: KFD lists them and answers EPERM. They are not
+// missing.
 func (n *Node) kfdDenied() {
 	if !n.kfd.hides() {
 		return
@@ -107,9 +107,9 @@ func (n *Node) kfdDenied() {
 	n.unchecked("GPUs outside the cgroup", "KFD answers EPERM for node "+numbered(n.kfd.denied), "run `zbench topo` with all GPUs of the node (Slurm: --gpus-per-node=8; container: all of /dev/dri)")
 }
 
-// slotsWithoutKFD is GPUs on the bus that cannot compute.
+// slotsWithoutKFD reports GPUs on the bus that cannot compute.
 func (n *Node) slotsWithoutKFD() {
-	if n.kfd == nil || n.kfd.hides() { // the hidden ones are they, as far as can be told
+	if n.kfd == nil || n.kfd.hides() { // as far as can be told, these are the hidden ones
 		return
 	}
 	for _, d := range n.slots {
@@ -120,7 +120,7 @@ func (n *Node) slotsWithoutKFD() {
 	}
 }
 
-// partitionModes are what packages of a node must agree in.
+// partitionModes are the properties that a node's packages must share.
 var partitionModes = []struct {
 	what  string
 	value func(GPU) string
@@ -135,7 +135,7 @@ var partitionModes = []struct {
 	{"memory partition mode", func(g GPU) string { return g.Memory }},
 }
 
-// partitionsDiffer holds each package against the others.
+// partitionsDiffer compares the packages with each other.
 func (n *Node) partitionsDiffer() {
 	const hint = "a partition may lack a device file (Linux has 64 DRM render minors), or the modes were set unlike: amd-smi partition"
 	for _, m := range partitionModes {
@@ -149,7 +149,7 @@ func (n *Node) partitionsDiffer() {
 	}
 }
 
-// hives are boards: all GPUs of one are connected, and there are 2, 4, 8 or 16.
+// hives checks boards: all GPUs of one are connected, and there are 2, 4, 8 or 16.
 func (n *Node) hives() {
 	_, members := slice.Group(slice.Where(n.GPUs, func(g GPU) bool { return g.Hive != "" }), func(g GPU) string { return g.Hive })
 	for _, hive := range sortedKeys(members) {
@@ -161,7 +161,7 @@ func (n *Node) hives() {
 	}
 }
 
-// pairs are GPUs of a hive without a link, where the others of the hive have one.
+// pairs reports GPUs of a hive without a link, if the others of the hive have one.
 func (n *Node) pairs(gpus []string) {
 	var without []string
 	pairs := 0
@@ -173,7 +173,7 @@ func (n *Node) pairs(gpus []string) {
 			}
 		}
 	}
-	if len(without) == 0 || len(without)*2 > pairs { // boards of MI250 are no full mesh
+	if len(without) == 0 || len(without)*2 > pairs { // boards of MI250 are not a full mesh
 		return
 	}
 	for _, pair := range without[:min(len(without), 8)] {
@@ -181,8 +181,8 @@ func (n *Node) pairs(gpus []string) {
 	}
 }
 
-// corruption warns of known issues by which data can be wrong with the node's NICs. A tree without the environment of
-// its jobs does not tell.
+// corruption warns of known issues that can make data wrong with the node's NICs. A tree without
+// its jobs' environment cannot show them.
 func (n *Node) corruption() {
 	fact := func(name string) string {
 		if f := find(n.Stack, func(f Fact) bool { return f.Name == name }); f != nil {
@@ -199,9 +199,9 @@ func (n *Node) corruption() {
 	}
 }
 
-// outliers holds values against each other. usual is the value of more than half of those
-// that have one, odd are the others. Without such a majority nothing is odd, and split
-// are the values: what is right cannot be told.
+// outliers compares values. usual is the value of more than half of those that have one, odd are
+// the others. Without such a majority nothing is odd, and split has the values, because the right
+// one is unknown.
 func outliers[T any](all []T, value func(T) string) (usual string, odd []T, split []string) {
 	with := slice.Where(all, func(one T) bool { return value(one) != "" })
 	split, of := slice.Group(with, value)

@@ -10,8 +10,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// gpuPCIe is GPUs and NICs whose connection to the host is narrower or slower than the
-// device offers.
+// gpuPCIe reports GPUs and NICs whose connection to the host is narrower or slower than the device
+// offers.
 func (n *Node) gpuPCIe() {
 	for _, g := range n.GPUs {
 		n.pcie("GPU "+g.PCI, g.PCI, g.PCIe)
@@ -35,18 +35,18 @@ func (n *Node) pcie(what, subject string, p *PCIe) {
 	}
 }
 
-// severe tells which counters mean a fault, by their last word: uncorrected errors of
-// memory and xGMI, and PCIe errors that were not corrected.
+// severe reports which counters mean a fault, by their last word: uncorrected errors of memory and
+// xGMI, and uncorrected PCIe errors.
 func severe(c Counter) bool {
 	return strings.HasPrefix(c.Name, "ras/") && strings.HasSuffix(c.Name, "/ue") || strings.HasPrefix(c.Name, "aer/fatal/") || strings.HasPrefix(c.Name, "aer/nonfatal/")
 }
 
-// counterList are counters with their values.
+// counterList formats counters with their values.
 func counterList(all []Counter) string {
 	return strings.Join(slice.Map(all, func(c Counter) string { return fmt.Sprintf("%s %d", c.Name, c.Value) }), ", ")
 }
 
-// gpuErrors is ECC, xGMI and PCIe errors of GPUs, and PCIe errors of NICs.
+// gpuErrors reports ECC, xGMI and PCIe errors of GPUs, and PCIe errors of NICs.
 func (n *Node) gpuErrors() {
 	for _, g := range n.GPUs {
 		n.deviceErrors("GPU "+g.PCI, g.PCI, g.Counters)
@@ -67,7 +67,7 @@ func (n *Node) deviceErrors(what, subject string, counters []Counter) {
 	}
 }
 
-// rails is GPUs without a rail, with a shared one, and rails on another socket.
+// rails reports GPUs without a rail, with a shared one, and rails on another socket.
 func (n *Node) rails() {
 	if len(n.GPUs) == 0 || len(n.NICs) == 0 || n.pci == nil && n.xml == nil {
 		return
@@ -91,7 +91,7 @@ func (n *Node) rails() {
 	n.railOrder()
 }
 
-// railsShared is rails of several GPUs. Where all are shared by equally many, the node is
+// railsShared reports rails of several GPUs. If equally many GPUs share each rail, the node is
 // built so.
 func (n *Node) railsShared() {
 	shared := n.shared()
@@ -123,10 +123,10 @@ func (n *Node) railNUMA(g GPU) {
 	}
 }
 
-// railOrder is a note where numbering GPUs and NICs by index would cross the rails.
+// railOrder notes that numbering GPUs and NICs by index would cross the rails.
 func (n *Node) railOrder() {
 	names := namesOf(n.NICs, func(NIC) bool { return true })
-	slices.SortFunc(names, plain.Natural) // as a script that pairs by index would
+	slices.SortFunc(names, plain.Natural) // like a script that pairs by index
 	last := -1
 	for _, g := range n.GPUs {
 		if g.Rail == nil || len(g.Rail.NICs) > 1 {

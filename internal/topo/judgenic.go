@@ -10,12 +10,12 @@ import (
 	"zbench/bench/slice"
 )
 
-// physical are the NICs with a port of their own.
+// physical returns the NICs with their own port.
 func (n *Node) physical() []NIC {
 	return slices.DeleteFunc(slices.Clone(n.NICs), func(c NIC) bool { return c.Virtual })
 }
 
-// railed reports a NIC that is a GPU's rail, or any NIC where rails are not known.
+// railed reports a NIC that is a GPU's rail, or any NIC if rails are unknown.
 func (n *Node) railed(c NIC) bool {
 	known := false
 	for _, g := range n.GPUs {
@@ -29,14 +29,14 @@ func (n *Node) railed(c NIC) bool {
 	return !known
 }
 
-// notRDMA is a node whose networks in RCCL's file are no RDMA NICs.
+// notRDMA reports a node whose networks in RCCL's file are not RDMA NICs.
 func (n *Node) notRDMA() {
 	if n.xml != nil && len(n.xml.sockets) > 0 && len(n.NICs) == 0 {
 		n.find(Doubt, "no_rdma", "node", "0 RDMA NICs: RCCL's XML has the socket transport alone (port, GUID or GPUDirect is 0): "+strings.Join(n.xml.sockets, ", "), "look for `NET/IB` in the library's log (NCCL_DEBUG=INFO): a NIC's driver or its library is missing, or NCCL_IB_DISABLE is set")
 	}
 }
 
-// ports is NICs whose port is not active. One that is no rail may be unused.
+// ports reports NICs whose port is not active. A NIC that is no rail may be unused.
 func (n *Node) ports() {
 	for _, c := range n.NICs {
 		if !c.down() {
@@ -50,11 +50,10 @@ func (n *Node) ports() {
 	}
 }
 
-// down reports a port that is known not to be active. It has no rate: what sysfs shows is a
-// default.
+// down reports a port that is known to be inactive. It has no rate: sysfs shows a default.
 func (c NIC) down() bool { return c.State != "" && c.State != "ACTIVE" }
 
-// rates is NICs slower than the card is sold for.
+// rates reports NICs below their card's nominal rate.
 func (n *Node) rates() {
 	for _, c := range n.physical() {
 		if !c.slow() {
@@ -79,7 +78,7 @@ func (c NIC) slow() bool {
 	return c.Rated != nil && c.Negotiated != nil && !c.down() && *c.Negotiated < *c.Rated
 }
 
-// sameness are properties in which the rails of one driver must agree.
+// sameness are the properties that the rails of one driver must share.
 var sameness = []struct {
 	code, what string
 	mark       Mark
@@ -91,7 +90,7 @@ var sameness = []struct {
 	{"firmware_differs", "firmware", Doubt, func(c NIC) string { return c.Firmware }, "update the cards to one version"},
 }
 
-// rateOf is the rate of a port that is not down, empty if unknown.
+// rateOf returns the rate of a port that is not down, empty if unknown.
 func rateOf(c NIC) string {
 	if c.down() {
 		return ""
@@ -99,7 +98,7 @@ func rateOf(c NIC) string {
 	return spelled(c.Negotiated, gigabits)
 }
 
-// spelled is a value as text; empty where it is not known.
+// spelled formats a value; empty if unknown.
 func spelled[T any](v *T, text func(T) string) string {
 	if v == nil {
 		return ""
@@ -107,7 +106,7 @@ func spelled[T any](v *T, text func(T) string) string {
 	return text(*v)
 }
 
-// alike holds the rails of each driver against each other.
+// alike compares the rails of each driver with each other.
 func (n *Node) alike() {
 	_, of := slice.Group(slice.Where(n.physical(), func(c NIC) bool { return c.Driver != "" && n.railed(c) }), func(c NIC) string { return c.Driver })
 	for _, driver := range sortedKeys(of) {
@@ -118,7 +117,7 @@ func (n *Node) alike() {
 			}
 			for _, c := range odd {
 				if s.code == "nic_rates_differ" && c.slow() && c.RatedBy == RatedByProduct {
-					continue // a finding already
+					continue // already a finding
 				}
 				n.find(s.mark, s.code, c.Name, fmt.Sprintf("the %s of NIC %s is %s, that of the other NICs of %s is %s", s.what, c.Name, s.value(c), driver, usual), s.hint)
 			}
@@ -144,9 +143,9 @@ func (n *Node) mtus() {
 	}
 }
 
-// payload is the largest RDMA packet that an interface's MTU carries: a power of two from
-// 256 to 4096 bytes. Headers take 96 bytes (Linux, iboe_get_mtu: IPv6 40, UDP 8, BTH 12,
-// XRC 4, atomic 28, ICRC 4).
+// payload returns the largest RDMA packet that an interface's MTU carries: a power of two from 256
+// to 4096 bytes. Headers take 96 bytes (Linux, iboe_get_mtu: IPv6 40, UDP 8, BTH 12, XRC 4, atomic
+// 28, ICRC 4).
 func payload(mtu int) int {
 	size := 256
 	for size*2 <= largestMTU && size*2+96 <= mtu {
@@ -155,7 +154,7 @@ func payload(mtu int) int {
 	return size
 }
 
-// gids is ports of RoCE without an address of version 2, which routed fabrics need.
+// gids reports RoCE ports without an address of version 2, which routed fabrics need.
 func (n *Node) gids() {
 	for _, c := range n.NICs {
 		if !c.GIDsRead || c.Layer != "Ethernet" || !n.railed(c) {
@@ -163,7 +162,7 @@ func (n *Node) gids() {
 		}
 		untyped := !slices.ContainsFunc(c.GIDs, func(g GID) bool { return g.Type != "" })
 		if untyped && len(c.GIDs) > 0 {
-			continue // addresses whose types cannot be read
+			continue // addresses with unreadable types
 		}
 		if !slices.ContainsFunc(c.GIDs, func(g GID) bool { return g.Type == RoCEv2 }) {
 			n.find(Bad, "no_roce_v2", c.Name, fmt.Sprintf("NIC %s has no RoCE v2 GID (%s)", c.Name, plain.Count(len(c.GIDs), "GID")), "give its network interface an IP address")
@@ -171,7 +170,7 @@ func (n *Node) gids() {
 	}
 }
 
-// linkDowns is a doubt: the count is since the last reset of the card.
+// linkDowns reports a doubt, because the count is since the last reset of the card.
 func (n *Node) linkDowns() {
 	for _, c := range n.physical() {
 		if c.LinkDowns != nil && *c.LinkDowns > 0 {
@@ -180,7 +179,7 @@ func (n *Node) linkDowns() {
 	}
 }
 
-// portErrors is counters of lost and repeated packets that are not zero.
+// portErrors reports nonzero counters of lost and repeated packets.
 func (n *Node) portErrors() {
 	for _, c := range n.NICs {
 		if bad := slice.Where(c.Counters, func(one Counter) bool { return slices.Contains(portErrors, one.Name) }); len(bad) > 0 {

@@ -17,8 +17,8 @@ const linkXGMI = 11
 // kfdTree is /sys/class/kfd/kfd/topology.
 type kfdTree struct {
 	nodes []kfdNode
-	// denied are nodes whose properties may not be read: KFD answers EPERM for GPUs
-	// outside the device cgroup. broken are nodes that make no sense.
+	// denied are nodes with unreadable properties: KFD answers EPERM for GPUs outside the device
+	// cgroup. broken are invalid nodes.
 	denied, broken []int
 }
 
@@ -33,7 +33,7 @@ type kfdNode struct {
 type kfdLink struct {
 	to   int
 	kind uint64
-	// bandwidth is max_bandwidth in MB/s, 0 where KFD does not know it.
+	// bandwidth is max_bandwidth in MB/s, 0 if KFD does not know it.
 	bandwidth, weight uint64
 }
 
@@ -100,7 +100,7 @@ func (t *kfdTree) add(fsys fs.FS, folder string, id int) {
 	t.nodes = append(t.nodes, n)
 }
 
-// hides tells that there are GPUs outside the cgroup of this process.
+// hides reports that there are GPUs outside the cgroup of this process.
 func (t *kfdTree) hides() bool { return t != nil && len(t.denied) > 0 }
 
 // gpus are the nodes of GPUs.
@@ -116,8 +116,8 @@ func (t *kfdTree) known(id int) bool {
 	return slices.ContainsFunc(t.nodes, func(n kfdNode) bool { return n.id == id }) || slices.Contains(t.denied, id) || slices.Contains(t.broken, id)
 }
 
-// cpuOrdinal is the place of a node among the CPUs, which KFD lists in the order of
-// NUMA nodes; -1 for others.
+// cpuOrdinal returns the index of a node among the CPUs, which KFD lists in the order of NUMA
+// nodes; -1 for others.
 func (t *kfdTree) cpuOrdinal(id int) int {
 	i := 0
 	for _, n := range t.nodes {
@@ -132,7 +132,7 @@ func (t *kfdTree) cpuOrdinal(id int) int {
 	return -1
 }
 
-// numa is the CPU that a GPU's node is linked to, nil if there is none.
+// numa returns the CPU to which a GPU's node is linked, nil if there is none.
 func (t *kfdTree) numa(n kfdNode) *int {
 	best := -1
 	var weight uint64

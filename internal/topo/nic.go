@@ -14,13 +14,13 @@ import (
 
 // NIC is an RDMA device with its port.
 type NIC struct {
-	// Name of the RDMA device, as rocep68s0; names of one host need not be alike.
+	// Name of the RDMA device, such as rocep68s0; names on one host may differ in form.
 	Name string `json:"name"`
-	// Interface is the network interface, as enp68s0; empty if no source gives it.
+	// Interface is the network interface, such as enp68s0; empty if no source gives it.
 	Interface string `json:"interface"`
 	// PCI is the address; empty if no source gives it.
 	PCI string `json:"pci"`
-	// Driver of the PCI device, as ionic, mlx5_core; empty if no source gives it.
+	// Driver of the PCI device, such as ionic, mlx5_core; empty if no source gives it.
 	Driver string `json:"driver"`
 	// Product is the name on the card, or of the chip; empty if no source gives it.
 	Product string `json:"product"`
@@ -32,35 +32,36 @@ type NIC struct {
 	State string `json:"state"`
 	// Layer is Ethernet or InfiniBand; empty if no source gives it.
 	Layer string `json:"link_layer"`
-	// Rated is the rate that the card is sold with, in bytes per second; null if not known.
+	// Rated is the card's nominal rate, in bytes per second; null if unknown.
 	Rated *float64 `json:"rated"`
-	// RatedBy is the source of Rated: product, or chip where the number is that of the chip's fastest card.
+	// RatedBy is the source of Rated: product, or chip if the number is that of the chip's fastest
+	// card.
 	RatedBy string `json:"rated_by"`
-	// Negotiated is the port's rate now, in bytes per second; null if not known.
+	// Negotiated is the port's current rate, in bytes per second; null if unknown.
 	Negotiated *float64 `json:"negotiated"`
-	// MTU of the network interface, in bytes; null if not known.
+	// MTU of the network interface, in bytes; null if unknown.
 	MTU *int `json:"mtu"`
-	// RDMAMTU is the payload of an RDMA packet that the NIC is set to, in bytes; null if not known.
+	// RDMAMTU is the NIC's configured payload of an RDMA packet, in bytes; null if unknown.
 	RDMAMTU *int `json:"rdma_mtu"`
 	// Firmware version; empty if no source gives it.
 	Firmware string `json:"firmware"`
 	// GUID of the device in hexadecimal digits; empty if no source gives it.
 	GUID string `json:"guid"`
-	// LinkDowns is how often the port lost its link; null if no source counts it.
+	// LinkDowns is the number of times that the port lost its link; null if no source counts it.
 	LinkDowns *uint64 `json:"link_downs"`
 	// GIDs are the port's addresses, without empty ones.
 	GIDs []GID `json:"gids"`
 	// GIDsRead is true if the table of GIDs could be read.
 	GIDsRead bool `json:"gids_read"`
-	// Leaf is the switch at the other end of the cable; empty if not known.
+	// Leaf is the switch at the other end of the cable; empty if unknown.
 	Leaf string `json:"leaf"`
-	// LeafPort is the switch's port; empty if not known.
+	// LeafPort is the switch's port; empty if unknown.
 	LeafPort string `json:"leaf_port"`
 	// PCIe is the connection to the host; null if no source gives it.
 	PCIe *PCIe `json:"pcie"`
-	// Counters are error and congestion counters; only those that are not zero.
+	// Counters are error and congestion counters; only nonzero ones.
 	Counters []Counter `json:"counters"`
-	// Counted is the number of counters that were read, those at zero included.
+	// Counted is the number of counters that were read, including zeros.
 	Counted int `json:"counted"`
 
 	// mac is the interface's hardware address.
@@ -73,16 +74,16 @@ type GID struct {
 	Index int `json:"index"`
 	// Address in the form of IPv6.
 	Address string `json:"address"`
-	// Type is RoCE v2 or IB/RoCE v1; empty if not known.
+	// Type is RoCE v2 or IB/RoCE v1; empty if unknown.
 	Type string `json:"type"`
-	// Interface is the network interface of the address; empty if not known.
+	// Interface is the network interface of the address; empty if unknown.
 	Interface string `json:"interface"`
 }
 
 // RoCEv2 is the type of GIDs that routed RoCE uses.
 const RoCEv2 = "RoCE v2"
 
-// chip is what is known of a NIC by its PCI numbers.
+// chip describes a NIC by its PCI numbers.
 type chip struct {
 	vendor, device uint64
 	name           string
@@ -91,8 +92,8 @@ type chip struct {
 	fastest float64
 }
 
-// chips are NICs by PCI numbers (pci.ids; rates from the vendors' product briefs). Cards
-// with slower ports carry the same numbers, so a rate below is a doubt, not a fault.
+// chips are NICs by PCI numbers (pci.ids; rates from the vendors' product briefs). Cards with
+// slower ports have the same numbers, so a lower rate is a doubt, not a fault.
 var chips = []chip{
 	{0x1dd8, 0x1002, "AMD Pensando Ethernet PF", 0},
 	{0x1dd8, 0x1003, "AMD Pensando Ethernet VF", 0},
@@ -104,7 +105,7 @@ var chips = []chip{
 	{0x14e4, 0x1760, "BCM57608", 400e9},
 }
 
-// drivers are those of vendors whose driver no source names.
+// drivers are the vendors' drivers, used if no source names one.
 var drivers = map[uint64]string{vendorPensando: "ionic", 0x15b3: "mlx5_core", 0x14e4: "bnxt_en", 0x8086: "ice"}
 
 const infiniband = "class/infiniband"
@@ -119,7 +120,7 @@ func readNICs(fsys fs.FS, tree *pciTree) []NIC {
 	for _, name := range list(fsys, root) {
 		folder := path.Join(root, name)
 		if !slices.ContainsFunc([]string{"ports", "device", "fw_ver", "node_guid"}, func(file string) bool { return exists(fsys, path.Join(folder, file)) }) {
-			continue // no device: /sys/class/infiniband has other files, too
+			continue // not a device: /sys/class/infiniband also has other files
 		}
 		nics = append(nics, readNIC(fsys, tree, folder, name))
 	}
@@ -146,7 +147,7 @@ func readNIC(fsys fs.FS, tree *pciTree, folder, name string) NIC {
 	return c
 }
 
-// fromDevice adds what the PCI device of an RDMA device has.
+// fromDevice adds the facts of an RDMA device's PCI device.
 func (c *NIC) fromDevice(fsys fs.FS, tree *pciTree, folder string) {
 	device := path.Join(folder, "device")
 	about := uevent(fsys, path.Join(device, "uevent"))
@@ -173,7 +174,7 @@ func (c *NIC) fromDevice(fsys fs.FS, tree *pciTree, folder string) {
 	}
 }
 
-// setChip names the driver and the rate that follow from the PCI numbers.
+// setChip sets the driver and the rate that follow from the PCI numbers.
 func (c *NIC) setChip(vendor, number uint64) {
 	c.Driver = cmp.Or(c.Driver, drivers[vendor])
 	for _, known := range chips {
@@ -187,7 +188,7 @@ func (c *NIC) setChip(vendor, number uint64) {
 	}
 }
 
-// fromInterface adds what the network interface has.
+// fromInterface adds the network interface's facts.
 func (c *NIC) fromInterface(fsys fs.FS) {
 	root := under(fsys, "class/net")
 	if root == "" || c.Interface == "" || strings.ContainsAny(c.Interface, "/…") {
@@ -206,7 +207,7 @@ func (c *NIC) fromInterface(fsys fs.FS) {
 	}
 }
 
-// holder finds the PCI device that holds an RDMA device whose own folder does not say.
+// holder finds the PCI device of an RDMA device whose own folder does not say.
 func (t *pciTree) holder(fsys fs.FS, name string) (Address, bool) {
 	if t == nil {
 		return Address{}, false
@@ -248,7 +249,8 @@ func portRate(s string) *float64 {
 	return new(v * (1e9 / 8))
 }
 
-// Kinds returns the kinds of NICs that are the rail of a GPU, or of all where no rail is known, each once.
+// Kinds returns the kinds of NICs that are the rail of a GPU, or of all if no rail is known, each
+// once.
 func (n *Node) Kinds() []record.NICKind {
 	railed := slice.Where(n.physical(), func(c NIC) bool { return c.Driver != "" && n.railed(c) })
 	return slice.Distinct(slice.Map(railed, func(c NIC) record.NICKind { return record.NICKind{Driver: c.Driver, Model: c.Product} }))

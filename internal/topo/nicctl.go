@@ -9,14 +9,13 @@ import (
 	"zbench/bench/plain"
 )
 
-// nicCard is a card, as nicctl prints it. nicctl is of AMD's Pollara cards alone, whose
-// driver is ionic.
+// nicCard is a card in nicctl's output. nicctl only serves AMD's Pollara cards, whose driver is
+// ionic.
 type nicCard struct {
 	NIC
 	address Address
 	placed  bool
-	// lifs are the interfaces of the card by name, with the payload of an RDMA packet in
-	// bytes.
+	// lifs are the interfaces of the card by name, with the payload of an RDMA packet in bytes.
 	lifs map[string]int
 }
 
@@ -111,10 +110,10 @@ func (c *nicCard) port(mtu, state, speed, downs string) {
 	}
 }
 
-// productRate is ports and their rate in a product's name: POLLARA 1x400G QSFP112.
+// productRate matches ports and their rate in a product's name: POLLARA 1x400G QSFP112.
 var productRate = pattern.New(`\b\d+x(\d+)G\b`)
 
-// ratedOf is the rate of a port in a product's name, nil if it names none.
+// ratedOf returns the rate of a port in a product's name, nil if it has none.
 func ratedOf(product string) *float64 {
 	if m := productRate.FindStringSubmatch(product); m != nil {
 		return speedOf(m[1] + "G")
@@ -122,10 +121,10 @@ func ratedOf(product string) *float64 {
 	return nil
 }
 
-// speedText is a port's rate: 100G.
+// speedText matches a port's rate: 100G.
 var speedText = pattern.New(`^(\d{1,5})G$`)
 
-// speedOf is a port's rate in bytes per second, nil if the text is none.
+// speedOf returns a port's rate in bytes per second, nil for other text.
 func speedOf(s string) *float64 {
 	m := speedText.FindStringSubmatch(s)
 	if m == nil {
@@ -138,8 +137,8 @@ func speedOf(s string) *float64 {
 	return new(v * (1e9 / 8))
 }
 
-// addOutputs completes the NICs with what commands printed. Without sysfs the NICs are
-// those of rdma, else the cards of nicctl.
+// addOutputs completes the NICs with commands' outputs. Without sysfs the NICs are those of rdma,
+// else the cards of nicctl.
 func (n *Node) addOutputs(all []Output) {
 	if len(all) == 0 {
 		return
@@ -157,7 +156,7 @@ func (n *Node) addOutputs(all []Output) {
 	}
 }
 
-// nics are the devices that outputs name.
+// nics returns the devices named in outputs.
 func (t *toolFacts) nics() []NIC {
 	var nics []NIC
 	for _, name := range sortedKeys(t.rdma) {
@@ -180,8 +179,8 @@ func (t *toolFacts) nics() []NIC {
 	return nics
 }
 
-// cardOf is the card of a NIC: by PCI address without the function, else by the name of
-// its interface.
+// cardOf returns the card of a NIC: by PCI address without the function, else by the name of its
+// interface.
 func (t *toolFacts) cardOf(c *NIC) *nicCard {
 	address, ok := ParseAddress(c.PCI)
 	for _, id := range sortedKeys(t.cards) {

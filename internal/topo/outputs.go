@@ -15,9 +15,9 @@ import (
 	"zbench/bench/unit"
 )
 
-// Output is what a command printed.
+// Output is a command's output.
 type Output struct {
-	// Name is the command, or the name of the file that holds its output.
+	// Name is the command, or the name of the file with its output.
 	Name string
 	Text []byte
 }
@@ -28,11 +28,11 @@ const (
 	maxOutputs = 4096
 )
 
-// mappings names a file that says which command printed which file of its folder.
+// mappings names a file that maps commands to the files of its folder.
 const mappings = "command_mappings.json"
 
-// OutputsOf reads a folder of outputs. command_mappings.json, an object of commands and
-// file names, gives the commands; else a file's own name and content do.
+// OutputsOf reads a folder of outputs. command_mappings.json, an object of commands and file names,
+// gives the commands; else a file's own name and content do.
 func OutputsOf(fsys fs.FS) ([]Output, error) {
 	commands := map[string][]string{}
 	if text, err := fs.ReadFile(fsys, mappings); err == nil {
@@ -71,27 +71,27 @@ func OutputsOf(fsys fs.FS) ([]Output, error) {
 	return all, nil
 }
 
-// toolFacts is what outputs of commands say.
+// toolFacts has the facts in commands' outputs.
 type toolFacts struct {
 	cards  map[string]*nicCard
 	rdma   map[string]*NIC // by RDMA device
 	ifaces map[string]*NIC // by network interface
 	slots  map[string]Address
 	leaves map[string]leaf
-	// unread are outputs that are not known, with their first words.
+	// unread are unknown outputs, with their first words.
 	unread []string
 }
 
 // leaf is the switch's end of a cable.
 type leaf struct{ name, port string }
 
-// outputKind is what one command prints, and how it is read; read is false for another's output.
+// outputKind is one command's output and its reader; read returns false for another's output.
 type outputKind struct {
 	name string
 	read func(*toolFacts, Output) bool
 }
 
-// outputKinds are all of them: the first that fits reads an output.
+// outputKinds are all of them: the first that accepts an output reads it.
 var outputKinds = []outputKind{
 	{"nicctl", (*toolFacts).nicctl},
 	{"rdma", (*toolFacts).rdmaJSON},
@@ -103,7 +103,7 @@ var outputKinds = []outputKind{
 	{"leaves", (*toolFacts).leafTable},
 }
 
-// readOutputs reads what it knows; kinds are the names of what was met.
+// readOutputs reads the known outputs; kinds are their names.
 func readOutputs(all []Output) (t *toolFacts, kinds []string) {
 	t = &toolFacts{cards: map[string]*nicCard{}, rdma: map[string]*NIC{}, ifaces: map[string]*NIC{}, slots: map[string]Address{}, leaves: map[string]leaf{}}
 	for _, o := range all {
@@ -159,7 +159,7 @@ func sortedKeys[T any](m map[string]T) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// entry is a map's value, made where there is none.
+// entry returns a map's value, made if it is missing.
 func entry[T any](m map[string]*T, key string) *T {
 	if m[key] == nil {
 		m[key] = new(T)
@@ -179,8 +179,8 @@ func (t *toolFacts) rdmaLink(o Output) bool {
 	return len(found) > 0
 }
 
-// ethtool reads ethtool -S. The text does not name its interface: the command or the
-// file's name does.
+// ethtool reads ethtool -S. The text does not name its interface; the command or the file's name
+// does.
 func (t *toolFacts) ethtool(o Output) bool {
 	rest, ok := bytes.CutPrefix(bytes.TrimSpace(o.Text), []byte("NIC statistics:"))
 	if !ok {
@@ -236,7 +236,7 @@ func (t *toolFacts) slot(o Output) bool {
 	return ok
 }
 
-// complete adds to a NIC what outputs of commands say of it.
+// complete adds commands' facts to a NIC.
 func (t *toolFacts) complete(n *Node, c *NIC) {
 	if r := t.rdma[c.Name]; r != nil {
 		c.Interface, c.State = cmp.Or(c.Interface, r.Interface), cmp.Or(c.State, r.State)
@@ -296,13 +296,13 @@ func (n *Node) differ(subject, what, kernel, command string) {
 	n.find(Doubt, "sources_differ", subject, fmt.Sprintf("%s: the %s is %s in sysfs and %s in the output of a command", subject, what, kernel, command), "the outputs may be older, or of another node: take them again")
 }
 
-// Gigabits is a port's rate as vendors write it, 400G; a dash where it is not known.
+// Gigabits formats a port's rate as vendors do, 400G; a dash if unknown.
 func Gigabits(rate *float64) string { return cmp.Or(spelled(rate, gigabits), none) }
 
 func gigabits(rate float64) string { return unit.Number(rate*8/1e9) + "G" }
 
-// leafOf is the switch of a NIC, by its interface or its own name. A table of leaves may
-// be of many nodes: its names are then host/nic.
+// leafOf returns the switch of a NIC, by its interface or its own name. A table of leaves may cover
+// many nodes: its names are then host/nic.
 func (t *toolFacts) leafOf(host string, c *NIC) (leaf, bool) {
 	for _, name := range []string{host + "/" + c.Interface, host + "/" + c.Name, c.Interface, c.Name} {
 		if l, ok := t.leaves[name]; ok && !strings.HasSuffix(name, "/") && name != "" {

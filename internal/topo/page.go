@@ -14,7 +14,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// Shown is the node for its readers.
+// Shown returns the node for readers.
 func (n *Node) Shown() *document.Document {
 	d := &document.Document{
 		Command: "topo", Value: n, Title: "Topology of " + n.Host, Lead: n.Verdict, State: finding.Pass, Findings: n.shown(), Chips: n.chips(),
@@ -43,7 +43,7 @@ func (n *Node) Shown() *document.Document {
 	return d
 }
 
-// shown is what was found, or that nothing is wrong.
+// shown returns the findings, or that nothing is wrong.
 func (n *Node) shown() finding.List {
 	all := n.Grouped()
 	switch {
@@ -59,7 +59,7 @@ func (n *Node) chips() []document.Fact {
 	return []document.Fact{{Term: "GPUs", Text: fmt.Sprint(len(n.GPUs))}, {Term: "NICs", Text: fmt.Sprint(len(n.NICs))}, {Term: "Not checked", Text: fmt.Sprint(len(n.NotChecked))}}
 }
 
-// portNote is a port's rate, of the rated one if that is known, and its state.
+// portNote returns a port's rate, of the nominal one if known, and its state.
 func portNote(c NIC) string {
 	var words []string
 	if c.Negotiated != nil && c.State != "DOWN" {
@@ -71,8 +71,8 @@ func portNote(c NIC) string {
 	return strings.Join(append(words, c.State), " ")
 }
 
-// picture is NUMA nodes, GPUs, NICs and leaves in columns. Lines are PCI's closeness,
-// and the cables.
+// picture shows NUMA nodes, GPUs, NICs and leaves in columns. Lines are PCI proximity, and the
+// cables.
 func (n *Node) picture() document.Diagram {
 	d := document.Diagram{ID: "topo", Title: "GPUs, rails and switches of " + n.Host}
 	var numa, gpus, nics, leaves document.DiagramColumn
@@ -112,7 +112,7 @@ func (n *Node) picture() document.Diagram {
 // none is a cell without a value.
 const none = "–"
 
-// numeral is a number as a cell.
+// numeral formats a number as a cell.
 func numeral[T any](v *T) string {
 	return cmp.Or(spelled(v, func(v T) string { return fmt.Sprint(v) }), none)
 }
@@ -187,13 +187,13 @@ func (n *Node) linkCell(a, b string) string {
 	return cmp.Or(spelled(l.Bandwidth, unit.Rate), "yes")
 }
 
-// short is bus and device of an address, with a domain that is not 0.
+// short returns bus and device of an address, with a nonzero domain.
 func short(pci string) string {
 	s, _, _ := strings.Cut(strings.TrimPrefix(pci, "0000:"), ".")
 	return strings.TrimSuffix(s, ":00")
 }
 
-// found is the worst finding of components as a word.
+// found returns the worst finding of components as a word.
 func (n *Node) found(subjects ...string) string {
 	worst := finding.Note
 	for _, subject := range subjects {
@@ -205,7 +205,7 @@ func (n *Node) found(subjects ...string) string {
 // between stands between the two ends of a link.
 const between = " – "
 
-// Worst is the highest severity of the findings of a component.
+// Worst returns the highest severity of a component's findings.
 func (n *Node) Worst(subject string) finding.Severity {
 	worst := finding.Note
 	for _, f := range n.Findings {
@@ -216,7 +216,7 @@ func (n *Node) Worst(subject string) finding.Severity {
 	return worst
 }
 
-// Tables are those with rows.
+// Tables returns the tables with rows.
 func (n *Node) Tables() []table.Table {
 	all := []table.Table{n.GPUTable(), n.NICTable()}
 	if len(n.Links) > 0 {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// maxDepth is more than the bridges that can stand one below another: PCI has 256
-// buses in a domain, machines have fewer than ten levels.
+// maxDepth exceeds the possible nesting of bridges: PCI has 256 buses in a domain, machines have
+// fewer than ten levels.
 const maxDepth = 64
 
 // PCI vendors.
@@ -19,7 +19,7 @@ const (
 	vendorPensando = 0x1dd8
 )
 
-// pciTree is the devices below the host bridges, with the bridges above each.
+// pciTree has the devices below the host bridges, with the bridges above each.
 type pciTree struct {
 	devices []pciDevice
 	index   map[Address]int
@@ -32,7 +32,7 @@ type pciDevice struct {
 	address Address
 	// chain is the host bridge, the bridges below it, and the device itself.
 	chain []string
-	// folder is where sysfs has it, empty for other sources.
+	// folder is the device's folder in sysfs, empty for other sources.
 	folder                string
 	class, vendor, device uint64
 	driver                string
@@ -41,8 +41,8 @@ type pciDevice struct {
 	virtual bool
 }
 
-// amdGPU reports a compute device (class 12xx) or a display one of AMD without a
-// connector (0380), as Instinct GPUs are. Virtual functions belong to guests.
+// amdGPU reports a compute device (class 12xx) or an AMD display device without a connector (0380),
+// such as Instinct GPUs. Virtual functions belong to guests.
 func (d pciDevice) amdGPU() bool {
 	return d.vendor == vendorAMD && !d.virtual && (d.class>>16 == 0x12 || d.class>>8 == 0x0380 || d.class>>8 == 0x0302)
 }
@@ -55,9 +55,9 @@ func (d pciDevice) nvidiaGPU() bool {
 // bridge reports a PCI-to-PCI bridge.
 func (d pciDevice) bridge() bool { return d.class>>8 == 0x0604 }
 
-// readPCI walks /sys/devices/pci*, where the folders are nested as the bridges are, so
-// that no link has to be followed. A tree that has only the links of
-// /sys/bus/pci/devices is read by their targets. nil if there is neither.
+// readPCI walks /sys/devices/pci*, where folders are nested like the bridges, so that no link has
+// to be followed. A tree that only has the links of /sys/bus/pci/devices is read by their targets.
+// It returns nil if there is neither.
 func readPCI(fsys fs.FS) *pciTree {
 	t := &pciTree{index: map[Address]int{}, by: ByPCI}
 	if root := under(fsys, "devices"); root != "" {
@@ -81,11 +81,11 @@ func readPCI(fsys fs.FS) *pciTree {
 }
 
 func (t *pciTree) walk(fsys fs.FS, folder string, chain []string) {
-	entries, _ := fs.ReadDir(fsys, folder) // what cannot be read has no devices
+	entries, _ := fs.ReadDir(fsys, folder) // an unreadable folder has no devices
 	for _, e := range entries[:min(len(entries), maxEntries)] {
 		name := e.Name()
 		address, ok := ParseAddress(name)
-		// The folders of devices are no links, and a link may lead back up.
+		// The devices' folders are not links, and a link may lead back up.
 		if !ok || e.Type()&fs.ModeSymlink != 0 || len(chain) > maxDepth || len(t.devices) > maxEntries {
 			continue
 		}
@@ -130,12 +130,12 @@ func (t *pciTree) add(fsys fs.FS, address Address, folder string, chain []string
 	d := pciDevice{address: address, folder: folder, chain: chain}
 	d.class, d.vendor, d.device = number("class"), number("vendor"), number("device")
 	d.driver = uevent(fsys, path.Join(folder, "uevent"))["DRIVER"]
-	d.numa = whole(fsys, path.Join(folder, "numa_node")) // -1: the firmware does not tell
+	d.numa = whole(fsys, path.Join(folder, "numa_node")) // -1: the firmware does not state it
 	d.virtual = exists(fsys, path.Join(folder, "physfn"))
 	t.devices = append(t.devices, d)
 }
 
-// hexadecimal is a number as sysfs and RCCL write it, 0x1002; 0 for another text.
+// hexadecimal returns a number in sysfs's and RCCL's form, 0x1002; 0 for another text.
 func hexadecimal(text string) uint64 {
 	v, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 32)
 	if err != nil {
@@ -144,7 +144,7 @@ func hexadecimal(text string) uint64 {
 	return v
 }
 
-// find is the device at an address, nil if there is none.
+// find returns the device at an address, nil if there is none.
 func (t *pciTree) find(a Address) *pciDevice {
 	if t == nil {
 		return nil
@@ -161,8 +161,8 @@ const (
 	PathHostBridge = "host_bridge"
 )
 
-// distance is what two devices share, empty for none, and how many PCI links are between them.
-// Below a host bridge they share a switch if a bridge is above both.
+// distance returns what two devices share, empty for nothing, and the number of PCI links between
+// them. Below a host bridge they share a switch if a bridge is above both.
 func distance(a, b *pciDevice) (shared string, hops int) {
 	common := 0
 	for common < min(len(a.chain), len(b.chain)) && a.chain[common] == b.chain[common] {
@@ -178,7 +178,7 @@ func distance(a, b *pciDevice) (shared string, hops int) {
 	return "", hops
 }
 
-// readPCIe reads a device's connection to the host, nil if sysfs does not tell.
+// readPCIe reads a device's connection to the host, nil if sysfs lacks it.
 func readPCIe(fsys fs.FS, folder string) *PCIe {
 	p := PCIe{
 		Speed: transfers(text(fsys, path.Join(folder, "current_link_speed"))), MaxSpeed: transfers(text(fsys, path.Join(folder, "max_link_speed"))),
@@ -190,7 +190,7 @@ func readPCIe(fsys fs.FS, folder string) *PCIe {
 	return &p
 }
 
-// lanes is a number of lanes. 0 and 255 are what sysfs has of a device without a link.
+// lanes reads a number of lanes. sysfs has 0 and 255 for a device without a link.
 func lanes(fsys fs.FS, folder, name string) *int {
 	n := whole(fsys, path.Join(folder, name))
 	if n == nil || *n == 0 || *n > 32 {

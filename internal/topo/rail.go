@@ -12,7 +12,7 @@ const (
 	ByXML = "rccl-xml"
 )
 
-// setRails gives each GPU its rail. PCI parents of sysfs count before RCCL's.
+// setRails sets each GPU's rail. PCI parents of sysfs count before RCCL's.
 func (n *Node) setRails() {
 	tree := n.pci
 	if tree == nil && n.xml != nil {
@@ -26,14 +26,14 @@ func (n *Node) setRails() {
 	}
 }
 
-// candidate is a NIC and where it is.
+// candidate is a NIC with its place.
 type candidate struct {
 	name   string
 	device *pciDevice
 }
 
-// candidates are the NICs that can be a rail. A virtual function is one only if its
-// card's physical function is not there, as in a container or a guest.
+// candidates returns the NICs that can be a rail. A virtual function is one only if its card's
+// physical function is not there, as in a container or a guest.
 func (n *Node) candidates(tree *pciTree) []candidate {
 	cards := map[Address]bool{}
 	for _, c := range n.NICs {
@@ -53,8 +53,8 @@ func (n *Node) candidates(tree *pciTree) []candidate {
 	return all
 }
 
-// railOf is the closest NIC by PCI parents; nil if none is below the same host bridge,
-// because beyond it PCI says nothing about which NIC a GPU should use.
+// railOf returns the closest NIC by PCI parents; nil if none is below the same host bridge, because
+// beyond it PCI does not show which NIC a GPU should use.
 func railOf(tree *pciTree, gpu string, nics []candidate) *Rail {
 	a, ok := ParseAddress(gpu)
 	d := tree.find(a)
@@ -94,13 +94,13 @@ func (r *Rail) String() string {
 	return strings.Join(r.NICs, " or ")
 }
 
-// contradicts reports that two rails name no NIC in common. One that names more is less
-// certain, and contradicts nothing.
+// contradicts reports that two rails have no NIC in common. A rail with more NICs is less certain,
+// and contradicts nothing.
 func (r *Rail) contradicts(o *Rail) bool {
 	return r != nil && o != nil && !slices.ContainsFunc(r.NICs, func(name string) bool { return slices.Contains(o.NICs, name) })
 }
 
-// shared are the GPUs of each rail that several have, by the NICs' names.
+// shared returns the GPUs of each rail that several have, by the NICs' names.
 func (n *Node) shared() map[string][]string {
 	of := map[string][]string{}
 	for _, g := range n.GPUs {

@@ -21,17 +21,16 @@ var stackFiles = []struct{ name, file string }{
 	{"board", "sys/class/dmi/id/board_name"},
 }
 
-// modules are drivers of NICs, each with a version of its own if it is not the kernel's.
+// modules are NIC drivers, each with its own version if it is not the kernel's.
 var modules = []string{"ionic", "ionic_rdma", "mlx5_core", "bnxt_en", "bnxt_re"}
 
-// variables are those of the environment that change what RCCL and HIP do; no other is
-// read.
+// variables are the environment variables that affect RCCL and HIP; no other is read.
 var variables = pattern.New(`^(NCCL|RCCL|HSA|HIP|ROCR|IONIC|NET_OPTIONAL|UCX|GPU_MAX_HW_QUEUES|SLURM_TOPOLOGY_ADDR)(_[A-Z0-9_]+)?$`)
 
-// perBoot are parameters of the kernel's command line that name a disk or an image.
+// perBoot are kernel parameters that name a disk or an image.
 var perBoot = pattern.New(`^(BOOT_IMAGE|initrd|root|rootflags|resume|ip|BOOTIF|hostname)=`)
 
-// stackOf are the facts of a node's software that should be equal on all nodes.
+// stackOf returns the facts of a node's software that should be equal on all nodes.
 func stackOf(fsys fs.FS, n *Node, environ []string) []Fact {
 	var all []Fact
 	add := func(name, value string) {
@@ -64,7 +63,7 @@ func stackOf(fsys fs.FS, n *Node, environ []string) []Fact {
 	return all
 }
 
-// counted is how many there are of each value: "8 × MI300X SPX".
+// counted formats the number of each value: "8 × MI300X SPX".
 func counted[T any](all []T, value func(T) string) string {
 	counts := map[string]int{}
 	for _, one := range all {

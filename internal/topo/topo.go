@@ -1,11 +1,11 @@
-// Package topo reads the topology of one node: GPUs with their partitions and xGMI
-// links from KFD, NICs from their drivers, PCI parents and NUMA nodes, and error
-// counters. It also reads RCCL's topology XML and the output of nicctl, rdma,
-// ethtool, ip and lldpctl, and reports where two sources disagree.
+// Package topo reads the topology of one node: GPUs with their partitions and xGMI links from KFD,
+// NICs from their drivers, PCI parents and NUMA nodes, and error counters. It also reads RCCL's
+// topology XML and the output of nicctl, rdma, ethtool, ip and lldpctl, and reports where two
+// sources disagree.
 //
-// Read takes a file system (the machine's root or a recorded tree) and Inputs, and
-// returns a Node. It opens nothing else and runs no program. A fact that no source
-// gives is null and listed in Node.NotChecked. Counting reads the counters of NICs alone.
+// Read takes a file system (the machine's root or a recorded tree) and Inputs, and returns a Node.
+// It opens nothing else and runs no program. A fact that no source gives is null and listed in
+// Node.NotChecked. Counting only reads the counters of NICs.
 package topo
 
 import (
@@ -17,13 +17,13 @@ import (
 	"zbench/bench/jsonfile"
 )
 
-// Schema names the format of a Node as JSON, Rules the version of the rules that make findings.
+// Schema is the version of a Node as JSON, Rules the version of the rules that make findings.
 const (
 	Schema = "zbench.topo/1"
 	Rules  = 1
 )
 
-// Mark is what a finding means.
+// Mark is the meaning of a finding.
 type Mark string
 
 // The marks. Bad is a fault, or two sources that contradict each other; Doubt may
@@ -37,7 +37,7 @@ const (
 // Marks are all marks, the worst first.
 func Marks() []Mark { return []Mark{Bad, Doubt, Note} }
 
-// severity is how much a mark matters.
+// severity returns how much a mark matters.
 func (m Mark) severity() finding.Severity {
 	switch m {
 	case Bad:
@@ -49,16 +49,16 @@ func (m Mark) severity() finding.Severity {
 	}
 }
 
-// Remark is one thing that is wrong, or that a reader should know.
+// Remark is one defect or remark.
 type Remark struct {
-	// Mark is what the finding means: bad is a fault or a contradiction of two sources, doubt may
-	// cost speed, note judges nothing.
+	// Mark is the meaning of the finding: bad is a fault or a contradiction of two sources, doubt
+	// may cost speed, note judges nothing.
 	Mark Mark `json:"mark"`
 	// Code is stable across versions.
 	Code string `json:"code"`
 	// Subject is the component: a PCI address, a NIC, a pair of GPUs, or the node.
 	Subject string `json:"subject"`
-	// Message says what was found.
+	// Message states the finding.
 	Message string `json:"message"`
 	// Hint is the next step; absent for notes that need none.
 	Hint string `json:"hint,omitempty"`
@@ -80,9 +80,10 @@ type Node struct {
 	Schema string `json:"schema"`
 	// Tool is the version of zbench.
 	Tool string `json:"tool"`
-	// Host is the name of the machine; of a recorded tree, what the user named it.
+	// Host is the name of the machine; for a recorded tree, the user's name for it.
 	Host string `json:"host"`
-	// Sources are what was read: kfd, pci, infiniband, rccl-xml, and the commands whose output was given.
+	// Sources are the sources that were read: kfd, pci, infiniband, rccl-xml, and the commands
+	// whose output was given.
 	Sources []string `json:"sources"`
 	// Verdict is the result in one sentence.
 	Verdict string `json:"verdict"`
@@ -94,34 +95,33 @@ type Node struct {
 	Links []Link `json:"links"`
 	// NICs are the RDMA devices, by PCI address.
 	NICs []NIC `json:"nics"`
-	// Stack is what the node runs: kernel, driver, firmware, environment.
+	// Stack is the node's software: kernel, driver, firmware, environment.
 	Stack []Fact `json:"stack"`
-	// NotChecked lists what no source gave.
+	// NotChecked lists the facts that no source gave.
 	NotChecked []Unchecked `json:"not_checked"`
-	// Judgement is what the node comes to, as findings: those that differ in their component alone
-	// are one.
+	// Judgement has the result as findings; those that only differ in their component are merged.
 	Judgement finding.Judgement `json:"judgement"`
 
-	// pci is the tree of bridges; nil where no source has it.
+	// pci is the tree of bridges; nil if no source has it.
 	pci *pciTree
-	// kfd is what the KFD reader noticed beside the GPUs.
+	// kfd has the KFD reader's further observations.
 	kfd *kfdTree
 	// xml is RCCL's view; nil without one.
 	xml     *rcclNode
 	onlyXML bool
-	// slots are GPUs on the PCI bus, whoever drives them.
+	// slots are GPUs on the PCI bus with any driver.
 	slots []pciDevice
-	// environ tells that the environment was given.
+	// environ is true if the environment was given.
 	environ bool
 }
 
 // GPU is one package, with all its partitions.
 type GPU struct {
-	// PCI is the address of the package, as 0000:0c:00.0.
+	// PCI is the address of the package, such as 0000:0c:00.0.
 	PCI string `json:"pci"`
-	// Name is the product; the device's number where it is not known.
+	// Name is the product; the device's number if unknown.
 	Name string `json:"name"`
-	// Arch is the instruction set, as gfx942; empty if no source gives it.
+	// Arch is the instruction set, such as gfx942; empty if no source gives it.
 	Arch string `json:"arch"`
 	// UniqueID is the package's, in hexadecimal digits; empty if no source gives it.
 	UniqueID string `json:"unique_id"`
@@ -129,31 +129,31 @@ type GPU struct {
 	Hive string `json:"hive"`
 	// Nodes are the numbers of the KFD nodes of this package, one per partition.
 	Nodes []int `json:"kfd_nodes"`
-	// Partitions is the number of partitions that can be seen; 0 if KFD was not read.
+	// Partitions is the number of visible partitions; 0 if KFD was not read.
 	Partitions int `json:"partitions"`
-	// Compute is the partition mode (SPX, DPX, TPX, QPX, CPX); empty if not known.
+	// Compute is the partition mode (SPX, DPX, TPX, QPX, CPX); empty if unknown.
 	Compute string `json:"compute_partition"`
-	// Memory is the memory partition mode (NPS1, NPS4, …); empty if not known.
+	// Memory is the memory partition mode (NPS1, NPS4, …); empty if unknown.
 	Memory string `json:"memory_partition"`
-	// CUs is the number of compute units of all visible partitions; 0 if not known.
+	// CUs is the number of compute units of all visible partitions; 0 if unknown.
 	CUs int `json:"compute_units"`
 	// NUMA is the NUMA node; null if no source gives it.
 	NUMA *int `json:"numa"`
-	// Rail is the NIC that is closest by PCI parents; null if none can be named.
+	// Rail is the closest NIC by PCI parents; null if none can be named.
 	Rail *Rail `json:"rail"`
 	// PCIe is the connection to the host; null if no source gives it.
 	PCIe *PCIe `json:"pcie"`
-	// Counters are error counters; only those that are not zero.
+	// Counters are error counters; only nonzero ones.
 	Counters []Counter `json:"counters"`
-	// Counted is the number of counters that were read, those at zero included.
+	// Counted is the number of counters that were read, including zeros.
 	Counted int `json:"counted"`
 }
 
-// Rail is where a GPU's traffic should leave the node.
+// Rail is the expected exit of a GPU's traffic from the node.
 type Rail struct {
-	// NICs are the closest ones; several where PCI parents do not decide.
+	// NICs are the closest ones; several if PCI parents do not decide.
 	NICs []string `json:"nics"`
-	// Path is the nearest thing that GPU and NIC share: switch, host_bridge.
+	// Path is the nearest component that GPU and NIC share: switch, host_bridge.
 	Path string `json:"path"`
 	// Hops is the number of PCI links between the two.
 	Hops int `json:"hops"`
@@ -163,13 +163,13 @@ type Rail struct {
 
 // PCIe is a connection to the host.
 type PCIe struct {
-	// Speed is the negotiated rate per lane in transfers per second; null if not known.
+	// Speed is the negotiated rate per lane in transfers per second; null if unknown.
 	Speed *float64 `json:"speed"`
-	// MaxSpeed is the highest that the device offers, in transfers per second; null if not known.
+	// MaxSpeed is the highest that the device offers, in transfers per second; null if unknown.
 	MaxSpeed *float64 `json:"max_speed"`
-	// Width is the negotiated number of lanes; null if not known.
+	// Width is the negotiated number of lanes; null if unknown.
 	Width *int `json:"width"`
-	// MaxWidth is the highest that the device offers; null if not known.
+	// MaxWidth is the highest that the device offers; null if unknown.
 	MaxWidth *int `json:"max_width"`
 }
 
@@ -179,7 +179,8 @@ type Link struct {
 	A string `json:"a"`
 	// B is the PCI address of the other.
 	B string `json:"b"`
-	// Bandwidth is the rate that KFD states, in bytes per second; null where it states 0, which means not known.
+	// Bandwidth is the rate that KFD states, in bytes per second; null if it states 0, which means
+	// unknown.
 	Bandwidth *float64 `json:"bandwidth"`
 	// Weight is KFD's distance; 0 if the source has none.
 	Weight int `json:"weight"`
@@ -197,11 +198,11 @@ type Counter struct {
 type Fact struct {
 	// Name of the property.
 	Name string `json:"name"`
-	// Value as its source has it.
+	// Value in its source's form.
 	Value string `json:"value"`
 }
 
-// Inputs are what Read is given beside the file system. All may be empty.
+// Inputs are Read's inputs besides the file system. All may be empty.
 type Inputs struct {
 	Tool, Host string
 	// XML is the text of RCCL's topology file (NCCL_TOPO_DUMP_FILE).
@@ -212,8 +213,8 @@ type Inputs struct {
 	Environ []string
 }
 
-// Read reads a node. Only inputs that the user named can fail: what the tree lacks is
-// listed in NotChecked.
+// Read reads a node. Only inputs that the user named can fail; missing parts of the tree are listed
+// in NotChecked.
 func Read(fsys fs.FS, in Inputs) (*Node, error) {
 	fsys = unwrapped(fsys)
 	n := &Node{Schema: Schema, Tool: in.Tool, Host: in.Host, environ: in.Environ != nil}
@@ -263,7 +264,7 @@ func (n *Node) gpu(pci string) *GPU {
 	return find(n.GPUs, func(g GPU) bool { return g.PCI == pci })
 }
 
-// find is the first of a list that a condition holds for, nil if there is none.
+// find returns the first of a list that meets a condition, nil if there is none.
 func find[T any](all []T, is func(T) bool) *T {
 	if i := slices.IndexFunc(all, is); i >= 0 {
 		return &all[i]
@@ -271,7 +272,7 @@ func find[T any](all []T, is func(T) bool) *T {
 	return nil
 }
 
-// fill makes every list one that JSON writes as [].
+// fill turns nil lists into empty ones, which JSON writes as [].
 func (n *Node) fill() {
 	n.Sources, n.Findings, n.GPUs, n.Links = jsonfile.Filled(n.Sources), jsonfile.Filled(n.Findings), jsonfile.Filled(n.GPUs), jsonfile.Filled(n.Links)
 	n.NICs, n.Stack, n.NotChecked = jsonfile.Filled(n.NICs), jsonfile.Filled(n.Stack), jsonfile.Filled(n.NotChecked)

@@ -8,7 +8,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// notChecked lists what no source gave, each with the way to get it.
+// notChecked lists the facts that no source gave, each with the way to get it.
 func (n *Node) notChecked() {
 	if n.OnlyXML() {
 		n.unchecked("what the kernel sees", "there is no GPU in KFD here: all of this is RCCL's XML", "run `zbench topo --xml FILE` on the node that wrote it")
@@ -53,18 +53,18 @@ func (n *Node) notChecked() {
 	n.countersUnchecked()
 }
 
-// namesOf are the NICs that a condition holds for.
+// namesOf returns the NICs that meet a condition.
 func namesOf(nics []NIC, is func(NIC) bool) []string {
 	return slice.Map(slice.Where(nics, is), func(c NIC) string { return c.Name })
 }
 
-// addresses are the PCI addresses of the GPUs for which a condition holds.
+// addresses returns the PCI addresses of the GPUs that meet a condition.
 func (n *Node) addresses(is func(GPU) bool) []string {
 	return slice.Map(slice.Where(n.GPUs, is), func(g GPU) string { return g.PCI })
 }
 
-// whyNoLeaf mentions Slurm's address: a path of switches for the node. In a fabric of
-// rails each NIC has a leaf of its own, so the address names none of them for certain.
+// whyNoLeaf mentions Slurm's address: a path of switches for the node. In a fabric of rails each
+// NIC has a leaf of its own, so the address names none of them for certain.
 func (n *Node) whyNoLeaf() string {
 	why := "no output of lldpctl"
 	if i := slices.IndexFunc(n.Stack, func(f Fact) bool { return f.Name == "env SLURM_TOPOLOGY_ADDR" }); i >= 0 {
@@ -73,7 +73,7 @@ func (n *Node) whyNoLeaf() string {
 	return why
 }
 
-// countersUnchecked is devices of sysfs without any counter.
+// countersUnchecked reports devices of sysfs without any counter.
 func (n *Node) countersUnchecked() {
 	if n.pci == nil {
 		return

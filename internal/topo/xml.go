@@ -23,12 +23,12 @@ type rcclNode struct {
 	gpus  []GPU
 	nics  []NIC
 	links []Link
-	// sockets are networks that are no RDMA NICs.
+	// sockets are networks that are not RDMA NICs.
 	sockets []string
 }
 
-// readXML reads what RCCL writes to NCCL_TOPO_DUMP_FILE: <system>, <cpu>, nested <pci>,
-// and in these <gpu> with its <xgmi> and <nic> with its <net>.
+// readXML reads RCCL's output to NCCL_TOPO_DUMP_FILE: <system>, <cpu>, nested <pci>, and in these
+// <gpu> with its <xgmi> and <nic> with its <net>.
 func readXML(text []byte) (*rcclNode, error) {
 	if len(text) > maxXML {
 		return nil, fmt.Errorf("%d bytes are more than any topology file of RCCL has", len(text))
@@ -44,7 +44,7 @@ func readXML(text []byte) (*rcclNode, error) {
 	return r.node, nil
 }
 
-// xmlReader is what was read so far.
+// xmlReader is the state of reading.
 type xmlReader struct {
 	*xml.Decoder
 	node           *rcclNode
@@ -52,8 +52,8 @@ type xmlReader struct {
 	elements, cpus int
 }
 
-// place is where an element stands: the bridges above it, the NUMA node, and the innermost PCI
-// element, nil outside one.
+// place is an element's place: the bridges above it, the NUMA node, and the innermost PCI element,
+// nil outside one.
 type place struct {
 	chain  []string
 	numa   *int
@@ -78,7 +78,7 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// children reads the elements within one, to its end or that of the file.
+// children reads the elements within one, to its end or the file's.
 func (r *xmlReader) children(in place) error {
 	for {
 		token, err := r.Token()
@@ -141,9 +141,9 @@ func (r *xmlReader) element(e xml.StartElement, in place) error {
 	return r.children(in)
 }
 
-// pci adds a device; what is below it stands in the place that it returns.
+// pci adds a device and returns the place of its children.
 func (r *xmlReader) pci(e xml.StartElement, address Address, in place) place {
-	// Switches show several bridges at one address: each element is one of its own.
+	// Switches show several bridges at one address: each element is a bridge of its own.
 	chain := append(slices.Clone(in.chain), fmt.Sprintf("%s#%d", address, r.elements))
 	d := pciDevice{address: address, chain: chain, numa: in.numa, class: hexadecimal(attribute(e, "class")), vendor: hexadecimal(attribute(e, "vendor")), device: hexadecimal(attribute(e, "device"))}
 	p := &PCIe{Speed: transfers(attribute(e, "link_speed"))}
@@ -175,12 +175,13 @@ func (r *xmlReader) link(target, a string) {
 
 func hasLink(links []Link, a, b string) bool { return linkOf(links, a, b) != nil }
 
-// linkOf is the link of two packages in either order, nil if there is none.
+// linkOf returns the link of two packages in either order, nil if there is none.
 func linkOf(links []Link, a, b string) *Link {
 	return find(links, func(l Link) bool { return l.A == a && l.B == b || l.A == b && l.B == a })
 }
 
-// net adds a NIC, if it is one for RDMA: the socket transport has neither port nor GUID, and cannot reach a GPU's memory.
+// net adds a NIC, if it is an RDMA NIC: the socket transport has neither port nor GUID, and cannot
+// reach a GPU's memory.
 func (r *xmlReader) net(e xml.StartElement, in place) {
 	zero := func(name string) bool {
 		n, err := strconv.ParseUint(attribute(e, name), 0, 64)
@@ -201,11 +202,11 @@ func (r *xmlReader) net(e xml.StartElement, in place) {
 	r.node.nics = append(r.node.nics, c)
 }
 
-// OnlyXML reports that the node is what RCCL saw, because the tree has no GPU.
+// OnlyXML reports that the node is only RCCL's view, because the tree has no GPU.
 func (n *Node) OnlyXML() bool { return n.onlyXML }
 
-// addXML reads RCCL's view. Where the tree has no GPU, the XML is of another node: then
-// the node is what RCCL saw, and nothing of the tree.
+// addXML reads RCCL's view. If the tree has no GPU, the XML is of another node: then the node is
+// only RCCL's view, without the tree.
 func (n *Node) addXML(text []byte) error {
 	if text == nil {
 		return nil

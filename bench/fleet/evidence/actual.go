@@ -8,15 +8,14 @@ import (
 	"zbench/bench/slice"
 )
 
-// mostNodes is the share of the nodes from which a crossed rail is the fleet's: it explains
-// no difference between the nodes. leastNodes make such a share.
+// mostNodes is the share of nodes from which a crossed rail is common to the fleet and explains no
+// difference between nodes. leastNodes is the minimum for such a share.
 const (
 	mostNodes  = 0.5
 	leastNodes = 3
 )
 
-// ofActual are the claims of crossed rails: the GPU's NIC is not the one that carried its
-// bytes.
+// ofActual returns the claims of crossed rails: another NIC than the GPU's carried its bytes.
 func (in Input) ofActual() []Claim {
 	var out []Claim
 	common := in.commonlyCrossed()
@@ -28,7 +27,7 @@ func (in Input) ofActual() []Claim {
 	return out
 }
 
-// commonlyCrossed are the crossed rails, by GPU, that most nodes have in common.
+// commonlyCrossed returns the crossed rails, by GPU, that most nodes share.
 func (in Input) commonlyCrossed() map[int][]rails.ActualRail {
 	_, crossed := slice.Group(slice.Where(in.Actual, func(a rails.ActualRail) bool { return a.Use == rails.Crossed }), func(a rails.ActualRail) int { return a.GPU })
 	maps.DeleteFunc(crossed, func(_ int, of []rails.ActualRail) bool {
@@ -37,7 +36,7 @@ func (in Input) commonlyCrossed() map[int][]rails.ActualRail {
 	return crossed
 }
 
-// askOfFleet are the questions about what most nodes have in common: a setting, and no fault
+// askOfFleet returns the questions about properties that most nodes share: a setting, not a fault
 // of a node.
 func (in Input) askOfFleet() []rails.Question {
 	var out []rails.Question

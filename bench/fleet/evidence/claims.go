@@ -14,7 +14,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// ofTimes are the claims of a verdict: findings by their confidence, the candidates of
+// ofTimes returns the claims of a verdict: findings by their confidence, the candidates of
 // questions as possible.
 func ofTimes(v *rails.Verdict) []Claim {
 	if v == nil {
@@ -31,23 +31,22 @@ func ofTimes(v *rails.Verdict) []Claim {
 	return out
 }
 
-// Limits of what stands out among counters.
+// Limits of outliers among counters.
 const (
 	// leastNICs is the number of NICs that make a median.
 	leastNICs = 4
-	// manyTimes the median, and at least leastEvents times that, are retransmissions that
-	// stand out.
+	// manyTimes the median, and at least manyTimes leastEvents, are outlying retransmissions.
 	manyTimes   = 10
 	leastEvents = 10
-	// idle is the share of the median's bytes below which a NIC carried none, busy that above
-	// which it carried another's.
+	// idle is the share of the median's bytes below which a NIC is idle, busy the share above which
+	// it carried another's.
 	idle = 0.1
 	busy = 1.7
-	// mostOfRail is the share of a rail's NICs that make it the leaf's fault.
+	// mostOfRail is the share of a rail's NICs that makes it the leaf's fault.
 	mostOfRail = 0.75
 )
 
-// ofCounters are the claims of counters.
+// ofCounters returns the claims of counters.
 func (in Input) ofCounters() []Claim {
 	places := slices.SortedFunc(maps.Keys(in.NICs), func(a, b rails.Place) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.GPU, b.GPU)) })
 	if len(places) < leastNICs {
@@ -87,8 +86,7 @@ func (in Input) ofCounters() []Claim {
 	return append(out, in.leaves(repeats)...)
 }
 
-// substitutes are NICs that carried the bytes of an idle one: these are not slow by
-// themselves.
+// substitutes returns NICs that carried the bytes of an idle one: these are not slow by themselves.
 func (in Input) substitutes(places []rails.Place, dead map[int]int, sent float64) []Claim {
 	var out []Claim
 	for _, p := range places {
@@ -102,7 +100,7 @@ func (in Input) substitutes(places []rails.Place, dead map[int]int, sent float64
 	return out
 }
 
-// leaves are rails on which most NICs send again: the switch is the likelier cause.
+// leaves returns rails on which most NICs retransmit: the switch is the likelier cause.
 func (in Input) leaves(repeats map[int][]rails.Place) []Claim {
 	var out []Claim
 	for _, rail := range slices.Sorted(maps.Keys(repeats)) {

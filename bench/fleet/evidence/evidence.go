@@ -1,10 +1,10 @@
-// Package evidence joins what independent sources say of a fleet: the times of bench/fleet/rails,
-// the counters of NICs, a node's topology and its screen, and RCCL's RAS. Join names
-// one component for each fault, or says that it cannot tell and lists the candidates.
+// Package evidence joins independent sources about a fleet: the times of bench/fleet/rails, the
+// counters of NICs, a node's topology and its screen, and RCCL's RAS. Join names one component for
+// each fault, or says that it cannot tell and lists the candidates.
 //
-// Every source makes claims: for or against a component, with a weight. Claims about
-// components that exclude each other as the cause (a NIC, its GPU, its node, its leaf
-// switch) are weighed against each other; others are separate faults.
+// Every source makes claims: for or against a component, with a weight. Claims about components
+// that exclude each other as the cause (a NIC, its GPU, its node, its leaf switch) are weighed
+// against each other; others are separate faults.
 package evidence
 
 import (
@@ -17,7 +17,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// Source is where a claim comes from.
+// Source is the origin of a claim.
 type Source string
 
 // The sources.
@@ -31,31 +31,31 @@ const (
 
 // Weights of claims. Negative ones speak against a component.
 const (
-	// Weak is a component that may explain what was seen.
+	// Weak marks a component that may explain the observation.
 	Weak = 1
-	// Medium is a component that stands out.
+	// Medium marks a component that stands out.
 	Medium = 2
-	// Strong is a component that was seen to fail by itself.
+	// Strong marks a component that was seen to fail by itself.
 	Strong = 3
 )
 
-// Claim is what a source says of a component.
+// Claim is a source's statement about a component.
 type Claim struct {
 	Source    Source
 	Component rails.Component
 	// Weight is Weak to Strong for the component, negative against it.
 	Weight int
-	// Says is the reason, for people.
+	// Says is the reason in the user's words.
 	Says string
 }
 
-// Input is all that is known. Only Fleet is required.
+// Input has all known facts. Only Fleet is required.
 type Input struct {
 	Fleet   rails.Fleet
 	Verdict *rails.Verdict
-	// NICs is by how much the counters of NICs rose, by the place of their GPU.
+	// NICs holds the increase of the NICs' counters, by the place of their GPU.
 	NICs map[rails.Place]record.NICCounters
-	// Actual is which NICs carried the bytes of each GPU.
+	// Actual lists the NICs that carried the bytes of each GPU.
 	Actual []rails.ActualRail
 	// Others are the claims of further sources.
 	Others []Claim
@@ -65,26 +65,26 @@ type Input struct {
 type Conclusion struct {
 	// Named is the component, nil if the sources do not decide.
 	Named *rails.Component
-	// Candidates are the components that explain what was seen, the likeliest first.
+	// Candidates are the components that explain the observation, the likeliest first.
 	Candidates []rails.Component
 	// Explained are the components that Named accounts for: its rivals.
 	Explained []rails.Component
-	// Reasons are what the sources say, those of the likeliest first.
+	// Reasons are the sources' statements, the likeliest candidate's first.
 	Reasons []string
-	// Sources are those that said something for a candidate.
+	// Sources are the sources with a statement about a candidate.
 	Sources []Source
 }
 
 const (
-	// leastScore is the sum of weights from which a component is named, leastMargin that by
-	// which it must lead.
+	// leastScore is the sum of weights from which a component is named, leastMargin its minimum
+	// lead.
 	leastScore  = Medium
 	leastMargin = 1
-	// common is the number of parts with equal evidence from which their whole is the cause.
+	// common is the number of parts with equal evidence from which the whole is the cause.
 	common = 3
 )
 
-// hypothesis is a component with what speaks for and against it.
+// hypothesis is a component with the claims for and against it.
 type hypothesis struct {
 	rails.Component
 	score  int
@@ -118,7 +118,7 @@ func Join(in Input) []Conclusion {
 	return out
 }
 
-// weighed are all components of which a source says something.
+// weighed returns all components with a claim.
 func (in Input) weighed() []hypothesis {
 	var all []hypothesis
 	for _, c := range slices.Concat(ofTimes(in.Verdict), in.ofCounters(), in.ofActual(), in.Others) {
@@ -133,13 +133,13 @@ func (in Input) weighed() []hypothesis {
 	return all
 }
 
-// conclude decides between rivals. It sorts them.
+// conclude decides between rivals and sorts them.
 func conclude(cluster []hypothesis) Conclusion {
 	slices.SortStableFunc(cluster, func(a, b hypothesis) int { return cmp.Compare(b.score, a.score) })
 	best := cluster[0].score
 	tied := slice.Count(cluster, func(h hypothesis) bool { return h.score == best })
 	if whole := slices.IndexFunc(cluster, func(h hypothesis) bool { return h.Part == rails.Node || h.Part == rails.Leaf }); whole > 0 && tied >= common {
-		// As many parts fail alike: one cause is likelier than several.
+		// If as many parts fail alike, one common cause is likelier than several.
 		h := cluster[whole]
 		h.score = best + leastMargin
 		cluster = slices.Insert(slices.Delete(cluster, whole, whole+1), 0, h)
@@ -161,13 +161,13 @@ func conclude(cluster []hypothesis) Conclusion {
 	return out
 }
 
-// rivals tells whether two components explain the same fault: one is part of the other, or
-// lies on its way.
+// rivals reports whether two components explain the same fault: one is part of the other, or lies
+// on its path.
 func (in Input) rivals(a, b rails.Component) bool {
 	return in.covers(a, b) || in.covers(b, a)
 }
 
-// covers tells whether a fault of the whole shows in the part.
+// covers reports whether a fault of the whole shows in the part.
 func (in Input) covers(whole, part rails.Component) bool {
 	switch whole.Part {
 	case rails.Node:

@@ -8,14 +8,13 @@ import (
 	"zbench/bench/slice"
 )
 
-// decided is the confidence of what sources beside the times have decided.
+// decided is the confidence of decisions by sources other than the times.
 const decided = 0.8
 
-// Settle joins the sources and changes the verdict of the times by what the others decide:
-// a question that they answer becomes a finding, a finding that they explain by another
-// component or clear is dropped, and their reasons stand beside the times'. Sources that
-// contradict each other make a question of a finding. Without other sources the verdict
-// stays as it is.
+// Settle joins the sources and changes the verdict of the times. A question that the others answer
+// becomes a finding. A finding that they clear, or explain by another component, is dropped. Their
+// reasons are added to the times'. Contradicting sources turn a finding into a question. Without
+// other sources the verdict stays as it is.
 func Settle(in Input) {
 	s := settling{in, slices.Clone(in.Verdict.Findings), slices.Clone(in.Verdict.Questions)}
 	for _, h := range in.weighed() {
@@ -41,14 +40,14 @@ func Settle(in Input) {
 	in.Verdict.Replace(s.findings, append(s.questions, in.askOfFleet()...))
 }
 
-// settling is a verdict that changes.
+// settling is a verdict in the process of change.
 type settling struct {
 	Input
 	findings  []rails.Slow
 	questions []rails.Question
 }
 
-// clear drops a component, which stays a candidate where there is no other.
+// clear drops a component; it stays a candidate if there is no other.
 func (s *settling) clear(h hypothesis) {
 	s.findings = slices.DeleteFunc(s.findings, func(f rails.Slow) bool { return f.Component == h.Component })
 	for i, q := range s.questions {
@@ -65,8 +64,8 @@ func (s *settling) clear(h hypothesis) {
 	}
 }
 
-// ask makes one question of the findings and questions of candidates that the sources do
-// not decide between. Where the times suspect none of them there is nothing to explain.
+// ask makes one question of the findings and questions whose candidates the sources do not decide
+// between. If the times suspect none of them, there is nothing to explain.
 func (s *settling) ask(c Conclusion) {
 	q := rails.Question{What: strings.Join(c.Reasons, "; "), Candidates: c.Candidates, Next: "the sources contradict each other: measure again, and look at each candidate by itself"}
 	is := func(of rails.Component) bool { return slices.Contains(c.Candidates, of) }
@@ -89,8 +88,8 @@ func (s *settling) ask(c Conclusion) {
 	}
 }
 
-// name makes a finding of a component, in place of the questions that it answers and of the
-// findings that it explains.
+// name makes a finding of a component. It replaces the questions that it answers and the findings
+// that it explains.
 func (s *settling) name(c Conclusion) {
 	f := rails.Slow{Component: *c.Named, Confidence: decided}
 	if i := slices.IndexFunc(s.findings, func(f rails.Slow) bool { return f.Component == *c.Named }); i >= 0 {
@@ -114,8 +113,8 @@ func (s *settling) name(c Conclusion) {
 	s.findings = append(s.findings, f)
 }
 
-// timedWell tells that only sources beside the measurement name a component, and that the
-// times have measured it, or parts of it, and suspect none.
+// timedWell reports whether only sources other than the times name a component, although the times
+// measured it, or parts of it, and suspect none.
 func (in Input) timedWell(c Conclusion) bool {
 	if slices.Contains(c.Sources, Times) || slices.Contains(c.Sources, Counters) {
 		return false

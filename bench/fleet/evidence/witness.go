@@ -13,25 +13,25 @@ import (
 	"zbench/bench/record"
 )
 
-// Fact is what a node's topology says of a component.
+// Fact is a statement of a node's topology about a component.
 type Fact struct {
 	Component rails.Component
-	// Code is the finding's, the same on all nodes.
+	// Code is the finding's code, equal on all nodes.
 	Code string
 	Says string
-	// Bad is a fault or a contradiction; otherwise it is a doubt.
+	// Bad is true for a fault or a contradiction, and false for a doubt.
 	Bad bool
 }
 
-// Topologies are the topologies of nodes. Facts are by node; Nodes is the number of nodes
-// whose topology is known.
+// Topologies holds the topologies of nodes. Facts are by node; Nodes is the number of nodes with a
+// known topology.
 type Topologies struct {
 	Facts map[int][]Fact
 	Nodes int
 }
 
-// Claims makes one claim for each component. What most nodes have in common explains no
-// difference between them, and doubts count once.
+// Claims makes one claim per component. Properties common to most nodes explain no difference
+// between them, and doubts count once.
 func (t Topologies) Claims() []Claim {
 	on := map[string]int{}
 	for _, facts := range t.Facts {
@@ -59,8 +59,8 @@ func (t Topologies) Claims() []Claim {
 	return out
 }
 
-// joined adds a claim to those of the same source for the same component: the strongest
-// counts, and all say why.
+// joined merges a claim with the same source's others for the component: the strongest weight
+// counts, and all reasons are kept.
 func joined(all []Claim, c Claim) []Claim {
 	i := slices.IndexFunc(all, func(o Claim) bool {
 		return o.Source == c.Source && o.Component == c.Component && (o.Weight > 0) == (c.Weight > 0)
@@ -72,22 +72,22 @@ func joined(all []Claim, c Claim) []Claim {
 	return all
 }
 
-// Screens are the nodes' screens: each node alone, compared with the others.
+// Screens holds the nodes' screens: each node alone, compared with the others.
 type Screens struct {
 	Document *nodescreen.Document
-	// Names are the names of the fleet's nodes, GPUs the number on each.
+	// Names are the nodes' names, GPUs the number of GPUs on each.
 	Names []string
 	GPUs  int
-	// Rail is the GPU whose rail a NIC is, −1 where that is not known; nil knows none.
+	// Rail returns the GPU whose rail a NIC is, −1 if unknown; a nil Rail knows none.
 	Rail func(node int, nic string) int
 }
 
-// screened are the rules of a screen that name a node, and their weights. What is not here
-// is a NIC's, a GPU's memory, or no reason to be slow.
+// screened are the rules of a screen that name a node, with their weights. Other rules concern a
+// NIC or a GPU's memory, or do not explain slowness.
 var screened = map[string]int{"no_report": Strong, "gpus": Strong, "error": Strong, "nic_count": Medium, "collective": Weak, "own_check": Weak}
 
-// Claims makes claims of findings, and speaks against GPUs and links of nodes whose own
-// collective was well.
+// Claims makes claims of findings. It also speaks against GPUs and links of nodes whose own
+// collective was healthy.
 func (s Screens) Claims() []Claim {
 	var out []Claim
 	slow := map[string]bool{}
@@ -117,7 +117,7 @@ func (s Screens) Claims() []Claim {
 	return out
 }
 
-// claim is that of a finding; false if it says nothing about bandwidth.
+// claim returns that of a finding; false if it says nothing about bandwidth.
 func (s Screens) claim(node int, f nodescreen.Deviation) (Claim, bool) {
 	says := f.Subject + ": " + f.Message
 	switch f.Rule {
@@ -141,7 +141,7 @@ func (s Screens) claim(node int, f nodescreen.Deviation) (Claim, bool) {
 
 func (s Screens) node(host string) int { return NodeOf(s.Names, host) }
 
-// NodeOf is the index of a host among names, −1 if it is none of them. A name with its
+// NodeOf returns the index of a host among names, −1 if it is not one of them. A name with its
 // domain and one without are the same host.
 func NodeOf(names []string, host string) int {
 	if i := slices.Index(names, host); i >= 0 {
@@ -150,18 +150,18 @@ func NodeOf(names []string, host string) int {
 	return slices.IndexFunc(names, func(name string) bool { return host != "" && nodescreen.SameHost(name, host) })
 }
 
-// Services is an answer of RCCL's RAS service, and the fleet that it may be of: the names of the nodes, and the GPUs of
-// each, 0 where nodes were measured as one.
+// Services is an answer of RCCL's RAS service with the fleet that it may describe: the names of the
+// nodes, and the GPUs of each, 0 if nodes were measured as a whole.
 type Services struct {
 	Answer *record.Witness
 	Names  []string
 	GPUs   int
 }
 
-// Claims are of the GPUs whose ranks or processes the service singles out, or of the node where most of its GPUs are.
-// The host that the answer prints counts: ranks may be numbered in another order than nodes. A rank whose host it does
-// not know stands where the order of ranks puts it, if the communicator is as large as the fleet. strange are those
-// that are on no node of the fleet.
+// Claims returns claims about the GPUs whose ranks or processes the service singles out, or about
+// the node if most of its GPUs are. The host in the answer counts, because ranks may be numbered in
+// another order than nodes. A rank without a known host is placed by the order of ranks, if the
+// communicator is as large as the fleet. strange are the ranks on no node of the fleet.
 func (s Services) Claims() (claims []Claim, strange []string) {
 	if s.Answer == nil || s.Answer.State == record.WitnessAbsent {
 		return nil, nil
@@ -200,7 +200,7 @@ func (s Services) Claims() (claims []Claim, strange []string) {
 	return claims, strange
 }
 
-// place is the node of a rank, −1 for none of the fleet, and its GPUs there.
+// place returns the node of a rank, −1 for none of the fleet, and its GPUs there.
 func (s Services) place(r record.WitnessRank) (node int, gpus []int) {
 	if r.Host != "" {
 		return NodeOf(s.Names, r.Host), gpusOf(r.GPU)
@@ -215,7 +215,8 @@ func (s Services) place(r record.WitnessRank) (node int, gpus []int) {
 	return *r.Rank / s.GPUs, []int{*r.Rank % s.GPUs}
 }
 
-// gpusOf reads "6", "4,5" and "7 (NVML 5)", where 5 is the number on the host and 7 the number in the process.
+// gpusOf reads "6", "4,5" and "7 (NVML 5)", where 5 is the number on the host and 7 the number in
+// the process.
 func gpusOf(text string) []int {
 	if _, host, ok := strings.Cut(text, "(NVML "); ok {
 		text = strings.TrimSuffix(host, ")")
@@ -229,8 +230,8 @@ func gpusOf(text string) []int {
 	return out
 }
 
-// OfNodes are claims for fleets whose nodes were measured as one: what is said of a part is said of the node. What
-// speaks against a part says nothing of its node.
+// OfNodes returns claims for fleets whose nodes were measured as a whole. A claim for a part counts
+// for the node; a claim against a part does not.
 func OfNodes(claims []Claim) []Claim {
 	var out []Claim
 	for _, c := range claims {

@@ -9,13 +9,14 @@ import (
 	"zbench/bench/slice"
 )
 
-// Schema names the version of screen.json, RulesVersion that of the rules that make its findings.
+// Schema is the version of screen.json, RulesVersion the version of the rules that make its
+// findings.
 const (
 	Schema       = "zbench.screen/1"
 	RulesVersion = 1
 )
 
-// Document is what zbench screen writes: screen.json.
+// Document is the content of screen.json, which zbench screen writes.
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -25,13 +26,13 @@ type Document struct {
 	Simulated bool `json:"simulated"`
 	// Nodes is the number of nodes that reported.
 	Nodes int `json:"nodes"`
-	// Expected is how many nodes should have reported; 0 is unknown.
+	// Expected is the number of nodes that should have reported; 0 is unknown.
 	Expected int `json:"expected"`
-	// Findings are what is wrong, by node.
+	// Findings are the defects by node.
 	Findings []Deviation `json:"findings"`
-	// References are what measurements were compared with.
+	// References are the values for comparison.
 	References []Reference `json:"references"`
-	// Unchecked says what was not judged, and why.
+	// Unchecked lists the omitted judgements with reasons.
 	Unchecked []string `json:"unchecked"`
 	// Pass are the nodes without a finding.
 	Pass []string `json:"pass"`
@@ -39,57 +40,56 @@ type Document struct {
 	Fail []string `json:"fail"`
 	// Unclear are nodes that differ from others without a majority.
 	Unclear []string `json:"unclear"`
-	// Judgement is what the screen comes to, as findings.
+	// Judgement has the result of the screen as findings.
 	Judgement finding.Judgement `json:"judgement"`
 
-	// Reports are those of the nodes that were judged, by name.
+	// Reports are the reports of the judged nodes, by name.
 	Reports []*Node `json:"-"`
 	// compared are the rates behind the references, for the gate before OK.
 	compared []finding.Compared[Extreme]
-	// checked is true where there was something to compare.
+	// checked is true if something could be compared.
 	checked bool
 }
 
-// Deviation is what is wrong with a node.
+// Deviation is a defect of a node.
 type Deviation struct {
 	// Host is the node; empty for nodes that did not report and whose names are unknown.
 	Host string `json:"host"`
-	// Rule names the rule that found it: gpus, library, nic_state, …
+	// Rule is the name of the rule that found it: gpus, library, nic_state, …
 	Rule string `json:"rule"`
 	// Subject is the component: a GPU, a NIC, or the node.
 	Subject string `json:"subject"`
-	// Message says what was found and with what it was compared.
+	// Message states the finding and the value for comparison.
 	Message string `json:"message"`
-	// Lost is the share of the usual bandwidth that is missing, 0 to 1; 0 if it is not a
-	// bandwidth.
+	// Lost is the missing share of the usual bandwidth, 0 to 1; 0 if it is not a bandwidth.
 	Lost float64 `json:"lost"`
-	// Unclear is true where no majority tells which nodes are right.
+	// Unclear is true if no majority shows which nodes are right.
 	Unclear bool `json:"unclear"`
 	// Next is the next step.
 	Next string `json:"next"`
 }
 
-// Reference is what one kind of measurement was compared with.
+// Reference holds the values for comparison of one kind of measurement.
 type Reference struct {
-	// What was measured.
+	// Kind of measurement.
 	What string `json:"what"`
 	// Rule that compared it.
 	Rule string `json:"rule,omitempty"`
-	// Median of all nodes, in bytes per second, of products in operations per second.
+	// Median of all nodes, in bytes per second; for products in operations per second.
 	Median float64 `json:"median"`
 	// Spread is the robust standard deviation, as a share of the median.
 	Spread float64 `json:"spread"`
-	// Limit is the least share lost that is named.
+	// Limit is the smallest loss that is named, as a share.
 	Limit float64 `json:"limit"`
 	// Count is the number of values.
 	Count int `json:"count"`
-	// Slowest is the component with the least rate.
+	// Slowest is the component with the lowest rate.
 	Slowest *Extreme `json:"slowest,omitempty"`
 	// Fastest is the component with the highest rate.
 	Fastest *Extreme `json:"fastest,omitempty"`
 }
 
-// Extreme is a component at an end of what was measured.
+// Extreme is a component with the lowest or the highest rate.
 type Extreme struct {
 	// Host is the node.
 	Host string `json:"host"`

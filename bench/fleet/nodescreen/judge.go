@@ -12,22 +12,22 @@ import (
 	"zbench/bench/slice"
 )
 
-// Fleet is what is judged.
+// Fleet holds the nodes to judge.
 type Fleet struct {
 	Nodes []*Node
-	// Expected is the number of nodes that should have reported; 0 is unknown. Hosts are
-	// their names as far as the launcher tells them.
+	// Expected is the number of nodes that should have reported; 0 is unknown. Hosts are their
+	// names as far as the launcher gives them.
 	Expected int
 	Hosts    []string
 }
 
-// rule is one comparison. It returns findings and what it could not judge.
+// rule is one comparison. It returns findings and the things that it could not judge.
 type rule struct {
 	name string
 	find func(f Fleet, d *Document) []Deviation
 }
 
-// rules is the table of comparisons, in the order of the findings of a node.
+// rules is the table of comparisons, in the order of a node's findings.
 var rules = []rule{
 	{"no_report", noReport},
 	{"gpus", gpus},
@@ -45,12 +45,12 @@ var rules = []rule{
 	{"nic_collective", slow("nic_collective", "check the cable, PCIe width and the NIC's counters")},
 }
 
-// Rules names the rules, in the order of the table.
+// Rules returns the rules' names, in the order of the table.
 func Rules() []string {
 	return slice.Map(rules, func(r rule) string { return r.name })
 }
 
-// Judge compares the nodes of a fleet. Nothing depends on the order of the nodes.
+// Judge compares the nodes of a fleet. The order of the nodes has no effect.
 func Judge(f Fleet) *Document {
 	f.Nodes = slices.SortedFunc(slices.Values(f.Nodes), func(a, b *Node) int { return cmp.Compare(a.Host, b.Host) })
 	d := &Document{Schema: Schema, Nodes: len(f.Nodes), Expected: f.Expected, Reports: f.Nodes}
@@ -70,14 +70,14 @@ func Judge(f Fleet) *Document {
 	return d
 }
 
-// missing are the hosts that are known to have sent nothing.
+// missing returns the known hosts without a report.
 func (f Fleet) missing() []string {
 	return slice.Where(f.Hosts, func(host string) bool {
 		return !slices.ContainsFunc(f.Nodes, func(n *Node) bool { return SameHost(n.Host, host) })
 	})
 }
 
-// SameHost takes a name with and without its domain for the same host.
+// SameHost treats a name with and without its domain as the same host.
 func SameHost(a, b string) bool {
 	short := func(s string) string { s, _, _ = strings.Cut(s, "."); return s }
 	return a == b || (!strings.Contains(a, ".") || !strings.Contains(b, ".")) && short(a) == short(b)
@@ -95,7 +95,7 @@ func noReport(f Fleet, _ *Document) []Deviation {
 	return out
 }
 
-// gpus finds nodes whose runtime shows fewer GPUs than most nodes' or than the kernel has.
+// gpus finds nodes whose runtime shows fewer GPUs than most nodes', or than the kernel.
 func gpus(f Fleet, d *Document) []Deviation {
 	const next = "amd-smi, dmesg; reset or reboot the node"
 	usual, most := majority(f.Nodes, func(n *Node) int { return len(n.GPUs) })
@@ -118,7 +118,7 @@ func gpus(f Fleet, d *Document) []Deviation {
 	return out
 }
 
-// facts finds nodes whose property has another value than most nodes'.
+// facts finds nodes with a property that differs from most nodes'.
 func facts(f Fleet, _ *Document) []Deviation {
 	facts := slices.Concat(slice.Map(f.Nodes, func(n *Node) []Fact { return n.Facts })...)
 	names := slice.Map(facts, func(x Fact) string { return x.Name })
@@ -128,7 +128,7 @@ func facts(f Fleet, _ *Document) []Deviation {
 		value := func(n *Node) string { return n.fact(name) }
 		usual, most := majority(f.Nodes, value)
 		if most && usual == "" {
-			continue // what most nodes do not tell is no value that the others should have
+			continue // if most nodes do not state a property, others need not have it
 		}
 		for _, n := range f.Nodes {
 			switch have := value(n); {
@@ -159,7 +159,7 @@ func (n *Node) fact(name string) string {
 
 func shown(value string) string { return cmp.Or(value, "unknown") }
 
-// ownChecks takes what a node's own checks found, unless most nodes have found the same.
+// ownChecks takes over a node's own findings, unless most nodes have the same.
 func ownChecks(f Fleet, d *Document) []Deviation {
 	count := map[string]int{}
 	for _, n := range f.Nodes {
@@ -188,7 +188,7 @@ func ownChecks(f Fleet, d *Document) []Deviation {
 	return out
 }
 
-// failures is the rule of measurements that failed: of those with a wrong result, or of the others.
+// failures is the rule of failed measurements: those with a wrong result, or the others.
 func failures(wrong bool) func(f Fleet, _ *Document) []Deviation {
 	return func(f Fleet, _ *Document) []Deviation {
 		var out []Deviation

@@ -13,7 +13,7 @@ import (
 // linkRule compares the links between the GPUs of a node.
 const linkRule = "link"
 
-// linkKind is the messages that are compared with each other.
+// linkKind identifies messages that are compared with each other.
 func (n *Node) linkKind() string {
 	product := ""
 	if len(n.GPUs) > 0 {
@@ -48,7 +48,7 @@ func (n *Node) linkRates() []measurement {
 	return out
 }
 
-// part is a component of the node as the subject of a finding.
+// part returns a component of the node as the subject of a finding.
 func (n *Node) part(c rails.Component) string {
 	switch {
 	case c.Part == rails.Link:
@@ -59,8 +59,8 @@ func (n *Node) part(c rails.Component) string {
 	return "node"
 }
 
-// links judges the messages between GPUs by the rules of zbench rails: to them, nodes of one kind are a fleet
-// of which no messages between nodes were timed.
+// links judges the messages between GPUs by the rules of zbench rails. Nodes of one kind form a
+// fleet without timed messages between nodes.
 func links(f Fleet, d *Document) []Deviation {
 	kinds, of := slice.Group(slice.Where(f.Nodes, func(n *Node) bool { return len(n.linkRates()) > 0 && n.Links.Error == "" }), (*Node).linkKind)
 	var out []Deviation

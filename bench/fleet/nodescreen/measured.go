@@ -14,25 +14,26 @@ import (
 	"zbench/bench/unit"
 )
 
-// Limits of the comparison of measurements. A value is named if it has lost at least
-// Effect of the median and lies at least sigmas robust standard deviations below it: among
-// 1,024 values of a normal distribution, 5 give 0.03 % of false findings in a fleet.
+// Limits of the comparison of measurements. A value is named if it has lost at least Effect of the
+// median and lies at least sigmas robust standard deviations below it. Among 1,024 values of a
+// normal distribution, 5 give 0.03 % of false findings per fleet.
 const (
-	// Effect is the least share lost that is named.
+	// Effect is the smallest loss that is named, as a share.
 	Effect = 0.08
 	sigmas = 5
-	// Least is the number of values from which one of them is named. Of fewer, those that have lost
-	// effectOfFew of the best one are unclear: two or three healthy values may differ by more than Effect.
+	// Least is the number of values from which a value can be named. Among fewer, those that lost
+	// effectOfFew of the best one are unclear: two or three healthy values may differ by more than
+	// Effect.
 	Least       = 4
 	effectOfFew = 0.12
-	// Most is the largest limit: with more spread a comparison tells nothing.
+	// Most is the largest limit: with more spread a comparison has no meaning.
 	Most = 0.5
 )
 
 // productRule compares products: their rates are operations per second, all others bytes per second.
 const productRule = "product"
 
-// rateText is a rate that a rule compares.
+// rateText formats a rate that a rule compares.
 func rateText(rule string, rate float64) string {
 	if rule == productRule {
 		return unit.Flops(rate)
@@ -40,35 +41,37 @@ func rateText(rule string, rate float64) string {
 	return unit.Rate(rate)
 }
 
-// kind is measurements that are compared with each other: the same work on the same product.
+// kind identifies measurements that are compared with each other: the same work on the same
+// product.
 type kind struct {
 	rule, what string
 	values     []Extreme
 }
 
-// Limit is the share of their median that one of some rates must have lost to be named. spread is their
+// Limit returns the smallest named loss as a share of the median of some rates. spread is their
 // standard deviation over the median: 1.4826 times the median absolute deviation (of a normal
-// distribution), which half of the values cannot move; with few values it is uncertain itself, and the
-// limit is wider.
+// distribution), which half of the values cannot move. With few values it is uncertain itself, and
+// the limit is wider.
 func Limit(rates []float64) (median, spread, limit float64) {
 	median = stat.Quantile(rates, 0.5)
 	spread = rails.Deviation(rates) / median
 	return median, spread, max(Effect, sigmas*(1+4/float64(len(rates)))*spread)
 }
 
-// rates are the values alone.
+// rates returns only the rates of the values.
 func (k kind) rates() []float64 {
 	return slice.Map(k.values, func(v Extreme) float64 { return v.Rate })
 }
 
-// refer keeps what the values of a kind were compared with. limit is the share lost that is named.
+// refer stores the reference of a kind. limit is the smallest named loss.
 func (d *Document) refer(k kind, median, spread, limit float64) {
 	byRate := func(a, b Extreme) int { return cmp.Compare(a.Rate, b.Rate) }
 	slowest, fastest := slices.MinFunc(k.values, byRate), slices.MaxFunc(k.values, byRate)
 	d.References = append(d.References, Reference{What: k.what, Rule: k.rule, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(k.values), Slowest: &slowest, Fastest: &fastest})
 }
 
-// outliers compares values of one kind, names the slow ones, and hands the gate what was compared.
+// outliers compares values of one kind, names the slow ones, and hands the compared rates to the
+// gate.
 func outliers(d *Document, k kind, next string) []Deviation {
 	what, all := k.what, k.values
 	if len(all) < 2 {
@@ -100,7 +103,7 @@ func outliers(d *Document, k kind, next string) []Deviation {
 	return out
 }
 
-// doubts are the values that are behind their peers although their node is not among those found.
+// doubts returns the values behind their peers whose node has no finding.
 func (d *Document) doubts() []Deviation {
 	doubts, checked := finding.Gate(d.compared, func(v Extreme) bool {
 		return slices.ContainsFunc(d.Findings, func(f Deviation) bool { return f.Host == v.Host })
@@ -120,7 +123,7 @@ func (d *Document) doubts() []Deviation {
 	return out
 }
 
-// kinds are the rates that a rule compares, by what was run, in the order of the nodes.
+// kinds returns the rates that a rule compares, by workload, in the order of the nodes.
 func kinds(nodes []*Node, rule string) []kind {
 	all := map[string][]Extreme{}
 	for _, n := range nodes {
@@ -133,14 +136,15 @@ func kinds(nodes []*Node, rule string) []kind {
 	return slice.Map(slices.Sorted(maps.Keys(all)), func(what string) kind { return kind{rule, what, all[what]} })
 }
 
-// slow is the rule that compares the rates of one kind of measurement. next is what to do about a slow one.
+// slow is the rule that compares the rates of one kind of measurement. next is the remedy for a
+// slow one.
 func slow(rule, next string) func(f Fleet, d *Document) []Deviation {
 	return func(f Fleet, d *Document) []Deviation {
 		return slices.Concat(slice.Map(kinds(f.Nodes, rule), func(k kind) []Deviation { return outliers(d, k, next) })...)
 	}
 }
 
-// majority is the value of more than half, zero if there is none.
+// majority returns the value of more than half, zero if there is none.
 func majority[E any, T comparable](all []E, of func(E) T) (usual T, found bool) {
 	count := map[T]int{}
 	for _, one := range all {

@@ -25,8 +25,8 @@ func nicCount(f Fleet, _ *Document) []Deviation {
 	return out
 }
 
-// nicState finds ports that are not active and should be: most nodes have more active
-// ports, or, where there is one node alone, most of its own are.
+// nicState finds inactive ports that should be active: most nodes have more active ports, or, on a
+// single node, most of its own are active.
 func nicState(f Fleet, d *Document) []Deviation {
 	usual, most := majority(f.Nodes, func(n *Node) int { return n.activePorts() })
 	if !most && len(f.Nodes) > 1 {
@@ -51,28 +51,28 @@ func nicState(f Fleet, d *Document) []Deviation {
 	return out
 }
 
-// elsewhere tells that most nodes that have a NIC of the name have it active; a name that
-// no other node has counts as one that should be.
+// elsewhere reports whether most nodes with a NIC of this name have it active. A name that no other
+// node has counts as active elsewhere.
 func elsewhere(nodes []*Node, name string) bool {
 	all := slices.Concat(slice.Map(nodes, func(n *Node) []NIC { return n.NICs })...)
 	named := slice.Where(all, func(c NIC) bool { return c.Name == name })
 	return len(named) == 1 || 2*slice.Count(named, NIC.up) >= len(named)
 }
 
-// activePorts is the number of ports that are active.
+// activePorts returns the number of active ports.
 func (n *Node) activePorts() int {
 	return slice.Count(n.NICs, NIC.up)
 }
 
 func (c NIC) up() bool { return c.State == active }
 
-// running are the NICs with an active port of a known rate.
+// running returns the NICs with an active port of a known rate.
 func (n *Node) running() []NIC {
 	return slices.DeleteFunc(slices.Clone(n.NICs), func(c NIC) bool { return c.State != active || c.Negotiated == nil })
 }
 
-// nicRate finds active ports that are slower than most: than those of the NIC of that name on
-// three nodes or more, else than those of the node.
+// nicRate finds active ports that are slower than most: than the NIC of that name on three nodes or
+// more, else than the others of the node.
 func nicRate(f Fleet, _ *Document) []Deviation {
 	rate := func(c NIC) float64 { return *c.Negotiated }
 	_, byName := slice.Group(slices.Concat(slice.Map(f.Nodes, (*Node).running)...), func(c NIC) string { return c.Name })
@@ -95,5 +95,5 @@ func nicRate(f Fleet, _ *Document) []Deviation {
 	return out
 }
 
-// gigabits is a port's rate as vendors write it.
+// gigabits formats a port's rate as vendors write it.
 func gigabits(rate float64) string { return fmt.Sprintf("%gG", 8*rate/1e9) }

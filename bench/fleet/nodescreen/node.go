@@ -1,7 +1,7 @@
-// Package nodescreen judges the nodes of a fleet before a world is made of them. Each node
-// reports its facts and what it measured alone (Node, a file each); Judge compares the
-// nodes and names those that fail or lie apart, with the reason. It measures nothing and
-// knows no fault but what the reports show.
+// Package nodescreen judges the nodes of a fleet before they form a world. Each node reports its
+// facts and its own measurements (Node, one file each). Judge compares the nodes and names failing
+// and outlying ones with the reason. It measures nothing and knows only the faults that the reports
+// show.
 package nodescreen
 
 import (
@@ -13,10 +13,10 @@ import (
 	"zbench/bench/pattern"
 )
 
-// NodeSchema names the version of a node's file.
+// NodeSchema is the version of a node's file.
 const NodeSchema = "zbench.screen-node/1"
 
-// Node is what one node found about itself, without any other node.
+// Node is one node's report about itself, without any other node.
 type Node struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -28,28 +28,28 @@ type Node struct {
 	Backend string `json:"backend"`
 	// Simulated is true if the loopback's model timed the measurements.
 	Simulated bool `json:"simulated"`
-	// Seconds that the screen took.
+	// Duration of the screen in seconds.
 	Seconds float64 `json:"seconds" jsonschema:"minimum=0"`
-	// GPUs are those that the runtime shows, in its order.
+	// GPUs in the order of the runtime.
 	GPUs []GPU `json:"gpus"`
-	// Packages is the number of GPUs that the kernel's topology has; null if unknown.
+	// Packages is the number of GPUs in the kernel's topology; null if unknown.
 	Packages *int `json:"packages"`
-	// NICs are the RDMA devices, by PCI address; virtual functions are left out.
+	// NICs are the RDMA devices, by PCI address, without virtual functions.
 	NICs []NIC `json:"nics"`
-	// Facts are properties in which the nodes of a fleet should agree: versions of
-	// libraries, drivers and firmware.
+	// Facts are properties that the nodes of a fleet should share: versions of libraries, drivers
+	// and firmware.
 	Facts []Fact `json:"facts"`
-	// Faults are what the node's own checks found wrong.
+	// Faults are the findings of the node's own checks.
 	Faults []Fault `json:"faults"`
 	// Collective is the collective over the node's GPUs; null if it was not run.
 	Collective *Rate `json:"collective"`
 	// Links are messages between each two of the node's GPUs; absent if they were not run.
 	Links *Links `json:"links,omitempty"`
-	// Notes say what was not done, and why.
+	// Notes list omitted steps with reasons.
 	Notes []string `json:"notes"`
 }
 
-// GPU is a GPU as the runtime shows it.
+// GPU is a GPU of the runtime.
 type GPU struct {
 	// Index is the runtime's number.
 	Index int `json:"index"`
@@ -67,13 +67,13 @@ type GPU struct {
 
 // NIC is an RDMA device with its port.
 type NIC struct {
-	// Name of the device, as NCCL_IB_HCA takes it.
+	// Name of the device in the form of NCCL_IB_HCA.
 	Name string `json:"name"`
 	// State of the port: ACTIVE, DOWN, INIT, …; empty if unknown.
 	State string `json:"state"`
 	// Negotiated is the port's rate in bytes per second; null if unknown.
 	Negotiated *float64 `json:"negotiated"`
-	// Rated is the rate that the card is sold with, in bytes per second; null if unknown.
+	// Rated is the card's nominal rate in bytes per second; null if unknown.
 	Rated *float64 `json:"rated"`
 	// Collective is the collective with this NIC as the only path; null if it was not run.
 	Collective *Rate `json:"collective"`
@@ -83,50 +83,50 @@ type NIC struct {
 type Fact struct {
 	// Name of the property.
 	Name string `json:"name"`
-	// Value as its source has it.
+	// Value in its source's form.
 	Value string `json:"value"`
 }
 
-// Fault is what a node's own checks found wrong.
+// Fault is a finding of a node's own checks.
 type Fault struct {
 	// Code is stable across versions.
 	Code string `json:"code"`
 	// Subject is the component: a PCI address, a NIC, or the node.
 	Subject string `json:"subject"`
-	// Message says what was found.
+	// Message states the finding.
 	Message string `json:"message"`
 	// Next is the next step; absent if there is none.
 	Next string `json:"next,omitempty"`
 }
 
-// Rate is one measurement, or why there is none.
+// Rate is one measurement, or the reason why there is none.
 type Rate struct {
-	// What was run, with its size, such as "copy 1 GiB".
+	// Workload with its size, such as "copy 1 GiB".
 	What string `json:"what"`
-	// Rate is the median in bytes per second, for a collective the bus bandwidth, for a product
-	// operations per second; null if it failed or has none.
+	// Rate is the median in bytes per second (bus bandwidth for a collective, operations per second
+	// for a product); null if it failed or has none.
 	Rate *float64 `json:"rate" jsonschema:"exclusiveMinimum=0"`
 	// Samples is the number of samples behind the median.
 	Samples int `json:"samples"`
-	// Error is why it failed; absent if it did not.
+	// Error is the reason of a failure; absent without one.
 	Error string `json:"error,omitempty"`
-	// Wrong is true if it failed because its result is wrong; absent if it did not.
+	// Wrong is true if it failed with a wrong result; absent otherwise.
 	Wrong bool `json:"wrong,omitempty"`
 }
 
 // Links are messages between each two GPUs of a node, in the rounds of zbench rails.
 type Links struct {
-	// What was run, with its size.
+	// Workload with its size.
 	What string `json:"what"`
 	// Bytes of a message.
 	Bytes int64 `json:"bytes" jsonschema:"exclusiveMinimum=0"`
-	// Timings are the messages that were timed.
+	// Timings are the timed messages.
 	Timings []LinkTiming `json:"timings"`
-	// Error is why they failed; absent if they did not.
+	// Error is the reason of a failure; absent without one.
 	Error string `json:"error,omitempty"`
 }
 
-// LinkTiming is what the messages of one pair took in one round.
+// LinkTiming holds the times of one pair's messages in one round.
 type LinkTiming struct {
 	// Round counts from 0; nodes time the same pairs in a round of the same number.
 	Round int `json:"round"`
@@ -150,15 +150,14 @@ func (n *Node) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "node", &out)
 }
 
-// hostName is what a node may be called: its name is part of command lines and files.
-// Its length is checked apart: as a count in the expression it is a fifth of the time
-// that the program takes to start.
+// hostName is the pattern of a node's name, which is part of command lines and files. Its length is
+// checked separately: as a count in the expression it would take a fifth of the program's start.
 var hostName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// longestHost is the bytes of a name in the DNS.
+// longestHost is the longest name in the DNS, in bytes.
 const longestHost = 253
 
-// ReadNode reads a node's file. The error says what is wrong with it.
+// ReadNode reads a node's file. The error describes the defect.
 func ReadNode(text []byte) (*Node, error) {
 	var n Node
 	if err := json.Unmarshal(text, &n); err != nil {
@@ -188,7 +187,7 @@ func ReadNode(text []byte) (*Node, error) {
 	return &n, nil
 }
 
-// measurement is a measurement of a node: the rule that compares it, what it is compared as, and the component.
+// measurement is a measurement of a node: the rule that compares it, its kind, and the component.
 type measurement struct {
 	rule, kind, subject string
 	*Rate

@@ -13,10 +13,10 @@ import (
 	"zbench/bench/unit"
 )
 
-// mostFailed is how many findings stand in the verdict; the tables have all.
+// mostFailed is the number of findings in the verdict; the tables have all.
 const mostFailed = 7
 
-// Shown is the judgement for its readers. version is zbench's.
+// Shown returns the judgement for readers. version is zbench's.
 func (d *Document) Shown(version string) *document.Document {
 	nodes := slices.SortedFunc(slices.Values(d.Reports), func(a, b *Node) int { return plain.Natural(a.Host, b.Host) })
 	out := &document.Document{
@@ -34,7 +34,7 @@ func (d *Document) Shown(version string) *document.Document {
 	out.Add("measured", "Compared with the fleet", screenDots(nodes, d)...)
 	if len(d.Findings) > 0 {
 		on := document.Page | document.Verbose | document.Markdown
-		if len(out.Findings) > out.Most { // a terminal has not seen all of them
+		if len(out.Findings) > out.Most { // a terminal does not show all of them
 			on = document.Everywhere
 		}
 		out.Add("findings", "Findings and next steps", document.Sheet{Table: d.Table(), Label: "findings"}).Show(on)
@@ -65,7 +65,7 @@ func (d *Document) chips() []document.Fact {
 	}
 }
 
-// rankedBlocks are the nodes with a finding, then folded those without.
+// rankedBlocks returns the nodes with a finding, and folded those without.
 func rankedBlocks(standings []*Standing) []document.Block {
 	first := slices.IndexFunc(standings, func(s *Standing) bool { return s.Result == passed })
 	if first < 0 {
@@ -82,7 +82,7 @@ func rankedBlocks(standings []*Standing) []document.Block {
 	return out
 }
 
-// verdict is the result, then what is wrong, the worst nodes first.
+// verdict returns the result, then the defects, the worst nodes first.
 func (d *Document) verdict() finding.List {
 	simulated := ""
 	if d.Simulated {
@@ -100,7 +100,7 @@ func (d *Document) verdict() finding.List {
 	return all
 }
 
-// screenDots is a picture for each rule that compares rates.
+// screenDots draws a picture for each rule that compares rates.
 func screenDots(nodes []*Node, d *Document) []document.Block {
 	names := slice.Map(nodes, func(n *Node) string { return plain.Line(n.Host) })
 	var out []document.Block
@@ -123,7 +123,7 @@ func screenDots(nodes []*Node, d *Document) []document.Block {
 		}
 		byLimit := func(a, b Reference) int { return cmp.Compare(a.Limit, b.Limit) }
 		dots.Limits = []float64{slices.MinFunc(limits, byLimit).Limit}
-		if most := slices.MaxFunc(limits, byLimit).Limit; most-dots.Limits[0] >= 0.02 { // they can be told apart
+		if most := slices.MaxFunc(limits, byLimit).Limit; most-dots.Limits[0] >= 0.02 { // few enough to be distinguishable
 			dots.Limits = append(dots.Limits, most)
 		}
 		dots.Table = &document.Sheet{Table: compared(limits), Label: "medians and limits"}
@@ -132,7 +132,7 @@ func screenDots(nodes []*Node, d *Document) []document.Block {
 	return out
 }
 
-// dotValues are the values of a kind that a rule has compared.
+// dotValues returns the values of a kind that a rule compared.
 func dotValues(d *Document, nodes []*Node, k kind, median float64) []document.DotValue {
 	var out []document.DotValue
 	for _, v := range k.values {

@@ -13,27 +13,27 @@ import (
 	"zbench/bench/table"
 )
 
-// passed is the result of a node without a finding; results are all, the worst first.
+// passed is the result of a node without a finding; results has all results, the worst first.
 const passed = "pass"
 
 var results = []string{"fail", "unclear", passed}
 
-// Standing is a node with what the screen found of it.
+// Standing is a node with its findings.
 type Standing struct {
 	Host string
 	// Result is fail, unclear or pass.
 	Result string
 	// Node is its report; nil if it sent none.
 	Node *Node
-	// Lost is the largest share of the usual bandwidth that one of its measurements is
-	// below the median, by rule; negative above it. A rule without a measurement is absent.
+	// Lost is the largest loss of a measurement below the median, as a share, by rule; negative
+	// above the median. A rule without a measurement is absent.
 	Lost map[string]float64
-	// Findings are what is wrong with the node, in the order of the rules.
+	// Findings are the node's defects, in the order of the rules.
 	Findings []Deviation
 }
 
-// Standings are the nodes that were judged, worst first: those that fail, by the order of the
-// rules, then those that are unclear, then by the largest share lost.
+// Standings returns the judged nodes, worst first: failing ones by the order of the rules, then
+// unclear ones, then by the largest loss.
 func (d *Document) Standings() []*Standing {
 	at := map[string]*Standing{}
 	var out []*Standing
@@ -68,7 +68,7 @@ func (d *Document) Standings() []*Standing {
 
 func (s *Standing) class() int { return slices.Index(results, s.Result) }
 
-// gravity is the place of the first rule that the node breaks.
+// gravity returns the position of the first rule that the node breaks.
 func (s *Standing) gravity() int {
 	if len(s.Findings) == 0 {
 		return len(rules)
@@ -76,7 +76,7 @@ func (s *Standing) gravity() int {
 	return slices.Index(Rules(), s.Findings[0].Rule)
 }
 
-// lost is the largest share lost of all measurements; −1 without any.
+// lost returns the largest loss of all measurements; −1 if there are none.
 func (s *Standing) lost() float64 {
 	most := -1.0
 	for _, share := range s.Lost {
@@ -85,7 +85,7 @@ func (s *Standing) lost() float64 {
 	return most
 }
 
-// reference is what a kind of measurement was compared with; zero if it was not.
+// reference returns the reference of a kind of measurement; zero if it was not compared.
 func (d *Document) reference(what string) Reference {
 	for _, r := range d.References {
 		if r.What == what {
@@ -95,7 +95,7 @@ func (d *Document) reference(what string) Reference {
 	return Reference{}
 }
 
-// Ranked has a row for each node, with its reasons if any of them has one.
+// Ranked has one row per node, with reasons if any node has one.
 func Ranked(all []*Standing) table.Table {
 	t := table.Of([]string{"NODE"})
 	reasons := slices.ContainsFunc(all, func(s *Standing) bool { return len(s.Findings) > 0 })
@@ -121,7 +121,7 @@ func Ranked(all []*Standing) table.Table {
 	return t
 }
 
-// against is the node's slowest measurement of a rule against the median: −20 %.
+// against formats the node's slowest measurement of a rule against the median: −20 %.
 func (s *Standing) against(rule string) string {
 	lost, ok := s.Lost[rule]
 	switch {
@@ -139,7 +139,7 @@ func (s *Standing) reasons() string {
 	return strings.Join(slice.Map(s.Findings, Deviation.Reason), "; ")
 }
 
-// Finding is the deviation as every detector tells it. A warning is what no majority decides.
+// Finding returns the deviation in the common form. It is a warning if no majority decides.
 func (f Deviation) Finding() finding.Finding {
 	out := finding.Finding{Code: f.Rule, Severity: finding.Fault, Share: f.Lost, Text: f.Reason(), Hint: f.Next}
 	if f.Host != "" {
@@ -155,7 +155,7 @@ func (f Deviation) Finding() finding.Finding {
 	return out
 }
 
-// Reason is what was found, after the component unless that is the node or part of it.
+// Reason states the defect after its component, which is omitted if it is the node or part of it.
 func (f Deviation) Reason() string {
 	text := plain.Line(f.Message)
 	if f.Subject == "node" || f.Subject == "nodes" || strings.HasPrefix(f.Message, f.Subject) {

@@ -9,14 +9,14 @@ import (
 	"zbench/bench/slice"
 )
 
-// area is what a screen looks at, and how many of its things the nodes' reports have.
+// area is a subject of a screen, and the number of its things in the nodes' reports.
 type area struct {
 	name, things string
-	// of adds a node's things: whether one counts, and whether its report tells of it.
+	// of adds a node's things: whether each counts, and whether its report covers it.
 	of func(n *Node, add func(counts, known bool))
 }
 
-// areas are those that a report may lack without a finding.
+// areas are the subjects that a report may lack without a finding.
 var areas = []area{
 	{"NICs", "nodes", func(n *Node, add func(counts, known bool)) { add(true, len(n.NICs) > 0) }},
 	{"states of NIC ports", "NICs", nicsThat(func(c NIC) (bool, bool) { return true, c.State != "" })},
@@ -47,8 +47,8 @@ func nicsThat(is func(c NIC) (counts, known bool)) func(n *Node, add func(counts
 	}
 }
 
-// unchecked says what no finding can be of: what the reports lack, what nodes have not done,
-// and the comparison where there is nothing to compare with.
+// unchecked lists the gaps that no finding covers: missing parts of reports, omitted steps of
+// nodes, and comparisons without a counterpart.
 func (d *Document) unchecked(nodes []*Node) {
 	for _, a := range areas {
 		all, missing := 0, 0
@@ -76,7 +76,7 @@ func (d *Document) unchecked(nodes []*Node) {
 	}
 }
 
-// notChecked is what was not checked in a few words: what stands before the reasons.
+// notChecked returns the unchecked things in a few words, without their reasons.
 func (d *Document) notChecked() string {
 	if len(d.Unchecked) == 0 {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"zbench/bench/table"
 )
 
-// Verdict is the result in one sentence, with what was not checked.
+// Verdict returns the result in one sentence, with the unchecked things.
 func (d *Document) Verdict() string { return d.result() + d.notChecked() }
 
 func (d *Document) result() string {
@@ -52,7 +52,7 @@ func (d *Document) Table() table.Table {
 	return t
 }
 
-// compared are references as a table: what measurements were compared with.
+// compared returns the references as a table.
 func compared(all []Reference) table.Table {
 	t := table.Numbers("COMPARED", "VALUES", "MEDIAN", "SPREAD", "NAMED FROM")
 	t.Columns[0].Right = false

@@ -10,7 +10,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// Judge decides what is slow.
+// Judge decides which components are slow.
 func Judge(d Data) *Verdict {
 	j := newJudgement(d)
 	v := &Verdict{}
@@ -25,7 +25,7 @@ func Judge(d Data) *Verdict {
 	return v
 }
 
-// parts asks every detector for the parts that are slow.
+// parts collects the slow parts from every detector.
 func (j *judgement) parts(v *Verdict) {
 	j.leaves(v)
 	for node := range j.Fleet.Nodes {
@@ -44,7 +44,7 @@ func (j *judgement) parts(v *Verdict) {
 	j.profile(v)
 }
 
-// ranking is all ends and links, the worst first.
+// ranking returns all ends and links, the worst first.
 func (j *judgement) ranking() []Ranked {
 	var out []Ranked
 	for node := range j.Fleet.Nodes {
@@ -70,18 +70,18 @@ func (j *judgement) ranking() []Ranked {
 	return out
 }
 
-// judgement joins what the kinds of rounds say.
+// judgement joins the results of the kinds of rounds.
 type judgement struct {
 	Data
 	net   *network
 	links *xgmi
-	// owed is the loss of each NIC that its leaf switch explains, 0 where the leaf is not slow.
+	// owed is the part of each NIC's loss that its leaf switch explains, 0 if the leaf is not slow.
 	owed []float64
-	// nodes are those with slow samples beyond chance, which are left out of Timings. next is the probability
-	// that the slow samples of the next such node are chance.
+	// nodes are the nodes with slow samples beyond chance, which are removed from Timings. next is
+	// the probability that the next node's slow samples are chance.
 	nodes []unsteady
 	next  float64
-	// losses are those of each link and NIC, for rivals.
+	// losses are the losses of each link and NIC, to find rivals.
 	losses map[Component]float64
 }
 
@@ -95,11 +95,12 @@ func newJudgement(d Data) *judgement {
 	return j
 }
 
-// suspicion is what a plan measures again.
+// suspicion lists the measurements that a plan repeats.
 type suspicion struct {
 	nodes []int
-	// links are the pairs of GPUs whose link is suspect on some node. allLinks is true where single links are
-	// not enough: where several links of a GPU are suspect, or rounds are and no link is.
+	// links are the pairs of GPUs whose link is suspect on some node. allLinks is true if single
+	// links are not enough: several links of a GPU are suspect, or rounds are suspect and no link
+	// is.
 	links        [][2]int
 	allLinks     bool
 	rings        bool
@@ -122,7 +123,7 @@ func suspects(d Data) suspicion {
 	return s
 }
 
-// references says what was compared with, and what was not judged.
+// references states the values for comparison, and what was not judged.
 func (j *judgement) references(v *Verdict) {
 	if j.Given {
 		j.referencesOfGiven(v)
@@ -171,8 +172,8 @@ func (j *judgement) leaves(v *Verdict) {
 	v.Findings = append(v.Findings, found...)
 }
 
-// ofNode decides which component of a node explains what is slow on it: the node, a
-// GPU, its rails or its links.
+// ofNode decides which component of a node explains its slowness: the node, a GPU, its rails or its
+// links.
 func (j *judgement) ofNode(v *Verdict, node int) {
 	var rails []int
 	measured := 0
@@ -193,7 +194,7 @@ func (j *judgement) ofNode(v *Verdict, node int) {
 			What: fmt.Sprintf("%d of %d %s of one node are slow", len(rails), measured, j.called()), Lost: share(j.net.loss(node, rails)),
 			Next: "compare the PCIe links and NUMA nodes of its NICs",
 		}
-		if j.Fleet.Nodes > 1 { // of one it would be said of all
+		if j.Fleet.Nodes > 1 { // with one node it would mean all of them
 			q.Candidates = append(q.Candidates, Component{Part: Node, Node: node})
 		}
 		for _, rail := range rails {
@@ -252,7 +253,7 @@ func (j *judgement) gpus(v *Verdict, node int, in inNode, rails []int) []int {
 	return rails
 }
 
-// rail names a slow NIC; where GPUs were not timed within nodes it may be the GPU.
+// rail names a slow NIC; if GPUs were not timed within nodes, the cause may be the GPU.
 func (j *judgement) rail(v *Verdict, node, rail int) {
 	agree, of := j.net.partners(node, []int{rail})
 	lost := share(j.net.loss(node, []int{rail}))
@@ -279,10 +280,11 @@ func (j *judgement) rail(v *Verdict, node, rail int) {
 	v.Findings = append(v.Findings, f)
 }
 
-// called is what the ends of a node are.
+// called names the ends of a node.
 func (d Data) called() string { return map[bool]string{false: "rails", true: "GPUs"}[d.Given] }
 
-// partly asks about ends that are slow in some of their transfers and fast in others, all in one question.
+// partly asks, in one question, about ends that are slow in some of their transfers and fast in
+// others.
 func (v *Verdict) partly(c Component, lost float64, reason string) {
 	i := slices.IndexFunc(v.Questions, func(q Question) bool { return q.partly })
 	if i < 0 {
@@ -322,7 +324,7 @@ func (j *judgement) slowLinks(v *Verdict, node int, in inNode) {
 	}
 }
 
-// unconfirmed is the question about links that were slow in the only pass.
+// unconfirmed returns the question about links that were slow in the only pass.
 func (j *judgement) unconfirmed(node int) Question {
 	q := Question{What: "slow in the only pass over its node's links", Next: "time the links again"}
 	for a := range j.Fleet.GPUs {
@@ -336,7 +338,7 @@ func (j *judgement) unconfirmed(node int) Question {
 	return q
 }
 
-// slowRings are the losses of the rails whose rings are slow in all of their rounds.
+// slowRings returns the losses of the rails whose rings are slow in all of their rounds.
 func slowRings(timings []Timing) map[int]float64 {
 	t := tabulate(timings, level, Rings)
 	if len(t.of) < minReference {
@@ -355,8 +357,8 @@ func slowRings(timings []Timing) map[int]float64 {
 	return least
 }
 
-// rings compares the rails' rings. A slow one confirms what was found on its rail; with
-// nothing found there, the rail is slow only while all nodes use it.
+// rings compares the rails' rings. A slow ring confirms the findings on its rail. Without such
+// findings, the rail is slow only while all nodes use it.
 func (j *judgement) rings(v *Verdict) {
 	slow := slowRings(j.Timings)
 	for _, rail := range slices.Sorted(maps.Keys(slow)) {
@@ -385,7 +387,7 @@ func (j *judgement) rings(v *Verdict) {
 	}
 }
 
-// profile compares the fleet with figures from elsewhere.
+// profile compares the fleet with reference figures.
 func (j *judgement) profile(v *Verdict) {
 	if j.Profile == nil {
 		return
@@ -409,7 +411,7 @@ func (j *judgement) profile(v *Verdict) {
 	}
 }
 
-// explained tells whether a steady fault that is named accounts for what happens at a place.
+// explained reports whether a named steady fault accounts for events at a place.
 func explained(v *Verdict, at Place) bool {
 	return slices.ContainsFunc(v.Findings, func(f Slow) bool {
 		c := f.Component
@@ -426,7 +428,7 @@ func explained(v *Verdict, at Place) bool {
 	})
 }
 
-// explainedLink is the same for a link: its node, one of its GPUs, or itself.
+// explainedLink does the same for a link: the fault is its node, one of its GPUs, or itself.
 func explainedLink(v *Verdict, p Pair) bool {
 	return slices.ContainsFunc(v.Findings, func(f Slow) bool {
 		c := f.Component

@@ -14,36 +14,36 @@ import (
 	"zbench/bench/table"
 )
 
-// Use is how the NICs that carried a GPU's bytes compare with those that PCI parents expect.
+// Use classifies the NICs that carried a GPU's bytes against those expected by PCI parents.
 type Use string
 
 // The uses.
 const (
-	// AsExpected is the ring's bytes through expected NICs.
+	// AsExpected: expected NICs carried the ring's bytes.
 	AsExpected Use = "as_expected"
-	// Crossed is most of the ring's bytes through NICs that are not expected.
+	// Crossed: unexpected NICs carried most of the ring's bytes.
 	Crossed Use = "crossed"
-	// SharedUse is most bytes through an expected NIC, and some through others.
+	// SharedUse: an expected NIC carried most bytes, and others some.
 	SharedUse Use = "shared"
-	// UseUnknown is a GPU whose NIC is not known: Why says why.
+	// UseUnknown: the GPU's NIC is not known; Why gives the reason.
 	UseUnknown Use = "not_checked"
 )
 
-// Uses are all of them.
+// Uses holds all of them.
 func Uses() []Use { return []Use{AsExpected, Crossed, SharedUse, UseUnknown} }
 
-// ActualRail is which NICs carried a GPU's bytes off its node.
+// ActualRail lists the NICs that carried a GPU's bytes off its node.
 type ActualRail struct {
 	// Node is the name of the node.
 	Node string `json:"node"`
 	// GPU is the number of the GPU on its node.
 	GPU int `json:"gpu"`
-	// Use is as_expected, crossed (another NIC than expected), shared (the expected one and
-	// others) or not_checked.
+	// Use is as_expected, crossed (another NIC than expected), shared (the expected one and others)
+	// or not_checked.
 	Use Use `json:"use"`
-	// Expected are the NICs nearest to the GPU by PCI parents; none where that is not known.
+	// Expected are the NICs nearest to the GPU by PCI parents; none if unknown.
 	Expected []string `json:"expected"`
-	// Actual are the NICs that carried at least a tenth of the bytes, those with most first.
+	// Actual are the NICs that carried at least a tenth of the bytes, the largest share first.
 	Actual []string `json:"actual"`
 	// Why is the reason why a GPU was not checked; empty otherwise.
 	Why string `json:"why"`
@@ -52,22 +52,23 @@ type ActualRail struct {
 	Place Place `json:"-"`
 }
 
-// Limits of the conclusion, as shares of the bytes that a rank of the ring sent. Headers add
-// a few percent, and a reading that lags holds bytes of the ring before, which ran through
-// the same GPU: at most as many again.
+// Limits of the conclusion, as shares of the bytes sent by a rank of the ring. Headers add a few
+// percent. A late reading includes bytes of the previous ring through the same GPU: at most as many
+// again.
 const (
-	// leastCarried is the share below which the ring is not among what the NICs counted.
+	// leastCarried is the share below which the NICs' counts do not include the ring.
 	leastCarried = 0.5
-	// mostCarried is that above which other traffic is.
+	// mostCarried is the share above which they include other traffic.
 	mostCarried = 2.5
-	// wholly is the share from which the expected NICs carried the ring.
+	// wholly is the share from which the expected NICs carried the whole ring.
 	wholly = 0.9
 	// leastPart is the share from which a NIC took part.
 	leastPart = 0.1
 )
 
-// ActualRails concludes which NICs carried the bytes of one GPU of every node, by what the NICs counted while
-// the ring ran. expected reports whether PCI parents make a NIC of a node the rail of the ring's GPU.
+// ActualRails concludes which NICs carried the bytes of one GPU of every node, from the NICs'
+// counts during the ring. expected reports whether PCI parents make a NIC of a node the rail of the
+// ring's GPU.
 func ActualRails(nodes []string, r Ring, expected func(node int, n record.NICCounters) bool) []ActualRail {
 	out := make([]ActualRail, len(nodes))
 	for node, name := range nodes {
@@ -78,7 +79,7 @@ func ActualRails(nodes []string, r Ring, expected func(node int, n record.NICCou
 	return out
 }
 
-// actualRail is the conclusion for one node.
+// actualRail returns the conclusion for one node.
 func actualRail(bytes float64, nics []record.NICCounters, near func(record.NICCounters) bool) ActualRail {
 	sent := func(n record.NICCounters) float64 { return float64(*cmp.Or(n.Sent, new(uint64))) }
 	slices.SortStableFunc(nics, func(a, b record.NICCounters) int { return cmp.Compare(sent(b), sent(a)) })
@@ -116,7 +117,7 @@ func actualRail(bytes float64, nics []record.NICCounters, near func(record.NICCo
 	case len(a.Expected) == 0:
 		a.Why = "no NIC is known to be near the GPU by PCI parents"
 	case expected >= wholly*bytes:
-		a.Use = AsExpected // what others carried is other traffic
+		a.Use = AsExpected // bytes of other NICs are other traffic
 	case unread:
 		a.Why = "the expected NIC has no counter of the bytes sent"
 	case expected < leastCarried*bytes:
@@ -127,7 +128,7 @@ func actualRail(bytes float64, nics []record.NICCounters, near func(record.NICCo
 	return a
 }
 
-// Says is the conclusion in a sentence.
+// Says returns the conclusion in a sentence.
 func (a ActualRail) Says() string {
 	by, expected := strings.Join(a.Actual, ", "), strings.Join(a.Expected, " or ")
 	switch a.Use {
@@ -142,7 +143,7 @@ func (a ActualRail) Says() string {
 	}
 }
 
-// actual notes how many GPUs use the NIC that is expected, and which could not be checked.
+// actual notes the number of GPUs that use the expected NIC, and those that could not be checked.
 func (d *Document) actual(s *Survey) {
 	if len(s.ActualRails) == 0 {
 		return
@@ -158,7 +159,7 @@ func (d *Document) actual(s *Survey) {
 	}
 }
 
-// joined are names as plain text, with a separator between them.
+// joined returns names as plain text with a separator.
 func joined(names []string, separator string) string {
 	return strings.Join(slice.Map(names, plain.Line), separator)
 }
@@ -168,8 +169,8 @@ func (a ActualRail) name() string { return fmt.Sprintf("GPU %d of %s", a.GPU, a.
 // mostUses is the number of GPUs in a table of actual rails.
 const mostUses = 64
 
-// ActualTables are the GPUs with their NICs: those that use another NIC than expected or were not checked, and
-// those that use the expected one.
+// ActualTables lists the GPUs with their NICs: those with another NIC than expected or not checked,
+// and those with the expected one.
 func (s *Survey) ActualTables() (others, expected table.Table) {
 	order := []Use{Crossed, SharedUse, UseUnknown, AsExpected}
 	all := slices.Clone(s.ActualRails)
@@ -194,24 +195,24 @@ func actualTable(all []ActualRail) table.Table {
 	return t
 }
 
-// Ring is what the NICs counted while a ring ran through one GPU of every node.
+// Ring holds the NICs' counts while a ring ran through one GPU of every node.
 type Ring struct {
 	GPU int
-	// Bytes is what each of these GPUs sent.
+	// Bytes is the number of bytes that each of these GPUs sent.
 	Bytes int64
 	NICs  []record.NICCounters
 }
 
-// countedLaunches of a ring are counted, after leadLaunches of it that are not: a NIC's driver may give
-// counters that are a few milliseconds old, and these must not hold bytes of another GPU's ring.
+// countedLaunches of a ring are counted, after leadLaunches that are not. A NIC's driver may return
+// counters that are a few milliseconds old, and these must not include another GPU's ring.
 const (
 	leadLaunches    = 1
 	countedLaunches = 2
 )
 
-// CountRings runs one ring after the other, each through one GPU of every node and nothing
-// else, and reads the NICs' counters around it. round is the number of rounds before. At an
-// error the rings before it are returned.
+// CountRings runs one ring after the other, each only through one GPU of every node, and reads the
+// NICs' counters around it. round is the number of earlier rounds. After an error the finished
+// rings are returned.
 func (s Measurement) CountRings(ctx context.Context, d Exchanger, round int, read func() []record.NICCounters) ([]Ring, error) {
 	var out []Ring
 	for gpu := range s.Fleet.GPUs {

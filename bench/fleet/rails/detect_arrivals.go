@@ -21,39 +21,38 @@ type Call struct {
 	Start, Duration float64
 }
 
-// Arrival is what a rank's calls say of when it arrives.
+// Arrival summarises a rank's arrival times from its calls.
 type Arrival struct {
-	// Rank with the index of its node, −1 where that is unknown.
+	// Rank with the index of its node, −1 if unknown.
 	Rank, Node int
-	// When is the median time in seconds by which it arrives after the median rank, over the
-	// collectives at which it arrived last.
+	// When is the median delay in seconds behind the median rank, over the collectives at which the
+	// rank arrived last.
 	When float64
-	// Waited is the median share of the collective's time for which the median rank waits,
-	// over the collectives at which it arrived last.
+	// Waited is the median share of the collective's time that the median rank waits, over the
+	// collectives at which the rank arrived last.
 	Waited float64
-	// Last of Calls times it arrived last. Collectives at which several arrived last do not
+	// Last of Calls is how often it arrived last. Collectives at which several arrived last do not
 	// count.
 	Last, Calls int
-	// chance is how often it would arrive last if all ranks did equally often. late is by how much it was
-	// late, as a share of the collective's time, at each collective at which it arrived last; when is that in
-	// seconds.
+	// chance is the expected frequency if all ranks arrived last equally often. late holds the
+	// delay at each collective at which the rank arrived last, as a share of the collective's time;
+	// when is that in seconds.
 	chance     float64
 	late, when []float64
-	// met is true of a rank with a collective that was compared.
+	// met is true for a rank with a compared collective.
 	met bool
 }
 
-// Lateness is the answer for a running job. Its findings' components are ranks (Part
-// Rank, A the rank) and nodes.
+// Lateness is the result for a running job. The components of its findings are ranks (Part Rank, A
+// the rank) and nodes.
 type Lateness struct {
 	Verdict
-	// Arrivals are all ranks, the one for which the others wait most first.
+	// Arrivals are all ranks, starting with the rank for which the others wait most.
 	Arrivals []Arrival
-	// Collectives is the number of collectives that were compared, Typical the median
-	// duration in seconds.
+	// Collectives is the number of compared collectives, Typical their median duration in seconds.
 	Collectives int
 	Typical     float64
-	// Enough is how often a rank must arrive last, of Collectives, to be no chance.
+	// Enough is how often, of Collectives, a rank must arrive last to exclude chance.
 	Enough int
 	// limit is the share of a collective's time from which a rank is far behind.
 	limit float64
@@ -63,27 +62,27 @@ type Lateness struct {
 const Rank Part = "rank"
 
 const (
-	// lastChance is the probability, over all ranks, below which arriving last so often is not
-	// chance, farChance that below which being far behind so often is not.
+	// lastChance is the probability, over all ranks, below which being last so often is not chance;
+	// farChance is the same for being far behind.
 	lastChance = 1e-4
 	farChance  = 1e-6
-	// lateShare of a collective's time is far behind, at least.
+	// lateShare is the smallest share of a collective's time that counts as far behind.
 	lateShare = 0.05
-	// leastWait is the share of the time that the others wait for a rank from which it is
-	// named. Less is noted.
+	// leastWait is the share of the time that the others must wait for a rank to be named. Less is
+	// noted.
 	leastWait = 0.005
 	// leastCalls is the number of collectives from which a job is judged.
 	leastCalls = 5
 )
 
-// Arrivals finds the ranks that arrive last at the collectives of a job. All ranks
-// leave a collective together, so the one that arrives last has the shortest duration,
-// whatever the clocks say. node gives a rank's node; nil is unknown.
+// Arrivals finds the ranks that arrive last at the collectives of a job. All ranks leave a
+// collective together, so the last to arrive has the shortest duration, whatever the clocks say.
+// node gives a rank's node; nil is unknown.
 //
-// Which rank arrives last is tested against chance; how much is lost by it is stated apart.
+// A test against chance decides which rank arrives last; the lost time is stated separately.
 //
-// The k-th call of a collective and size is taken for the same one on all ranks, in the
-// order of Start. A collective that less than half of the ranks have is left out.
+// The k-th call of a collective and size is assumed to be the same one on all ranks, in the order
+// of Start. A collective that less than half of the ranks have is left out.
 func Arrivals(calls []Call, node map[int]int) *Lateness {
 	l := &Lateness{}
 	ranks := map[int]*Arrival{}
@@ -134,8 +133,8 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 	return l
 }
 
-// compared hands the gate the share of the time for which nobody waits for a rank. The limit is that of a
-// rank which is far behind as often as chance does not explain.
+// compared hands the gate the share of the time without waiting for each rank. The limit is that of
+// a rank that is far behind more often than chance explains.
 func (l *Lateness) compared() {
 	if l.Reference == "" {
 		return
@@ -148,15 +147,15 @@ func (l *Lateness) compared() {
 	l.Compared = append(l.Compared, of)
 }
 
-// lastOf is the median duration of a collective and the call of the rank that arrived last;
-// alone is false where several have the shortest duration.
+// lastOf returns the median duration of a collective and the call of the last rank; alone is false
+// if several share the shortest duration.
 func lastOf(one []Call) (middle float64, last Call, alone bool) {
 	durations := slice.Map(one, func(c Call) float64 { return c.Duration })
 	last = slices.MinFunc(one, func(a, b Call) int { return cmp.Compare(a.Duration, b.Duration) })
 	return median(durations), last, slice.Count(durations, func(d float64) bool { return d == last.Duration }) == 1
 }
 
-// collect fills in what the ranks' collectives say of them, the latest rank first.
+// collect summarises the ranks' collectives, the latest rank first.
 func (l *Lateness) collect(ranks map[int]*Arrival) {
 	for _, r := range slices.Sorted(maps.Keys(ranks)) {
 		if a := ranks[r]; a.met {
@@ -171,7 +170,8 @@ func (l *Lateness) collect(ranks map[int]*Arrival) {
 	})
 }
 
-// match groups the calls of all ranks that are one collective: of each rank the first of a kind, the second …
+// match groups the calls of all ranks into collectives: the first call of a kind on each rank, the
+// second …
 func match(calls []Call) [][]Call {
 	type key struct {
 		collective string
@@ -189,12 +189,12 @@ func match(calls []Call) [][]Call {
 	return slice.Map(order, func(k key) []Call { return of[k] })
 }
 
-// cost is the share of all collectives' time for which the others wait for the rank.
+// cost returns the share of all collectives' time that the others wait for the rank.
 func (a Arrival) cost() float64 {
 	return min(1, a.Waited) * float64(a.Last) / float64(max(a.Calls, 1))
 }
 
-// byChance is the probability that chance makes a rank, or a node's ranks, last so often.
+// byChance returns the probability that chance makes a rank, or a node's ranks, last so often.
 func byChance(last, calls int, chance float64) float64 {
 	if calls == 0 {
 		return 1
@@ -202,8 +202,8 @@ func byChance(last, calls int, chance float64) float64 {
 	return stat.BinomialTail(last, calls, min(1, chance/float64(calls)))
 }
 
-// power says how often a rank must be last to be named. Where not even always is enough,
-// nothing is known of the ranks.
+// power sets how often a rank must be last to be named. If even always is not enough, nothing is
+// known of the ranks.
 func (l *Lateness) power(ranks int) {
 	calls := slice.Most(l.Arrivals, func(a Arrival) int { return a.Calls })
 	for l.Enough = 1; l.Enough <= calls; l.Enough++ {
@@ -216,7 +216,7 @@ func (l *Lateness) power(ranks int) {
 	l.Unchecked = append(l.Unchecked, fmt.Sprintf("who arrives last: %d collectives of %d ranks are too few to say; rank %d was last at %d of them", calls, ranks, most.Rank, most.Last))
 }
 
-// name makes findings of ranks that arrive last too often, and of nodes whose ranks do.
+// name makes findings of ranks that arrive last too often, and of nodes with such ranks.
 func (l *Lateness) name() {
 	_, nodes := slice.Group(l.Arrivals, func(a Arrival) int { return a.Node })
 	named := map[int]bool{}
@@ -244,7 +244,7 @@ func (l *Lateness) name() {
 	}
 }
 
-// sureOf is a confidence that follows from a probability of chance.
+// sureOf converts a probability of chance into a confidence.
 func sureOf(p float64) float64 {
 	if p < farChance {
 		return 0.95
@@ -252,7 +252,7 @@ func sureOf(p float64) float64 {
 	return 0.8
 }
 
-// node is the finding of a node of which some rank arrives last too often, but none more often
+// node returns the finding of a node whose ranks together arrive last too often, with none worse
 // than the others of the node.
 func (l *Lateness) node(node int, ranks []Arrival, nodes int) (f Slow, ok bool) {
 	if node < 0 || nodes < 2 || len(ranks) < 2 {
@@ -277,8 +277,8 @@ func (l *Lateness) node(node int, ranks []Arrival, nodes int) (f Slow, ok bool) 
 	}, true
 }
 
-// oftenFar tells whether a rank is far behind, and last, in at least a tenth of its
-// collectives, and more often than chance explains at the rate of the other ranks.
+// oftenFar reports whether a rank is far behind, and last, in at least a tenth of its collectives,
+// and more often than chance explains at the rate of the other ranks.
 func (l *Lateness) oftenFar(a Arrival) bool {
 	others, calls := 0, 0
 	for _, o := range l.Arrivals {
@@ -291,7 +291,7 @@ func (l *Lateness) oftenFar(a Arrival) bool {
 	return 10*far >= a.Calls && far > 1 && stat.BinomialTail(far, a.Calls, rate)*float64(len(l.Arrivals)) < farChance
 }
 
-// beyond counts the collectives at which a rank is last, and late by more than a limit.
+// beyond counts the collectives at which a rank is last and its delay exceeds a limit.
 func (a Arrival) beyond(limit float64) int {
 	return slice.Count(a.late, func(late float64) bool { return late > limit })
 }

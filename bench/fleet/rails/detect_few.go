@@ -9,8 +9,8 @@ import (
 	"zbench/bench/slice"
 )
 
-// few asks which ends explain the slow ones of values that are too few for a reference, where slow and fast are far apart:
-// an end that is fast with another partner does not.
+// few asks which ends explain the slow values, if there are too few values for a reference and slow
+// and fast are far apart. An end that is fast with another partner does not.
 func (j *judgement) few(v *Verdict) {
 	times := slices.SortedFunc(slices.Values(j.net.kindTimes.of), func(a, b timed) int { return cmp.Compare(a.y, b.y) })
 	const leastGap = 0.2 // the logarithm of a slowdown

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// apart is how many deviations within them the means of two groups differ. A split normal
-	// sample gives 2.7, a uniform one 3.5.
+	// apart is the distance of the means of two groups, in deviations within them, from which they
+	// differ. A split normal sample gives 2.7, a uniform one 3.5.
 	apart = 6
-	// leastGroup is the share of the values that make a group: fewer are outliers.
+	// leastGroup is the smallest share of the values that makes a group: fewer are outliers.
 	leastGroup = 0.05
-	// leastMeeting is the least difference of the logarithms of meetings' times. Meetings in
-	// different rounds are compared, which have rounds' own times in them.
+	// leastMeeting is the smallest difference of the logarithms of meetings' times. Meetings of
+	// different rounds are compared, which include the rounds' own variation.
 	leastMeeting = 0.15
-	// mostLimit is the logarithm of the loss from which a limit is too high for a verdict: what
-	// has lost a third of its bandwidth must not be called well.
+	// mostLimit is the logarithm of the loss from which a limit is too high for a verdict: a
+	// component that lost a third of its bandwidth must not be called healthy.
 	mostLimit = 0.4
 )
 
-// twoGroups splits values in two so that the variance within the groups is as small as it can be. slow
-// are the indices of the larger values, gap is the difference of the groups' means. ok tells that the
-// groups differ clearly: by more than least, and by more than apart deviations of the values, which are
-// taken to be se at least.
+// twoGroups splits values in two so that the variance within the groups is minimal. slow holds the
+// indices of the larger values, gap the difference of the groups' means. ok reports that the groups
+// differ clearly: by more than least, and by more than apart deviations of the values, which are at
+// least se.
 func twoGroups(values []float64, se, least float64) (slow []int, gap float64, ok bool) {
 	n := len(values)
 	if n < 2 {
@@ -50,14 +50,14 @@ func twoGroups(values []float64, se, least float64) (slow []int, gap float64, ok
 		}
 	}
 	within := max(0, squares-total*total/float64(n)-best/float64(n))
-	deviation := max(se, (1+4/float64(n))*math.Sqrt(within/float64(max(n-2, 1)))) // few values lie close by chance
+	deviation := max(se, (1+4/float64(n))*math.Sqrt(within/float64(max(n-2, 1)))) // few values can be close by chance
 	small := float64(min(cut, n-cut))
 	return order[cut:], gap, gap > least && gap > apart*deviation && small >= leastGroup*float64(n)
 }
 
-// level is the median, or where the values fall into two groups, that of the faster group if it has
-// at least a quarter of them: a slow GPU of four has half of the node's links. se is the error of each
-// value.
+// level returns the median, or, if the values fall into two groups, that of the faster group if it
+// has at least a quarter of them: a slow GPU of four has half of the node's links. se is the error
+// of each value.
 func level(values []float64, se float64) float64 {
 	if slow, _, ok := twoGroups(values, se, leastLoss); ok && 4*len(slow) <= 3*len(values) {
 		values = slices.Clone(values)
@@ -69,8 +69,8 @@ func level(values []float64, se float64) float64 {
 	return median(values)
 }
 
-// groups asks where the fleet falls into groups that differ, none of which is named: then the
-// median is no reference.
+// groups asks about differing groups of the fleet of which none is named: then the median is no
+// reference.
 func (j *judgement) groups(v *Verdict) {
 	pair := 0.0
 	if j.Given {
@@ -100,7 +100,7 @@ func (j *judgement) groups(v *Verdict) {
 	}
 }
 
-// worst are the links of a ranking, or all others, that have lost what would be named in less noise.
+// worst returns the links of a ranking, or all others, whose loss would be named with less noise.
 func worst(ranking []Ranked, links bool) []Component {
 	bad := slice.Where(ranking, func(r Ranked) bool { return (r.Component.Part == Link) == links && r.Lost > share(leastLoss) })
 	return slice.Map(bad, func(r Ranked) Component { return r.Component })
@@ -147,8 +147,8 @@ func (j *judgement) groupsOfNodes(v *Verdict) {
 	v.Questions = append(v.Questions, q)
 }
 
-// groupLimit is the loss of all links of a node, as a logarithm, that is named or asked about
-// whatever the noise.
+// groupLimit is the loss of all links of a node, as a logarithm, that is named or asked about in
+// spite of noise.
 func (x *xgmi) groupLimit() float64 {
 	if x.Nodes < 2 {
 		return 0
@@ -156,8 +156,8 @@ func (x *xgmi) groupLimit() float64 {
 	return max(leastLoss, apart*x.levelError()) + surely*x.levelError()
 }
 
-// levelError is the standard error of a node's level, a median of its links; of a single link
-// that of its passes.
+// levelError returns the standard error of a node's level, which is a median of its links; for a
+// single link, that of its passes.
 func (x *xgmi) levelError() float64 {
 	if x.links() > 1 {
 		return 1.25 * x.sigma / math.Sqrt(float64(x.links()))
@@ -173,8 +173,8 @@ func (x *xgmi) levelError() float64 {
 	return 1.25 * Deviation(off) / math.Sqrt(float64(passes))
 }
 
-// groupsOfMeetings compares what pairs of nodes take, on all rails together. A round has too
-// few pairs of a small fleet to tell a slow node by its own median.
+// groupsOfMeetings compares the times of pairs of nodes on all rails together. A round of a small
+// fleet has too few pairs to show a slow node by its own median.
 func (j *judgement) groupsOfMeetings(v *Verdict) {
 	levels := map[[2]int][]float64{}
 	for _, t := range j.net.kindTimes.of {
@@ -218,7 +218,7 @@ func (j *judgement) groupsOfMeetings(v *Verdict) {
 	}
 }
 
-// groupsOfNICs compares the NICs that nothing explains.
+// groupsOfNICs compares the NICs without an explanation.
 func (j *judgement) groupsOfNICs(v *Verdict) {
 	if !j.net.known {
 		return
@@ -243,7 +243,8 @@ func (j *judgement) groupsOfNICs(v *Verdict) {
 	})
 }
 
-// named tells whether a finding is of a component, asked whether it is a candidate.
+// named reports whether a finding names a component, asked whether a question has it as a
+// candidate.
 func named(v *Verdict, c Component) bool {
 	return slices.ContainsFunc(v.Findings, func(f Slow) bool { return f.Component == c })
 }

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// slowSample is the least logarithm of a slowdown that counts as a slow sample.
+	// slowSample is the smallest logarithm of a slowdown that makes a sample slow.
 	slowSample = 0.08
 	// chance is the probability, over all components, below which slow rounds are no
 	// longer chance.
 	chance = 5e-5
-	// fewRounds slow rounds without a common component are a question each; more are the
-	// noise of the fleet.
+	// fewRounds is the number of slow rounds without a common component up to which each is a
+	// question; more are the noise of the fleet.
 	fewRounds = 3
 )
 
-// mark is a transfer with slow samples beyond what its ends explain.
+// mark is a transfer whose slow samples its ends do not explain.
 type mark struct {
 	timed
 	slow int     // number of slow samples
@@ -30,8 +30,8 @@ type mark struct {
 	full bool    // all samples are slow
 }
 
-// marks are the transfers of a kind that have slow samples, and the share of slow samples among all of
-// that kind.
+// marks are the transfers of a kind that have slow samples, and the share of slow samples among all
+// of that kind.
 func (j *judgement) marks(kind Kind) (out []mark, rate float64) {
 	of := j.net.kindTimes.of
 	if kind == XGMI {
@@ -54,7 +54,7 @@ func (j *judgement) marks(kind Kind) (out []mark, rate float64) {
 	return out, float64(slow) / float64(max(all, 1))
 }
 
-// residues are samples less what is expected of them, of some thousand transfers spread evenly.
+// residues are samples less their expected values, for some thousand transfers spread evenly.
 func residues(of []timed, expected []float64) []float64 {
 	var out []float64
 	every := 1 + len(of)/2000
@@ -66,7 +66,7 @@ func residues(of []timed, expected []float64) []float64 {
 	return out
 }
 
-// expected is what the steady losses of a transfer's components make of it.
+// expected returns the value of a transfer given the steady losses of its components.
 func (j *judgement) expected(t timed) float64 {
 	if t.Kind == XGMI {
 		return j.links.raw[t.Pair.A.Node][j.links.link(t.Pair.A.GPU, t.Pair.B.GPU)]
@@ -74,7 +74,7 @@ func (j *judgement) expected(t timed) float64 {
 	return max(j.net.ends.of[j.net.at(t.Pair.A)].loss, j.net.ends.of[j.net.at(t.Pair.B)].loss)
 }
 
-// slowRounds are the transfers of which all samples are slow.
+// slowRounds returns the transfers with only slow samples.
 func (j *judgement) slowRounds(kind Kind) []mark {
 	all, _ := j.marks(kind)
 	return slice.Where(all, func(m mark) bool { return m.full })
@@ -120,13 +120,13 @@ func (j *judgement) recurrent(v *Verdict) {
 	j.lone(v, slice.Where(marks, func(m mark) bool { return m.full }))
 }
 
-// has tells whether a place is on the node, or at the NIC, that the component is.
+// has reports whether a place is on the component, a node or a NIC.
 func (c Component) has(p Place) bool { return p.Node == c.Node && (c.Part == Node || p.GPU == c.A) }
 
 // of tells whether one end of the transfer is at a node or NIC.
 func (m mark) of(c Component) bool { return c.has(m.Pair.A) || c.has(m.Pair.B) }
 
-// recurs is the node or NIC that is slow in more rounds than chance explains, the least
+// recurs returns the node or NIC that is slow in more rounds than chance explains, the least
 // probable first.
 func (j *judgement) recurs(marks []mark, floor float64) (best Slow, ok bool) {
 	lowest := chance
@@ -150,7 +150,7 @@ func (j *judgement) recurs(marks []mark, floor float64) (best Slow, ok bool) {
 	return best, ok
 }
 
-// repeated are the nodes and NICs with at least two marks, nodes first.
+// repeated returns the nodes and NICs with at least two marks, nodes first.
 func (j *judgement) repeated(marks []mark) []Component {
 	count := map[Component]int{}
 	for _, m := range marks {
@@ -169,8 +169,8 @@ func (j *judgement) repeated(marks []mark) []Component {
 	return out
 }
 
-// hits are the rounds in which a component is slow, its partners there and the losses.
-// A node is slow in a round if most of its rails are.
+// hits returns the rounds in which a component is slow, its partners there and the losses. A node
+// is slow in a round if most of its rails are.
 func (j *judgement) hits(c Component, marks []mark) (rounds, partners map[int]bool, losses []float64) {
 	rounds, partners = map[int]bool{}, map[int]bool{}
 	order, of := slice.Group(slice.Where(marks, func(m mark) bool { return m.of(c) }), func(m mark) int { return m.Round })

@@ -7,26 +7,27 @@ import (
 	"zbench/bench/slice"
 )
 
-// timed is one timing in logarithms, less that of its round's typical time.
+// timed is one timing in logarithms, less its round's typical time.
 type timed struct {
 	Timing
-	// y is the median of the samples, each the samples; typical is the logarithm that was subtracted.
+	// y is the median of the samples, each holds the samples; typical is the logarithm that was
+	// subtracted.
 	y       float64
 	each    []float64
 	typical float64
 }
 
-// kindTimes is the timings of one kind.
+// kindTimes holds the timings of one kind.
 type kindTimes struct {
 	of []timed
 	// se is the standard error of a median of samples.
 	se float64
-	// rounds is the number of rounds, passes that of times that each pair was timed at most.
+	// rounds is the number of rounds, passes the largest number of timings of a pair.
 	rounds int
 }
 
-// tabulate takes the logarithm of the times of some kinds, less that of their round's
-// middle. Times that are not positive are left out.
+// tabulate returns the logarithms of the times of some kinds, less their round's median. Times that
+// are not positive are left out.
 func tabulate(timings []Timing, middle func([]float64, float64) float64, kinds ...Kind) kindTimes {
 	byRound := map[int][]int{}
 	n, samples := 0, 0
@@ -71,7 +72,7 @@ func tabulate(timings []Timing, middle func([]float64, float64) float64, kinds .
 	return out
 }
 
-// errorOf is the standard error of the medians of transfers, by the scatter of their samples.
+// errorOf returns the standard error of the medians of transfers, by the scatter of their samples.
 func errorOf(of []timed) float64 {
 	var all []float64
 	for i := 0; i < len(of); i += 1 + len(of)/2000 {

@@ -8,13 +8,13 @@ import (
 	"zbench/bench/slice"
 )
 
-// late finds the nodes that enter transfers later than their partners: these measure more
-// time. Times alone do not tell a late node of two from a slow network.
+// late finds the nodes that enter transfers later than their partners, which therefore measure more
+// time. Times alone cannot distinguish a late node of two from a slow network.
 func (j *judgement) late(v *Verdict) {
 	if !j.net.known {
 		return
 	}
-	ahead := make([][]float64, j.Fleet.Nodes) // by how much a node's partners waited, over the typical time
+	ahead := make([][]float64, j.Fleet.Nodes) // the wait of a node's partners, over the typical time
 	meetings := map[[2]int][]float64{}
 	var all []float64
 	typical := median(slice.Map(j.net.kindTimes.of, func(t timed) float64 { return math.Exp(t.y + t.typical) }))

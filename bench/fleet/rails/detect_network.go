@@ -9,25 +9,25 @@ import (
 	"zbench/bench/slice"
 )
 
-// network is what the transfers of ends say of them. The ends are NICs, and the transfers those between nodes;
-// where the pairs are given they are nodes or GPUs, and transfers within nodes count, too.
+// network holds the results of transfers for their ends. The ends are NICs, with transfers between
+// nodes. If the pairs are given, the ends are nodes or GPUs, and transfers within nodes count, too.
 type network struct {
 	Fleet
 	kindTimes
 	ends
-	// edges are the transfers in the order of the times. Where most given pairs have both directions
-	// (directed), each end counts as two: as a sender, and behind all of these as a receiver.
+	// edges are the transfers in the order of the times. If most given pairs have both directions
+	// (directed), each end counts twice: as a sender, and, after all senders, as a receiver.
 	edges           []edge
 	given, directed bool
-	// timed is the number of ends that have a transfer.
+	// timed is the number of ends with a transfer.
 	timed int
 	known bool
 }
 
-// at is an end: node·GPUs + rail.
+// at returns an end: node·GPUs + rail.
 func (n *network) at(p Place) int { return p.Node*n.GPUs + p.GPU }
 
-// sides are the estimates of an end: one, or sending and receiving.
+// sides returns the estimates of an end: one, or sending and receiving.
 func (n *network) sides(p Place) []int {
 	if n.directed {
 		return []int{n.at(p), n.at(p) + n.Nodes*n.GPUs}
@@ -35,7 +35,7 @@ func (n *network) sides(p Place) []int {
 	return []int{n.at(p)}
 }
 
-// joined is an end with those of its sides that are wanted as one: the larger loss, and all transfers.
+// joined merges the chosen sides of an end: the larger loss, and all transfers.
 func (n *network) joined(p Place, wanted func(side int) bool) (out end) {
 	for _, at := range n.sides(p) {
 		if e := n.ends.of[at]; e.all > 0 && wanted(at) {
@@ -63,12 +63,13 @@ func newNetwork(d Data) *network {
 			n.timed++
 		}
 	}
-	n.known = len(n.edges) >= minReference && n.timed > 2 // a pair alone would be its own reference
+	n.known = len(n.edges) >= minReference && n.timed > 2 // a single pair would be its own reference
 	return n
 }
 
-// surely is the loss that is named whatever the noise; the deviation of few given ends is uncertain itself. What slows all rails of one node of three
-// shows in the difference of rounds alone.
+// surely returns the loss that is named in spite of noise; the deviation of few given ends is
+// uncertain itself. Slowness of all rails of one node of three shows only in the difference of
+// rounds.
 func (n *network) surely() float64 {
 	sigma := max(n.sigma, n.se/math.Sqrt(max(1, float64(2*len(n.edges))/float64(max(1, n.timed)))))
 	if n.given {
@@ -81,12 +82,12 @@ func (n *network) surely() float64 {
 	return limit
 }
 
-// leaves finds leaf switches: groups of nodes of one rail of which most are slow.
-// It also returns the loss of each NIC that its leaf explains.
+// leaves finds leaf switches: groups of nodes of one rail of which most are slow. It also returns
+// the part of each NIC's loss that its leaf explains.
 func (n *network) leaves() (found []Slow, owed []float64) {
 	owed = make([]float64, n.Nodes*n.GPUs)
 	for rail := range n.GPUs {
-		groups := map[int][]int{} // by leaf; −1 is all of the nodes, where no leaf is known
+		groups := map[int][]int{} // by leaf; −1 is all nodes if no leaf is known
 		for node := range n.Nodes {
 			groups[n.Leaf(rail, node)] = append(groups[n.Leaf(rail, node)], node)
 		}
@@ -121,7 +122,7 @@ func (n *network) leaves() (found []Slow, owed []float64) {
 	return found, owed
 }
 
-// slowRails are the rails of a node that are slower than their leaf explains.
+// slowRails returns the rails of a node that are slower than their leaf explains.
 func (n *network) slowRails(node int, owed []float64) (rails []int, measured int) {
 	for rail := range n.GPUs {
 		p := Place{node, rail}
@@ -137,8 +138,8 @@ func (n *network) slowRails(node int, owed []float64) (rails []int, measured int
 	return rails, measured
 }
 
-// partners counts the transfers of a node's rails with partners that are not slow,
-// and those of them that are slow.
+// partners counts the transfers of a node's rails with healthy partners, and the slow ones among
+// them.
 func (n *network) partners(node int, rails []int) (agree, of int) {
 	for _, rail := range rails {
 		e := n.joined(Place{node, rail}, n.slow)
@@ -152,7 +153,7 @@ func (n *network) loss(node int, rails []int) float64 {
 	return median(slice.Map(rails, func(rail int) float64 { return n.joined(Place{node, rail}, n.slow).loss }))
 }
 
-// hidden asks about ends that only ever met slow ones: of each rail, or of all given pairs.
+// hidden asks about ends that only met slow ones: of each rail, or of all given pairs.
 func (j *judgement) hidden(v *Verdict) {
 	if j.Given && !j.net.known && len(v.Questions) > 0 {
 		return // few has asked
@@ -187,7 +188,7 @@ func (j *judgement) hidden(v *Verdict) {
 	}
 }
 
-// suspects are the nodes with a NIC that may be slow.
+// suspects returns the nodes with a NIC that may be slow.
 func (n *network) suspects() []int {
 	var out []int
 	cut := max(suspectLoss, suspectSigmas*n.sigma)

@@ -10,16 +10,18 @@ import (
 )
 
 const (
-	// likely is the share of a loss from which other parts share it: halfway between none of it and all.
+	// likely is the share of a loss from which other parts share it: halfway between none of it and
+	// all.
 	likely = 0.5
-	// hardly is that below which they do not.
+	// hardly is the share below which they do not.
 	hardly = 0.4
-	// alike is that from which another NIC of the rail may be behind the same unknown switch.
+	// alike is the share from which another NIC of the rail may be behind the same unknown switch.
 	alike = 0.6
 )
 
-// rivals takes back names where the times fit another component as well, a slow GPU and its NIC for instance.
-// Near the limit noise hides some parts of what is slow. The candidates of questions get theirs, too.
+// rivals withdraws names if the times fit another component as well, such as a slow GPU and its
+// NIC. Near the limit, noise hides some parts of a slow component. The candidates of questions get
+// rivals, too.
 func (j *judgement) rivals(v *Verdict) {
 	if j.Given {
 		return // no part of an end was measured
@@ -47,7 +49,8 @@ func (j *judgement) rivals(v *Verdict) {
 	}
 }
 
-// undecided asks which of the candidates is slow; what shares one of them is the same question.
+// undecided asks which of the candidates is slow. Questions that share a candidate are one
+// question.
 func (v *Verdict) undecided(f Slow, candidates []Component) {
 	i := slices.IndexFunc(v.Questions, func(q Question) bool {
 		return q.undecided && slices.ContainsFunc(q.Candidates, func(c Component) bool { return slices.Contains(candidates, c) })
@@ -67,8 +70,8 @@ func (v *Verdict) undecided(f Slow, candidates []Component) {
 	}
 }
 
-// partLosses are the losses of each link and NIC, as logarithms. Links are compared as the gate compares them: a
-// slow GPU of three has most of the node's links.
+// partLosses returns the losses of each link and NIC, as logarithms. Links are compared as in the
+// gate, because a slow GPU of three has most of the node's links.
 func (j *judgement) partLosses() map[Component]float64 {
 	out := map[Component]float64{}
 	for i, e := range j.net.ends.of {
@@ -88,7 +91,8 @@ func (j *judgement) partLosses() map[Component]float64 {
 	return out
 }
 
-// rivalsOf are the components that may be what is slow if this one seems to be, with such a loss.
+// rivalsOf returns the components that may be the slow one if this one seems to be, with such a
+// loss.
 func (j *judgement) rivalsOf(c Component, loss float64) (out []Component) {
 	node := Component{Part: Node, Node: c.Node}
 	gpu := func(number int) Component { return Component{Part: GPU, Node: c.Node, A: number} }
@@ -107,7 +111,7 @@ func (j *judgement) rivalsOf(c Component, loss float64) (out []Component) {
 				out = append(out, gpu(g))
 			}
 		}
-	default: // a leaf is wide, and paths and ranks have no parts
+	default: // a leaf has many parts, and paths and ranks have none
 	}
 	if loss <= 0 {
 		return nil
@@ -115,8 +119,8 @@ func (j *judgement) rivalsOf(c Component, loss float64) (out []Component) {
 	return append(out, slice.Where(wider, func(w Component) bool { return j.share(w, c) > likely*loss })...)
 }
 
-// share is what the parts of a component lose that are no parts of another: the mean of its links' median and
-// its NICs'. 0 without such parts.
+// share returns the loss of a component's parts that are not parts of another: the mean of its
+// links' median and its NICs'. It is 0 without such parts.
 func (j *judgement) share(of, but Component) float64 {
 	byPart := map[Part][]float64{}
 	add := func(c Component) {
@@ -137,7 +141,7 @@ func (j *judgement) share(of, but Component) float64 {
 	return sum / float64(max(1, len(byPart)))
 }
 
-// holds tells whether a link or NIC is a component or part of it.
+// holds reports whether a link or NIC is a component or part of it.
 func (c Component) holds(part Component) bool {
 	switch c.Part {
 	case Node:
@@ -149,8 +153,8 @@ func (c Component) holds(part Component) bool {
 	}
 }
 
-// leavesOf is the leaf switch that may be what slows a NIC: most others behind it share the loss, or where it is
-// not known one other of the rail.
+// leavesOf returns the leaf switch that may slow a NIC: most others behind it share the loss, or,
+// if the leaf is unknown, one other NIC of the rail.
 func (j *judgement) leavesOf(c Component, loss float64) []Component {
 	leaf := j.Fleet.Leaf(c.A, c.Node)
 	var others []float64

@@ -7,20 +7,18 @@ import (
 	"zbench/bench/stat"
 )
 
-// edge is one transfer between two ends: y is the logarithm of its time over the
-// typical one's.
+// edge is one transfer between two ends: y is the logarithm of its time over the typical one's.
 type edge struct {
 	a, b int
 	y    float64
 }
 
-// end is what the transfers of an end say of it.
+// end summarises the transfers of an end.
 type end struct {
 	// loss is the logarithm of its slowdown.
 	loss float64
-	// clear counts its transfers with partners that are not slow themselves, agree
-	// those of them that are slow. With none, loss is what the end shares with its
-	// partners, and it cannot be told which of them is slow.
+	// clear counts its transfers with healthy partners, agree the slow ones among them. With none,
+	// the loss belongs to the end or to its partners, and it is unknown which is slow.
 	clear, agree int
 	// all counts its transfers.
 	all int
@@ -35,16 +33,15 @@ type ends struct {
 // limit is the loss from which an end is slow.
 func (e ends) limit() float64 { return max(leastLoss, sigmas*e.sigma) }
 
-// slow tells whether an end is slow, by itself or with all its partners.
+// slow reports whether an end is slow, by itself or with all its partners.
 func (e ends) slow(i int) bool { return e.of[i].all > 0 && e.of[i].loss > e.limit() }
 
-// sure tells whether an end is slow whatever its partners are.
+// sure reports whether an end is slow whatever its partners are.
 func (e ends) sure(i int) bool { return e.slow(i) && e.of[i].clear > 0 }
 
-// solve estimates the loss of n ends from transfers that are as slow as the slower
-// of their ends. It begins with each end's lower quartile, which one slow partner in
-// four cannot raise, and repeats with the median of the transfers whose other end is
-// not slow.
+// solve estimates the loss of n ends from transfers that are as slow as the slower of their ends.
+// It starts with each end's lower quartile, which one slow partner in four cannot raise, and
+// repeats with the median of the transfers whose other end is healthy.
 func solve(n int, edges []edge) ends {
 	touching := make([][]int, n)
 	for i, e := range edges {
@@ -120,8 +117,8 @@ func other(e edge, i int) int {
 // median is NaN of none.
 func median(of []float64) float64 { return stat.Quantile(of, 0.5) }
 
-// Deviation is the standard deviation of a normal with the sample's median absolute
-// deviation.
+// Deviation returns the standard deviation of a normal distribution with the sample's median
+// absolute deviation.
 func Deviation(of []float64) float64 {
 	middle := median(of)
 	return 1.4826 * median(slice.Map(of, func(v float64) float64 { return math.Abs(v - middle) }))

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// spreadSigmas is by how many deviations a sample is slower than the fastest of its transfer
-	// in a round before it is a slow one; five normal samples spread so far in 0.04 %.
+	// spreadSigmas is the number of deviations by which a slow sample exceeds the fastest of its
+	// transfer in a round; five normal samples spread so far in 0.04 %.
 	spreadSigmas = 6
-	// fastestTwo is the median difference of the fastest two of five normal samples, in
-	// deviations: slow samples, up to half of them, do not change it.
+	// fastestTwo is the median difference of the fastest two of five normal samples, in deviations.
+	// Up to half of the samples can be slow without changing it.
 	fastestTwo = 0.55
-	// fewNodes is the number of nodes below which too few others tell how often slow samples are usual, and
-	// leastSlow that of slow samples, among leastSamples, which are asked about there.
+	// fewNodes is the number of nodes below which the usual rate of slow samples is unknown. There,
+	// leastSlow slow samples among leastSamples make a question.
 	fewNodes     = 4
 	leastSlow    = 3
 	leastSamples = 12
@@ -25,28 +25,28 @@ const (
 	suspectChance = 0.05
 )
 
-// unsteady is a node whose transfers have slow samples more often than those of others.
+// unsteady is a node whose transfers have slow samples more often than the others'.
 type unsteady struct {
 	node int
-	// slow of all transfers have one; lost is the median of what they lost then.
+	// slow counts the transfers, of all, with a slow sample; lost is their median loss.
 	slow, all int
 	lost      float64
-	// p is the probability of so many in any node by chance.
+	// p is the probability of this number in any node by chance.
 	p float64
 }
 
-// samples are the transfers of a kind with those of their samples that are slow.
+// samples holds the transfers of a kind with their slow samples.
 type samples struct {
 	of []Timing
-	// at are their places among all timings.
+	// at holds their positions among all timings.
 	at []int
-	// slow are the losses of each transfer's slow samples, 0 of the others.
+	// slow holds the losses of each transfer's slow samples, 0 for the others.
 	slow [][]float64
 	any  []bool
 }
 
-// behind are the losses of a transfer's samples against its fastest, 0 of what was not timed,
-// and the difference of the fastest two; timed is the number of samples that were.
+// behind returns the losses of a transfer's samples against its fastest, 0 for samples that were
+// not timed, and the difference of the fastest two; timed is the number of timed samples.
 func (t Timing) behind() (losses []float64, gap float64, timed int) {
 	losses = make([]float64, len(t.Seconds))
 	first, second := math.Inf(1), math.Inf(1)
@@ -68,8 +68,8 @@ func (t Timing) behind() (losses []float64, gap float64, timed int) {
 	return losses, second - first, timed
 }
 
-// samplesOf finds the slow samples of each transfer in a round: those slower than its fastest
-// by more than the noise of its nodes explains. What is slow for the whole round has none.
+// samplesOf finds the slow samples of each transfer in a round: those slower than its fastest by
+// more than its nodes' noise explains. A transfer that is slow for the whole round has none.
 func samplesOf(timings []Timing, kind Kind, nodes int) samples {
 	n := slice.Count(timings, func(t Timing) bool { return t.Kind == kind })
 	s := samples{of: make([]Timing, 0, n), at: make([]int, 0, n), slow: make([][]float64, 0, n), any: make([]bool, 0, n)}
@@ -102,8 +102,8 @@ func samplesOf(timings []Timing, kind Kind, nodes int) samples {
 	return s
 }
 
-// worst is the node whose transfers have slow samples at the least probable rate, compared
-// with the transfers of all others.
+// worst returns the node with the least probable rate of slow samples, compared with the transfers
+// of all others.
 func (s samples) worst(nodes int) unsteady {
 	own, hits := make([]int, nodes), make([]int, nodes)
 	total := 0
@@ -135,9 +135,9 @@ func (s samples) worst(nodes int) unsteady {
 	return best
 }
 
-// steady finds the nodes with slow samples beyond chance, the most improbable first, and
-// leaves these samples out of the timings: the rest tells what is always slow. next is the
-// least probability of another node.
+// steady finds the nodes with slow samples beyond chance, the most improbable first, and removes
+// these samples from the timings. The rest shows permanent slowness. next is the least probability
+// of another node.
 func steady(d Data) (found []unsteady, rest []Timing, next float64) {
 	rest = d.Timings
 	for len(found) < d.Fleet.Nodes {
@@ -160,7 +160,7 @@ func steady(d Data) (found []unsteady, rest []Timing, next float64) {
 	return found, rest, 1
 }
 
-// leaveOut takes the slow samples of a node out of the timings, and returns what they lost.
+// leaveOut removes the slow samples of a node from the timings, and returns their losses.
 func (s samples) leaveOut(timings []Timing, node int) (lost []float64) {
 	for k, t := range s.of {
 		if !s.any[k] || t.Pair.A.Node != node && t.Pair.B.Node != node {
@@ -188,8 +188,9 @@ func (j *judgement) unsteady(v *Verdict) {
 	}
 }
 
-// alone asks about nodes that are slow part of the time where there are too few others to compare with:
-// their samples fall into two groups, each against the fastest of its transfer or against the mean of its pair.
+// alone asks about nodes that are slow part of the time if there are too few others for comparison:
+// their samples fall into two groups, each against the fastest of its transfer or against the mean
+// of its pair.
 func (j *judgement) alone(v *Verdict) {
 	if j.Fleet.Nodes >= fewNodes {
 		return
@@ -207,7 +208,7 @@ func (j *judgement) alone(v *Verdict) {
 				}
 			}
 			slow, gap, ok := twoGroups(losses, 0, slowSample)
-			if !ok { // the noise of the fastest is not in these
+			if !ok { // these do not contain the noise of the fastest
 				losses = nil
 				for _, of := range pairs {
 					mean := slice.Sum(of, func(y float64) float64 { return y }) / float64(max(1, len(of)))

@@ -16,7 +16,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// ErrFormat is wrapped where a file cannot be read with certainty.
+// ErrFormat is wrapped by errors of files that cannot be read with certainty.
 var ErrFormat = errors.New("not a table that zbench rails reads")
 
 // Bounds of an input: lines, characters of a line and of a name, ends and values. No host's name
@@ -38,9 +38,8 @@ type line struct {
 	cells  []string
 }
 
-// lines reads a table: cells are separated by commas, semicolons or tabs, or where the
-// first line has none of these by spaces. Empty lines and those that begin with # are
-// left out.
+// lines reads a table. Cells are separated by commas, semicolons or tabs, or by spaces if the first
+// line has none of these. Empty lines and comments with # are left out.
 func lines(r io.Reader) ([]line, error) {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, mostLine)
@@ -80,7 +79,7 @@ func lines(r io.Reader) ([]line, error) {
 	return out, nil
 }
 
-// separatorOf is the separator of a table, by its first line; empty for spaces.
+// separatorOf returns the separator of a table, by its first line; empty for spaces.
 func separatorOf(text string) string {
 	for _, s := range []string{"\t", ";", ","} {
 		if strings.Contains(text, s) {
@@ -106,8 +105,7 @@ func split(text, separator string) []string {
 	return slice.Map(cells, strings.TrimSpace)
 }
 
-// number reads a finite number; gap is true for a cell without one, or of a test that
-// failed.
+// number reads a finite number; gap is true for a cell without one, or of a failed test.
 func number(cell string) (v float64, gap bool, err error) {
 	switch strings.ToLower(cell) {
 	case "", "-", "--", "–", "—", "x", "?", "n/a", "#n/a", "na", "nan", "nil", "null", "none", "fail", "failed", "err", "error", "timeout", "timed out":
@@ -124,7 +122,7 @@ func number(cell string) (v float64, gap bool, err error) {
 	return v, false, nil
 }
 
-// pointed writes a number with a point: 45,5 is 45.5, and 1,234.5 is 1234.5.
+// pointed rewrites a number with a decimal point: 45,5 is 45.5, and 1,234.5 is 1234.5.
 func pointed(cell string) (string, error) {
 	whole, rest, comma := strings.Cut(cell, ",")
 	switch {
@@ -138,7 +136,7 @@ func pointed(cell string) (string, error) {
 	return whole + "." + rest, nil
 }
 
-// value reads a number that may have a unit of its own behind it.
+// value reads a number that may be followed by a unit.
 func value(cell string, scale float64) (v float64, gap bool, err error) {
 	digits := strings.TrimRight(cell, unitLetters)
 	if own, named := unitOf([]string{strings.TrimSpace(cell[len(digits):])}); named && digits != "" {
@@ -148,10 +146,10 @@ func value(cell string, scale float64) (v float64, gap bool, err error) {
 	return v * scale, gap, err
 }
 
-// unitLetters are those of units.
+// unitLetters are the letters of units.
 const unitLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/ "
 
-// short cuts a text for a message.
+// short shortens a text for a message.
 func short(text string) string {
 	if r := []rune(text); len(r) > 40 {
 		return string(r[:40]) + "…"
@@ -172,7 +170,7 @@ var units = []struct {
 	{pattern.New(`MB(/|_per_|p)?[sS]|mb/s|mb_s`), 1e6},
 }
 
-// unitOf is the unit that a header names, in bytes per second; GB/s if it names none.
+// unitOf returns the unit in a header, in bytes per second; GB/s if it has none.
 func unitOf(cells []string) (scale float64, named bool) {
 	for _, c := range cells {
 		for _, u := range units {
@@ -184,7 +182,7 @@ func unitOf(cells []string) (scale float64, named bool) {
 	return 1e9, false
 }
 
-// nameError refuses what is no name.
+// nameError refuses an invalid name.
 func nameError(name string) error {
 	switch {
 	case name == "":

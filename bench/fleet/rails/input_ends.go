@@ -9,11 +9,11 @@ import (
 	"zbench/bench/slice"
 )
 
-// Ends are what the rows and columns of a matrix are.
+// Ends describes the rows and columns of a matrix.
 type Ends struct {
-	// Names are the ends' names as given. Nodes are those of the nodes.
+	// Names are the ends' names as given, Nodes the nodes' names.
 	Names, Nodes []string
-	// At is the node of each end, and its GPU; the GPU is −1 where ends are nodes.
+	// At holds the node and GPU of each end; the GPU is −1 if ends are nodes.
 	At []Place
 }
 
@@ -25,25 +25,25 @@ type Value struct {
 	Rate float64
 }
 
-// Matrix is bandwidths of pairs from elsewhere, most often one value a pair. Pairs may
-// be missing.
+// Matrix holds bandwidths of pairs from elsewhere, usually one value per pair. Pairs may be
+// missing.
 type Matrix struct {
 	Ends
 	Values []Value
 }
 
 const (
-	// pairSigmas is how many robust standard deviations a pair must be slower than its
-	// ends explain, pairLoss the least logarithm of that.
+	// pairSigmas is the number of robust standard deviations by which a pair must be slower than
+	// its ends explain, pairLoss the smallest logarithm of that.
 	pairSigmas = 6
 	pairLoss   = 0.1
-	// manyValues is the number of values from which lonePart of them may be slow by
-	// themselves without a question: single samples are sometimes slow.
+	// manyValues is the number of values from which lonePart of them may be slow by themselves
+	// without a question, because single samples are sometimes slow.
 	manyValues = 200
 	lonePart   = 0.02
 )
 
-// Data makes two rounds of a matrix: its pairs between nodes, and those within.
+// Data turns a matrix into two rounds: its pairs between nodes, and those within.
 func (m *Matrix) Data() Data {
 	gpus := slice.Most(m.At, func(p Place) int { return p.GPU + 1 })
 	d := Data{Fleet: Fleet{Nodes: len(m.Nodes), GPUs: gpus}, Given: true, Whole: gpus}
@@ -68,12 +68,12 @@ func (m *Matrix) Data() Data {
 	return d
 }
 
-// within tells a pair within a node from one between nodes.
+// within reports whether a pair is within a node.
 func (m *Matrix) within(v Value) bool {
 	return m.At[v.From].GPU >= 0 && m.At[v.From].Node == m.At[v.To].Node
 }
 
-// typical are the median rates between nodes and within nodes.
+// typical returns the median rates between nodes and within nodes.
 func (m *Matrix) typical() map[bool]float64 {
 	rates := map[bool][]float64{}
 	for _, v := range m.Values {
@@ -82,7 +82,7 @@ func (m *Matrix) typical() map[bool]float64 {
 	return map[bool]float64{false: median(rates[false]), true: median(rates[true])}
 }
 
-// bothWays tells whether at least half of the pairs have both directions.
+// bothWays reports whether at least half of the pairs have both directions.
 func (d Data) bothWays() bool {
 	seen := map[Pair]bool{}
 	for _, t := range d.Timings {
@@ -97,8 +97,8 @@ func (d Data) bothWays() bool {
 	return 2*both >= len(seen)
 }
 
-// Losses are the share of bandwidth that each pair has lost, by from and to, compared with
-// the median of its kind; NaN where there is no value. Of several values it is the median.
+// Losses returns the share of bandwidth that each pair lost, by from and to, against the median of
+// its kind; NaN if there is no value. Of several values the median counts.
 func (m *Matrix) Losses() [][]float64 {
 	typical := m.typical()
 	values := map[[2]int][]float64{}
@@ -116,7 +116,7 @@ func (m *Matrix) Losses() [][]float64 {
 	return out
 }
 
-// referencesOfGiven says what given pairs are compared with, or that they are too few.
+// referencesOfGiven states the reference of given pairs, or that they are too few.
 func (j *judgement) referencesOfGiven(v *Verdict) {
 	if !j.net.known {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("%d values of %d ends make no reference: which end is slow needs at least %d values of 3 ends", len(j.net.edges), j.net.timed, minReference))
@@ -125,7 +125,7 @@ func (j *judgement) referencesOfGiven(v *Verdict) {
 	}
 	v.Reference = "the matrix's median"
 	residues, pair := j.beyond()
-	noise := Deviation(residues) // by so much a slow end may look better
+	noise := Deviation(residues) // a slow end may look better by this much
 	v.NetworkLimit, v.LinkLimit = share(j.net.surely()+noise), share(pair+surely*noise)
 }
 
@@ -138,7 +138,7 @@ type lone struct {
 	ends         Pair
 }
 
-// pairs names pairs that are slow though both ends are not.
+// pairs names slow pairs whose two ends are healthy.
 func (j *judgement) pairs(v *Verdict) {
 	all, values := j.lonePairs(), len(j.net.edges)
 	switch {
@@ -159,8 +159,8 @@ func (j *judgement) pairs(v *Verdict) {
 	}
 }
 
-// manyPairs is the question about more pairs than chance makes slow by themselves. Ends that
-// several of them share are candidates, too.
+// manyPairs returns the question about more lone slow pairs than chance explains. Ends that several
+// of them share are candidates, too.
 func (j *judgement) manyPairs(all []lone) Question {
 	q := Question{Next: "measure these pairs again"}
 	shared := map[Component]int{}
@@ -183,7 +183,7 @@ func (j *judgement) manyPairs(all []lone) Question {
 	return q
 }
 
-// beyond is what each pair has lost beyond its ends, and the loss from which a pair is slow by
+// beyond returns each pair's loss beyond its ends', and the loss from which a pair is slow by
 // itself.
 func (j *judgement) beyond() (residues []float64, limit float64) {
 	ends := j.net.ends.of
@@ -191,14 +191,14 @@ func (j *judgement) beyond() (residues []float64, limit float64) {
 	return residues, max(pairLoss, pairSigmas*Deviation(residues))
 }
 
-// lonePairs are those that are slow by themselves, the worst first.
+// lonePairs returns the pairs that are slow by themselves, the worst first.
 func (j *judgement) lonePairs() []lone {
 	residues, limit := j.beyond()
 	middle := median(residues)
 	var out []lone
 	for i, e := range j.net.edges {
-		// An end that shares a slow pair with its only partner takes its loss over.
-		// The pair of two slow ends may be slower than either.
+		// An end that shares a slow pair with its only partner takes over its loss. The pair of two
+		// slow ends may be slower than either.
 		if residues[i]-middle <= limit || j.net.slow(e.a) && j.net.slow(e.b) {
 			continue
 		}
@@ -219,8 +219,8 @@ func (j *judgement) lonePairs() []lone {
 	return out
 }
 
-// pair is two ends as a component: a link within a node, a path between nodes. Peer is
-// the other end's node, A and B are the GPUs.
+// pair returns two ends as a component: a link within a node, or a path between nodes. Peer is the
+// other end's node, A and B are the GPUs.
 func (j *judgement) pair(p Pair) Component {
 	if j.net.at(p.A) > j.net.at(p.B) {
 		p.A, p.B = p.B, p.A
@@ -232,19 +232,19 @@ func (j *judgement) pair(p Pair) Component {
 	return Component{Part: Path, Node: a.Node, Peer: b.Node, A: a.A, B: b.A}
 }
 
-// mode is the pairs of a kind whose values fall into two groups.
+// mode holds the pairs of a kind whose values fall into two groups.
 type mode struct {
 	// fast and slow are the values of both groups.
 	fast, slow []int
 	gap        float64
 }
 
-// mostPair is by how much more the limit of a single pair may be than that of an end, which has
-// many pairs: values that scatter by 13 % are noise still.
+// mostPair bounds the limit of a single pair relative to that of an end, which has many pairs.
+// Values that scatter by 13 % are still noise.
 const mostPair = 0.4
 
-// modes finds the kinds of pairs, within and between nodes, whose values fall into two groups;
-// explained ones are left out.
+// modes finds the kinds of pairs, within and between nodes, whose values fall into two groups,
+// without explained ones.
 func (j *judgement) modes(explained func(Pair) bool) []mode {
 	var out []mode
 	for _, kind := range []Kind{Network, XGMI} {
@@ -257,7 +257,7 @@ func (j *judgement) modes(explained func(Pair) bool) []mode {
 		}
 		slow, gap, ok := twoGroups(ys, 0, leastLoss)
 		if least := max(2, len(ys)/10); !ok || len(ys) < minReference || len(slow) < least || len(ys)-len(slow) < least {
-			continue // single values are pairs of their own
+			continue // each single value is its own pair
 		}
 		m := mode{gap: gap, slow: slice.Map(slow, func(i int) int { return of[i] })}
 		slices.Sort(m.slow)
@@ -270,7 +270,7 @@ func (j *judgement) modes(explained func(Pair) bool) []mode {
 	return out
 }
 
-// says states both groups by their median rates.
+// says describes both groups by their median rates.
 func (j *judgement) says(m mode) string {
 	rate := func(of []int) float64 {
 		return 1e-9 / median(slice.Map(of, func(i int) float64 { return j.net.kindTimes.of[i].Seconds[0] }))
@@ -278,8 +278,8 @@ func (j *judgement) says(m mode) string {
 	return fmt.Sprintf("two groups of values: %d about %.3g GB/s and %d about %.3g GB/s", len(m.fast), rate(m.fast), len(m.slow), rate(m.slow))
 }
 
-// sets are the ends that fast pairs of a mode join: the number of each end's set, and how many
-// ends each set has.
+// sets returns the ends that fast pairs of a mode join: the number of each end's set, and the size
+// of each set.
 func (j *judgement) sets(m mode) (of, size []int) {
 	of, size = make([]int, j.Fleet.Nodes*j.Fleet.GPUs), make([]int, j.Fleet.Nodes*j.Fleet.GPUs)
 	for end := range of {
@@ -303,8 +303,8 @@ func (j *judgement) sets(m mode) (of, size []int) {
 	return of, size
 }
 
-// between asks about sets of ends whose pairs are fast within and slow between them: no end is
-// slow then, but what joins the sets. It tells whether it has asked.
+// between asks about sets of ends whose pairs are fast within and slow between them. Then no end is
+// slow, but the connection between the sets. It reports whether it asked.
 func (j *judgement) between(v *Verdict) bool {
 	for _, m := range j.modes(func(Pair) bool { return false }) {
 		of, size := j.sets(m)
@@ -344,7 +344,7 @@ func (j *judgement) groupsOfValues(v *Verdict) {
 	}
 }
 
-// endsOf are the ends of values as components, those in most of them first.
+// endsOf returns the ends of values as components, the most frequent first.
 func (j *judgement) endsOf(values []int) []Component {
 	count := map[Component]int{}
 	for _, i := range values {

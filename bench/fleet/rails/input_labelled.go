@@ -14,13 +14,13 @@ import (
 // TransferBench, rocm_bandwidth_test, CUDA's p2pBandwidthLatencyTest, nvbandwidth. Around them stand lists of devices,
 // other squares (access, latency, both directions), sums, and rows of CPUs.
 
-// mostPrinted is more than any of them prints, in bytes.
+// mostPrinted is more bytes than any of these programs prints.
 const mostPrinted = 4 << 20
 
 // labelled is such a square.
 type labelled struct {
 	title string
-	// number is that of its first line.
+	// number is the line number of its first line.
 	number int
 	// labels are the numbers of its devices, rows the cells of each.
 	labels []string
@@ -31,21 +31,24 @@ var (
 	deviceWords = pattern.New(`(?i)\b(CPU|GPU|device|dev|DMA|EXE) +(\d+)\b`)
 	deviceLabel = pattern.New(`^(?i:(cpu)|gpu|device|dev|dma|exe)?0*(\d{1,4})$`)
 	corner      = pattern.New(`^[A-Za-z+]+[\\/]+[A-Za-z]+$`)
-	// borders are what tables are drawn with.
+	// borders are the characters that draw tables.
 	borders = pattern.New(`[│┌├└┬┴┼┤┐┘─|]+`)
-	// foreign are titles of squares without bandwidths of GPUs, slower those of bandwidths that say less of a link.
+	// foreign are titles of squares without bandwidths of GPUs; slower are titles of bandwidths
+	// that say less about a link.
 	foreign = pattern.New(`(?i)latency|\(us\)|access|connect|distance|cpu ?\(row\)|hops|weight`)
 	slower  = pattern.New(`(?i)bi-?dir|P2P=Disabled|<->`)
-	// listedDevice is a line of rocm_bandwidth_test: a GPU has its address on the bus behind its name, a CPU has not.
+	// listedDevice is a line of rocm_bandwidth_test. A GPU has its bus address behind its name, a
+	// CPU has none.
 	listedDevice = pattern.New(`^\s*Device: *(\d+), *(.*)$`)
 )
 
-// devicesOf splits a line into words, with GPU 00 as one.
+// devicesOf splits a line into words and keeps GPU 00 as one.
 func devicesOf(text string) []string {
 	return strings.Fields(deviceWords.ReplaceAllString(text, "$1$2"))
 }
 
-// label is the number of a device, with CPU in front of a CPU's; empty if a word is none.
+// label returns the number of a device, with CPU in front of a CPU's; empty if a word is not a
+// device.
 func label(word string) string {
 	if m := deviceLabel.FindStringSubmatch(word); m != nil {
 		return strings.ToUpper(m[1]) + m[2]
@@ -53,7 +56,7 @@ func label(word string) string {
 	return ""
 }
 
-// follows reports whether a label can stand behind another: its number is larger, or the CPUs have ended.
+// follows reports whether a label can follow another: its number is larger, or the CPUs have ended.
 func follows(l, before string) bool {
 	digits, cpu := strings.CutPrefix(l, "CPU")
 	digitsBefore, cpuBefore := strings.CutPrefix(before, "CPU")
@@ -62,7 +65,8 @@ func follows(l, before string) bool {
 	return n > m || cpuBefore && !cpu
 }
 
-// labelsOf are the devices of a square's first line; nil if it is none. Sums may follow them.
+// labelsOf returns the devices of a square's first line, which sums may follow; nil if it is not
+// such a line.
 func labelsOf(text string) (labels []string, titled bool) {
 	words := devicesOf(text)
 	if len(words) > 0 && corner.MatchString(words[0]) {
@@ -84,7 +88,7 @@ func labelsOf(text string) (labels []string, titled bool) {
 	return labels, titled
 }
 
-// squares are the labelled squares of a text.
+// squares returns the labelled squares of a text.
 func squares(text []string) (found []labelled) {
 	title := ""
 	for i := 0; i < len(text); i++ {
@@ -101,7 +105,7 @@ func squares(text []string) (found []labelled) {
 			if len(words) == 0 || strings.Trim(text[k], " -=\r") == "" {
 				continue
 			}
-			if len(words) > 1 && strings.ContainsAny(words[1], "<>") { // what a device sends, receives, both
+			if len(words) > 1 && strings.ContainsAny(words[1], "<>") { // sums of a device: sent, received, both
 				if words[1] != "->" {
 					continue
 				}
@@ -119,7 +123,8 @@ func squares(text []string) (found []labelled) {
 	return found
 }
 
-// linesOf makes the table of a program's output, and says what of it is not read; nil if it has no labelled square.
+// linesOf makes the table of a program's output, and lists the unread parts; nil if it has no
+// labelled square.
 func linesOf(text string) (table []line, notes []string) {
 	all := strings.Split(borders.ReplaceAllString(text, " "), "\n")
 	found := squares(all)
@@ -164,8 +169,8 @@ func linesOf(text string) (table []line, notes []string) {
 	return table, notes
 }
 
-// cpus are the devices that are no GPUs: the list of devices has no bus for them, or the square has nothing on their
-// diagonal where others have their local memory.
+// cpus returns the devices that are not GPUs: the list of devices has no bus for them, or the
+// square's diagonal is empty where others have their local memory.
 func (s *labelled) cpus(text []string) map[string]bool {
 	cpu, listed := map[string]bool{}, false
 	for _, l := range text {
@@ -176,7 +181,7 @@ func (s *labelled) cpus(text []string) map[string]bool {
 			}
 		}
 	}
-	named := strings.HasPrefix(s.labels[0], "CPU") // those of TransferBench stand first
+	named := strings.HasPrefix(s.labels[0], "CPU") // those of TransferBench come first
 	for i, row := range s.rows {
 		_, gap, _ := number(row[i])
 		if named && strings.HasPrefix(s.labels[i], "CPU") || gap && !named && !listed {

@@ -17,13 +17,13 @@ type Log struct {
 	Record *record.Record
 }
 
-// FromLogs makes a matrix of logs of pairs. The two hosts that a log lists are its pair;
-// where it lists none or one, the file's name is: two names joined by __, --, _to_, -to-
-// or a comma, or by the only _, or by the only -; an ending and a collective's name before it
-// are left out. Names are those of nodes, or of GPUs as in ReadMatrix.
+// FromLogs makes a matrix of logs of pairs. A log's pair are the two hosts that it lists. If it
+// lists none or one, the file's name gives the pair: two names joined by __, --, _to_, -to- or a
+// comma, or by the only _, or by the only -, after removing an ending and a collective's name in
+// front. Names are those of nodes, or of GPUs as in ReadMatrix.
 //
-// A value is the bus bandwidth of the largest size that the logs have in common. Logs
-// without it or without a pair are left out, with a note.
+// A value is the bus bandwidth of the largest size that the logs share. Logs without it or without
+// a pair are left out, with a note.
 func FromLogs(logs []Log) (m *Matrix, notes []string, err error) {
 	b := newBuilder()
 	pairs := make([][2]string, len(logs))
@@ -61,7 +61,7 @@ func FromLogs(logs []Log) (m *Matrix, notes []string, err error) {
 	return &b.Matrix, notes, nil
 }
 
-// endings are what a log's name may end in.
+// endings are the possible endings of a log's name.
 var endings = []string{".log", ".txt", ".out", ".stdout", ".err"}
 
 // pairOfName reads the pair in a file's name.
@@ -90,8 +90,8 @@ func digits(name string) bool {
 	return name != "" && strings.Trim(name, "0123456789") == ""
 }
 
-// common is the collective that most logs have, and the largest size of it that all of
-// these have.
+// common returns the collective that most logs have, and the largest size of it that all of these
+// have.
 func common(logs []Log, of []int) (collective string, bytes int64) {
 	have := map[string]int{}
 	sizes := map[string]map[int64]int{}
@@ -113,7 +113,8 @@ func common(logs []Log, of []int) (collective string, bytes int64) {
 			collective = name
 		}
 	}
-	// A size that most have: a log that ended early is left out, not all large sizes.
+	// The largest size that most logs have: a log that ended early is left out, not all large
+	// sizes.
 	for size, n := range sizes[collective] {
 		if 4*n >= 3*have[collective] && size > bytes {
 			bytes = size
@@ -128,8 +129,8 @@ type point struct {
 	bytes      int64
 }
 
-// ratesOf are the bus bandwidths of a log: the better of the two placements, and of
-// several runs the slowest, which the others must not hide.
+// ratesOf returns the bus bandwidths of a log: the better of the two placements, and of several
+// runs the slowest, which the others must not hide.
 func ratesOf(rec *record.Record) map[point]float64 {
 	type run struct {
 		point

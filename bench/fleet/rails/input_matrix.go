@@ -14,12 +14,11 @@ import (
 	"zbench/bench/slice"
 )
 
-// ReadMatrix reads bandwidths of pairs: a line for each pair (name, name, GB/s), or a
-// square with names in its first line and first column. Gaps are allowed. A unit in the
-// header is obeyed (Gb/s, MB/s, GiB/s); without one values are GB/s. notes say what was
-// left out. The error names the line.
+// ReadMatrix reads bandwidths of pairs: a line for each pair (name, name, GB/s), or a square with
+// names in its first line and first column. Gaps are allowed. A unit in the header applies (Gb/s,
+// MB/s, GiB/s); without one values are GB/s. notes lists the omissions. The error names the line.
 //
-// Of the output of a program that measures a node's pairs it reads the labelled square.
+// From the output of a program that measures a node's pairs it reads the labelled square.
 func ReadMatrix(r io.Reader) (m *Matrix, notes []string, err error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -58,8 +57,8 @@ func ReadMatrix(r io.Reader) (m *Matrix, notes []string, err error) {
 	return &b.Matrix, notes, nil
 }
 
-// unnamed tells a square of values alone: as many lines as cells in each, a diagonal of
-// gaps or zeros, and no line of numbers that count the columns.
+// unnamed reports whether a square has only values: as many lines as cells in each, a diagonal of
+// gaps or zeros, and no line of column numbers.
 func unnamed(all []line) bool {
 	if len(all) < 3 {
 		return false
@@ -94,8 +93,8 @@ func numberedSquare(all []line) []line {
 	return out
 }
 
-// squareOf are the columns of a square by the name of their row; nil if the table is none.
-// A column belongs to a row of the same name, also with a word before it: dst3, GPU3.
+// squareOf returns the columns of a square by the name of their row; nil if the table is no square.
+// A column may have a word before its row's name: dst3, GPU3.
 func squareOf(all []line) map[string]int {
 	head := all[0].cells
 	if len(all) < 3 || len(head) < 3 {
@@ -123,12 +122,12 @@ func squareOf(all []line) map[string]int {
 
 var word = pattern.New(`^(?i:dst|to|gpu|dev|device|node|rank)[ _-]?`)
 
-// sameNumber tells whether a column is that of a row but for a word before the number.
+// sameNumber reports whether column equals row once a prefix such as "gpu" is removed.
 func sameNumber(column, row string) bool {
 	return word.MatchString(column) && word.ReplaceAllString(column, "") == word.ReplaceAllString(row, "")
 }
 
-// shiftOf is 1 where the header of a square lacks its first cell.
+// shiftOf returns 1 if the header of a square lacks its first cell.
 func shiftOf(all []line) int {
 	if len(all[1].cells) == len(all[0].cells)+1 {
 		return 1
@@ -172,7 +171,7 @@ func (b *builder) square(all []line, columns map[string]int) error {
 	return nil
 }
 
-// unread are the columns of a square that no row has: sums and the like.
+// unread returns the columns of a square without a row, such as sums.
 func unread(all []line, columns map[string]int) []string {
 	if columns == nil {
 		return nil
@@ -231,20 +230,20 @@ func (b *builder) long(all []line) error {
 	return nil
 }
 
-// heading is what the names of columns say.
+// heading holds the meaning of the column names.
 type heading struct {
-	// at are the columns of both ends and of the value. columns is the number of all columns, 0 without a
-	// header.
+	// at holds the columns of both ends and of the value. columns is the number of all columns, 0
+	// without a header.
 	at      [3]int
 	columns int
 	scale   float64
 	gpus    bool
-	// unread are the names of columns that nothing is known of.
+	// unread are the names of unknown columns.
 	unread []string
 }
 
-// titled tells a line of names from one of values: it has no number where the value is, and
-// words or a unit.
+// titled reports whether a line has names, not values: no number in the value's place, and words or
+// a unit.
 func titled(cells []string) bool {
 	if len(cells) < 3 {
 		return false
@@ -262,8 +261,8 @@ func titled(cells []string) bool {
 // wanted are the columns that a table of pairs needs.
 const wanted = "a table of pairs has two columns of ends (node_a,node_b; src,dst; from,to; gpu_a,gpu_b) and one of bandwidths (GB/s, bw, busbw)"
 
-// header finds the columns. Three need no known names, where none is known to be something
-// else; of more than three the names must say which are the ends and which is the bandwidth.
+// header finds the columns. Three columns need no known names, unless one is known to be something
+// else. With more, the names must identify the ends and the bandwidth.
 func header(cells []string) (heading, error) {
 	h := heading{columns: len(cells), at: [3]int{0, 1, 2}}
 	h.scale, _ = unitOf(cells)
@@ -290,7 +289,7 @@ func header(cells []string) (heading, error) {
 	return h, nil
 }
 
-// columnList are the names of columns, the first ones of many.
+// columnList returns the names of columns, shortened if there are many.
 func columnList(cells []string) string {
 	const most = 12
 	out := slice.Map(cells[:min(len(cells), most)], func(c string) string { return plain.Line(short(c)) })
@@ -301,15 +300,14 @@ func columnList(cells []string) string {
 }
 
 var (
-	// endWord are the words that a column of ends is made of, endMark those that only tell one
-	// from the other.
+	// endWord are the words of a column of ends, endMark the words that only distinguish the two.
 	endWord = pattern.New(`^(src|source|dst|dest|destination|from|to|sender|receiver|send|recv|target|client|server|peer|local|remote)?(node|host|hostname|machine|gpu|device|dev|rank|end)?([abij]|\d*)$`)
 	endMark = pattern.New(`^([a-z]|\d+|name|id|one|two|first|second)$`)
 	// elsewise are columns that are neither an end nor a bandwidth.
 	elsewise = pattern.New(`(?i)file|path|log|test|size|bytes|count|time|date|latency|lat_|nodes|pair|^n$|^g$|^op$|error|iter|type|collective`)
 )
 
-// isEnd tells whether a column has ends: node_a, "GPU B", src, host2, or a alone.
+// isEnd reports whether a column has ends: node_a, "GPU B", src, host2, or just a.
 func isEnd(cell string) bool {
 	words := strings.FieldsFunc(strings.ToLower(cell), func(r rune) bool { return strings.ContainsRune(" _-.:/()#", r) })
 	known := len(words) == 1 && slices.Contains([]string{"a", "b", "i", "j", "x", "y"}, words[0])
@@ -323,7 +321,7 @@ func isEnd(cell string) bool {
 	return known
 }
 
-// isRate tells whether a column has bandwidths.
+// isRate reports whether a column has bandwidths.
 func isRate(cell string) bool {
 	c := strings.ToLower(cell)
 	_, unit := unitOf([]string{cell})
@@ -335,13 +333,13 @@ type builder struct {
 	Matrix
 	at    map[string]int
 	nodes map[string]int
-	// places are the names of ends, by where they are.
+	// places has the names of ends by their place.
 	places map[Place]string
-	// oneNode takes names for GPUs of one node.
+	// oneNode treats names as GPUs of one node.
 	oneNode bool
-	// gaps and zeros count missing values, and those that are 0.
+	// gaps and zeros count missing values and values of 0.
 	gaps, zeros int
-	// unread are the columns that were not read.
+	// unread are the ignored columns.
 	unread []string
 }
 
@@ -349,7 +347,7 @@ func newBuilder() *builder {
 	return &builder{at: map[string]int{}, nodes: map[string]int{}, places: map[Place]string{}}
 }
 
-// end is the number of an end.
+// end returns the number of an end.
 func (b *builder) end(name string) (int, error) {
 	if i, known := b.at[name]; known {
 		return i, nil
@@ -375,9 +373,8 @@ func (b *builder) end(name string) (int, error) {
 	return b.at[name], nil
 }
 
-// place reads the name of an end: NODE, or NODE:GPU, NODE/GPU or NODE:gpu3; gpu3 alone, and
-// a number where the ends are known to be GPUs, is a GPU of the only node. A node has the
-// GPU −1.
+// place reads the name of an end: NODE, or NODE:GPU, NODE/GPU or NODE:gpu3. gpu3 alone, and a
+// number if the ends are known to be GPUs, is a GPU of the only node. A node has the GPU −1.
 func place(name string, oneNode bool) (node string, gpu int) {
 	after, i := name, strings.LastIndexAny(name, ":/")
 	cut := i > 0
@@ -385,7 +382,7 @@ func place(name string, oneNode bool) (node string, gpu int) {
 		node, after = name[:i], name[i+1:]
 	}
 	digits, prefixed := strings.CutPrefix(strings.ToLower(after), "gpu")
-	bits := 8 // a larger number is no GPU of a node, but a port or another name
+	bits := 8 // a larger number is not a GPU of a node, but a port or another name
 	if oneNode {
 		bits = 16
 	}
@@ -396,7 +393,7 @@ func place(name string, oneNode bool) (node string, gpu int) {
 	return node, int(n)
 }
 
-// add takes a value in bytes per second. A pair of an end with itself is left out.
+// add takes a value in bytes per second. It ignores a pair of an end with itself.
 func (b *builder) add(from, to string, cell string, scale float64) error {
 	v, gap, err := value(cell, scale)
 	switch {
@@ -428,7 +425,7 @@ func (b *builder) add(from, to string, cell string, scale float64) error {
 	return nil
 }
 
-// notes say what was left out.
+// notes lists the omissions.
 func (b *builder) notes() []string {
 	var out []string
 	if len(b.unread) > 0 {

@@ -17,8 +17,8 @@ import (
 // Times are the calls of a running job.
 type Times struct {
 	Calls []Call
-	// Hosts are the names of the nodes, Node is the host of each rank; both empty where the
-	// file has no column for it.
+	// Hosts are the names of the nodes, Node is the host of each rank; both are empty if the file
+	// has no column for it.
 	Hosts []string
 	Node  map[int]int
 }
@@ -84,8 +84,8 @@ func ReadTimes(r io.Reader) (*Times, error) {
 	return t, nil
 }
 
-// timesHeader finds the columns by name, −1 where there is none, and the units of
-// seconds; without a header they are in the order above.
+// timesHeader finds the columns by name, −1 if missing, and the units of seconds; without a header
+// they are in the order above.
 func timesHeader(cells []string) (at []int, scale [2]float64, headed bool, err error) {
 	scale = [2]float64{1, 1}
 	if len(cells) < 5 {
@@ -118,7 +118,7 @@ func timesHeader(cells []string) (at []int, scale [2]float64, headed bool, err e
 	return at, scale, true, nil
 }
 
-// timeUnit cuts the unit off a column's name: start_us, "dur (ms)", time[ns].
+// timeUnit removes the unit from a column's name: start_us, "dur (ms)", time[ns].
 func timeUnit(cell string) (base string, seconds float64) {
 	base = strings.ToLower(strings.TrimSpace(cell))
 	trimmed := strings.TrimRight(base, ")]")
@@ -173,7 +173,7 @@ func call(cells []string, at []int, scale [2]float64) (c Call, host string, err 
 	return Call{Rank: rank, Collective: cell(1), Bytes: bytes, Start: seconds[0], Duration: seconds[1]}, cell(5), nil
 }
 
-// Place puts so many ranks on each node, in order, if the file has no hosts.
+// Place puts this number of ranks on each node, in order, if the file has no hosts.
 func (t *Times) Place(gpusPerNode int) {
 	if len(t.Hosts) > 0 || gpusPerNode < 1 {
 		return

@@ -8,33 +8,33 @@ import (
 
 // Bounds of a plan.
 type Bounds struct {
-	// Least rounds are between nodes, rings included, and at most as many or mostRounds. With
-	// 0 rounds at least, the plan ends after log₂N rounds if nothing is suspect. More rounds
-	// find faults that come and go.
+	// Least is the minimum number of rounds between nodes, rings included; the maximum is Least or
+	// mostRounds. If Least is 0, the plan ends after log₂N rounds if nothing is suspect. More
+	// rounds find intermittent faults.
 	Least int
-	// Passes is the least number of passes over the links of every node; 1 if 0.
+	// Passes is the minimum number of passes over the links of every node; 0 means 1.
 	Passes int
-	// Seed decides who meets whom.
+	// Seed determines the partners.
 	Seed uint64
 }
 
 const (
 	// mostRounds bounds the rounds between nodes unless Bounds.Least is larger.
 	mostRounds = 20
-	// confirming is the number of rounds between nodes that decide about suspects, in
-	// batches of batch: before each the suspects are looked up.
+	// confirming is the number of rounds between nodes that decide about suspects, in batches of
+	// batch; each batch starts with a fresh list of suspects.
 	confirming = 8
 	batch      = 4
-	// AllPasses is the number of passes over xGMI where a link was suspect: with Bounds.Passes no fewer, a
-	// plan has no others. confirmRings is that of rounds of rings.
+	// AllPasses is the number of passes over xGMI if a link was suspect; if Bounds.Passes is not
+	// smaller, a plan has no further ones. confirmRings is the number of rounds of rings.
 	AllPasses    = 5
 	confirmRings = 3
-	// fewLinks is the number of times of links from which one pass will do: slow samples of a
-	// node's links show against those of the others.
+	// fewLinks is the number of link timings from which one pass is enough: slow samples of a
+	// node's links then show against the others'.
 	fewLinks = 24
 )
 
-// Plan decides what is timed next. It is used by one caller at a time.
+// Plan decides what to time next. Only one caller may use it at a time.
 type Plan struct {
 	fleet Fleet
 	least int
@@ -42,11 +42,12 @@ type Plan struct {
 	most  int
 	rng   *rand.Rand
 	order []int
-	// queue is the rounds that are decided.
+	// queue holds the next rounds.
 	queue []Round
-	// network counts the rounds between nodes, of which rings are rings; passes counts those over xGMI.
+	// network counts the rounds between nodes, including rings; rings counts only the rings, passes
+	// those over xGMI.
 	network, rings, passes int
-	// met are the pairs of nodes that have been timed.
+	// met are the pairs of nodes that were timed.
 	met map[[2]int]bool
 }
 
@@ -76,8 +77,8 @@ func NewPlan(f Fleet, o Bounds) *Plan {
 	return p
 }
 
-// enough is the number of rounds of so many transfers that make a number of them, if there are
-// enough different ones to compare.
+// enough returns the number of rounds, each with a number of transfers, that gives a required
+// number of them, if there are enough different ones to compare.
 func enough(transfers, different, all int) int {
 	if different < 3 || transfers == 0 { // two alone are no reference however often they are timed
 		return 0
@@ -85,7 +86,7 @@ func enough(transfers, different, all int) int {
 	return (all-1)/transfers + 1
 }
 
-// Next is the next round, given all times so far; false ends the plan.
+// Next returns the next round, given all times so far; false ends the plan.
 func (p *Plan) Next(seen []Timing) (Round, bool) {
 	if len(p.queue) == 0 {
 		p.confirm(seen)
@@ -98,7 +99,7 @@ func (p *Plan) Next(seen []Timing) (Round, bool) {
 	return next, true
 }
 
-// confirm queues what is to be measured again.
+// confirm queues the repetitions.
 func (p *Plan) confirm(seen []Timing) {
 	if p.fleet.Nodes < 1 {
 		return
@@ -125,8 +126,8 @@ func (p *Plan) confirm(seen []Timing) {
 	}
 }
 
-// xgmi queues a pass over the pairs of GPUs of every node: all, or the rounds of a pass that
-// have one of those given.
+// xgmi queues a pass over the pairs of GPUs of every node: all rounds, or those with one of the
+// given pairs.
 func (p *Plan) xgmi(only [][2]int) {
 	p.passes++
 	for i := range p.fleet.GPUs + p.fleet.GPUs%2 - 1 {
@@ -168,7 +169,7 @@ func (p *Plan) meet(nodes [][2]int) {
 	p.queue = append(p.queue, r)
 }
 
-// circle is round i of the plan's own tournament.
+// circle returns round i of the plan's own tournament.
 func (p *Plan) circle(i int) [][2]int {
 	pairs := circle(p.fleet.Nodes, i)
 	for k, x := range pairs {
@@ -177,8 +178,8 @@ func (p *Plan) circle(i int) [][2]int {
 	return pairs
 }
 
-// circle is round i of a tournament of n, by the circle method: n−1 rounds (n if n is
-// odd) in which everybody meets everybody else once. With an odd n one rests.
+// circle returns round i of a tournament of n, by the circle method: n−1 rounds (n if n is odd) in
+// which every one meets each other once. With an odd n one rests.
 func circle(n, i int) [][2]int {
 	even := n + n%2
 	if n < 2 {
@@ -198,13 +199,13 @@ func circle(n, i int) [][2]int {
 	return out
 }
 
-// match pairs all nodes at random: suspects with nodes that are not, where possible
-// with one that they have not met.
+// match pairs all nodes at random: suspects with healthy nodes, if possible with nodes that they
+// have not met.
 func (p *Plan) match(suspect []int) [][2]int {
 	doubted := make([]bool, p.fleet.Nodes)
 	if 3*len(suspect) > p.fleet.Nodes {
-		// A leaf switch, most likely. Its nodes would take up all others, which then would
-		// not meet each other.
+		// Most likely a leaf switch. Its nodes would occupy all others, which then could not meet
+		// each other.
 		suspect = nil
 	}
 	for _, node := range suspect {
@@ -216,7 +217,7 @@ func (p *Plan) match(suspect []int) [][2]int {
 	for len(free) > 1 {
 		a := free[0]
 		free = free[1:]
-		// From the end: there are those that are not suspect.
+		// From the end, which has the nodes that are not suspect.
 		best := len(free) - 1
 		for k, b := range slices.Backward(free) {
 			if !p.met[unordered(a, b)] && (!doubted[a] || !doubted[b]) {
@@ -230,7 +231,7 @@ func (p *Plan) match(suspect []int) [][2]int {
 	return out
 }
 
-// unordered is a pair in the order of its numbers.
+// unordered returns a pair in ascending order.
 func unordered(a, b int) [2]int { return [2]int{min(a, b), max(a, b)} }
 
 // less orders false before true.

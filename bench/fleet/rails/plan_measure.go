@@ -20,40 +20,40 @@ const (
 	// DefaultBytes is large enough that latency is a tenth of the time at most.
 	DefaultBytes    = 64 << 20
 	DefaultLaunches = 5
-	// warmup launches connect the peers of a round, and tell how long the host takes.
+	// warmup launches connect the peers of a round, and show the host's enqueue time.
 	warmup = 2
 )
 
-// Exchanger runs exchanges and tells whether the last one began together.
+// Exchanger runs exchanges and reports whether the last one started together.
 type Exchanger interface {
 	plan.Exchanger
 	// Held reports whether the host had enqueued all launches before the first ran.
 	Held() bool
 }
 
-// Measurement is what to measure, and how.
+// Measurement describes what to measure, and how.
 type Measurement struct {
 	Fleet Fleet
 	Plan  Bounds
-	// Case is the message: CaseOf makes it. Launches is the number of samples of a round.
+	// Case is the message, made by CaseOf. Launches is the number of samples per round.
 	Case     plan.Case
 	Launches int
 	// Watch is called after each finished round, unless it is nil.
 	Watch func(done int, r Round)
 }
 
-// Rounds are what was measured, in part if an error came with it.
+// Rounds holds the measured rounds, incomplete if an error came with it.
 type Rounds struct {
 	Timings []Timing
-	// Rounds is the number of rounds, Network that of rounds between nodes, rings included.
+	// Rounds is the number of rounds, Network the number between nodes, rings included.
 	Rounds, Network int
 	// Early is the number of rounds whose launches began before the host had enqueued all:
 	// their times may include the host's.
 	Early int
 }
 
-// CaseOf is a message of so many bytes on the communicator of all ranks. An error says
-// which sizes are possible.
+// CaseOf returns a message of this number of bytes on the communicator of all ranks. The error
+// lists the possible sizes.
 func CaseOf(w spec.World, bytes int64) (plan.Case, error) {
 	message, err := collective.ByName("send_recv")
 	if err != nil {
@@ -77,7 +77,7 @@ func CaseOf(w spec.World, bytes int64) (plan.Case, error) {
 	return c, nil
 }
 
-// Run measures the rounds of the plan. At an error the result has the rounds before it.
+// Run measures the rounds of the plan. After an error the result has the earlier rounds.
 func (s Measurement) Run(ctx context.Context, d Exchanger) (Rounds, error) {
 	var out Rounds
 	p := NewPlan(s.Fleet, s.Plan)
@@ -106,7 +106,7 @@ func (s Measurement) Run(ctx context.Context, d Exchanger) (Rounds, error) {
 	}
 }
 
-// KindName says what a kind of round times.
+// KindName describes what a kind of round times.
 func KindName(k Kind) string {
 	switch k {
 	case XGMI:
@@ -118,10 +118,10 @@ func KindName(k Kind) string {
 	}
 }
 
-// rank is the number of a place: ranks are numbered node-major.
+// rank returns the rank of a place: ranks are numbered node-major.
 func (s Measurement) rank(p Place) int { return p.Node*s.Fleet.GPUs + p.GPU }
 
-// peers are whom each rank sends to and receives from; from is nil if these are the same.
+// peers returns the target and the source of each rank; from is nil if the two are the same.
 func (s Measurement) peers(r Round) (to, from []int) {
 	none := []int{-1}
 	to = slices.Repeat(none, s.Case.Ranks)
@@ -143,7 +143,7 @@ func (s Measurement) peers(r Round) (to, from []int) {
 	return to, nil
 }
 
-// timings are the samples of each pair: the slower end's of each launch; of a ring the
+// timings returns the samples of each pair: the slower end's time per launch; for a ring the
 // slowest rank's.
 func (s Measurement) timings(r Round, round int, seconds []float64) []Timing {
 	out := make([]Timing, 0, len(r.Pairs))
@@ -159,7 +159,7 @@ func (s Measurement) timings(r Round, round int, seconds []float64) []Timing {
 		waited, timed := make([]float64, 0, s.Launches), false
 		for launch := range s.Launches {
 			slowest := slice.Most(ends, func(rank int) float64 { return seconds[launch*s.Case.Ranks+rank] })
-			timed = timed || slowest > 0 // an interval that is not positive is no time
+			timed = timed || slowest > 0 // only a positive interval is a time
 			t.Seconds = append(t.Seconds, max(slowest, 0))
 			waited = append(waited, seconds[launch*s.Case.Ranks+ends[0]]-seconds[launch*s.Case.Ranks+ends[len(ends)-1]])
 		}

@@ -13,7 +13,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// Survey is how zbench measured.
+// Survey describes zbench's own measurement.
 type Survey struct {
 	// Simulated is true if the loopback's model decided the times.
 	Simulated bool `json:"simulated"`
@@ -21,7 +21,7 @@ type Survey struct {
 	Backend string `json:"backend"`
 	// Fabric is the hardware that was simulated; absent otherwise.
 	Fabric string `json:"fabric,omitempty"`
-	// Faults are those planted into the simulation.
+	// Faults are the faults planted into the simulation.
 	Faults []string `json:"faults,omitempty"`
 	// Seed of the plan and of a simulation's noise, an unsigned 64-bit integer.
 	Seed uint64 `json:"seed"`
@@ -29,8 +29,7 @@ type Survey struct {
 	Nodes []string `json:"nodes"`
 	// GPUs is the number of GPUs of each node; rails have the same numbers.
 	GPUs int `json:"gpus_per_node"`
-	// Leaves are the names of leaf switches by rail and node, "" where one is not known;
-	// absent where none is.
+	// Leaves are the names of leaf switches by rail and node, "" if unknown; absent if all are.
 	Leaves [][]string `json:"leaves,omitempty"`
 	// Bytes of a message, in each direction.
 	Bytes int64 `json:"bytes"`
@@ -38,22 +37,21 @@ type Survey struct {
 	Launches int `json:"launches"`
 	// Rounds is the number of rounds.
 	Rounds int `json:"rounds"`
-	// NetworkRounds is the number of rounds between nodes, those of rings included.
+	// NetworkRounds is the number of rounds between nodes, including rings.
 	NetworkRounds int `json:"network_rounds"`
 	// NetworkSeconds is the median time of a message between nodes, in seconds; null if
 	// none was measured.
 	NetworkSeconds *float64 `json:"network_seconds" jsonschema:"exclusiveMinimum=0"`
 	// XGMISeconds is the same within nodes.
 	XGMISeconds *float64 `json:"xgmi_seconds" jsonschema:"exclusiveMinimum=0"`
-	// Counters is by how much the counters of each node's NICs rose; absent where none were
-	// read.
+	// Counters holds the increase of each node's NIC counters; absent if none were read.
 	Counters []record.NICCounters `json:"counters,omitempty"`
-	// ActualRails is which NICs carried the bytes of each GPU while one GPU of every node ran
-	// a ring; absent where no counters were read.
+	// ActualRails lists the NICs that carried the bytes of each GPU while one GPU of every node ran
+	// a ring; absent if no counters were read.
 	ActualRails []ActualRail `json:"actual_rails,omitempty"`
 }
 
-// OfSurvey makes the document of what zbench measured.
+// OfSurvey makes the document of zbench's own measurement.
 func OfSurvey(s *Survey, timings []Timing, v *Verdict) *Document {
 	d := documentOf(Measured, "", v, names{hosts: s.Nodes, leaves: s.numbered()}, nil)
 	d.Survey = s
@@ -74,8 +72,8 @@ func OfSurvey(s *Survey, timings []Timing, v *Verdict) *Document {
 	return d
 }
 
-// pairRates are the rates between the GPUs of a node, each way, in bytes per second: the median over
-// nodes and rounds, NaN where a pair was not timed.
+// pairRates returns the rates between the GPUs of a node, each way, in bytes per second: the median
+// over nodes and rounds, NaN if a pair was not timed.
 func pairRates(s *Survey, timings []Timing) [][]float64 {
 	all := make([][][]float64, s.GPUs)
 	for a := range all {
@@ -90,7 +88,7 @@ func pairRates(s *Survey, timings []Timing) [][]float64 {
 	return slice.Map(all, func(row [][]float64) []float64 { return slice.Map(row, median) })
 }
 
-// PairTable is the matrix of GPUs in GB/s; without columns where none was timed.
+// PairTable returns the matrix of GPUs in GB/s; without columns if none was timed.
 func (d *Document) PairTable() table.Table {
 	known := slices.ContainsFunc(d.Pairs, func(row []float64) bool {
 		return slices.ContainsFunc(row, func(rate float64) bool { return !math.IsNaN(rate) })
@@ -109,7 +107,7 @@ func (d *Document) PairTable() table.Table {
 	return t
 }
 
-// gigabytes is a rate in GB/s; – where it is not known.
+// gigabytes formats a rate in GB/s; – if unknown.
 func gigabytes(rate float64) string {
 	if math.IsNaN(rate) {
 		return "–"
@@ -117,15 +115,15 @@ func gigabytes(rate float64) string {
 	return fmt.Sprintf("%.1f", rate/1e9)
 }
 
-// numbered are the names of leaf switches by rail, in the order of their first nodes.
+// numbered returns the names of leaf switches by rail, in the order of their first nodes.
 func (s *Survey) numbered() [][]string {
 	return slice.Map(s.Leaves, func(leaves []string) []string {
 		return slice.Distinct(slice.Where(leaves, func(leaf string) bool { return leaf != "" }))
 	})
 }
 
-// NumberedLeaves are the leaf switches by rail and node, counted from 0 on each rail; −1 where
-// one is not known.
+// NumberedLeaves returns the leaf switches by rail and node, counted from 0 on each rail; −1 if
+// unknown.
 func (s *Survey) NumberedLeaves() [][]int {
 	var out [][]int
 	for rail, leaves := range s.numbered() {
@@ -134,7 +132,7 @@ func (s *Survey) NumberedLeaves() [][]int {
 	return out
 }
 
-// timedOf are the samples of a kind of rounds.
+// timedOf returns the samples of a kind of rounds.
 func timedOf(timings []Timing, kind Kind) []float64 {
 	var all []float64
 	for _, t := range timings {
@@ -145,7 +143,7 @@ func timedOf(timings []Timing, kind Kind) []float64 {
 	return all
 }
 
-// typical is the median time of a kind of rounds; nil for none.
+// typical returns the median time of a kind of rounds; nil if there is none.
 func typical(timings []Timing, kind Kind) *float64 {
 	if all := timedOf(timings, kind); len(all) > 0 {
 		return new(median(all))
@@ -153,7 +151,7 @@ func typical(timings []Timing, kind Kind) *float64 {
 	return nil
 }
 
-// heats are the maps of rails and of links; nodes are columns, for there are many.
+// heats returns the maps of rails and of links. Nodes are columns, because there are many.
 func (d *Document) heats(s *Survey, v *Verdict) {
 	var rails, links []string
 	lost := map[Part][][]float64{}
@@ -181,8 +179,8 @@ func (d *Document) heats(s *Survey, v *Verdict) {
 	}
 }
 
-// WriteRounds writes the times as CSV: a line for each pair of each round. Of a ring the
-// second end is empty, and the first its rail.
+// WriteRounds writes the times as CSV, one line for each pair of each round. For a ring the second
+// end is empty, and the first is its rail.
 func WriteRounds(w io.Writer, s *Survey, timings []Timing) error {
 	header := []string{"round", "kind", "node_a", "gpu_a", "node_b", "gpu_b", "median_seconds", "bytes_per_second", "samples"}
 	var lines [][]string

@@ -16,7 +16,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// Schema names the version of rails.json, Rules that of the rules that make its findings.
+// Schema is the version of rails.json, Rules the version of the rules that make its findings.
 const (
 	Schema = "zbench.rails/1"
 	Rules  = 1
@@ -30,10 +30,10 @@ const (
 	Measured = "measured"
 )
 
-// Kinds are all of them.
+// Kinds holds all of them.
 func Kinds() []string { return []string{OfMatrix, OfLogs, OfTimes, Measured} }
 
-// Document is what zbench rails writes: rails.json. Names are those of the input.
+// Document is the content of rails.json. Names are taken from the input.
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -41,25 +41,25 @@ type Document struct {
 	Kind string `json:"kind"`
 	// File is the base name of the input; empty if zbench measured.
 	File string `json:"file"`
-	// Survey is how zbench measured; absent for data from elsewhere.
+	// Survey describes zbench's own measurement; absent for data from elsewhere.
 	Survey *Survey `json:"survey,omitempty"`
 	// State is healthy, faulty, unclear or not_checked.
 	State finding.State `json:"state"`
-	// Reference says what was compared with; empty where nothing was.
+	// Reference describes the values for comparison; empty if there are none.
 	Reference string `json:"reference"`
-	// Limit is the least share lost that is named, 0 to 1; 0 is not known.
+	// Limit is the smallest named loss as a share, 0 to 1; 0 is unknown.
 	Limit float64 `json:"limit" jsonschema:"maximum=1"`
 	// Findings are the named components, the worst first.
 	Findings []NamedSlow `json:"findings"`
-	// Questions are what the data cannot decide.
+	// Questions could not be decided from the data.
 	Questions []NamedQuestion `json:"questions"`
 	// Ranking is all components, the worst first.
 	Ranking []NamedRank `json:"ranking"`
-	// Unchecked says what was not judged.
+	// Unchecked lists the parts that were not judged.
 	Unchecked []string `json:"unchecked"`
-	// Notes say what was left out of the input, and what else a reader should know.
+	// Notes list the ignored parts of the input and other remarks.
 	Notes []string `json:"notes"`
-	// Pass are nodes that were compared and not found slow.
+	// Pass are compared nodes without a finding or question.
 	Pass []string `json:"pass"`
 	// Fail are the nodes with a finding.
 	Fail []string `json:"fail"`
@@ -67,47 +67,46 @@ type Document struct {
 	Unclear []string `json:"unclear"`
 	// Heats are the maps of shares lost; none where there are no pairs.
 	Heats []document.HeatMap `json:"-"`
-	// Judgement is what the measurement comes to, as findings.
+	// Judgement has the result of the measurement as findings.
 	Judgement finding.Judgement `json:"judgement"`
-	// Pairs are the rates between the GPUs of a node, each way, in bytes per second; none of data from
-	// elsewhere.
+	// Pairs are the rates between the GPUs of a node, each way, in bytes per second; none for data
+	// from elsewhere.
 	Pairs [][]float64 `json:"-"`
-	// compared is how many parts of each class had peers, in words: what an OK speaks of.
+	// compared states how many parts of each class had peers: the scope of an OK.
 	compared []string
 }
 
-// NamedSlow is a slow component by its name.
+// NamedSlow is a slow component with its name.
 type NamedSlow struct {
 	// Name for people.
 	Name string `json:"name"`
 	// Part is the kind of the component: xgmi_link, gpu, rail, node, leaf, path or rank.
 	Part Part `json:"part"`
-	// Nodes are the names of the nodes that it belongs to: of a leaf those behind it, of a
-	// path both ends; none where they are not known.
+	// Nodes are the names of its nodes: for a leaf those behind it, for a path both ends; none if
+	// unknown.
 	Nodes []string `json:"nodes"`
-	// Lost is the share of bandwidth lost, 0 to 1; of a rank the share of a collective's
-	// time for which others wait.
+	// Lost is the lost share of bandwidth, 0 to 1; for a rank the share of a collective's time that
+	// others wait.
 	Lost float64 `json:"lost" jsonschema:"maximum=1"`
-	// Intermittent is true of a component that is not always slow.
+	// Intermittent is true for a component that is not always slow.
 	Intermittent bool `json:"intermittent"`
-	// Level is the confidence in a word: high, medium or low.
+	// Level is the confidence as a word: high, medium or low.
 	Level string `json:"level"`
-	// Confidence is an estimate of the probability that this component is slow and not
-	// its partners, 0 to 1.
+	// Confidence estimates the probability that this component, not its partners, is slow, 0 to 1.
 	Confidence float64 `json:"confidence" jsonschema:"maximum=1"`
 	// Reasons are sentences for people.
 	Reasons []string `json:"reasons"`
 }
 
-// NamedQuestion is what the data cannot decide.
+// NamedQuestion describes what the data cannot decide.
 type NamedQuestion struct {
-	// What was seen.
+	// Observation.
 	What string `json:"what"`
 	// Candidates are the components that explain it.
 	Candidates []string `json:"candidates"`
-	// Lost is the share of bandwidth lost, 0 to 1.
+	// Lost is the lost share of bandwidth, 0 to 1.
 	Lost float64 `json:"lost" jsonschema:"maximum=1"`
-	// Next is what would decide it.
+	// Next is the step that would decide it.
 	Next string `json:"next"`
 }
 
@@ -115,18 +114,17 @@ type NamedQuestion struct {
 type NamedRank struct {
 	// Name for people.
 	Name string `json:"name"`
-	// Lost is the share of bandwidth lost, 0 to 1; of a rank the share of a collective's
-	// time for which others wait.
+	// Lost is the lost share of bandwidth, 0 to 1; for a rank the share of a collective's time that
+	// others wait.
 	Lost float64 `json:"lost" jsonschema:"maximum=1"`
-	// Slow is the number of slow pairs among All; of a rank, the collectives at which it
-	// arrived last.
+	// Slow is the number of slow pairs among All; for a rank, the collectives at which it arrived
+	// last.
 	Slow int `json:"slow"`
-	// All is the number of pairs with partners that are not slow; of a rank, its
-	// collectives.
+	// All is the number of pairs with healthy partners; for a rank, its collectives.
 	All int `json:"all"`
 }
 
-// names spell components.
+// names formats the names of components.
 type names struct {
 	ends  Ends
 	hosts []string
@@ -206,7 +204,7 @@ func (d *Document) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "rails.json", c)
 }
 
-// Percent is a share as text.
+// Percent formats a share.
 func Percent(share float64) string {
 	if math.IsNaN(share) {
 		return "–"
@@ -214,12 +212,12 @@ func Percent(share float64) string {
 	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
-// literal are the names that srun reads as they are: it expands [0-7] and host*4, ends a name at
-// a comma or a space, and a comment begins with #.
+// literal matches names that srun reads as they are: it expands [0-7] and host*4, ends a name at a
+// comma or a space, and starts a comment with #.
 var literal = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 
-// Lines are names, one a line, as srun --exclude reads them from a file. What srun would not
-// take literally is quoted in a comment.
+// Lines returns names, one per line, as srun --exclude reads them from a file. A name that srun
+// would not take literally is quoted in a comment.
 func Lines(names []string) string {
 	var b strings.Builder
 	for _, n := range names {
@@ -231,7 +229,7 @@ func Lines(names []string) string {
 	return b.String()
 }
 
-// noNames notes the nodes that srun cannot be told by name.
+// noNames notes the nodes that cannot be given to srun by name.
 func (d *Document) noNames() {
 	for _, n := range slices.Concat(d.Fail, d.Unclear, d.Pass) {
 		if !literal.MatchString(n) {

@@ -11,13 +11,13 @@ import (
 	"zbench/bench/slice"
 )
 
-// Codes of the findings of slow components, beside those that every detector has.
+// Codes of the findings of slow components, beside the common ones.
 const (
 	CodeSlow    = "slow"
 	CodeHealthy = "healthy"
 )
 
-// Verdict is the answer as findings, in the order of reading.
+// Verdict returns the result as findings, in reading order.
 func (d *Document) Verdict() finding.List {
 	var out finding.List
 	for _, f := range d.Findings {
@@ -37,7 +37,7 @@ func (d *Document) Verdict() finding.List {
 	}
 	for _, q := range d.Questions {
 		text := q.What
-		if q.Lost > 0 && !strings.Contains(text, Percent(q.Lost)) { // it may say so itself
+		if q.Lost > 0 && !strings.Contains(text, Percent(q.Lost)) { // the text may contain the word itself
 			text += ", " + Percent(q.Lost) + " lost"
 		}
 		if len(q.Candidates) > 0 {
@@ -67,7 +67,8 @@ func (d *Document) Verdict() finding.List {
 	return out
 }
 
-// healthy says what an OK speaks of: what was compared with what, and the loss that would be named.
+// healthy states the scope of an OK: the compared parts and references, and the loss that would be
+// named.
 func (d *Document) healthy() string {
 	if d.Kind == OfTimes {
 		return "no rank arrives last beyond chance"
@@ -82,7 +83,7 @@ func (d *Document) healthy() string {
 	return text
 }
 
-// list joins names; of many it says how many more.
+// list joins names; a long list ends with the number of omitted ones.
 func list(names []string) string {
 	const most = 8
 	text := joined(names[:min(len(names), most)], ", ")

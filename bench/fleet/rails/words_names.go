@@ -9,7 +9,7 @@ import (
 	"zbench/bench/slice"
 )
 
-// of is a component's name.
+// of returns a component's name.
 func (n names) of(c Component) string {
 	switch c.Part {
 	case Rank:
@@ -41,7 +41,7 @@ func (n names) of(c Component) string {
 	}
 }
 
-// nodes are the names of the nodes of a finding.
+// nodes returns the names of a finding's nodes.
 func (n names) nodes(f Slow) []string {
 	of := []int{f.Component.Node}
 	switch f.Component.Part {
@@ -54,7 +54,7 @@ func (n names) nodes(f Slow) []string {
 	return jsonfile.Filled(slice.Map(slice.Where(of, func(i int) bool { return i >= 0 && i < len(n.hosts) }), n.node))
 }
 
-// called is a node in a sentence: node7, and node gpu-7.
+// called returns a node's name for a sentence: node7, and node gpu-7.
 func (n names) called(i int) string {
 	name := n.node(i)
 	if strings.HasPrefix(strings.ToLower(name), "node") {
@@ -70,7 +70,7 @@ func (n names) node(i int) string {
 	return fmt.Sprint(i)
 }
 
-// gpu is the name of a GPU as the input has it; of a survey its number on its node.
+// gpu returns a GPU's name in the input; in a survey its number on its node.
 func (n names) gpu(node, gpu int) string {
 	if len(n.ends.At) == 0 {
 		return fmt.Sprintf("%d of %s", gpu, n.called(node))

@@ -15,7 +15,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// mostListed is how many nodes a list has that is not folded.
+// mostListed is the largest number of nodes in a list that is not folded.
 const mostListed = 12
 
 // NodeList is a file of nodes for the next job.
@@ -24,7 +24,8 @@ type NodeList struct {
 	Names []string
 }
 
-// NodeLists are the lists that have nodes, one node a line as in the files; long ones are folded.
+// NodeLists returns the lists that have nodes, one node per line as in the files; long ones are
+// folded.
 func NodeLists(lists []NodeList) []document.Block {
 	var out []document.Block
 	for _, one := range lists {
@@ -38,10 +39,10 @@ func NodeLists(lists []NodeList) []document.Block {
 	return out
 }
 
-// mostHeat is the number of ends up to which pairs are drawn one by one.
+// mostHeat is the number of ends up to which each pair is drawn.
 const mostHeat = 600
 
-// Shown is the document for its readers. version is zbench's.
+// Shown returns the document for readers. version is zbench's.
 func (d *Document) Shown(version string) *document.Document {
 	title := map[string]string{OfMatrix: "Bandwidths of pairs: ", OfLogs: "Logs of pairs: ", OfTimes: "Ranks of a job: "}[d.Kind] + d.File
 	out := &document.Document{
@@ -89,8 +90,8 @@ func (d *Document) Shown(version string) *document.Document {
 	return out
 }
 
-// heat adds a map of shares lost, NaN where one is not known, unless it has too many columns. limit is the share
-// from which something is named.
+// heat adds a map of lost shares, NaN if unknown, unless it has too many columns. limit is the
+// share from which a component is named.
 func (d *Document) heat(id, title string, rows, columns []string, lost [][]float64, limit float64) {
 	if len(columns) > mostHeat {
 		return
@@ -119,7 +120,7 @@ func (d *Document) heat(id, title string, rows, columns []string, lost [][]float
 	d.Heats = append(d.Heats, document.HeatMap{ID: id, Title: title, Rows: rows, Columns: columns, Shares: lost, Limit: max(limit, 0.05), Table: &document.Sheet{Table: t, Label: "the slowest"}})
 }
 
-// railsSurvey are the facts of a measurement; none for data from elsewhere.
+// railsSurvey returns the facts of a measurement; none for data from elsewhere.
 func railsSurvey(s *Survey) []document.Block {
 	if s == nil {
 		return nil
@@ -163,7 +164,7 @@ func (d *Document) Table() table.Table {
 	}
 	t := table.Numbers("COMPONENT", "LOST", last[0], last[1])
 	t.Columns[0].Right = false
-	most := 0 // those that count, ten at least
+	most := 0 // those that matter, ten at least
 	for most < len(d.Ranking) && d.Ranking[most].Lost > cmp.Or(d.Limit, 0.05)/2 {
 		most++
 	}

@@ -1,7 +1,7 @@
 /* The symbol list: every function zbench calls, one row each. A provider fills
  * a zb_table from it; the loopback fills it with its own zbl_* functions.
  * SYM(field, need, return, args, rocm library, rocm name, cuda library, cuda name)
- *   need     REQUIRED, or OPTIONAL with what is lost where it is absent
+ *   need     REQUIRED, or OPTIONAL with the loss if it is absent
  *   library  RUNTIME (HIP, CUDA runtime), COLLECTIVES (RCCL, NCCL), COMPILER
  *            (hiprtc, nvrtc), DRIVER (CUDA's alone: HIP has it in the runtime),
  *            LOOPBACK (the loopback's runtime alone has it) or NONE

@@ -78,7 +78,7 @@ typedef struct zb_gemm {
   float alpha;
 } zb_gemm;
 
-/* Fills a table from a library; 0 and the name of what it lacks, or 1. */
+/* Fills a table from a library; returns 0 and the name of a missing symbol, or 1. */
 int zb_blas_fill(zb_blas *blas, int vendor, void *library, const char **lacks);
 
 /* Makes a handle on a device for a stream; 0 or the library's result. The

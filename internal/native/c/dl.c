@@ -122,7 +122,7 @@ int zb_offers(void *library, int i, int vendor) {
 }
 
 /* Fills the rows of t that the given library has: absent symbols stay NULL, and
- * so do those of libraries that are not there. */
+ * so do handles of missing libraries. */
 void zb_fill(zb_table *t, int vendor, int kind, void *library) {
   for (int i = 0; i < zb_symbol_count() && library != NULL; i++) {
     const zb_symbol *s = &zb_symbol_list[i];

@@ -84,7 +84,7 @@ int zb_replay(zb_batch *b) {
   return 0;
 }
 
-/* Frees what the burst made; what it returned stands. */
+/* Frees the objects of the burst; its result is kept. */
 void zb_drop_graphs(zb_batch *b) {
   const zb_table *t = b->table;
   for (int i = 0; i < b->nlocal; i++) {

@@ -33,7 +33,7 @@ typedef struct zb_kernels {
 #define ZB_POISON 0xdeadbeefu
 #define ZB_BEFORE 0xfeedf00du
 
-/* One local rank: where it runs and what it moves. */
+/* One local rank: its device, its stream and its buffers. */
 typedef struct zb_rank {
   int32_t device, rank, nranks; /* its number in its communicator of nranks */
   int32_t to, from;             /* of ZB_EXCHANGE: its peers; −1 for none */
@@ -56,7 +56,7 @@ typedef struct zb_work {
   int32_t collective, dtype, op, root;
   uint64_t count;
   uint64_t send_stride, recv_stride; /* bytes from slot to slot */
-  uint64_t slots;                    /* buffers rotate over so many */
+  uint64_t slots;                    /* number of slots over which buffers rotate */
   const uint64_t *places; /* where what goes to each rank begins, in elements, and the end of the last; or NULL */
   int32_t at_once; /* a verification launches without a wait of the host for the fill */
 } zb_work;

@@ -1,6 +1,6 @@
 /* A provider whose calls do nothing and succeed at once, so that what a batch
  * takes is the driver's own: for the benchmark of enqueueing. On demand it
- * notes every call, for tests of what the driver calls, when, and where. */
+ * notes every call, for tests of the driver's calls: which, when, and where. */
 #include "noop.h"
 
 #include <stdlib.h>

@@ -20,7 +20,7 @@ void zbn_fill(zb_table *t, int note);
 int zbn_count(void);
 const zbn_call *zbn_at(int i);
 void zbn_forget(void);
-/* Queries answer "not ready" so many times more, on all streams or on one. */
+/* Queries answer "not ready" this many more times, on all streams or on one. */
 void zbn_stall(int64_t polls);
 void zbn_stall_stream(const void *stream, int64_t polls);
 /* A handle of its own for each number. */

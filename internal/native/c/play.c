@@ -156,7 +156,7 @@ static int zb_play_step(zb_batch *b, const zb_play *p) {
   return 0;
 }
 
-/* The time from mark to mark, or of what is watched, [number × nlocal + rank]. */
+/* The time from mark to mark, or of the watched part, [number × nlocal + rank]. */
 static void zb_play_read(zb_batch *b, int watched, int32_t count, double *seconds) {
   const zb_table *t = b->table;
   for (int32_t k = 0; k < count; k++) {
@@ -202,7 +202,7 @@ void zb_play_steps(zb_batch *b, const zb_play *p, int32_t steps, double *seconds
   }
 }
 
-/* The seconds on each rank of what is watched, a message's waiting for other ranks included. */
+/* The seconds of the watched part on each rank, including a message's wait for other ranks. */
 void zb_play_watched(zb_batch *b, const zb_play *p, double *seconds) {
   if (!zb_play_all(b, p, ZB_PLAY_WATCHED_STEPS)) {
     zb_play_read(b, 1, p->watched, seconds);

@@ -7,10 +7,10 @@
 
 /* What an operation of a step does on each rank. */
 enum {
-  ZB_PLAY_SPIN = 0,   /* computation for so many nanoseconds */
+  ZB_PLAY_SPIN = 0,   /* computation for the given number of nanoseconds */
   ZB_PLAY_LAUNCH = 1, /* the message is sent when computation has come here */
   ZB_PLAY_WAIT = 2,   /* computation waits for the message's end */
-  ZB_PLAY_WORK = 3,   /* computation of so many launches of the step's work */
+  ZB_PLAY_WORK = 3,   /* computation of the given number of launches of the step's work */
   ZB_PLAY_FOLLOW = 4  /* the lane of message `by` waits for the message's end */
 };
 

@@ -53,7 +53,7 @@ zbl_ahead zbl_way_of(const zbl_stream *s, double posted) {
   return a;
 }
 
-/* Others may have ended what is in the stream since it was worked off. */
+/* Others may have ended operations of the stream since it was last advanced. */
 void zbl_catch_up(zbl_stream *s) {
   if (s->head != NULL) {
     zbl_drain_later(s);

@@ -118,7 +118,7 @@ void zbl_use(zbl_block *block, zbl_usage *usage) {
   usage->high = usage->now > usage->high ? usage->now : usage->high;
 }
 
-/* A process lets go of what it has exported or opened; the last one frees it. */
+/* A process releases memory that it has exported or opened; the last one frees it. */
 void zbl_unexport(zbl_ref at) {
   zbl_exported *e = at != 0 ? zbl_at(at) : NULL;
   if (e != NULL && --e->users == 0) {

@@ -24,7 +24,7 @@ double zbl_leaves(const zbl_round *r, int i, int device) {
   return at;
 }
 
-/* The curve of what runs the call. Measured times are of kernels. */
+/* The curve of the algorithm that runs the call. Measured times are times of kernels. */
 static zbl_curve zbl_by(const zbl_curve *curve, int64_t how) {
   const zbl_faster *f = how == ZBL_BY_COPIES ? &zbl.copies : &zbl.symmetric;
   zbl_curve c = *curve;

@@ -52,7 +52,7 @@ static int zbl_joined(const zbl_clique *q, int rank, int device, int virtual_id)
   return 0;
 }
 
-/* Retires what was destroyed and is in no stream any more. */
+/* Retires communicators that were destroyed and are no longer in a stream. */
 void zbl_retire_comms(void) {
   for (zbl_comm **at = &zbl_dead; *at != NULL;) {
     zbl_comm *c = *at;

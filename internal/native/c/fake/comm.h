@@ -70,7 +70,7 @@ static inline zbl_ahead *zbl_aheads(zbl_round *r) {
  * other work on the stream is before it, it has not called it, and so on. */
 enum zbl_how { ZBL_IDLE, ZBL_COME, ZBL_STOPPED, ZBL_BEHIND, ZBL_NOT_CALLED, ZBL_ERROR, ZBL_LEFT, ZBL_UNSEEN };
 
-/* Where a rank stood when nobody did anything; its process notes it. See silence.c. */
+/* The position of a rank when no process was active; its process notes it. See silence.c. */
 typedef struct zbl_standing {
   uint64_t when;   /* the hub's activity then */
   uint64_t calls;  /* collectives that it had called */
@@ -240,7 +240,7 @@ int zbl_record(const zbl_queued *q, size_t n);
 int zbl_launch_now(const zbl_queued *q, size_t n);
 int zbl_post(const zbl_queued *q, double host);
 
-/* Whether all ranks are of this process: others read nothing of what they move. */
+/* Whether all ranks belong to this process: then no other process reads their data. */
 static inline int zbl_has_all(const zbl_clique *q) { return q->slot == zbl.slot; }
 
 double zbl_total_bytes(const zbl_call *c, int ranks);

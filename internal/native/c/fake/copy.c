@@ -7,7 +7,7 @@
 
 enum { ZBL_NO_CU = 1024 }; /* hipMemcpyDeviceToDeviceNoCU */
 
-/* Rows of so many bytes, each end with a pitch of its own; most copies have one row. */
+/* Rows of bytes; source and target have their own pitch. Most copies have one row. */
 typedef struct zbl_copying {
   char *to;
   const char *from;

@@ -218,7 +218,7 @@ static uint64_t zbl_before_part(const zbl_round *r, int part) {
   return n;
 }
 
-/* Copies the parts that are moved of what a rank sends. */
+/* Copies the moved parts of a rank's send buffer. */
 static void zbl_copy_parts(const zbl_round *r, int rank, zbl_stream *s, char *to) {
   unsigned width = zbl_width(r->call.dtype);
   for (int i = 0; i < r->parts; i++) {
@@ -274,7 +274,7 @@ static const char *zbl_input(const zbl_round *r, int i) {
                        : zbl_sends(zbl_fault_of(r, i), p->stream, p->send, zbl_sent(r, i));
 }
 
-/* A part of what rank i sends. */
+/* A part of the send buffer of rank i. */
 static const char *zbl_input_part(const zbl_round *r, int i, int part) {
   const zbl_ref *input = zbl_at(r->input);
   const zbl_place *p = &r->place[i];
@@ -338,7 +338,7 @@ void zbl_take_result(const zbl_round *r, int rank, zbl_stream *s) {
   const zbl_place *place = &r->place[rank];
   uint64_t offset, bytes = zbl_slice(r, rank, r->call.count * width, &offset);
   if (shape->send_all && shape->recv_all && place->send == place->recv) {
-    zbl_poison(place->recv, bytes); /* what it leaves is undefined */
+    zbl_poison(place->recv, bytes); /* its result is undefined */
     return;
   }
   if (r->parts == 0) {

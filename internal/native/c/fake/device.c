@@ -52,7 +52,7 @@ static int zbl_setDevice(int device) {
   return ZB_OK;
 }
 
-/* Reserves address space only: what is never touched costs nothing. */
+/* Reserves address space only: untouched pages cost nothing. */
 int zbl_allocate(void **ptr, size_t bytes, int kind) {
   return zbl_allocate_on(ptr, bytes, kind, zbl_current_device());
 }
@@ -88,7 +88,7 @@ int zbl_map_block(void **ptr, size_t bytes, int kind, int device) {
     free(block);
     return ZB_ERR_MEMORY;
   }
-  if (zbl.wall) { /* else the page tables are what is measured */
+  if (zbl.wall) { /* otherwise the page tables would dominate the time */
     madvise(block->base, bytes, MADV_HUGEPAGE);
   }
   block->bytes = bytes;

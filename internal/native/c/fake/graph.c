@@ -17,14 +17,14 @@ typedef struct zbl_node {
   _Alignas(16) char what[];
 } zbl_node;
 
-/* The launches of a graph and of what was instantiated of it, one behind the other. */
+/* The launches of a graph and of its instances, one after the other. */
 typedef struct zbl_nodes {
   int users;
   size_t bytes, room;
   char *at;
 } zbl_nodes;
 
-/* A graph, or with the other magic what was instantiated of one. */
+/* A graph or, with the other magic, an instance of one. */
 typedef struct zbl_graph {
   uint32_t magic;
   int device, mode, invalid;

@@ -1,4 +1,4 @@
-/* Groups: what is called between start and end is launched at the end. */
+/* Groups: calls between start and end are launched at the end. */
 #include "comm.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static pthread_once_t zbl_queue_once = PTHREAD_ONCE_INIT;
 
 static void zbl_make_queue_key(void) { pthread_key_create(&zbl_queue_key, free); }
 
-/* Whether a join is not waited for: a split goes by what is split. */
+/* Whether a join does not wait: for a split, its parent decides. */
 static int zbl_waits_not(const zbl_comm *c) {
   return c->from != NULL ? c->from->nonblocking : c->nonblocking;
 }

@@ -63,7 +63,7 @@ static zbl_head *zbl_take_spare(unsigned class) {
   return head;
 }
 
-/* A block that holds so many bytes; what is in it is left over. */
+/* A block that holds the given number of bytes, with its old content. */
 void *zbl_new(size_t bytes) {
   unsigned class = zbl_class_of(bytes);
   zbl_head *head = zbl_take_spare(class);
@@ -112,7 +112,7 @@ static void zbl_drop_own(zbl_head *head) {
   }
 }
 
-/* Frees what is kept outside of the arena; the world ends. */
+/* Frees the memory outside of the arena when the world ends. */
 void zbl_free_own(void) {
   if (zbl.kept != NULL && zbl_is_own(zbl.kept)) {
     munmap(zbl.kept, 1ull << ((zbl_head *)zbl.kept)->class);

@@ -23,7 +23,7 @@ static const double zbl_stall_quiet = 1;
 
 /* Time that a stall has taken is counted once by each thread that reads the clock. */
 static struct {
-  uint64_t activity; /* nobody has acted since */
+  uint64_t activity; /* no process has been active since */
   int64_t since;     /* nanoseconds of the kernel's clock; 0: there was no stall */
 } zbl_stall;
 

@@ -49,7 +49,7 @@ int zbl_lock(void) {
   }
   if (zbl_depth_of_lock++ == 0 && zbl.hub != NULL &&
       zbl_lock_soon(&zbl.hub->lock) == EOWNERDEAD) {
-    zbl.hub->broken = 1; /* what it was about to change is not whole */
+    zbl.hub->broken = 1; /* the interrupted change is incomplete */
     pthread_mutex_consistent(&zbl.hub->lock);
     zbl_alarm();
   }

@@ -81,7 +81,7 @@ static inline void zbl_pause(void) {
 
 /* What a hub begins with: "zbench" and the layout's number. */
 static const uint64_t ZBL_MAGIC = 0x7a62656e63680010;
-/* Address space, and the file's size: what is not touched costs nothing. */
+/* Address space, and the file's size: untouched pages cost nothing. */
 static const uint64_t ZBL_ARENA = 64ull << 30;
 
 void *zbl_at(zbl_ref at);

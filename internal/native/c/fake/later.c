@@ -53,7 +53,7 @@ void zbl_join_later(zbl_comm *c) {
   zbl_ring(&zbl.nudge);
 }
 
-/* Drops what is under way for a communicator that goes. */
+/* Drops pending operations of a communicator that is freed. */
 void zbl_forget_joins(const zbl_comm *of) {
   for (zbl_comm **at = &zbl_under_way; *at != NULL;) {
     zbl_comm *c = *at;

@@ -33,7 +33,7 @@ typedef struct zbl_lt_product {
   const char *at_a, *at_b;
   char *at_d;
   int64_t m, n, k;
-  uint64_t behind; /* so many calls of collectives on its device */
+  uint64_t behind; /* the number of earlier calls of collectives on its device */
   int choice;
 } zbl_lt_product;
 

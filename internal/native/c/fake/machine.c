@@ -1,4 +1,4 @@
-/* The machine file: read it, refuse what is not one, open the world. */
+/* The machine file: reads it, refuses other files, and opens the world. */
 #include "pool.h"
 
 #include <stdio.h>
@@ -177,7 +177,7 @@ static int zbl_read_line(char *line) {
   return 1;
 }
 
-/* Frees what was read, and forgets all of it. */
+/* Frees everything that was read, and resets it. */
 static void zbl_free_machine(void) {
   free(zbl.devices);
   free(zbl.curves);

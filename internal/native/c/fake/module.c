@@ -51,7 +51,7 @@ typedef struct zbl_launched {
   zbk_launch how;
   void *params[ZBL_MAX_PARAMS];
   uint64_t values[ZBL_MAX_PARAMS];
-  uint64_t behind; /* so many calls of collectives on its device */
+  uint64_t behind; /* the number of earlier calls of collectives on its device */
 } zbl_launched;
 
 static int zbl_moduleLoad(void **module, const void *image) {
@@ -177,7 +177,7 @@ static void zbl_store_fault(const zbl_launched *l, int device) {
   }
 }
 
-/* The counters of a device's units after so many seconds: at the rate that the device
+/* The counters of a device's units after the given seconds: at the rate that the device
  * reports, from a planted fall on slower. Both began a second before. */
 static void zbl_count(int device, double seconds) {
   const double rate = zbl_attribute("clockRate") * 1e3, began = 1;

@@ -63,7 +63,7 @@ static const zbl_kind zbl_gates = {.run = zbl_gate_run,
 static const zbl_kind zbl_signals = {.run = zbl_signal_run,
                                      .release = zbl_signal_release};
 
-/* What is put on a stream from now on comes after what is on another. */
+/* Later operations of a stream wait for the present operations of another. */
 static void zbl_after(zbl_stream *s, zbl_stream *first) {
   zbl_gate *g = calloc(1, sizeof *g);
   if (g == NULL) {

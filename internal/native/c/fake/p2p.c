@@ -13,7 +13,7 @@ typedef struct zbl_transfer {
   const char *send;        /* pointers of the sender's and the receiver's process */
   char *recv;
   int ran;
-  zbl_ref data;             /* what was sent, a zbl_shared; 0 for none */
+  zbl_ref data;             /* the sent data, a zbl_shared; 0 for none */
   zbl_ref sender, receiver; /* kernels */
   zbl_ref next;             /* among the unmatched of one receiver */
 } zbl_transfer;
@@ -83,13 +83,13 @@ static double zbl_message_time(const zbl_clique *q, const zbl_transfer *t,
   if (of_all != NULL) {
     zbl_curve all = *of_all;
     all.k = one->k;
-    all.points = 0; /* sizes there are those of a collective */
+    all.points = 0; /* its sizes are sizes of a collective */
     took = zbl_later(took, zbl_model(&all, bytes));
   }
   return zbl_noisy(zbl_faulty(one, bytes, took, draws), draws, q->first);
 }
 
-/* Both ends are there: the message takes the time of what its busier end moves. */
+/* Both ends are present: the busier end determines the time of the message. */
 static void zbl_transfer_run(zbl_transfer *t) {
   zbl_kernel_p2p *s = zbl_at(t->sender), *r = zbl_at(t->receiver);
   const zbl_clique *q = zbl_at(s->clique);
@@ -104,7 +104,7 @@ static void zbl_transfer_run(zbl_transfer *t) {
   t->ran = 1;
 }
 
-/* Whether all of a kernel's messages have been: it takes what it received. */
+/* Whether all messages of a kernel are complete: then it takes the received data. */
 static int zbl_p2p_done(zbl_op *op, zbl_stream *s) {
   zbl_kernel_p2p *k = op->data;
   if (k->left > 0) {

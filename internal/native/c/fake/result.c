@@ -19,7 +19,7 @@ static int zbl_overlap(const zbl_result *r, const char *from, size_t bytes) {
   return r->to < from + bytes && from < r->to + r->bytes;
 }
 
-/* Drops what was promised to memory that is going. */
+/* Drops promised results for memory that is being freed. */
 void zbl_forget_range(const char *from, size_t bytes) {
   for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
     zbl_result **at = &s->results;
@@ -98,7 +98,7 @@ void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
   s->results_tail = r;
 }
 
-/* Drops what was promised. */
+/* Drops promised results. */
 void zbl_forget(zbl_stream *s) {
   while (s->results != NULL) {
     zbl_result *r = s->results;

@@ -226,7 +226,7 @@ void zbl_tell_stall(int call, int rank) {
   }
 }
 
-/* Somebody has waited, and nobody has acted meanwhile. */
+/* A process has waited, and none has been active meanwhile. */
 void zbl_look_at_silence(void) {
   zbl_hub *hub = zbl.hub;
   double now;

@@ -68,7 +68,7 @@ typedef struct zbl_stream {
   uint64_t epoch;
   zbl_lane *lane; /* of its host */
   zbl_op *head;
-  struct zbl_graph *capture; /* records what is launched, NULL for nothing */
+  struct zbl_graph *capture; /* records the launches; NULL if it captures nothing */
   zbl_op *spare; /* operations that are done, kept for the next ones */
   zbl_op *tail; /* where there are two operations or more */
   zbl_result *results, *results_tail;

@@ -10,7 +10,7 @@ enum {
   ZBL_HUGE = 2 << 20  /* and to ask for pages of so many */
 };
 
-/* Runs the parts of work over so many bytes. The caller has the lock: one at a time. */
+/* Runs the parts of work over the given bytes. The caller holds the lock: one at a time. */
 void zbl_wide(void (*work)(unsigned part, unsigned parts, void **params),
               void **params, uint64_t bytes) {
   if (bytes < ZBL_WIDE) {

@@ -51,7 +51,7 @@ typedef struct zbl_faults {
   double *hbm;  /* by rank: the share of the memory's rate that is left; or NULL */
   struct { double from, to, factor; } dip;       /* bytes, bytes, × T */
   struct { int first, ranks; double part, factor; } flaky; /* of launches, × T */
-  struct { int node; double part, factor, launches; } contention; /* between nodes of so many ranks */
+  struct { int node; double part, factor, launches; } contention; /* between nodes of this number of ranks */
   struct { int rank; double bytes; uint64_t launch; } hang, async;
   struct {
     int kind, rank; /* enum zbl_data_fault */
@@ -63,7 +63,7 @@ typedef struct zbl_faults {
   } data;
   struct { int on, rank; uint64_t byte; } store;   /* a bit there flips */
   struct { int rank; double factor; } kernels; /* × the virtual time of its kernels and products */
-  struct { int rank; double hz, after; } clock; /* of the units, so many seconds in */
+  struct { int rank; double hz, after; } clock; /* of the units, after this many seconds */
   struct { int call, rank; } stall; /* enum zbl_stalls: it never returns */
   double beside; /* × a kernel's time while a collective runs on its device; 0: none */
 } zbl_faults;
@@ -158,7 +158,7 @@ typedef struct zbl_world {
   int wakes; /* how many sleepers are woken at once: one for each CPU of the host */
   void *kept; /* a free block of the arena that has its pages; see heap.c */
   int driving, stop; /* the thread that drives the streams; see drive.c */
-  zbl_bell nudge;    /* what it sleeps on while it has nothing to do */
+  zbl_bell nudge;    /* it sleeps on this bell while it is idle */
   pthread_t driver;
   int waits; /* calls that wait do so for ever, as the real ones */
   int derives; /* groups without a curve get a derived one; else their calls are refused */
@@ -168,7 +168,7 @@ typedef struct zbl_world {
   int explains; /* who waits for whom is told when nothing moves; see silence.c */
   int shown; /* enum zbl_shown: what other programs see of the clock */
   double stall_rate; /* times as fast as the host's clock, see host.c */
-  int wall;  /* time is what the host takes, and kernels run on its CPUs */
+  int wall;  /* time is the host's time, and kernels run on its CPUs */
   int cores; /* how many of them; 0: all that there are */
   char gpu[64];
   uint64_t seed;
@@ -192,7 +192,7 @@ typedef struct zbl_world {
   zbl_lane *lanes; /* by modelled process, and by device, in the arena */
   zbl_seat *seats;
   int kernel_failures; /* launches that a GPU may hang in or be wrong about, */
-  char kernel_why[160]; /* and what was wrong with the last */
+  char kernel_why[160]; /* and the error of the last */
 } zbl_world;
 
 /* Where a random draw stands: a launch within a case. */

@@ -18,7 +18,7 @@
 enum { ZBC_CLOCKS = 12 };
 static const int64_t zbc_second = 1000000000;
 
-/* The clocks that tell the time; the coarse ones and those of the boot move alike. */
+/* The clocks that show the time; coarse clocks and clocks since boot run equally. */
 static const uint8_t zbc_shown[ZBC_CLOCKS] = {
     [CLOCK_REALTIME] = 1,         [CLOCK_MONOTONIC] = 1,
     [CLOCK_MONOTONIC_RAW] = 1,    [CLOCK_REALTIME_COARSE] = 1,

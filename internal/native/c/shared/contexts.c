@@ -73,7 +73,7 @@ static int zbl_contextPush(void *context) {
   return zbl_setDevice(device);
 }
 
-/* The current device stays what it is. */
+/* The current device does not change. */
 static int zbl_contextPop(void **context) {
   ZBL_REFUSE(zbl_contexts.n == 0, ZBL_ERR_CONTEXT);
   zbl_contexts.n--;
