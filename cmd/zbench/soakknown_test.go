@@ -41,6 +41,6 @@ func TestSoakReadsTheLog(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("log.%s.%d", host, s.PID)), []byte("GDRDMA"), 0o600))
 	for name, want := range map[string]string{dir + "/log.%h.%p": "GDRDMA", dir + "/log.%h": "", dir + "/log.%x": "", "": ""} {
 		s.Getenv = func(string) string { return name }
-		require.Equal(t, want, (&soakOptions{}).log(s), name)
+		require.Equal(t, want, string(s.libraryLog()), name)
 	}
 }
