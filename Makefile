@@ -42,7 +42,7 @@ FUZZTIME ?= 5000
 JOBS ?= 3
 
 # What computes in them is Go on slices of Go, without unsafe pointers: under the sanitizers, half of the step.
-PLAIN := zbench/bench/matrix zbench/bench/muon
+PLAIN := zbench/bench/hardware/matrix zbench/bench/work/muon
 
 UBSAN := -fsanitize=undefined -fno-sanitize-recover=undefined
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // Each type and role, at sizes that nothing divides: the sum is that of float64,

@@ -1,8 +1,8 @@
 package hbm
 
 import (
-	"zbench/bench/backend"
-	"zbench/bench/record"
+	"zbench/bench/hardware/backend"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/backend"
-	"zbench/bench/device"
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/hardware/backend"
+	"zbench/bench/hardware/device"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/base/exit"
+	"zbench/bench/base/stat"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/kernel"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/kernel"
 	"zbench/internal/native"
 )
 

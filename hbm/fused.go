@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"strings"
 
+	"zbench/bench/base/slice"
+	"zbench/bench/base/spell"
+	"zbench/bench/base/stat"
+	units "zbench/bench/base/unit"
 	"zbench/bench/engine"
-	"zbench/bench/kernel"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
-	"zbench/bench/spell"
-	"zbench/bench/stat"
-	units "zbench/bench/unit"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/kernel"
 )
 
 // Fused is a fused kernel over the rows of a matrix, with the alternatives for comparison.

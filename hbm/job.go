@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/stat"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/stat"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

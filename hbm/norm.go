@@ -3,7 +3,7 @@ package hbm
 import (
 	"fmt"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

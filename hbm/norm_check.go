@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	gstat "gonum.org/v1/gonum/stat"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

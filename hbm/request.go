@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/base/option"
+	"zbench/bench/base/spell"
+	"zbench/bench/base/stat"
+	units "zbench/bench/base/unit"
 	"zbench/bench/engine"
-	"zbench/bench/kernel"
-	"zbench/bench/option"
-	"zbench/bench/spec"
-	"zbench/bench/spell"
-	"zbench/bench/stat"
-	units "zbench/bench/unit"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/kernel"
 )
 
 // Bounds of a request: the smallest array of a stream in bytes, one vector, and the most rows of a

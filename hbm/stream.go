@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
 )
 
 // Stream is one access pattern of memory.

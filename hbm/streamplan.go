@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"zbench/bench/base/stat"
+	units "zbench/bench/base/unit"
 	"zbench/bench/engine"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
-	units "zbench/bench/unit"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 )
 
 // sweepFrom is the smallest array of a sweep in bytes, sweepKernels its default kernels.

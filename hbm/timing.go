@@ -3,9 +3,9 @@ package hbm
 import (
 	"slices"
 
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

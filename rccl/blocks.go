@@ -3,8 +3,8 @@ package rccl
 import (
 	"math/rand/v2"
 
-	"zbench/bench/collective"
-	"zbench/bench/plan"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/plan"
 	"zbench/internal/native"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"zbench/bench/collective"
-	"zbench/bench/plan"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/plan"
 	"zbench/internal/native"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/plan"
-	"zbench/bench/record"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/fabric"
-	"zbench/bench/plan"
-	"zbench/bench/spec"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/native"
 	"zbench/rccl"
 )

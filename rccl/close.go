@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"zbench/bench/plan"
+	"zbench/bench/run/plan"
 	"zbench/internal/native"
 )
 

@@ -2,7 +2,7 @@
 // one process's ranks with their communicators, streams and buffers, and times launches on them.
 //
 // The driver does not know the library underneath. Behaviour that differs by collective is a row in
-// bench/collective and in internal/native's table.
+// bench/hardware/collective and in internal/native's table.
 package rccl
 
 import (
@@ -13,10 +13,10 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"zbench/bench/plan"
-	"zbench/bench/policy"
-	"zbench/bench/record"
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
+	"zbench/bench/hardware/policy"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/collective"
-	"zbench/bench/fabric"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
+	"zbench/bench/base/slice"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/native"
 	"zbench/rccl"
 )

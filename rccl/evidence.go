@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/collective"
-	"zbench/bench/fabric"
-	"zbench/bench/plan"
-	"zbench/bench/spec"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/native"
 )
 

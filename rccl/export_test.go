@@ -1,7 +1,7 @@
 package rccl
 
 import (
-	"zbench/bench/plan"
+	"zbench/bench/run/plan"
 	"zbench/internal/native"
 )
 

@@ -5,10 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/fabric"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/spec"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 )
 
 // groupsOf runs all_reduce in groups of two on two nodes, with faults.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"zbench/bench/plan"
-	"zbench/bench/record"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

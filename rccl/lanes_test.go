@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/fabric"
-	"zbench/bench/plan"
-	"zbench/bench/spec"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/rccl"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"zbench/bench/plan"
+	"zbench/bench/run/plan"
 )
 
 // followers are the other processes, each in a goroutine; orders and reports are

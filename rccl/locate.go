@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"zbench/bench/plan"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/plan"
 	"zbench/internal/native"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/fabric"
-	"zbench/bench/plan"
-	"zbench/bench/spec"
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 )
 
 // BenchmarkLoopback measures the CPU time that one launch costs the simulation per rank,

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"zbench/bench/collective"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

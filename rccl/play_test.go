@@ -10,14 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/fabric"
-	"zbench/bench/plan"
-	"zbench/bench/recommend"
-	"zbench/bench/replay"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
-	"zbench/bench/trace"
-	"zbench/bench/trainer"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/answers/replay"
+	"zbench/bench/base/slice"
+	"zbench/bench/files/trace"
+	"zbench/bench/job/trainer"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/rccl"
 	"zbench/test/longtest"
 )

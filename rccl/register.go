@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"zbench/bench/backend"
-	"zbench/bench/plan"
-	"zbench/bench/policy"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/hardware/backend"
+	"zbench/bench/hardware/policy"
+	"zbench/bench/run/plan"
 	"zbench/internal/native"
 )
 

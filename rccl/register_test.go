@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/collective"
-	"zbench/bench/fabric"
-	"zbench/bench/plan"
-	"zbench/bench/policy"
-	"zbench/bench/record"
-	"zbench/bench/spec"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/hardware/policy"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 )
 
 // What the driver says is served, the loopback runs so, and nothing else: it decides by the windows and the configuration

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"zbench/bench/plan"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/plan"
 	"zbench/internal/native"
 )
 

@@ -6,11 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/fabric"
-	"zbench/bench/finding"
-	"zbench/bench/fleet/rails"
-	"zbench/bench/plan"
-	"zbench/bench/spec"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/base/finding"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 )
 
 // surveyed measures a fleet with faults through the driver and judges the times.

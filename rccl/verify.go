@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"hash/fnv"
 
-	"zbench/bench/collective"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
 

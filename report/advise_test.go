@@ -9,12 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/advice"
-	"zbench/bench/document"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/job/trainer"
 	"zbench/bench/results"
-	"zbench/bench/trainer"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 	"zbench/test/longtest"
 	"zbench/test/recordtest"
 )

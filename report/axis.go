@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/document"
-	"zbench/bench/plain"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/show/document"
 )
 
 // axis maps values to 0…1 and has their labels.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/document"
+	"zbench/bench/show/document"
 )
 
 // barForm is the geometry of bars, in units of the picture.

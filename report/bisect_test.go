@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/bisect"
-	"zbench/bench/document"
+	"zbench/bench/answers/bisect"
+	"zbench/bench/show/document"
 )
 
 // searched is the document of a search over variants that take longer from one on in every

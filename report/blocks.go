@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/document"
-	"zbench/bench/finding"
-	"zbench/bench/pattern"
-	"zbench/bench/plain"
-	"zbench/bench/slice"
-	"zbench/bench/table"
-	"zbench/bench/unit"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/pattern"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 )
 
 // drawn are the functions for the templates of blocks. The HTML that they return is the SVG

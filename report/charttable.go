@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 
-	"zbench/bench/document"
-	"zbench/bench/table"
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 )
 
 // tableOfChart turns a chart into a table: one row per size, one column per series. A size that a

@@ -8,12 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/compare"
-	"zbench/bench/document"
-	"zbench/bench/finding"
-	"zbench/bench/gate"
-	"zbench/bench/record"
-	"zbench/bench/stat"
+	"zbench/bench/answers/compare"
+	"zbench/bench/answers/gate"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/stat"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 )
 
 // comparedRuns makes three runs of six sizes, of which one takes so many times as long.

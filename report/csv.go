@@ -4,8 +4,8 @@ import (
 	"io"
 	"strings"
 
-	"zbench/bench/document"
-	"zbench/bench/table"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 )
 
 // WriteCSV writes the document's rows for a spreadsheet, in base units; without rows it writes its

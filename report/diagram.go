@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"strings"
 
-	"zbench/bench/document"
-	"zbench/bench/finding"
-	"zbench/bench/slice"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/slice"
+	"zbench/bench/show/document"
 )
 
 // diagramForm is the geometry of a diagram, in pixels.

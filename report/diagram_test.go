@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
-	"zbench/bench/finding"
+	"zbench/bench/base/finding"
+	"zbench/bench/show/document"
 )
 
 // crossedRails is two GPUs whose lines to their NICs cross.

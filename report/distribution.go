@@ -1,9 +1,9 @@
 package report
 
 import (
-	"zbench/bench/document"
-	"zbench/bench/table"
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 )
 
 // deviationAxis spans the launches' distances from their medians.

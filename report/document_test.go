@@ -12,10 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
-	"zbench/bench/finding"
+	"zbench/bench/base/finding"
 	"zbench/bench/results"
-	"zbench/bench/table"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 	"zbench/test/longtest"
 )
 

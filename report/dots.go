@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"zbench/bench/document"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/show/document"
 )
 
 // dotForm is the geometry, in pixels.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/record"
+	"zbench/bench/base/stat"
 	"zbench/bench/results"
-	"zbench/bench/stat"
+	"zbench/bench/run/record"
 	"zbench/test/longtest"
 	"zbench/test/recordtest"
 )

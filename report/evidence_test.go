@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
-	"zbench/bench/finding"
-	"zbench/bench/judge"
-	"zbench/bench/record"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/unit"
 	"zbench/bench/results"
-	"zbench/bench/unit"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 	"zbench/test/recordtest"
 )
 

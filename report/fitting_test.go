@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
-	"zbench/bench/plain"
+	"zbench/bench/base/plain"
+	"zbench/bench/show/document"
 )
 
 // fittingByTrial takes characters off one by one until the rest fits, with the sign that there

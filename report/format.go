@@ -5,8 +5,8 @@ import (
 	"io"
 	"slices"
 
-	"zbench/bench/document"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/show/document"
 )
 
 // Format is an output format of a document. A new one is one row.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
+	"zbench/bench/show/document"
 	"zbench/test/longtest"
 	"zbench/test/recordtest"
 )

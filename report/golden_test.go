@@ -11,11 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/advice"
-	"zbench/bench/document"
-	"zbench/bench/record"
+	"zbench/bench/answers/advice"
 	"zbench/bench/results"
-	"zbench/bench/table"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 	"zbench/test/golden"
 	"zbench/test/recordtest"
 )

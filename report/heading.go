@@ -3,9 +3,9 @@ package report
 import (
 	"slices"
 
-	"zbench/bench/document"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/show/document"
 )
 
 // heading adds title, subtitle and legend of a stand-alone picture. It returns their height: the

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/document"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/show/document"
 )
 
 // heatStep is one height of marks.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
+	"zbench/bench/show/document"
 )
 
 // heatOfNodes is a map of 8 rails by n nodes with a loss in row 2 of a node.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"unicode"
 
-	"zbench/bench/document"
-	"zbench/bench/finding"
+	"zbench/bench/base/finding"
+	"zbench/bench/show/document"
 )
 
 // The page: its template, its style and its scripts.

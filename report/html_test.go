@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
+	"zbench/bench/answers/recommend"
 	"zbench/bench/results"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 	"zbench/test/recordtest"
 )
 

@@ -6,10 +6,10 @@ import (
 	"io"
 	"strings"
 
-	"zbench/bench/document"
-	"zbench/bench/finding"
-	"zbench/bench/plain"
-	"zbench/bench/slice"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/show/document"
 )
 
 // The elements of JUnit's XML, as test servers read it (Jenkins' junit-10.xsd).

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"zbench/bench/document"
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
+	"zbench/bench/show/document"
 )
 
 // format is the size and furniture of a picture.

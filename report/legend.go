@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/document"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/show/document"
 )
 
 // entry is a line of a legend: a series, or several coinciding ones.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
+	"zbench/bench/show/document"
 )
 
 // A line that covers another is named together with it, and a series without a point is not in the legend: in the

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/record"
+	"zbench/bench/base/stat"
 	"zbench/bench/results"
-	"zbench/bench/stat"
+	"zbench/bench/run/record"
 )
 
 // A sweep of several ranks has a section with settings of a long run and the known issues

@@ -6,10 +6,10 @@ import (
 	"io"
 	"strings"
 
-	"zbench/bench/document"
-	"zbench/bench/plain"
-	"zbench/bench/slice"
-	"zbench/bench/table"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 )
 
 // WriteMarkdown writes the document for a merge request or an issue: the findings as a list, then

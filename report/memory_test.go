@@ -13,11 +13,11 @@ import (
 	"github.com/clipperhouse/displaywidth"
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
-	"zbench/bench/record"
 	"zbench/bench/results"
-	"zbench/bench/spec"
-	"zbench/bench/table"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 	"zbench/test/golden"
 	"zbench/test/recordtest"
 )

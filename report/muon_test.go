@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/muon"
-	"zbench/bench/record"
 	"zbench/bench/results"
-	"zbench/bench/spec"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/muon"
 )
 
 func muonPage(t *testing.T, rec *record.Record) string {

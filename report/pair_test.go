@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/curve"
-	"zbench/bench/document"
-	"zbench/bench/record"
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/curve"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 	"zbench/test/recordtest"
 )
 

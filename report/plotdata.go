@@ -1,6 +1,6 @@
 package report
 
-import "zbench/bench/document"
+import "zbench/bench/show/document"
 
 // plotData is the script's input for a chart: its points, printed and as numbers, and the data to
 // label a part of the axes.

@@ -7,8 +7,8 @@ import (
 	"io"
 	"math"
 
-	"zbench/bench/document"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/show/document"
 
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/font/liberation"

@@ -3,7 +3,7 @@ package report
 import (
 	"slices"
 
-	"zbench/bench/document"
+	"zbench/bench/show/document"
 )
 
 // fill is an area between two lines, in the translucent colour of a role.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/advice"
-	"zbench/bench/document"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/recommend"
 	"zbench/bench/results"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 	"zbench/test/longtest"
 	"zbench/test/recordtest"
 )

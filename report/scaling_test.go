@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/collective"
-	"zbench/bench/curve"
-	"zbench/bench/document"
-	"zbench/bench/judge"
-	"zbench/bench/record"
+	"zbench/bench/answers/judge"
+	"zbench/bench/hardware/collective"
 	"zbench/bench/results"
+	"zbench/bench/run/curve"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 	"zbench/test/longtest"
 	"zbench/test/recordtest"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"zbench/bench/document"
+	"zbench/bench/show/document"
 )
 
 // A scene is a chart laid out on a plane in pixels, y downwards, not yet painted. The SVG and the

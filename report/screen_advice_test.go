@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/advice"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/job/trainer"
 	"zbench/bench/results"
-	"zbench/bench/spec"
-	"zbench/bench/trainer"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 	"zbench/test/buckettest"
 	"zbench/test/longtest"
 	"zbench/test/recordtest"

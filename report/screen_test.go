@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
-	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/show/document"
 )
 
 // screenedFleet has nodes whose values vary by 2 %; change plants faults.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/curve"
-	"zbench/bench/record"
+	"zbench/bench/run/curve"
+	"zbench/bench/run/record"
 )
 
 // Results of other devices are lines of their own, named after them.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/document"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/show/document"
 )
 
 // WriteSVG writes a stand-alone picture on light background.

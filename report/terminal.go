@@ -6,11 +6,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"zbench/bench/document"
-	"zbench/bench/finding"
-	"zbench/bench/plain"
-	"zbench/bench/slice"
-	"zbench/bench/table"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 )
 
 // Screen is the terminal or other target of text output.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"zbench/bench/document"
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
+	"zbench/bench/show/document"
 )
 
 // timeForm is the geometry of a timeline, in pixels.

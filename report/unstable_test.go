@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/judge"
-	"zbench/bench/record"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/stat"
 	"zbench/bench/results"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
-	"zbench/bench/table"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/show/table"
 )
 
 // swept is a record of cases of groups of 8 on two nodes, of which node 1's had as

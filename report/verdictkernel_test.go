@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/finding"
-	"zbench/bench/judge"
-	"zbench/bench/muon"
-	"zbench/bench/record"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/unit"
 	"zbench/bench/results"
-	"zbench/bench/spec"
-	"zbench/bench/unit"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/muon"
 )
 
 func kindsOf(v finding.List) (out []string) {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"zbench/bench/document"
+	"zbench/bench/show/document"
 
 	"github.com/stretchr/testify/require"
 )

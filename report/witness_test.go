@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/judge"
-	"zbench/bench/record"
+	"zbench/bench/answers/judge"
 	"zbench/bench/results"
+	"zbench/bench/run/record"
 )
 
 // A second witness stands beside the evidence, in the verdict if it has answered, and on

@@ -2,7 +2,7 @@
 """Runs PyTorch's own DDP and FSDP2, and writes which calls they make as numbers.
 
     debootstrap trixie CHROOT && chroot CHROOT apt-get install -y python3-torch   # as root, once
-    chroot CHROOT python3 -W ignore - <scripts/torch-layouts.py >bench/advice/testdata/torch-layouts.json
+    chroot CHROOT python3 -W ignore - <scripts/torch-layouts.py >bench/answers/advice/testdata/torch-layouts.json
 
 Any PyTorch from 2.6 on does; it needs no GPU and no network. Words behind the dash choose parts: "ddp_lists",
 caps by bucket, takes 2.14 and is in torch-lists.json. DDP runs as it is, with a

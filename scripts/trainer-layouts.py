@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the trainers' own bucket code, and writes what it does as numbers.
 
-    scripts/trainer-layouts.py megatron GIT > bench/advice/testdata/megatron-layouts.json
-    scripts/trainer-layouts.py deepspeed GIT > bench/advice/testdata/deepspeed-calls.json
+    scripts/trainer-layouts.py megatron GIT > bench/answers/advice/testdata/megatron-layouts.json
+    scripts/trainer-layouts.py deepspeed GIT > bench/answers/advice/testdata/deepspeed-calls.json
 
 GIT is a git directory of NVIDIA/Megatron-LM or deepspeedai/DeepSpeed that has the commit
 below. Functions and classes are taken out of its files and run with stand-ins for torch:

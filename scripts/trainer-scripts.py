@@ -174,7 +174,7 @@ def main():
     work = tempfile.mkdtemp()
     json.dump(jobs, open(work + "/jobs.json", "w"))
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    subprocess.run(["go", "test", "-vet=off", "-count=1", "./bench/trainer", "-run", "TestReadsGivenScripts", "-args", "-scripts", work + "/jobs.json"], cwd=here, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["go", "test", "-vet=off", "-count=1", "./bench/job/trainer", "-run", "TestReadsGivenScripts", "-args", "-scripts", work + "/jobs.json"], cwd=here, check=True, stdout=subprocess.DEVNULL)
     readings = json.load(open(work + "/jobs.json.read"))
     options, top = parser(folders), root()
     tally = {}

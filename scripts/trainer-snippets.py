@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Feeds every text that zbench prints for a trainer to the trainer's own parser.
 
-    go test ./bench/trainer -run TestPrintedKeys -snippets FILE
-    scripts/trainer-snippets.py FILE DIR | sed -n "/^{/,\$p" > bench/trainer/testdata/parsers.json
+    go test ./bench/job/trainer -run TestPrintedKeys -snippets FILE
+    scripts/trainer-snippets.py FILE DIR | sed -n "/^{/,\$p" > bench/job/trainer/testdata/parsers.json
 
 DIR has checkouts at the commits below: megatron, bridge, primus, deepspeed, accelerate,
 lightning. Python needs torch, omegaconf, pydantic and yaml; other imports of the checkouts have

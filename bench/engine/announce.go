@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/fabric"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/work/fabric"
 )
 
 // announce prints the estimate for the rest of a sweep, before it starts.

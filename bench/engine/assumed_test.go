@@ -8,12 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/advice"
+	"zbench/bench/answers/advice"
 	"zbench/bench/engine"
-	"zbench/bench/fabric"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/spec"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/test/foldertest"
 	"zbench/test/longtest"
 )

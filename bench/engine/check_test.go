@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
-	"zbench/bench/plan"
+	"zbench/bench/run/plan"
 	"zbench/test/foldertest"
 )
 

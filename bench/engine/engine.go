@@ -10,13 +10,13 @@ import (
 	"slices"
 	"time"
 
-	"zbench/bench/advice"
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/plan"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 )
 
 // Ranks are a process's ranks, opened for a sweep.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/record"
 )
 
 // HostIDVariable replaces the host's name for RCCL and NCCL, which refuse two ranks on one GPU

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // fourProcesses are two hosts with two processes of two GPUs each.

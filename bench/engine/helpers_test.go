@@ -10,13 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/folder"
 	"zbench/bench/engine"
-	"zbench/bench/fabric"
-	"zbench/bench/folder"
-	"zbench/bench/plan"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/spec"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 )
 
 // modelled is a driver whose launches take what the fabric's model says, and a

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"zbench/bench/exit"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 )
 
 // Hello describes a process's kernels, if several processes drive a node each.

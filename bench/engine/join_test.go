@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
-	"zbench/bench/plan"
-	"zbench/bench/record"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 )
 
 // nodes are kernels on the first of some nodes, each with two GPUs and two cases, and what all of them tell.

@@ -10,9 +10,9 @@ import (
 	"io"
 	"slices"
 
-	"zbench/bench/folder"
-	"zbench/bench/judge"
-	"zbench/bench/record"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/folder"
+	"zbench/bench/run/record"
 )
 
 // The files of a record's folder.

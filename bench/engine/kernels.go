@@ -8,15 +8,15 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/kernel"
-	"zbench/bench/plain"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/stat"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/kernel"
 )
 
 // Driver is open devices.

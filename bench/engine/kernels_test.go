@@ -10,12 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/spec"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 	"zbench/test/foldertest"
 )
 

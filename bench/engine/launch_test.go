@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/base/folder"
 	"zbench/bench/engine"
-	"zbench/bench/folder"
-	"zbench/bench/plan"
-	"zbench/bench/spec"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/spec"
 	"zbench/test/foldertest"
 )
 

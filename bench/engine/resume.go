@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 )
 
 // ReadFolder reads the journal from the folder of a sweep to resume.

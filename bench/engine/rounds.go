@@ -6,12 +6,12 @@ import (
 	"math"
 	"slices"
 
-	"zbench/bench/advice"
-	"zbench/bench/exit"
-	"zbench/bench/plan"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 )
 
 const (

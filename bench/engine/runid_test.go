@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/base/jsonfile"
 	"zbench/bench/engine"
-	"zbench/bench/jsonfile"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 	"zbench/test/foldertest"
 )
 

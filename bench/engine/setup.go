@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"slices"
 
-	"zbench/bench/advice"
-	"zbench/bench/collective"
-	"zbench/bench/exit"
-	"zbench/bench/fabric"
-	"zbench/bench/plan"
-	"zbench/bench/policy"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/stat"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/hardware/policy"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 )
 
 // loopback is the simulating backend.

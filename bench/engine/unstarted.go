@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/plan"
-	"zbench/bench/record"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 )
 
 // keeps reports whether an error before the first case leaves a record. Interruptions and errors

@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/base/exit"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/plan"
-	"zbench/bench/record"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 	"zbench/test/foldertest"
 )
 

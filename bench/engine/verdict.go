@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"zbench/bench/exit"
-	"zbench/bench/judge"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
 )
 
 // Verdict returns the error of a run's record, with the exit code of its findings and the next

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // The average of busbw is that of rccl-tests: the arithmetic mean of all rows of the whole world.

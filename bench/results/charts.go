@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/advice"
-	"zbench/bench/curve"
-	"zbench/bench/document"
-	"zbench/bench/plain"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/curve"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 )
 
 // baseChart is the common part of all charts of a record.

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"zbench/bench/curve"
-	"zbench/bench/document"
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/curve"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 )
 
 // banners must be read before any number.

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/curve"
-	"zbench/bench/document"
-	"zbench/bench/judge"
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/table"
-	"zbench/bench/unit"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/curve"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 )
 
 // lateBlocks name the late ranks and the number of launches behind it.

@@ -3,11 +3,11 @@ package results
 import (
 	"strings"
 
-	"zbench/bench/curve"
-	"zbench/bench/document"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/curve"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 )
 
 // figures summarises each curve: its best bus bandwidth, and its times at the smallest size that

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"zbench/bench/advice"
-	"zbench/bench/document"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/table"
-	"zbench/bench/unit"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 )
 
 // Knees returns the document of the sizes near a record's plateaus.

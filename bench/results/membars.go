@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/device"
-	"zbench/bench/document"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/hardware/device"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 )
 
 // barsByDevice draws one chart per device from the bars of its results; a result without a bar

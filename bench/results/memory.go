@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/device"
-	"zbench/bench/document"
-	"zbench/bench/judge"
-	"zbench/bench/kernel"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/hardware/device"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
+	"zbench/bench/work/kernel"
 )
 
 // Kernels returns the document of a record of hbm or kernels. command reproduces it; empty omits

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/table"
-	"zbench/bench/unit"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
+	"zbench/bench/show/table"
 )
 
 // memoryColumns are the columns of the table and of the page.

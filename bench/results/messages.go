@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/pattern"
+	"zbench/bench/base/pattern"
 )
 
 // figureIn finds the figures in a message, each a size with its unit.

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"zbench/bench/collective"
-	"zbench/bench/document"
-	"zbench/bench/judge"
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 )
 
 // unitsText is shown beside every table of results.

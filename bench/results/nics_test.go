@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 )
 
 // What stands out is first: a link that was lost, then bytes furthest from the median. A

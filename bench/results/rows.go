@@ -5,13 +5,13 @@ import (
 	"math"
 	"strings"
 
-	"zbench/bench/curve"
-	"zbench/bench/document"
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/table"
-	"zbench/bench/unit"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/curve"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 )
 
 // resultBlock returns the table of the results that ended ok, in µs and GB/s; the others have a

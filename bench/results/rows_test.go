@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 func TestVerifiedText(t *testing.T) {

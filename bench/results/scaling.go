@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/curve"
-	"zbench/bench/document"
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/table"
-	"zbench/bench/unit"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/curve"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 )
 
 // scalingBlocks show bus bandwidth against the number of ranks: the drops, charts, and an

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/curve"
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/table"
-	"zbench/bench/unit"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/curve"
+	"zbench/bench/run/record"
+	"zbench/bench/show/table"
 )
 
 // figure is a column of a table: its name, and its value in a result, if any.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/unit"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
 )
 
 // Scales of the tables: rccl-tests prints µs and GB/s, and so do these.

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/curve"
-	"zbench/bench/judge"
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/table"
-	"zbench/bench/unit"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/curve"
+	"zbench/bench/run/record"
+	"zbench/bench/show/table"
 )
 
 // columns selects a row's figures: both placements side by side, and isolated times.

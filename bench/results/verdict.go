@@ -3,13 +3,13 @@ package results
 import (
 	"slices"
 
-	"zbench/bench/advice"
-	"zbench/bench/document"
-	"zbench/bench/finding"
-	"zbench/bench/judge"
-	"zbench/bench/kernel"
-	"zbench/bench/record"
-	"zbench/bench/unit"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
+	"zbench/bench/work/kernel"
 )
 
 // Verdict returns the record's findings and the recommended setting. d is nil without a

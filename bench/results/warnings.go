@@ -3,11 +3,11 @@ package results
 import (
 	"slices"
 
-	"zbench/bench/curve"
-	"zbench/bench/document"
-	"zbench/bench/judge"
-	"zbench/bench/record"
-	"zbench/bench/unit"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/curve"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 )
 
 // warningGroup holds warnings of one code and shape, with their cases.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 	"zbench/test/recordtest"
 )
 

@@ -9,11 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/collective"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/exit"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/judge"
-	"zbench/bench/record"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/record"
 	"zbench/test/longtest"
 	"zbench/test/recordtest"
 )

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/advice"
-	"zbench/bench/exit"
-	"zbench/bench/option"
-	"zbench/bench/shell"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
-	"zbench/bench/trainer"
+	"zbench/bench/answers/advice"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/option"
+	"zbench/bench/base/slice"
+	"zbench/bench/job/shell"
+	"zbench/bench/job/trainer"
+	"zbench/bench/run/spec"
 )
 
 // isAdviceFlag reports whether a flag is part of the question.

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/judge"
-	"zbench/bench/plain"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
-	"zbench/bench/unit"
+	"zbench/bench/answers/judge"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 )
 
 // faultOf returns the fault that must be fixed before a bucket size is chosen from a record; nil if

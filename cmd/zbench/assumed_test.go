@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"zbench/bench/advice"
+	"zbench/bench/answers/advice"
 	"zbench/test/buckettest"
 )
 

@@ -12,17 +12,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"zbench/bench/bisect"
-	"zbench/bench/collective"
-	"zbench/bench/compare"
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/jsonfile"
-	"zbench/bench/pattern"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
-	"zbench/bench/spell"
+	"zbench/bench/answers/bisect"
+	"zbench/bench/answers/compare"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/base/pattern"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/spell"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 )
 
 // bisectOptions are the options of bisect.

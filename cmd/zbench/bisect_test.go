@@ -15,12 +15,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/bisect"
+	"zbench/bench/answers/bisect"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/stat"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/record"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 	"zbench/test/longtest"
 )
 

@@ -12,11 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/base/exit"
+	"zbench/bench/base/stat"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/record"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 	"zbench/test/longtest"
 )
 

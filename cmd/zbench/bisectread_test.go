@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/bisect"
-	"zbench/bench/spec"
+	"zbench/bench/answers/bisect"
+	"zbench/bench/run/spec"
 )
 
 func TestVariants(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
-	"zbench/bench/spec"
+	"zbench/bench/base/exit"
+	"zbench/bench/run/spec"
 	"zbench/test/longtest"
 	"zbench/test/project"
 )

@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
+	"zbench/bench/base/exit"
 )
 
 // planted is a child that ends when it is told to: by itself after a time, when it is asked, or

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"zbench/bench/formats"
-	"zbench/bench/trace"
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
+	"zbench/bench/files/formats"
+	"zbench/bench/files/trace"
 )
 
 // addChakra adds the flag --chakra to a command that writes such traces.

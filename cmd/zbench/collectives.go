@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/collective"
+	"zbench/bench/hardware/collective"
 )
 
 func newCollectives(s State) *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
+	"zbench/bench/base/exit"
 	"zbench/test/longtest"
 	"zbench/test/project"
 )
@@ -53,10 +53,10 @@ func TestOnlyTheNamedCommandIsBuilt(t *testing.T) {
 // package and its own files, by their name, are its own; bisect measures with it.
 func TestCompareIsWiredInTwoSharedFiles(t *testing.T) {
 	longtest.OneGoroutine(t)
-	names := regexp.MustCompile(`"zbench/bench/compare"|\bnewCompare\b`)
+	names := regexp.MustCompile(`"zbench/bench/answers/compare"|\bnewCompare\b`)
 	var shared []string
 	require.NoError(t, filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
-		own := regexp.MustCompile(`(compare|bisect)[a-z]*\.go$|bench/bisect/|_test\.go$`)
+		own := regexp.MustCompile(`(compare|bisect)[a-z]*\.go$|bench/answers/bisect/|_test\.go$`)
 		if err != nil || e.IsDir() || filepath.Ext(path) != ".go" || own.MatchString(path) {
 			return err
 		}

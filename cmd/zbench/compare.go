@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/compare"
+	"zbench/bench/answers/compare"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/spell"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/plain"
-	"zbench/bench/spell"
 )
 
 // compareOptions are the options of compare.

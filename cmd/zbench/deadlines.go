@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"zbench/bench/backend"
-	"zbench/bench/exit"
-	"zbench/bench/plan"
+	"zbench/bench/base/exit"
+	"zbench/bench/hardware/backend"
+	"zbench/bench/run/plan"
 )
 
 // deadlineFlagSet has the limits of calls that can hang.

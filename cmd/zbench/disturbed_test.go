@@ -18,9 +18,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/base/exit"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 	"zbench/test/longtest"
 )
 

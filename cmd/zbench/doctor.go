@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/backend"
-	"zbench/bench/exit"
-	"zbench/bench/fabric"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/slice"
+	"zbench/bench/hardware/backend"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/codeobject"
 	"zbench/internal/doctor"
 	"zbench/internal/linux"

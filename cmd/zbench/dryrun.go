@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/spec"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 	"zbench/internal/launch"
 )
 

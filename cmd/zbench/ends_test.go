@@ -17,10 +17,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // process is zbench as a process of its own, not yet started.

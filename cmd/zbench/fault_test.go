@@ -8,13 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/advice"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/judge"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/finding"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/finding"
-	"zbench/bench/judge"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 	"zbench/test/longtest"
 )
 

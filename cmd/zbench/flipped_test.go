@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
+	"zbench/bench/base/exit"
 	"zbench/test/longtest"
 )
 

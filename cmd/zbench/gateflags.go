@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"zbench/bench/gate"
-	"zbench/bench/judge"
-	"zbench/bench/record"
+	"zbench/bench/answers/gate"
+	"zbench/bench/answers/judge"
+	"zbench/bench/run/record"
 	"zbench/hbm"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
-	"zbench/bench/record"
+	"zbench/bench/base/exit"
+	"zbench/bench/run/record"
 	"zbench/test/longtest"
 )
 

@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"zbench/bench/collective"
-	"zbench/bench/kernel"
-	"zbench/bench/option"
-	"zbench/bench/plain"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
-	"zbench/bench/spell"
+	"zbench/bench/base/option"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/spell"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/kernel"
 )
 
 // flagGroup is one heading of --help and the flags below it, in order.

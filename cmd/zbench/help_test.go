@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
-	"zbench/bench/plain"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/plain"
 	"zbench/test/longtest"
 )
 

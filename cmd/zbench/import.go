@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/base/folder"
+	"zbench/bench/base/plain"
 	"zbench/bench/engine"
-	"zbench/bench/folder"
-	"zbench/bench/peers"
-	"zbench/bench/plain"
-	"zbench/bench/record"
+	"zbench/bench/files/peers"
+	"zbench/bench/run/record"
 )
 
 func newImport(s State) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/pattern"
+	"zbench/bench/base/pattern"
 )
 
 // maxInitial is what a package may allocate before main. A run may have a thousand

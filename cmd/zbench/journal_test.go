@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 	"zbench/test/longtest"
 )
 

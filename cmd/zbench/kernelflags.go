@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strconv"
 
+	"zbench/bench/base/option"
 	"zbench/bench/engine"
-	"zbench/bench/kernel"
-	"zbench/bench/option"
-	"zbench/bench/spec"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/kernel"
 )
 
 // giga is the unit of --peak, in bytes per second.

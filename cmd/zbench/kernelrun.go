@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/base/exit"
+	"zbench/bench/base/slice"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 	"zbench/hbm"
 	"zbench/internal/launch"
 	"zbench/internal/linux"

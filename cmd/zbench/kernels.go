@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/spec"
-	"zbench/bench/spell"
+	"zbench/bench/base/spell"
+	"zbench/bench/run/spec"
 	_ "zbench/hbm/gemm" // a family in its own package
 	_ "zbench/hbm/muon" // so is this
 )

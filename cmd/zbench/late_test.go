@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
-	"zbench/bench/judge"
-	"zbench/bench/record"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/exit"
+	"zbench/bench/run/record"
 	"zbench/test/longtest"
 )
 

@@ -13,13 +13,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"zbench/bench/exit"
-	"zbench/bench/fabric"
-	"zbench/bench/fleet/rails"
-	"zbench/bench/jsonfile"
-	"zbench/bench/plain"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/launch"
 	"zbench/internal/rendezvous"
 )

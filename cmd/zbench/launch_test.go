@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
-	"zbench/bench/fabric"
-	"zbench/bench/spec"
+	"zbench/bench/base/exit"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/launch"
 	"zbench/test/longtest"
 )

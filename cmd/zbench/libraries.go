@@ -15,10 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/backend"
-	"zbench/bench/exit"
-	"zbench/bench/slice"
-	"zbench/bench/spell"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/spell"
+	"zbench/bench/hardware/backend"
 	"zbench/internal/launch"
 	"zbench/internal/native"
 )

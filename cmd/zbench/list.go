@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/collective"
-	"zbench/bench/fabric"
-	"zbench/bench/slice"
-	"zbench/bench/spell"
-	"zbench/bench/table"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/spell"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/show/table"
+	"zbench/bench/work/fabric"
 )
 
 // listing is one thing that can be listed: a header and its rows.

@@ -18,14 +18,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/exit"
-	"zbench/bench/fabric"
-	"zbench/bench/folder"
-	"zbench/bench/plain"
-	"zbench/bench/recommend"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
-	"zbench/bench/spell"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/spell"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/launch"
 	"zbench/internal/native"
 	"zbench/scripts"
@@ -237,7 +237,7 @@ func (o *loopbackOptions) hardware(s State) (*fabric.Fabric, error) {
 	}
 	f, err := fabric.Parse(text)
 	if err != nil {
-		return nil, usage(fmt.Errorf("%s: %w", o.want.Fabric, err), "bench/fabric/data in zbench's sources has examples")
+		return nil, usage(fmt.Errorf("%s: %w", o.want.Fabric, err), "bench/work/fabric/data in zbench's sources has examples")
 	}
 	return f, nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
+	"zbench/bench/base/exit"
 	"zbench/internal/preflight"
 	"zbench/test/longtest"
 )

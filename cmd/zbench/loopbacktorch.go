@@ -16,11 +16,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"zbench/bench/fabric"
-	"zbench/bench/folder"
-	"zbench/bench/formats"
-	"zbench/bench/plain"
-	"zbench/bench/unit"
+	"zbench/bench/base/folder"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/unit"
+	"zbench/bench/files/formats"
+	"zbench/bench/work/fabric"
 	"zbench/internal/launch"
 	"zbench/scripts"
 )

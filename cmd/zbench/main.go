@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/exit"
-	"zbench/bench/spell"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/spell"
 	"zbench/internal/launch"
 )
 

@@ -18,9 +18,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
-	"zbench/bench/fabric"
-	"zbench/bench/spec"
+	"zbench/bench/run/spec"
+	"zbench/bench/show/document"
+	"zbench/bench/work/fabric"
 	"zbench/internal/ras"
 	"zbench/report"
 	"zbench/test/longtest"

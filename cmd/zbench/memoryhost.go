@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
 	"zbench/hbm"
 )
 

@@ -22,9 +22,9 @@ import (
 
 	"golang.org/x/term"
 
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/table"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
+	"zbench/bench/show/table"
 	"zbench/internal/native"
 	"zbench/internal/preflight"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/trace"
+	"zbench/bench/files/trace"
 	"zbench/test/longtest"
 )
 

@@ -18,10 +18,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/finding"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/finding"
-	"zbench/bench/fleet/nodescreen"
 	"zbench/report"
 )
 

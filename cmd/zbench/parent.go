@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
+	"zbench/bench/base/pattern"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/pattern"
-	"zbench/bench/spec"
+	"zbench/bench/run/spec"
 	"zbench/internal/launch"
 	"zbench/internal/rendezvous"
 )

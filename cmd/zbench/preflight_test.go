@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/base/exit"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/record"
-	"zbench/bench/spec"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 	"zbench/internal/preflight"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/unit"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
 )
 
 // liveRows is the number of rows that a terminal shows during a sweep.

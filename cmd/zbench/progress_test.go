@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // terminal is as much of one as progress needs: lines, the cursor upwards, and

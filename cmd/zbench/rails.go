@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/exit"
-	"zbench/bench/fleet/rails"
-	"zbench/bench/folder"
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/record"
 )
 
 // railsOptions are the options of the command rails.

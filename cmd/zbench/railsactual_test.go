@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
-	"zbench/bench/fleet/rails"
-	"zbench/bench/record"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/base/exit"
+	"zbench/bench/run/record"
 	"zbench/test/longtest"
 )
 

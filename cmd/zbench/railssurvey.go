@@ -10,16 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/answers/fleet/evidence"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/base/option"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
 	"zbench/bench/engine"
-	"zbench/bench/fabric"
-	"zbench/bench/fleet/evidence"
-	"zbench/bench/fleet/rails"
-	"zbench/bench/option"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
-	"zbench/bench/unit"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 )
 
 // messageFlag is the size of a message.

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"zbench/bench/exit"
-	"zbench/bench/fleet/evidence"
-	"zbench/bench/fleet/nodescreen"
-	"zbench/bench/fleet/rails"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/answers/fleet/evidence"
+	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
 	"zbench/internal/ras"
 	"zbench/internal/topo"
 )

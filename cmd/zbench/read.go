@@ -11,18 +11,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/advice"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/judge"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/base/pattern"
+	"zbench/bench/base/plain"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/formats"
-	"zbench/bench/jsonfile"
-	"zbench/bench/judge"
-	"zbench/bench/pattern"
-	"zbench/bench/peers"
-	"zbench/bench/plain"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
+	"zbench/bench/files/formats"
+	"zbench/bench/files/peers"
+	"zbench/bench/run/record"
 )
 
 const (

@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"slices"
 
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/unit"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/formats"
-	"zbench/bench/plain"
-	"zbench/bench/trace"
-	"zbench/bench/unit"
+	"zbench/bench/files/formats"
+	"zbench/bench/files/trace"
 )
 
 // readTraces reads files as the ranks of one job. From a folder, it reads the files that have

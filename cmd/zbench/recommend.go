@@ -6,18 +6,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/advice"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/gate"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
+	"zbench/bench/base/slice"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/gate"
-	"zbench/bench/peers"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
+	"zbench/bench/files/peers"
+	"zbench/bench/job/trainer"
 	"zbench/bench/results"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
-	"zbench/bench/trainer"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 	"zbench/report"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
+	"zbench/bench/base/exit"
 )
 
 // What rank 0 has refused stands at the end, counted by reason; the run is unharmed.

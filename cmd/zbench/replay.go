@@ -8,15 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/advice"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/replay"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/plan"
-	"zbench/bench/policy"
-	"zbench/bench/replay"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
-	"zbench/bench/unit"
+	"zbench/bench/hardware/policy"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/spec"
 )
 
 // replayOptions are the options of the command replay.

@@ -8,15 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/advice"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/answers/replay"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/option"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/fleet/rails"
-	"zbench/bench/option"
-	"zbench/bench/plan"
-	"zbench/bench/replay"
-	"zbench/bench/spec"
-	"zbench/bench/trace"
+	"zbench/bench/files/trace"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/spec"
 )
 
 // asked is the question with its answer, the settings to compare, the request of the world in which

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"time"
 
-	"zbench/bench/finding"
-	"zbench/bench/fleet/rails"
-	"zbench/bench/plan"
-	"zbench/bench/policy"
-	"zbench/bench/replay"
-	"zbench/bench/slice"
-	"zbench/bench/stat"
-	"zbench/bench/trainer"
-	"zbench/bench/unit"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/answers/replay"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/stat"
+	"zbench/bench/base/unit"
+	"zbench/bench/hardware/policy"
+	"zbench/bench/job/trainer"
+	"zbench/bench/run/plan"
 )
 
 // pairBytes is the size in bytes of the messages between two ranks that are used to find slow

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/base/folder"
+	"zbench/bench/base/plain"
 	"zbench/bench/engine"
-	"zbench/bench/folder"
-	"zbench/bench/plain"
 )
 
 func newReport(s State) *cobra.Command {

@@ -16,11 +16,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/judge"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 	"zbench/test/longtest"
 	"zbench/test/schematest"
 )

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"zbench/bench/spell"
+	"zbench/bench/base/spell"
 )
 
 // newRoot returns zbench with the commands that its arguments can mean.

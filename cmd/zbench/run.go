@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/record"
-	"zbench/bench/spec"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 )
 
 // runOptions are the options of a command that measures a request into a folder.

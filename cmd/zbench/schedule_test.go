@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/base/exit"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
 	"zbench/test/longtest"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/base/exit"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
 	"zbench/test/project"
 	"zbench/test/schema"
 	"zbench/test/schematest"
@@ -33,7 +33,7 @@ func committed(t *testing.T) map[string]*jsonschema.Schema {
 		require.NoError(t, json.Unmarshal(text, &s))
 		name := s.Properties.Schema.Const
 		if d.Journal {
-			name = map[string]string{"bench/record/schema/journal-v3.json": engine.JournalFile, "bench/bisect/schema/journal-v1.json": bisectJournalFile}[d.File]
+			name = map[string]string{"bench/run/record/schema/journal-v3.json": engine.JournalFile, "bench/answers/bisect/schema/journal-v1.json": bisectJournalFile}[d.File]
 		}
 		require.NotEmpty(t, name, d.File)
 		all[name] = schematest.Compile(t, text)

@@ -12,8 +12,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
-	"zbench/bench/record"
+	"zbench/bench/base/exit"
+	"zbench/bench/run/record"
 	"zbench/test/golden"
 	"zbench/test/longtest"
 )

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/exit"
-	"zbench/bench/finding"
-	"zbench/bench/fleet/nodescreen"
+	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/finding"
 	"zbench/internal/launch"
 )
 

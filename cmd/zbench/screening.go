@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/exit"
-	"zbench/bench/fabric"
-	"zbench/bench/fleet/nodescreen"
-	"zbench/bench/folder"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
-	"zbench/bench/unit"
+	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/launch"
 )
 

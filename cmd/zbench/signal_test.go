@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
-	"zbench/bench/record"
+	"zbench/bench/base/exit"
+	"zbench/bench/run/record"
 )
 
 // signalling sends a signal when the third case has been reported.

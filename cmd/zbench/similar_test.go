@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/collective"
+	"zbench/bench/hardware/collective"
 	"zbench/test/longtest"
 	"zbench/test/mutate"
 )

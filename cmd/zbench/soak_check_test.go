@@ -12,11 +12,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/finding"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/finding"
-	"zbench/bench/judge"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 	"zbench/test/schematest"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/collective"
-	"zbench/bench/fabric"
-	"zbench/bench/spec"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/report"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/base/exit"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/record"
-	"zbench/bench/spec"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 )
 
 // What is known to hang is not run, unless --risk says so: the GDR flush of net_ib with MI355X, here.

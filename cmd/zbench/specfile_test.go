@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
-	"zbench/bench/spec"
+	"zbench/bench/base/exit"
+	"zbench/bench/run/spec"
 )
 
 // What a request in a file asks of kernels is checked as the flags are: nothing is left out

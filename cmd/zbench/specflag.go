@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"zbench/bench/fabric"
-	"zbench/bench/option"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
+	"zbench/bench/base/option"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/native"
 )
 

@@ -14,10 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/base/exit"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/fabric"
-	"zbench/bench/spec"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/launch"
 	"zbench/internal/rendezvous"
 )

@@ -10,7 +10,7 @@ import (
 	"path"
 	"time"
 
-	"zbench/bench/folder"
+	"zbench/bench/base/folder"
 	"zbench/internal/native"
 	"zbench/internal/preflight"
 )

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"zbench/bench/plain"
+	"zbench/bench/base/plain"
 	"zbench/internal/native"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/collective"
-	"zbench/bench/plain"
-	"zbench/bench/spec"
+	"zbench/bench/base/plain"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/spec"
 )
 
 // sweepOptions are the options of the collectives command.

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"slices"
 
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/folder"
-	"zbench/bench/plan"
-	"zbench/bench/spec"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/spec"
 	"zbench/internal/launch"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/exit"
-	"zbench/bench/folder"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/folder"
 	"zbench/internal/topo"
 )
 

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/document"
-	"zbench/bench/fabric"
-	"zbench/bench/jsonfile"
-	"zbench/bench/plain"
-	"zbench/bench/spec"
-	"zbench/bench/trace"
-	"zbench/bench/trainer"
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/base/plain"
+	"zbench/bench/files/trace"
+	"zbench/bench/job/trainer"
+	"zbench/bench/run/spec"
+	"zbench/bench/show/document"
+	"zbench/bench/work/fabric"
 )
 
 func newTrace(s State) *cobra.Command {

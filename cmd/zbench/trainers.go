@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"zbench/bench/exit"
-	"zbench/bench/plain"
-	"zbench/bench/slice"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
 	"zbench/internal/launch"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"zbench/bench/collective"
-	"zbench/bench/exit"
-	"zbench/bench/kernel"
+	"zbench/bench/base/exit"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/work/kernel"
 )
 
 // usage marks an error as a usage error.

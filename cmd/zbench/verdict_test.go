@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/exit"
-	"zbench/bench/finding"
-	"zbench/bench/judge"
-	"zbench/bench/plain"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/plain"
 	"zbench/bench/results"
 	"zbench/test/longtest"
 )

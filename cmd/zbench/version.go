@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // version is set by the linker in releases.

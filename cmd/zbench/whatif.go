@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
 )
 
 // change is one thing that --what-if changes in a run of a trainer.

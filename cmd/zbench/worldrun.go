@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/answers/recommend"
 	"zbench/bench/engine"
-	"zbench/bench/plan"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/spec"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 	"zbench/internal/launch"
 )
 

@@ -11,10 +11,10 @@ import (
 	"fmt"
 	"strings"
 
-	"zbench/bench/backend"
-	"zbench/bench/device"
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/hardware/backend"
+	"zbench/bench/hardware/device"
+	"zbench/bench/run/record"
 	"zbench/hbm"
 	"zbench/internal/native"
 )

@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	method "zbench/bench/gemm"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	method "zbench/bench/work/gemm"
 	"zbench/internal/native"
 )
 

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	method "zbench/bench/gemm"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/stat"
-	"zbench/bench/unit"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/stat"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	method "zbench/bench/work/gemm"
 	"zbench/hbm"
 	"zbench/internal/native"
 )

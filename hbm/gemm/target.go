@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	method "zbench/bench/gemm"
-	"zbench/bench/matrix"
-	"zbench/bench/record"
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
+	"zbench/bench/hardware/matrix"
+	"zbench/bench/run/record"
+	method "zbench/bench/work/gemm"
 	"zbench/internal/native"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
-	method "zbench/bench/muon"
+	method "zbench/bench/work/muon"
 )
 
 // A batch that is larger than a launch may be is split, and each matrix comes out

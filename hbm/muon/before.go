@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"zbench/bench/matrix"
-	method "zbench/bench/muon"
-	"zbench/bench/record"
+	"zbench/bench/hardware/matrix"
+	"zbench/bench/run/record"
+	method "zbench/bench/work/muon"
 )
 
 // before makes the inputs of the products, and compares each element of the first and the last

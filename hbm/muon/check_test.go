@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
-	"zbench/bench/matrix"
-	method "zbench/bench/muon"
-	"zbench/bench/record"
+	"zbench/bench/hardware/matrix"
+	"zbench/bench/run/record"
+	method "zbench/bench/work/muon"
 	"zbench/internal/native"
 )
 

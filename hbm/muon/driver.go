@@ -9,9 +9,9 @@ import (
 	"errors"
 	"fmt"
 
-	"zbench/bench/device"
-	method "zbench/bench/muon"
-	"zbench/bench/record"
+	"zbench/bench/hardware/device"
+	"zbench/bench/run/record"
+	method "zbench/bench/work/muon"
 	"zbench/hbm"
 	"zbench/internal/native"
 )

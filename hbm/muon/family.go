@@ -3,10 +3,10 @@ package muon
 import (
 	"errors"
 
+	"zbench/bench/base/exit"
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	method "zbench/bench/muon"
-	"zbench/bench/spec"
+	"zbench/bench/run/spec"
+	method "zbench/bench/work/muon"
 	"zbench/hbm"
 	"zbench/internal/native"
 )

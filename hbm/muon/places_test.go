@@ -13,12 +13,12 @@ import (
 // share. Trainers and their flags name the optimizer of the same name.
 func TestMuonIsNamedInFourSharedFiles(t *testing.T) {
 	named := regexp.MustCompile(`(?i)muon`)
-	own := regexp.MustCompile(`muon[^/]*(/|$)|_test\.go$|^bench/trainer/|^cmd/zbench/adviceflags\.go$`)
+	own := regexp.MustCompile(`muon[^/]*(/|$)|_test\.go$|^bench/job/trainer/|^cmd/zbench/adviceflags\.go$`)
 	var files []string
 	project.Sources(t, []string{".go", ".c", ".h", ".cc", ".hip"}, func(rel string, text []byte) {
 		if named.Match(text) && !own.MatchString(rel) {
 			files = append(files, rel)
 		}
 	})
-	require.Equal(t, []string{"bench/spec/kernels.go", "cmd/zbench/kernels.go", "internal/native/kernels/table.cc", "internal/native/unity.cc"}, files)
+	require.Equal(t, []string{"bench/run/spec/kernels.go", "cmd/zbench/kernels.go", "internal/native/kernels/table.cc", "internal/native/unity.cc"}, files)
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"zbench/bench/exit"
-	method "zbench/bench/muon"
+	"zbench/bench/base/exit"
+	method "zbench/bench/work/muon"
 )
 
 // emulatedRate is about one core's rate of emulated products, and referenceRate that of float64

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 
-	method "zbench/bench/muon"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/stat"
-	"zbench/bench/unit"
+	"zbench/bench/base/stat"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	method "zbench/bench/work/muon"
 	"zbench/hbm"
 	"zbench/internal/native"
 )

@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	method "zbench/bench/muon"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	method "zbench/bench/work/muon"
 )
 
 // Emulated shapes are checked in one pass, reduced ones as what stands in for them,

@@ -1,8 +1,8 @@
 package muon
 
 import (
-	method "zbench/bench/muon"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	method "zbench/bench/work/muon"
 	"zbench/internal/native"
 )
 

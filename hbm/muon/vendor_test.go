@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
-	method "zbench/bench/muon"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	method "zbench/bench/work/muon"
 	"zbench/internal/native"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // by describes the part of the vendor's products.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	method "zbench/bench/muon"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
+	method "zbench/bench/work/muon"
 )
 
 // checkSide is the largest side that float64 follows whole, and checkElements the number of checked

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"zbench/bench/matrix"
-	method "zbench/bench/muon"
-	"zbench/bench/record"
+	"zbench/bench/hardware/matrix"
+	"zbench/bench/run/record"
+	method "zbench/bench/work/muon"
 	"zbench/internal/native"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	method "zbench/bench/muon"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
+	method "zbench/bench/work/muon"
 	"zbench/internal/native"
 	"zbench/test/longtest"
 )

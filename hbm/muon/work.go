@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	method "zbench/bench/muon"
+	method "zbench/bench/work/muon"
 	"zbench/internal/native"
 )
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/backend"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/hardware/backend"
 	"zbench/internal/native"
 )
 

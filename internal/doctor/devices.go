@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
 	"zbench/internal/linux"
 )
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/finding"
+	"zbench/bench/base/finding"
 )
 
 // Schema is the version of the JSON, Rules the version of the rules that make its findings.

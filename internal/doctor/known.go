@@ -1,8 +1,8 @@
 package doctor
 
 import (
-	"zbench/bench/judge"
-	"zbench/bench/slice"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/slice"
 )
 
 // known returns published issues of versions and settings.

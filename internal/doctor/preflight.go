@@ -1,7 +1,7 @@
 package doctor
 
 import (
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 	"zbench/internal/preflight"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"zbench/bench/finding"
+	"zbench/bench/base/finding"
 	"zbench/internal/native"
 	"zbench/report"
 	"zbench/test/golden"

@@ -3,9 +3,9 @@ package doctor
 import (
 	"io"
 
-	"zbench/bench/document"
-	"zbench/bench/finding"
-	"zbench/bench/jsonfile"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/show/document"
 )
 
 // severities are the severities of the marks.

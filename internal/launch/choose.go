@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
 )
 
 // Method is the way in which a run's processes are started.

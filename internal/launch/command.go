@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/backend"
-	"zbench/bench/plain"
-	"zbench/bench/slice"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/hardware/backend"
 )
 
 // Start describes a world of processes to start.

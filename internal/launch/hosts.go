@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
 )
 
 // mostHosts bounds a list of hosts: more indicate a mistake.

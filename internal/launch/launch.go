@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/plain"
+	"zbench/bench/base/plain"
 )
 
 // Getenv looks up an environment variable; an unset one is empty.

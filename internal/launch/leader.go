@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
 )
 
 // LeaderVariable gives the leader's address as host:port or host, whatever the launcher.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"zbench/bench/plain"
+	"zbench/bench/base/plain"
 )
 
 // TokenVariable has the secret of a run: its processes obey whoever knows it.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // Sense reads power and temperature of the GPU with a PCI address from amdgpu's hwmon

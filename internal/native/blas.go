@@ -16,7 +16,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"zbench/bench/backend"
+	"zbench/bench/hardware/backend"
 )
 
 // BLAS is the vendor's library of matrix products on one stream. Close it when done.

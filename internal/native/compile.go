@@ -18,8 +18,8 @@ import (
 	"strings"
 	"unsafe"
 
-	"zbench/bench/backend"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/hardware/backend"
 )
 
 // CompileRequest describes a compilation.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/backend"
-	"zbench/bench/fabric"
-	"zbench/bench/spec"
+	"zbench/bench/hardware/backend"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 )
 
 // notes is a cache that counts.

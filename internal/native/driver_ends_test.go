@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/collective"
+	"zbench/bench/hardware/collective"
 	"zbench/internal/native"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/backend"
-	"zbench/bench/pattern"
-	"zbench/bench/slice"
+	"zbench/bench/base/pattern"
+	"zbench/bench/base/slice"
+	"zbench/bench/hardware/backend"
 )
 
 // candidates lists the files to try. loaded is true if another library has already loaded this one.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/collective"
+	"zbench/bench/hardware/collective"
 )
 
 // symbolRows has the preprocessor write out the list and the other names of its

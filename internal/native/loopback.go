@@ -15,7 +15,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"zbench/bench/backend"
+	"zbench/bench/hardware/backend"
 )
 
 // ErrMachine is wrapped if the loopback refuses its machine file.
@@ -108,7 +108,7 @@ func (p *Provider) Fired() int {
 }
 
 // Model returns the loopback's own closed form, in seconds for a size in bytes, for the test that
-// requires equality with bench/fabric's.
+// requires equality with bench/work/fabric's.
 func Model(b, a, r, floor, k, bytes float64) float64 {
 	c := C.zbl_curve{b: C.double(b), a: C.double(a), r: C.double(r), floor: C.double(floor), k: C.double(k)}
 	return float64(C.zbl_model(&c, C.double(bytes)))

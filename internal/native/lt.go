@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"zbench/bench/backend"
+	"zbench/bench/hardware/backend"
 )
 
 // Element is the type of a vendor's matrices.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/matrix"
+	"zbench/bench/hardware/matrix"
 )
 
 // openLT opens the loopback, on the virtual clock and with data moved, and its stand-in.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/matrix"
+	"zbench/bench/hardware/matrix"
 )
 
 // A batch in one launch has the bits that each has alone.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
-	"zbench/bench/matrix"
+	"zbench/bench/hardware/matrix"
 	"zbench/test/longtest"
 )
 

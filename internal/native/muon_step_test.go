@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/matrix"
+	"zbench/bench/hardware/matrix"
 	"zbench/test/longtest"
 )
 

@@ -29,8 +29,8 @@ import (
 	"time"
 	"unsafe"
 
-	"zbench/bench/backend"
-	"zbench/bench/exit"
+	"zbench/bench/base/exit"
+	"zbench/bench/hardware/backend"
 )
 
 // ErrUnavailable is wrapped by the errors of Open if this machine has no such library or

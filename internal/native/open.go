@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"zbench/bench/backend"
+	"zbench/bench/hardware/backend"
 )
 
 // UnavailableError means that a provider is not available on this machine. It wraps ErrUnavailable.

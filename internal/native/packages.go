@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
 )
 
 // sitePatterns are the folders of packages below a Python's prefix: the usual one, Red Hat's on

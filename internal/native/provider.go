@@ -12,8 +12,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"zbench/bench/backend"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/hardware/backend"
 )
 
 // CallError is a failed call into a library.

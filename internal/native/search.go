@@ -15,8 +15,8 @@ import (
 	"time"
 	"unsafe"
 
-	"zbench/bench/backend"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/hardware/backend"
 )
 
 // Attempt is a file that was tried; Why is empty for the one that was loaded.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/backend"
+	"zbench/bench/hardware/backend"
 	"zbench/internal/native"
 )
 

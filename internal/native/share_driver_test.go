@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"zbench/bench/collective"
+	"zbench/bench/hardware/collective"
 	"zbench/internal/native"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/fabric"
-	"zbench/bench/spec"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/native"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
 )
 
 // Task is work that takes seconds and has begun. The zero Task is the end of the previous one.

@@ -5,7 +5,7 @@ package native
 */
 import "C"
 
-import "zbench/bench/backend"
+import "zbench/bench/hardware/backend"
 
 // Role is the purpose of a library.
 type Role = backend.Role

@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
 )
 
 // Functions are a batch's kernels on each of its devices: the delay of isolated timing and those of

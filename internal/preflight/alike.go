@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/record"
 )
 
 // partitions requires whole GPUs, and the same on all hosts.

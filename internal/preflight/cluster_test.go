@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // cluster is a planted set of hosts with eight GPUs and eight NICs each, and a process for

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"zbench/bench/backend"
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/hardware/backend"
+	"zbench/bench/run/record"
 	"zbench/internal/linux"
 )
 

@@ -11,8 +11,8 @@ package preflight
 import (
 	"slices"
 
-	"zbench/bench/plain"
-	"zbench/bench/record"
+	"zbench/bench/base/plain"
+	"zbench/bench/run/record"
 	"zbench/internal/linux"
 )
 

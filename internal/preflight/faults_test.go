@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // set is a fault that writes a file on host 1, which has ranks 8 to 15.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/record"
 )
 
 // Process is one process of the run, from the leader's side.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"strconv"
 
-	"zbench/bench/plain"
-	"zbench/bench/unit"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/unit"
 	"zbench/internal/linux"
 )
 

@@ -5,9 +5,9 @@ import (
 	"net/netip"
 	"strings"
 
-	"zbench/bench/plain"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
 )
 
 // bootstrapInterface compares RCCL's interface with the one that reached the leader.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"zbench/bench/plan"
+	"zbench/bench/run/plan"
 )
 
 // Sweep describes the next run as far as it needs connections.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/collective"
-	"zbench/bench/exit"
-	"zbench/bench/plan"
-	"zbench/bench/record"
+	"zbench/bench/base/exit"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 	"zbench/test/golden"
 	"zbench/test/rendertest"
 )

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"zbench/bench/document"
-	"zbench/bench/exit"
-	"zbench/bench/finding"
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
 )
 
 // stateWords begin a check's finding if it is not OK.

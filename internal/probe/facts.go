@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/fleet/nodescreen"
-	"zbench/bench/judge"
-	"zbench/bench/slice"
+	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/slice"
 	"zbench/internal/topo"
 )
 

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"zbench/bench/fleet/nodescreen"
-	"zbench/bench/fleet/rails"
-	"zbench/bench/plan"
-	"zbench/bench/spec"
-	"zbench/bench/unit"
+	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/spec"
 )
 
 // Links times messages between each two GPUs of the node, in the rounds of `zbench rails` and as

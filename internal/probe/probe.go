@@ -1,6 +1,6 @@
 // Package probe measures one node alone: a collective over its own GPUs, the bandwidth of every
 // GPU's memory, a matrix product of every GPU, its topology and its libraries. It fills in a
-// nodescreen.Node; package bench/fleet/nodescreen compares the nodes.
+// nodescreen.Node; package bench/answers/fleet/nodescreen compares the nodes.
 package probe
 
 import (
@@ -8,15 +8,15 @@ import (
 	"errors"
 	"fmt"
 
-	"zbench/bench/fabric"
-	"zbench/bench/fleet/nodescreen"
-	"zbench/bench/fleet/rails"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/slice"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
-	"zbench/bench/unit"
+	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/stat"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/hbm"
 	"zbench/internal/native"
 	"zbench/rccl"

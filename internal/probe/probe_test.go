@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/fabric"
-	"zbench/bench/fleet/nodescreen"
-	"zbench/bench/spec"
+	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/native"
 	"zbench/internal/probe"
 )

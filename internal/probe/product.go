@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"zbench/bench/fleet/nodescreen"
-	method "zbench/bench/gemm"
+	"zbench/bench/answers/fleet/nodescreen"
+	method "zbench/bench/work/gemm"
 	"zbench/hbm/gemm"
 	"zbench/internal/native"
 )

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/pattern"
-	"zbench/bench/plain"
-	"zbench/bench/record"
+	"zbench/bench/base/pattern"
+	"zbench/bench/base/plain"
+	"zbench/bench/run/record"
 )
 
 // answer is the JSON form, with the fields that are read.

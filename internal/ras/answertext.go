@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/pattern"
-	"zbench/bench/plain"
-	"zbench/bench/record"
+	"zbench/bench/base/pattern"
+	"zbench/bench/base/plain"
+	"zbench/bench/run/record"
 )
 
 // Lines of the text form. A rank is named with its GPU, process and node, which may be unknown;

@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"zbench/bench/plain"
-	"zbench/bench/record"
+	"zbench/bench/base/plain"
+	"zbench/bench/run/record"
 )
 
 // DefaultAddress is the service's address unless AddressVariable is set.

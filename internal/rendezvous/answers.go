@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 )
 
 // answers holds the reports on the last order.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"zbench/bench/plain"
+	"zbench/bench/base/plain"
 )
 
 // minUnproven is the minimum number of connections in their handshake; the maximum is the number of

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"zbench/bench/plan"
-	"zbench/bench/record"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 	"zbench/internal/rendezvous"
 )
 

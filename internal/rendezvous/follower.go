@@ -11,7 +11,7 @@ import (
 	"slices"
 	"sync"
 
-	"zbench/bench/plan"
+	"zbench/bench/run/plan"
 )
 
 // Follower is the connection of every other process: plan.Leader.

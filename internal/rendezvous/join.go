@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"zbench/bench/jsonfile"
+	"zbench/bench/base/jsonfile"
 )
 
 // Join registers this process with the leader and waits until the run starts. It tries

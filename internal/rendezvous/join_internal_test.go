@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/plan"
+	"zbench/bench/run/plan"
 )
 
 // gathered is the message that a node's first process, 8, sends for its node's reports.

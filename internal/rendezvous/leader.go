@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"zbench/bench/exit"
-	"zbench/bench/plan"
-	"zbench/bench/slice"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/plan"
 )
 
 // Leader is the leader's side: plan.Followers.

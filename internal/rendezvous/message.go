@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"zbench/bench/jsonfile"
-	"zbench/bench/plan"
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/run/plan"
 )
 
 // Protocol is the version of the messages. It changes whenever a process of an older

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/plan"
-	"zbench/bench/record"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 	"zbench/internal/rendezvous"
 )
 

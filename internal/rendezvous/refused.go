@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"zbench/bench/plain"
+	"zbench/bench/base/plain"
 )
 
 // Reason is the reason for refusing a connection or a message.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
 )
 
 // registry is the state of the world's registration.

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"zbench/bench/exit"
-	"zbench/bench/plan"
+	"zbench/bench/base/exit"
+	"zbench/bench/run/plan"
 )
 
 // errRelay is the error of a node's first process that cannot gather the others.

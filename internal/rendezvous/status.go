@@ -3,7 +3,7 @@ package rendezvous
 import (
 	"fmt"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // Status is the progress of the registration.

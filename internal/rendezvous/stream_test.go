@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/plan"
+	"zbench/bench/run/plan"
 	"zbench/internal/rendezvous"
 )
 

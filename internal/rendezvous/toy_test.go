@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/collective"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 	"zbench/internal/rendezvous"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/judge"
-	"zbench/bench/record"
+	"zbench/bench/answers/judge"
+	"zbench/bench/run/record"
 )
 
 // A node with Pollara rails is warned of data that can be wrong, by its release of ROCm and its environment.

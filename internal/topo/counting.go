@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/record"
 )
 
 // Counting reads the counters of a node's NICs. The rails are found once, the counters at every

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/document"
-	"zbench/bench/finding"
-	"zbench/bench/jsonfile"
-	"zbench/bench/pattern"
-	"zbench/bench/plain"
-	"zbench/bench/slice"
-	"zbench/bench/table"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/base/pattern"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 )
 
 // Load reads a Node from its JSON.

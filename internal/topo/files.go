@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
 )
 
 // Bounds on reading a tree with arbitrary content.

@@ -4,9 +4,9 @@ import (
 	"io"
 	"strings"
 
-	"zbench/bench/finding"
-	"zbench/bench/jsonfile"
-	"zbench/bench/unit"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/base/unit"
 )
 
 // mostAlike is the number of further components that a line names.

@@ -7,7 +7,7 @@ import (
 	"path"
 	"slices"
 
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
 	"zbench/internal/linux"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/finding"
+	"zbench/bench/base/finding"
 )
 
 // A recording is found below the folders that an archive wraps it in, and where only the

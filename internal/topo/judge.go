@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/judge"
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/record"
 )
 
 // rules judge a node. A new rule is one row.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/plain"
-	"zbench/bench/slice"
-	"zbench/bench/unit"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
 )
 
 // gpuPCIe reports GPUs and NICs whose connection to the host is narrower or slower than the device

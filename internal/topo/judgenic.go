@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/plain"
-	"zbench/bench/slice"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
 )
 
 // physical returns the NICs with their own port.

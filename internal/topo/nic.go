@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/record"
 )
 
 // NIC is an RDMA device with its port.

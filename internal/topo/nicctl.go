@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/pattern"
-	"zbench/bench/plain"
+	"zbench/bench/base/pattern"
+	"zbench/bench/base/plain"
 )
 
 // nicCard is a card in nicctl's output. nicctl only serves AMD's Pollara cards, whose driver is

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/pattern"
-	"zbench/bench/unit"
+	"zbench/bench/base/pattern"
+	"zbench/bench/base/unit"
 )
 
 // Output is a command's output.

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/document"
-	"zbench/bench/finding"
-	"zbench/bench/judge"
-	"zbench/bench/slice"
-	"zbench/bench/table"
-	"zbench/bench/unit"
+	"zbench/bench/answers/judge"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
 )
 
 // Shown returns the node for readers.

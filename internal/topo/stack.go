@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/pattern"
-	"zbench/bench/slice"
+	"zbench/bench/base/pattern"
+	"zbench/bench/base/slice"
 )
 
 // stackFiles are properties that are one line of a file.

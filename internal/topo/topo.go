@@ -13,8 +13,8 @@ import (
 	"io/fs"
 	"slices"
 
-	"zbench/bench/finding"
-	"zbench/bench/jsonfile"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/jsonfile"
 )
 
 // Schema is the version of a Node as JSON, Rules the version of the rules that make findings.

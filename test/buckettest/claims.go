@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/pattern"
+	"zbench/bench/base/pattern"
 )
 
 // row is a line of a table of settings: its setting, what it costs, and its marks.

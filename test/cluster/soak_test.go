@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/engine"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // large is the sweep of `make soak`: three collectives, 1 KiB to 1 GiB by factors of two,

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/plan"
-	"zbench/bench/record"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 )
 
 // Agreement is the outcome of many trials: a row for each trouble.

@@ -8,11 +8,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"zbench/bench/collective"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 )
 
 // Trouble is what befalls one process of a cluster in the middle of a sweep.

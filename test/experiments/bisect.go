@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"zbench/bench/bisect"
+	"zbench/bench/answers/bisect"
 )
 
 // The allocation in which builds are bisected.

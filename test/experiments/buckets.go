@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/recommend"
-	"zbench/bench/stat"
-	"zbench/bench/trainer"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/stat"
+	"zbench/bench/job/trainer"
 )
 
 // Truths is how many truths each cluster is judged by.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/recommend"
+	"zbench/bench/answers/recommend"
 	"zbench/test/longtest"
 )
 

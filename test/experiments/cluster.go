@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 
-	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/stat"
-	"zbench/bench/trainer"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/stat"
+	"zbench/bench/job/trainer"
+	"zbench/bench/run/record"
 )
 
 // Cluster is a machine, a model and a trainer drawn at random: what a user would
@@ -29,7 +29,7 @@ type Cluster struct {
 	Question recommend.Question
 }
 
-// network is the true time of one collective. Its form is that of bench/fabric,
+// network is the true time of one collective. Its form is that of bench/work/fabric,
 // which is neither a power law nor affine: T = max(floor, x + min(A + 2√(Ax), R)),
 // with a ripple, and a stretch of sizes where a switch of protocols goes wrong.
 type network struct {
@@ -99,7 +99,7 @@ func (c *Cluster) choose(rng *rand.Rand) {
 
 // networks draws the three collectives of gradient reduction. Bandwidths are
 // those of 8 × MI300X (320 GB/s on a node, 350 across with all rails), latencies
-// between half and twice the fitted ones of bench/fabric, which are not measured
+// between half and twice the fitted ones of bench/work/fabric, which are not measured
 // beyond a few nodes.
 func networks(rng *rand.Rand, nodes int) map[string]network {
 	bus := 320e9 * uniform(rng, 0.8, 1.1)

@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"zbench/bench/compare"
-	"zbench/bench/record"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
+	"zbench/bench/answers/compare"
+	"zbench/bench/base/stat"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 )
 
 // The family of the comparisons: as many cases as six collectives at 21 sizes have.

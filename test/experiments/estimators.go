@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
 )
 
 // Estimator is a way to an effective n.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"zbench/bench/fleet/rails"
+	"zbench/bench/answers/fleet/rails"
 )
 
 // Broken is a component that has a share of its bandwidth left, in a part of the

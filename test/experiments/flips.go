@@ -12,11 +12,11 @@ import (
 	"slices"
 	"time"
 
-	"zbench/bench/bisect"
-	"zbench/bench/jsonfile"
-	"zbench/bench/record"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
+	"zbench/bench/answers/bisect"
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/base/stat"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 )
 
 // Flips counts what readers make of files in which one bit was turned, and of journals that

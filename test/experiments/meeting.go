@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"zbench/bench/plan"
+	"zbench/bench/run/plan"
 )
 
 // After is a clock: a channel that is ready when so much time has passed.

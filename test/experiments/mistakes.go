@@ -3,7 +3,7 @@ package experiments
 import (
 	"context"
 
-	"zbench/bench/plan"
+	"zbench/bench/run/plan"
 )
 
 // Mistake turns a process into one that decides something by itself.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/recommend"
-	"zbench/bench/trainer"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/job/trainer"
 )
 
 // ObservedRow counts the jobs of one kind, how many the model alone was said not to fit, and how many of those a cause

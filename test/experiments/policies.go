@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"zbench/bench/recommend"
-	"zbench/bench/unit"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/unit"
 )
 
 // policy is a way to choose a setting in elements.

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"zbench/bench/plan"
-	"zbench/bench/record"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
 )
 
 // process is one process of a cluster: a plan.Process with a clock of its own

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"zbench/bench/finding"
-	"zbench/bench/fleet/rails"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/base/finding"
 )
 
 // FaultsRow is a kind of fault, or of a healthy fleet, over many seeds.

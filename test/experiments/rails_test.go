@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/finding"
-	"zbench/bench/fleet/rails"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/base/finding"
 	"zbench/test/longtest"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"zbench/bench/replay"
-	"zbench/bench/stat"
+	"zbench/bench/answers/replay"
+	"zbench/bench/base/stat"
 )
 
 // ReplayRow is one noise of a step's time, one number of settings and one planted difference, and how often

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/judge"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/stat"
-	"zbench/bench/trainer"
+	"zbench/bench/answers/judge"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/stat"
+	"zbench/bench/job/trainer"
+	"zbench/bench/run/record"
 )
 
 // StallRow is the outcome of stalls that were planted in tables of one kind; counts are of seeds.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"zbench/bench/recommend"
-	"zbench/bench/trainer"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/job/trainer"
 )
 
 // Harshness is how far the truth may be from what was measured.

@@ -3,7 +3,7 @@ package experiments
 import (
 	"slices"
 
-	"zbench/bench/bisect"
+	"zbench/bench/answers/bisect"
 )
 
 // uniformRounds are what UniformRounds came to at full size, for a start that costs as much

@@ -10,13 +10,13 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/fabric"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
-	"zbench/bench/trainer"
-	"zbench/bench/unit"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/stat"
+	"zbench/bench/base/unit"
+	"zbench/bench/job/trainer"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 )
 
 // WithinRow counts, at one noise, how often "within 1 %" was true.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing/fstest"
 
-	"zbench/bench/folder"
+	"zbench/bench/base/folder"
 )
 
 // Memory is a file system in memory. Of appended lines it takes Left, then fails as

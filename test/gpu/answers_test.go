@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // noDevice is zbench's exit code where there is no device or library.

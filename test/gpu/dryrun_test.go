@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/fabric"
-	"zbench/bench/spec"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/test/project"
 )
 

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"zbench/bench/record"
-	"zbench/bench/slice"
+	"zbench/bench/base/slice"
+	"zbench/bench/run/record"
 )
 
 // Matrix products as PyTorch asks for them, against PyTorch; and the clock that zbench counts beside

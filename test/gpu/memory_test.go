@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"zbench/bench/record"
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
 )
 
 const ourName = "zbench"

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"zbench/bench/muon"
-	"zbench/bench/record"
+	"zbench/bench/run/record"
+	"zbench/bench/work/muon"
 )
 
 // collect runs zbench's Muon and torch by turns; of takes what matters of the rows.

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"zbench/bench/peers"
-	"zbench/bench/record"
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
+	"zbench/bench/files/peers"
+	"zbench/bench/run/record"
 )
 
 // library is what nccl-tests says that it ran on.

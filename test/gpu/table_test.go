@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
 )
 
 // finding is one line of the table: ratios of the turns, above 1 where zbench is

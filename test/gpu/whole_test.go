@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/muon"
-	"zbench/bench/record"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/muon"
 )
 
 // timedAt is a row that took so long, verified.

@@ -19,7 +19,7 @@ import (
 	"strconv"
 	"strings"
 
-	"zbench/bench/pattern"
+	"zbench/bench/base/pattern"
 )
 
 // Clocks of gfx942. A turn is four; a 16 x 16 x 16 matrix instruction makes 8,192 operations,

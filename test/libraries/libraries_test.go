@@ -20,7 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/plain"
+	"zbench/bench/base/plain"
 	"zbench/internal/doctor"
 	"zbench/internal/native"
 )

@@ -3,7 +3,7 @@ package planted
 import (
 	"fmt"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // asyncIsNamed plants an asynchronous error on one rank, in a launch of the smallest

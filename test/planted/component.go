@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/fabric"
-	"zbench/bench/finding"
-	"zbench/bench/fleet/rails"
-	"zbench/bench/plan"
-	"zbench/bench/spec"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/base/finding"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/native"
 	"zbench/rccl"
 )

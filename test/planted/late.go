@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"zbench/bench/judge"
+	"zbench/bench/answers/judge"
 )
 
 // allWait are the collectives in which every rank waits for every other: they

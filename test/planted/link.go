@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // slowLink draws a link between two GPUs of a node and what is left of it.

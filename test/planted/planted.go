@@ -12,10 +12,10 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"zbench/bench/fabric"
-	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/spec"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/native"
 	"zbench/rccl"
 )

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // railWorld is a world to look for a slow or dead rail in: by the groups of the

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing/fstest"
 
-	"zbench/bench/fabric"
-	"zbench/bench/fleet/nodescreen"
-	"zbench/bench/spec"
+	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/probe"
 	"zbench/test/experiments"
 )

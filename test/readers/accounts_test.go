@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 )
 
 // checkAccounts requires that samples, rows and skips add up.

@@ -12,12 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/fleet/rails"
-	"zbench/bench/formats"
-	"zbench/bench/peers"
-	"zbench/bench/record"
-	"zbench/bench/spec"
-	"zbench/bench/trace"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/files/formats"
+	"zbench/bench/files/peers"
+	"zbench/bench/files/trace"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 	"zbench/test/mutate"
 	"zbench/test/rendertest"
 )

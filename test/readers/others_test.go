@@ -16,24 +16,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/advice"
-	"zbench/bench/bisect"
-	"zbench/bench/compare"
-	"zbench/bench/document"
-	"zbench/bench/fabric"
-	"zbench/bench/fleet/nodescreen"
-	"zbench/bench/gate"
-	"zbench/bench/gemm"
-	"zbench/bench/muon"
-	"zbench/bench/plain"
-	"zbench/bench/record"
-	"zbench/bench/shell"
-	"zbench/bench/signs"
-	"zbench/bench/soak"
-	"zbench/bench/spec"
-	"zbench/bench/spell"
-	"zbench/bench/trainer"
-	"zbench/bench/unit"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/bisect"
+	"zbench/bench/answers/compare"
+	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/answers/gate"
+	"zbench/bench/answers/soak"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/spell"
+	"zbench/bench/base/unit"
+	"zbench/bench/hardware/signs"
+	"zbench/bench/job/shell"
+	"zbench/bench/job/trainer"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+	"zbench/bench/show/document"
+	"zbench/bench/work/fabric"
+	"zbench/bench/work/gemm"
+	"zbench/bench/work/muon"
 	"zbench/internal/codeobject"
 	"zbench/internal/launch"
 	"zbench/internal/linux"
@@ -52,7 +52,7 @@ func errorIs(err, is error) bool { return errors.Is(err, is) }
 
 // described are readers of what others have set up: jobs, machines, programs.
 var described = []reader{
-	{name: "config", files: []string{"bench/trainer/testdata/snippet-*.txt"}, read: readConfig},
+	{name: "config", files: []string{"bench/job/trainer/testdata/snippet-*.txt"}, read: readConfig},
 	{name: "model", read: readModel, rows: regexp.MustCompile(`^[\w."].*\d`)},
 	{name: "shell", read: func(t *testing.T, text string) *reading {
 		got, err := shell.Read(text, shell.Given{Args: []string{"1", "x"}, Set: map[string]string{"A": "1"}})
@@ -73,7 +73,7 @@ var described = []reader{
 		}
 		return &reading{}
 	}},
-	{name: "fabric", files: []string{"bench/fabric/data/mi300x-*.yaml"}, read: readFabric, rows: regexp.MustCompile(`^  [a-z_]+: *\d`), figure: regexp.MustCompile(`^  [a-z_]+: *(\d[^\s#]*)`), blind: map[mutate.Wound]string{
+	{name: "fabric", files: []string{"bench/work/fabric/data/mi300x-*.yaml"}, read: readFabric, rows: regexp.MustCompile(`^  [a-z_]+: *\d`), figure: regexp.MustCompile(`^  [a-z_]+: *(\d[^\s#]*)`), blind: map[mutate.Wound]string{
 		mutate.Glued: "what goes on behind a comment is a comment",
 	}},
 	{name: "launcher", files: []string{"testdata/launchers/*"}, read: readLauncher},

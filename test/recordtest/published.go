@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"zbench/bench/record"
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
+	"zbench/bench/run/record"
 	"zbench/test/project"
 )
 

@@ -5,10 +5,10 @@ import (
 	"math"
 	"time"
 
-	"zbench/bench/collective"
-	"zbench/bench/record"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 )
 
 // model is the closed form of the fabric at 1,024 ranks: time of a collective

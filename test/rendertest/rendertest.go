@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/document"
+	"zbench/bench/show/document"
 	"zbench/report"
 )
 

@@ -5,22 +5,22 @@ import (
 
 	"github.com/invopop/jsonschema"
 
-	"zbench/bench/advice"
-	"zbench/bench/bisect"
-	"zbench/bench/collective"
-	"zbench/bench/compare"
-	"zbench/bench/finding"
-	"zbench/bench/fleet/nodescreen"
-	"zbench/bench/fleet/rails"
-	"zbench/bench/gate"
-	"zbench/bench/plan"
-	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/replay"
-	"zbench/bench/soak"
-	"zbench/bench/spec"
-	"zbench/bench/stat"
-	"zbench/bench/trace"
+	"zbench/bench/answers/advice"
+	"zbench/bench/answers/bisect"
+	"zbench/bench/answers/compare"
+	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/answers/gate"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/answers/replay"
+	"zbench/bench/answers/soak"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/stat"
+	"zbench/bench/files/trace"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
 )
@@ -28,60 +28,60 @@ import (
 // Documents are all files that have a schema.
 var Documents = []Document{
 	{
-		File: "bench/record/schema/v2.json", ID: "urn:zbench:results:2", Title: "zbench results, version 2",
+		File: "bench/run/record/schema/v2.json", ID: "urn:zbench:results:2", Title: "zbench results, version 2",
 		About: "One sweep of collectives, one run of kernels, or one import. All values are in base units: bytes, seconds, bytes per second.",
 		Types: []reflect.Type{reflect.TypeFor[record.Record]()},
 	},
 	{
-		File: "bench/record/schema/journal-v3.json", ID: "urn:zbench:journal:3", Title: "zbench journal, version 3",
+		File: "bench/run/record/schema/journal-v3.json", ID: "urn:zbench:journal:3", Title: "zbench journal, version 3",
 		About: "A line of journal.jsonl: a Header on the first, a Part or an AddedRound on every other. A last line without its newline was cut off and counts for nothing; any other whose checksum does not fit is damaged and must not be used.",
 		Types: []reflect.Type{reflect.TypeFor[record.Header](), reflect.TypeFor[record.Part](), reflect.TypeFor[record.AddedRound]()}, Journal: true,
 	},
 	{
-		File: "bench/record/schema/samples-v1.json", ID: "urn:zbench:samples:1", Title: "zbench samples, version 1",
+		File: "bench/run/record/schema/samples-v1.json", ID: "urn:zbench:samples:1", Title: "zbench samples, version 1",
 		Types: []reflect.Type{reflect.TypeFor[record.SamplesIndex]()},
 	},
 	{
-		File: "bench/record/schema/run-v1.json", ID: "urn:zbench:run:1", Title: "zbench run, run.json",
+		File: "bench/run/record/schema/run-v1.json", ID: "urn:zbench:run:1", Title: "zbench run, run.json",
 		About: "Facts of the tool's own run. A run that has not ended has an empty object instead.",
 		Types: []reflect.Type{reflect.TypeFor[record.Run]()},
 	},
 	{
-		File: "bench/advice/schema/v1.json", ID: "urn:zbench:advice:1", Title: "zbench recommendation, recommend.json",
+		File: "bench/answers/advice/schema/v1.json", ID: "urn:zbench:advice:1", Title: "zbench recommendation, recommend.json",
 		Types: []reflect.Type{reflect.TypeFor[advice.Document]()},
 	},
 	{
-		File: "bench/recommend/schema/knees-v1.json", ID: "urn:zbench:knees:1", Title: "zbench knees, knees.json",
+		File: "bench/answers/recommend/schema/knees-v1.json", ID: "urn:zbench:knees:1", Title: "zbench knees, knees.json",
 		Types: []reflect.Type{reflect.TypeFor[recommend.Knees]()}, Bare: true,
 	},
 	{
-		File: "bench/replay/schema/v1.json", ID: "urn:zbench:replay:1", Title: "zbench replay, replay.json",
+		File: "bench/answers/replay/schema/v1.json", ID: "urn:zbench:replay:1", Title: "zbench replay, replay.json",
 		Types: []reflect.Type{reflect.TypeFor[replay.Document]()},
 	},
 	{
-		File: "bench/compare/schema/v1.json", ID: "urn:zbench:compare:1", Title: "zbench comparison, compare.json",
+		File: "bench/answers/compare/schema/v1.json", ID: "urn:zbench:compare:1", Title: "zbench comparison, compare.json",
 		Types: []reflect.Type{reflect.TypeFor[compare.Document]()},
 	},
 	{
-		File: "bench/bisect/schema/v1.json", ID: "urn:zbench:bisect:1", Title: "zbench bisection, bisect.json",
+		File: "bench/answers/bisect/schema/v1.json", ID: "urn:zbench:bisect:1", Title: "zbench bisection, bisect.json",
 		Types: []reflect.Type{reflect.TypeFor[bisect.Document]()},
 	},
 	{
-		File: "bench/bisect/schema/journal-v1.json", ID: "urn:zbench:bisect-journal:1", Title: "zbench bisection, bisect.jsonl",
+		File: "bench/answers/bisect/schema/journal-v1.json", ID: "urn:zbench:bisect-journal:1", Title: "zbench bisection, bisect.jsonl",
 		About: "A line of bisect.jsonl: a Header on the first, an Entry for each child on every other. A last line without its newline was cut off and counts for nothing; any other whose checksum does not fit is damaged and must not be used.",
 		Types: []reflect.Type{reflect.TypeFor[bisect.Header](), reflect.TypeFor[bisect.Entry]()}, Journal: true,
 	},
 	{
-		File: "bench/gate/schema/v1.json", ID: "urn:zbench:gates:1", Title: "zbench thresholds, gates.json",
+		File: "bench/answers/gate/schema/v1.json", ID: "urn:zbench:gates:1", Title: "zbench thresholds, gates.json",
 		Types: []reflect.Type{reflect.TypeFor[gate.Report]()},
 	},
 	{
-		File: "bench/fleet/nodescreen/schema/v1.json", ID: "urn:zbench:screen:1", Title: "zbench screen, screen.json",
+		File: "bench/answers/fleet/nodescreen/schema/v1.json", ID: "urn:zbench:screen:1", Title: "zbench screen, screen.json",
 		About: "The nodes of a fleet, each screened alone, and which of them to leave out. Rates are in bytes per second.",
 		Types: []reflect.Type{reflect.TypeFor[nodescreen.Document]()},
 	},
 	{
-		File: "bench/fleet/nodescreen/schema/node-v1.json", ID: "urn:zbench:screen-node:1", Title: "zbench screen, the file of a node",
+		File: "bench/answers/fleet/nodescreen/schema/node-v1.json", ID: "urn:zbench:screen-node:1", Title: "zbench screen, the file of a node",
 		About: "What one node found about itself, without any other node. Rates are in bytes per second.",
 		Types: []reflect.Type{reflect.TypeFor[nodescreen.Node]()},
 	},
@@ -99,21 +99,21 @@ var Documents = []Document{
 		Types: []reflect.Type{reflect.TypeFor[topo.Drift]()},
 	},
 	{
-		File: "bench/fleet/rails/schema/v1.json", ID: "urn:zbench:rails:1", Title: "zbench rails, rails.json",
+		File: "bench/answers/fleet/rails/schema/v1.json", ID: "urn:zbench:rails:1", Title: "zbench rails, rails.json",
 		Types: []reflect.Type{reflect.TypeFor[rails.Document]()},
 	},
 	{
-		File: "bench/soak/schema/v1.json", ID: "urn:zbench:soak:1", Title: "zbench soak, soak.json",
+		File: "bench/answers/soak/schema/v1.json", ID: "urn:zbench:soak:1", Title: "zbench soak, soak.json",
 		About: "Attempts to find data that arrive wrong, by arm, and the senders of what was wrong. Ranks are numbers in the world.",
 		Types: []reflect.Type{reflect.TypeFor[soak.Document]()},
 	},
 	{
-		File: "bench/soak/schema/journal-v1.json", ID: "urn:zbench:soak-journal:1", Title: "zbench soak, soak.jsonl",
+		File: "bench/answers/soak/schema/journal-v1.json", ID: "urn:zbench:soak-journal:1", Title: "zbench soak, soak.jsonl",
 		About: "A line of soak.jsonl: a Header on the first, an Attempt on every other. A last line without its newline was cut off and counts for nothing; any other whose checksum does not fit is damaged and must not be used.",
 		Types: []reflect.Type{reflect.TypeFor[soak.Header](), reflect.TypeFor[soak.Attempt]()}, Journal: true,
 	},
 	{
-		File: "bench/trace/schema/v1.json", ID: "urn:zbench:trace:1", Title: "zbench trace, trace.json",
+		File: "bench/files/trace/schema/v1.json", ID: "urn:zbench:trace:1", Title: "zbench trace, trace.json",
 		Types: []reflect.Type{reflect.TypeFor[trace.Document]()},
 	},
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/record"
+	"zbench/bench/run/record"
 	"zbench/test/schematest"
 )
 

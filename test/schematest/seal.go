@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"zbench/bench/pattern"
+	"zbench/bench/base/pattern"
 )
 
 var (

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/recommend"
-	"zbench/bench/stat"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/stat"
 )
 
 // predicted are the steps that a question predicts of a recording's settings, the default last.

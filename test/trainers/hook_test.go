@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	models "zbench/bench/trainer"
+	models "zbench/bench/job/trainer"
 )
 
 // The hook prints PyTorch's own parameters: the list has their elements, their order and their type.

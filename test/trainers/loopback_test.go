@@ -22,8 +22,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/formats"
-	"zbench/bench/trace"
+	"zbench/bench/files/formats"
+	"zbench/bench/files/trace"
 	"zbench/test/project"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/recommend"
-	"zbench/bench/stat"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/stat"
 	"zbench/test/longtest"
 )
 

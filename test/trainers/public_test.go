@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/unit"
+	"zbench/bench/base/unit"
 )
 
 const (

@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/recommend"
-	"zbench/bench/record"
-	"zbench/bench/stat"
-	rules "zbench/bench/trainer"
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/stat"
+	rules "zbench/bench/job/trainer"
+	"zbench/bench/run/record"
 	"zbench/test/project"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/stat"
+	"zbench/bench/base/stat"
 	"zbench/test/project"
 )
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The columns of all lists, which bench/backend has too. */
+/* The columns of all lists, which bench/hardware/backend has too. */
 enum { ZB_ROCM = 0, ZB_CUDA = 1, ZB_VENDORS = 2 };
 
 /* The columns of a row as data: libraries and names of ZB_SYMBOLS, and names that are words,

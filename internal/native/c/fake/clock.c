@@ -33,7 +33,7 @@ static double zbl_measured(const zbl_point *p, int n, double bytes) {
          fmax(0, (p[n - 1].seconds - p[n - 2].seconds) / (p[n - 1].bytes - p[n - 2].bytes));
 }
 
-/* Measured points, or the closed form; bench/fabric has the same lines in Go, and a test holds the
+/* Measured points, or the closed form; bench/work/fabric has the same lines in Go, and a test holds the
  * two equal to the last bit, so the order of operations matters. */
 double zbl_model(const zbl_curve *c, double bytes) {
   double x = c->k * bytes / c->b;

@@ -276,8 +276,13 @@ void zbl_write_tuning(const zbl_comm *c, const zbl_call *call) {
   pthread_once(&once, zbl_open_tuning);
   if (zbl_tuning_file != NULL && c->rank == 0 &&
       (call->by != ZBL_BY_KERNELS || shape->reduces || (!shape->send_all && call->collective != ZBL_GATHER))) {
-    fprintf(zbl_tuning_file, "loopback:%d:%d [%d] NCCL INFO %c%s%s: %ld Bytes -> %s\n", (int)getpid(), (int)getpid(),
-            c->device - zbl.first, toupper(*shape->field), call->collective == ZBL_ALL_TO_ALL ? "lltoAll" : shape->field + 1,
-            way[call->by], (long)(call->count * zbl_width(call->dtype)), ran[call->by]);
+    char name[32];
+    snprintf(name, sizeof name, "%c%s", toupper(*shape->field), shape->field + 1);
+    char *to = strstr(name, "To"); /* NCCL writes it small */
+    if (to != NULL) {
+      *to = 't';
+    }
+    fprintf(zbl_tuning_file, "loopback:%d:%d [%d] NCCL INFO %s%s: %ld Bytes -> %s\n", (int)getpid(), (int)getpid(),
+            c->device - zbl.first, name, way[call->by], (long)(call->count * zbl_width(call->dtype)), ran[call->by]);
   }
 }

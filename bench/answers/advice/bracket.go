@@ -1,0 +1,159 @@
+package advice
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/answers/recommend"
+	"zbench/bench/run/record"
+)
+
+// Bracket is the answer at both ends of the model that decided simulated times.
+type Bracket struct {
+	// Lo is the least setting of least regret, of both ends and of the answer, in elements.
+	Lo int64 `json:"lo"`
+	// Hi is the greatest of them, in elements.
+	Hi int64 `json:"hi"`
+	// Fastest is the answer at the fast end of the model.
+	Fastest End `json:"fastest"`
+	// Slowest is the answer at the slow end of the model.
+	Slowest End `json:"slowest"`
+}
+
+// End is the answer at one end of the model.
+type End struct {
+	// Assumes describes the assumptions of the end, with sources; empty if the record has
+	// none.
+	Assumes string `json:"assumes"`
+	// Elements is the setting of least regret there, in elements.
+	Elements int64 `json:"elements"`
+	// To is up to which amount another setting gains there by the rule; absent without a rule, or such an amount.
+	To int64 `json:"to,omitempty"`
+	// DefaultCost is what the trainer's default costs over it, as a share of a step; null
+	// where it was not tried, or no percentage can be given.
+	DefaultCost *float64 `json:"default_cost"`
+}
+
+// DefaultCost is the most that the default costs at an end, as a share of a step, and
+// which estimate of the latency that end has; false where it was not tried.
+func (b *Bracket) DefaultCost() (most float64, end string, ok bool) {
+	switch {
+	case b == nil || b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil:
+		return 0, "", false
+	case *b.Fastest.DefaultCost > *b.Slowest.DefaultCost:
+		return *b.Fastest.DefaultCost, "lower", true
+	}
+	return *b.Slowest.DefaultCost, "higher", true
+}
+
+// bracket answers the question of a document at both ends of the model; nil where no
+// result has a bracket, or an end has no answer. Each time is scaled by what the
+// end's constants make of it, so that noise and faults stay.
+func (q *Question) bracket(d *Document, sources []recommend.Source) (*Bracket, error) {
+	fastest, err := q.end(sources, func(b *record.Bracket) float64 { return b.Fastest }, func(e *record.Ends) string { return e.Fastest })
+	if err != nil || fastest == nil {
+		return nil, err
+	}
+	slowest, err := q.end(sources, func(b *record.Bracket) float64 { return b.Slowest }, func(e *record.Ends) string { return e.Slowest })
+	if err != nil || slowest == nil {
+		return nil, err
+	}
+	all := []int64{fastest.Elements, slowest.Elements, least(&d.Answer)}
+	return &Bracket{slices.Min(all), slices.Max(all), *fastest, *slowest}, nil
+}
+
+// end answers the question at one end; nil without an answer there.
+func (q *Question) end(sources []recommend.Source, seconds func(*record.Bracket) float64, assumes func(*record.Ends) string) (*End, error) {
+	var there []recommend.Source
+	e, bracketed := &End{}, false
+	for _, s := range sources {
+		there = append(there, s.Scaled(func(r *record.Result) float64 {
+			if r.Bracket == nil || !(r.Bracket.Seconds > 0) {
+				return 0
+			}
+			bracketed = true
+			return seconds(r.Bracket) / r.Bracket.Seconds
+		}))
+		if f := s.Record.Fabric; f != nil && f.Bracket != nil {
+			e.Assumes = assumes(f.Bracket)
+		}
+	}
+	if !bracketed {
+		return nil, nil
+	}
+	in := q.in
+	in.Bootstrap = 0
+	d, err := q.ask(in, there)
+	if err != nil || !d.Answered() {
+		return nil, err
+	}
+	e.Elements = least(&d.Answer)
+	e.DefaultCost = d.defaultCost()
+	if r := d.Answer.Rule; r != nil {
+		e.To = r.To
+	}
+	return e, nil
+}
+
+// least is the setting of least regret, or that of a rule, in elements.
+func least(a *recommend.Answer) int64 {
+	if a.Least == nil {
+		return cmp.Or(a.Rule.Elements, a.Rule.Kept)
+	}
+	return a.Least.Elements
+}
+
+// defaultCost is what the trainer's default costs, as a share of a step; nil where it was not tried, or
+// no percentage can be given.
+func (d *Document) defaultCost() *float64 {
+	if d.Answer.Default == nil || d.unfounded() != "" {
+		return nil
+	}
+	return new(d.Answer.Cost(d.Answer.Default))
+}
+
+// Range says between which settings the bracket moves the answer, 500 M to 2.7 G, with the
+// unit once where both have the same. It is empty without a bracket.
+func (d *Document) Range() string {
+	b := d.Bracket
+	switch {
+	case b == nil:
+		return ""
+	case b.Lo == b.Hi:
+		return d.Amount(b.Lo)
+	}
+	lo, hi := d.Amount(b.Lo), d.Amount(b.Hi)
+	bare, unit, _ := strings.Cut(lo, " ")
+	if strings.HasSuffix(hi, " "+unit) {
+		lo = bare
+	}
+	return lo + " to " + hi
+}
+
+// atWorst is what the default costs at the end of the network model where it costs most,
+// over the best size there; empty where that is no more than is said already.
+func (d *Document) atWorst(costs float64) string {
+	most, end, ok := d.Bracket.DefaultCost()
+	if !ok || most <= costs+recommend.PlateauWidth {
+		return ""
+	}
+	return fmt.Sprintf(" (%.0f %% with the %s latency)", 100*most, end)
+}
+
+// Ends says what the ends of the model behind simulated times would ask for; empty of a
+// setting that is kept, whose cost there is said beside it.
+func (d *Document) Ends() string {
+	if d.Bracket == nil || d.Answer.Keep {
+		return ""
+	}
+	if f, s := d.Bracket.Fastest.To, d.Bracket.Slowest.To; d.Answer.Verdict == recommend.Ruled {
+		if f == 0 || s == 0 || d.Answer.Rule.To == 0 {
+			return ""
+		}
+		to := d.Answer.Rule.To
+		return "put the upper limit at " + d.ruleAmount(min(f, s, to)) + " to " + d.quantity(max(f, s, to))
+	}
+	return "ask for " + strings.Replace(d.Range(), " to ", " and ", 1)
+}

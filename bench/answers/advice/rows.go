@@ -1,0 +1,230 @@
+package advice
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/job/trainer"
+	"zbench/bench/show/table"
+)
+
+// Row is a line of the sensitivity table, and what it shows of a setting.
+type Row struct {
+	recommend.Candidate
+	// Setting is in the trainer's unit, Marks says what is special about it.
+	Setting, Marks string
+	// Cost is how much longer a step is than with the best size, as a share of it.
+	Cost float64
+}
+
+// column is one of the table: its heading and how a row prints it.
+type column struct {
+	title string
+	cell  func(r Row) string
+}
+
+// columns is the table of them.
+var columns = []column{
+	{"setting", func(r Row) string { return r.Setting }},
+	{elementsTitle, func(r Row) string { return recommend.Count(r.Elements) }},
+	{"buckets", func(r Row) string { return unit.Number(float64(r.Buckets)) }},
+	{"largest", func(r Row) string {
+		if r.Extrapolated {
+			return unit.Bytes(r.LargestBytes) + "*"
+		}
+		return unit.Bytes(r.LargestBytes)
+	}},
+	{"busbw", func(r Row) string { return unit.Rate(r.BusBW) }},
+	{"exposed bwd", func(r Row) string { return unit.Seconds(r.ExposedBackward) }},
+	{"exposed fwd", func(r Row) string { return unit.Seconds(r.ExposedForward + r.After) }},
+	{"step", func(r Row) string { return unit.Seconds(r.Step) }},
+	{"longer", func(r Row) string { return Over(&r.Candidate, r.Cost) }},
+	{"", func(r Row) string { return r.Marks }},
+}
+
+// elementsTitle heads the column that a knob in elements does not need twice.
+const elementsTitle = "elements"
+
+// Table is rows printed: numbers, and what marks a setting.
+func (d *Document) Table(rows []Row) table.Table {
+	t := table.Table{Indent: 2, Groups: []table.Group{{}}}
+	shown := slice.Where(columns, func(c column) bool { return c.title != elementsTitle || d.Answer.Unit != trainer.Elements })
+	for _, c := range shown {
+		t.Columns = append(t.Columns, table.Column{Name: c.title, Right: c.title != ""})
+	}
+	for _, r := range rows {
+		t.Add(slice.Map(shown, func(c column) string { return c.cell(r) })...)
+	}
+	return t
+}
+
+// reach is how far below the answer settings are of interest: beyond it all is
+// latency.
+const reach = 256
+
+// Floor is the smallest setting worth showing: a fraction of the answer, or less
+// where the default or the user's own lies there.
+func (d *Document) Floor() int64 {
+	a := &d.Answer
+	low := a.Elements / reach
+	for _, c := range []*recommend.Candidate{a.Default, a.Current} {
+		if c != nil && c.Elements > 0 {
+			low = min(low, c.Elements)
+		}
+	}
+	return low
+}
+
+// Rows choose what a person wants to see of the table: what has a mark, and so
+// many settings spread evenly over the octaves.
+func (d *Document) Rows(wanted int) []Row {
+	a := &d.Answer
+	if a.Verdict != recommend.Recommended || len(a.Table) == 0 {
+		return nil
+	}
+	chosen := map[int]bool{}
+	lo, hi := math.Log(float64(max(1, a.Table[0].Elements, d.Floor()))), math.Log(float64(a.Table[len(a.Table)-1].Elements))
+	for i := range wanted {
+		want := lo + (hi-lo)*float64(i)/float64(max(1, wanted-1))
+		chosen[nearest(a.Table, want)] = true
+	}
+	for i, c := range a.Table {
+		if marks := d.marks(c.Elements); marks != "" {
+			chosen[i] = true
+		}
+	}
+	var rows []Row
+	for i, c := range a.Table {
+		if chosen[i] {
+			rows = append(rows, d.row(c))
+		}
+	}
+	for _, x := range []*recommend.Candidate{a.Default, a.Current} {
+		if x != nil && !slices.ContainsFunc(rows, func(r Row) bool { return r.Elements == x.Elements && r.Step == x.Step }) {
+			rows = append(rows, d.row(*x))
+		}
+	}
+	slices.SortStableFunc(rows, func(x, y Row) int { return cmp.Compare(x.Elements, y.Elements) })
+	return rows
+}
+
+// nearest is the index of the candidate nearest on a logarithmic scale.
+func nearest(table []recommend.Candidate, want float64) int {
+	best, least := 0, math.Inf(1)
+	for i, c := range table {
+		if far := math.Abs(math.Log(float64(c.Elements)) - want); far < least {
+			best, least = i, far
+		}
+	}
+	return best
+}
+
+func (d *Document) row(c recommend.Candidate) Row {
+	a := &d.Answer
+	r := Row{Candidate: c, Setting: d.Amount(c.Elements), Marks: d.marks(c.Elements), Cost: a.Cost(&c)}
+	if a.Keep && c.Elements == a.Elements {
+		r.Cost = max(r.Cost, a.Gain) // of what is kept as it is, or as it would be set
+	}
+	if a.Default != nil && c == *a.Default && !strings.Contains(r.Marks, "default") {
+		r.Marks = joined(r.Marks, "default")
+	}
+	if a.Current != nil && c == *a.Current {
+		if r.Marks = joined(r.Marks, "yours"); len(a.Changes) > 0 {
+			r.Marks = "yours, without " + d.lacking()
+		}
+	}
+	return r
+}
+
+// lacking names the switches that the answer relies on and the user lacks.
+func (d *Document) lacking() string {
+	t, err := trainer.ByName(d.Answer.Trainer)
+	if err != nil {
+		return ""
+	}
+	return strings.Join(slice.Map(t.Switches(d.Answer.Run, d.Answer.Advised), func(s trainer.Switch) string { return s.Name }), " and ")
+}
+
+// marks are the words beside a setting.
+func (d *Document) marks(setting int64) string {
+	a, marks := &d.Answer, ""
+	if setting == a.Elements {
+		marks = d.verb() + " this"
+	}
+	for _, r := range a.Within {
+		if len(a.Within) > fewRanges && r != *a.Plateau || !d.compares() {
+			continue // the list of ranges has the rest
+		}
+		if setting == r.Lo && setting != a.Elements {
+			marks = joined(marks, strings.ToLower(WithinTitle())+" begins")
+		}
+		if setting == r.Hi && setting != a.Elements {
+			marks = joined(marks, strings.ToLower(WithinTitle())+" ends")
+		}
+	}
+	if a.Single != nil && setting == a.Single.Elements {
+		marks = joined(marks, fewest(a.Single))
+	}
+	return marks
+}
+
+// fewest are the words for the largest setting: experts have a bucket of their own,
+// and XLA combines so many calls at most.
+func fewest(c *recommend.Candidate) string {
+	if c != nil && c.Buckets > 1 {
+		return "fewest buckets"
+	}
+	return "one bucket"
+}
+
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + ", " + b
+}
+
+// Note explains the columns of the table.
+func (d *Document) Note(rows []Row) string {
+	within := unit.Share(recommend.PlateauWidth)
+	note := "step: as measured, with the computation as given. longer: than with the best size, as measured or on average over " +
+		d.averaged() + ", whichever is more."
+	if d.compares() {
+		note += " Within " + within + ": at most " + within + " longer."
+	}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Extrapolated }) {
+		note += " *: beyond the sizes that were swept."
+	}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Unfounded != "" }) {
+		note += " " + unknown + ": not known, as most of the messages are beyond the sweep, or one run's slow times at one or two sizes decide."
+	}
+	return note
+}
+
+// averaged says over what means are taken.
+func (d *Document) averaged() string {
+	if d.Answer.Observed != nil {
+		return unit.Count(int64(len(d.Answer.Scenarios)), "case") + " that the observed steps allow"
+	}
+	network := slice.Map(d.Answer.Scenarios, func(s recommend.Scenario) float64 { return s.Network })
+	compute := slice.Map(d.Answer.Scenarios, func(s recommend.Scenario) float64 { return s.Compute })
+	if len(network) == 0 {
+		return "slower networks and other computation times"
+	}
+	if first := d.Answer.Scenarios[0]; slices.Max(network) == slices.Min(network) && (first.Network != 1 || first.Contention > 0) {
+		messages := "as fast as measured alone"
+		if first.Network != 1 {
+			messages = fmt.Sprintf("take %.3g times as long", first.Network)
+		}
+		return fmt.Sprintf("%d cases (--contention, as measured: messages %s, computation beside them %s longer; computation %g to %g times as long)",
+			len(network), messages, unit.Percent(first.Contention), slices.Min(compute), slices.Max(compute))
+	}
+	return fmt.Sprintf("%d cases (messages 1 to %g times as slow, computation %g to %g times as long)",
+		len(network), slices.Max(network), slices.Min(compute), slices.Max(compute))
+}

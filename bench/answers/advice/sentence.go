@@ -1,0 +1,372 @@
+package advice
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/answers/recommend"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/job/trainer"
+)
+
+// Amount prints a setting in the trainer's own unit: 350 M, 1335 MiB, 2 blocks.
+func (d *Document) Amount(setting int64) string {
+	return recommend.Amount(d.Answer.Unit, setting, d.Answer.Run, d.BlockElements)
+}
+
+// sentence is the whole answer: what to set, what that gains, what is as good, and how
+// far to trust it.
+func (d *Document) sentence() string {
+	a := &d.Answer
+	switch a.Verdict {
+	case recommend.NoCommunication:
+		return "No gradient communication: one data-parallel rank has no other rank to reduce with, and no bucket size matters."
+	case recommend.Refused:
+		return "No bucket size: " + a.Refusal.Message + "."
+	}
+	said := slices.DeleteFunc([]string{capital(d.Advice()), d.AsGood(), d.reaches(), d.confidence() + "."}, func(s string) bool { return s == "" })
+	return d.mark() + strings.Join(said, " ")
+}
+
+// confidence is the level, and that no real steps are like these where that is so.
+func (d *Document) confidence() string {
+	c := &d.Answer.Confidence
+	if why := c.Why(); d.Answer.Latency > 0 && why != nil {
+		return plain.Capital(c.Level) + " confidence: " + why.Message
+	}
+	return plain.Capital(c.Level) + " confidence"
+}
+
+// Advice says what to set, and what that gains over what is set now. Where nobody asked it
+// begins with what it assumes.
+func (d *Document) Advice() string {
+	if d.IsAssumed() {
+		return "assuming " + strings.Join(d.Assumed[:2], ", ") + ": " + d.advised()
+	}
+	return d.advised()
+}
+
+func (d *Document) advised() string {
+	why := d.unfounded()
+	switch {
+	case d.Answer.Verdict == recommend.Ruled:
+		return d.rule(why)
+	case why != "":
+		return d.withoutShares(why)
+	case d.Answer.Keep:
+		return d.keep()
+	}
+	return d.use()
+}
+
+// Knob is the name of the setting as the first printed lines spell it.
+func (d *Document) Knob() string {
+	t, err := trainer.ByName(d.Answer.Trainer)
+	if err != nil {
+		return d.Answer.Knob
+	}
+	form := d.form
+	if len(d.Snippets) > 0 {
+		form = d.Snippets[0].Title
+	}
+	return t.KnobIn(form, d.Answer.Advised)
+}
+
+// value is a setting as it is typed, and in words beside it.
+func (d *Document) value(setting int64, words string) string {
+	if d.Answer.Unit == trainer.Elements && setting >= 1000 {
+		return fmt.Sprintf("%d (%s)", setting, words)
+	}
+	return words
+}
+
+// Size is the recommended bucket size with its elements, as the verdict has it: 530 MiB (278 M elements).
+func (d *Document) Size() string { return d.Amount(d.Answer.Elements) + d.spelled(d.Answer.Elements) }
+
+// set says what to type.
+func (d *Document) set() string { return d.setTo(d.Answer.Elements) }
+
+func (d *Document) setTo(n int64) string {
+	return "set " + d.Knob() + " to " + d.value(n, d.Amount(n)+d.spelled(n))
+}
+
+// also names the switches that the answer needs and the user's flags lack; empty if there
+// are none.
+func (d *Document) also() string {
+	if lacking := d.lacking(); lacking != "" {
+		return " and set " + lacking
+	}
+	return ""
+}
+
+// kept says that the setting stays as it is, and what its value is.
+func (d *Document) kept() string {
+	a := &d.Answer
+	value := d.named(a.Elements) // nothing is typed
+	if a.Current == nil {
+		value = "its default, " + value
+	}
+	return "keep " + d.Knob() + " at " + value
+}
+
+// keep says that what is set stays, and what it costs at most. What the missing
+// switches gain is a sentence of its own.
+func (d *Document) keep() string {
+	a := &d.Answer
+	keep := func(costs float64) string {
+		worst := ""
+		if a.Current == nil {
+			worst = d.atWorst(costs)
+		}
+		return fmt.Sprintf("%s: a training step is %s%s.", d.kept(), longer(costs), worst)
+	}
+	if len(a.Changes) == 0 {
+		return keep(a.Gain)
+	}
+	bucket, rest := a.Changes[0], a.Changes[1:]
+	set := "set " + gained(rest, ": it makes a training step ") + "."
+	if alone := over(bucket.Gain); alone < recommend.PlateauWidth {
+		return keep(max(a.Gain, alone)) + " " + capital(set)
+	}
+	return set + " With that, " + keep(a.Gain)
+}
+
+// longer says how much longer a step is than with the best size, in the figure of the table.
+func longer(costs float64) string {
+	if costs < same {
+		return "as short as with the best size"
+	}
+	return unit.Share(costs) + " longer than with the best size"
+}
+
+// over is what a step costs more without a change that saves a share of it.
+func over(gain float64) float64 { return gain / (1 - gain) }
+
+// gained lists switches and what each saves, with the words between the two.
+func gained(all []recommend.Change, makes string) string {
+	texts := slice.Map(all, func(c recommend.Change) string { return c.Name + makes + unit.Share(max(0, c.Gain)) + " shorter" })
+	return strings.Join(texts, ", and ")
+}
+
+// use says what to set, and how much longer a step is with what is set now and with the
+// default.
+func (d *Document) use() string {
+	a := &d.Answer
+	s := d.set() + d.also()
+	now, named := a.Now(), "the default, "
+	if now == nil {
+		return s + "."
+	}
+	if a.Current != nil {
+		named = "your "
+	}
+	named += d.Amount(now.Elements)
+	x := a.Default
+	standard := a.Current != nil && x != nil && d.Amount(x.Elements) == d.Amount(now.Elements)
+	if standard {
+		named = "your " + d.Amount(now.Elements) + ", which is the default"
+	}
+	if len(a.Changes) > 0 {
+		if strings.Contains(named, ",") {
+			named += ","
+		}
+		return fmt.Sprintf("%s. With your flags alone a training step is %s longer with %s than with the best size for them; %s.",
+			s, unit.Share(over(a.Changes[0].Gain)), named, gained(a.Changes[1:], " makes it "))
+	}
+	s += ". " + d.costs(named, now)
+	if a.Current != nil && x != nil && !standard && !x.OverBudget && x.Unfounded == "" {
+		s += fmt.Sprintf(" With the default, %s, it is %s longer.", d.Amount(x.Elements), unit.Share(a.Cost(x)))
+	}
+	return s
+}
+
+// named is a setting with the word that its unit lacks, and no other number.
+func (d *Document) named(setting int64) string {
+	switch d.Answer.Unit {
+	case trainer.Elements:
+		return d.Amount(setting) + " elements"
+	case trainer.Blocks:
+		return d.Amount(setting) + " per unit"
+	}
+	return d.Amount(setting)
+}
+
+// AtMost prints a bound as per cent, rounded up and never 0: 0.4 %.
+func AtMost(r float64) string {
+	return unit.Share(max(1, math.Ceil(1000*r-1e-9)) / 1000)
+}
+
+// mark starts a sentence that no measurement stands behind.
+func (d *Document) mark() string {
+	if d.Answer.Simulated {
+		return "SIMULATED: "
+	}
+	return ""
+}
+
+// spelled is what the unit does not say: the word, and elements beside another.
+func (d *Document) spelled(n int64) string {
+	switch d.Answer.Unit {
+	case trainer.Elements:
+		return " elements"
+	case trainer.Blocks:
+		return " per unit (" + recommend.Count(n) + " elements)"
+	}
+	return " (" + recommend.Count(n) + " elements)"
+}
+
+// fewRanges is how many ranges a sentence lists.
+const fewRanges = 3
+
+// WithinTitle heads the list of all settings that are nearly as good.
+func WithinTitle() string { return "Within " + unit.Share(recommend.PlateauWidth) }
+
+// AsGood says what is as good within a per cent: all of it where that is few ranges,
+// else the one around the answer, and how many there are besides. It is empty where the
+// setting is kept.
+func (d *Document) AsGood() string {
+	if d.Answer.Keep || d.Answer.Verdict == recommend.Ruled || !d.compares() {
+		return ""
+	}
+	all := d.Answer.Within
+	if x := d.Answer.Default; x != nil && d.Answer.Current == nil && slices.ContainsFunc(all, func(r recommend.Range) bool { return r.Holds(x.Elements) }) {
+		return d.asGood(all) + " The default cuts other buckets than " + d.Amount(x.Elements) + " that is set."
+	}
+	return d.asGood(all)
+}
+
+func (d *Document) asGood(all []recommend.Range) string {
+	as := "As good within " + unit.Share(recommend.PlateauWidth) + ": "
+	switch n := len(all); {
+	case n == 1 && all[0].OpenLo && all[0].OpenHi:
+		return as + "any size."
+	case n == 1 && all[0].Lo == all[0].Hi:
+		return as + "no other size."
+	case n <= fewRanges:
+		return as + d.stretches(all) + "."
+	}
+	return fmt.Sprintf("%s%s and %d more ranges, listed as %q (--verbose).", as, d.stretch(*d.Answer.Plateau), len(all)-1, WithinTitle())
+}
+
+// stretch prints a range: "28 M to 419 M", "up to 419 M", "28 M and more", "28 M".
+func (d *Document) stretch(r recommend.Range) string {
+	switch {
+	case r.Lo == r.Hi:
+		return d.Amount(r.Lo)
+	case r.OpenLo:
+		return "up to " + d.Amount(r.Hi)
+	case r.OpenHi:
+		return d.Amount(r.Lo) + " and more"
+	}
+	return d.Amount(r.Lo) + " to " + d.Amount(r.Hi)
+}
+
+// stretches lists ranges. Two whose ends print alike are one.
+func (d *Document) stretches(all []recommend.Range) string {
+	var texts []string
+	for i := 0; i < len(all); i++ {
+		r := all[i]
+		for i+1 < len(all) && d.Amount(r.Hi) == d.Amount(all[i+1].Lo) {
+			i++
+			r.Hi, r.OpenHi = all[i].Hi, all[i].OpenHi
+		}
+		texts = append(texts, d.stretch(r))
+	}
+	return plain.And(texts)
+}
+
+// same is the share of a step below which two settings are as fast.
+const same = 0.0005
+
+// onAverage is over what scores are averaged.
+const onAverage = " on average over slower networks and other computation times"
+
+// costs compares a named setting with the answer: as measured, and on average too where
+// either alone would mislead.
+func (d *Document) costs(named string, c *recommend.Candidate) string {
+	least := d.Answer.Least
+	more, cost := max(0, c.Step/least.Step-1), d.Answer.Cost(c)
+	if c.OverBudget {
+		if strings.Contains(named, ",") {
+			named += ","
+		}
+		return capital(named) + " takes " + unit.Bytes(c.Memory) + " of buffers, more than the budget."
+	}
+	longer := unit.Share(cost) + " longer"
+	switch {
+	case cost > recommend.PlateauWidth && more < same:
+		longer = "as long on the curve as measured, and " + longer + onAverage + ","
+	case cost > recommend.PlateauWidth && more < recommend.PlateauWidth:
+		longer = unit.Share(more) + " longer on the curve as measured, and " + longer + onAverage + ","
+	}
+	return "A training step is " + longer + " with " + named + "."
+}
+
+// capital begins a sentence; a flag or a name with an underscore stays as it is.
+func capital(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	if strings.ContainsAny(first, "_-") {
+		return s
+	}
+	return plain.Capital(s)
+}
+
+// unfounded says why the advice cannot tell how much longer a step is with another
+// setting; empty where it can.
+func (d *Document) unfounded() string {
+	a, code := &d.Answer, ""
+	for _, c := range []*recommend.Candidate{a.Best, a.Now()} {
+		if c != nil {
+			code = cmp.Or(code, c.Unfounded)
+		}
+	}
+	if a.Verdict == recommend.Ruled {
+		code = a.Rule.Unfounded
+	}
+	switch code {
+	case recommend.BeyondSweep:
+		return "most of the time goes to messages larger than the largest size swept, " + d.swept()
+	case recommend.OneDip:
+		return "slow times at one or two sizes of a single run decide it"
+	}
+	return ""
+}
+
+// compares reports whether other settings can be compared with the answer.
+func (d *Document) compares() bool {
+	return d.Answer.Best == nil || d.Answer.Best.Unfounded == ""
+}
+
+// swept is the largest size of the shortest sweep behind the answer.
+func (d *Document) swept() string {
+	return unit.Bytes(slices.Min(slice.Map(d.Answer.Curves, func(u recommend.Used) int64 { return u.MaxBytes })))
+}
+
+// withoutShares is the advice where no percentage can be given, and why not.
+func (d *Document) withoutShares(why string) string {
+	a := &d.Answer
+	if a.Keep {
+		return d.kept() + d.also() + ". How much longer a training step is than with the best size is not known: " + why + "."
+	}
+	named := "the default"
+	if a.Current != nil {
+		named = "your " + d.Amount(a.Current.Elements)
+	}
+	return d.set() + d.also() + ". How much longer a training step is with " + named + " is not known: " + why + "."
+}
+
+// Over prints what a setting costs as a share of a step, or a mark where that is not known.
+func Over(c *recommend.Candidate, r float64) string {
+	if c.Unfounded != "" {
+		return unknown
+	}
+	return "+" + unit.Share(max(0, r))
+}
+
+// unknown stands where no percentage can be given.
+const unknown = "?"

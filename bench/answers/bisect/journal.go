@@ -1,0 +1,121 @@
+package bisect
+
+import (
+	"errors"
+	"fmt"
+
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/run/spec"
+)
+
+// JournalSchema names the version of the format of bisect.jsonl.
+const JournalSchema = "zbench.bisect-journal/1"
+
+// Header is the first line of a search's journal. It determines all measurements.
+type Header struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Run is the id of the search, which ends each line; empty in journals of earlier versions.
+	Run string `json:"-"`
+	// Options of the search.
+	Options Criteria `json:"options"`
+	// Spec is the request that each child narrows to its cases.
+	Spec spec.Spec `json:"spec"`
+	// Common are flags of all children that the request lacks.
+	Common []string `json:"common"`
+	// Timing is the kind of time that is compared.
+	Timing string `json:"timing"`
+	// Number of GPUs that each child uses.
+	GPUs int `json:"gpus"`
+	// Variants in the order in which they were given.
+	Variants []Given `json:"variants"`
+	// Cases of the search.
+	Cases []Planned `json:"cases"`
+	// Scouts are children that only found the cases, in seconds each; absent if the request names
+	// the cases.
+	Scouts []float64 `json:"scouts,omitempty"`
+}
+
+// Given is a variant in the user's words.
+type Given struct {
+	// Name of the variant.
+	Name string `json:"name" jsonschema:"minLength=1"`
+	// Variables and flags of its children.
+	Settings string `json:"settings"`
+}
+
+// Planned is a case of the search.
+type Planned struct {
+	// Key of the case in the records of the children.
+	Key string `json:"key" jsonschema:"minLength=1"`
+	// Collective of the case; absent for kernels.
+	Collective string `json:"collective,omitempty"`
+	// Size in bytes.
+	Bytes int64 `json:"bytes"`
+}
+
+// Entry is a later line of the journal: the result of one child.
+type Entry struct {
+	// Round of the child, from 0.
+	Round int `json:"round"`
+	// Variant of the child.
+	Variant string `json:"variant"`
+	// Time that the child took, its start included, in seconds.
+	Seconds float64 `json:"seconds"`
+	// Simulated is true if its times are of a model or an emulation.
+	Simulated bool `json:"simulated,omitempty"`
+	// Times are the medians of the cases in seconds, by key; absent if the child failed.
+	Times map[string]float64 `json:"times,omitempty"`
+	// Groups are the cases' names without their sizes, by key.
+	Groups map[string]string `json:"groups,omitempty"`
+	// Reason why the child has no times; absent if it has.
+	Reason string `json:"reason,omitempty"`
+	// Evidence holds the last lines that a failed child printed.
+	Evidence []string `json:"evidence,omitempty"`
+}
+
+// Line returns the entry as a line of the search's journal.
+func (e Entry) Line(run string) ([]byte, error) { return jsonfile.Line(run, e) }
+
+// JournalText holds a journal's lines.
+func JournalText(h Header, entries []Entry) ([]byte, error) {
+	text, err := jsonfile.Line(h.Run, h)
+	for _, e := range entries {
+		line, failed := e.Line(h.Run)
+		text, err = append(text, line...), errors.Join(err, failed)
+	}
+	return text, err
+}
+
+// ReadJournal reads a journal. A last line without its newline was cut off when the search ended,
+// and is left out. Any other damage is a jsonfile.LineError.
+func ReadJournal(text []byte) (h Header, entries []Entry, err error) {
+	lines, _, err := jsonfile.EachLine(text, func(number int, line []byte) error {
+		if number == 1 {
+			return h.read(line)
+		}
+		var e Entry
+		err := jsonfile.DecodeLine(line, h.Run, &e)
+		entries = append(entries, e)
+		return err
+	})
+	if err == nil && lines == 0 {
+		err = errors.New("it is empty")
+	}
+	return h, entries, err
+}
+
+func (h *Header) read(line []byte) error {
+	run, err := jsonfile.DecodeFirst(line, h)
+	if err != nil {
+		return err
+	}
+	h.Run = run
+	if h.Schema != JournalSchema {
+		return fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, JournalSchema)
+	}
+	if h.Spec.Sweep == nil == (h.Spec.Kernels == nil) || len(h.Cases) == 0 {
+		return errors.New("it has no cases")
+	}
+	return nil
+}

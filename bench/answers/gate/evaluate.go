@@ -1,0 +1,142 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/base/finding"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/curve"
+	"zbench/bench/run/record"
+)
+
+// Evaluate judges the record by thresholds.
+func Evaluate(rec *record.Record, list []*Threshold) []Check {
+	rows := rowsOf(rec)
+	return slice.Map(list, func(t *Threshold) Check { return t.judge(rows) })
+}
+
+// rowsOf returns the record's cases. A case is labelled with its curve's name, which distinguishes
+// it from others.
+func rowsOf(rec *record.Record) []*row {
+	var out []*row
+	curves := map[*record.Result]string{}
+	for _, c := range curve.Of(rec) {
+		for _, r := range c.Rows {
+			curves[r] = c.Name
+		}
+	}
+	for x := range rec.Each() {
+		r := resultRow(x)
+		r.label = plain.Text(curves[x]) + ", " + unit.Bytes(max(x.Bytes, x.BytesRequested))
+		out = append(out, r)
+	}
+	for i := range rec.Kernels {
+		r := kernelRow(&rec.Kernels[i])
+		r.label = plain.Text(rec.Kernels[i].Key)
+		out = append(out, r)
+	}
+	return out
+}
+
+// judge finds the threshold's cases and returns the worst figure of each metric. A case that misses
+// the threshold fails it; a case without the figure leaves it not checked, unless another fails.
+func (t *Threshold) judge(rows []*row) Check {
+	out := Check{Check: finding.Check{Name: t.Text, State: finding.NotChecked, Reason: "no case is of this kind; the record has " + kinds(rows)}}
+	var lacking string
+	missed := 0
+	worst := make([]actual, len(t.need))
+	for _, r := range rows {
+		if !t.about(r) {
+			continue
+		}
+		out.Cases++
+		values, lacks := t.values(r)
+		if lacks != "" {
+			lacking = cmp.Or(lacking, lacks)
+			continue
+		}
+		ok := true
+		for i, c := range t.need {
+			ok = ok && c.holds(values[i])
+			if worst[i].row == nil || c.worse(values[i], worst[i].value) {
+				worst[i] = actual{r, values[i]}
+			}
+		}
+		if !ok {
+			missed++
+		}
+	}
+	switch {
+	case out.Cases == 0:
+	case missed > 0:
+		out.State, out.Reason = finding.Fail, t.figures(worst, out.Cases)
+		if out.Cases > 1 {
+			out.Reason += fmt.Sprintf("; missed by %d of %s", missed, plain.Count(out.Cases, "case"))
+		}
+	case lacking != "":
+		out.Reason = lacking
+	default:
+		out.State, out.Reason = finding.Pass, t.figures(worst, out.Cases)
+	}
+	return out
+}
+
+// actual is the figure of a case.
+type actual struct {
+	*row
+	value float64
+}
+
+// figures returns the worst figures, each with its case.
+func (t *Threshold) figures(worst []actual, cases int) string {
+	parts := make([]string, len(worst))
+	for i, w := range worst {
+		c := t.need[i]
+		figure := c.name + " " + c.show(w.value)
+		if cases > 1 {
+			figure = c.extreme() + figure
+		}
+		parts[i] = fmt.Sprintf("%s (%s)", figure, w.label)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// about reports whether the threshold selects the case.
+func (t *Threshold) about(r *row) bool {
+	return (t.name == "" || r.name == t.name) && !slices.ContainsFunc(t.where, func(c condition) bool { return !c.matches(r) })
+}
+
+// values returns the figures of a case that the threshold needs; lacks is the reason if there are
+// none.
+func (t *Threshold) values(r *row) (out []float64, lacks string) {
+	if r.status != record.OK {
+		return nil, fmt.Sprintf("%s is %s: %s", r.label, r.status.Text(), plain.Text(r.reason))
+	}
+	for _, c := range t.need {
+		v := r.metrics[c.name]
+		if v == nil {
+			return nil, r.label + " has no " + c.name
+		}
+		out = append(out, *v)
+	}
+	return out, ""
+}
+
+// kinds lists the record's content for a threshold that finds nothing.
+func kinds(rows []*row) string {
+	var names []string
+	for _, r := range rows {
+		if name := plain.Text(r.name); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "no case at all"
+	}
+	return fmt.Sprintf("%s of %s", plain.Count(len(rows), "case"), strings.Join(names, ", "))
+}

@@ -1,0 +1,75 @@
+package judge
+
+import (
+	"cmp"
+	"slices"
+
+	"zbench/bench/base/finding"
+	"zbench/bench/run/record"
+)
+
+// voidShare is the share of bandwidth or time from which a fault voids a bucket size: repairing it
+// gains more than the size usually does, and moves the best size.
+const voidShare = 0.10
+
+// FixFirst returns the finding that comes before any bucket size: wrong data, launches that do not
+// end, or a fault that costs voidShare of large messages. It is nil if there is none: smaller
+// losses, dips, noise and comparisons with another machine's table void nothing.
+func FixFirst(rec *record.Record) *finding.Finding {
+	j := judged{rec, expect(rec)}
+	for _, find := range []func(judged) finding.List{
+		judged.hangs, judged.wrongData, judged.late, judged.slowGroups, judged.lostBusBW, judged.unstable, judged.bucketStalls,
+	} {
+		for _, l := range find(j) {
+			if l.Severity == finding.Fault && j.voids(l) {
+				return &l
+			}
+		}
+	}
+	return nil
+}
+
+// voids reports whether a finding is a fault of the fabric or of its data that costs enough.
+func (j judged) voids(l finding.Finding) bool {
+	switch l.Code {
+	case CodeHang, CodeAsyncError, CodeWrongData, CodeStall:
+		return true
+	case CodeLate:
+		return j.lateCost() >= voidShare
+	case CodeSlowGroup:
+		return j.slowCost() >= voidShare
+	case CodeLostBusBW, CodeUnstable:
+		return l.Share >= voidShare
+	}
+	return false // a failed case lacked memory, or was refused
+}
+
+// slowCost returns the bandwidth lost by the slowest group in messages of the largest size: a late
+// rank slows its group only in small ones.
+func (j judged) slowCost() (most float64) {
+	largest := map[splitOf]*record.Result{}
+	for r := range j.Each() {
+		if s := (splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}); r.SlowestGroup != nil && r.Status == record.OK && (largest[s] == nil || r.Bytes > largest[s].Bytes) {
+			largest[s] = r
+		}
+	}
+	for _, r := range largest {
+		if g := r.SlowestGroup; slowest(r) {
+			most = max(most, 1-g.Typical/g.Median)
+		}
+	}
+	return most
+}
+
+// lateCost returns the share of a launch of the largest size that its ranks wait for each other: a
+// fixed wait is much of a small message and little of a bucket.
+func (j judged) lateCost() (most float64) {
+	names, rows := wholes(j.Record)
+	for _, name := range names {
+		large := slices.MaxFunc(rows[name], func(a, b *record.Result) int { return cmp.Compare(a.Bytes, b.Bytes) })
+		if t := large.Isolated; waitsForAll(name) && len(lateCounts(large)) > 0 {
+			most = max(most, t.Spread.Median/t.MaxOfRanks.Median)
+		}
+	}
+	return most
+}

@@ -1,0 +1,21 @@
+package judge
+
+import (
+	"zbench/bench/hardware/device"
+	"zbench/bench/run/record"
+)
+
+// Published lists others' published figures of the record's devices, for streams only.
+func Published(rec *record.Record) []device.Published {
+	var out []device.Published
+	seen := map[string]bool{}
+	for _, d := range rec.World.Devices {
+		known, ok := device.Lookup(d.Name)
+		if !ok || d.Kind != record.GPU || rec.Benchmark() != "hbm" || seen[known.Name] {
+			continue
+		}
+		seen[known.Name] = true
+		out = append(out, device.PublishedFor(known.Name)...)
+	}
+	return out
+}

@@ -1,0 +1,165 @@
+package recommend
+
+import (
+	"cmp"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"zbench/bench/base/slice"
+	"zbench/bench/base/stat"
+)
+
+// bootstrap repeats the answer with resampled curves, and keeps of the settings within
+// PlateauWidth those that stay there. It is nil if the spread of a curve is unknown.
+func (e *engine) bootstrap(a *Answer, s scores, least, best int) *Bootstrap {
+	b := &Bootstrap{Replicates: e.q.Bootstrap, From: FromSamples}
+	draws := e.resamplers(b)
+	if draws == nil || e.q.Bootstrap < 1 {
+		return nil
+	}
+	d := &drawn{in: e.contenders(s, least, best)}
+	able := slice.Map(d.in, func(j int) *candidate { return e.candidates[j] })
+	var answers []int64
+	var exposed, costs []float64
+	inside, plateau := 0, e.plateau(s, least)
+	rng := rand.New(rand.NewPCG(e.q.Seed, 0))
+	for range e.q.Bootstrap {
+		models := make([]*CostModel, len(e.models))
+		for i, m := range e.models {
+			models[i] = m.With(draws[i].Draw(rng))
+		}
+		s := e.score(models, able)
+		at, _ := s.best(able)
+		setting := able[at].Elements
+		answers = append(answers, setting)
+		if plateau.Holds(setting) {
+			inside++
+		}
+		x := s.exposed[d.place(least)]
+		exposed = append(exposed, x[backward]+x[forward]+x[after])
+		d.costs = append(d.costs, s.costs(at, s.least))
+		costs = append(costs, d.costs[len(d.costs)-1][d.place(best)])
+	}
+	slices.Sort(answers)
+	n := len(answers)
+	b.Lo, b.Hi = answers[n*25/1000], answers[n-1-n*25/1000]
+	b.InPlateau = float64(inside) / float64(n)
+	b.ExposedLo, b.ExposedHi = stat.Quantile(exposed, 0.025), stat.Quantile(exposed, 0.975)
+	b.CostHi, b.Holds = stat.Quantile(costs, believed), e.narrow(a, s, best, d)
+	for _, c := range e.candidates {
+		c.price(e.models)
+	}
+	return b
+}
+
+// resamplers are one for each curve, nil if the spread of any is unknown. It notes in b what is
+// resampled.
+func (e *engine) resamplers(b *Bootstrap) []*Resampler {
+	var draws []*Resampler
+	for i := range e.curves {
+		r := e.curves[i].Resampler()
+		if r == nil {
+			return nil
+		}
+		if r.From != FromSamples {
+			b.From = r.From
+		}
+		draws = append(draws, r)
+	}
+	return draws
+}
+
+// believed is the share of resampled curves by which a statement about settings must be
+// true.
+const believed = 0.95
+
+// drawn is what candidates cost by resampled curves.
+type drawn struct {
+	// in are the candidates that were priced, ascending; costs[n][k] is the cost of in[k]
+	// by curve n.
+	in    []int
+	costs [][]float64
+}
+
+// place is the index in d.in of a candidate, or of the next one that was priced.
+func (d *drawn) place(candidate int) int {
+	k, _ := slices.BinarySearch(d.in, candidate)
+	return min(k, len(d.in)-1)
+}
+
+// narrow takes settings out of Within until all that are left are within PlateauWidth by
+// the believed share of the resampled curves together, the least certain first. It returns
+// the share by which the answer itself is; if that is too small, nothing is taken out.
+func (e *engine) narrow(a *Answer, s scores, best int, d *drawn) float64 {
+	all := float64(len(d.costs))
+	wrong := map[int][]int{best: e.wrong(a, s, best, d)}
+	share := 1 - float64(len(wrong[best]))/all
+	if share < believed {
+		return share
+	}
+	var listed []int
+	for j, c := range e.candidates {
+		if j != best && holds(a.Within, c.Elements) {
+			wrong[j] = e.wrong(a, s, j, d)
+			listed = append(listed, j)
+		}
+	}
+	slices.SortStableFunc(listed, func(i, j int) int { return cmp.Compare(len(wrong[i]), len(wrong[j])) })
+	kept, failed := map[int]bool{}, map[int]bool{}
+	for _, j := range slices.Insert(listed, 0, best) {
+		together := maps.Clone(failed)
+		for _, n := range wrong[j] {
+			together[n] = true
+		}
+		if 1-float64(len(together))/all >= believed {
+			kept[j], failed = true, together
+		}
+	}
+	e.list(a, func(j int) bool { return kept[j] })
+	return share
+}
+
+// wrong lists the curves by which a candidate costs more than PlateauWidth. One that was
+// not priced moves with its neighbour.
+func (e *engine) wrong(a *Answer, s scores, j int, d *drawn) []int {
+	k := d.place(j)
+	moved := a.costOf(&e.candidates[j].Candidate, s.least) - a.costOf(&e.candidates[d.in[k]].Candidate, s.least)
+	var all []int
+	for n, costs := range d.costs {
+		if costs[k]+moved > PlateauWidth {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+const (
+	// contending is the largest regret in a scenario at which a resampled curve can
+	// still make a candidate the best; maxContenders is the most that are resampled.
+	contending    = 0.05
+	maxContenders = 256
+)
+
+// contenders are the candidates that a resampled curve could choose or compare with. If
+// there are too many, they are thinned evenly; those to compare with are kept.
+func (e *engine) contenders(s scores, keep ...int) []int {
+	var in []int
+	for j, c := range e.candidates {
+		near := slices.Contains(keep, j)
+		for i, steps := range s.steps {
+			near = near || !c.OverBudget && steps[j] <= s.leastSteps[i]*(1+contending)
+		}
+		if near {
+			in = append(in, j)
+		}
+	}
+	every := (len(in) + maxContenders - 1) / maxContenders
+	var able []int
+	for n, j := range in {
+		if n%every == 0 || slices.Contains(keep, j) {
+			able = append(able, j)
+		}
+	}
+	return able
+}

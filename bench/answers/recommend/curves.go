@@ -1,0 +1,400 @@
+package recommend
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/stat"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/record"
+)
+
+// Timings a curve can be drawn through, the best first.
+const (
+	Isolated  = "median of isolated.max_of_ranks"
+	BurstMax  = "median of burst.max_of_ranks"
+	BurstMean = "median of burst.mean_of_ranks"
+)
+
+// Curve is one collective of one group of ranks over message sizes.
+type Curve struct {
+	Collective string `json:"collective"`
+	Dtype      string `json:"dtype"`
+	Ranks      int    `json:"ranks"`
+	Nodes      int    `json:"nodes"`
+	// Groups is the number of communicators of Ranks that ran at once, Stride how
+	// far apart the ranks of each are; 0 where they are neighbours.
+	Groups  int  `json:"groups"`
+	Stride  int  `json:"stride,omitempty"`
+	InPlace bool `json:"in_place"`
+	// Setup is record.Result's: in what the curve differs from others that are else
+	// alike.
+	Setup string `json:"setup,omitempty"`
+	// Simulated tells that a model, not hardware, decided the times, Extrapolated
+	// that parts of the model have no measurements, Imported that another tool measured.
+	Simulated    bool `json:"simulated"`
+	Extrapolated bool `json:"extrapolated"`
+	Imported     bool `json:"imported"`
+	// Neighbours tells that the ranks are a part of a larger world's, which follow
+	// each other there.
+	Neighbours bool `json:"neighbours"`
+	// Timing names the time that is used, for all points alike.
+	Timing string `json:"timing"`
+	// Runs is the number of records behind the curve.
+	Runs   int     `json:"runs"`
+	Points []Point `json:"points"`
+	// Dropped is what was left out and why, Doubts what to know about the rest.
+	Dropped  []Drop           `json:"dropped"`
+	Warnings []record.Warning `json:"doubts"`
+}
+
+// Point is one size of a curve.
+type Point struct {
+	// Bytes is the total size S, Seconds the median time of a launch.
+	Bytes   int64   `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+	// Lo and Hi bound the median with 95 %; null where they are not known.
+	Lo *float64 `json:"lo"`
+	Hi *float64 `json:"hi"`
+	// CV is the standard deviation over the mean; null where it is not known.
+	CV *float64 `json:"cv"`
+	// N is the number of samples; 1 is a mean of unknown spread.
+	N int `json:"n"`
+	// Disagree is the largest difference between the medians of several runs, as a
+	// ratio; 0 for one. Fastest and Slowest name the sources of those medians.
+	Disagree float64 `json:"disagree"`
+	Fastest  string  `json:"fastest,omitempty"`
+	Slowest  string  `json:"slowest,omitempty"`
+	// Samples are the measured times in seconds, where they were given.
+	Samples []float64 `json:"-"`
+}
+
+// Drop is a size that was left out.
+type Drop struct {
+	Bytes  int64  `json:"bytes"`
+	Reason string `json:"reason"`
+}
+
+// Source is one record and, where they are at hand, its samples: seconds per
+// launch by the key of the result and the name of the series (record.Series…).
+type Source struct {
+	// Name is the file or folder that the record is from, where it has one.
+	Name    string
+	Record  *record.Record
+	Samples map[string]map[string][]float64
+	// Fault is why no setting may be chosen from these times; nil is nothing.
+	Fault *Fault
+	// Again is how more is measured on the record's ranks.
+	Again Again
+}
+
+// With adds flags to the commands that measure on the source's ranks: the libraries, which a
+// record does not have as they were given.
+func (s *Source) With(flags [][]string) {
+	s.Again.Flags = append(s.Again.Flags, flags...)
+	if s.Fault != nil && s.Fault.Command != "" && len(flags) > 0 {
+		s.Fault.Command += " " + plain.Shell(slices.Concat(flags...)...)
+	}
+}
+
+// Fault is a fault of the hardware that a record shows.
+type Fault struct {
+	// Text says what is wrong, Remedy what to do about it; neither ends with a full stop.
+	Text, Remedy string
+	// Command looks for the component; empty is none.
+	Command string
+}
+
+// How is the remedy with its command.
+func (f *Fault) How() string {
+	if f.Command == "" {
+		return f.Remedy
+	}
+	return f.Remedy + ": `" + f.Command + "`"
+}
+
+// Model is the time of a message of any size. The curve must have points.
+func (c *Curve) Model() *CostModel {
+	sizes, seconds := make([]int64, len(c.Points)), make([]float64, len(c.Points))
+	for i, p := range c.Points {
+		sizes[i], seconds[i] = p.Bytes, p.Seconds
+	}
+	return NewCostModel(sizes, seconds)
+}
+
+// samples are the points with their bandwidth.
+func (c *Curve) samples() []sample {
+	return slice.Map(c.Points, func(p Point) sample {
+		return sample{s: float64(p.Bytes), t: p.Seconds, b: float64(p.Bytes) / p.Seconds}
+	})
+}
+
+// Rescale is what the curve of a ring of n ranks would be: the same share per
+// rank takes the same time per step, so sizes grow with the ranks and times with
+// the steps, n−1. It says nothing about trees, rails or other switches.
+func (c Curve) Rescale(n int) Curve {
+	size := float64(n) / float64(c.Ranks)
+	time := float64(n-1) / float64(c.Ranks-1)
+	points := make([]Point, len(c.Points))
+	for i, p := range c.Points {
+		points[i] = Point{Bytes: int64(float64(p.Bytes)*size + 0.5), Seconds: p.Seconds * time, Lo: product(p.Lo, time), Hi: product(p.Hi, time), CV: p.CV, N: p.N}
+		for _, x := range p.Samples {
+			points[i].Samples = append(points[i].Samples, x*time)
+		}
+	}
+	c.Ranks, c.Points = n, points
+	return c
+}
+
+// key is what the results of one curve share.
+type key struct {
+	collective, dtype, op string
+	ranks, nodes, local   int
+	groups, stride        int
+	inPlace               bool
+	setup                 string
+}
+
+func keyOf(r *record.Result) key {
+	return key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace, r.Setup}
+}
+
+// asInt is 1 of true, which sorts true behind false.
+func asInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// compare orders curves: the whole world before its parts.
+func (k key) compare(o key) int {
+	return cmp.Or(
+		cmp.Compare(k.collective, o.collective), cmp.Compare(o.ranks, k.ranks), cmp.Compare(o.nodes, k.nodes),
+		cmp.Compare(k.groups, o.groups), cmp.Compare(k.stride, o.stride), cmp.Compare(k.local, o.local), cmp.Compare(k.dtype, o.dtype),
+		cmp.Compare(k.op, o.op), cmp.Compare(asInt(k.inPlace), asInt(o.inPlace)), cmp.Compare(k.setup, o.setup),
+	)
+}
+
+// measured is one result and where it comes from.
+type measured struct {
+	record.Result
+	source  int
+	name    string
+	samples map[string][]float64
+}
+
+// Curves makes the curves of the sources: results that differ in size alone
+// become one curve, and sources that measured the same become repeats of it.
+// The order of sources and results does not matter. It fails where a size is
+// not the total one.
+func Curves(sources []Source) ([]Curve, error) {
+	byKey := map[key][]measured{}
+	for i, s := range sources {
+		if slices.ContainsFunc(sources[:i], func(o Source) bool { return reflect.DeepEqual(o.Record.Results, s.Record.Results) }) {
+			continue // the same measurements a second time are no repeat of them
+		}
+		stalled := map[*record.Result]bool{} // rows that are no part of a curve
+		for _, stall := range s.Record.Stalls() {
+			for _, r := range stall.Rows {
+				stalled[r] = true
+			}
+		}
+		for j, r := range s.Record.Results {
+			if r.Status != record.OK || stalled[&s.Record.Results[j]] {
+				continue
+			}
+			if err := totalSize(r); err != nil {
+				return nil, err
+			}
+			k := keyOf(&r)
+			byKey[k] = append(byKey[k], measured{r, i, s.Name, s.Samples[r.Key]})
+		}
+	}
+	curves := []Curve{}
+	for _, k := range slices.SortedFunc(maps.Keys(byKey), key.compare) {
+		if c := k.curve(byKey[k], sources); len(c.Points) > 0 {
+			curves = append(curves, c)
+		}
+	}
+	return curves, nil
+}
+
+// totalSize fails where the size of a sharded collective is that of one rank's
+// share: taken for the total, every message would look n times as expensive.
+func totalSize(r record.Result) error {
+	c, err := collective.ByName(r.Collective)
+	if err != nil || r.Ranks < 2 || !c.SendShare && !c.RecvShare {
+		return nil //nolint:nilerror // an unknown collective is no curve that anybody asks for
+	}
+	d, err := collective.DtypeByName(r.Dtype)
+	if err != nil || r.Count <= 0 {
+		return nil //nolint:nilerror // without width or count there is nothing to compare
+	}
+	if r.Bytes == r.Count*int64(d.Size) {
+		return fmt.Errorf("%s of %d ranks: a size of %d bytes is one rank's share of %d elements, not the total: "+
+			"multiply the sizes by the ranks",
+			r.Collective, r.Ranks, r.Bytes, r.Count)
+	}
+	return nil
+}
+
+// curve draws one curve through the results.
+func (k key) curve(results []measured, sources []Source) Curve {
+	c := Curve{
+		Collective: k.collective, Dtype: k.dtype, Ranks: k.ranks, Nodes: k.nodes, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Setup: k.setup,
+		Timing: timingOf(results), Dropped: []Drop{}, Warnings: []record.Warning{},
+	}
+	runs := map[int]bool{}
+	bySize := map[int64][]measured{}
+	for _, r := range results {
+		runs[r.source] = true
+		rec := sources[r.source].Record
+		c.Simulated = c.Simulated || rec.Simulated
+		c.Imported = c.Imported || rec.Source.Kind == record.Imported
+		c.Extrapolated = c.Extrapolated || r.Extrapolated
+		c.Neighbours = c.Neighbours || r.Ranks > 0 && r.Ranks < rec.World.Ranks
+		if s := summary(r.Result, c.Timing); s != nil && s.Median > 0 && r.Bytes > 0 {
+			bySize[r.Bytes] = append(bySize[r.Bytes], r)
+		}
+	}
+	c.Runs = len(runs)
+	for size, same := range bySize {
+		c.Points = append(c.Points, point(size, same, c.Timing))
+	}
+	slices.SortFunc(c.Points, func(a, b Point) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	c.drop()
+	return c
+}
+
+// timingOf is the best timing that all the results have.
+func timingOf(results []measured) string {
+	for _, t := range []string{Isolated, BurstMax} {
+		if !slices.ContainsFunc(results, func(r measured) bool { return summary(r.Result, t) == nil }) {
+			return t
+		}
+	}
+	return BurstMean
+}
+
+// summary is the named timing of a result; nil where it has none.
+func summary(r record.Result, name string) *stat.Summary {
+	switch {
+	case name == Isolated && r.Isolated != nil:
+		return r.Isolated.MaxOfRanks
+	case name == BurstMax && r.Burst != nil:
+		return r.Burst.MaxOfRanks
+	case name == BurstMean && r.Burst != nil:
+		return r.Burst.MeanOfRanks
+	}
+	return nil
+}
+
+// series is the name of the samples behind a timing.
+var series = map[string]string{
+	Isolated: record.SeriesIsolatedMax, BurstMax: record.SeriesBurstMax, BurstMean: record.SeriesBurstMean,
+}
+
+// point merges the results of one size: of several, the median of their medians.
+func point(size int64, same []measured, timing string) Point {
+	slices.SortFunc(same, func(a, b measured) int {
+		return cmp.Compare(summary(a.Result, timing).Median, summary(b.Result, timing).Median)
+	})
+	p := Point{Bytes: size}
+	var medians []float64
+	for _, r := range same {
+		s := summary(r.Result, timing)
+		medians = append(medians, s.Median)
+		p.N += s.N
+		p.Samples = append(p.Samples, r.samples[series[timing]]...)
+		p.CV = larger(p.CV, s.CV)
+		if s.Lo != nil && s.Hi != nil && (p.Lo == nil || *s.Lo < *p.Lo) {
+			p.Lo = s.Lo
+		}
+		if s.Lo != nil && s.Hi != nil && (p.Hi == nil || *s.Hi > *p.Hi) {
+			p.Hi = s.Hi
+		}
+	}
+	p.Seconds = stat.Quantile(medians, 0.5)
+	if len(medians) > 1 {
+		p.Disagree = (medians[len(medians)-1] - medians[0]) / p.Seconds
+		p.Fastest, p.Slowest = same[0].name, same[len(same)-1].name
+	}
+	return p
+}
+
+func larger(a, b *float64) *float64 {
+	if a == nil || b != nil && *b > *a {
+		return b
+	}
+	return a
+}
+
+// SourceOf joins a record with the samples that its journal has.
+func SourceOf(rec *record.Record, parts []record.Part) Source {
+	s := Source{Record: rec, Samples: map[string]map[string][]float64{}}
+	for _, p := range parts {
+		at := s.Samples[p.Key]
+		if at == nil {
+			at = map[string][]float64{}
+			s.Samples[p.Key] = at
+		}
+		if b := p.Burst; b != nil {
+			at[record.SeriesBurstMean] = append(at[record.SeriesBurstMean], b.Mean...)
+			at[record.SeriesBurstMax] = append(at[record.SeriesBurstMax], b.Max...)
+		}
+		if b := p.Isolated; b != nil {
+			at[record.SeriesIsolatedMax] = append(at[record.SeriesIsolatedMax], b.Max...)
+		}
+	}
+	return s
+}
+
+// Scaled is the source with the times of each result multiplied by a factor; a
+// factor of 0 leaves a result as it is. It has no samples, and shares with the
+// source what a curve is not drawn from.
+func (s Source) Scaled(factor func(*record.Result) float64) Source {
+	rec := *s.Record
+	rec.Results = make([]record.Result, len(s.Record.Results))
+	for i := range s.Record.Results {
+		r := s.Record.Results[i]
+		if by := factor(&r); by > 0 {
+			r.Burst, r.Isolated = scaled(r.Burst, by), scaled(r.Isolated, by)
+		}
+		rec.Results[i] = r
+	}
+	return Source{Name: s.Name, Record: &rec}
+}
+
+// scaled scales what a curve is drawn through.
+func scaled(t *record.Timing, by float64) *record.Timing {
+	if t == nil {
+		return nil
+	}
+	out := *t
+	out.MeanOfRanks, out.MaxOfRanks = times(t.MeanOfRanks, by), times(t.MaxOfRanks, by)
+	return &out
+}
+
+func times(s *stat.Summary, by float64) *stat.Summary {
+	if s == nil {
+		return nil
+	}
+	out := *s
+	out.Median *= by
+	out.Mean *= by
+	out.Lo, out.Hi = product(s.Lo, by), product(s.Hi, by)
+	return &out
+}
+
+func product(v *float64, by float64) *float64 {
+	if v == nil {
+		return nil
+	}
+	return new(*v * by)
+}

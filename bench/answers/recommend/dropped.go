@@ -1,0 +1,142 @@
+package recommend
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
+)
+
+// Bounds on what a curve is drawn through.
+const (
+	// maxCV is the coefficient of variation beyond which a median says nothing.
+	maxCV = 0.5
+	// minSamples is the number of samples below which a point's spread is unknown.
+	minSamples = 5
+	// outlier is the factor over or under what its neighbours lead to expect beyond
+	// which a point of unknown spread is an accident, not a property of the library:
+	// sizes that are reproducibly slow are up to 3.5 times so (2 ms and 7 ms for
+	// sizes of 6.29 MB, NVIDIA/nccl#413).
+	outlier = 4.0
+)
+
+// drop leaves out points that would mislead, lists them in Dropped, and warns about the rest.
+func (c *Curve) drop() {
+	c.Points = slices.DeleteFunc(c.Points, func(p Point) bool {
+		noisy := p.CV != nil && *p.CV > maxCV && p.N >= minSamples
+		if noisy {
+			c.Dropped = append(c.Dropped, Drop{p.Bytes, fmt.Sprintf("its samples vary by %.0f %%", 100**p.CV)})
+		}
+		return noisy
+	})
+	c.dropOutliers()
+	few := slice.Count(c.Points, func(p Point) bool { return p.N < minSamples })
+	if len(c.Dropped) > 0 {
+		d := c.Dropped[0]
+		c.warn("dropped", fmt.Sprintf("%d of %d sizes left out, the first at %s: %s",
+			len(c.Dropped), len(c.Dropped)+len(c.Points), unit.Bytes(d.Bytes), d.Reason), "repeat the sweep at these sizes")
+	}
+	if few > 0 {
+		c.warn("few_samples", fmt.Sprintf("%d of %d sizes have fewer than %d samples: their spread is not known", few, len(c.Points), minSamples),
+			"sweep with zbench, or raise --max-time")
+	}
+}
+
+func (c *Curve) warn(code, message, hint string) {
+	c.Warnings = append(c.Warnings, record.Warning{Code: code, Message: message, Hint: hint})
+}
+
+// dropOutliers leaves out points of unknown spread that cannot be right, one at a
+// time. A wrong point makes its neighbours look wrong too: the one that goes is
+// the one without which the least is left to explain.
+func (c *Curve) dropOutliers() {
+	for {
+		bad := outliers(c.Points)
+		if len(bad) == 0 {
+			return
+		}
+		worst := slices.MinFunc(bad, func(a, b int) int { return cmp.Compare(remainingError(c.Points, a), remainingError(c.Points, b)) })
+		p := c.Points[worst]
+		off := offBy(c.Points, worst)
+		why := fmt.Sprintf("it takes %.0f times what its neighbours lead to expect", off)
+		if off < 1 {
+			why = fmt.Sprintf("it takes %.0f times less than its neighbours lead to expect", 1/off)
+		}
+		c.Dropped = append(c.Dropped, Drop{p.Bytes, why})
+		c.Points = slices.Delete(c.Points, worst, worst+1)
+	}
+}
+
+// outliers are the points that are off by more than outlier either way.
+func outliers(points []Point) []int {
+	var bad []int
+	for i := range points {
+		if math.Abs(math.Log(offBy(points, i))) > math.Log(outlier) {
+			bad = append(bad, i)
+		}
+	}
+	return bad
+}
+
+// remainingError is how far off all points are, beyond what is allowed, without one of them.
+func remainingError(points []Point, without int) float64 {
+	rest := slices.Delete(slices.Clone(points), without, without+1)
+	return slice.Sum(outliers(rest), func(i int) float64 { return math.Abs(math.Log(offBy(rest, i))) })
+}
+
+// offBy is the time of a point of unknown spread over what its neighbours lead to
+// expect; 1 where it lies within that, or its spread is known.
+func offBy(points []Point, i int) float64 {
+	if points[i].N >= minSamples || len(points) < 3 {
+		return 1
+	}
+	lo, hi := expected(points, i)
+	switch t := points[i].Seconds; {
+	case t > hi:
+		return t / hi
+	case t < lo:
+		return t / lo
+	}
+	return 1
+}
+
+// exponentSlack is how far the exponent of a curve, which is between 0 (latency) and 1
+// (bandwidth), may lie outside before nothing is extrapolated from it.
+const exponentSlack = 0.3
+
+// expected bounds the time of a point by its two nearest neighbours: between the
+// power law and the straight line through them. Outside of both it is also no
+// less than in proportion to the size, and no more than the larger neighbour's;
+// where the neighbours themselves do not rise like a curve, only that counts.
+func expected(points []Point, i int) (lo, hi float64) {
+	n := len(points)
+	first := min(max(0, i-1), n-3)
+	near := slices.Delete(slices.Clone(points[first:first+3]), i-first, i-first+1)
+	a, b, s := near[0], near[1], float64(points[i].Bytes)
+	u, v := float64(a.Bytes), float64(b.Bytes)
+	exponent := math.Log(b.Seconds/a.Seconds) / math.Log(v/u)
+	power := a.Seconds * math.Exp(exponent*math.Log(s/u))
+	line := a.Seconds + (b.Seconds-a.Seconds)*(s-u)/(v-u)
+	lo, hi = min(power, line), max(power, line)
+	if 0 < i && i < n-1 {
+		return lo, hi
+	}
+	nearest, far := a, b
+	if i > 0 {
+		nearest, far = b, a
+	}
+	bounds := func(p Point) (lo, hi float64) {
+		t := p.Seconds * s / float64(p.Bytes)
+		return min(t, p.Seconds), max(t, p.Seconds)
+	}
+	least, most := bounds(nearest)
+	if exponent < -exponentSlack || exponent > 1+exponentSlack {
+		otherLeast, otherMost := bounds(far)
+		return min(least, otherLeast), max(most, otherMost)
+	}
+	return min(max(lo, least), most), min(max(hi, least), most)
+}

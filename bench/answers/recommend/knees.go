@@ -1,0 +1,485 @@
+// Knees are the message sizes from which on a collective reaches a share of its plateau.
+// They take a record alone. A bucket size also takes the model and its backward time, which
+// is why an answer says what is missing (KneeNeed).
+
+package recommend
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/stat"
+	"zbench/bench/base/unit"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/job/trainer"
+	"zbench/bench/run/record"
+)
+
+// KneesSchema names the version of knees.json.
+const KneesSchema = "zbench.knees/1"
+
+// maxOctaveGrowth is the growth of the bandwidth over the last octave up to which a curve
+// counts as saturated.
+const maxOctaveGrowth = 0.05
+
+// fractions are the shares of the plateau that are answered, ascending.
+var fractions = []float64{0.5, 0.8, 0.9}
+
+// Knees is what one record says about message sizes. All values are in base
+// units: bytes, bytes per second.
+type Knees struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Simulated is true when a model, not hardware, decided the times.
+	Simulated bool `json:"simulated"`
+	// Curves are the record's collectives over message sizes.
+	Curves []KneeCurve `json:"curves"`
+	// Needs are what is missing for a bucket size.
+	Needs []Need `json:"needs"`
+	// Warnings are doubts about the record.
+	Warnings []record.Warning `json:"warnings"`
+}
+
+// KneeCurve is one collective over message sizes, everything else being equal.
+type KneeCurve struct {
+	// Collective is the name of the collective.
+	Collective string `json:"collective"`
+	// Dtype is the element type, as rccl-tests names it.
+	Dtype string `json:"dtype"`
+	// Op is the reduction operator; empty where the collective has none.
+	Op string `json:"op"`
+	// Ranks is the number of ranks; 0 when not known.
+	Ranks int `json:"ranks"`
+	// Nodes is the number of nodes; 0 when not known.
+	Nodes int `json:"nodes"`
+	// GPUsPerProcess is how many GPUs one process drives; 0 when not known.
+	GPUsPerProcess int `json:"gpus_per_process"`
+	// Groups is the number of communicators of this many ranks that ran at once.
+	Groups int `json:"groups"`
+	// Stride is how far apart the ranks of each group are; absent where they are
+	// neighbours.
+	Stride int `json:"stride,omitempty"`
+	// InPlace is true for one buffer, false for two.
+	InPlace bool `json:"in_place"`
+	// Setup says in which devices or settings the curve differs from others that are else
+	// alike; absent where there are none.
+	Setup string `json:"setup,omitempty"`
+	// Timing names the time behind the bus bandwidth.
+	Timing string `json:"timing"`
+	// Sizes is the number of distinct sizes used.
+	Sizes int `json:"sizes"`
+	// NotOK is the number of results of this curve that were left out because they did not
+	// end ok.
+	NotOK int `json:"not_ok"`
+	// PlateauBusBW is the largest bus bandwidth of the curve, in bytes per second.
+	PlateauBusBW float64 `json:"plateau_busbw"`
+	// PlateauBytes is the smallest size that has it, in bytes.
+	PlateauBytes int64 `json:"plateau_bytes"`
+	// Saturated is true where the bus bandwidth grew by at most 5 % over the last octave
+	// of sizes.
+	Saturated bool `json:"saturated"`
+	// LastOctaveGrowth is that growth as a ratio, less one; null where the curve is
+	// shorter.
+	LastOctaveGrowth *float64 `json:"last_octave_growth"`
+	// Extrapolated is true when the model behind any time of the curve has parts that were
+	// never measured.
+	Extrapolated bool `json:"extrapolated"`
+	// Points are the shares of the plateau with the sizes that reach them.
+	Points []KneePoint `json:"points"`
+	// Reason says why there are no points.
+	Reason string `json:"reason,omitempty"`
+	// Holes are sizes that the library handles worse than their neighbours.
+	Holes []Hole `json:"holes"`
+}
+
+// KneePoint is one share of the plateau and the sizes that reach it.
+type KneePoint struct {
+	// Fraction is the share of the plateau, a ratio.
+	Fraction float64 `json:"fraction"`
+	// Bytes is the smallest total size from which on every larger one, up to up_to_bytes,
+	// reaches the share.
+	Bytes int64 `json:"bytes"`
+	// Elements is that size in elements of the dtype; 0 where its width is not known.
+	Elements int64 `json:"elements"`
+	// PerRankBytes is that size divided by the ranks, in bytes: a rank's share.
+	PerRankBytes int64 `json:"per_rank_bytes"`
+	// BusBW is the bus bandwidth at that size, in bytes per second.
+	BusBW float64 `json:"busbw"`
+	// FirstBytes is the size at which the share is reached for the first time, in bytes:
+	// less than bytes where the curve falls below it again.
+	FirstBytes int64 `json:"first_bytes"`
+	// UpToBytes is the size beyond the plateau up to which the share holds, in bytes; null
+	// when it holds to the end of the sweep.
+	UpToBytes *int64 `json:"up_to_bytes"`
+	// AtSmallestSize is true when the smallest size of the sweep reaches the
+	// share already, so that the real knee may be smaller.
+	AtSmallestSize bool `json:"at_smallest_size"`
+}
+
+// Need is something that is missing for a bucket size, and how to give it.
+type Need struct {
+	// What says what is missing.
+	What string `json:"what"`
+	// How says how to give it.
+	How string `json:"how"`
+}
+
+// KneesOf reads the sizes at 50, 80 and 90 % of the plateau from every curve of
+// the record. The order of the record's results does not matter.
+//
+// Between two neighbouring sizes the time is taken as a power law, log T
+// linear in log S, which is positive, does not overshoot, and has its solution
+// in closed form. Of the sizes that reach a share, the answer is the stretch
+// around the plateau, not the first crossing: a trainer's real buckets overshoot
+// the size it is given by up to one parameter tensor, so a size is only safe
+// when the larger ones are good too. FirstBytes keeps the first crossing.
+func KneesOf(rec *record.Record) Knees {
+	a := Knees{
+		Schema: KneesSchema, Simulated: rec.Simulated,
+		Curves: []KneeCurve{}, Needs: kneeNeeds(rec), Warnings: jsonfile.Filled(rec.Edits()),
+	}
+	_, results := slice.Group(rec.Results, func(r record.Result) key { return keyOf(&r) })
+	for _, key := range slices.SortedFunc(maps.Keys(results), key.compareKnees) {
+		c, warnings := key.knees(results[key])
+		a.Curves = append(a.Curves, c)
+		a.Warnings = append(a.Warnings, warnings...)
+	}
+	if len(a.Curves) == 0 {
+		a.Warnings = append(a.Warnings, record.Warning{
+			Code: "no_results", Message: "the record holds no results",
+			Hint: "give a record or a log that has rows with times",
+		})
+	}
+	return a
+}
+
+// FixFirst withdraws the sizes because of a fault of the hardware: they are not those of
+// the mended fabric.
+func (a *Knees) FixFirst(fault, remedy string) {
+	for i := range a.Curves {
+		a.Curves[i].Points, a.Curves[i].Reason = []KneePoint{}, "fix the fault first"
+	}
+	a.Needs = []Need{{"fix the fault first. " + fault, remedy}}
+}
+
+// compareKnees orders the curves of a record: by the table of collectives, the whole world before
+// its parts.
+func (k key) compareKnees(o key) int {
+	return cmp.Or(cmp.Compare(listed(k.collective), listed(o.collective)), cmp.Compare(k.collective, o.collective), cmp.Compare(k.dtype, o.dtype), k.compare(o))
+}
+
+// listed is the collective's place in the table; unknown ones come last.
+func listed(name string) int {
+	names := collective.Names()
+	if i := slices.Index(names, name); i >= 0 {
+		return i
+	}
+	return len(names)
+}
+
+// sample is a curve at one size: s bytes, b their bandwidth in bytes per second, t their time in
+// seconds. Of a curve of bus bandwidths t is off by the factor between the two bandwidths.
+type sample struct{ s, b, t float64 }
+
+// knees describes the curve of the results and reads its points.
+func (k key) knees(results []record.Result) (KneeCurve, []record.Warning) {
+	c := KneeCurve{
+		Collective: k.collective, Dtype: k.dtype, Op: k.op, Ranks: k.ranks, Nodes: k.nodes,
+		GPUsPerProcess: k.local, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Setup: k.setup, Points: []KneePoint{}, Holes: []Hole{},
+	}
+	var warnings []record.Warning
+	used, lost := c.usable(results)
+	if lost > 0 {
+		warnings = append(warnings, record.Warning{
+			Code:    "results_left_out",
+			Message: fmt.Sprintf("%s: %d results failed, were interrupted or had wrong data and are left out", c.label(), lost),
+			Hint:    "each result has its reason; repeat the sweep before you use a size near them",
+		})
+	}
+	curve := merge(used)
+	c.Sizes = len(curve)
+	if c.Reason == "" {
+		c.Reason = kneeRefusal(k.ranks, curve)
+	}
+	if len(curve) == 0 {
+		return c, warnings
+	}
+	peak := plateauOf(curve)
+	c.PlateauBusBW, c.PlateauBytes = curve[peak].b, int64(curve[peak].s)
+	c.LastOctaveGrowth = lastOctave(curve)
+	c.Saturated = c.LastOctaveGrowth != nil && *c.LastOctaveGrowth <= maxOctaveGrowth
+	c.Holes = holesOf(curve)
+	if c.Reason != "" {
+		return c, warnings
+	}
+	for _, f := range fractions {
+		c.Points = append(c.Points, c.point(curve, peak, f))
+	}
+	return c, append(warnings, c.warnings(curve)...)
+}
+
+// usable returns the results a curve can be drawn through and the number of
+// those that went wrong, and fills what c says about all of them.
+func (c *KneeCurve) usable(results []record.Result) (used []record.Result, lost int) {
+	for _, r := range results {
+		switch r.Status {
+		case record.OK:
+		case record.Skipped:
+			c.NotOK++
+			continue
+		default:
+			c.NotOK++
+			lost++
+			continue
+		}
+		if r.BusBW == nil || *r.BusBW <= 0 || math.IsInf(*r.BusBW, 0) || math.IsNaN(*r.BusBW) || r.Bytes <= 0 {
+			continue
+		}
+		if c.Timing != "" && r.Headline != c.Timing {
+			c.Reason = "two kinds of timing are mixed in one curve, which cannot be compared: give one record for each"
+		}
+		c.Timing = max(c.Timing, r.Headline) // max, so that the order of results does not show
+		c.Extrapolated = c.Extrapolated || r.Extrapolated
+		used = append(used, r)
+	}
+	return used, lost
+}
+
+// merge sorts by size. Results of the same size, as from repeated logs, become
+// one sample by their median.
+func merge(results []record.Result) []sample {
+	bySize := map[int64][]float64{}
+	for i := range results {
+		bySize[results[i].Bytes] = append(bySize[results[i].Bytes], *results[i].BusBW)
+	}
+	curve := make([]sample, 0, len(bySize))
+	for size, b := range bySize {
+		s, m := float64(size), stat.Quantile(b, 0.5)
+		curve = append(curve, sample{s: s, b: m, t: s / m})
+	}
+	slices.SortFunc(curve, func(x, y sample) int { return cmp.Compare(x.s, y.s) })
+	return curve
+}
+
+// kneeRefusal says why no point is read from the curve; empty if points are.
+func kneeRefusal(ranks int, curve []sample) string {
+	switch {
+	case ranks == 1:
+		return "no communication: one rank has nothing to exchange"
+	case len(curve) == 0:
+		return "no result ended ok with a bus bandwidth"
+	}
+	least, most := int64(curve[0].s), int64(curve[len(curve)-1].s)
+	if Enough(len(curve), least, most) {
+		return ""
+	}
+	return fmt.Sprintf("too few sizes: %d over %.1f decades, and a knee takes %d over %g (sweep wider, for example -b 1K -e 8G -f 2)",
+		len(curve), decades(least, most), minSizes, minDecades)
+}
+
+// plateauOf is the index of the largest bus bandwidth, the first of equals.
+func plateauOf(curve []sample) int {
+	rates := slice.Map(curve, func(x sample) float64 { return x.b })
+	return slices.Index(rates, slices.Max(rates))
+}
+
+// lastOctave is the growth of the bandwidth from half the largest size to
+// the largest, as a ratio less one; nil where the curve is shorter than that.
+func lastOctave(curve []sample) *float64 {
+	last := curve[len(curve)-1]
+	half := last.s / 2
+	for i := len(curve) - 1; i > 0; i-- {
+		if curve[i-1].s <= half {
+			return new(last.b/busBWAt(curve[i-1], curve[i], half) - 1)
+		}
+	}
+	return nil
+}
+
+// busBWAt interpolates the bus bandwidth at s bytes. With T = T₀·(S/S₀)^p the bus
+// bandwidth k·S/T is a power law too, of exponent 1 − p.
+func busBWAt(x, y sample, s float64) float64 {
+	return x.b * math.Pow(s/x.s, slope(x, y))
+}
+
+// slope is the exponent of the bus bandwidth between two samples.
+func slope(x, y sample) float64 { return math.Log(y.b/x.b) / math.Log(y.s/x.s) }
+
+// crossing solves for the size between x and y at which the bus bandwidth is b.
+// The bounds keep the rounding of the logarithms from leaving a swept size.
+func crossing(x, y sample, b float64) float64 {
+	s := x.s * math.Exp(math.Log(b/x.b)/slope(x, y))
+	return min(max(s, x.s), y.s)
+}
+
+// point reads the sizes around the plateau that reach the fraction f of it.
+func (c *KneeCurve) point(curve []sample, peak int, f float64) KneePoint {
+	target := f * curve[peak].b
+	p := KneePoint{Fraction: f, BusBW: target}
+	first := slices.IndexFunc(curve, func(x sample) bool { return x.b >= target })
+	from, last := peak, peak
+	for from > 0 && curve[from-1].b >= target {
+		from--
+	}
+	for last < len(curve)-1 && curve[last+1].b >= target {
+		last++
+	}
+	p.Bytes, p.FirstBytes = rise(curve, from, target), rise(curve, first, target)
+	if from == 0 {
+		p.AtSmallestSize, p.BusBW = true, curve[0].b
+	}
+	if last < len(curve)-1 {
+		p.UpToBytes = new(int64(crossing(curve[last], curve[last+1], target)))
+	}
+	if d, err := collective.DtypeByName(c.Dtype); err == nil {
+		p.Elements = p.Bytes / int64(d.Size)
+	}
+	if c.Ranks > 0 {
+		p.PerRankBytes = p.Bytes / int64(c.Ranks)
+	}
+	return p
+}
+
+// rise is the size at which the curve comes up to the target on its way to
+// sample i, rounded up to a whole byte.
+func rise(curve []sample, i int, target float64) int64 {
+	if i == 0 {
+		return int64(curve[0].s)
+	}
+	return int64(math.Ceil(crossing(curve[i-1], curve[i], target)))
+}
+
+// world says how many ranks the curve is of, and how many such groups ran at once.
+func (c *KneeCurve) world() string {
+	switch {
+	case c.Stride > 0:
+		return fmt.Sprintf("%d groups of %d ranks, %d apart", c.Groups, c.Ranks, c.Stride)
+	case c.Groups > 1:
+		return fmt.Sprintf("%d groups of %d ranks", c.Groups, c.Ranks)
+	}
+	return fmt.Sprintf("%d ranks", c.Ranks)
+}
+
+// label names the curve in a message.
+func (c *KneeCurve) label() string {
+	op := c.Op
+	if op != "" {
+		op = " " + op
+	}
+	label := fmt.Sprintf("%s %s%s, %s, %s", c.Collective, c.Dtype, op, c.world(), placed(c.InPlace))
+	if c.Setup != "" {
+		label += ", " + c.Setup
+	}
+	return label
+}
+
+// kneeNeeds lists what a bucket size takes beside the curves.
+func kneeNeeds(rec *record.Record) []Need {
+	list := []Need{
+		{
+			"the model: parameter tensors in forward order, or their total number and the largest",
+			"--params FILE (name,elements a line), --preset NAME, or --total-params N --largest-param P",
+		},
+		{
+			"the backward time of one microbatch without communication: it decides how much can be hidden",
+			"--backward-ms MS, measured with one data-parallel rank, --step-ms MS, or --tokens-per-microbatch T --tflops F",
+		},
+		{
+			"the trainer and its gradient dtype: bucket rules and units differ (elements, bytes, MiB)",
+			"--framework " + strings.Join(trainer.Names(), "|") + ", --grad-dtype float|bfloat16",
+		},
+	}
+	missing := slices.DeleteFunc(trainer.Collectives(), func(name string) bool {
+		return slices.ContainsFunc(rec.Results, func(r record.Result) bool { return r.Collective == name && r.Status == record.OK })
+	})
+	if len(missing) > 0 {
+		list = append(list, Need{
+			"curves of " + strings.Join(missing, ", ") + ": a sharded optimizer uses reduce_scatter and all_gather, the others all_reduce",
+			"measure them on the same ranks, and give that record or log too",
+		})
+	}
+	return list
+}
+
+// simulatedMark starts whatever is shown of a simulated record.
+const simulatedMark = "SIMULATED"
+
+// extrapolatedMark marks curves whose model has parts without measurements.
+const extrapolatedMark = "extrapolated"
+
+// WriteJSON writes the answer as knees.json holds it: indented, with a
+// newline at its end, the same bytes for the same record.
+func (a Knees) WriteJSON(w io.Writer) error {
+	return jsonfile.WriteBare(w, "bucket", a)
+}
+
+// Sentence is the answer in one line: the first curve that has points, and
+// what a bucket size still takes.
+func (a Knees) Sentence() string {
+	const rest = "A bucket size still takes the model and its backward time."
+	for i := range a.Curves {
+		c := &a.Curves[i]
+		if len(c.Points) == 0 {
+			continue
+		}
+		sizes := slice.Map(c.Points, func(p KneePoint) string { return fmt.Sprintf("%.0f %% from %s", 100*p.Fraction, unit.Bytes(p.Bytes)) })
+		return fmt.Sprintf("%s%s on %d ranks reaches %s of its %s plateau. %s",
+			a.mark(c.Extrapolated), c.Collective, c.Ranks, strings.Join(sizes, ", "), unit.Rate(c.PlateauBusBW), rest)
+	}
+	why := "the record holds no results"
+	if len(a.Curves) > 0 {
+		why = a.Curves[0].label() + ": " + a.Curves[0].Reason
+	}
+	return fmt.Sprintf("%sno message sizes to advise (%s).", a.mark(false), why)
+}
+
+// mark is what a line about the answer starts with.
+func (a Knees) mark(extrapolated bool) string {
+	switch {
+	case a.Simulated && extrapolated:
+		return simulatedMark + ", " + extrapolatedMark + ": "
+	case a.Simulated:
+		return simulatedMark + ": "
+	case extrapolated:
+		return extrapolatedMark + ": "
+	}
+	return ""
+}
+
+// warnings are the warnings about a curve that has points.
+func (c *KneeCurve) warnings(curve []sample) []record.Warning {
+	var w []record.Warning
+	warn := func(code, hint, format string, args ...any) {
+		w = append(w, record.Warning{Code: code, Message: c.label() + ": " + fmt.Sprintf(format, args...), Hint: hint})
+	}
+	if !c.Saturated { // of two decades, which have a last octave
+		warn("not_saturated", fmt.Sprintf("raise -e above %s, as far as memory allows", unit.Bytes(int64(curve[len(curve)-1].s))),
+			"the bus bandwidth still grows by %.0f %% over the last octave, so the plateau and every size read from it may be too small", 100**c.LastOctaveGrowth)
+	}
+	if len(c.Holes) > 0 {
+		warn("hole", "keep buckets out of these sizes, or ask the library's tuner for another algorithm there",
+			"%s", strings.Join(slice.Map(c.Holes, Hole.String), "; "))
+	}
+	if i := slices.IndexFunc(c.Points, func(p KneePoint) bool { return p.UpToBytes != nil }); i >= 0 {
+		warn("falls_behind_plateau", "the sizes hold between the two only; repeat the sweep to see whether the plateau is an outlier",
+			"beyond %s the bus bandwidth falls below %.0f %% of the plateau at %s", unit.Bytes(*c.Points[i].UpToBytes), 100*c.Points[i].Fraction, unit.Bytes(c.PlateauBytes))
+	}
+	for _, p := range c.Points {
+		switch {
+		case p.AtSmallestSize:
+			warn("knee_below_sweep", "lower -b to see where the curve starts",
+				"%s, the smallest size swept, already reaches %.0f %% of the plateau", unit.Bytes(p.Bytes), 100*p.Fraction)
+		case p.FirstBytes < p.Bytes:
+			warn("crosses_again", "the larger size is the safe one: real buckets overshoot the size that is asked for",
+				"%.0f %% of the plateau is first reached at %s, but lost again below %s", 100*p.Fraction, unit.Bytes(p.FirstBytes), unit.Bytes(p.Bytes))
+		}
+	}
+	return w
+}

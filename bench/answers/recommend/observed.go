@@ -1,0 +1,309 @@
+package recommend
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"zbench/bench/base/stat"
+	"zbench/bench/base/unit"
+	"zbench/bench/job/trainer"
+)
+
+// Observation is a setting, and the steps that were timed with it.
+type Observation struct {
+	// Elements is the setting; 0 is what the trainer does if nothing is set.
+	Elements int64
+	// Seconds are the steps in the order in which they were timed.
+	Seconds []float64
+}
+
+// Fit is the model held against observed steps.
+type Fit struct {
+	// Fits is false where nothing explains the steps: then there is no answer.
+	Fits bool `json:"fits"`
+	// Chance is how often steps of a job that the model fits are as far from it as these.
+	Chance float64 `json:"chance" jsonschema:"maximum=1"`
+	// Settings are those that were observed, ascending.
+	Settings []Observed `json:"settings"`
+	// Compute is how many times as long computation takes as was given; where nothing was
+	// given, as the gradients take on the network.
+	Compute Estimate `json:"compute"`
+	// Contention is how much longer computation takes while a message is on the network, as a
+	// share.
+	Contention Estimate `json:"contention"`
+	// Network is how many times as long messages take as in the sweep.
+	Network Estimate `json:"network"`
+	// Rest is the time of a step outside of both passes, in seconds.
+	Rest Estimate `json:"rest"`
+	// Before is between which settings the best one lies by the scenarios that are assumed without
+	// observed steps; null without an answer.
+	Before *Range `json:"before"`
+	// After is the same by the scenarios that the observed steps allow; null without an answer.
+	After *Range `json:"after"`
+	// Curve is the step by setting in the run that was observed, ascending.
+	Curve []Predicted `json:"curve"`
+	// Why are what would explain steps that the model alone does not. Where it fits they are one, which the answer counts
+	// with, or none.
+	Why []Cause `json:"why"`
+}
+
+// Observed is a setting with its steps, measured and predicted.
+type Observed struct {
+	// Elements is the setting, in elements.
+	Elements int64 `json:"elements"`
+	// Unset is true where the trainer was left at its default.
+	Unset bool `json:"unset,omitempty"`
+	// Buckets is the number of buckets that it makes.
+	Buckets int `json:"buckets"`
+	// Steps is the number of timed steps.
+	Steps int `json:"steps" jsonschema:"minimum=1"`
+	// Median step, in seconds.
+	Median float64 `json:"median"`
+	// Lower end of the 95 % interval of the median, in seconds; null for fewer than six steps.
+	Lo *float64 `json:"lo"`
+	// Upper end of the 95 % interval of the median, in seconds; null for fewer than six steps.
+	Hi *float64 `json:"hi"`
+	// Predicted is the step without knowing any that was observed, in seconds; null where the
+	// computation was not given.
+	Predicted *float64 `json:"predicted"`
+	// Fitted is the step of the best fit, in seconds.
+	Fitted float64 `json:"fitted"`
+}
+
+// Off is how much longer the median is than the best fit, as a share.
+func (o *Observed) Off() float64 { return o.Median/o.Fitted - 1 }
+
+// Cause is what would explain steps that the model does not.
+type Cause struct {
+	// Short fixed name of the cause.
+	Code string `json:"code"`
+	// The cause in words.
+	Message string `json:"message"`
+}
+
+// Estimate is what the observed steps say of one quantity.
+type Estimate struct {
+	// Value of the best fit.
+	Value float64 `json:"value"`
+	// Lower end of the 95 % interval.
+	Lo float64 `json:"lo"`
+	// Upper end of the 95 % interval.
+	Hi float64 `json:"hi"`
+	// Inferred is false where the steps tell no more than was assumed before.
+	Inferred bool `json:"inferred"`
+}
+
+// Predicted is the step with one setting.
+type Predicted struct {
+	// Elements is the setting, in elements.
+	Elements int64 `json:"elements"`
+	// Step of the best fit, in seconds.
+	Step float64 `json:"step"`
+	// Lower end of the interval in which 95 % of measured medians lie, in seconds.
+	Lo float64 `json:"lo"`
+	// Upper end of the interval in which 95 % of measured medians lie, in seconds.
+	Hi float64 `json:"hi"`
+}
+
+const (
+	// modelError is by how much a step differs from the model of a job that it fits, as a
+	// standard deviation of the logarithm; loneStep is the same of a single timed step from the
+	// median of many.
+	modelError = 0.015
+	loneStep   = 0.015
+	// leastChance is the chance of a job's steps below which the model does not fit it.
+	leastChance = 0.01
+	// growth is the share by which the steps of every setting get longer while they are timed
+	// from which on they count as growing.
+	growth = 0.02
+)
+
+// unfit is the code of a refusal because the model does not fit the observed steps.
+const unfit = "does_not_fit"
+
+// seen is an observed setting, priced, with the logarithm of its median step and that one's
+// standard error.
+type seen struct {
+	*candidate
+	log, sigma float64
+}
+
+// Explain holds the model against the observed steps of a question, without an answer. An error is a question that has
+// none.
+func Explain(q Question) (*Fit, error) {
+	t, err := trainer.ByName(q.Trainer)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // as of Ask
+	}
+	e := &engine{q: q, t: t, run: q.Run, coarse: true, plans: &Plans{}}
+	e.plans.turnTo(t, q.Params)
+	if refusal := e.prepare(); refusal != nil {
+		return nil, errors.New(refusal.Message)
+	}
+	f, _ := e.fit()
+	return f, nil
+}
+
+// fit fits the model to the observed steps of the engine's run.
+func (e *engine) fit() (*Fit, *explained) {
+	f := &Fit{Curve: []Predicted{}, Why: []Cause{}}
+	x := e.explained(f, ordinary(e))
+	f.Chance = exceeds(x.far, len(x.seen))
+	grown := e.grows()
+	f.Fits = f.Chance >= leastChance && !grown
+	if !f.Fits {
+		var repaired *explained
+		if f.Why, repaired = e.why(grown); repaired != nil {
+			x, f.Fits, f.Chance = repaired, true, exceeds(repaired.far, len(x.seen))
+		}
+	}
+	x.sample()
+	x.fill(f)
+	for _, c := range e.candidates {
+		f.Curve = append(f.Curve, x.predicted(c))
+	}
+	for _, s := range x.seen {
+		f.Curve = append(f.Curve, x.predicted(s.candidate))
+	}
+	order := func(a, b Predicted) int { return cmp.Compare(a.Elements, b.Elements) }
+	slices.SortStableFunc(f.Curve, order)
+	f.Curve = slices.CompactFunc(f.Curve, func(a, b Predicted) bool { return order(a, b) == 0 })
+	return f, x
+}
+
+// observe fits the model to the observed steps. It returns the engine for the answer: that of
+// the computation and the scenarios which the steps allow.
+func (e *engine) observe(a *Answer) (*engine, *Refusal) {
+	own, refusal := e.asked(e.q, e.q.Run, true)
+	if refusal != nil {
+		return nil, refusal
+	}
+	f, x := own.fit()
+	if a.Observed = f; !f.Fits {
+		return nil, e.unfit(f)
+	}
+	q := e.q
+	j := x.best.meaning(x)
+	q.Backward, q.Forward, q.ComputeGuessed = own.backward*j[ofCompute], own.forward*j[ofCompute], false
+	q.Scenarios = x.scenarios()
+	other, refusal := e.asked(q, e.run, false)
+	if refusal == nil {
+		f.Before, f.After = e.bestBetween(), other.bestBetween()
+	}
+	return other, refusal
+}
+
+// bestBetween is the range of the best settings of all scenarios.
+func (e *engine) bestBetween() *Range {
+	s := e.score(e.models, e.candidates)
+	r := Range{Lo: math.MaxInt64}
+	for i, steps := range s.steps {
+		for j, c := range e.candidates {
+			if !c.OverBudget && steps[j] == s.leastSteps[i] {
+				r.Lo, r.Hi = min(r.Lo, c.Elements), max(r.Hi, c.Elements)
+				break
+			}
+		}
+	}
+	return &r
+}
+
+// explained starts a fit of the observed settings, which it lists in f.
+func (e *engine) explained(f *Fit, b beliefs) *explained {
+	x := &explained{e: e, beliefs: b}
+	f.Settings = nil
+	for _, o := range e.q.Observed {
+		run := e.run
+		if o.Elements == 0 {
+			run = e.t.Unset(run)
+		}
+		c := e.plan(o.Elements, run)
+		c.price(e.models)
+		s := stat.Summarize(o.Seconds)
+		sigma := loneStep / math.Sqrt(float64(s.N))
+		if s.Lo != nil && *s.Lo > 0 {
+			sigma = math.Log(*s.Hi / *s.Lo) / width95
+		} else if s.CV != nil {
+			sigma = max(sigma, medianError**s.CV/math.Sqrt(float64(s.N)))
+		}
+		x.seen = append(x.seen, seen{c, math.Log(s.Median), math.Hypot(sigma, modelError)})
+		f.Settings = append(f.Settings, Observed{Elements: c.Elements, Unset: o.Elements == 0, Buckets: c.Buckets, Steps: s.N, Median: s.Median, Lo: s.Lo, Hi: s.Hi})
+	}
+	x.search()
+	return x
+}
+
+// grows reports whether the steps of every setting, of two at least, get longer while they are
+// timed: those of the second half are longer than almost all of the first.
+func (e *engine) grows() bool {
+	const few, mostly = 10, 0.9
+	settings := 0
+	for _, o := range e.q.Observed {
+		n := len(o.Seconds) / 2
+		first, second := o.Seconds[:n], o.Seconds[n:]
+		if len(o.Seconds) < few {
+			continue
+		}
+		longer := 0
+		for _, x := range first {
+			for _, y := range second {
+				if y > x {
+					longer++
+				}
+			}
+		}
+		if float64(longer) < mostly*float64(len(first)*len(second)) || stat.Quantile(second, 0.5) < stat.Quantile(first, 0.5)*(1+growth) {
+			return false
+		}
+		settings++
+	}
+	return settings > 1
+}
+
+// repairs is how many settings it takes to tell the causes apart.
+const repairs = 3
+
+// why are what would explain the steps: each is tried by itself. Of enough settings the one that explains them best is left,
+// with its fit.
+func (e *engine) why(grown bool) (all []Cause, best *explained) {
+	all = []Cause{}
+	if grown {
+		all = append(all, Cause{Code: "growing", Message: "every setting's steps get longer while they are timed: something beside the buckets grows, such as the loading of data"})
+	}
+	for _, other := range others(e) {
+		x := e.explained(&Fit{}, other.beliefs)
+		if exceeds(x.far, len(x.seen)) < leastChance {
+			continue
+		}
+		cause := Cause{Code: other.code, Message: other.message(x.best.meaning(x))}
+		if grown || len(x.seen) < repairs {
+			all = append(all, cause)
+		} else if best == nil || x.far < best.far {
+			all, best = []Cause{cause}, x
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, Cause{Code: "other", Message: "something beside the buckets differs between the settings, such as another job on the network or the loading of data: time the settings again, in another order"})
+	}
+	return all, best
+}
+
+// unfit is the refusal of a job that the model does not fit: by how much it misses which
+// setting, and the best of those that were observed.
+func (e *engine) unfit(f *Fit) *Refusal {
+	worst := slices.MaxFunc(f.Settings, func(a, b Observed) int {
+		return cmp.Compare(math.Abs(math.Log1p(a.Off())), math.Abs(math.Log1p(b.Off())))
+	})
+	fastest := slices.MinFunc(f.Settings, func(a, b Observed) int { return cmp.Compare(a.Median, b.Median) })
+	return refuse(unfit, fmt.Sprintf("the model does not fit this job: with %s a step takes %s, and the best fit says %s (%s off)",
+		e.amount(worst.Elements), unit.Seconds(worst.Median), unit.Seconds(worst.Fitted), percent(math.Abs(worst.Off()))),
+		fmt.Sprintf("keep the fastest observed setting, %s, until that is found: %s", e.amount(fastest.Elements), f.Why[0].Message))
+}
+
+// exceeds is how often the sum of squares of n standard normal variables is at least x.
+func exceeds(x float64, n int) float64 { return distuv.ChiSquared{K: float64(n)}.Survival(x) }

@@ -1,0 +1,112 @@
+package recommend
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/base/slice"
+	"zbench/bench/hardware/policy"
+	"zbench/bench/job/trainer"
+)
+
+// need is one collective of one group of ranks that the plan calls.
+type need struct {
+	collective string
+	ranks      int
+}
+
+func (n need) String() string { return fmt.Sprintf("%s of %d ranks", n.collective, n.ranks) }
+
+// neighbours reports whether the group is one of Megatron's optimizer instances, which
+// are consecutive ranks (Megatron-Core, parallel_state.py, initialize_model_parallel;
+// read 2026-11-21). Reductions over instances, and those of experts, use strided ranks.
+func (n need) neighbours(r trainer.Run) bool {
+	return r.Instances > 1 && r.EP < 2 && r.Apart(false) == 1 && n.collective != "all_reduce"
+}
+
+// pick chooses the curve for a need: with the number of ranks, then with the trainer's
+// kind of groups, its placement of buffers, its element type, and the most sizes. If
+// allowed, a curve of the nearest other number of ranks is rescaled.
+func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
+	q, dtype := e.q, e.dtype(n)
+	fit := slice.Where(q.Curves, func(c Curve) bool {
+		return c.Collective == n.collective && len(c.Points) > 0 && (c.Ranks == n.ranks || q.Rescale && c.Ranks > 1)
+	})
+	if len(fit) == 0 {
+		return c, 0, missing(n, q)
+	}
+	// A record that compares policies of the library has a curve of each: a trainer asks for none of them by itself.
+	if own := slice.Where(fit, func(c Curve) bool { return !policy.Named(c.Setup) }); len(own) > 0 {
+		fit = own
+	}
+	score := func(c Curve) []int {
+		far := max(c.Ranks*1000/n.ranks, n.ranks*1000/c.Ranks)
+		return []int{
+			far, unlike(c, n.ranks < q.Run.DP || q.Run.Apart(false) > 1, n.neighbours(q.Run)), asInt(c.InPlace != e.t.InPlace), asInt(c.Dtype != dtype), -len(c.Points),
+		}
+	}
+	best := slices.MinFunc(fit, func(a, b Curve) int {
+		return cmp.Or(slices.Compare(score(a), score(b)), cmp.Compare(a.Dtype, b.Dtype), cmp.Compare(a.Nodes, b.Nodes))
+	})
+	if refusal := severalSetups(best, fit); refusal != nil {
+		return c, 0, refusal
+	}
+	if refusal := tooFew(best); refusal != nil {
+		return c, 0, refusal
+	}
+	if best.Ranks != n.ranks {
+		return best.Rescale(n.ranks), best.Ranks, nil
+	}
+	return best, 0, nil
+}
+
+// unlike is the distance between a curve's communicators and the trainer's: one
+// communicator of all data-parallel ranks, or groups of neighbours or of strided ranks
+// that run at once.
+func unlike(c Curve, part, neighbours bool) int {
+	switch {
+	case !part:
+		return asInt(c.Groups > 1)
+	case (c.Stride > 0) != neighbours:
+		return asInt(c.Groups <= 1)
+	}
+	return 2 + asInt(c.Groups <= 1)
+}
+
+// severalSetups refuses a record that has the chosen curve more than once, of
+// other runs, devices or settings: it is unknown which of them the trainer uses.
+func severalSetups(best Curve, fit []Curve) *Refusal {
+	alike := slice.Where(fit, func(c Curve) bool {
+		return c.Dtype == best.Dtype && c.Ranks == best.Ranks && c.Nodes == best.Nodes && c.Groups == best.Groups && c.Stride == best.Stride && c.InPlace == best.InPlace
+	})
+	setups := slice.Map(alike, func(c Curve) string { return c.Setup })
+	if len(setups) < 2 {
+		return nil
+	}
+	const named = 3
+	text := strings.Join(setups[:min(len(setups), named)], "; ")
+	if len(setups) > named {
+		text += "; …"
+	}
+	return refuse(
+		"several_setups",
+		fmt.Sprintf("the record has %d curves of %s of %d ranks, of other runs, devices or settings (%s)", len(setups), best.Collective, best.Ranks, text),
+		"give a log of the one run that is like the training",
+	)
+}
+
+// strided reports whether a curve is of neighbours where a call's ranks are apart: those
+// with the same experts, or with the same part of a matrix. Ranks that have a node each
+// are apart anyway.
+func (e *engine) strided(i int) bool {
+	c, part := e.curves[i], e.needs[i].ranks < e.run.DP
+	switch {
+	case c.Stride > 0 || c.Nodes == c.Ranks:
+		return false
+	case e.run.Apart(false) > 1:
+		return true
+	}
+	return c.Neighbours && part && e.run.EP > 1
+}

@@ -1,0 +1,110 @@
+package recommend
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"zbench/bench/base/stat"
+	"zbench/bench/base/unit"
+)
+
+const (
+	// scatterFrom is the smallest size of a residual, in bytes: smaller messages wait on
+	// latency alone, and no trainer sends them.
+	scatterFrom = 64 * unit.KiB
+	// fitPoints is the number of neighbouring sizes of a local fit, which is a parabola in
+	// the logarithms: α + S/B and power laws are close to one over three octaves.
+	fitPoints = 4
+	// minResiduals is the number of residuals below which they tell no spread.
+	minResiduals = 4
+	// madNormal is the median of |z| for a standard normal z.
+	madNormal = 0.6744897501960817
+	// madWorth is how many independent normal values a residual is worth to the median of
+	// their sizes: neighbouring fits share points, and a median uses 37 % of what there is.
+	madWorth = 0.4
+)
+
+// Scatter is the error of each point of a curve.
+type Scatter struct {
+	// Sigma is the standard deviation of its logarithm.
+	Sigma float64
+	// Worth is how many independent values say so.
+	Worth float64
+}
+
+// Scatter estimates the error of the points, which the samples of one run need not show:
+// from the residuals of each size and its neighbours about a local fit, and, where
+// there are several runs, from their differences, if those are smaller. A kink
+// or a dip that all runs repeat is not an error. It is false of too few sizes.
+func (c *Curve) Scatter() (Scatter, bool) {
+	s, ok := scatterOf(c.residuals())
+	if d, is := scatterOf(c.differences()); is && (!ok || d.Sigma < s.Sigma) {
+		return d, true
+	}
+	return s, ok
+}
+
+// scatterOf is the spread of values of mean zero, whatever a few of them are.
+func scatterOf(values []float64) (Scatter, bool) {
+	if len(values) < minResiduals {
+		return Scatter{}, false
+	}
+	for i, v := range values {
+		values[i] = math.Abs(v)
+	}
+	return Scatter{stat.Quantile(values, 0.5) / madNormal, madWorth * float64(len(values))}, true
+}
+
+// residuals are what is left of a parabola through four neighbouring points, in units of
+// one point's error.
+func (c *Curve) residuals() []float64 {
+	first := slices.IndexFunc(c.Points, func(p Point) bool { return p.Bytes >= scatterFrom })
+	if first < 0 {
+		return nil
+	}
+	var all []float64
+	for points := c.Points[first:]; len(points) >= fitPoints; points = points[1:] {
+		sum, squares := 0.0, 0.0
+		for i, p := range points[:fitPoints] {
+			w := 1.0
+			for j, q := range points[:fitPoints] {
+				if i != j {
+					w /= math.Log(float64(p.Bytes) / float64(q.Bytes))
+				}
+			}
+			sum += w * math.Log(p.Seconds)
+			squares += w * w
+		}
+		all = append(all, sum/math.Sqrt(squares))
+	}
+	return all
+}
+
+// medianRange is the median range of so many standard normal values.
+var medianRange = []float64{2: 0.954, 1.588, 1.978, 2.257, 2.472, 2.645, 2.790, 2.915, 3.024}
+
+// differences are those between the runs at each size that several have, in units of the
+// error of their median.
+func (c *Curve) differences() []float64 {
+	var all []float64
+	for _, p := range c.Points {
+		if p.Bytes >= scatterFrom && p.Disagree > 0 {
+			n := min(c.Runs, len(medianRange)-1)
+			all = append(all, p.Disagree*madNormal/medianRange[n]/math.Sqrt(float64(n)))
+		}
+	}
+	return all
+}
+
+// draw is how many times as large the scatter may be as it was estimated: few residuals
+// do not tell it well.
+func (s Scatter) draw(rng *rand.Rand) float64 {
+	n := max(1, math.Round(s.Worth))
+	sum := 0.0
+	for range int(n) {
+		z := rng.NormFloat64()
+		sum += z * z
+	}
+	return math.Sqrt(n / sum)
+}

@@ -1,0 +1,252 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"zbench/bench/base/finding"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/stat"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/plan"
+)
+
+// Messages compares the time of a step's messages inside the step with their time back to back.
+type Messages struct {
+	// Amount is the setting whose messages they are; empty for the trace's own.
+	Amount string `json:"amount"`
+	// Rounds is the number of steps of each kind, in turn.
+	Rounds int `json:"rounds"`
+	// Communicators is the number of sets of communicators of the messages. Messages of one set
+	// follow each other, and run beside those of others.
+	Communicators int `json:"communicators"`
+	// Alone is the time of all messages of a step without computation, in seconds, each on the last
+	// rank to reach it; the median over rounds.
+	Alone float64 `json:"alone"`
+	// Within is the same with computation.
+	Within float64 `json:"within"`
+	// Factor is within over alone, by the mean logarithm of rounds. Computation by one thread takes
+	// nothing from messages, so an excess over 1 comes from late launches, or from messages of
+	// other communicators on the same links.
+	Factor float64 `json:"factor"`
+	// Lo is the lower end of its 95 % interval.
+	Lo float64 `json:"lo"`
+	// Hi is the upper end.
+	Hi float64 `json:"hi"`
+	// Late is the rank for which the others wait; null if none stands out. If messages are on
+	// several sets of communicators, only single launches can tell.
+	Late *Late `json:"late"`
+	// Busy describes a network that is sometimes slow; null if it is not.
+	Busy *Busy `json:"busy"`
+}
+
+// Late is a rank that comes last to messages more often than chance allows.
+type Late struct {
+	// Rank is its number.
+	Rank int `json:"rank"`
+	// Last is the number of messages with a wait at which it was last.
+	Last int `json:"last"`
+	// Of is the number of messages of its groups with a wait.
+	Of int `json:"of"`
+	// Wait is the others' wait per step or per single launch, in seconds: the median.
+	Wait float64 `json:"wait"`
+	// Per is step or launch.
+	Per string `json:"per"`
+}
+
+const (
+	messageRounds = 10
+	// waited is the share of a message's time from which the others' wait counts.
+	waited = 0.01
+	// lateChance is the largest probability with which a normal rank is called late.
+	lateChance = 1e-3
+)
+
+// Bare returns the step with all of its computation before its messages. These then follow each
+// other, on any communicators, already launched by the host.
+func Bare(s *plan.Step) *plan.Step {
+	out := Alone(s)
+	out.Sends, out.Cases = s.Sends, s.Cases
+	for i := range s.Sends {
+		out.Ops = append(out.Ops, plan.StepOp{Do: plan.StepLaunch, Message: i})
+		if i+1 == len(s.Sends) || s.Comms(i+1) != s.Comms(i) {
+			out.Ops = append(out.Ops, plan.StepOp{Do: plan.StepWait, Message: i})
+		}
+	}
+	return out
+}
+
+// TakeMessages times the messages of a staged step in turn with computation and, in the bare one,
+// without.
+func TakeMessages(ctx context.Context, p plan.Player, step, bare int, s *plan.Step) (*Messages, error) {
+	times := [2][][]float64{}
+	for range messageRounds {
+		for i, setting := range []int{bare, step} {
+			all, err := watched(ctx, p, plan.Watch{Setting: setting, Count: len(s.Sends)})
+			if err != nil {
+				return nil, err
+			}
+			times[i] = append(times[i], all)
+		}
+	}
+	var comms []plan.Comms
+	for i := range s.Sends {
+		comms = append(comms, s.Comms(i))
+	}
+	return messagesOf(times, comms), nil
+}
+
+// watched returns the times of more messages than one Watch can take.
+func watched(ctx context.Context, p plan.Player, w plan.Watch) (all []float64, err error) {
+	for end := w.First + w.Count; w.First < end; w.First += w.Count {
+		w.Count = min(plan.MaxWatched, end-w.First)
+		some, err := p.Watch(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// messagesOf compares the times of messages without and with computation, by round and message ×
+// rank.
+func messagesOf(times [2][][]float64, comms []plan.Comms) *Messages {
+	m := &Messages{Rounds: len(times[0]), Communicators: 1}
+	for i, c := range comms {
+		if i > 0 && !slices.Contains(comms[:i], c) {
+			m.Communicators++
+		}
+	}
+	if m.Communicators == 1 { // else a rank comes late to a message after a slow one of another group
+		m.Late = lateOf(times[1], comms)
+	}
+	for _, rounds := range times {
+		for i := range rounds {
+			rounds[i] = ownTimes(rounds[i], comms)
+		}
+	}
+	m.Busy = busyOf(times)
+	var without, with, logs []float64
+	for i, alone := range times[0] {
+		a, w := float64(len(comms))*stat.Mean(alone), float64(len(comms))*stat.Mean(times[1][i])
+		without, with, logs = append(without, a), append(with, w), append(logs, math.Log(w/a))
+	}
+	m.Alone, m.Within = stat.Quantile(without, 0.5), stat.Quantile(with, 0.5)
+	mean := stat.Mean(logs)
+	half := Design{Settings: 2}.half(logs, len(logs), 0.05)
+	m.Factor, m.Lo, m.Hi = math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)
+	return m
+}
+
+// ownTimes returns the time of each message of a step, on the last rank to reach it, which waited
+// for none, in the slowest of the simultaneous groups.
+func ownTimes(seconds []float64, comms []plan.Comms) (all []float64) {
+	ranks := len(seconds) / len(comms)
+	for i, c := range comms {
+		slowest := 0.0
+		for _, h := range c.Held(0, ranks) {
+			slowest = max(slowest, slices.Min(of(h, seconds[i*ranks:])))
+		}
+		all = append(all, slowest)
+	}
+	return all
+}
+
+// of are the times of a group's ranks.
+func of(h plan.Held, seconds []float64) []float64 {
+	return slice.Map(h.Ranks, func(rank int) float64 { return seconds[rank] })
+}
+
+// Launched looks for a late rank in the times of single launches, by launch × rank. If launches
+// come late, the messages' own times show no rank, because the host is also late with the event
+// before them.
+func (m *Messages) Launched(seconds []float64, launches int, c plan.Comms) {
+	var rounds [][]float64
+	ranks := len(seconds) / launches
+	for i := range launches {
+		rounds = append(rounds, seconds[i*ranks:(i+1)*ranks])
+	}
+	if l := lateOf(rounds, []plan.Comms{c}); l != nil && m.Late == nil {
+		l.Per = "launch"
+		m.Late = l
+	}
+}
+
+// LaunchedLate reports whether messages wait for launches inside the step. Those of several
+// communicators may wait for each other.
+func (m *Messages) LaunchedLate() bool { return m.Lo > 1+waited && m.Communicators == 1 }
+
+// lateOf finds the rank that came last to most of the messages with a wait in its group.
+func lateOf(rounds [][]float64, comms []plan.Comms) *Late {
+	ranks := len(rounds[0]) / len(comms)
+	last, among, waits := make([]int, ranks), make([]int, ranks), make([][]float64, ranks)
+	chance := 0.0 // lead of the last rank
+	for _, seconds := range rounds {
+		wait := make([]float64, ranks) // the others' wait at each
+		for i, c := range comms {
+			for _, h := range c.Held(0, ranks) {
+				row := of(h, seconds[i*ranks:])
+				shortest := slices.Min(row)
+				by := stat.Quantile(row, 0.5) - shortest
+				if by <= waited*shortest {
+					continue
+				}
+				chance = max(chance, 1/float64(len(row)))
+				for _, rank := range h.Ranks {
+					among[rank]++
+				}
+				k := h.Ranks[slices.Index(row, shortest)]
+				last[k]++
+				wait[k] += by
+			}
+		}
+		for k := range waits {
+			waits[k] = append(waits[k], wait[k])
+		}
+	}
+	k := slices.Index(last, slices.Max(last))
+	if last[k] == 0 || stat.BinomialTail(last[k], among[k], chance)*float64(ranks) > lateChance {
+		return nil
+	}
+	return &Late{Rank: k, Last: last[k], Of: among[k], Wait: stat.Quantile(waits[k], 0.5), Per: "step"}
+}
+
+// Codes of the findings of messages.
+const (
+	CodeLaunches = "late_launches"
+	CodeBeside   = "beside"
+	CodeLate     = "late_rank"
+)
+
+// findings state the messages' loss inside a step, and the rank for which they wait.
+func (m *Messages) findings() (list finding.List) {
+	of := cmp.Or(m.Amount, "the trace's buckets")
+	if m.LaunchedLate() {
+		list = append(list, finding.Finding{
+			Code: CodeLaunches, Severity: finding.Warning,
+			Text: fmt.Sprintf("LAUNCHES: In a step with %s messages take %.2f to %.2f times as long as behind each other, %s for %s, beside computation that takes nothing from them.", of, m.Lo, m.Hi, unit.Seconds(m.Within), unit.Seconds(m.Alone)),
+			Hint: "the host of a rank launches them late: look at what else it does",
+		})
+	}
+	if m.Communicators > 1 && m.Lo > 1+waited {
+		list = append(list, finding.Finding{
+			Code: CodeBeside, Severity: finding.Note,
+			Text: fmt.Sprintf("In a step with %s messages are on %d sets of communicators, and take %.2f to %.2f times as long beside one another as one by one, %s for %s.", of, m.Communicators, m.Lo, m.Hi, unit.Seconds(m.Within), unit.Seconds(m.Alone)),
+		})
+	}
+	if m.Busy != nil {
+		list = append(list, m.Busy.finding(of))
+	}
+	if l := m.Late; l != nil {
+		list = append(list, finding.Finding{
+			Code: CodeLate, Severity: finding.Warning, Subject: &finding.Subject{Kind: finding.Rank, Name: fmt.Sprint("rank ", l.Rank)},
+			Text: fmt.Sprintf("LATE: Rank %d comes last to %d of %d messages that were waited for; the others wait %s a %s for it.", l.Rank, l.Last, l.Of, unit.Seconds(l.Wait), l.Per),
+			Hint: "look at what else its GPU and host do",
+		})
+	}
+	return list
+}

@@ -1,0 +1,67 @@
+package soak
+
+import (
+	"errors"
+	"fmt"
+
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/run/spec"
+)
+
+// JournalSchema names the version of the format of soak.jsonl.
+const JournalSchema = "zbench.soak-journal/1"
+
+// Header is the first line of a soak's journal: all that decides what is measured.
+type Header struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Run is the id of the soak, which each line ends in.
+	Run string `json:"-"`
+	// Spec is the world, the sizes and the seed.
+	Spec spec.Spec `json:"spec"`
+	// Attempts is the most attempts; 0 is no limit.
+	Attempts int `json:"attempts"`
+	// Launches are those of an attempt.
+	Launches int `json:"launches"`
+	// Seconds after which no attempt begins; those before a --resume do not count.
+	Seconds float64 `json:"seconds"`
+	// Vary are the variables whose values take turns: each of its worlds has a journal of its own, and this one no attempts.
+	Vary []Vary `json:"vary,omitempty"`
+}
+
+// Line is the attempt as a line of the soak's journal.
+func (a Attempt) Line(run string) ([]byte, error) { return jsonfile.Line(run, a) }
+
+// JournalText are a journal's lines.
+func JournalText(h Header, attempts []Attempt) ([]byte, error) {
+	text, err := jsonfile.Line(h.Run, h)
+	for _, a := range attempts {
+		line, failed := a.Line(h.Run)
+		text, err = append(text, line...), errors.Join(err, failed)
+	}
+	return text, err
+}
+
+// ReadJournal reads a journal. A last line without its newline was being written when the soak ended, and is left
+// out. Any other damage is a jsonfile.LineError.
+func ReadJournal(text []byte) (h Header, attempts []Attempt, err error) {
+	lines, _, err := jsonfile.EachLine(text, func(number int, line []byte) (err error) {
+		if number == 1 {
+			h.Run, err = jsonfile.DecodeFirst(line, &h)
+			if err == nil && (h.Schema != JournalSchema || h.Spec.Sweep == nil) {
+				err = fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, JournalSchema)
+			}
+			return err
+		}
+		var a Attempt
+		if err = jsonfile.DecodeLine(line, h.Run, &a); err == nil && a.Number != len(attempts) {
+			err = fmt.Errorf("it is attempt %d, not %d", a.Number+1, len(attempts)+1)
+		}
+		attempts = append(attempts, a)
+		return err
+	})
+	if err == nil && lines == 0 {
+		err = errors.New("it is empty")
+	}
+	return h, attempts, err
+}

@@ -1,0 +1,242 @@
+package soak
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"zbench/bench/base/slice"
+	"zbench/bench/base/stat"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/plan"
+)
+
+// level is the confidence of the bound. An arm is named if so large a difference has less than this chance by all tests
+// together.
+const (
+	level  = 0.95
+	chance = 0.01
+)
+
+// UpTo is the largest rate of wrong attempts that so many wrong ones of n leave possible, at 95 %: the exact binomial
+// bound, and of none wrong 3/n, which is a little more.
+func UpTo(wrong, n int) float64 {
+	switch {
+	case n == 0:
+		return 1
+	case wrong == 0:
+		return min(3/float64(n), 1)
+	}
+	return stat.BinomialUpper(wrong, n, level)
+}
+
+// Setting is one of the values of what attempts differ by.
+type Setting struct {
+	// Factor is what attempts differ by.
+	Factor string `json:"factor"`
+	// Level is the arm's.
+	Level string `json:"level"`
+}
+
+// Arm is a setting with the attempts that have it.
+type Arm struct {
+	Setting
+	// Attempts is how many were made.
+	Attempts int `json:"attempts"`
+	// Wrong is how many of them had wrong data.
+	Wrong int `json:"wrong"`
+	// UpTo is the largest rate of wrong attempts that is possible, at 95 %.
+	UpTo float64 `json:"up_to" jsonschema:"maximum=1"`
+	// P is the p-value of Fisher's exact test, two-sided, against the attempts without this level, times the number of
+	// tests; 1 at most, and where there is nothing to compare.
+	P float64 `json:"p" jsonschema:"maximum=1"`
+	// Named is true if it is wrong more often than the others, beyond chance.
+	Named bool `json:"named"`
+}
+
+// theCollective is the factor whose level is a collective's name.
+const theCollective = "collective"
+
+// levels are a case's level of each factor.
+func levels(c plan.Case) []Setting {
+	communicators := fmt.Sprintf("%d of %s", max(c.Parallel, 1), unit.Count(int64(c.Ranks), "rank"))
+	return []Setting{
+		{"data written on", string(c.Written)}, {theCollective, c.Collective.Name}, {"size", unit.Bytes(c.Requested)}, {"communicators", communicators},
+	}
+}
+
+// Tally counts attempts.
+type Tally struct {
+	Attempts, Wrong, First, Fired int
+	arms                          []Arm
+	parts                         []sent
+	at                            map[Setting]int
+}
+
+// sent is a located part with where it was seen.
+type sent struct {
+	plan.WrongPart
+	attempt    int
+	collective string
+	first      bool
+}
+
+// Add counts an attempt.
+func (t *Tally) Add(a Attempt) {
+	wrong, first := 0, 0
+	if a.Any() {
+		wrong = 1
+	}
+	if a.First() {
+		first = 1
+	}
+	t.Wrong, t.First, t.Fired = t.Wrong+wrong, t.First+first, t.Fired+a.Fired
+	collective := ""
+	for _, l := range a.Arms {
+		i, known := t.at[l]
+		if !known {
+			if t.at == nil {
+				t.at = map[Setting]int{}
+			}
+			i = len(t.arms)
+			t.at[l], t.arms = i, append(t.arms, Arm{Setting: l})
+		}
+		t.arms[i].Attempts++
+		t.arms[i].Wrong += wrong
+		if l.Factor == theCollective {
+			collective = l.Level
+		}
+	}
+	for _, p := range a.Parts {
+		t.parts = append(t.parts, sent{p, t.Attempts, collective, a.First()})
+	}
+	t.Attempts++
+}
+
+// Arms are all arms, by factor in the order of their tests, each factor's by their share of wrong attempts. Of two
+// levels one test tells of both.
+func (t *Tally) Arms() []Arm {
+	factors, of := slice.Group(t.arms, func(a Arm) string { return a.Factor })
+	tests := slice.Sum(factors, func(f string) int {
+		switch n := len(of[f]); {
+		case f == combination:
+			return 0
+		case n > 2:
+			return n
+		default:
+			return n - 1
+		}
+	})
+	all := []Arm{}
+	for _, f := range factors {
+		arms := of[f]
+		for i := range arms {
+			a := &arms[i]
+			n, wrong := t.Attempts-a.Attempts, t.Wrong-a.Wrong
+			a.P, a.UpTo = 1, UpTo(a.Wrong, a.Attempts)
+			if n > 0 && f != combination {
+				a.P = min(1, float64(tests)*stat.Fisher(a.Wrong, a.Attempts, wrong, n))
+			}
+			a.Named = a.P <= chance && a.Wrong*n > wrong*a.Attempts
+		}
+		slices.SortStableFunc(arms, func(a, b Arm) int { return cmp.Compare(b.Wrong*a.Attempts, a.Wrong*b.Attempts) })
+		all = append(all, arms...)
+	}
+	return all
+}
+
+// Sender is where wrong data came from.
+type Sender struct {
+	// Ranks are the candidates, by their numbers in the world: one where it is certain, none where no single rank
+	// explains the data.
+	Ranks []int `json:"ranks"`
+	// Names say which GPU, node, rail and NIC each is.
+	Names []string `json:"names"`
+	// Nodes are the names of their nodes, each once.
+	Nodes []string `json:"nodes"`
+	// Attempts is in how many attempts it sent wrong data.
+	Attempts int `json:"attempts"`
+	// First is how many of them had a wrong first message.
+	First int `json:"first"`
+	// Receivers are the ranks that got wrong data.
+	Receivers []int `json:"receivers"`
+	// Patterns are what stood there.
+	Patterns []plan.Pattern `json:"patterns"`
+	// Collectives are where it was seen.
+	Collectives []string `json:"collectives"`
+	// Elements is how many were wrong in all.
+	Elements int64 `json:"elements"`
+	// Example is one place: receiver, collective, range of elements.
+	Example string `json:"example"`
+}
+
+// Senders are where wrong data came from, the most frequent first. Candidates of a reduction among which is one that
+// is certain elsewhere count as that one.
+func (t *Tally) Senders() []Sender {
+	var certain []int
+	parts, known := slices.Clone(t.parts), map[int][]int{}
+	for _, p := range parts {
+		if len(p.From) == 1 {
+			certain = append(certain, p.From[0])
+		}
+		if len(p.From) > 0 {
+			known[p.attempt] = p.From
+		}
+	}
+	for i, p := range parts {
+		if len(p.From)+len(p.Ranges) == 0 && known[p.attempt] != nil { // nobody has looked into this receiver
+			parts[i].From = known[p.attempt]
+		}
+	}
+	keys, of := slice.Group(parts, func(p sent) string {
+		for _, rank := range p.From {
+			if slices.Contains(certain, rank) {
+				return fmt.Sprint([]int{rank})
+			}
+		}
+		return fmt.Sprint(p.From)
+	})
+	all := []Sender{}
+	for _, key := range keys {
+		all = append(all, senderOf(of[key]))
+	}
+	slices.SortStableFunc(all, func(a, b Sender) int { return cmp.Compare(b.Attempts, a.Attempts) })
+	return all
+}
+
+// senderOf joins parts of one sender: that with the fewest candidates tells which.
+func senderOf(parts []sent) Sender {
+	s := Sender{Names: []string{}, Nodes: []string{}}
+	best := slices.MinFunc(parts, func(a, b sent) int { return cmp.Compare(len(a.From), len(b.From)) })
+	s.Ranks = slices.Clone(best.From)
+	var attempts, first []int
+	for _, p := range parts {
+		attempts, s.Elements = append(attempts, p.attempt), s.Elements+p.Elements
+		if p.first {
+			first = append(first, p.attempt)
+		}
+		s.Receivers, s.Patterns, s.Collectives = append(s.Receivers, p.Rank), append(s.Patterns, p.Pattern), append(s.Collectives, p.collective)
+	}
+	s.Attempts, s.First = len(slice.Distinct(attempts)), len(slice.Distinct(first))
+	s.Receivers, s.Collectives = slice.Distinct(s.Receivers), slice.Distinct(s.Collectives)
+	slices.Sort(s.Receivers)
+	if s.Patterns = slice.Distinct(s.Patterns); len(s.Patterns) > 1 { // receivers that were not looked into tell none
+		s.Patterns = slice.Where(s.Patterns, func(p plan.Pattern) bool { return p != plan.OtherData })
+	}
+	for _, p := range parts {
+		if len(p.Ranges) > 0 {
+			s.Example = fmt.Sprintf("elements %d to %d of rank %d in %s, attempt %d", p.Ranges[0][0], p.Ranges[0][1], p.Rank, p.collective, p.attempt+1)
+			break
+		}
+	}
+	return s
+}
+
+// describe says a pattern in words.
+func describe(p plan.Pattern) string {
+	return map[plan.Pattern]string{
+		plan.Zeros: "zeros", plan.Stale: "what the sender's buffer held before", plan.NotWritten: "what the receiver's buffer held before",
+		plan.Shifted: "data from elsewhere in the message", plan.OneBit: "elements with one wrong bit", plan.Doubled: "a contribution that counts twice",
+		plan.OtherData: "other data",
+	}[p]
+}

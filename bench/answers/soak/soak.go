@@ -1,0 +1,177 @@
+// Package soak looks for data that arrive wrong. An attempt joins fresh communicators, launches a collective on them
+// of which every element of every rank is verified, and then a few more. Attempts of all arms take turns in random
+// order; what was wrong is attributed to senders and to arms, and the rate of wrong attempts is bounded.
+package soak
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/run/plan"
+	"zbench/bench/run/spec"
+)
+
+// Names are the collectives of the arms: those in which every rank receives. Where each gets a share of one rank's, data
+// take the ways of a broadcast; uneven messages take those of even ones.
+func Names() []string {
+	all := slice.Where(collective.All(), func(c collective.Collective) bool {
+		return c.Result(1, 2, 0).Blocks > 0 && (!c.Rooted || !c.RecvShare) && !c.Uneven
+	})
+	return slice.Map(all, func(c collective.Collective) string { return c.Name })
+}
+
+// Sizes are the default sizes of a collective, in bytes: around where libraries change their protocol (LL, LL128, Simple)
+// and around a chunk of the Simple protocol, 512 KiB.
+var Sizes = []int64{16 << 10, 256 << 10, 2<<20 - 64<<10, 2<<20 + 64<<10, 8 << 20}
+
+// Cases are the arms: each collective of each size, on communicators of one GPU of each node side by side and of all
+// ranks, its data written on the stream of the launch and on another one. A case that is too small for its ranks is
+// left out.
+func Cases(w spec.World, sizes []int64) ([]plan.Case, error) {
+	a := plan.Axes{Sizes: sizes, MinBytes: 1, MaxBytes: 1, Factor: 2, InPlace: []bool{false}, World: w}
+	if w.Nodes > 1 && w.PerNode() > 1 {
+		a.Strides = []int{w.PerNode()}
+	}
+	a, err := a.Named("int32", "sum", Names()...)
+	if err == nil {
+		err = a.Validate()
+	}
+	if err == nil && w.Size() < 2 {
+		err = fmt.Errorf("%s: nothing is sent", unit.Count(int64(w.Size()), "rank"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []plan.Case
+	for _, c := range a.Cases() {
+		for _, written := range []plan.Written{plan.OtherStream, plan.OwnStream} {
+			if c.Written = written; c.Skip == "" {
+				all = append(all, c)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("every size is too small for %d ranks", w.Size())
+	}
+	return all, nil
+}
+
+// Soak is what to do.
+type Soak struct {
+	Cases []plan.Case
+	// Seed draws the order of the arms.
+	Seed uint64
+	// Attempts is the most attempts; 0 is no limit. Launches are verified in each: the first message, then more.
+	Attempts, Launches int
+	// Saved are the attempts of a journal: they are not made again.
+	Saved []Attempt
+	// Enough ends the soak before its next attempt.
+	Enough func() bool
+	// Fired is how often planted faults have changed data so far.
+	Fired func() int
+	// Watch is called after each attempt, saved ones included. An error ends the soak.
+	Watch func(Attempt) error
+}
+
+// Attempt is what came of one: a line of the journal.
+type Attempt struct {
+	// Number of the attempt, from 0.
+	Number int `json:"number"`
+	// Arms are its levels of what attempts differ by.
+	Arms []Setting `json:"arms"`
+	// Wrong are the wrong elements of each launch: the first is that of the first message.
+	Wrong []int64 `json:"wrong"`
+	// Parts are the wrong elements that were located, of all launches.
+	Parts []plan.WrongPart `json:"parts,omitempty"`
+	// Fired is how often planted faults changed data.
+	Fired int `json:"fired,omitempty"`
+}
+
+// First reports whether the first message was wrong, Any whether any was.
+func (a *Attempt) First() bool { return len(a.Wrong) > 0 && a.Wrong[0] > 0 }
+
+// Any reports whether any launch was wrong.
+func (a *Attempt) Any() bool {
+	return slices.ContainsFunc(a.Wrong, func(n int64) bool { return n > 0 })
+}
+
+// Turns returns the numbers 0 to n-1 one after the other, in a new random order each time all were returned.
+func Turns(seed uint64, n int) func() int {
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // an order, not a secret
+	var order []int
+	return func() int {
+		if len(order) == 0 {
+			order = random.Perm(n)
+		}
+		first := order[0]
+		order = order[1:]
+		return first
+	}
+}
+
+// Run makes attempts until there are enough. Only whole ones are watched.
+func (s Soak) Run(ctx context.Context, p plan.Process) error {
+	turn := Turns(s.Seed, len(s.Cases))
+	for number := 0; s.Attempts == 0 || number < s.Attempts; number++ {
+		saved := number < len(s.Saved)
+		if !saved && s.Enough() {
+			return nil
+		}
+		c := s.Cases[turn()]
+		a := Attempt{Number: number, Arms: levels(c)}
+		before := s.Fired()
+		var err error
+		switch {
+		case !saved:
+			err = s.attempt(ctx, p, c, &a)
+			a.Fired = s.Fired() - before
+		case slices.Equal(s.Saved[number].Arms, a.Arms):
+			a = s.Saved[number]
+		default:
+			err = fmt.Errorf("the journal has another arm (%v): it is of another version of zbench, or another machine", s.Saved[number].Arms)
+		}
+		if err == nil {
+			err = s.Watch(a)
+		}
+		if err != nil {
+			return fmt.Errorf("attempt %d (%s): %w", number+1, c.Key, err)
+		}
+	}
+	return nil
+}
+
+func (s Soak) attempt(ctx context.Context, p plan.Process, c plan.Case, a *Attempt) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	ids, err := p.IDs(c.Comms())
+	if err == nil {
+		err = p.Join(ctx, c.Comms(), ids)
+	}
+	if err == nil {
+		err = p.Begin(c, a.Number)
+	}
+	if err != nil {
+		return err
+	}
+	if why := p.Unverifiable(c); why != "" {
+		return fmt.Errorf("the data cannot be verified: %s", why)
+	}
+	for i := range s.Launches {
+		v, err := p.Verify(ctx, c, a.Number*s.Launches+i)
+		if err != nil {
+			return err
+		}
+		if v.Blocks > 0 {
+			return fmt.Errorf("only blocks of the data were verified: give smaller --sizes")
+		}
+		a.Wrong = append(a.Wrong, v.Wrong)
+		a.Parts = append(a.Parts, v.Located...)
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+// Package option describes command-line flags as rows of a table. A row says how a flag is read into a
+// request and how the request writes it again, so that help, records, resumed runs and printed command
+// lines agree.
+package option
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/base/slice"
+	"zbench/bench/base/spell"
+	"zbench/bench/base/unit"
+)
+
+// Row is a flag that fills a field of a T.
+type Row[T any] struct {
+	// Letter is the short form; empty for none. Unit is empty for a switch. Default is zbench's, as a user
+	// would type it; empty for the zero value.
+	Letter, Name, Unit, Default, Meaning string
+	// Fact is true if the flag describes what is measured, not how: --force may change it when a run is
+	// resumed. The other flags decide which cases there are, and stay.
+	Fact bool
+	Value[T]
+}
+
+// Value reads and writes the field of a flag.
+type Value[T any] struct {
+	// Set reads all values that were given, one at least. A flag that is no list takes the last.
+	Set func(*T, []string) error
+	// Show is the field as the command line has it; none and empty texts leave the flag out.
+	Show func(*T) []string
+	// Unset reports whether the field has its zero value. A flag without a default is then left out; nil is never.
+	Unset func(*T) bool
+}
+
+// Shown are the values that a command line needs for a request; none leaves the flag out.
+func (r Row[T]) Shown(t *T) []string {
+	if r.Default == "" && r.Unset != nil && r.Unset(t) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(r.Show(t)), func(text string) bool { return text == "" })
+}
+
+// Typed is the flag as a command line has it for a request: once for each of its values.
+func (r Row[T]) Typed(t *T) [][]string {
+	name := "--" + r.Name
+	if r.Letter != "" {
+		name = "-" + r.Letter
+	}
+	return slice.Map(r.Shown(t), func(v string) []string {
+		if r.Unit == "" {
+			return []string{name}
+		}
+		return []string{name, v}
+	})
+}
+
+// Text is the value for a message.
+func (r Row[T]) Text(t *T) string {
+	switch list := r.Shown(t); {
+	case len(list) > 0:
+		return strings.Join(list, " ")
+	case r.Unit == "":
+		return "false"
+	}
+	return "none"
+}
+
+// Within makes a row for a part of a request one for the whole.
+func Within[Whole, Part any](r Row[Part], of func(*Whole) *Part) Row[Whole] {
+	whole := Row[Whole]{Letter: r.Letter, Name: r.Name, Unit: r.Unit, Default: r.Default, Meaning: r.Meaning, Fact: r.Fact}
+	whole.Set = func(t *Whole, values []string) error { return r.Set(of(t), values) }
+	whole.Show = func(t *Whole) []string { return r.Shown(of(t)) }
+	return whole
+}
+
+// Unless leaves the flag out of command lines where a condition holds.
+func Unless[T any](left func(*T) bool, v Value[T]) Value[T] {
+	show := v.Show
+	v.Show = func(t *T) []string {
+		if left(t) {
+			return nil
+		}
+		return show(t)
+	}
+	return v
+}
+
+// Of is a value that parse reads and show writes.
+func Of[T any, V comparable](field func(*T) *V, parse func(string) (V, error), show func(V) string) Value[T] {
+	var zero V
+	return Value[T]{
+		Set: func(t *T, values []string) (err error) {
+			*field(t), err = parse(values[len(values)-1])
+			return err
+		},
+		Show:  func(t *T) []string { return []string{show(*field(t))} },
+		Unset: func(t *T) bool { return *field(t) == zero },
+	}
+}
+
+// List is a list of values with commas between them, each once.
+func List[T any, V comparable](field func(*T) *[]V, parse func(string) (V, error), show func(V) string) Value[T] {
+	return Value[T]{
+		Set: func(t *T, values []string) error {
+			var list []V
+			for text := range strings.SplitSeq(strings.Join(values, ","), ",") {
+				v, err := parse(strings.TrimSpace(text))
+				if err != nil {
+					return err
+				}
+				if !slices.Contains(list, v) {
+					list = append(list, v)
+				}
+			}
+			*field(t) = list
+			return nil
+		},
+		Show: func(t *T) []string { return []string{strings.Join(slice.Map(*field(t), show), ",")} },
+	}
+}
+
+// Bytes is a size in bytes; K, M, G are binary.
+func Bytes[T any](field func(*T) *int64) Value[T] {
+	return Of(field, unit.ParseBytes, Decimal)
+}
+
+// Natural is a whole number from 0.
+func Natural[T any](field func(*T) *int) Value[T] {
+	return Of(field, ParseNatural, strconv.Itoa)
+}
+
+// Whole is a whole number that zbench checks when it prepares the run.
+func Whole[T any](field func(*T) *int) Value[T] { return Of(field, strconv.Atoi, strconv.Itoa) }
+
+// Numbers is a list of whole numbers that zbench checks when it prepares the run.
+func Numbers[T any](field func(*T) *[]int) Value[T] { return List(field, strconv.Atoi, strconv.Itoa) }
+
+// Float is a number from 0.
+func Float[T any](field func(*T) *float64) Value[T] {
+	return Of(field, NotNegative, func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) })
+}
+
+// Scaled is a number from least to most in a unit, of which scale are one in the field. Twelve digits hide
+// the rounding of the conversion.
+func Scaled[T any](least, most float64, name string, scale float64, field func(*T) *float64) Value[T] {
+	return Of(field, func(text string) (float64, error) {
+		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		switch {
+		case err != nil || !(f > 0) || math.IsInf(f, 0):
+			err = fmt.Errorf("%q is not a number above 0", text)
+		case f < least || f > most:
+			err = fmt.Errorf("%q is outside the plausible range of %g to %g %s", text, least, most, name)
+		}
+		return f * scale, err
+	}, func(v float64) string { return strconv.FormatFloat(v/scale, 'g', 12, 64) })
+}
+
+// Switch is on or off.
+func Switch[T any](field func(*T) *bool) Value[T] {
+	return Of(field, strconv.ParseBool, strconv.FormatBool)
+}
+
+// Text is any text.
+func Text[T any](field func(*T) *string) Value[T] {
+	return Read(field, func(v string) (string, error) { return v, nil })
+}
+
+// Read is a text that parse checks and brings to its one form.
+func Read[T any](field func(*T) *string, parse func(string) (string, error)) Value[T] {
+	return Of(field, parse, Same)
+}
+
+// Named is a name in any spelling. An unknown one is refused when the run is prepared, by what lists the known.
+func Named[T any](known []string, field func(*T) *string) Value[T] {
+	return Read(field, func(v string) (string, error) {
+		own, _ := spell.Match(known, v)
+		return cmp.Or(own, v), nil
+	})
+}
+
+// OneOf is one of some words.
+func OneOf[T any](known []string, field func(*T) *string) Value[T] {
+	return Read(field, func(v string) (string, error) {
+		if !slices.Contains(known, v) {
+			return "", fmt.Errorf("%q is not one of %s", v, strings.Join(known, ", "))
+		}
+		return v, nil
+	})
+}
+
+// Words is a list of known words; kind is what they are, for an error.
+func Words[T any](kind string, known []string, field func(*T) *[]string) Value[T] {
+	return List(field, func(word string) (string, error) {
+		if !slices.Contains(known, word) {
+			return "", &spell.Unknown{Kind: kind, Given: word, Valid: known}
+		}
+		return word, nil
+	}, Same)
+}
+
+// Same shows a text as it is.
+func Same(text string) string { return text }
+
+// Decimal shows a whole number.
+func Decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// ParseNatural reads a whole number from 0.
+func ParseNatural(text string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%q is not a whole number from 0", text)
+	}
+	return n, nil
+}
+
+// ParseCount reads a count of at least 1; k, M, G are decimal.
+func ParseCount(text string) (int64, error) {
+	n, err := unit.ParseCount(text)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%q: it must be at least 1", text)
+	}
+	return n, err
+}
+
+// NotNegative reads a number from 0.
+func NotNegative(text string) (float64, error) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(f >= 0) {
+		return 0, fmt.Errorf("%q is not a number from 0", text)
+	}
+	return f, nil
+}

@@ -1,0 +1,59 @@
+package plain
+
+import (
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"zbench/bench/base/pattern"
+)
+
+// Fold breaks a text at spaces into lines of at most width terminal columns. The first line begins
+// with first, the others with rest. A word that is wider than a line gets its own line and is not
+// broken. Spaces between two words of a line are kept, those at its ends are not. There is always
+// one line, even for an empty text. Newlines are not handled: make one line of the text first, as
+// with OneSpace. A text between backticks is one word, so that it can be copied from one line; so
+// are a number and its unit.
+func Fold(text string, width int, first, rest string) []string {
+	text = kept.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, " ", held) })
+	lines := fold(text, width, first, rest)
+	for i, l := range lines {
+		lines[i] = strings.ReplaceAll(l, held, " ")
+	}
+	return lines
+}
+
+// kept finds texts that must not be broken. held replaces their spaces while the text is folded.
+var kept = pattern.New("`[^`]*`|[0-9] (?:[%×]|[GTM]B/s|[KMGT]iB|[µmn]s)")
+
+const held = "\u00a0"
+
+func fold(text string, width int, first, rest string) []string {
+	var lines []string
+	var line strings.Builder
+	line.WriteString(first)
+	used, empty, gap := displaywidth.String(first), true, 0
+	for word := range strings.SplitSeq(text, " ") {
+		if word == "" {
+			gap++
+			continue
+		}
+		columns := displaywidth.String(word)
+		if !empty && used+gap+columns > width {
+			lines = append(lines, line.String())
+			line.Reset()
+			line.WriteString(rest)
+			used, empty = displaywidth.String(rest), true
+		}
+		if !empty {
+			line.WriteString(strings.Repeat(" ", gap))
+			used += gap
+		}
+		line.WriteString(word)
+		used, empty, gap = used+columns, false, 1
+	}
+	return append(lines, strings.TrimRight(line.String(), " "))
+}
+
+// OneSpace returns the text with every run of white space replaced by one space.
+func OneSpace(text string) string { return strings.Join(strings.Fields(text), " ") }

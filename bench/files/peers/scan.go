@@ -1,0 +1,338 @@
+package peers
+
+import (
+	"fmt"
+	"strings"
+
+	"zbench/bench/base/envelope"
+)
+
+// Bounds on the memory for an input.
+const (
+	maxTests = 1 << 14
+	maxRows  = 1 << 20
+)
+
+// phase is the progress of a test's output.
+type phase int
+
+const (
+	preamble phase = iota
+	devices
+	table
+	footer
+)
+
+// test is one run of one program, as far as the log separates runs.
+type test struct {
+	stream string
+	phase  phase
+	// name is the log's name of the collective, command the line that started the program.
+	name, command string
+	// header is the log's line that begins # nThread.
+	header header
+	// launches, headers and footers count beginnings and ends. More than one of any in a test means
+	// that several programs wrote at once.
+	launches, headers, footers int
+	// before is the test that this one interrupted inside its table, nil if that had ended.
+	before *test
+	// cycles is true after a line marked repeats of the table.
+	cycles bool
+	// failed is true after a line said that the program gave up.
+	failed bool
+	worlds []*world
+	banner string
+	layout *layout
+	rows   []*row
+	skips  skips
+	// claim is the world in the rows of a CSV.
+	claim claim
+	// under is the section of the log that contains the table.
+	under *section
+	// emptyBus are the busbw of rows of size 0, which the average includes.
+	emptyBus []decimal
+	average  *decimal
+	// outOfBounds is the footer's number of failed checks, nil if not stated.
+	outOfBounds *int64
+	asterisk    bool
+	// continued is true if a repeated header cut the test in two and the second part has the
+	// footer; continues is true for that second part.
+	continued, continues bool
+}
+
+// mixed reports that several programs wrote into this test at once.
+func (t *test) mixed() bool {
+	return len(t.worlds) > 1 || t.launches > 1 || t.headers > 1 || t.footers > 1
+}
+
+// scan sorts lines into tests.
+type scan struct {
+	tests []*test
+	cur   map[string]*test
+	// pending is the last command, which names the next test of a stream.
+	pending command
+	used    map[string]int
+	facts
+	seen int
+	rows int
+	// sections are the lines that name settings; under is the current one.
+	sections []*section
+	under    *section
+	// csv is the CSV whose rows may follow.
+	csv *csvTable
+	// last is the test of the last table in any stream.
+	last *test
+	toks []token
+	// most is maxResults.
+	most int
+}
+
+type command struct {
+	name, text string
+	seq        int
+}
+
+func newScan() *scan {
+	return &scan{cur: map[string]*test{}, used: map[string]int{}, most: maxResults}
+}
+
+// at returns the running test of a stream.
+func (s *scan) at(stream string) *test {
+	if t := s.cur[stream]; t != nil {
+		return t
+	}
+	return s.next(stream)
+}
+
+// next starts a test.
+func (s *scan) next(stream string) *test {
+	t := &test{stream: stream}
+	switch old := s.cur[stream]; {
+	case old == nil || old.failed || old.phase == footer:
+	case old.phase == table:
+		t.before = old
+	default:
+		// A program that began and neither failed nor printed a table is still running: its table
+		// will follow.
+		t.launches = old.launches
+	}
+	s.cur[stream] = t
+	s.tests = append(s.tests, t)
+	return t
+}
+
+// follow starts a test at a repeated header. Without a footer before it, the header belongs to the
+// same program, to a simultaneous one, or to the next one: the test inherits the devices, but not
+// the name.
+func (s *scan) follow(t *test) *test {
+	n := s.next(t.stream)
+	n.before = nil
+	if t.phase != footer {
+		n.header = t.header
+		n.launches, n.worlds, n.banner = t.launches, t.worlds, t.banner
+		t.continued, n.continues = true, true
+	}
+	return n
+}
+
+// line takes one line. It only fails if the input exceeds its bounds.
+func (s *scan) line(l line) error {
+	s.seen++
+	switch {
+	case s.rows > maxRows:
+		return fmt.Errorf("%w: more than %d rows at line %d; split the file", ErrTooLarge, maxRows, l.no)
+	case len(s.tests) > maxTests:
+		return fmt.Errorf("%w: more than %d tests at line %d; split the file", ErrTooLarge, maxTests, l.no)
+	}
+	if strings.TrimSpace(l.Text) == "" {
+		if containsRow(tokenize(l.Whole), 0) { // its words were taken for the prefix of other rows
+			s.at(l.Stream).skips.add(unlikeHeader, l.no)
+		}
+		return nil
+	}
+	t := s.at(l.Stream)
+	for i := range grammar {
+		if found := grammar[i].recognise(s, t, l); found != nil {
+			grammar[i].take(s, t, l, found)
+			return nil
+		}
+	}
+	return nil
+}
+
+// deviceLine finds the devices in a line of a device list. Lines of two processes can be joined.
+func deviceLine(_ *scan, _ *test, l line) (parts []string) {
+	if !strings.Contains(l.Text, "Rank") && !strings.Contains(l.Text, "Device") {
+		return nil
+	}
+	for part := range strings.SplitSeq(l.Text, "#") {
+		if _, ok := parseDevice(part); ok {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+func (s *scan) device(t *test, _ line, parts []string) {
+	for _, part := range parts {
+		d, _ := parseDevice(part)
+		if t.phase >= table {
+			t = s.next(t.stream)
+		}
+		t.phase = devices
+		t.place(d)
+	}
+}
+
+// place puts a device into the last list, or into a new one if that has its rank. Two lists are
+// already too many to separate the rows.
+func (t *test) place(d device) {
+	n := len(t.worlds)
+	if n > 0 && t.worlds[n-1].add(d) || n > 1 {
+		return
+	}
+	w := newWorld()
+	w.add(d)
+	t.worlds = append(t.worlds, w)
+}
+
+// unitLine finds the line of units under the column names.
+func unitLine(_ *scan, _ *test, l line) []string {
+	if _, ok := parseUnits(l.Text); ok && !strings.Contains(l.Text, "busbw") {
+		return matched
+	}
+	return nil
+}
+
+func (s *scan) units(t *test, l line, _ []string) {
+	if unit, _ := parseUnits(l.Text); t.layout != nil && len(t.rows) == 0 && unit != 0 {
+		t.layout.unit = unit
+	}
+}
+
+func headLine(_ *scan, t *test, l line) []string {
+	if parseHeader(l.Text, t.banner) == nil {
+		return nil
+	}
+	return matched
+}
+
+func (s *scan) head(t *test, l line, _ []string) {
+	banner := t.banner
+	if t.phase >= table && (len(t.rows) > 0 || t.skips.count() > 0 || t.phase == footer) {
+		t = s.follow(t)
+	}
+	s.begin(t, parseHeader(l.Text, banner))
+}
+
+// begin starts a test's table and names it after the pending command.
+func (s *scan) begin(t *test, h *layout) {
+	t.layout, t.phase, s.csv = h, table, nil
+	t.headers++
+	if t.under = s.under; s.under != nil {
+		s.under.tables = true
+	}
+	s.last = t
+	if t.command == "" && s.pending.seq > s.used[t.stream] {
+		t.command = s.pending.text
+		if t.name == "" {
+			t.name = s.pending.name
+		}
+		s.used[t.stream] = s.pending.seq
+	}
+}
+
+// Reasons for leaving out a row.
+const (
+	misfit       = "the cells do not fit the column names"
+	halfRow      = "the row ends before its second group of values"
+	noHeader     = "no line of column names precedes the row"
+	mixedOutput  = "other output is mixed into the row: write NCCL_DEBUG's elsewhere (NCCL_DEBUG_FILE), and each process's to a file of its own (mpirun --output-filename, srun --output with %t)"
+	unlikeHeader = "what stands before the row does not stand before the column names: give both the same, or neither"
+	cutLine      = "last line of a file that ends without a line end: it may be cut (if it is whole, add a line end)"
+)
+
+// rowLine finds a row, whole or damaged. A row may follow a note about a run on the same line.
+func rowLine(s *scan, t *test, l line) []string {
+	s.toks = tokenizeInto(s.toks, uncommented(l.Text))
+	switch {
+	case len(s.toks) == 0:
+		return nil
+	case t.layout == nil || t.phase == footer:
+		if !containsRow(s.toks, 0) && !damagedRow(s.toks) {
+			return nil
+		}
+	// A lone number is the rest of a row only in the place of the size.
+	case len(s.toks) == 1 && !l.cut && abs(s.toks[0].end-t.layout.cols[0].end) > 2 || !rowLike(s.toks):
+		return nil
+	}
+	if !isDigit(s.toks[0].s[0]) && signLine(s, t, l) != nil { // last, because few lines have it
+		return nil
+	}
+	return matched
+}
+
+// uncommented returns a line without its number sign: some versions and people comment rows out.
+func uncommented(text string) string {
+	if strings.HasPrefix(strings.TrimLeft(text, " "), "#") {
+		return strings.Replace(text, "#", " ", 1)
+	}
+	return text
+}
+
+// row takes a table row, or counts the reason for leaving it out.
+func (s *scan) row(t *test, l line, _ []string) {
+	if t.layout == nil && t.before != nil {
+		// The previous test has not ended after all: two programs write at once.
+		t.launches, t.before.launches = 2, 2
+	}
+	if ended := t.phase == footer && t.layout != nil && t.layout.inferred; ended || t.layout == nil && t.launches < 2 {
+		if h := headless(s.toks); h != nil {
+			if ended {
+				t = s.next(t.stream)
+			}
+			s.begin(t, h)
+		}
+	}
+	if t.layout == nil || t.phase == footer {
+		t.skips.add(noHeader, l.no)
+		return
+	}
+	s.rows++
+	c, off, reason := t.layout.read(s.toks)
+	if reason == misfit && l.Whole != "" { // its first words have the form of the envelope
+		c, off, reason = t.layout.read(tokenize(l.Whole))
+	}
+	var r row
+	if half := reason == halfRow; reason == "" || half {
+		r, reason = c.row(l.no)
+		r.half, r.off = half, off
+	}
+	if reason == misfit && (strings.Contains(l.Text, " NCCL ") || envelope.Labelled(l.Text)) {
+		reason = mixedOutput
+	}
+	if reason == misfit && l.Whole == "" && containsRow(s.toks, 1) {
+		reason = unlikeHeader
+	}
+	t.take(r, reason, l)
+}
+
+// take adds a row to the table; with a reason it counts the row as left out.
+func (t *test) take(r row, reason string, l line) {
+	switch {
+	case l.cut:
+		reason = cutLine
+	case reason == "" && t.layout.cpuTime:
+		reason = "the table gives the CPU's launch time (-C 1), not the collective's"
+	}
+	if reason == "" {
+		t.rows = append(t.rows, &r)
+		return
+	}
+	t.skips.add(reason, l.no)
+	for _, s := range r.sides[:r.n] {
+		if reason == sizeZero && s.bus&present != 0 {
+			t.emptyBus = append(t.emptyBus, s.bus)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+// Package collective holds the table of collectives: names, the conversion of a message size to
+// element counts, and the bus-bandwidth factor. CONTRIBUTING.md lists the other rows that a new
+// collective needs.
+//
+// Sizes follow rccl-tests and nccl-tests: S is the total number of bytes, the larger of a rank's
+// send and receive buffer.
+package collective
+
+import (
+	"slices"
+	"strings"
+
+	"zbench/bench/base/slice"
+	"zbench/bench/base/spell"
+)
+
+// Collective is one row of the table.
+type Collective struct {
+	// Name is zbench's name, and the rccl-tests program's without _perf.
+	Name string
+	// Aliases are other tools' spellings, lower case.
+	Aliases []string
+	// Reduces is true if the result depends on a reduction operator.
+	Reduces bool
+	// Rooted is true if one rank is the only source or destination.
+	Rooted bool
+	// Does describes the collective in one line.
+	Does string
+	// BusFactor is busbw/algbw for n ranks (nccl-tests doc/PERFORMANCE.md).
+	BusFactor func(n int) float64
+	// SendShare and RecvShare are true if a rank's buffer holds S/n bytes, and false if it holds S.
+	SendShare, RecvShare bool
+	// Shares is true if S is divided among the ranks although both buffers are full.
+	Shares bool
+	// Uneven is true if a Skew decides how much each rank receives. S is then the amount that each
+	// rank sends.
+	Uneven bool
+	// InPlace says where the two buffers lie if they are one.
+	InPlace Place
+	// Copied is true if a library can run it on copy engines (NVIDIA/nccl, src/ce_coll.cc,
+	// ncclCeImplemented).
+	Copied bool
+	// result returns the expected content of one rank of n when all call with root.
+	result func(rank, n, root int) Result
+}
+
+// Place is the way in which a collective's send and receive buffer can be one.
+type Place int
+
+// The ways: not at all (the result would be wrong), the same buffer, the send
+// buffer as the rank's share of the receive buffer, and the other way round.
+const (
+	Never Place = iota
+	Same
+	SendInRecv
+	RecvInSend
+)
+
+// Result describes the required content of a rank's receive buffer, in shares of the call's count.
+// Element k of block b is element Base·count + k sent by source From + b·Step, or reduced over all
+// ranks.
+type Result struct {
+	// Blocks is the number of checked shares; 0 if the rank receives none.
+	Blocks int
+	// Reduced is true if the elements are reduced over all ranks.
+	Reduced          bool
+	From, Step, Base int
+}
+
+// Result returns the required content of one rank of n.
+func (c Collective) Result(rank, n, root int) Result { return c.result(rank, n, root) }
+
+// Messages reports whether every rank receives one share from exactly one other rank. Libraries
+// have no call for that.
+func (c Collective) Messages() bool {
+	const ranks = 4
+	first, second := c.result(0, ranks, 0), c.result(1, ranks, 0)
+	return !c.Reduces && first.Blocks == 1 && second.Blocks == 1 && first.From != second.From
+}
+
+// Layout holds the buffer sizes of one rank for one message size.
+type Layout struct {
+	// Bytes is the total size S that is moved, at most the requested size.
+	Bytes int64
+	// Count is the element count of the call on each rank.
+	Count int64
+	// SendBytes and RecvBytes are the sizes of a rank's two buffers.
+	SendBytes, RecvBytes int64
+}
+
+// shareAlign is the byte alignment of a rank's share if S is divided among ranks. nccl-tests rounds
+// the share down in the same way since 2024-12 (commit 29f4114).
+const shareAlign = 16
+
+func all(n int) float64 { return float64(n-1) / float64(n) }
+
+func whole(int) float64 { return 1 }
+
+// onlyRoot gives the result to the root alone.
+func onlyRoot(r Result) func(rank, n, root int) Result {
+	return func(rank, _, root int) Result {
+		if rank != root {
+			return Result{}
+		}
+		return r
+	}
+}
+
+// table is in listing order.
+var table = []Collective{
+	{
+		Name: "all_reduce", Aliases: []string{"allreduce"}, Reduces: true,
+		Does:      "reduce every rank's buffer; every rank gets the result",
+		BusFactor: func(n int) float64 { return 2 * all(n) }, InPlace: Same,
+		result: func(int, int, int) Result { return Result{Blocks: 1, Reduced: true} },
+	},
+	{
+		Name: "reduce_scatter", Aliases: []string{"reducescatter"}, Reduces: true,
+		Does:      "reduce every rank's buffer, each rank gets its share of the result",
+		BusFactor: all, RecvShare: true, InPlace: RecvInSend,
+		result: func(rank, _, _ int) Result { return Result{Blocks: 1, Reduced: true, Base: rank} },
+	},
+	{
+		Name: "all_gather", Aliases: []string{"allgather"},
+		Does:      "each rank contributes its share; every rank gets all shares",
+		BusFactor: all, SendShare: true, InPlace: SendInRecv, Copied: true,
+		result: func(_, n, _ int) Result { return Result{Blocks: n, Step: 1} },
+	},
+	{
+		Name: "broadcast", Rooted: true, Aliases: []string{"bcast"},
+		Does:      "every rank gets the root's buffer",
+		BusFactor: whole, InPlace: Same,
+		result: func(_, _, root int) Result { return Result{Blocks: 1, From: root} },
+	},
+	{
+		Name: "reduce", Rooted: true, Reduces: true,
+		Does:      "reduce every rank's buffer, the root gets the result",
+		BusFactor: whole, InPlace: Same,
+		result: onlyRoot(Result{Blocks: 1, Reduced: true}),
+	},
+	{
+		Name: "all_to_all", Aliases: []string{"alltoall"},
+		Does:      "each rank sends a share of its own to every other",
+		BusFactor: all, Shares: true, InPlace: Never, Copied: true,
+		result: func(rank, n, _ int) Result { return Result{Blocks: n, Step: 1, Base: rank} },
+	},
+	{
+		Name: "send_recv", Aliases: []string{"sendrecv"},
+		Does:      "each rank sends to the next and receives from the one before",
+		BusFactor: whole, InPlace: Never,
+		result: func(rank, n, _ int) Result { return Result{Blocks: 1, From: (rank + n - 1) % n} },
+	},
+	{
+		Name: "gather", Rooted: true,
+		Does:      "the root gets every rank's share",
+		BusFactor: all, SendShare: true, InPlace: SendInRecv, Copied: true,
+		result: func(rank, n, root int) Result { return onlyRoot(Result{Blocks: n, Step: 1})(rank, n, root) },
+	},
+	{
+		Name: "scatter", Rooted: true,
+		Does:      "each rank gets its share of the root's buffer",
+		BusFactor: all, RecvShare: true, InPlace: RecvInSend, Copied: true,
+		result: func(rank, _, root int) Result { return Result{Blocks: 1, From: root, Base: rank} },
+	},
+	{
+		Name: "all_to_allv", Aliases: []string{"alltoallv"},
+		Does:      "each rank sends to every other as much as --skew says",
+		BusFactor: all, Shares: true, Uneven: true, InPlace: Never,
+		result: func(rank, n, _ int) Result { return Result{Blocks: n, Step: 1, Base: rank} },
+	},
+}
+
+// Default returns the collectives that are swept if none is named: those of data-parallel training.
+func Default() []string { return []string{"all_reduce", "reduce_scatter", "all_gather"} }
+
+// All returns the table, in listing order. The slice is the caller's.
+func All() []Collective { return slices.Clone(table) }
+
+// Names returns the names in listing order.
+func Names() []string {
+	return slice.Map(table, func(c Collective) string { return c.Name })
+}
+
+// ByName finds a collective by its name or another tool's spelling of it
+// ("AllReduce", "all-reduce", "all_reduce_perf"). The error is a [spell.Unknown].
+func ByName(name string) (Collective, error) {
+	want := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), "_perf")
+	if i := spell.Index(table, want, func(c Collective) (string, []string) { return c.Name, c.Aliases }); i >= 0 {
+		return table[i], nil
+	}
+	unknown := &spell.Unknown{Kind: "collective", Given: name, Valid: Names()}
+	for _, c := range table {
+		unknown.Aliases = append(unknown.Aliases, c.Aliases...)
+	}
+	return Collective{}, unknown
+}
+
+// Layout turns a requested size in bytes into the sizes that n ranks with elements of elt bytes
+// move. Bytes is 0 if the size rounds to nothing.
+func (c Collective) Layout(requested int64, n, elt int) Layout {
+	width := int64(elt)
+	if !c.SendShare && !c.RecvShare && !c.Shares {
+		count := requested / width
+		return Layout{Bytes: count * width, Count: count, SendBytes: count * width, RecvBytes: count * width}
+	}
+	share := requested / width / int64(n) * width / shareAlign * shareAlign
+	l := Layout{Bytes: share * int64(n), Count: share / width, SendBytes: share * int64(n), RecvBytes: share * int64(n)}
+	if c.SendShare {
+		l.SendBytes = share
+	}
+	if c.RecvShare {
+		l.RecvBytes = share
+	}
+	return l
+}
+
+// MarshalText writes the collective's name.
+func (c Collective) MarshalText() ([]byte, error) { return []byte(c.Name), nil }
+
+// UnmarshalText finds a collective by its name.
+func (c *Collective) UnmarshalText(name []byte) (err error) {
+	*c, err = ByName(string(name))
+	return err
+}

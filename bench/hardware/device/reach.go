@@ -1,0 +1,60 @@
+package device
+
+import (
+	_ "embed"
+	"fmt"
+	"sync"
+
+	"zbench/bench/base/slice"
+)
+
+// Reach is the rate of matrix products that others measured on a kind of device.
+type Reach struct {
+	// Device is the name in bench/hardware/device, Dtype zbench's name of the element type.
+	Device string `yaml:"device"`
+	Dtype  string `yaml:"dtype"`
+	// Rate is in FLOP/s; Clock is the units' clock under that load in Hz, 0 if not stated.
+	Rate  float64 `yaml:"rate"`
+	Clock float64 `yaml:"clock"`
+	// Shape is the measured product in the form of zbench gemm --mnk; empty if not stated.
+	Shape  string `yaml:"shape"`
+	Source string `yaml:"source"`
+	Date   string `yaml:"date"`
+}
+
+//go:embed data/reachable.yaml
+var reachText []byte
+
+var reaches = sync.OnceValue(func() []Reach { return must(readList[Reach](reachText)) })
+
+func (r Reach) check() error {
+	if r.Device == "" || r.Dtype == "" || r.Source == "" || r.Date == "" || !(r.Rate > 1e12 && r.Rate < 1e17) || !(r.Clock >= 0 && r.Clock < 1e10) {
+		return fmt.Errorf("an entry of %q lacks its type, rate, source or date", r.Device)
+	}
+	return nil
+}
+
+// PeakOf returns the published dense rate of matrix products in FLOP/s, by the driver's name of the
+// device; 0 if unknown.
+func PeakOf(name, dtype string) float64 {
+	d, _ := Lookup(name)
+	return map[string]float64{"bfloat16": d.BF16, "float16": d.FP16}[dtype]
+}
+
+// PointsOf returns the products with others' highest rates, by the driver's name of the device.
+func PointsOf(name string) (shapes []string) {
+	d, known := Lookup(name)
+	own := slice.Where(reaches(), func(r Reach) bool { return known && r.Device == d.Name && r.Shape != "" })
+	return slice.Distinct(slice.Map(own, func(r Reach) string { return r.Shape }))
+}
+
+// ReachOf returns others' measured rates, by the driver's name of the device; false if unknown.
+func ReachOf(name, dtype string) (Reach, bool) {
+	d, known := Lookup(name)
+	for _, r := range reaches() {
+		if known && r.Device == d.Name && r.Dtype == dtype {
+			return r, true
+		}
+	}
+	return Reach{}, false
+}

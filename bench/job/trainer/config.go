@@ -1,0 +1,590 @@
+package trainer
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/hardware/collective"
+)
+
+// Config is the content of a trainer's own settings. A nil field was not set there.
+type Config struct {
+	// Trainer is the name of the trainer of the settings.
+	Trainer string
+	// FrontEnd is the program that starts it, if its name or its file says so.
+	FrontEnd string
+	// At most one of these is the bucket size: in elements, in bytes of gradients,
+	// in bytes of a rank's share, as a number of buckets, or in blocks.
+	Elements, Bytes, ShareBytes, Buckets, Blocks *int64
+	// GatherBytes is XLA's threshold of all_gather, in bytes.
+	GatherBytes *int64
+	// Other settings that affect the buckets.
+	Zero, Accum, Instances, EP, PP *int
+	TP, CP, ETP                    *int
+	// FirstStage is the number of blocks of the first pipeline stage, if it differs.
+	FirstStage *int
+	// VocabMultiple is Trainer's.
+	VocabMultiple                          *int64
+	Overlap, GatherOverlap, Pad, Recompute *bool
+	// KeepParams is FSDP2's reshard_after_forward=False. RootUnit means one unit for all tensors
+	// outside the blocks.
+	KeepParams, RootUnit *bool
+	// FindUnused is Run's.
+	FindUnused *bool
+	// Caps are Run's.
+	Caps string
+	// LayerWise and LegacyLayout are Run's.
+	LayerWise, LegacyLayout bool
+	// FP8Gather and FP32Accumulation are Run's.
+	FP8Gather, FP32Accumulation bool
+	// OwnerReduce is Run's.
+	OwnerReduce           bool
+	GradDtype, ParamDtype string
+	// LoadedType is true if gradients have the loaded parameters' type, which the settings do not
+	// state.
+	LoadedType bool
+	// World is the number of ranks that the file starts; 0 if unknown.
+	World int
+	// TokensPerMicrobatch is sequences times their length, if both are set.
+	TokensPerMicrobatch *int64
+	// Notes are sentences about the settings.
+	Notes []string
+
+	// said has the last value of each key, including keys without a field.
+	said map[string]string
+
+	// asRead is a copy from before the defaults filled in the rest.
+	asRead *Config
+
+	// refused is why the bucket size has no effect with these settings.
+	refused error
+	// auto is DeepSpeed's bucket size by the model's hidden size.
+	auto bool
+	// bridge is comm_overlap.bucket_size of Megatron-Bridge.
+	bridge *int64
+
+	perNode, nodes int
+	// micro and global are the sequences of a microbatch on one rank, and of a step on all.
+	micro, global, seq                 int64
+	bf16, fp16, bf16Reduce, fp32Reduce bool
+	legacyLayout                       bool
+	// uneven says why the layout of the pipeline's stages cannot be read; empty if it can.
+	uneven string
+	// lastStage is the number of blocks of the last pipeline stage, if it differs.
+	lastStage *int
+	// shards is the number of ranks that shard together, 0 if not stated.
+	shards int
+}
+
+// key is one setting of a file with its effect; nil if only its presence counts.
+type key struct {
+	name string
+	set  func(c *Config, value string) error
+}
+
+// other is a setting of a training method that is not simulated, and why no bucket size can be
+// given for it.
+type other struct{ name, why string }
+
+// refusal returns why the enabled settings of other training methods allow no bucket size; nil if
+// none does.
+func refusal(others []other, found []Setting) error {
+	var all []string
+	for _, x := range others {
+		for _, p := range found {
+			if p.Key == x.name && p.Unset == "" && !isUnset(p.Value) && !slices.Contains([]string{"false", "0", "1", "-1"}, strings.ToLower(p.Value)) {
+				all = append(all, x.name+" is not simulated: "+x.why)
+				break
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(all, "; "))
+}
+
+// switches reports whether a key takes no value in a command: numbers refuse true, and texts are
+// known.
+func (k key) switches() bool {
+	texts := []string{"optimizer", "optimizer.optimizer", "recompute_granularity", "mixed_precision"}
+	return k.set != nil && !slices.Contains(texts, k.name) && k.set(&Config{said: map[string]string{}}, "true") == nil
+}
+
+// launchKeys are settings of the launcher, the same for all trainers.
+var launchKeys = sync.OnceValue(func() []key {
+	return []key{
+		{"nproc_per_node", ranks(func(c *Config) *int { return &c.perNode })},
+		{"nnodes", ranks(func(c *Config) *int { return &c.nodes })},
+		{"num_processes", ranks(func(c *Config) *int { return &c.World })},
+		{"world_size", ranks(func(c *Config) *int { return &c.World })},
+		{programKey, nil},
+	}
+})
+
+// batchKeys are settings of a step's batch and of the trained part, which trainers share.
+var batchKeys = sync.OnceValue(func() []key {
+	return []key{
+		{"global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
+		{"train.global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
+		{"train_batch_size", batch(func(c *Config) *int64 { return &c.global })},
+		{"train_micro_batch_size_per_gpu", batch(func(c *Config) *int64 { return &c.micro })},
+		{"train.micro_batch_size", batch(func(c *Config) *int64 { return &c.micro })},
+		{perDevice, batch(func(c *Config) *int64 { return &c.micro })},
+		{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
+		{tuning, nil},
+		{"peft", nil},
+	}
+})
+
+// perDevice is the batch of a microbatch in Hugging Face's Trainer, tuning LLaMA-Factory's choice
+// of the trained part.
+const (
+	perDevice = "per_device_train_batch_size"
+	tuning    = "finetuning_type"
+)
+
+// adapters names the method by which the settings train a small part of the model; empty if they
+// train all of it.
+func (c *Config) adapters() string {
+	for _, key := range []string{tuning, "peft"} {
+		if value := c.said[key]; !isUnset(value) && value != "full" && value != "false" {
+			return value
+		}
+	}
+	return ""
+}
+
+// ranks sets a number and leaves it unchanged for other texts.
+func ranks(field func(c *Config) *int) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if n, err := strconv.Atoi(value); err == nil && n > 0 && n < 1<<24 {
+			*field(c) = n
+		}
+		return nil
+	}
+}
+
+// batch sets a number of sequences and ignores auto and other texts.
+func batch(field func(c *Config) *int64) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if n, err := whole(value); err == nil {
+			*field(c) = n
+		}
+		return nil
+	}
+}
+
+// on reports whether a key is set and not false.
+func (c *Config) on(name string) bool {
+	value, said := c.said[name]
+	on, err := strconv.ParseBool(strings.ToLower(value))
+	return said && !isUnset(value) && (on || err != nil)
+}
+
+// ReadSettings converts settings to a trainer's configuration. want is the trainer's
+// name; if empty, the settings determine it.
+func ReadSettings(found []Setting, want string) (*Config, error) {
+	c := &Config{Trainer: want, said: map[string]string{}}
+	if c.Trainer == "" {
+		if c.Trainer = ownerOf(found); c.Trainer == "" {
+			if why := refusal(handedOver, found); why != nil {
+				return nil, fmt.Errorf("%w: %w", ErrConfig, why)
+			}
+			return nil, fmt.Errorf("%w in it that tell whose it is: neither %s. Say it with --framework: %s", ErrConfig, strings.Join(signs(), ", nor "), strings.Join(Frameworks(), ", "))
+		}
+	}
+	t, err := ByName(c.Trainer)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	c.Trainer = t.Name
+	if c.FrontEnd = chosenFrontEnd(found); t.IsFrontEnd(want) {
+		c.FrontEnd = want
+	}
+	if t.begin != nil {
+		t.begin(c, found)
+	}
+	known, err := c.read(t.keys, found)
+	if err != nil {
+		return nil, err
+	}
+	given := slices.DeleteFunc(slices.Clone(found), func(p Setting) bool { return isUnset(p.Value) })
+	common, err := c.read(slices.Concat(t.beside, launchKeys(), batchKeys()), given)
+	if err != nil {
+		return nil, err
+	}
+	if owner := ownerOf(found); !known && owner != t.Name && (owner != "" || !common) && refusal(handedOver, found) == nil {
+		return nil, fmt.Errorf("%w of %s in it", ErrConfig, c.Trainer)
+	}
+	c.World = cmp.Or(c.World, c.perNode*c.nodes)
+	asRead := *c
+	c.asRead = &asRead
+	if t.conclude != nil {
+		t.conclude(c, found)
+	}
+	if how := c.adapters(); how != "" {
+		c.Notes = append(c.Notes, how+" trains a part of the model: only its gradients are reduced, and the list of parameters must be theirs (--params)")
+	}
+	if c.refused = cmp.Or(refusal(slices.Concat(t.others, handedOver), found), c.refused); c.refused != nil {
+		return nil, fmt.Errorf("%w on which a bucket size has an effect: %w", ErrConfig, c.refused)
+	}
+	return c, nil
+}
+
+// read applies the keys and reports whether there was any.
+func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
+	for _, p := range found {
+		for _, k := range keys {
+			if k.name != p.Key {
+				continue
+			}
+			known = true
+			value := strings.TrimSpace(p.Value)
+			if p.Unset != "" && (value != "true" || !k.switches()) {
+				value = ""
+				c.Notes = append(c.Notes, fmt.Sprintf("%s is %s there, which the file does not set: it counts as not given", k.name, p.Unset))
+			}
+			c.said[k.name] = value
+			if k.set == nil {
+				continue
+			}
+			if err := k.set(c, value); err != nil {
+				return known, fmt.Errorf("%w: %s: %w", ErrConfig, k.name, err)
+			}
+		}
+	}
+	return known, nil
+}
+
+// AsRead returns the settings before defaults filled in the rest.
+func (c *Config) AsRead() *Config { return cmp.Or(c.asRead, c) }
+
+// SaysAccumulation reports whether the settings determine the microbatches of a step.
+func (c *Config) SaysAccumulation() bool { return c.Accum != nil || c.global > 0 && c.micro > 0 }
+
+// SaysTypes reports whether the settings determine an element type.
+func (c *Config) SaysTypes() bool { return c.GradDtype != "" || c.bf16 || c.fp16 }
+
+// Optimizer returns the optimizer's name in the settings; empty if there is none.
+func (c *Config) Optimizer() string { return c.said["optimizer"] }
+
+// tokens returns the tokens of a microbatch on one rank, if its sequences and their length are set.
+func (c *Config) tokens() {
+	if c.micro == 0 || c.seq == 0 {
+		return
+	}
+	c.TokensPerMicrobatch = new(c.micro * c.seq)
+	if c.CP != nil {
+		*c.TokensPerMicrobatch /= int64(max(1, *c.CP))
+	}
+}
+
+// Microbatches returns the microbatches of a step with a number of data-parallel ranks, including
+// context-parallel ones: a step's sequences over those of a microbatch on all ranks, as in Megatron
+// (core/num_microbatches_calculator.py) and DeepSpeed (runtime/config.py,
+// _set_batch_related_parameters). The note states an assumption instead; 0 if unknown.
+func (c *Config) Microbatches(dp int) (n int, note string) {
+	if c.Accum != nil {
+		return *c.Accum, ""
+	}
+	if c.global == 0 || c.micro == 0 {
+		return 0, "it does not say how many microbatches a step has: 1 is assumed (--accum)"
+	}
+	cp := 1
+	if c.CP != nil {
+		cp = max(1, *c.CP)
+	}
+	replicas := int64(max(1, dp/cp))
+	if c.global%(c.micro*replicas) != 0 {
+		return 0, fmt.Sprintf("a step of %d sequences does not divide by %d a microbatch on %d data-parallel ranks: 1 microbatch a step is assumed (--accum)", c.global, c.micro, replicas)
+	}
+	return int(min(c.global/(c.micro*replicas), 1<<20)), ""
+}
+
+// signs identify the kind of a file.
+func signs() (all []string) {
+	for _, t := range table {
+		for _, r := range t.reads {
+			if r.sign != "" {
+				all = append(all, r.sign)
+			}
+		}
+	}
+	return all
+}
+
+// ownerOf returns the trainer that a front end's file chooses, or the one with the most exclusive
+// settings, the first of equals. A program that is not simulated owns its file whatever else is in
+// it.
+func ownerOf(found []Setting) string {
+	for _, p := range found {
+		if p.Key == programKey {
+			return p.Value
+		}
+		for _, t := range table {
+			if slices.ContainsFunc(t.chosenBy(), func(x choice) bool { return x.by == p }) {
+				return t.Name
+			}
+		}
+	}
+	best, most := "", 0
+	for _, t := range table {
+		if n := slice.Count(found, t.owns); n > most {
+			best, most = t.Name, n
+		}
+	}
+	return best
+}
+
+// choice is a setting of a front end's file that chooses the trainer, with the front end if it has
+// its own form.
+type choice struct {
+	by       Setting
+	frontEnd string
+}
+
+// chosen returns choices by any of the values of a key.
+func chosen(frontEnd, key string, values ...string) []choice {
+	return slice.Map(values, func(value string) choice { return choice{Setting{Key: key, Value: value}, frontEnd} })
+}
+
+// chosenFrontEnd returns the front end of the file; empty if it does not say.
+func chosenFrontEnd(found []Setting) string {
+	for _, t := range table {
+		for _, x := range t.chosenBy() {
+			if x.frontEnd != "" && slices.Contains(found, x.by) {
+				return x.frontEnd
+			}
+		}
+	}
+	return ""
+}
+
+// hasKey and hasOther report whether a list has a name.
+func hasKey(list []key, name string) bool {
+	return slices.ContainsFunc(list, func(k key) bool { return k.name == name })
+}
+
+func hasOther(list []other, name string) bool {
+	return slices.ContainsFunc(list, func(x other) bool { return x.name == name })
+}
+
+// sharedKey reports whether trainers share a key.
+func sharedKey(name string) bool { return hasKey(batchKeys(), name) || hasOther(handedOver, name) }
+
+// own reports whether a setting is the trainer's, apart from settings that other tools also have.
+func (t Trainer) own(p Setting) bool { return hasKey(t.keys, p.Key) || hasOther(t.others, p.Key) }
+
+// has reports whether a setting is one of the trainer's.
+func (t Trainer) has(p Setting) bool { return t.own(p) || hasKey(t.beside, p.Key) }
+
+// owns reports whether a setting is only the trainer's.
+func (t Trainer) owns(p Setting) bool {
+	return t.own(p) && !slices.Contains(common, p.Key) &&
+		!slices.ContainsFunc(table, func(other Trainer) bool { return other.Name != t.Name && other.has(p) })
+}
+
+// common are other tools' settings that the table lacks.
+var common = []string{"bf16", "fp16", "micro_batch_size"}
+
+func orElse[T any](to **T, value T) {
+	if *to == nil {
+		*to = &value
+	}
+}
+
+// Setting returns the bucket size in elements, and whether there is one.
+func (c *Config) Setting(params []Param, run Run) (int64, bool) {
+	if t, err := ByName(c.Trainer); err == nil && t.size != nil {
+		return t.size(c, run)
+	}
+	switch {
+	case c.Elements != nil:
+		return *c.Elements, true
+	case c.Bytes != nil:
+		return roundUp(*c.Bytes, run.GradBytes()) / run.GradBytes(), true
+	case c.Buckets != nil:
+		return max(1, elements(params) / *c.Buckets), true
+	case c.Blocks != nil:
+		return *c.Blocks * max(1, blockSize(params)), true
+	case c.auto:
+		h := hiddenSize(params)
+		return h * h, h > 0
+	}
+	return 0, false
+}
+
+// Spelled converts a setting in the trainer's unit to elements: 25 for DDP is 25 MiB of gradients.
+// It returns 0 for "default", the trainer's behaviour without a setting.
+func (t Trainer) Spelled(text string, params []Param, run Run) (int64, error) {
+	if text == "default" {
+		return 0, nil
+	}
+	if isUnset(text) {
+		return 0, fmt.Errorf("setting %q: write default for a trainer that is left as it is", text)
+	}
+	if n, err := unit.ParseCount(text); err == nil && t.Unit == Elements {
+		text = strconv.FormatInt(n, 10)
+	}
+	for _, k := range t.keys {
+		c, err := ReadSettings([]Setting{{Key: k.name, Value: text}}, t.Name)
+		if err != nil {
+			return 0, fmt.Errorf("setting %q: %w", text, err)
+		}
+		if n, set := c.Setting(params, run); set && n > 0 {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("setting %q: %s sets no such %s", text, t.Title, t.Knob)
+}
+
+// Doubts returns warnings about the file for a model of these tensors.
+func (c *Config) Doubts(params []Param) []string {
+	if t, err := ByName(c.Trainer); err == nil && t.doubts != nil {
+		return t.doubts(c, params)
+	}
+	return nil
+}
+
+// Apply sets the file's values in the run.
+func (c *Config) Apply(run *Run) {
+	for _, x := range []struct{ to, from *int }{
+		{&run.Zero, c.Zero}, {&run.Accum, c.Accum}, {&run.Instances, c.Instances}, {&run.EP, c.EP}, {&run.TP, c.TP}, {&run.ETP, c.ETP},
+	} {
+		set(x.to, x.from)
+	}
+	for _, x := range []struct{ to, from *bool }{{&run.PadBuckets, c.Pad}, {&run.KeepParams, c.KeepParams}, {&run.FindUnused, c.FindUnused}, {&run.RootUnit, c.RootUnit}} {
+		set(x.to, x.from)
+	}
+	set(&run.GatherBytes, c.GatherBytes)
+	run.NoOverlap = c.Overlap != nil && !*c.Overlap || c.Overlap == nil && run.NoOverlap
+	run.NoGatherOverlap = c.GatherOverlap != nil && !*c.GatherOverlap || c.GatherOverlap == nil && run.NoGatherOverlap
+	run.LayerWise, run.LegacyLayout, run.FP8Gather = c.LayerWise, c.LegacyLayout, c.FP8Gather
+	run.FP32Accumulation, run.OwnerReduce, run.Caps = c.FP32Accumulation, c.OwnerReduce, c.Caps
+	run.GradDtype, run.ParamDtype = cmp.Or(c.GradDtype, run.GradDtype), cmp.Or(c.ParamDtype, run.ParamDtype)
+}
+
+// set sets what the file has.
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// setter reads a value into a field, unless the value stands for the default.
+func setter[T any](field func(c *Config) *T, read func(value string) (T, error)) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if isUnset(value) {
+			return nil
+		}
+		v, err := read(value)
+		if err == nil {
+			*field(c) = v
+		}
+		return err
+	}
+}
+
+// plainForm sets a field that holds a whole number.
+func plainForm(field func(c *Config) *int64) func(*Config, string) error { return setter(field, whole) }
+
+// into sets a size field; the value counts units of a number of bytes.
+func into(field func(c *Config) **int64, scale int64) func(*Config, string) error {
+	return setter(field, func(value string) (*int64, error) {
+		n, err := scaled(value, scale)
+		return &n, err
+	})
+}
+
+// small sets a field for a number of ranks or the like.
+func small(field func(c *Config) **int) func(*Config, string) error {
+	return setter(field, func(value string) (*int, error) {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 || n > 1<<20 {
+			return nil, fmt.Errorf("%q is not a number", value)
+		}
+		return &n, nil
+	})
+}
+
+// flag sets a field that holds a switch.
+func flag(field func(c *Config) **bool) func(*Config, string) error {
+	return setter(field, func(value string) (*bool, error) {
+		on, err := strconv.ParseBool(strings.ToLower(value))
+		return new(on || err != nil), nil // an error is --flag followed by something else
+	})
+}
+
+// dtype sets a field that holds an element type's name.
+func dtype(field func(c *Config) *string) func(*Config, string) error {
+	return setter(field, func(value string) (string, error) {
+		d, err := collective.DtypeByName(value)
+		return d.Name, err
+	})
+}
+
+// isOn sets a switch that is on unless it is false or not set.
+func isOn(field func(c *Config) *bool) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		*field(c) = !strings.EqualFold(value, "false") && !isUnset(value)
+		return nil
+	}
+}
+
+// whole reads a positive whole number in the spellings of configurations: 40000000, 40_000_000,
+// 5e8, 128*1024*1024.
+func whole(value string) (int64, error) {
+	product := new(big.Rat).SetInt64(1)
+	for part := range strings.SplitSeq(strings.ReplaceAll(value, "_", ""), "*") {
+		part = strings.TrimSpace(part)
+		f, ok := new(big.Rat), len(part) > 0 && len(part) <= 24 && strings.Trim(part, "0123456789.eE+") == ""
+		if _, exponent, has := strings.Cut(strings.ToLower(part), "e"); has && len(exponent) > 3 {
+			ok = false
+		}
+		if ok {
+			_, ok = f.SetString(part)
+		}
+		if !ok {
+			return 0, fmt.Errorf("%q is not a number", value)
+		}
+		product.Mul(product, f)
+	}
+	if !product.IsInt() || product.Sign() <= 0 || !product.Num().IsInt64() || product.Num().Int64() > 1<<53 {
+		return 0, fmt.Errorf("%q is not a positive whole number", value)
+	}
+	return product.Num().Int64(), nil
+}
+
+// scaled reads a number that may have decimals if it counts units of scale bytes.
+func scaled(value string, scale int64) (int64, error) {
+	if scale == 1 {
+		return whole(value)
+	}
+	r, ok := new(big.Rat), len(value) > 0 && len(value) <= 64 && strings.Trim(value, "0123456789.") == ""
+	if ok {
+		_, ok = r.SetString(value)
+	}
+	if !ok {
+		return 0, fmt.Errorf("%q is not a number", value)
+	}
+	r.Mul(r, new(big.Rat).SetInt64(scale))
+	n := new(big.Int).Quo(r.Num(), r.Denom()) // DDP cuts to whole bytes
+	if n.Sign() <= 0 || !n.IsInt64() || n.Int64() > 1<<53 {
+		return 0, fmt.Errorf("%q is not a positive size", value)
+	}
+	return n.Int64(), nil
+}
+
+// isUnset reports whether a value is a spelling of "the default".
+func isUnset(value string) bool {
+	return slices.Contains([]string{"", "null", "none", "auto", "~"}, strings.ToLower(value))
+}

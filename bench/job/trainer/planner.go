@@ -1,0 +1,94 @@
+package trainer
+
+import (
+	"cmp"
+	"slices"
+
+	"zbench/bench/base/slice"
+)
+
+// prepared is the common part of the plans of all settings. It is computed once per list of tensors
+// and run, so that a plan only costs its buckets.
+type prepared struct {
+	params []Param
+	// kinds are the dense tensors and those of experts, in backward order.
+	kinds [2]packing
+	// matrices and rest divide kinds if matrices have separate buffers: by the layer-wise rule, and
+	// for storage in 8 bits.
+	matrices, rest [2]packing
+	pieces         [2][]piece
+	// ahead is kinds in forward order, for a trainer that cuts buckets in that order.
+	ahead  [2]packing
+	packed [2][]packed
+	floor  *LayerWiseFloor
+	// reverse is all tensors with elements, the last first.
+	reverse packing
+	// zero is DeepSpeed's own lists, if requested.
+	zero *zeroLists
+	// block is the elements of a transformer block, and blocks the tensors by block, for a trainer
+	// with a setting in blocks.
+	block  int64
+	blocks blockRuns
+}
+
+// Planner makes the plans of many settings of the same tensors. It is not safe for
+// concurrent use.
+type Planner struct {
+	t      Trainer
+	params []Param
+	// made caches the preparation of each run; fields that do not affect a bucket's end are left
+	// out of the key.
+	made map[Run]*prepared
+}
+
+// Planner makes plans of these tensors, which are in forward order.
+func (t Trainer) Planner(params []Param) *Planner {
+	return &Planner{t: t, params: params, made: map[Run]*prepared{}}
+}
+
+// Plan is [Trainer.Plan].
+func (p *Planner) Plan(setting int64, run Run) Plan { return p.t.plan(p.prepared(run), setting, run) }
+
+func (p *Planner) prepared(run Run) *prepared {
+	cut := run
+	cut.GradDtype, cut.ParamDtype, cut.Accum = "", "", 0
+	in := p.made[cut]
+	if in == nil {
+		in = prepare(grouped(p.params, run), run)
+		if p.t.Unit == Blocks {
+			in.block, in.blocks = blockSize(p.params), newBlockRuns(in.params, run)
+		}
+		p.made[cut] = in
+	}
+	return in
+}
+
+func prepare(params []Param, run Run) *prepared {
+	in := &prepared{params: params}
+	var order []int
+	for kind := range in.kinds {
+		in.kinds[kind] = newPacking(params, indexes(params, kind == 1, true))
+		order = append(order, in.kinds[kind].order...)
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(b, a) })
+	in.reverse = newPacking(params, order)
+	if run.FindUnused {
+		for kind := range in.ahead {
+			in.ahead[kind] = newPacking(params, indexes(params, kind == 1, false))
+		}
+	}
+	if !run.LayerWise && !run.FP8Gather {
+		return in
+	}
+	matrix := slice.Map(params, func(p Param) bool { return Matrix(p) && (run.LayerWise || quantized(p)) })
+	for kind, all := range in.kinds {
+		some := func(matrices bool) packing {
+			return newPacking(params, slices.DeleteFunc(slices.Clone(all.order), func(i int) bool { return matrix[i] != matrices }))
+		}
+		in.matrices[kind], in.rest[kind] = some(true), some(false)
+		if run.LayerWise {
+			in.pieces[kind] = in.matrices[kind].pieces()
+		}
+	}
+	return in
+}

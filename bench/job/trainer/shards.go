@@ -1,0 +1,226 @@
+package trainer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/base/pattern"
+	"zbench/bench/base/slice"
+)
+
+// Stage returns the list of a pipeline's first stage, the only one whose buckets a trainer's
+// setting cuts: the first of equal shares of the blocks, with the tensors before them. first is its
+// number of blocks if that is not an equal share; 0 if it is. It fails if there are fewer blocks
+// than stages.
+func (m *Model) Stage(stages, first int) error {
+	if stages < 2 {
+		return nil
+	}
+	last := slice.Most(m.Params, func(p Param) int { return p.Block })
+	if last > 0 && stages > last {
+		return fmt.Errorf("%d blocks do not make %d pipeline stages", last, stages)
+	}
+	keep := max(1, (last+stages-1)/stages)
+	if first > 0 {
+		keep = min(first, last)
+	}
+	var kept []Param
+	inside := false
+	for _, p := range m.Params {
+		inside = inside || p.Block > 0
+		if p.Block > 0 && p.Block <= keep || !inside {
+			kept = append(kept, p)
+		}
+	}
+	if last == 0 {
+		m.Notes = append(m.Notes, "no tensor says which block it is of: the list was taken to be the first pipeline stage's")
+		return nil
+	}
+	m.Notes = append(m.Notes, fmt.Sprintf("the first of %d pipeline stages: %d of %d blocks; data-parallel ranks are those of one stage", stages, keep, last))
+	if slices.ContainsFunc(m.Params, shared) {
+		m.Notes = append(m.Notes, "the last stage shares the embedding: "+sharedLeftOut)
+		for i, p := range kept {
+			kept[i].Alone = p.Block == 0 && p.Elements == m.Largest()
+		}
+	}
+	m.Params = kept
+	if m.ActiveParams > 0 {
+		m.ActiveParams = m.work()
+	}
+	return nil
+}
+
+// AsGiven adds facts that no list states to a list that is already one rank's.
+func (m *Model) AsGiven(stages, ranks int) {
+	if ranks > 1 {
+		m.Notes = append(m.Notes, fmt.Sprintf("the list is taken as it is, for one of %d tensor-parallel ranks", ranks))
+	}
+	if stages > 1 {
+		m.Notes = append(m.Notes, fmt.Sprintf("the list is taken as it is, for the first of %d pipeline stages'; where the last shares its embedding, %s", stages, sharedLeftOut))
+	}
+}
+
+// sharedLeftOut explains Megatron's handling of a tied embedding before a step ends (Megatron-Core,
+// distributed/finalize_model_grads.py, _allreduce_word_embedding_grads; read 2026-11-21).
+const sharedLeftOut = "its gradient is reduced between both stages after the last backward, which no bucket size changes and which is not counted here"
+
+// shared reports whether an output layer has no table of its own.
+func shared(p Param) bool { return p.Elements == 0 && p.Work != nil }
+
+// expertNumber finds the number of a tensor's expert within its block.
+var expertNumber = pattern.New(`(?:local_experts|experts)\.(\d{1,6})\.`)
+
+// Local keeps one rank's experts when they are spread over a number of groups. The tokens of all
+// groups come to it, so it computes as much.
+func (m *Model) Local(groups int) error {
+	if groups < 2 || m.ExpertTotal() == 0 {
+		return nil
+	}
+	number := func(p Param) int {
+		if match := expertNumber.FindStringSubmatch(p.Name); match != nil && p.Expert {
+			n, _ := strconv.Atoi(match[1]) // at most six digits
+			return n
+		}
+		return -1
+	}
+	most := slice.Most(m.Params, func(p Param) int { return number(p) + 1 })
+	if most%groups != 0 {
+		return fmt.Errorf("%s has %d experts a block, which do not divide into %d expert-parallel groups", m.Name, most, groups)
+	}
+	keep := most / groups
+	var kept []Param
+	for _, p := range m.Params {
+		if number(p) >= keep {
+			continue
+		}
+		if p.Expert && p.Work != nil {
+			p.Work = new(*p.Work * float64(groups))
+		}
+		kept = append(kept, p)
+	}
+	m.Params = kept
+	m.Notes = append(m.Notes, fmt.Sprintf("one rank of %d expert-parallel groups holds %d of %d experts a block", groups, keep, most))
+	return nil
+}
+
+// cut is the way in which tensor parallelism divides a tensor.
+type cut int
+
+const (
+	unknownCut cut = iota
+	wholeCut
+	rowsCut
+	colsCut
+	vocabCut
+)
+
+// cuts are parts of names of matrices with their division (NVIDIA/Megatron-LM at d98e8a64:
+// megatron/core/transformer/attention.py, mlp.py, multi_latent_attention.py, moe/router.py,
+// tensor_parallel/layers.py). A column-parallel matrix is divided by its rows, as torch stores it,
+// and so is its bias; the bias of a row-parallel one is whole.
+var cuts = []struct {
+	part string
+	how  cut
+}{
+	{"kv_a_proj_with_mqa", wholeCut},
+	{"q_a_proj", wholeCut},
+	{"mlp.gate.", wholeCut},
+	{"q_proj", rowsCut},
+	{"k_proj", rowsCut},
+	{"v_proj", rowsCut},
+	{"q_b_proj", rowsCut},
+	{"kv_b_proj", rowsCut},
+	{"self_attn.qkv", rowsCut},
+	{"gate_proj", rowsCut},
+	{"up_proj", rowsCut},
+	{"mlp.gate_up", rowsCut},
+	{"self_attn.o_proj", colsCut},
+	{"self_attn.out", colsCut},
+	{"down_proj", colsCut},
+	{"mlp.down", colsCut},
+	{"embed_tokens", vocabCut},
+	{"lm_head", vocabCut},
+	{"embedding", vocabCut},
+	{"output", vocabCut},
+}
+
+// cutOf returns a tensor's division.
+func cutOf(p Param) cut {
+	if strings.Contains(p.Name, "norm") && len(p.Shape) == 1 {
+		return wholeCut
+	}
+	for _, c := range cuts {
+		if !strings.Contains(p.Name+".", c.part) {
+			continue
+		}
+		if c.how == colsCut && len(p.Shape) == 1 {
+			return wholeCut
+		}
+		return c.how
+	}
+	return unknownCut
+}
+
+// Tensor returns the list of one of n tensor-parallel ranks: matrices are divided, norms are whole.
+// A routed expert's matrices are divided by experts. The rows of the embedding and of the output
+// layer are first padded to a multiple per rank. It fails if no rule covers a tensor.
+func (m *Model) Tensor(ranks, experts int, vocab int64) error {
+	if ranks < 2 && experts < 2 {
+		return nil
+	}
+	kept := make([]Param, len(m.Params))
+	for i, p := range m.Params {
+		n := int64(max(1, ranks))
+		if p.Expert {
+			n = int64(max(1, experts))
+		}
+		if p.Work != nil { // experts get the tokens of all ranks that share them
+			p.Work = new(*p.Work / float64(max(1, ranks)))
+		}
+		if err := divide(&p, n, max(1, vocab)); err != nil {
+			return fmt.Errorf("%s over %d tensor-parallel ranks: %w", m.Name, n, err)
+		}
+		kept[i] = p
+	}
+	m.Params = kept
+	note := fmt.Sprintf("one of %d tensor-parallel ranks: matrices are divided, norms are whole", max(1, ranks))
+	if m.ExpertTotal() > 0 && experts != ranks {
+		note += fmt.Sprintf("; an expert is divided over %d", max(1, experts))
+	}
+	m.Notes = append(m.Notes, note)
+	if m.ActiveParams > 0 {
+		m.ActiveParams = m.work()
+	}
+	return nil
+}
+
+// divide makes a tensor one of n parts.
+func divide(p *Param, n, vocab int64) error {
+	how := cutOf(*p)
+	if how == wholeCut || n == 1 || p.Elements == 0 {
+		return nil
+	}
+	side := 0
+	switch {
+	case how == unknownCut:
+		return fmt.Errorf("no rule says how %s is divided", short(p.Name))
+	case how == colsCut && len(p.Shape) > 1:
+		side = 1
+	case len(p.Shape) == 0: // of a list that was made up
+		p.Elements = (p.Elements + n - 1) / n
+		return nil
+	}
+	all := p.Shape[side]
+	if how == vocabCut {
+		all = (all + vocab*n - 1) / (vocab * n) * (vocab * n)
+	}
+	if all%n != 0 {
+		return fmt.Errorf("%s has %d rows or columns, which do not divide", short(p.Name), all)
+	}
+	shape := slices.Clone(p.Shape)
+	shape[side] = all / n
+	p.Shape, p.Elements = shape, dims(shape)
+	return nil
+}

@@ -1,0 +1,187 @@
+// Package curve arranges the results of a record as lines of a chart. Results that differ only in
+// size are a curve, placements that nearly coincide are drawn as one, and worlds of different
+// numbers of ranks make a scaling. Judgement and pages read the same curves.
+package curve
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/stat"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
+)
+
+// Curve holds the results that differ only in size: one line of a chart and one block of a table.
+type Curve struct {
+	// Name is the collective with the traits that distinguish this curve from others of the same
+	// collective.
+	Name       string
+	Collective string
+	Rows       []*record.Result
+	// Also are in-place results that are not drawn because they nearly coincide with the curve.
+	// Apart is their largest distance from it, as a share; below 0 if none has a time.
+	Also  []*record.Result
+	Apart float64
+}
+
+// Traits are the properties of a case besides its collective and its size, in words.
+func Traits(r *record.Result) []string {
+	place := "out of place"
+	if r.InPlace {
+		place = "in place"
+	}
+	ranks, nodes := unit.Count(r.Ranks, "rank"), unit.Count(r.Nodes, "node")
+	if r.Groups > 1 {
+		if r.Stride > 0 {
+			ranks += fmt.Sprintf(" %d apart", r.Stride)
+		}
+		ranks, nodes = fmt.Sprintf("%d groups of %s at once", r.Groups, ranks), unit.Count(r.Nodes, "node")+" each"
+	}
+	return []string{
+		r.Dtype, r.Op, place, ranks, nodes,
+		unit.Count(r.GPUsPerProcess, "GPU") + " per process", r.Setup,
+	}
+}
+
+// Of groups the results of a record, in order of first appearance, each by size.
+func Of(rec *record.Record) []Curve {
+	rows := make([]*record.Result, len(rec.Results))
+	for i := range rec.Results {
+		rows[i] = &rec.Results[i]
+	}
+	return OfRows(rows)
+}
+
+// OfRows groups results like Of.
+func OfRows(rows []*record.Result) []Curve {
+	keys, of := slice.Group(rows, func(r *record.Result) string { return r.Collective + "\x00" + strings.Join(Traits(r), "\x00") })
+	curves := slice.Map(keys, func(key string) Curve { return Curve{Collective: of[key][0].Collective, Rows: of[key]} })
+	for i := range curves {
+		slices.SortStableFunc(curves[i].Rows, func(a, b *record.Result) int {
+			return cmp.Compare(Size(a), Size(b))
+		})
+		curves[i].Name = Name(curves, i)
+	}
+	return curves
+}
+
+// Size returns the size under which a result is listed: the moved bytes, or the request if nothing
+// moved.
+func Size(r *record.Result) int64 {
+	if r.Bytes > 0 {
+		return r.Bytes
+	}
+	return r.BytesRequested
+}
+
+// Name adds the traits in which the collective's curves differ.
+func Name(curves []Curve, i int) string {
+	mine := Traits(curves[i].Rows[0])
+	parts := []string{plain.OrUnnamed(curves[i].Collective)}
+	for t, word := range mine {
+		if word != "" && slices.ContainsFunc(curves, func(c Curve) bool { return c.Collective == curves[i].Collective && Traits(c.Rows[0])[t] != word }) {
+			parts = append(parts, word)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// Shared lists the traits that all curves have in common, for a subtitle: data type, operator and
+// placement.
+func Shared(curves []Curve) []string {
+	if len(curves) == 0 {
+		return nil
+	}
+	const described = 3 // the world is described elsewhere
+	var words []string
+	for t := range described {
+		var seen []string
+		for _, c := range curves {
+			if w := Traits(c.Rows[0])[t]; w != "" && !slices.Contains(seen, w) {
+				seen = append(seen, w)
+			}
+		}
+		if len(seen) == 1 {
+			words = append(words, seen[0])
+		}
+	}
+	return words
+}
+
+// Timing holds a result's time per launch, in seconds.
+type Timing struct {
+	Median, Lo, Hi float64
+	Known, Bounded bool
+	Sum            *stat.Summary
+}
+
+// BurstOf reads the burst time, which is behind the headline figures.
+func BurstOf(r *record.Result) Timing {
+	if r.Burst == nil {
+		return Timing{}
+	}
+	return summed(r.Burst.MeanOfRanks)
+}
+
+// IsolatedOf reads the isolated time of one launch, on the slowest rank.
+func IsolatedOf(r *record.Result) Timing {
+	if r.Isolated == nil {
+		return Timing{}
+	}
+	return summed(r.Isolated.MaxOfRanks)
+}
+
+// summed reads a summary. Only a positive finite number is a time.
+func summed(sum *stat.Summary) Timing {
+	if sum == nil || !unit.Finite(sum.Median) || sum.Median <= 0 {
+		return Timing{}
+	}
+	t := Timing{Median: sum.Median, Known: true, Sum: sum}
+	if sum.Lo != nil && sum.Hi != nil && unit.Finite(*sum.Hi) && *sum.Lo > 0 && *sum.Lo <= t.Median && t.Median <= *sum.Hi {
+		t.Lo, t.Hi, t.Bounded = *sum.Lo, *sum.Hi, true
+	}
+	return t
+}
+
+// BusBW returns the bus bandwidth and whether there is one.
+func BusBW(r *record.Result) (float64, bool) {
+	if r.BusBW == nil || !unit.Finite(*r.BusBW) || *r.BusBW < 0 {
+		return 0, false
+	}
+	return *r.BusBW, true
+}
+
+// ManyRanges is the most ranges of cases that a text lists.
+const ManyRanges = 12
+
+// Ranges lists cases by collective, each with the sizes they span.
+func Ranges(cases []*record.Result) []string {
+	var parts []string
+	for _, c := range OfRows(cases) {
+		lo, hi := Size(c.Rows[0]), Size(c.Rows[len(c.Rows)-1])
+		part := c.Name + " " + unit.Bytes(lo)
+		if lo != hi {
+			part += " to " + unit.Bytes(hi)
+		}
+		if n := len(c.Rows); n > 1 {
+			part += " (" + unit.Count(n, "case") + ")"
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// Label returns the curve's name with its number of ranks. The name alone has the number only if
+// curves differ in it.
+func (c Curve) Label() string {
+	r := c.Rows[0]
+	if r.Ranks <= 0 || strings.Contains(c.Name, unit.Count(r.Ranks, "rank")) {
+		return c.Name
+	}
+	return c.Name + ", " + unit.Count(r.Ranks, "rank")
+}

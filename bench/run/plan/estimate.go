@@ -1,0 +1,227 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"zbench/bench/base/stat"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
+)
+
+// Cost is the expected time of a launch of a case, in seconds.
+type Cost struct {
+	// Launch is one launch in a burst; 0 if unknown.
+	Launch float64
+	// Align is the 4-byte all_reduce before each isolated launch.
+	Align float64
+}
+
+// Span is the lower and upper bound of a quantity.
+type Span struct{ Low, High float64 }
+
+func (s *Span) add(low, high float64) { s.Low, s.High = s.Low+low, s.High+high }
+
+// Estimate is the rest of a sweep. It covers only measured time: connecting, waiting between
+// launches and writing the record take additional time.
+type Estimate struct {
+	// Cases are still to run, Done have already run, Skipped do not run.
+	Cases, Done, Skipped int
+	// Passes is the number of remaining passes over single cases.
+	Passes int
+	// Launches is per rank; Seconds is the total.
+	Launches, Seconds Span
+	// Unknown counts the cases with an unknown launch time. Seconds.High assumes their time limit,
+	// which slow launches exceed.
+	Unknown int
+	// Slow is the launch time in a burst, in seconds, above which those cases exceed
+	// the time limit, because a timing needs a few bursts; 0 if there is no limit.
+	Slow float64
+	// Ranks is the number of GPUs that the sweep occupies.
+	Ranks int
+}
+
+// Predict estimates the sweep of the cases on a world of ranks ranks, given the finished parts.
+// cost returns the expected time of a case; a measured part overrides it.
+func Predict(cases []Case, o Effort, parts []record.Part, ranks int, cost func(Case) Cost) Estimate {
+	e := Estimate{Ranks: ranks}
+	have := map[string][]record.Part{}
+	for _, p := range parts {
+		have[p.Key] = append(have[p.Key], p)
+	}
+	for _, c := range cases {
+		done := have[c.Key]
+		switch {
+		case c.Skip != "":
+			e.Skipped++
+			continue
+		case record.Finished(c.Planned().Status, done):
+			e.Done++
+			continue
+		}
+		e.Cases++
+		known := cost(c)
+		if before := measured(done); before > 0 {
+			known.Launch = before
+		}
+		if known.Launch <= 0 {
+			e.Unknown++
+			e.Slow = PerPass(o.Burst).MaxTime / float64(stat.MinInterval*burstOf(c, o).Launches())
+		}
+		for pass := len(done); pass < Passes; pass++ {
+			e.addPass(c, o, pass, known)
+		}
+	}
+	return e
+}
+
+// burstOf returns one burst of the case.
+func burstOf(c Case, o Effort) Bursts {
+	return Bursts{Count: 1, Iterations: o.Iterations, Replays: c.Graph}
+}
+
+// measured returns the seconds per launch in the bursts of earlier passes, 0 if there are none.
+func measured(parts []record.Part) float64 {
+	for _, p := range parts {
+		if p.Burst != nil && len(p.Burst.Mean) > 0 {
+			return stat.Quantile(p.Burst.Mean, 0.5)
+		}
+	}
+	return 0
+}
+
+// addPass adds one pass over a case.
+func (e *Estimate) addPass(c Case, o Effort, pass int, cost Cost) {
+	e.Passes++
+	once := float64(o.Warmup)
+	if pass == 0 {
+		once += float64(o.Checks)
+	}
+	e.Launches.add(once, once)
+	e.Seconds.add(once*cost.Launch, once*cost.Launch)
+	burst := float64(burstOf(c, o).Launches())
+	e.addTiming(PerPass(o.Burst), burst*cost.Launch, burst, 0)
+	e.addTiming(PerPass(o.Isolated), cost.Launch, 2, cost.Align)
+}
+
+// addTiming adds samples of the given seconds and launches each; beside is the part of a sample's
+// time that does not count towards the time limit.
+func (e *Estimate) addTiming(rule stat.Rule, sample, launches, beside float64) {
+	fewest, most := rule.Bounds(sample)
+	low, high := float64(fewest), float64(most)
+	e.Launches.add(low*launches, high*launches)
+	switch {
+	case sample > 0:
+		e.Seconds.add(low*(sample+beside), high*(sample+beside))
+	case rule.MaxTime > 0:
+		e.Seconds.add(0, rule.MaxTime)
+	default:
+		e.Seconds.add(0, math.Inf(1))
+	}
+}
+
+// GPUHours returns the time of all occupied GPUs, in hours.
+func (e Estimate) GPUHours() Span {
+	hours := float64(e.Ranks) / 3600
+	return Span{e.Seconds.Low * hours, e.Seconds.High * hours}
+}
+
+// Text returns the estimate in two or three lines; simulated is true on the loopback.
+func (e Estimate) Text(simulated bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d cases to run", e.Cases)
+	if e.Done > 0 {
+		fmt.Fprintf(&b, ", %d done before", e.Done)
+	}
+	if e.Skipped > 0 {
+		fmt.Fprintf(&b, ", %d skipped", e.Skipped)
+	}
+	fmt.Fprintf(&b, ": %d passes, %s launches per rank.\n", e.Passes, e.Launches.text(unit.Number))
+	who, after := "It takes", "."
+	if simulated {
+		who, after = "SIMULATED: a real cluster would spend", ". The simulation takes seconds on this machine and needs no GPU."
+	}
+	fmt.Fprintf(&b, "%s %s of measured time, %s GPU-hours on %d GPUs%s\n",
+		who, e.Seconds.text(duration), e.GPUHours().text(unit.Digits), e.Ranks, after)
+	if e.Unknown > 0 && e.Slow > 0 {
+		fmt.Fprintf(&b, "The launch time is unknown: the sweep takes longer if a launch takes over %s.\n", unit.Seconds(e.Slow))
+	}
+	return b.String()
+}
+
+// Against returns a warning if the sweep takes longer than the remaining time, in seconds; empty
+// otherwise.
+func (e Estimate) Against(left float64) string {
+	const saved = ": finished cases are saved, and --resume continues with them."
+	switch {
+	case e.Seconds.High <= max(left, 0):
+		return ""
+	case left <= 0:
+		return "The time of the job is over" + saved
+	case e.Seconds.Low > left:
+		return "The job ends in " + duration(left) + ", before the sweep does" + saved + " Take a longer job, or fewer sizes."
+	}
+	return "The job ends in " + duration(left) + ", and the sweep can take longer" + saved
+}
+
+// text prints both bounds, or one if both print the same.
+func (s Span) text(form func(float64) string) string {
+	low, high := form(s.Low), form(s.High)
+	switch {
+	case math.IsInf(s.High, 1):
+		return "at least " + low
+	case low == high:
+		return "about " + high
+	case s.Low == 0:
+		return "at most about " + high
+	}
+	return low + " to about " + high
+}
+
+// duration prints seconds; two minutes or more as minutes, two hours or more as hours.
+func duration(s float64) string {
+	switch {
+	case s >= 7200:
+		return unit.Digits(s/3600) + " h"
+	case s >= 120:
+		return unit.Digits(s/60) + " min"
+	}
+	return unit.Seconds(s)
+}
+
+// expected is the expected time of a launch before a pass, in seconds, with its uncertainty as
+// a factor; zero if nothing is known.
+type expected struct{ launch, within float64 }
+
+// knownWithin is the factor by which a launch may differ from the previous pass.
+const knownWithin = 2
+
+// expected returns the time of a launch in an earlier pass, else an estimate from the nearest size
+// of the same curve: a larger launch takes no less time, and at most in proportion to its size.
+func (t *Taken) expected(cases []Case, c Case) expected {
+	if launch := measured(t.Parts[c.Key]); launch > 0 {
+		return expected{launch, knownWithin}
+	}
+	var near expected
+	for _, other := range cases {
+		if !c.along(other) {
+			continue
+		}
+		root := math.Sqrt(float64(c.Requested) / float64(other.Requested))
+		within := knownWithin * max(root, 1/root)
+		if near.launch > 0 && near.within <= within {
+			continue
+		}
+		if launch := measured(t.Parts[other.Key]); launch > 0 {
+			near = expected{launch * root, within}
+		}
+	}
+	return near
+}
+
+// along reports whether another case is of the same curve, in place or not.
+func (c Case) along(other Case) bool {
+	return c.Collective.Name == other.Collective.Name && c.Split == other.Split && c.Graph == other.Graph &&
+		c.Dtype.Name == other.Dtype.Name && c.Op == other.Op && min(c.Requested, other.Requested) > 0
+}

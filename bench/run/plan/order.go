@@ -1,0 +1,366 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/run/record"
+)
+
+// Order is one decision of the leader, equal for all processes; of the ids, a process may
+// get its own alone. It is sent as JSON with the protocol number; an order of another
+// protocol is refused.
+type Order struct {
+	// Limit is how long the leader waits for the reports, in seconds; 0 for ever.
+	Limit float64
+	// Counters asks for the counters of the NICs after the launches of the order.
+	Counters bool
+	Verb     Verb
+}
+
+// Ends reports whether the order ends a follower.
+func (o Order) Ends() bool {
+	_, ends := o.Verb.(End)
+	return ends
+}
+
+// Verb is what the processes do for an order, with its arguments: a method of Process, or the end.
+type Verb interface {
+	// Name is the verb in messages between processes.
+	Name() string
+	// carryOut does it on the ranks of a process, and reports.
+	carryOut(w *worker, r *Report) error
+	// batch is the phase of the last launches and their number; false if the verb launches nothing.
+	batch() (during string, launches int, launched bool)
+	// within is how long it may take, in seconds. perLaunch is the longest launch of the current case.
+	within(d Deadlines, perLaunch float64) float64
+}
+
+// verbs reads the arguments of each verb.
+var verbs = map[string]func([]byte) (Verb, error){}
+
+func init() {
+	add[Open]()
+	add[AskBudget]()
+	add[MakeIDs]()
+	add[Join]()
+	add[Allocate]()
+	add[Preparation]()
+	add[Verify]()
+	add[WarmUp]()
+	add[Batches]()
+	add[Isolated]()
+	add[Exchange]()
+	add[Stage]()
+	add[Play]()
+	add[Watch]()
+	add[Take]()
+	add[ReadCounters]()
+	add[End]()
+}
+
+func add[V Verb]() {
+	var verb V
+	verbs[verb.Name()] = func(text []byte) (Verb, error) {
+		var v V
+		err := jsonfile.One(text, &v)
+		return v, err
+	}
+}
+
+// orderMessage is an order with the number of the protocol.
+type orderMessage struct {
+	Protocol int             `json:"protocol"`
+	Do       string          `json:"do"`
+	Limit    float64         `json:"limit,omitempty"`
+	Counters bool            `json:"counters,omitempty"`
+	With     json.RawMessage `json:"with"`
+}
+
+// MarshalJSON adds the number of the protocol.
+func (o Order) MarshalJSON() ([]byte, error) {
+	if o.Verb == nil {
+		return nil, fmt.Errorf("%w: it has no verb", errOrder)
+	}
+	with, err := json.Marshal(o.Verb)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(orderMessage{Protocol, o.Verb.Name(), o.Limit, o.Counters, with})
+}
+
+// UnmarshalJSON refuses an order of another protocol, or with an unknown field: an
+// order must not be executed in part.
+func (o *Order) UnmarshalJSON(text []byte) error {
+	var in orderMessage
+	if err := decode("an order", text, &in, &in.Protocol); err != nil {
+		return err
+	}
+	*o = Order{Limit: in.Limit, Counters: in.Counters, Verb: unknown{verb: in.Do}}
+	read, known := verbs[in.Do]
+	switch {
+	case !known:
+		return nil // carried out, it is refused in a report, which reaches the leader
+	case len(in.With) == 0 || string(in.With) == "null":
+		return fmt.Errorf("%w: %q lacks its arguments", errOrder, in.Do)
+	}
+	verb, err := read(in.With)
+	if err != nil {
+		return fmt.Errorf("an order that this zbench does not know: %q: %w; %s", in.Do, err, sameBuild)
+	}
+	o.Verb = verb
+	return nil
+}
+
+// unknown is a verb that this zbench does not have.
+type unknown struct {
+	still
+	verb string
+}
+
+func (u unknown) Name() string { return u.verb }
+
+func (u unknown) carryOut(*worker, *Report) error {
+	return fmt.Errorf("%w: %q is not known; %s", errOrder, u.verb, sameBuild)
+}
+
+// still is a verb that launches nothing.
+type still struct{}
+
+func (still) batch() (string, int, bool)            { return "", 0, false }
+func (still) within(d Deadlines, _ float64) float64 { return d.Init }
+
+// launched is how long launches may take, with the connections that the first of them makes.
+func launched(d Deadlines, launches int, perLaunch float64) float64 {
+	return d.First + d.Of(launches, perLaunch)
+}
+
+// Open opens the ranks of a process that was started without.
+type Open struct{ still }
+
+// Name is the verb.
+func (Open) Name() string { return "open" }
+
+func (Open) batch() (string, int, bool) { return record.DuringOpen, 1, false }
+
+func (Open) carryOut(w *worker, r *Report) (err error) {
+	if w.open != nil {
+		w.p, r.Facts, err = w.open(w.whole())
+		w.open = nil
+	}
+	return err
+}
+
+// AskBudget asks for the memory of the ranks' buffers.
+type AskBudget struct{ still }
+
+// Name is the verb.
+func (AskBudget) Name() string { return "budget" }
+
+func (AskBudget) carryOut(w *worker, r *Report) (err error) {
+	r.Budget, err = w.p.Budget()
+	return err
+}
+
+// MakeIDs makes the unique ids of communicators whose rank 0 is in the process.
+type MakeIDs struct {
+	still
+	Comms Comms `json:"comms"`
+}
+
+// Name is the verb.
+func (MakeIDs) Name() string { return "ids" }
+
+func (v MakeIDs) carryOut(w *worker, r *Report) (err error) {
+	if err = v.Comms.check(); err == nil {
+		r.IDs, err = w.p.IDs(v.Comms)
+	}
+	return err
+}
+
+// Join joins communicators, in the place of the current ones or beside them.
+type Join struct {
+	still
+	Comms  Comms    `json:"comms"`
+	IDs    []CommID `json:"ids,omitempty"`
+	Beside bool     `json:"beside,omitempty"`
+}
+
+// Name is the verb.
+func (Join) Name() string { return "join" }
+
+func (Join) batch() (string, int, bool) { return record.DuringInit, 1, false }
+
+func (Join) within(d Deadlines, _ float64) float64 { return d.Init + ByItselfTime.Seconds() }
+
+func (v Join) carryOut(w *worker, r *Report) error {
+	if err := v.Comms.check(); err != nil {
+		return err
+	}
+	if v.Beside {
+		return w.play(func(p Player) error { return p.JoinBeside(w.whole(), v.Comms, v.IDs) })
+	}
+	err := w.p.Join(w.whole(), v.Comms, v.IDs)
+	if err == nil {
+		r.Unverifiable = w.p.Unverifiable(Case{}) // the zero case tells of all
+	}
+	return err
+}
+
+// Allocate allocates the ranks' buffers, with the cache to rotate over.
+type Allocate struct {
+	still
+	Room Room `json:"room"`
+}
+
+// Name is the verb.
+func (Allocate) Name() string { return "allocate" }
+
+func (Allocate) within(d Deadlines, _ float64) float64 { return d.Init + d.First }
+
+func (v Allocate) carryOut(w *worker, _ *Report) error { return w.p.Allocate(w.whole(), v.Room) }
+
+// Name is the verb.
+func (Preparation) Name() string { return "prepare" }
+
+// batch is the last of the launches.
+func (p Preparation) batch() (string, int, bool) {
+	if during, launches, launched := p.First.batch(); launched {
+		return during, launches, true
+	}
+	if p.Verify {
+		return record.DuringVerification, 1, true
+	}
+	return record.DuringWarmUp, p.Warmup, p.Warmup > 0
+}
+
+func (p Preparation) within(d Deadlines, perLaunch float64) float64 {
+	if _, _, launches := p.batch(); !launches {
+		return d.Init
+	}
+	return launched(d, p.Warmup+1+p.First.launches(), perLaunch)
+}
+
+// carryOut begins a case. The leader knows what can be verified: a process that finds
+// otherwise was opened with other options.
+func (p Preparation) carryOut(w *worker, r *Report) error {
+	w.c = p.Case
+	got, err := Prepare(w.whole(), w.p, p)
+	if err == nil && got.Unverifiable != "" {
+		err = fmt.Errorf("this process cannot verify what the others verify: %s", got.Unverifiable)
+	}
+	r.Seconds, r.Verified = got.Seconds, got.Verified
+	w.timed(p.First, got.First, r)
+	return err
+}
+
+// Verify verifies a launch of the current case.
+type Verify struct {
+	Launch int `json:"launch"`
+}
+
+// Name is the verb.
+func (Verify) Name() string { return "verify" }
+
+func (Verify) batch() (string, int, bool) { return record.DuringVerification, 1, true }
+
+func (Verify) within(d Deadlines, perLaunch float64) float64 { return launched(d, 1, perLaunch) }
+
+func (v Verify) carryOut(w *worker, r *Report) (err error) {
+	r.Verified, err = w.p.Verify(w.whole(), w.c, v.Launch)
+	return err
+}
+
+// WarmUp runs warm-up launches.
+type WarmUp struct {
+	Launches int `json:"launches"`
+}
+
+// Name is the verb.
+func (WarmUp) Name() string { return "warm-up" }
+
+func (v WarmUp) batch() (string, int, bool) { return record.DuringWarmUp, v.Launches, true }
+
+func (v WarmUp) within(d Deadlines, perLaunch float64) float64 {
+	return launched(d, v.Launches, perLaunch)
+}
+
+func (v WarmUp) carryOut(w *worker, r *Report) (err error) {
+	r.Seconds, err = w.p.WarmUp(w.whole(), v.Launches)
+	return err
+}
+
+// Name is the verb.
+func (Batches) Name() string { return "burst" }
+
+// batch is the last of the two timings.
+func (b Batches) batch() (string, int, bool) {
+	switch {
+	case b.Isolated > 0:
+		return record.DuringIsolated, b.Isolated, true
+	case b.Bursts != nil:
+		return record.DuringBurst, b.Bursts.Launches(), true
+	}
+	return "", 0, false
+}
+
+func (b Batches) within(d Deadlines, perLaunch float64) float64 {
+	return launched(d, b.launches(), perLaunch)
+}
+
+func (b Batches) carryOut(w *worker, r *Report) error {
+	if b.Bursts == nil {
+		return fmt.Errorf("%w: %q lacks its arguments", errOrder, b.Name())
+	}
+	got, err := runBatches(w.whole(), w.p, b)
+	w.timed(b, got, r)
+	return err
+}
+
+// Isolated runs isolated launches.
+type Isolated struct {
+	Launches int `json:"launches"`
+	// Hold is what they are held back for, in seconds per launch; 0 leaves it to the process.
+	Hold float64 `json:"hold,omitempty"`
+}
+
+// Name is the verb.
+func (Isolated) Name() string { return "isolated" }
+
+func (v Isolated) batch() (string, int, bool) { return record.DuringIsolated, v.Launches, true }
+
+func (v Isolated) within(d Deadlines, perLaunch float64) float64 {
+	return launched(d, v.Launches, perLaunch)
+}
+
+// carryOut runs the launches with the hold that all processes use.
+func (v Isolated) carryOut(w *worker, r *Report) (err error) {
+	if h, holds := w.p.(Holder); holds && v.Hold > 0 {
+		h.SetHold(v.Hold)
+	}
+	r.Seconds, err = w.p.Isolated(w.whole(), v.Launches)
+	w.holding(w.p.Held(), r)
+	return err
+}
+
+// ReadCounters asks for the counters of the NICs.
+type ReadCounters struct{ still }
+
+// Name is the verb.
+func (ReadCounters) Name() string { return "counters" }
+
+func (ReadCounters) carryOut(w *worker, r *Report) error {
+	r.NICs = CountersOf(w.p)
+	return nil
+}
+
+// End ends a follower.
+type End struct{ still }
+
+// Name is the verb.
+func (End) Name() string { return "end" }
+
+func (v End) carryOut(*worker, *Report) error {
+	return fmt.Errorf("%w: %q reports nothing", errOrder, v.Name())
+}

@@ -1,0 +1,340 @@
+// Package plan turns a request into cases with stable keys, and runs them on a driver. It uses no
+// GPU and no clock: the driver times; the runner decides what is launched, how often, and how each
+// case ended.
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/base/unit"
+	"zbench/bench/hardware/collective"
+	"zbench/bench/hardware/policy"
+	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
+)
+
+// Axes are the dimensions of a sweep, in rccl-tests' terms.
+type Axes struct {
+	Collectives []collective.Collective
+	Dtypes      []collective.Dtype
+	// Ops are the reduction operators for the collectives that have one.
+	Ops []collective.Op
+	// MinBytes to MaxBytes are total sizes. Each is Factor times the previous one, or Step bytes
+	// larger if Step is set.
+	MinBytes, MaxBytes int64
+	Factor             int
+	Step               int64
+	// Sizes replaces them if it is not empty.
+	Sizes []int64
+	// Graph is the number of replays of a burst's launches, captured into a graph; 0
+	// launches them one by one.
+	Graph int
+	// InPlace lists the forms to run: false for two buffers, true for one.
+	InPlace []bool
+	World   spec.World
+	// Policies are the ways to make communicators and register buffers; an empty list means only
+	// the zero Policy.
+	Policies []policy.Policy
+	// Skew describes how unequally ranks receive in collectives that are Uneven.
+	Skew collective.Skew
+	// Groups are sizes of sub-communicators of consecutive ranks: all disjoint groups of all nodes
+	// run at once. Strides are distances between the ranks of simultaneous groups. Scales are
+	// numbers of nodes: only the first nodes run. All are additional to the whole world.
+	Groups, Strides, Scales []int
+}
+
+// Case is one point of the sweep.
+type Case struct {
+	Collective collective.Collective
+	Dtype      collective.Dtype
+	// Op is the operator's name, empty if the collective has none.
+	Op string
+	// Requested is the requested size, Layout the resulting buffers of each rank.
+	Requested int64
+	Layout    collective.Layout
+	InPlace   bool
+	// Graph is the number of replays of a burst's graph, 0 for no graph.
+	Graph int
+	// Split defines the communicators. Ranks is the size of one of them, Nodes the
+	// number of nodes it spans, Parallel the number that run at once.
+	Split                        Split
+	Ranks, Nodes, GPUsPerProcess int
+	Parallel                     int
+	// Policy describes how the communicators are made and the buffers registered.
+	Policy policy.Policy `json:",omitzero"`
+	// Skew describes how unequally the ranks receive; empty for a collective that is not Uneven.
+	Skew collective.Skew `json:",omitempty"`
+	Key  string
+	// ByBlocks is true if the data, too large to check whole, are checked by random blocks.
+	ByBlocks bool `json:",omitempty"`
+	// Written says how the data of a verified launch get into the send buffers. Unless the host
+	// waits for them, wrong elements are located.
+	Written Written `json:",omitempty"`
+	// Skip is the reason why the case does not run, empty if it runs.
+	Skip string
+	// Extrapolated is true when parts of the model behind a simulated time have no
+	// measurements.
+	Extrapolated bool
+	// Bracket holds the model's time of a launch and the times at the ends of its bracket; nil if
+	// it has none.
+	Bracket *record.Bracket
+}
+
+// Written says how the data of a verified launch get into the send buffers.
+type Written string
+
+// The ways: the host waits for the data before the launch; an earlier kernel on the launch's stream
+// writes them; a kernel on another stream does, and an event makes the launch wait for it.
+const (
+	WrittenBefore Written = ""
+	OwnStream     Written = "own stream"
+	OtherStream   Written = "other stream"
+)
+
+// Named returns the axes with the collectives, the types and the operators of these names in their
+// tables' spelling; collectives without operators get none.
+func (a Axes) Named(dtypes, ops string, collectives ...string) (Axes, error) {
+	var err error
+	if a.Dtypes, _, err = collective.DtypesByName(dtypes); err != nil {
+		return a, err
+	}
+	if ops != "" {
+		if a.Ops, _, err = collective.OpsByName(ops); err != nil {
+			return a, err
+		}
+	}
+	for _, name := range collectives {
+		c, err := collective.ByName(name)
+		if err != nil {
+			return a, err
+		}
+		a.Collectives = append(a.Collectives, c)
+	}
+	return a, nil
+}
+
+// maxSizes is the most sizes of a sweep by steps: more indicate a mistake in the step.
+const maxSizes = 10_000
+
+// Validate reports invalid axes; the error states the valid values.
+func (a Axes) Validate() error {
+	switch {
+	case len(a.Collectives) == 0:
+		return errors.New("no collective given")
+	case len(a.Sizes) > 0 && slices.Min(a.Sizes) < 1:
+		return errors.New("a size (--sizes) must be at least 1 byte")
+	case a.MinBytes < 1:
+		return errors.New("the smallest size (-b) must be at least 1 byte")
+	case a.MaxBytes < a.MinBytes:
+		return fmt.Errorf("the largest size (-e %s) is below the smallest (-b %s)", unit.Bytes(a.MaxBytes), unit.Bytes(a.MinBytes))
+	case a.Step == 0 && a.Factor < 2:
+		return fmt.Errorf("the step factor (-f) must be at least 2, not %d", a.Factor)
+	case a.Step < 0 || a.Step > 0 && (a.MaxBytes-a.MinBytes)/a.Step >= maxSizes:
+		return fmt.Errorf("steps of %s (-i) from %s to %s are more than %d sizes: choose a larger step", unit.Bytes(a.Step), unit.Bytes(a.MinBytes), unit.Bytes(a.MaxBytes), maxSizes)
+	case a.Graph < 0 || a.Graph > MaxLaunches:
+		return fmt.Errorf("a graph (-G) is replayed 0 to %d times, not %d", MaxLaunches, a.Graph)
+	case a.World.Size() < 1:
+		return errors.New("there must be at least one rank")
+	case len(a.InPlace) == 0:
+		return errors.New("--place selects neither in place nor out of place")
+	case len(a.Dtypes) == 0:
+		return errors.New("no element type (-d) given")
+	}
+	for _, c := range a.Collectives {
+		if c.Reduces && !slices.ContainsFunc(a.Dtypes, func(d collective.Dtype) bool { return !d.MovedOnly }) {
+			return fmt.Errorf("%s cannot reduce %s; choose another dtype, or a collective that does not reduce", c.Name, a.Dtypes[0].Name)
+		}
+	}
+	return a.World.CheckSplits(a.Groups, a.Strides, a.Scales)
+}
+
+// Cases lists the sweep: the whole world first, then groups, strides and scales. Within
+// each the order is by policy, collective, element type, operator, out of place before in place, ascending
+// size. The axes must be valid.
+func (a Axes) Cases() []Case {
+	var cases []Case
+	for _, s := range a.splits() {
+		for _, p := range a.policies() {
+			cases = append(cases, a.ofSplit(s, p)...)
+		}
+	}
+	return cases
+}
+
+func (a Axes) policies() []policy.Policy {
+	if len(a.Policies) == 0 {
+		return []policy.Policy{{}}
+	}
+	return a.Policies
+}
+
+func (a Axes) ofSplit(s Split, p policy.Policy) []Case {
+	var cases []Case
+	for _, k := range a.kinds() {
+		for _, inPlace := range a.InPlace {
+			if inPlace && k.InPlace == collective.Never && len(a.InPlace) > 1 {
+				continue // the collective has no such form
+			}
+			for _, size := range a.sizes() {
+				cases = append(cases, a.at(s, p, k, size, inPlace))
+			}
+		}
+	}
+	return cases
+}
+
+// kind is a collective with an element type, and an operator if it reduces.
+type kind struct {
+	collective.Collective
+	dtype collective.Dtype
+	op    string
+}
+
+func (a Axes) kinds() []kind {
+	var out []kind
+	for _, c := range a.Collectives {
+		for _, d := range a.Dtypes {
+			if !c.Reduces {
+				out = append(out, kind{c, d, ""})
+				continue
+			}
+			for _, o := range a.Ops {
+				out = append(out, kind{c, d, o.Name})
+			}
+		}
+	}
+	return out
+}
+
+// sizes lists the total sizes in ascending order, without overflow.
+func (a Axes) sizes() []int64 {
+	if len(a.Sizes) > 0 {
+		return slices.Compact(slices.Sorted(slices.Values(a.Sizes)))
+	}
+	var all []int64
+	for size := a.MinBytes; ; {
+		all = append(all, size)
+		switch {
+		case a.Step > 0 && size <= a.MaxBytes-a.Step:
+			size += a.Step
+		case a.Step == 0 && size <= a.MaxBytes/int64(a.Factor):
+			size *= int64(a.Factor)
+		default:
+			return all
+		}
+	}
+}
+
+func (a Axes) at(s Split, p policy.Policy, k kind, size int64, inPlace bool) Case {
+	ranks, nodes, parallel := a.of(s)
+	c := Case{
+		Collective: k.Collective, Dtype: k.dtype, Op: k.op, Requested: size, InPlace: inPlace, Graph: a.Graph,
+		Layout: k.Layout(size, ranks, k.dtype.Size), Split: s, Parallel: parallel, Policy: p,
+		Ranks: ranks, Nodes: nodes, GPUsPerProcess: a.World.GPUsPerProcess,
+		Key: record.Key(k.Name, k.dtype.Name, k.op, size, ranks, a.World.GPUsPerProcess, inPlace),
+	}
+	if parallel > 1 {
+		c.Key += fmt.Sprintf("/x%d", parallel)
+	}
+	if s.Stride > 0 {
+		c.Key += fmt.Sprintf("/s%d", s.Stride)
+	}
+	if a.Graph > 0 {
+		c.Key += fmt.Sprintf("/G%d", a.Graph)
+	}
+	if a.World.RanksPerGPU > 1 {
+		c.Key += fmt.Sprintf("/k%d", a.World.RanksPerGPU)
+	}
+	if p.Register != "" {
+		c.Key += "/" + p.Register
+	}
+	if p.CTA != "" {
+		c.Key += "/cta-" + p.CTA
+	}
+	if k.Uneven {
+		c.skewed(a.Skew)
+	}
+	switch {
+	case c.Skip != "":
+	case c.Layout.Bytes == 0:
+		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element per rank", unit.Bytes(size), ranks, k.dtype.Name)
+	case k.Reduces && k.dtype.MovedOnly:
+		c.Skip = k.Name + " cannot reduce " + k.dtype.Name
+	case inPlace && k.InPlace == collective.Never:
+		c.Skip = "in place " + k.Name + " would overwrite data before they are sent"
+	}
+	return c
+}
+
+// skewed divides each rank's data by a skew: the receive buffers have room for the rank that
+// receives most.
+func (c *Case) skewed(s collective.Skew) {
+	c.Skew = s
+	counts := c.Counts()
+	if counts == nil {
+		c.Skip = fmt.Sprintf("the file of weights (--skew) has not as many as the %d ranks", c.Ranks)
+		return
+	}
+	c.Layout.RecvBytes = slices.Max(counts) * int64(c.Ranks*c.Dtype.Size)
+	if name := s.String(); name != "" {
+		c.Key += "/" + strings.ReplaceAll(name, " ", "-")
+	}
+}
+
+// Counts returns the elements that each rank receives from every rank, for an Uneven collective.
+func (c Case) Counts() []int64 {
+	return c.Skew.Counts(c.Layout.Bytes/int64(c.Dtype.Size), c.Ranks, c.Dtype.Size)
+}
+
+// SendPlaces returns the start in the send buffer of each rank's data, in elements, and the end of
+// the last; nil for a collective that is not Uneven.
+func (c Case) SendPlaces() []int64 {
+	if !c.Collective.Uneven {
+		return nil
+	}
+	at := []int64{0}
+	for i, n := range c.Counts() {
+		at = append(at, at[i]+n)
+	}
+	return at
+}
+
+// setup distinguishes the case from the same case with another policy or skew.
+func (c Case) setup() string {
+	names := slices.DeleteFunc([]string{c.Policy.String(), c.Skew.String()}, func(s string) bool { return s == "" })
+	return strings.Join(names, ", ")
+}
+
+// Like returns the case of another size on the curve of a result of this sweep; false if the axes
+// have no such curve.
+func (a Axes) Like(r record.Result, bytes int64) (Case, bool) {
+	for _, k := range a.kinds() {
+		for _, s := range a.splits() {
+			for _, p := range a.policies() {
+				if k.Name == r.Collective && a.at(s, p, k, r.BytesRequested, r.InPlace).Key == r.Key {
+					return a.at(s, p, k, bytes, r.InPlace), true
+				}
+			}
+		}
+	}
+	return Case{}, false
+}
+
+// Planned returns the case's record before anything has run: skipped if it will not run, otherwise
+// interrupted, which is its status if the sweep ends before it.
+func (c Case) Planned() record.Result {
+	status, reason := record.Interrupted, "stopped before this case was finished"
+	if c.Skip != "" {
+		status, reason = record.Skipped, c.Skip
+	}
+	return record.Result{
+		Key: c.Key, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, InPlace: c.InPlace,
+		BytesRequested: c.Requested, Bytes: c.Layout.Bytes, Count: c.Layout.Count,
+		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Stride: c.Split.Stride, Setup: c.setup(), Status: status, Reason: reason,
+		Verified:     record.Verified{State: record.NotVerified, Reason: "not run"},
+		Extrapolated: c.Extrapolated, Bracket: c.Bracket, Warnings: []record.Warning{},
+	}
+}

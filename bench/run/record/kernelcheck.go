@@ -1,0 +1,80 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"zbench/bench/base/stat"
+)
+
+// check refuses an invalid row, so that later code can rely on it.
+func (k *Kernel) check() error {
+	s := k.Shape
+	switch {
+	case !slices.Contains(statuses, k.Status):
+		return fmt.Errorf("status %q: valid are %q", k.Status, statuses)
+	case k.Moved < 0 || k.WorkingSet < 0 || s.Array < 0 || s.Rows < 0 || s.Cols < 0 || s.Batch < 0 || s.Measured < 0 || s.Depth < 0 || s.Count < 0 || k.Config.Choice < 0 || k.Config.Workspace < 0 || k.Verified.Elements < 0:
+		return errors.New("a negative size")
+	case s.Batch > 0 && (s.Rows < 1 || s.Cols < 1) || s.Measured > s.Batch:
+		return fmt.Errorf("invalid batch of matrices: %d of %d, %d x %d", s.Measured, s.Batch, s.Rows, s.Cols)
+	case !finite(k.Effective) || !finite(k.Executed):
+		return fmt.Errorf("%g and %g operations", k.Effective, k.Executed)
+	case k.Timing == nil && k.Metrics != (Metrics{}):
+		return errors.New("metrics without a timing")
+	}
+	for _, v := range k.Metrics.all() {
+		if v != nil && !(*v > 0 && finite(*v)) {
+			return fmt.Errorf("a rate or ratio of %g", *v)
+		}
+	}
+	return errors.Join(k.Verified.check(k.Status), k.Timing.check())
+}
+
+// all returns the metrics.
+func (m *Metrics) all() []*float64 {
+	return []*float64{m.Rate, m.Lo, m.Hi, m.Fastest, m.P95, m.OfPeak, m.Effective, m.Executed, m.ToUnfused, m.OfCopy, m.ToFull, m.ToVendor}
+}
+
+func finite(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
+
+func (t *KernelTiming) check() error {
+	switch {
+	case t == nil:
+		return nil
+	case t.Seconds == nil:
+		return errors.New("a timing without times")
+	case t.Launches < 1:
+		return fmt.Errorf("batches of %d launches", t.Launches)
+	case t.Launch != nil && !finite(*t.Launch):
+		return fmt.Errorf("a launch of %g s", *t.Launch)
+	}
+	for _, c := range t.Conditions {
+		if err := c.check(); err != nil {
+			return err
+		}
+	}
+	return checkSummary(t.Seconds)
+}
+
+// checkSummary refuses an invalid summary of times.
+func checkSummary(s *stat.Summary) error {
+	if s != nil && (s.N < 1 || s.Min < 0 || s.Median < s.Min || s.Max < s.Median) {
+		return fmt.Errorf("invalid summary of times: n %d, min %g, median %g, max %g", s.N, s.Min, s.Median, s.Max)
+	}
+	return nil
+}
+
+// checkKernel refuses a part that does not fit a run of kernels.
+func (p *Part) checkKernel(c *planned) error {
+	switch {
+	case p.Burst != nil || p.Isolated != nil || p.Evidence != nil:
+		return errors.New("samples of collectives for a kernel")
+	case p.Status == OK && p.timed() == c.untimed:
+		return fmt.Errorf("samples: %t, but kernels that are only checked: %t", p.timed(), c.untimed)
+	case p.Kernel != nil && len(p.Kernel.Seconds) == 0:
+		return errors.New("a timing without times")
+	}
+	return errors.Join(p.Verified.check(p.Status), p.Kernel.check())
+}

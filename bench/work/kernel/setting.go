@@ -1,0 +1,60 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/base/option"
+	"zbench/bench/run/spec"
+)
+
+// Setting is a flag of a family.
+type Setting = option.Row[spec.Kernels]
+
+// UpTo is a whole number from 1 to most; bound is the range in words. With off, 0 is the default.
+func UpTo(most int, bound string, off bool, field func(*spec.Kernels) *int) option.Value[spec.Kernels] {
+	return option.Of(field, func(v string) (int, error) {
+		if off && v == "0" {
+			return 0, nil
+		}
+		return between(v, most, bound)
+	}, strconv.Itoa)
+}
+
+// AllUpTo is a list of whole numbers from 1 to most.
+func AllUpTo(most int, bound string, field func(*spec.Kernels) *[]int) option.Value[spec.Kernels] {
+	return option.List(field, func(v string) (int, error) { return between(v, most, bound) }, strconv.Itoa)
+}
+
+// Names is a list of names; check brings a name to its one form.
+func Names(field func(*spec.Kernels) *[]string, check func(string) (string, error)) option.Value[spec.Kernels] {
+	return option.List(field, check, option.Same)
+}
+
+// Shapes are the shapes of a request, one a flag; check brings a shape to its one form.
+func Shapes(check func(string) (string, error)) option.Value[spec.Kernels] {
+	v := Names(func(k *spec.Kernels) *[]string { return &k.Shapes }, check)
+	v.Show = func(k *spec.Kernels) []string { return k.Shapes }
+	return v
+}
+
+// Split returns the values of a flag, given separately or with commas.
+func Split(values []string) []string {
+	var list []string
+	for v := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		if v = strings.TrimSpace(v); v != "" {
+			list = append(list, v)
+		}
+	}
+	return slices.Clip(list)
+}
+
+func between(v string, most int, bound string) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("%q: "+bound, v, most)
+	}
+	return n, nil
+}
