@@ -336,24 +336,6 @@ func childCommand(s State, benchmark string) *cobra.Command {
 	return cmd
 }
 
-// commonArgs are the flags of all children that are not part of the request.
-func commonArgs(cmd *cobra.Command) []string {
-	var out []string
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if !isLibraryFlag(f.Name) && !slices.Contains(launchFlags, f.Name) && !slices.Contains(deadlineFlags, f.Name) {
-			return
-		}
-		values := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, v := range values {
-			out = append(out, "--"+f.Name+"="+v)
-		}
-	})
-	return out
-}
-
 // kernelTiming is the kind of kernels' times.
 const kernelTiming = "kernel"
 

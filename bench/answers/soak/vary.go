@@ -30,8 +30,13 @@ const (
 // Known are the variables on which known corruptions depend, with the values to compare: the protocol and the algorithm, the
 // GDR flush and what it reads, the fence behind a send, and the number of hardware queues (AMD's reproducer has two).
 var Known = []Vary{
-	{"NCCL_PROTO", []string{"Simple", "LL", "LL128"}}, {"NCCL_ALGO", []string{"Ring", "Tree"}}, {flush.Variable, []string{"0", "1"}}, {flush.Ordering, []string{"0", "1"}},
-	{Fence, []string{"0", "1"}}, {FenceBefore, []string{"0", "1"}}, {"GPU_MAX_HW_QUEUES", []string{"", "2"}},
+	{"NCCL_PROTO", []string{"Simple", "LL", "LL128"}},
+	{"NCCL_ALGO", []string{"Ring", "Tree"}},
+	{flush.Variable, []string{"0", "1"}},
+	{flush.Ordering, []string{"0", "1"}},
+	{Fence, []string{"0", "1"}},
+	{FenceBefore, []string{"0", "1"}},
+	{"GPU_MAX_HW_QUEUES", []string{"", "2"}},
 }
 
 // mostEnvironments is how many combinations take turns: each is a world that starts again and again.
