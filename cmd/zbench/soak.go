@@ -184,7 +184,7 @@ func readSoak(s State, path string) (soak.Header, []soak.Attempt, error) {
 			return h, saved, nil
 		}
 	}
-	return soak.Header{}, nil, folder.Damaged(err, name, "give the folder of an earlier `zbench soak`")
+	return soak.Header{}, nil, folder.Damaged(err, name, "give the folder of an earlier soak")
 }
 
 // journal writes the attempts so far and opens the journal for more.

@@ -98,7 +98,7 @@ func TakePolicy(ctx context.Context, p plan.Player, first int, step *plan.Step, 
 	return e, nil
 }
 
-// stageAndPlay takes two steps, which connect the ranks.
+// Stage keeps a step and takes two steps, which connect the ranks.
 func Stage(ctx context.Context, p plan.Player, setting int, s *plan.Step) error {
 	err := p.Stage(ctx, setting, s)
 	if err == nil {

@@ -181,7 +181,6 @@ func (v MakeIDs) carryOut(w *worker, r *Report) (err error) {
 
 // Join joins communicators, in the place of the current ones or beside them.
 type Join struct {
-	still
 	Comms  Comms    `json:"comms"`
 	IDs    []CommID `json:"ids,omitempty"`
 	Beside bool     `json:"beside,omitempty"`

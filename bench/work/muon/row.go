@@ -12,7 +12,7 @@ const (
 // EveryTile follows the name of a symmetric product that was computed without using the symmetry.
 const EveryTile = ", every tile"
 
-// The parts of a row's name in a record: its kernel, and its difference from our own.
+// What is the part of a row's name in a record: its kernel, and its difference from our own.
 func What(k *record.Kernel) string {
 	switch k.Role {
 	case record.Full:
