@@ -8,18 +8,18 @@ enum { ZBL_IN_PROGRESS = 7 }; /* ncclInProgress, since NCCL 2.14 */
 
 enum { ZBL_DTYPES = 12 }; /* ncclDataType_t */
 
-/* What runs a collective; see window.c. */
+/* How a collective runs; see window.c. */
 enum zbl_by { ZBL_BY_KERNELS, ZBL_BY_SYMMETRIC, ZBL_BY_COPIES };
 
-/* One rank's call of a collective, as it was made. No padding: calls are
- * compared byte by byte. */
+/* The arguments of one rank's call of a collective. There is no padding: calls are compared byte
+ * by byte. */
 typedef struct zbl_call {
   int32_t collective, dtype, op, root;
   uint64_t count;
   int64_t by; /* enum zbl_by */
 } zbl_call;
 
-/* One rank's part in a round. The pointers are of the process that has the rank. */
+/* One rank's part in a round. The pointers are valid in the rank's process. */
 typedef struct zbl_place {
   zbl_stream *stream;
   const char *send;
@@ -27,18 +27,18 @@ typedef struct zbl_place {
   uint64_t scalar; /* of an operator that the client has made */
 } zbl_place;
 
-/* How a rank's stream comes to a round, or to a kernel of messages: when its host had
- * enqueued the call, and the events since the one before. */
+/* When a rank's stream reaches a round or a kernel of messages: the time at which its host
+ * enqueued the call, and the events since the previous call. */
 typedef struct zbl_ahead {
   double posted, mark[ZBL_AHEAD_MARKS];
   int8_t marks; /* how many; −1: only its process knows when it comes */
   uint8_t come;
 } zbl_ahead;
 
-/* One sequence number of a communicator: the ranks' calls that belong together.
- * The last to arrive decides when it ends and what the result is, if they agree;
- * if they do not, it never ends, as in the real library. Each rank's process
- * takes that from here. */
+/* The ranks' calls with one sequence number of a communicator. The last rank to arrive decides
+ * when the round ends and, if all calls agree, what the result is. If they differ, the round
+ * never ends, as in the real library. Each rank's process reads the end and the result from here.
+ */
 typedef struct zbl_round {
   zbl_ref clique, next;
   zbl_ref before; /* the round before, until this one has ended; see ahead.c */
@@ -66,11 +66,11 @@ static inline zbl_ahead *zbl_aheads(zbl_round *r) {
   return (zbl_ahead *)(void *)&r->place[r->places];
 }
 
-/* How a rank stands to a call: it waits there for others, a planted hang has stopped it ahead of it,
- * other work on the stream is before it, it has not called it, and so on. */
+/* How a rank stands to a call: idle, waiting in it for others, stopped before it by a planted
+ * hang, busy with earlier work on the stream, not called yet, failed, gone, or never seen. */
 enum zbl_how { ZBL_IDLE, ZBL_COME, ZBL_STOPPED, ZBL_BEHIND, ZBL_NOT_CALLED, ZBL_ERROR, ZBL_LEFT, ZBL_UNSEEN };
 
-/* The position of a rank when no process was active; its process notes it. See silence.c. */
+/* Where a rank stood when no process was active; its process notes it. See silence.c. */
 typedef struct zbl_standing {
   uint64_t when;   /* the hub's activity then */
   uint64_t calls;  /* collectives that it had called */
@@ -78,8 +78,7 @@ typedef struct zbl_standing {
   int8_t message, how; /* how: enum zbl_how, to that call */
 } zbl_standing;
 
-/* One rank of a clique: its device, its process, and the messages to it that have
- * one end only. */
+/* One rank of a clique: its device, its process, and the unmatched messages to it. */
 typedef struct zbl_member {
   int device, slot;
   int virtual_id; /* tells the ranks of one device apart, −1 where it may have one only */
@@ -92,7 +91,7 @@ typedef struct zbl_member {
 
 enum { ZBL_BELLS = 1024, ZBL_NO_VIRTUAL = -1 };
 
-/* What all ranks of a communicator share. */
+/* The state that all ranks of a communicator share. */
 typedef struct zbl_clique {
   int nranks, inited, destroyed, first, last;
   double met; /* when the last rank's host joined, on a clock that programs see */
@@ -113,7 +112,7 @@ typedef struct zbl_clique {
   zbl_member member[];
 } zbl_clique;
 
-/* What a launch touches comes first: one line of the cache. */
+/* One rank's handle. The fields that a launch touches come first: one cache line. */
 typedef struct zbl_comm {
   uint32_t magic;
   int rank, device;
@@ -128,7 +127,7 @@ typedef struct zbl_comm {
   struct zbl_comm *next, *joined; /* joined: the next of this group's */
   struct zbl_operator *operators; /* that the client has made; see operator.c */
   struct zbl_split *split; /* that it comes from, until all have called it; */
-  struct zbl_comm *from;   /* its own, or what is split is the state of; */
+  struct zbl_comm *from;   /* the communicator that is split; the join is part of its state */
   void **out;              /* then the client gets the handle here */
   double came, met; /* when its host did, and when it saw the last of the others */
   uint64_t splits;         /* of this one */
@@ -139,7 +138,7 @@ typedef struct zbl_comm {
   size_t ops;    /* in streams */
 } zbl_comm;
 
-/* One call inside a group, or alone. */
+/* One call, in a group or alone. */
 typedef struct zbl_queued {
   zbl_comm *comm;
   zbl_stream *stream;
@@ -166,7 +165,8 @@ void zbl_retire_comms(void);
 void zbl_free_rounds(zbl_clique *q);
 void zbl_free_unmatched(zbl_ref *at);
 
-/* A call that may be refused: its name without nccl, and its rank, NULL where it has none. */
+/* A call that may be refused: its name without "nccl", and its communicator, NULL if it has none.
+ */
 typedef struct zbl_caller {
   const char *name;
   const zbl_comm *comm;
@@ -175,7 +175,7 @@ typedef struct zbl_caller {
 int zbl_refuse_call(const zbl_caller *a, int code, const char *why, ...)
     __attribute__((format(printf, 3, 4), cold));
 
-/* Leave the function with an error of the collectives library's. */
+/* Returns from the function with an error of the collectives library. */
 #define ZBL_FAIL(when, ...)                                                    \
   do {                                                                         \
     if (when) {                                                                \
@@ -236,11 +236,11 @@ void zbl_group_reset(void);
 /* graph.c */
 int zbl_record(const zbl_queued *q, size_t n);
 
-/* coll.c and p2p.c; host is what launching costs the host, in seconds */
+/* coll.c and p2p.c; host is the launch's cost on the host, in seconds */
 int zbl_launch_now(const zbl_queued *q, size_t n);
 int zbl_post(const zbl_queued *q, double host);
 
-/* Whether all ranks belong to this process: then no other process reads their data. */
+/* Whether this process drives all ranks: no other process then reads their data. */
 static inline int zbl_has_all(const zbl_clique *q) { return q->slot == zbl.slot; }
 
 double zbl_total_bytes(const zbl_call *c, int ranks);

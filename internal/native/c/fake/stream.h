@@ -7,12 +7,12 @@
 struct zbl_stream;
 struct zbl_op;
 
-/* What operations of one kind do. run is called when an operation is at the head;
- * it returns 1 when the operation is done and has moved the stream's clock, 0 when
- * it waits for others. Those call zbl_finish, or zbl_drain_later where the kind has
- * a done, which tells as run does. release frees what data points to, NULL where
- * nothing does. bell is what is rung when others have done their part, NULL where
- * none is but that of whatever happens. */
+/* One kind of operation. run is called when an operation is at the head of its stream. It returns
+ * 1 if the operation is done and has moved the stream's clock, or 0 if it waits for other ranks.
+ * Those ranks end it with zbl_finish; a kind with a done function is ended with zbl_drain_later,
+ * and done returns what run does. release frees data; NULL if there is nothing to free. bell is
+ * the bell rung when the other ranks have done their part; NULL for the general bell, which any
+ * event rings. */
 typedef struct zbl_kind {
   int (*run)(struct zbl_op *op, struct zbl_stream *s);
   int (*done)(struct zbl_op *op, struct zbl_stream *s);
@@ -21,7 +21,7 @@ typedef struct zbl_kind {
   int mark; /* it is an event */
 } zbl_kind;
 
-/* One operation in a stream: one line of the cache. */
+/* One operation in a stream. It fits in one cache line. */
 typedef struct zbl_op {
   const zbl_kind *kind;
   void *data;
@@ -33,8 +33,8 @@ typedef struct zbl_op {
   uint8_t ahead; /* the stream comes to it without its process; see ahead.c */
 } zbl_op;
 
-/* A result that is decided and not yet seen: the buffer holds poison until a
- * wait or a later kernel on the stream has proved the operation done. */
+/* A result that is decided but not yet visible: the buffer holds poison until a wait or a later
+ * kernel on the stream has proved the operation done. */
 typedef struct zbl_result {
   char *to;
   const char *from;
@@ -43,7 +43,7 @@ typedef struct zbl_result {
   struct zbl_result *next;
 } zbl_result;
 
-/* Result bytes that several ranks read, in the arena. */
+/* Bytes of a result that several ranks read, in the arena. */
 typedef struct zbl_shared {
   int users;
   _Alignas(16) char bytes[]; /* of any element type */
@@ -51,9 +51,8 @@ typedef struct zbl_shared {
 
 enum { ZBL_AHEAD_MARKS = 2 };
 
-/* A stream's clock s says when the work that has run is done, counted from the
- * beginning of the case whose epoch it has. What a launch touches comes first: one
- * line of the cache. */
+/* A stream. Its clock s is the time at which the work so far is done, counted from the beginning
+ * of the case with this epoch. The fields that a launch touches come first: one cache line. */
 typedef struct zbl_stream {
   uint32_t magic;
   int device;
@@ -80,21 +79,20 @@ typedef struct zbl_stream {
 
 extern zbl_stream *zbl_streams;
 
-/* When an operation can begin: when the stream has come to it and the host had
- * enqueued it. */
+/* When an operation can begin: the stream has reached it and the host has enqueued it. */
 static inline double zbl_arrival(const zbl_op *op, const zbl_stream *s) {
   return zbl_later(op->posted, s->s);
 }
 
-/* Whether the stream runs at once what it is given: it does not capture, nothing is
- * before that, and it has no order with the null stream to keep. */
+/* Whether the stream runs new work at once: it does not capture, has no work pending, and need
+ * not keep an order with the null stream. */
 static inline int zbl_idle(const zbl_stream *s) {
   return s->head == NULL && s->capture == NULL &&
          !(s->blocking && zbl.devices[s->device].null != NULL);
 }
 
-/* Whether a collective is under way on the device of those that were called before a kernel: what
- * the kernel loses to it is not known yet. */
+/* Whether a collective called before a kernel is still running on the device. The time that the
+ * kernel loses to it is then unknown. */
 static inline int zbl_undecided(int device, uint64_t behind) {
   return zbl.faults.beside > 0 && zbl.devices[device].left < behind;
 }
@@ -128,7 +126,7 @@ void zbl_renew(zbl_stream *s);
 void zbl_look(zbl_stream *s);
 int zbl_refused_by_capture(zbl_stream *s);
 
-/* graph.c: do it now, or record it where the stream captures */
+/* graph.c: does it now, or records it if the stream captures */
 int zbl_do(zbl_stream *s, int (*put)(const void *what, zbl_stream *s),
            const void *what, size_t bytes);
 
