@@ -1,5 +1,6 @@
-/* Device memory that other processes open (HIP's IPC). It moves into the file where processes
- * meet, at the same address of its own process; another one maps that part of the file. */
+/* Device memory that other processes open (HIP's IPC). Its bytes move into the file where
+ * processes meet, at the same address in its own process; another process maps that part of the
+ * file. */
 #ifndef ZBL_EXPORTED_H
 #define ZBL_EXPORTED_H
 
