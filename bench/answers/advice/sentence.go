@@ -145,7 +145,7 @@ func longer(costs float64) string {
 // over converts a gain, as a share of the step without a change, to a cost over the step with it.
 func over(gain float64) float64 { return gain / (1 - gain) }
 
-// gained lists switches and what each saves, with the words between the two.
+// gained lists switches with the saving of each; makes is the text between the two.
 func gained(all []recommend.Change, makes string) string {
 	texts := slice.Map(all, func(c recommend.Change) string { return c.Name + makes + unit.Share(max(0, c.Gain)) + " shorter" })
 	return strings.Join(texts, ", and ")
