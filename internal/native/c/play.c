@@ -74,8 +74,7 @@ static int zb_play_work(zb_batch *b, const zb_play *p, int32_t launches) {
  * hosts are ahead, so that launch costs are not in the times. */
 enum { ZB_PLAY_WATCHED_STEPS = 2, ZB_PLAY_MARKS = ZB_PLAY_WATCHED_STEPS + 1 };
 
-/* Records each rank's events around a message, or around the k-th computation, if it is watched.
- */
+/* Records each rank's events around a message or around the k-th computation, if watched. */
 static int zb_play_watch(zb_batch *b, const zb_play *p, int computing, int32_t k, int ended) {
   int32_t at = k - p->first;
   for (int i = 0; i < b->nlocal && p->computing == computing && at >= 0 && at < p->watched; i++) {

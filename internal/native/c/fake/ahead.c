@@ -67,7 +67,7 @@ void zbl_look_ahead(zbl_round *r, zbl_op *op, zbl_stream *s) {
   zbl_ahead *a = &zbl_aheads(r)[op->rank];
   *a = (zbl_ahead){.posted = op->posted, .marks = -1};
   zbl_catch_up(s);
-  zbl_bring(r); /* the others; if the round before has ended, this rank comes itself */
+  zbl_bring(r); /* other ranks; this one arrives by itself if the previous round has ended */
   op->ahead = (uint8_t)(!r->moves && zbl_straight(s, zbl_at(r->before)));
   if (op->ahead) {
     *a = zbl_way_of(s, op->posted);

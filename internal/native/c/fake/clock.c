@@ -181,7 +181,7 @@ _Thread_local int zbl_parts;
 static void zbl_moveBlocks(const zb_block *blocks, int n) {
   ZBL_ENTER;
   if (zbl.moves_data == 0) {
-    zbl_empty_devices(); /* blocks lie on other pages than what was moved before */
+    zbl_empty_devices(); /* blocks use other pages than the data moved before */
   }
   zbl_moved = blocks;
   zbl_parts = n;

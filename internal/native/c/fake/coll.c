@@ -150,7 +150,7 @@ static int zbl_round_run(zbl_op *op, zbl_stream *s) {
   }
   if (zbl.several) {
     zbl_ahead *a = &zbl_aheads(r)[op->rank];
-    if (a->come) { /* another process has brought it here */
+    if (a->come) { /* another process has moved it on to this round */
       return zbl_round_done(op, s);
     }
     a->come = 1;
@@ -221,7 +221,7 @@ static void zbl_round_release(zbl_op *op) {
     zbl_leave_device(op->comm->device, r);
   }
   if (!r->ran) {
-    r->mismatch = 1; /* this rank has left it: the others wait for ever */
+    r->mismatch = 1; /* this rank has left it, so the others wait for ever */
   }
   zbl_let_go(r);
 }

@@ -24,14 +24,14 @@ typedef struct zbl_place {
   zbl_stream *stream;
   const char *send;
   char *recv;
-  uint64_t scalar; /* of an operator that the client has made */
+  uint64_t scalar; /* scalar of an operator that the client made */
 } zbl_place;
 
 /* When a rank's stream reaches a round or a kernel of messages: the time at which its host
  * enqueued the call, and the events since the previous call. */
 typedef struct zbl_ahead {
   double posted, mark[ZBL_AHEAD_MARKS];
-  int8_t marks; /* how many; −1: only its process knows when it comes */
+  int8_t marks; /* number of events; −1: only the rank's process knows when it arrives */
   uint8_t come;
 } zbl_ahead;
 
@@ -41,25 +41,25 @@ typedef struct zbl_ahead {
  */
 typedef struct zbl_round {
   zbl_ref clique, next;
-  zbl_ref before; /* the round before, until this one has ended; see ahead.c */
+  zbl_ref before; /* the previous round, until this one has ended; see ahead.c */
   uint64_t seq;
-  uint64_t number; /* of all launches of the communicator, from 0 on */
+  uint64_t number; /* among all launches of the communicator, from 0 */
   zbl_call call;
-  zbl_turn at; /* where its draws stand */
+  zbl_turn at; /* where its random draws begin */
   uint64_t draws;
-  double bytes, start, end; /* start: when the last that has come did */
+  double bytes, start, end; /* start: arrival of the last rank */
   int posted, ready;
-  int mismatch, ran; /* ran: to the end; a mismatch never does */
-  zbl_call odd;      /* the first call that does not agree, */
-  int odd_rank;      /* and whose it is, counted from 1; 0: there is none */
-  int holders, linked; /* how many point here; in the clique's list */
-  int moves;           /* data */
-  int parts;           /* of them alone, so many blocks; 0: all of it */
+  int mismatch, ran; /* ran: completed; a mismatched round never is */
+  zbl_call odd;      /* the first call that differs, */
+  int odd_rank;      /* and its rank, counted from 1; 0: none differs */
+  int holders, linked; /* holders: pointers to it; linked: in the clique's list */
+  int moves;           /* it moves data */
+  int parts;           /* if not 0, it moves only this many blocks */
   zbl_ref blocks; /* the zb_blocks */
-  zbl_ref input;  /* the send buffers by rank, where other processes read them */
+  zbl_ref input;  /* the send buffers by rank, if other processes read them */
   zbl_ref result; /* a zbl_shared */
-  int places; /* one a rank, or none: only data and a process that drives all ranks need them */
-  zbl_place place[]; /* then a zbl_ahead a rank, where others drive the world too */
+  int places; /* one per rank, or 0: only data or a process that drives all ranks need them */
+  zbl_place place[]; /* followed by a zbl_ahead per rank if several processes drive the world */
 } zbl_round;
 
 static inline zbl_ahead *zbl_aheads(zbl_round *r) {
@@ -72,20 +72,20 @@ enum zbl_how { ZBL_IDLE, ZBL_COME, ZBL_STOPPED, ZBL_BEHIND, ZBL_NOT_CALLED, ZBL_
 
 /* Where a rank stood when no process was active; its process notes it. See silence.c. */
 typedef struct zbl_standing {
-  uint64_t when;   /* the hub's activity then */
-  uint64_t calls;  /* collectives that it had called */
-  zbl_ref op;      /* the round, or the kernel of messages, of its oldest call that was not done; 0: none */
-  int8_t message, how; /* how: enum zbl_how, to that call */
+  uint64_t when;   /* the hub's activity count at that time */
+  uint64_t calls;  /* collectives that the rank had called */
+  zbl_ref op;      /* the round or kernel of messages of its oldest unfinished call; 0: none */
+  int8_t message, how; /* how: enum zbl_how, relative to that call */
 } zbl_standing;
 
 /* One rank of a clique: its device, its process, and the unmatched messages to it. */
 typedef struct zbl_member {
   int device, slot;
-  int virtual_id; /* tells the ranks of one device apart, −1 where it may have one only */
-  int here; /* it has joined, and not left */
-  int async; /* the asynchronous error of its own handle, once there is one */
+  int virtual_id; /* tells apart the ranks of one device; −1 if a device may have only one */
+  int here; /* joined and not left */
+  int async; /* the asynchronous error of its own handle; 0: none */
   zbl_ref unmatched;
-  uint64_t along; /* bytes to it, while a kernel of messages is posted */
+  uint64_t along; /* bytes sent to it by a kernel of messages that is being posted */
   zbl_standing standing;
 } zbl_member;
 
@@ -96,18 +96,18 @@ typedef struct zbl_clique {
   int nranks, inited, destroyed, first, last;
   double met; /* when the last rank's host joined, on a clock that programs see */
   zb_unique_id id;
-  zbl_curve curve[ZBL_COLLECTIVES]; /* of 0 ranks: there is no model */
+  zbl_curve curve[ZBL_COLLECTIVES]; /* 0 ranks: no model */
   zbl_ref head; /* the oldest round that not all ranks have called */
   uint64_t head_seq;
-  zbl_ref newest; /* the round that was called last, while it is there */
+  zbl_ref newest; /* the latest round, while it exists */
   zbl_bell whole; /* rung when all ranks have joined */
-  zbl_bell bell[ZBL_BELLS]; /* rung when a round has ended, by its number */
+  zbl_bell bell[ZBL_BELLS]; /* rung when a round has ended; chosen by the round's number */
   int async; /* the asynchronous error of all ranks: a process was lost */
-  int growing; /* ranks that are still to join `grown`, which more ranks will have */
+  int growing; /* ranks that have not joined `grown` yet, the larger communicator */
   zb_unique_id grown;
-  int users; /* handles of ranks that are there, or whose streams are not done with it */
-  int slot;   /* of the process that has all ranks; −1: several have some */
-  zbl_ref splits; /* that not all ranks have joined the result of; see split.c */
+  int users; /* rank handles that exist, or whose streams still use it */
+  int slot;   /* the process that drives all ranks; −1: several processes */
+  zbl_ref splits; /* splits whose result not all ranks have joined; see split.c */
   zbl_ref next;
   zbl_member member[];
 } zbl_clique;
@@ -120,22 +120,22 @@ typedef struct zbl_comm {
   uint64_t seq; /* calls launched so far */
   uint64_t epoch, launch; /* launches within the case */
   zbl_clique *clique;
-  zbl_lane *lane;  /* of its host */
-  zbl_round *last; /* that the rank has called */
-  uint64_t messages; /* how many of the launches were */
-  uint64_t made;     /* launches since it was made */
-  struct zbl_comm *next, *joined; /* joined: the next of this group's */
-  struct zbl_operator *operators; /* that the client has made; see operator.c */
-  struct zbl_split *split; /* that it comes from, until all have called it; */
+  zbl_lane *lane;  /* the host's lane */
+  zbl_round *last; /* the latest round that the rank has called */
+  uint64_t messages; /* launches that were messages */
+  uint64_t made;     /* launches since the communicator was made */
+  struct zbl_comm *next, *joined; /* joined: the next one joined in this group */
+  struct zbl_operator *operators; /* made by the client; see operator.c */
+  struct zbl_split *split; /* the split that it comes from, until all ranks have called it */
   struct zbl_comm *from;   /* the communicator that is split; the join is part of its state */
-  void **out;              /* then the client gets the handle here */
-  double came, met; /* when its host did, and when it saw the last of the others */
-  uint64_t splits;         /* of this one */
+  void **out;              /* where the client then gets the handle */
+  double came, met; /* came: when its host joined; met: when it saw the last rank join */
+  uint64_t splits;         /* number of splits of this communicator */
   int nonblocking, finalized;
-  int policy; /* NCCL_CTA_POLICY_*, of its configuration */
-  struct zbl_registration *windows; /* that are symmetric */
-  size_t queued; /* messages in the group that is being launched */
-  size_t ops;    /* in streams */
+  int policy; /* NCCL_CTA_POLICY_* from its configuration */
+  struct zbl_registration *windows; /* symmetric windows */
+  size_t queued; /* messages in the group being launched */
+  size_t ops;    /* operations in streams */
 } zbl_comm;
 
 /* One call, in a group or alone. */
@@ -145,7 +145,7 @@ typedef struct zbl_queued {
   zbl_call call;
   const char *send;
   char *recv;
-  int peer; /* of a send or receive, else −1 */
+  int peer; /* of a send or receive; −1 otherwise */
   int sends;
   uint64_t scalar;
 } zbl_queued;

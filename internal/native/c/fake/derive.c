@@ -107,7 +107,7 @@ zbl_curve zbl_derived(int collective, int first, int ranks, int stride) {
   c.ranks = ranks;
   c.stride = stride;
   c.extrapolated = 1;
-  c.points = 0; /* they are of other ranks */
+  c.points = 0; /* the points were measured with other ranks */
   c.k *= zbl_bus_factor(collective, ranks) / zbl_bus_factor(collective, near->ranks);
   return c;
 }

@@ -207,7 +207,7 @@ static int zbl_streamWaitEvent(void *stream, void *event, unsigned flags) {
              stream == NULL ? ZB_ERR_HANDLE
                                    : zbl_join_capture(s, e->captured, e->on));
   ZBL_REFUSE(flags != 0, ZB_ERR_VALUE);
-  if (s->capture != NULL) { /* what the graph's launch will find done */
+  if (s->capture != NULL) { /* the graph's launch will find it done */
     return ZB_OK;
   }
   w = malloc(sizeof *w);

@@ -92,7 +92,7 @@ static int zbl_was_met_in(int fd) {
 int zbl_remove_left(const char *path) {
   struct stat st;
   int fd, gone = 0;
-  if (lstat(path, &st) != 0 || !zbl_is_own_file(&st)) { /* to open a device can do harm */
+  if (lstat(path, &st) != 0 || !zbl_is_own_file(&st)) { /* opening a device can do harm */
     return 0;
   }
   fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

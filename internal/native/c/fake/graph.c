@@ -12,7 +12,7 @@ enum { ZBL_GRAPH = 0x67726170, ZBL_EXEC = 0x65786563 };
  * its own copy of `what`. */
 typedef struct zbl_node {
   int (*put)(const void *what, zbl_stream *s); /* NULL for calls */
-  size_t n, bytes; /* of calls; of all that follows */
+  size_t n, bytes; /* number of calls; bytes of `what` */
   _Alignas(16) char what[];
 } zbl_node;
 
@@ -27,11 +27,11 @@ typedef struct zbl_nodes {
 typedef struct zbl_graph {
   uint32_t magic;
   int device, mode, invalid;
-  int joined; /* streams other than the origin have captured for it */
+  int joined; /* streams other than the origin that have captured for it */
   unsigned spoiled;
   uint64_t id;
   zbl_stream *origin; /* where the capture began */
-  const void *thread;       /* that captures */
+  const void *thread;       /* the capturing thread */
   zbl_nodes *nodes;
 } zbl_graph;
 
@@ -252,7 +252,7 @@ static int zbl_graphLaunch(void *exec, void *stream) {
   ZBL_REFUSE(e == NULL, ZB_ERR_VALUE);
   ZBL_REFUSE(s == NULL || s->device != e->device, s == NULL ? ZBL_ERR_STREAM : ZB_ERR_HANDLE);
   if (s->capture != NULL) {
-    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one makes a child of it */
+    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real runtime makes a child of it */
   }
   zbl_host_enters(s->lane);
   s->lane->h += zbl.launch + zbl_late(s->device);
@@ -261,7 +261,7 @@ static int zbl_graphLaunch(void *exec, void *stream) {
     at += sizeof *n + n->bytes;
     ZBL_REFUSE((n->put != NULL ? n->put(n->what, s) : zbl_replay_calls(n, s)) != 0, ZB_ERR_VALUE);
   }
-  zbl_host_posts(s->lane, s->lane->h); /* of a graph without nodes, too */
+  zbl_host_posts(s->lane, s->lane->h); /* also for a graph without nodes */
   return ZB_OK;
 }
 

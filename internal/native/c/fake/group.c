@@ -11,7 +11,7 @@ static _Thread_local int zbl_depth;
 static _Thread_local zbl_queued *zbl_queue;
 static _Thread_local size_t zbl_queue_len, zbl_queue_cap;
 static _Thread_local zbl_comm *zbl_joining; /* inits in this group */
-static _Thread_local int zbl_refused; /* the error of a call in this group */
+static _Thread_local int zbl_refused; /* the error of a refused call in this group */
 
 int zbl_group_depth(void) { return zbl_depth; }
 
@@ -181,7 +181,7 @@ static int zbl_check_selves(void) {
   for (size_t i = 0; i < zbl_queue_len; i++) {
     const zbl_queued *q = &zbl_queue[i];
     if (q->peer >= 0 && q->peer == q->comm->rank) {
-      q->comm->queued += q->sends ? 1 : (size_t)-1; /* below 0 it wraps, and is not 0 */
+      q->comm->queued += q->sends ? 1 : (size_t)-1; /* below 0 it wraps around, and is not 0 either */
     }
   }
   for (size_t i = 0; i < zbl_queue_len; i++) {

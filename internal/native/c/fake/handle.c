@@ -24,7 +24,7 @@
 #endif
 
 enum {
-  ZBL_HANDLE_CHUNK = 1 << 20, /* bytes; it lies at a multiple of that */
+  ZBL_HANDLE_CHUNK = 1 << 20, /* bytes; its alignment, too */
   ZBL_LINE = 64,              /* bytes; a handle has whole lines */
   ZBL_GRAIN = 8,              /* bytes; as fine as ASan poisons */
   ZBL_HANDLE_LINES = 3        /* of the largest, a stream */
@@ -48,10 +48,10 @@ typedef struct zbl_chunk {
 static struct {
   zbl_chunk **at;
   size_t count, room;      /* room: a power of two, at least twice the count */
-  const zbl_chunk *recent; /* where a handle was found last, NULL */
+  const zbl_chunk *recent; /* where the last handle was found, or NULL */
   struct {
     zbl_chunk *newest;
-    zbl_gap *gaps; /* handles that are gone */
+    zbl_gap *gaps; /* freed handles */
   } of[ZBL_HANDLE_LINES];
 } zbl_handles;
 

@@ -11,13 +11,13 @@
 /* The header of each block. */
 typedef struct zbl_head {
   uint32_t class, kept; /* kept: it is free and has its pages */
-  zbl_ref next;         /* of the free ones */
+  zbl_ref next;         /* of the free blocks */
 } zbl_head;
 
 /* A free block of at least this size gives its pages back to the host, except for some: the next
  * launch moves as much data, and clearing pages takes longer than computing their contents. */
 enum { ZBL_LARGE = 1 << 20, ZBL_PAGE = 4096 };
-static const uint64_t ZBL_KEEP = 8ull << 30; /* of addresses: half of them may have pages */
+static const uint64_t ZBL_KEEP = 8ull << 30; /* bytes of address space: half of it may have pages */
 
 /* Computed with integers, which wrap: a block of the process's own is outside of the arena. */
 void *zbl_at(zbl_ref at) {

@@ -38,14 +38,14 @@ static _Thread_local struct {
   double now; /* seconds */
   int64_t stall;  /* the last stall that it counted, */
   double counted; /* and how much of it */
-  double entered, left; /* when it came into the loopback last, and when it left it */
-  double apart; /* for how long since it last saw work end it was kept from going on */
-  double gaps;  /* long ones between its calls, for which the kernel has not been asked yet */
-  double lag;   /* by how much it sees work end after the model's time */
-  double starved; /* what pace.c has counted of its waits for a CPU, */
-  int schedstat;  /* and the file that tells them, plus 1; −1 for none */
-  int joined;     /* it has launched since it last saw work end, */
-  int paced;      /* and is one of the hub's hosts */
+  double entered, left; /* when it last entered and last left the loopback */
+  double apart; /* how long it was kept from continuing since it last saw work end */
+  double gaps;  /* long gaps between its calls that the kernel has not been asked about yet */
+  double lag;   /* how much later than the model's time it sees work end */
+  double starved; /* the waits for a CPU that pace.c has counted */
+  int schedstat;  /* the file that has them, plus 1; −1 for none */
+  int joined;     /* it has launched since it last saw work end */
+  int paced;      /* it counts in the hub's hosts */
 } zbl_own;
 
 /* The process's clock function from the kernel: a twentieth of the cost of a system call. */

@@ -45,7 +45,7 @@ static void zbl_note_standings(void) {
   }
 }
 
-static int zbl_told_lines; /* of the last telling */
+static int zbl_told_lines; /* lines printed in the current explanation */
 
 /* Prints one line, unless ZBL_TOLD_LINES have been printed. */
 static void zbl_tell_line(const char *what, ...) __attribute__((format(printf, 1, 2)));

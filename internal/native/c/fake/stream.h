@@ -18,19 +18,19 @@ typedef struct zbl_kind {
   int (*done)(struct zbl_op *op, struct zbl_stream *s);
   void (*release)(struct zbl_op *op);
   zbl_bell *(*bell)(const struct zbl_op *op);
-  int mark; /* it is an event */
+  int mark; /* 1 for an event */
 } zbl_kind;
 
 /* One operation in a stream. It fits in one cache line. */
 typedef struct zbl_op {
   const zbl_kind *kind;
   void *data;
-  struct zbl_comm *comm; /* whose kernel it is, NULL if no communicator's */
+  struct zbl_comm *comm; /* the kernel's communicator; NULL for other work */
   struct zbl_op *next;
-  double posted; /* when the host had enqueued it */
+  double posted; /* when the host enqueued it */
   int rank;
-  uint8_t started, stuck; /* stuck: a planted hang: the GPU stops ahead of it */
-  uint8_t ahead; /* the stream comes to it without its process; see ahead.c */
+  uint8_t started, stuck; /* stuck: a planted hang, the GPU stops before it */
+  uint8_t ahead; /* the stream reaches it without its process; see ahead.c */
 } zbl_op;
 
 /* A result that is decided but not yet visible: the buffer holds poison until a wait or a later
@@ -56,24 +56,24 @@ enum { ZBL_AHEAD_MARKS = 2 };
 typedef struct zbl_stream {
   uint32_t magic;
   int device;
-  int error; /* of a launch; stays, as on a GPU */
-  int hosts; /* that wait for it */
+  int error; /* error of a launch; it stays, as on a GPU */
+  int hosts; /* hosts that wait for the stream */
   uint8_t queued_to_drain, looked;
-  uint8_t forked; /* captures for another, and has not come back to it */
-  uint8_t blocking; /* the null stream and it wait for each other */
+  uint8_t forked; /* it captures for another stream and has not joined it again */
+  uint8_t blocking; /* it and the null stream wait for each other */
   int8_t priority;
-  uint8_t marked;   /* events since `before`, and when the host had enqueued them */
+  uint8_t marked;   /* number of events since `before`; their posting times are in mark */
   double s;
   uint64_t epoch;
-  zbl_lane *lane; /* of its host */
+  zbl_lane *lane; /* the host's lane */
   zbl_op *head;
-  struct zbl_graph *capture; /* records the launches; NULL if it captures nothing */
-  zbl_op *spare; /* operations that are done, kept for the next ones */
-  zbl_op *tail; /* where there are two operations or more */
+  struct zbl_graph *capture; /* the graph that records launches; NULL if not capturing */
+  zbl_op *spare; /* finished operations, kept for reuse */
+  zbl_op *tail; /* the last operation, if there are at least two */
   zbl_result *results, *results_tail;
-  struct zbl_stream *all; /* the next of all streams */
-  const void *before; /* the round or the kernel of messages that was enqueued last, NULL */
-  struct zbl_comm *on; /* for other work; and a round's communicator, NULL for a kernel */
+  struct zbl_stream *all; /* next in the list of all streams */
+  const void *before; /* the round or kernel of messages enqueued last; NULL after other work */
+  struct zbl_comm *on; /* a round's communicator; NULL for a kernel of messages */
   double mark[ZBL_AHEAD_MARKS];
 } zbl_stream;
 

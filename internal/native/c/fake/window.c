@@ -100,7 +100,7 @@ typedef struct zbl_registration {
   zbl_comm *comm;
   char *at;
   size_t bytes;
-  struct zbl_registration *next; /* of the communicator's windows */
+  struct zbl_registration *next; /* next window of the communicator */
 } zbl_registration;
 
 enum { ZBL_REGISTRATION = 0x72656769, ZBL_WINDOW = 0x77696e64 };
@@ -278,7 +278,7 @@ void zbl_write_tuning(const zbl_comm *c, const zbl_call *call) {
       (call->by != ZBL_BY_KERNELS || shape->reduces || (!shape->send_all && call->collective != ZBL_GATHER))) {
     char name[32];
     snprintf(name, sizeof name, "%c%s", toupper(*shape->field), shape->field + 1);
-    char *to = strstr(name, "To"); /* NCCL writes it small */
+    char *to = strstr(name, "To"); /* NCCL writes it in lower case */
     if (to != NULL) {
       *to = 't';
     }
