@@ -10,7 +10,7 @@ sha512=5e6edba515e70d25f6604d9815f064d859c5d1ea7ab661bbc4f87c88779ef0c21cae0abbe
 cache=${ZBENCH_AXE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/zbench/axe}
 script=$cache/axe-core-$version/axe.min.js
 
-# What is kept is checked too: the sum of the package is beside the file it came with.
+# A kept package is checked too, against the sum above.
 package=$cache/axe-core-$version.tgz
 mkdir -p "$cache"
 if ! echo "$sha512  $package" | sha512sum --check --status 2>/dev/null; then

@@ -62,8 +62,8 @@ if [ "$(id -u)" != 0 ]; then
 	echo "$0: making a chroot takes root: run it once with sudo" >&2
 	exit 1
 fi
-# In a mount namespace of its own nothing that debootstrap mounts can outlive
-# this script. Where that is not allowed, mounting is not either.
+# debootstrap mounts in a mount namespace of its own, so that nothing stays mounted after this
+# script. Where namespaces are not allowed, mounting is not allowed either.
 if [ -z "${ZBENCH_UNSHARED:-}" ] && unshare --mount true 2>/dev/null; then
 	ZBENCH_UNSHARED=1 exec unshare --mount --propagation private "$0" "$name" "$dir"
 fi
@@ -88,7 +88,7 @@ inside() { DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$dir" "$@" >&2; }
 rm -f "$done_marker"
 cp -L /etc/resolv.conf "$dir/etc/resolv.conf"
 inside dpkg --configure -a
-# A mirror may lag behind sid's dates; the signature is checked all the same.
+# A mirror may be older than sid's expiry dates; the signature is still checked.
 inside apt-get -o Acquire::Check-Valid-Until=false update
 packages=$wanted
 if [ "$name" = sid ]; then

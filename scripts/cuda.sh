@@ -64,8 +64,8 @@ dir=$(realpath "$dir")
 
 command -v curl >/dev/null || "$(dirname "$0")/install.sh" curl
 
-# An apt whose sources, lists and cache are in this folder alone. A mirror may lag
-# behind sid's dates; the signature is checked all the same.
+# An apt with its sources, lists and cache in this folder only. A mirror may be older than sid's
+# expiry dates; the signature is still checked.
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 tr ';' '\n' <<<"$sources" | sed "s|^|deb [signed-by=$keyring] $mirror |" >"$dir/apt/sources.list"
 touch "$dir/apt/status"
@@ -81,8 +81,8 @@ for deb in *.deb; do
 	dpkg -x "$deb" "$dir"
 done
 
-# The headers alone of a package, or of its front: that ends in the middle of a
-# library, of which tar and dpkg-deb complain.
+# Unpacks only the headers of a package, or of its front. A front ends in the middle of a library,
+# and tar and dpkg-deb complain about that.
 only_headers() {
 	{ dpkg-deb --fsys-tarfile "$1" 2>/dev/null || true; } |
 		{ tar -x -C "$dir" --wildcards './usr/include/*' 2>/dev/null || true; }

@@ -39,7 +39,7 @@ def llama(h=256, layers=8, ffn=704, kv=64, vocab=8192):
 
 
 def gpt(h=320, layers=8, vocab=5000):
-    """The output layer has the embedding's weight: its gradient is ready last."""
+    """The output layer shares the embedding's weight, whose gradient is ready last."""
     parts = ("ln_1", h), ("attn.c_attn", 3 * h * h), ("attn.c_proj", h * h), ("ln_2", h), ("mlp.c_fc", 4 * h * h), ("mlp.c_proj", 4 * h * h)
     blocks = [(f"transformer.h.{i}.{n}.weight", k, None) for i in range(layers) for n, k in parts]
     wte = "transformer.wte.weight"
@@ -47,7 +47,8 @@ def gpt(h=320, layers=8, vocab=5000):
 
 
 def resnet(w=40):
-    """Convolutions: each of four stages has four times the parameters of the one before, and the same work."""
+    """Convolutions in four stages. Each stage has four times the parameters of the previous one, and the same
+    work."""
     all = [("conv1.weight", 147 * w, 2.0)]
     for s in range(4):
         c = w << s
@@ -57,7 +58,8 @@ def resnet(w=40):
 
 
 def uneven():
-    """Blocks of different sizes between a tied embedding and its layer; of each a third is frozen, as an encoder's is."""
+    """Blocks of different sizes between a tied embedding and its layer. A third of each block is frozen, like an
+    encoder."""
     blocks = []
     for i, h in enumerate((96, 160, 256, 128, 352, 192, 320, 224, 288, 112)):
         parts = ("norm", h, True), ("attn.qkv", 3 * h * h, True), ("attn.adapter", 2 * h * h, False), ("mlp.up", 4 * h * h, True), ("mlp.down", 4 * h * h, i % 3 != 1)
@@ -65,21 +67,21 @@ def uneven():
     return [("embed.weight", 900000, 0), *blocks, ("norm.weight", 112, None), ("embed.weight", 900000, 900000)]
 
 
-FROZEN = " (frozen)"  # ends the name of a tensor that is not trained: of it backward computes one product of two
+FROZEN = " (frozen)"  # ends the name of a tensor that is not trained: backward computes only one of its two products
 
 # Of swapped the second half of each eight tensors is registered before the first.
 MODELS = dict(even=even, uneven=uneven, llama=llama, gpt=gpt, resnet=resnet, swapped=even)
 
 
 def tensors(c):
-    """The tensors in the order of forward, with the seconds of each in backward."""
+    """Returns the tensors in the order of forward, with the seconds of each in backward."""
     listed = [(n, max(1, round(k * float(c["scale"]))), (k if w is None else w) / (2 if n.endswith(FROZEN) else 1)) for n, k, w in MODELS[c["model"]]()]
     total = sum(w for _, _, w in listed)
     return [(n, k, w / total * float(c["backward"])) for n, k, w in listed]
 
 
 def registered(c):
-    """The places of the tensors, as named_parameters has them, in the order of forward."""
+    """Returns the order of the tensors in named_parameters, as positions in the order of forward."""
     n = len(MODELS[c["model"]]())
     if c["model"] != "swapped":
         return [*range(n)]
@@ -87,7 +89,7 @@ def registered(c):
 
 
 class Leaf(torch.autograd.Function):
-    """One tensor's computation."""
+    """The computation of one tensor."""
 
     @staticmethod
     def forward(ctx, x, weight, grad, seconds):
@@ -128,14 +130,15 @@ def rounded(all):
 
 
 def together():
-    """Returns a time at which all ranks return: a barrier lets them go as far apart as a message takes, and they share this clock."""
+    """Returns on all ranks at the same time, which it also returns. A barrier alone lets ranks leave up to a
+    message's time apart; the ranks share this clock."""
     at = slowest(time.monotonic()) + 0.1
     time.sleep(max(0, at - time.monotonic()))
     return at
 
 
 def curve(largest):
-    dist.all_reduce(torch.ones(largest // 4))  # TCP's windows are then as wide as in training: 1 MiB took 8 % longer over links with a delay
+    dist.all_reduce(torch.ones(largest // 4))  # makes TCP's windows as wide as in training: otherwise 1 MiB took 8 % longer over links with a delay
     size = 4096
     while size < 2 * largest:
         t, ts = torch.ones(size // 4), []
@@ -150,7 +153,7 @@ def curve(largest):
 
 
 def step(model, accumulate):
-    """Forward and backward of all microbatches, as the slowest rank has them."""
+    """Returns the time of forward and backward of all microbatches on the slowest rank."""
     model.zero_grad()
     begin = together()
     for i in range(accumulate):
@@ -164,7 +167,7 @@ def step(model, accumulate):
 
 
 def alone(c):
-    """Seconds of forward and of backward of a microbatch without communication, as the slowest rank has them."""
+    """Returns the seconds of forward and of backward of one microbatch without communication, on the slowest rank."""
     model, both = Model(c), []
     for _ in range(9):
         model.zero_grad()
@@ -178,14 +181,14 @@ def alone(c):
 
 
 def steps(c):
-    """Every setting in two blocks, those of the second in the reverse order; the default is first and last."""
+    """Measures every setting in two blocks, the second in reverse order; the default is first and last."""
     caps = [None, *sorted({float(x) for x in (c["caps"] + "," + c["recommended"]).split(",") if x}), None]
     found = [dict(cap=cap, seconds=[]) for cap in caps]
     view, unused, accumulate, reps = (int(c[k]) for k in ("view", "unused", "accumulate", "reps"))
     for order in found, found[::-1]:
         for at in order:
             model = DDP(Model(c), bucket_cap_mb=at["cap"], gradient_as_bucket_view=bool(view), find_unused_parameters=bool(unused))
-            # The first step has one bucket, and the second begins with the new ones' indexes.
+            # The first step has one bucket, and the second starts with the new buckets.
             block = [step(model, accumulate) for _ in range(2 + reps)][2:]
             at["seconds"].append(rounded(block))
             logged = model._get_ddp_logging_data()
@@ -197,7 +200,7 @@ def steps(c):
 
 
 class Gloo(c10d.ProcessGroupGloo):
-    """With a number of threads, each of which carries a message at a time."""
+    """Measures with a number of threads, each of which carries one message at a time."""
 
     def __init__(self, store, rank, size, timeout=None, **_):
         options = c10d.ProcessGroupGloo._Options()
@@ -209,7 +212,8 @@ CASES = [case(text) for text in sys.argv[5:]]
 
 
 def listed(c):
-    """The tensors as zbench takes them. A tied weight computes where it is used again, a frozen one sends nothing."""
+    """Returns the tensors in zbench's form. A tied weight computes where it is used again; a frozen one sends
+    nothing."""
     seen, out = set(), []
     for name, n, seconds in tensors(c):
         out.append(dict(name=name, elements=0 if name.endswith(FROZEN) else n, seconds=round(seconds, 6)) if name not in seen else dict(name=name + " again", elements=0, seconds=round(seconds, 6)))
@@ -218,7 +222,7 @@ def listed(c):
 
 
 def document(c):
-    """Everything about a case; times in seconds, sizes in bytes, settings in MiB, null for none."""
+    """Returns everything about a case; times in seconds, sizes in bytes, settings in MiB, null for none."""
     points = [line.split() for line in os.environ["CURVE"].splitlines()]
     forward, backward = alone(c)
     facts = dict(date=time.strftime("%Y-%m-%d"), machine=os.environ.get("MACHINE", ""), torch=torch.__version__, ranks=RANKS, link=RATE, delay=float(os.environ["DELAY"]) / 1e3)
@@ -229,7 +233,7 @@ def document(c):
 
 
 def written(facts, lists):
-    """A line for each thing, so that differences can be read."""
+    """Writes one item per line, so that differences are readable."""
     one = lambda x: json.dumps(x)
     body = [f"{one(k)}: {one(v)}" for k, v in facts.items()]
     body += [f"{one(k)}: {one(v)}" if isinstance(v[0], int) else f"{one(k)}: [\n  " + ",\n  ".join(map(one, v)) + "\n ]" for k, v in lists.items()]
@@ -251,7 +255,7 @@ def main():
         print(json.dumps([dict(name=t["name"], elements=t["elements"]) for t in listed(CASES[0]) if t["elements"]]))
         return
     torch.set_num_threads(1)
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))  # before gloo's threads: other work disturbs less
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))  # before gloo's threads start, so that other work disturbs less
     gc.disable()
     c10d.ProcessGroupGloo = Gloo
     dist.init_process_group("gloo", rank=RANK, world_size=RANKS)

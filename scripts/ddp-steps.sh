@@ -37,7 +37,7 @@ python() {
 		CURVE="${curve:-}" DELAY="$delay" MACHINE="${MACHINE:-$(nproc) cores}" python3 -W ignore - "$@" < "$here/ddp-steps.py" 2>> "$work/errors"
 }
 
-# ranks MODE CASE… runs all ranks; the output is that of the first.
+# ranks MODE CASE… runs all ranks and prints the first one's output.
 ranks() {
 	local pids=()
 	for ((i = ranks - 1; i >= 0; i--)); do
@@ -50,7 +50,7 @@ ranks() {
 	done
 }
 
-# recommended CASE is the words of the case with zbench's answer, if it has one.
+# recommended CASE prints the words of the case with zbench's answer, if it has one.
 recommended() {
 	local words=$* cap=
 	if [ -n "${ZBENCH:-}" ]; then
@@ -82,7 +82,7 @@ run() {
 	"$here/links.sh" down
 }
 
-# At each rate the gradients' time on the wire is about that of backward.
+# At each rate the gradients take about as long on the network as backward.
 full() {
 	run "$1" 4 400 2 \
 		"even model=even backward=1.5" "llama model=llama backward=1" "gpt model=gpt backward=1" "resnet model=resnet backward=1"
@@ -110,7 +110,7 @@ delayed() {
 }
 low=0.125,0.25,0.5,1,2,4
 
-# Messages are so short beside backward that the default costs less than 1 %.
+# Messages are so short compared with backward that the default costs less than 1 %.
 long() {
 	run "$1" 2 400 1 "gpt-2-long model=gpt scale=0.05 backward=5 caps=$low"
 	run "$1" 3 300 1 "uneven-long model=uneven scale=0.06 backward=5 caps=$low"

@@ -22,7 +22,7 @@ fi
 binary=$(mktemp)
 trap 'rm -f "$binary"' EXIT
 module=$(go list -m)
-# -fuzz would instrument the standard library and all dependencies, too.
+# -fuzz would also instrument the standard library and all dependencies.
 go test -c -vet=off -ldflags '-s -w' -gcflags "$module/...=-d=libfuzzer" -o "$binary" ./test/readers
 cache=$(go env GOCACHE)/fuzz/$module/test/readers
 cd test/readers
@@ -30,7 +30,7 @@ count=0
 for reader in $(grep -ohE '(name: |word\()"[a-z-]+"' -- *_test.go | cut -d'"' -f2 | sort -u); do
 	[[ $reader =~ $pattern ]] || continue
 	echo "fuzz $reader for $amount"
-	# By default most of a short run is spent on making finds smaller.
+	# By default a short run spends most of its time on minimising finds.
 	"$binary" -test.run '^$' -test.fuzz '^FuzzReaders$' -test.fuzztime "$amount" -test.fuzzminimizetime 10x \
 		-test.fuzzcachedir "$cache/$reader" -test.paniconexit0 -reader "$reader" </dev/null
 	count=$((count + 1))

@@ -55,7 +55,8 @@ export ZBENCH=$here/zbench ZBENCH_FLAGS="$*" ZBENCH_CACHE_DIR=$work/cache ALTERN
 # left: the seconds of this call that are left.
 left() { echo $((limit - SECONDS > 0 ? limit - SECONDS : 0)); }
 
-# pack: all results so far but the pages, in one file; an unfinished tar is never left behind.
+# pack: puts all results so far except the pages into one file; it never leaves an unfinished tar
+# behind.
 pack() {
 	tar -czf "$work/packed" -C "$work" --exclude='*.html' --exclude='*.png' --exclude='*.svg' "$call" 2>/dev/null
 	[ $? -le 1 ] && mv "$work/packed" "$out/results.tar.gz" # 1: a file grew meanwhile
@@ -71,7 +72,7 @@ nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 nvcc=$(readlink -f "$nvcc" || echo "$nvcc")
 cuda=$(dirname "$(dirname "$nvcc")")
 
-# facts: what a later reader wants to know of the machine.
+# facts: records facts about the machine for later readers.
 facts() {
 	date -u
 	nvidia-smi
@@ -85,7 +86,7 @@ facts() {
 	ls -d /dev/nvidia*
 }
 
-# peers: builds what there are sources for.
+# peers: builds the peers whose sources are there.
 peers() {
 	local stream=$here/peers/BabelStream/src tests=$here/peers/nccl-tests/src arch=${ARCH:-sm_90} home=${NCCL_HOME-}
 	if [ -d "$stream/cuda" ]; then
@@ -101,7 +102,7 @@ peers() {
 		NVCC_GENCODE="-gencode=arch=compute_${arch#sm_},code=$arch" "$work/nccl-tests/all_reduce_perf" "$work/nccl-tests/all_gather_perf"
 }
 
-# probe NAME ARGUMENT…: most faults show in one product, one norm, one stream and one collective.
+# probe NAME ARGUMENT…: one product, one norm, one stream and one collective show most faults.
 probe() {
 	local name=$1 code
 	shift
@@ -136,7 +137,7 @@ first() {
 	fi
 	PARTS=${PARTS:-collectives kernels processes}
 	[[ $PARTS != *kernels* ]] || probes "$@"
-	# Usual sizes and configurations: this call is about results.
+	# Usual sizes and configurations, because this call checks results.
 	PARTS=$PARTS TUNE='' SIZE=${SIZE:-512M} LIMIT=$(($(left) - 15)) OUT=$results/check "$here/gpu-check.sh" "$ZBENCH" "$@" >"$results/check.txt" 2>&1
 	code=$?
 	cp "$results/check/table.md" "$out/"
@@ -176,7 +177,7 @@ second() {
 	return $bad
 }
 
-# The driver's own clock, beside those that zbench counts.
+# The driver's own clock, to compare with the clock that zbench measures.
 nvidia-smi --query-gpu=timestamp,clocks.sm,clocks.mem,power.draw,temperature.gpu --format=csv -lms 250 >"$results/driver-clock.csv" 2>/dev/null &
 trap 'kill $(jobs -p) 2>/dev/null' EXIT
 "$call" "$@"

@@ -45,7 +45,7 @@ for part in $parts; do
 done
 wants() { [[ $parts == *" $1 "* ]]; }
 
-# The backend is a flag's, else that of the device node.
+# The backend is named by a flag, otherwise by the device node.
 backend=
 for ((i = 0; i < ${#flags[@]}; i++)); do
 	case ${flags[i]} in
@@ -62,7 +62,7 @@ if [ -z "$backend" ]; then
 	flags+=(--backend "$backend")
 fi
 
-# How many GPUs there are, unless GPUS says it.
+# count_gpus: counts the GPUs, unless GPUS is set.
 count_gpus() {
 	if [ "$backend" = cuda ]; then
 		find /dev -maxdepth 1 -name 'nvidia[0-9]*' | wc -l
@@ -75,7 +75,7 @@ gpus=${GPUS:-$(count_gpus)}
 
 failed=0
 printf '%s\n' "| check | result | seconds | what |" "|---|---|---|---|" >"$to/table.md"
-# pack leaves all results so far: a machine that is taken away keeps what it has returned.
+# pack packs all results so far, in case the machine is taken away.
 pack() {
 	tar -czf "$out.tar.gz" -C "$out" --exclude='*.html' --exclude='*.png' --exclude='*.svg' . && mv "$out.tar.gz" "$to/results.tar.gz"
 }
@@ -90,7 +90,7 @@ row() { # NAME RESULT SECONDS WHAT
 # json KEY FILE: the first value of a key, without quotes.
 json() { sed -n 's/^ *"'"$1"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$2" | head -1; }
 
-# within COMMAND…: runs it in the time that is left; TERM makes zbench save and end.
+# within COMMAND…: runs it within the time left; TERM makes zbench save and end.
 within() {
 	local left=$((limit - SECONDS))
 	if [ $left -le 0 ]; then
@@ -105,7 +105,7 @@ measured() {
 	[ "$(json simulated "$1/results.json")" = false ] || [ -n "${ALLOW_SIMULATED-}" ]
 }
 
-# judge FOLDER: what is wrong with a sweep that ended well, nothing if nothing.
+# judge FOLDER: prints what is wrong with a sweep that ended well; nothing if it is right.
 judge() {
 	local file=$1/results.json ok verified
 	ok=$(grep -c '"status": "ok"' "$file")
@@ -119,15 +119,15 @@ judge() {
 	fi
 }
 
-# run NAME ARGUMENT…: one run of collectives; sets problem, empty when it ended
-# well and verified.
+# run NAME ARGUMENT…: one run of collectives. Sets problem, empty if the run ended well and its
+# results are verified.
 run() {
 	local dir="$out/${1// /-}" code
 	shift
 	problem=
 	within "$bin" collectives "$@" "${flags[@]}" --out "$dir" -q >"$dir.txt" 2>"$dir.log"
 	code=$?
-	if [ $code -ne 0 ] && [ $code -ne 3 ] && [ $code -ne 6 ]; then # a slow GPU has right results
+	if [ $code -ne 0 ] && [ $code -ne 3 ] && [ $code -ne 6 ]; then # a slow GPU still has right results
 		problem="exit code $code: $(grep '^zbench: ' "$dir.log" | tail -1 | tr '|' '/' | cut -c1-300)"
 	else
 		problem=$(judge "$dir")
@@ -149,7 +149,7 @@ sweep() {
 	fi
 }
 
-# operators TYPE: every operator on a type, one row.
+# operators TYPE: every operator on one type, as one row.
 operators() {
 	local start=$SECONDS op
 	cases=0
@@ -163,14 +163,14 @@ operators() {
 	row "$1" ok $((SECONDS - start)) "$cases cases of 5 operators, each verified"
 }
 
-# other NAME ARGUMENT…: another command of zbench, which checks its own results and
-# says so by its exit code.
+# other NAME ARGUMENT…: another command of zbench, which checks its own results and reports by its
+# exit code.
 other() {
 	local name=$1 start=$SECONDS code
 	shift
 	within "$bin" "$@" "${flags[@]}" >"$out/$name.txt" 2>"$out/$name.log"
 	code=$?
-	case $code in 3 | 6) [ "$name" = doctor ] || code=0 ;; esac # a slow GPU has right results
+	case $code in 3 | 6) [ "$name" = doctor ] || code=0 ;; esac # a slow GPU still has right results
 	[ $code -eq 0 ] && [ "$name" != doctor ] && ran=1
 	if [ $code -ne 0 ]; then
 		row "$name" failed $((SECONDS - start)) "exit code $code: $(grep '^zbench: ' "$out/$name.log" | tail -1 | tr '|' '/' | cut -c1-300)"
@@ -182,10 +182,9 @@ other() {
 	return $code
 }
 
-# kernels: memory streams, the norms in every type, Muon, each against its
-# reference. Timed for a moment only: this is about results. The rows' lengths take
-# every way of sharing a row, with whole vectors and without, Muon's shapes both sizes
-# of tile, with and without edges.
+# kernels: memory streams, the norms in every type, and Muon, each against its reference. They are
+# timed only briefly, because this checks results. The rows' lengths use every way of sharing a row,
+# with and without whole vectors; Muon's shapes use both tile sizes, with and without edges.
 kernels() {
 	local norm shape mnk shapes=()
 	for shape in ${SHAPES:-256x512 512x384x3 2048x2048x4 2000x2184x4}; do
@@ -193,7 +192,7 @@ kernels() {
 	done
 	# shellcheck disable=SC2086 # a flag or none
 	other hbm hbm ${SIZE:+--size "$SIZE"} ${TUNE---tune} --max-time 0.1 --out "$out/hbm-results" -q
-	if [ $? -eq 5 ]; then # no device, or a library is missing: the others would say the same
+	if [ $? -eq 5 ]; then # no device, or a library is missing: the others would fail in the same way
 		nothing=5
 		return
 	fi
@@ -204,7 +203,7 @@ kernels() {
 	other accumulate kernels accumulate ${ROWS:+--rows "$ROWS"} --hidden "${HIDDEN:-4096,1001}" --dtype bfloat16,float16 --max-time 0.1 --out "$out/accumulate-results" -q
 	mnk=${MNK:-512x384x640}
 	other gemm gemm --mnk "$mnk/TN,$mnk/NN,$mnk/NT" --choices 1 --max-time 0.1 --out "$out/gemm-results" -q
-	# NVIDIA's library has fp8 in this layout alone.
+	# NVIDIA's library supports fp8 only in this layout.
 	other gemm-types gemm --mnk "$mnk/TN" --dtype float16,float32,float8 --choices 1 --max-time 0.1 --out "$out/gemm-types-results" -q
 }
 
@@ -222,7 +221,7 @@ collectives() {
 		# shellcheck disable=SC2086
 		sweep "$gpus GPUs" $all -b 1K -e 64M -f 4 -g "$gpus" $quick
 	fi
-	# Several ranks on each GPU: NCCL from 2.30 on.
+	# Several ranks on each GPU need NCCL 2.30 or later.
 	version=$(sed -n '/"name": "libnccl/,/}/s/^ *"version": "\([0-9.]*\)".*/\1/p' "$out/one-rank/results.json" 2>/dev/null | head -1)
 	for k in 2 4; do
 		name="$k ranks a GPU"
@@ -260,7 +259,7 @@ wants collectives && collectives
 wants kernels && kernels
 [ -z "$nothing" ] && wants processes && processes
 
-# heading: what all of it ran on, by the first record that tells the GPU.
+# heading: the hardware and the libraries, from the first record that names the GPU.
 heading() {
 	local file gpu driver
 	for file in "$out"/one-rank/results.json "$out"/*/results.json; do

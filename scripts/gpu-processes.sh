@@ -17,14 +17,14 @@ tenths() {
 	echo $((${now/[.,]/} / 100000))
 }
 
-# finish RANK: kills a process. One that hangs in the driver is not waited for any longer.
+# finish RANK: kills a process. It does not wait long for one that hangs in the driver.
 finish() {
 	local last=$((SECONDS + slack))
 	if ! kill -KILL "${pids[$1]}" 2>/dev/null; then
 		problem="process $1 had ended before it was killed"
 		return 1
 	fi
-	{ # without bash's word of it
+	{ # without bash's message about it
 		while kill -0 "${pids[$1]}" && [ $SECONDS -lt $last ]; do sleep 0.05; done
 		if ! kill -0 "${pids[$1]}"; then
 			wait "${pids[$1]}"
@@ -56,8 +56,8 @@ begin() {
 	done
 }
 
-# await RANK SECONDS: waits for the end of a process, no longer than the call may take; sets
-# code and took.
+# await RANK SECONDS: waits for the end of a process, at most until the end of the call; sets code
+# and took.
 await() {
 	local begun left=$((limit - SECONDS))
 	begun=$(tenths)
@@ -76,7 +76,7 @@ await() {
 	took=$((took / 10)).$((took % 10))
 }
 
-# said DIR: the error of a run, and what the library warned of first.
+# said DIR: prints the error of a run, and the library's first warning.
 said() {
 	{
 		grep -h '^zbench: ' "$1.0.log" || grep -h '^zbench: ' "$1.1.log"
@@ -84,16 +84,16 @@ said() {
 	grep -hom 1 'NCCL WARN .*' "$1.1.log" "$1.0.log" | head -1 | cut -c1-200
 }
 
-# coded DIR CODE: the first process has ended with that code.
+# coded DIR CODE: checks that the first process ended with that code.
 coded() {
 	[ "$code" -eq "$2" ] && return
-	case "$2 $code" in "0 3" | "0 6") return 0 ;; esac # two processes on one GPU may be late: their results are right
+	case "$2 $code" in "0 3" | "0 6") return 0 ;; esac # two processes on one GPU may be slow: their results are still right
 	problem="exit code $code, expected $2: $(said "$1" | paste -sd' ' | tr '|' '/')"
 	return 1
 }
 
-# ends DIR SECONDS CODE: both processes end in that time, and the first with that code; where
-# that is 0, the other, too.
+# ends DIR SECONDS CODE: checks that both processes end within that time and that the first has that
+# exit code; if the code is 0, the other process must have it too.
 ends() {
 	local seconds
 	await 0 "$2" && coded "$1" "$3" || return 1
@@ -105,13 +105,13 @@ ends() {
 	return 1
 }
 
-# left: the processes that have this world's secret in their environment.
+# left: prints the processes that have this world's secret in their environment.
 left() {
 	grep -lsF -f <(printf '%s' "$token") /proc/[0-9]*/environ | tr -dc '0-9\n'
-	return 0 # grep's says that another user's could not be read, too
+	return 0 # grep also fails because another user's processes cannot be read
 }
 
-# abandon: nothing of a world is left where this script is ended.
+# abandon: leaves no process of a world behind if this script is ended.
 abandon() {
 	# shellcheck disable=SC2046 # a list of numbers
 	[ -z "$token" ] || kill -KILL $(left) 2>/dev/null
@@ -119,7 +119,7 @@ abandon() {
 }
 trap abandon EXIT
 
-# cleared: ends what is left of a world; fails if anything was.
+# cleared: ends the remaining processes of a world; fails if there were any.
 cleared() {
 	local last=$((SECONDS + 5)) list
 	while list=$(left); [ -n "$list" ] && [ $SECONDS -lt $last ]; do sleep 0.1; done
@@ -130,7 +130,7 @@ cleared() {
 	return 1
 }
 
-# after DIR N: waits until so many parts of a sweep are on disk.
+# after DIR N: waits until N parts of a sweep are on disk.
 after() {
 	local last=$((limit - 2)) lines
 	while lines=$(grep -cs . "$1/journal.jsonl"); [ "${lines:-0}" -le "$2" ]; do
@@ -145,7 +145,7 @@ after() {
 	done
 }
 
-# blamed DIR: the error and the record name the second process and its rank.
+# blamed DIR: checks that the error and the record name the second process and its rank.
 blamed() {
 	local file=$1/results.json
 	if ! grep -q 'process 1 on ' "$1.0.log" || ! grep -qE 'culprit: rank 1( |;|$)' "$1.0.log"; then
@@ -156,7 +156,7 @@ blamed() {
 	[ -z "$problem" ]
 }
 
-# resumed DIR: --resume measures what is left, the case too that a lost process interrupted.
+# resumed DIR: --resume measures the rest, including the case that a lost process interrupted.
 resumed() {
 	local ok file=$1/results.json
 	cleared || return 1
@@ -170,7 +170,7 @@ resumed() {
 	[ -z "$problem" ]
 }
 
-# witness FILE: what RAS answered.
+# witness FILE: prints RAS's answer.
 witness() {
 	local block state library
 	block=$(sed -n '/"witness": {/,/"communicators"/p' "$1")
@@ -194,7 +194,7 @@ together() {
 	what="$(grep -c '"status": "ok"' "$dir/results.json") cases, each verified; on $(sed -n 's/^ *"pci": "\(.*\)",\{0,1\}$/\1/p' "$dir/results.json" | sort -u | paste -sd' ')"
 }
 
-# killed: the end of a process ends the run at once.
+# killed: a killed process ends the run at once.
 killed() {
 	local dir=$out/killed-process
 	begin "$dir" all_reduce all_gather reduce_scatter "${long[@]}" --out "$dir" && after "$dir" 3 || return
@@ -204,7 +204,7 @@ killed() {
 	resumed "$dir"
 }
 
-# frozen: the heartbeat, or the deadline of the batch, ends the run; RAS is asked.
+# frozen: the heartbeat, or the batch's deadline, ends the run; RAS is asked.
 frozen() {
 	local dir=$out/frozen-process seconds
 	begin "$dir" all_reduce "${long[@]}" --heartbeat 12s --batch-timeout 4s --out "$dir" && after "$dir" 3 || return

@@ -3,8 +3,8 @@
 #
 #   scripts/install.sh PACKAGE…
 #
-# Steps of `make system-test` run at once, and apt-get does not wait for another
-# one: so the next call here waits for the last to end.
+# Steps of `make system-test` run at the same time, and apt-get does not wait for another apt-get.
+# So each call of this script waits for the previous one.
 set -euo pipefail
 
 sudo=

@@ -13,7 +13,7 @@ set -euo pipefail
 name=${LINKS:-zbl}
 wire=/run/$name-wire
 
-# refuse takes away what was made.
+# refuse removes everything that was made.
 refuse() {
 	down || true
 	echo "links.sh: no links of a known rate here: $*" >&2
@@ -23,7 +23,7 @@ refuse() {
 down() {
 	for at in /run/netns/"$name"[0-9]*; do
 		[ -e "$at" ] || continue
-		ip link del "${at##*/}" 2> /dev/null || true # a namespace takes its devices away some time after it is deleted
+		ip link del "${at##*/}" 2> /dev/null || true # a namespace releases its devices some time after it is deleted
 		ip netns del "${at##*/}"
 	done
 	ip link del "$name" 2> /dev/null || true
@@ -31,13 +31,13 @@ down() {
 	rm -f "$wire" "$wire.pid"
 }
 
-# limit COMMAND… limits what a device sends. Frames are as large as eth0 takes: the fewer
-# there are, the less of the processor they need. A burst hides no message behind it.
+# limit COMMAND… limits a device's rate. Frames are as large as eth0 allows, because fewer frames
+# need less CPU time. The burst is so small that no message escapes the limit.
 limit() {
 	"$@" root tbf rate "$rate" burst 20kb latency 200ms
 }
 
-# delayed HOSTS MBIT MS starts the switch that delays: its ports are the hosts' links.
+# delayed HOSTS MBIT MS starts the switch that delays; its ports are the hosts' links.
 delayed() {
 	local said rate=$2mbit
 	said=$(cc -O2 -o "$wire" "$(dirname "$0")/links/wire.c" 2>&1) || refuse "the switch does not compile: $said"

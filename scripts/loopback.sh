@@ -16,11 +16,11 @@ mkdir -p "$1/include"
 out=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../internal/native"
 
-# NOISY=1 makes the collectives library print when it is loaded, as some do.
+# NOISY=1 makes the collectives library print on loading, as some libraries do.
 noisy=(${NOISY:+-DNOISY})
 cflags=(-std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden)
 
-# One build of the folder at a time: what a killed one has left goes with the next.
+# One build of the folder at a time; it also removes what a killed build left.
 exec 8<"$out"
 flock 8
 objects=$out/objects
@@ -29,7 +29,8 @@ mkdir "$objects"
 export TMPDIR=$objects # of the compilers
 trap 'rm -rf "$objects"' EXIT
 
-# What is compiled is kept by what it is made of: kept "SOURCES" COMMAND… prints the object's path.
+# Compiled objects are kept by a hash of their inputs. kept "SOURCES" COMMAND… prints the object's
+# path.
 cxx=("${CXX:-c++}" -std=c++17 -O2 -Wall -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti)
 cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
 keep=$cache/zbench/loopback
@@ -53,14 +54,14 @@ kernels=$(kept "unity.cc kernels" "${cxx[@]}" -c unity.cc)
 
 cp c/shared/zbench_kernels.h "$out/include"
 
-# runtime NAMES LIBRARY [FLAG…]: the library with all of the state.
+# runtime NAMES LIBRARY [FLAG…]: builds the library with all the state.
 runtime() {
 	local state
 	state=$(kept "c kernels" "${CC:-cc}" "${cflags[@]}" -DZB_NAMES="$1" -c c/shared/runtime.c)
 	"${CC:-cc}" "${cflags[@]}" -shared "-Wl,-soname,${2##*/}" "${@:3}" -o "$2" "$state" "$kernels" -lm -ldl -lpthread -Wl,-z,defs
 }
 
-# forward NAMES KIND LIBRARY RUNTIME [FLAG…]: one that jumps there.
+# forward NAMES KIND LIBRARY RUNTIME [FLAG…]: builds a library that jumps to the runtime.
 forward() {
 	"${CC:-cc}" "${cflags[@]}" -shared -DZB_NAMES="$1" "-DFORWARD_$2=1" "-Wl,-soname,${3##*/}" "${@:5}" -o "$3" c/shared/forward.c "$4" -Wl,-rpath,'$ORIGIN' -Wl,-z,defs
 }
@@ -78,7 +79,7 @@ ln -sf libhiprtc.so.6 "$lib/libhiprtc.so"
 "${CC:-cc}" "${cflags[@]}" -shared -Wl,-soname,libhsa-runtime64.so.1 -o "$lib/libhsa-runtime64.so.1" c/shared/hsa.c -Wl,--version-script=c/shared/hsa.map -Wl,-z,defs
 ln -sf libhsa-runtime64.so.1 "$lib/libhsa-runtime64.so"
 
-# ONLY=rocm leaves CUDA's names out.
+# ONLY=rocm builds only the libraries with ROCm's names.
 [ "${ONLY:-}" != rocm ] || exit 0
 lib=$out/cuda/lib
 mkdir -p "$lib"

@@ -26,7 +26,7 @@ read -ra sizes <<< "${ARGS:--b 1M -e 64M -f 4}"
 source "$(dirname "$0")/programs.sh"
 loopback_on paced
 
-# Reads "bytes busbw" of many runs, and prints a line with all sizes.
+# Reads "bytes busbw" of many runs, and prints one line with all sizes.
 deviations() {
 	sort -n | awk 'NR == FNR { want[$1] = $2; next } $1 in want { print $1 + 0, ($2 / want[$1] - 1) * 100 }' "$work/want" - |
 		sort -k1,1n -k2,2g | awk '
@@ -36,7 +36,7 @@ deviations() {
 		END { line(); print "" }'
 }
 
-# measure TITLE COMMAND… runs a program so often, and compares both of its columns.
+# measure TITLE COMMAND… runs a program RUNS times, and compares both of its columns.
 measure() {
 	local title=$1
 	shift

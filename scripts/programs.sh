@@ -1,17 +1,18 @@
-# What paced.sh and virtual.sh share: rccl-tests' programs beside `zbench collectives` of the
-# same world, both without noise. They set zbench, sizes, loopback and work, and read this file.
+# Shared by paced.sh and virtual.sh: rccl-tests' programs compared with `zbench collectives` of the
+# same world, both without noise. The caller sets zbench, sizes, loopback and work before it sources
+# this file.
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# loopback_on CLOCK: the command that runs a program on that clock.
+# loopback_on CLOCK: sets the command that runs a program on that clock.
 loopback_on() {
 	loopback=("$zbench" loopback -q --no-data --clock "$1" --fault noise:sigma=0)
 	[ -z "${LIBRARIES:-}" ] || loopback+=(--libraries "$LIBRARIES")
 }
 
-# want PROGRAM FLAG… leaves "bytes busbw" of zbench itself, busbw in GB/s.
+# want PROGRAM FLAG… writes "bytes busbw" of zbench itself, busbw in GB/s.
 want() {
 	local name=$1
 	shift
@@ -23,6 +24,6 @@ want() {
 			{ print $at["bytes"] ($at["in_place"] == "true" ? "i" : ""), $at["busbw_Bps"] / 1e9 }' > "$work/want"
 }
 
-# columns reads a program's table, and prints "bytes busbw" of both of its columns, that in place
-# with an i behind the bytes. A row may lack its operator, so the columns count from the end.
+# columns reads a program's table and prints "bytes busbw" of both columns; sizes of the in-place
+# column get the suffix i. A row may lack its operator, so columns are counted from the end.
 columns() { awk '/^ +[0-9]/ { print $1, $(NF - 5); print $1 "i", $(NF - 1) }'; }

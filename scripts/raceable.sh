@@ -25,7 +25,7 @@ files=$(go list -f '{{$p := .}}{{range .GoFiles}}{{$p.ImportPath}} code {{$p.Dir
 statement='(^|[{;:])[[:space:]]*go[[:space:]]+[[:alpha:]_(]'
 call='\.(Go|AfterFunc|Parallel|RunParallel|Eventually|EventuallyWithT|Never)f?\('
 library='(testscript\.Run|signal\.Notify|runtime\.SetFinalizer|runtime\.AddCleanup|httptest\.New|http\.ListenAndServe|http\.Serve)[A-Za-z]*[[(]'
-# A command's output that is no file is copied by a goroutine.
+# A goroutine copies a command's output unless it goes to a file.
 copied='\.(Stdin|Stdout|Stderr)\>.* = '
 starting=$(cut -d' ' -f3- <<<"$files" | tr '\n' '\0' | xargs -0 -r grep -lE "$statement|$call|$library|$copied" || true)
 

@@ -17,14 +17,14 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
 umask 022
 
-# A package's version begins with a number: without a tag it is before any release.
+# A package's version must begin with a number. A version without a tag sorts before every release.
 package=${version#v}
 case $package in
 [0-9]*.[0-9]*) package=${package//-/\~} ;;
 *) package=0.0.0~git$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y%m%d).${package//-/.} ;;
 esac
 
-# What decides the binary beside the sources and the compilers is set here.
+# Everything else that affects the binary, apart from sources and compilers, is fixed here.
 unset CGO_CFLAGS CGO_CXXFLAGS CGO_CPPFLAGS CGO_LDFLAGS
 export CGO_ENABLED=1 GOOS=linux GOARCH=amd64 GOAMD64=v1 GOFLAGS=-trimpath
 

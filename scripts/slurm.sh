@@ -48,7 +48,7 @@ dir=$(mktemp -d /tmp/zbench-slurm.XXXXXX)
 chmod 755 "$dir"
 daemons=()
 
-# Daemons get ten seconds to end. The namespace ends what is left.
+# Daemons get ten seconds to end; the namespace ends the rest.
 stop() {
 	trap - EXIT
 	if [ ${#daemons[@]} != 0 ]; then
@@ -69,14 +69,14 @@ trap 'exit 130' INT
 mkdir "$dir/spool" "$dir/state" "$dir/log" "$dir/munge"
 host=$(hostname -s)
 
-# Each node has a name and an address. The interface is for those who ignore lo: glibc
-# resolves names only where there is another address, Open MPI takes no other interface.
+# Each node has a name and an address. The interface is for programs that ignore lo: glibc resolves
+# names only if another address exists, and Open MPI accepts no other interface.
 {
 	echo "127.0.0.1 localhost"
 	echo "10.77.255.1 $host"
 	for i in $(seq "$nodes"); do echo "10.77.$((i / 250)).$((i % 250)) node$i"; done
 } >"$dir/hosts"
-: >>/etc/hosts # debootstrap leaves it out
+: >>/etc/hosts # debootstrap omits it
 mount --bind "$dir/hosts" /etc/hosts
 mount -t tmpfs tmpfs /run # for sockets and names of network namespaces
 ip link set lo up
@@ -129,8 +129,8 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
 touch "$dir"/gpu{0..7}
 echo "NodeName=node[1-$nodes] Name=gpu File=$dir/gpu[0-7]" >"$dir/gres.conf"
-# No plugin above uses control groups. A machine need not have mounted any, and this
-# one looks for them only when it is used.
+# None of the plugins above uses control groups, which need not be mounted. This one looks for them
+# only when it is used.
 echo CgroupPlugin=cgroup/v1 >"$dir/cgroup.conf"
 export SLURM_CONF=$dir/slurm.conf
 
@@ -145,7 +145,7 @@ for i in $(seq "$nodes"); do
 	slurmd -D -N "node$i" &>"$dir/log/node$i.out" &
 	daemons+=($!)
 done
-# A daemon that ends at once has said why in its log; sinfo would wait for it.
+# A daemon that ends at once has logged the reason; sinfo would wait for it.
 alive() { [ "$(jobs -r | wc -l)" = "${#daemons[@]}" ]; }
 ready() { sinfo --noheader --format=%D --states=idle 2>/dev/null | grep -qx "$nodes"; }
 for _ in $(seq 300); do
@@ -162,7 +162,7 @@ echo "$0: $nodes nodes after $SECONDS s" >&2
 code=0
 "$@" || code=$?
 
-# The steps of a job end a moment after srun does.
+# A job's steps end shortly after srun does.
 left() {
 	local self=$BASHPID
 	ps -eo pid=,ppid=,comm=,args= |

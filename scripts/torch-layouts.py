@@ -63,8 +63,8 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """The tensors before the blocks, the blocks, and those after them, maybe with a head
-    that has the first tensor's weight."""
+    """Returns the tensors before the blocks, the blocks, and the tensors after them, possibly with a head that shares
+    the first tensor's weight."""
 
     def __init__(self, tensors, tied):
         super().__init__()
@@ -92,7 +92,7 @@ class Model(nn.Module):
 
 
 def run(model):
-    """The loss: the input of an embedding needs no gradient, another one does."""
+    """Returns the loss. The input needs a gradient, unless it goes to an embedding."""
     return model(torch.zeros(1, requires_grad=not [*getattr(model, "module", model).before])).sum()
 
 
@@ -100,7 +100,7 @@ def run(model):
 
 
 class Written(dist.ProcessGroup):
-    """A process group of one rank, of which DDP believes that it is one of two."""
+    """A process group of one rank that DDP takes for one of two."""
 
     def __init__(self):
         super().__init__(0, 1)
@@ -135,7 +135,7 @@ def ddp(case):
     flags = dict(find_unused_parameters=case["find_unused"], static_graph=case["static_graph"])
     flags.update(bucket_cap_mb_list=case["caps"]) if "caps" in case else flags.update(bucket_cap_mb=case["cap"])
     wrapped = nn.parallel.DistributedDataParallel(model, process_group=group, **flags)
-    for _ in range(3):  # the first step has one bucket, after it they are cut anew
+    for _ in range(3):  # the first step has one bucket; after it the buckets are formed again
         group.calls.clear()
         MAIN.at = 0
         run(wrapped).backward()
@@ -148,8 +148,8 @@ def ddp(case):
 
 
 class Stream:
-    """Which leaf the main stream had come to, and which calls were over, when what is next
-    on a stream can begin."""
+    """A stream: the leaf that the main stream has reached, and the calls that have ended, when its next operation can
+    begin."""
 
     all = []
 
@@ -255,12 +255,12 @@ def fsdp2(case):
 
 
 def frozen(rng, how, last):
-    """As with LoRA the last tensor of a block alone is trained, or some are not."""
+    """Whether a tensor is frozen: with "lora" all but the last of a block, with "some" some of them."""
     return int(how == "lora" and not last or how == "some" and rng.random() < 0.4)
 
 
 def tensors(rng, how, big=1):
-    """A model of a few blocks, maybe with tensors before and after them."""
+    """Returns a model of a few blocks, possibly with tensors before and after them."""
     some = lambda: [rng.randint(1, 40) * big for _ in range(rng.choice([1, 2, 2, 3] if big == 1 else [1, 2]))]
     before, after = rng.randint(0, 2), rng.randint(0, 2)
     blocks = rng.randint(1, 7)
@@ -270,7 +270,7 @@ def tensors(rng, how, big=1):
         all += [[b + 1, frozen(rng, how, i == n - 1), *some()] for i in range(n)]
     all += [[0, frozen(rng, how, False), *some()] for i in range(after)]
     if all[0][0]:
-        all[0][1] = 0  # what comes before the first gradient is not computed
+        all[0][1] = 0  # nothing before the first gradient is computed
     return all, before > 0 and not all[0][1] and rng.random() < 0.3
 
 

@@ -23,7 +23,7 @@ def source(git, path):
 
 
 def functions(text, names, scope):
-    """Defines functions and classes of a file in a scope, wherever they stand in it."""
+    """Defines functions and classes of a file in a scope, at whatever depth they are."""
     for node in ast.walk(ast.parse(text)):
         if getattr(node, "name", None) in names and isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             node.decorator_list = [d for d in node.decorator_list if "dataclass" in ast.dump(d)]
@@ -32,14 +32,14 @@ def functions(text, names, scope):
 
 
 def without_imports(node):
-    """An import of a module of its own is in the scope already."""
+    """Removes `from` imports: their names are in the scope already."""
     for inner in ast.walk(node):
         if hasattr(inner, "body") and isinstance(inner.body, list):
             inner.body = [s for s in inner.body if not isinstance(s, ast.ImportFrom)] or [ast.Pass()]
 
 
 def methods(text, name, names, scope):
-    """Defines a class of a file in a scope with some of its methods alone."""
+    """Defines a class of a file in a scope with only some of its methods."""
     node = next(n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ClassDef) and n.name == name)
     node.bases, node.decorator_list = [], []
     node.body = [n for n in node.body if getattr(n, "name", None) in names]
@@ -56,7 +56,7 @@ def anything(*_, **__):
 
 
 class Param:
-    """A parameter of Megatron: its sides, and the marks that its modules give it."""
+    """A parameter of Megatron: its shape, and the attributes that its modules set."""
 
     def __init__(self, name, *shape, fp8=False, expert=False, shared=False):
         self.name, self.shape, self.fp8, self.dtype, self.requires_grad = name, shape, fp8, "bf16", True
@@ -72,8 +72,8 @@ class Param:
 
 
 class Calls:
-    """Keeps the calls of a bucket group: what, elements, ranks. Those that are coalesced are
-    one; a group of one rank has nothing to send."""
+    """Records the calls of a bucket group: name, elements, ranks. Coalesced calls count as one; a group of one rank
+    sends nothing."""
 
     def start(self):
         self.made, self.coalesced = [], None
@@ -123,7 +123,7 @@ def scope_of(git, calls):
 
 
 def stage(scope, model, tp, pp, fp8):
-    """The tensors of rank 0 in the order of their registration."""
+    """Returns the tensors of rank 0 in order of registration."""
     h, v = model["hidden"], model["vocab"]
     v = scope["vocab_size_with_padding"](v, types.SimpleNamespace(make_vocab_size_divisible_by=128, tensor_model_parallel_size=tp, rank=1))
     tied = model.get("tied", False)
@@ -144,17 +144,17 @@ def stage(scope, model, tp, pp, fp8):
 
 
 def lengths(sizes):
-    """Runs of equal sizes: [[size, how often], ...]."""
+    """Returns runs of equal sizes: [[size, repetitions], ...]."""
     return [[k, len(list(g))] for k, g in itertools.groupby(sizes)]
 
 
 def digest(sizes):
-    """The beginning of the hash of a sequence, which is too long to keep."""
+    """Returns the beginning of the hash of a sequence that is too long to keep."""
     return hashlib.sha256(",".join(map(str, sizes)).encode()).hexdigest()[:16]
 
 
 def layouts(scope, params, case):
-    """What Megatron lays out for each buffer, and its configuration then."""
+    """Returns Megatron's layout of each buffer, and its configuration."""
     args = types.SimpleNamespace(optimizer=case["optimizer"], use_distributed_optimizer=case["sharded"], use_torch_fsdp2=False, use_megatron_fsdp=False, ckpt_format="torch_dist")
     args.use_layer_wise_distributed_optimizer = False
     scope["decide_optimizer"](args)
@@ -174,7 +174,7 @@ def layouts(scope, params, case):
 
 
 class Size(int):
-    """The ranks of a group, which some ask for by size()."""
+    """Stands for the ranks of a group; some callers ask for size()."""
 
     def size(self):
         return int(self)
@@ -194,7 +194,7 @@ def reduce(scope, calls, group, config, ranks):
 
 
 def layout(scope, calls, params, case):
-    """Bucket groups in the order in which their last gradient comes, and their calls."""
+    """Returns the bucket groups in the order of their last gradients, with their calls."""
     at = {p: i for i, p in enumerate(params)}
     config, of_buffers = layouts(scope, params, case)
     groups = []
@@ -257,7 +257,7 @@ def megatron_cases():
 
 
 def made_up(case):
-    """A list of tensors, the first an embedding that a second stage would share."""
+    """Returns a list of tensors; the first is an embedding that a second stage would share."""
     for i, shape in enumerate(case["tensors"]):
         yield Param("embedding" if i == 0 else f"w{i}", *shape, expert=i in case["experts"], shared=i == 0 and case["pp"] > 1, fp8=case["fp8"] and i > 0 and len(shape) == 2)
 
@@ -275,7 +275,7 @@ def megatron(git):
 
 
 class Tensor:
-    """A tensor is a number of elements; whoever narrows it too far fails."""
+    """A tensor that is only a number of elements; narrowing it too far fails."""
 
     def __init__(self, numel, dtype="bf16"):
         self.n, self.dtype, self.device, self.is_sparse = numel, dtype, "gpu", False
@@ -327,8 +327,8 @@ class Ranks:
 
 
 class World:
-    """Keeps the calls: what, elements, ranks, and between which parameters of backward
-    they are made and waited for. Computation is one stream, reductions may be another."""
+    """Records the calls: name, elements, ranks, and the parameters of backward between which they are made and waited
+    for. Computation is one stream; reductions may use another."""
 
     def start(self, case):
         self.calls, self.boundary = [], None
@@ -423,7 +423,7 @@ def deepspeed_scope(git, world):
 
 
 def flat_groups(scope, z, params):
-    """The optimizer's groups of parameters, as __init__ flattens and divides them."""
+    """Returns the optimizer's groups of parameters, flattened and divided like in __init__."""
     groups = scope["split_params_into_different_moe_groups_for_optimizer"]({"params": list(params), "name": "all"}) if any(p.expert for p in params) else [{"params": list(params)}]
     for i, group in enumerate(g["params"] for g in groups if g["params"]):
         ranks = z.expert_dp_process_group["ep"] if group[0].expert else z.dp_process_group
@@ -481,8 +481,8 @@ def stage_3(scope, world, params, case):
 
 
 def backward(scope, world, sizes, experts, case):
-    """Plays one backward pass, the last parameter first, with the trainer's own hooks,
-    and what the engine calls after it."""
+    """Plays one backward pass, the last parameter first, with the trainer's own hooks, and the engine's calls after
+    it."""
     world.start(case)
     params = [Weight(n, i, e, world.experts if e else world.dense) for i, (n, e) in enumerate(zip(sizes, experts))]
     z, hook = (stage_3 if case["stage"] == 3 else stages_1_and_2)(scope, world, params, case)
@@ -499,14 +499,14 @@ def backward(scope, world, sizes, experts, case):
 
 
 def hugging_face(model):
-    """The tensors of a Llama in forward order."""
+    """Returns the tensors of a Llama in forward order."""
     h, ffn, kv = model["hidden"], model["ffn"], model["groups"] * model["head"]
     block = [h, h * h, kv * h, kv * h, h * h, h, ffn * h, ffn * h, h * ffn]
     return [model["vocab"] * h] + block * model["layers"] + [h, model["vocab"] * h]
 
 
 def bucketless(scope):
-    """The configurations for which the engine takes an optimizer other than ZeRO's own."""
+    """Returns the configurations for which the engine accepts an optimizer other than ZeRO's own."""
     for model, accumulated, stage, offload in itertools.product(("fp32", "fp16", "bf16"), (None, "fp32", "bf16"), (1, 2, 3), (False, True)):
         e = object.__new__(scope["DeepSpeedEngine"])
         e.__dict__.update(

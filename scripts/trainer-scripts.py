@@ -18,8 +18,8 @@ import subprocess
 import sys
 import tempfile
 
-# The names that zbench reads, with their kinds: what they were set to must be equal. Newer versions of Megatron make
-# these options from dataclasses, so that no text declares them.
+# The names that zbench reads, with their kinds: their values must be equal. Newer versions of Megatron make these
+# options from dataclasses, so no text declares them.
 KEYS = {
     "ddp_bucket_size": int, "ddp_num_buckets": int, "overlap_grad_reduce": bool, "overlap_param_gather": bool, "use_distributed_optimizer": bool,
     "ddp_pad_buckets_for_high_nccl_busbw": bool, "num_distributed_optimizer_instances": int, "expert_model_parallel_size": int,
@@ -46,7 +46,7 @@ cd() { :; }
 
 
 def declared(folders):
-    """The options of all versions of arguments.py: (names, kind)."""
+    """Returns the options of all versions of arguments.py: (names, kind)."""
     found = {}
     for folder in folders:
         for base, _, files in os.walk(folder):
@@ -88,7 +88,7 @@ def parser(folders):
 
 
 def root():
-    """A folder with bash and nothing else."""
+    """Makes a folder that contains bash and nothing else."""
     top = tempfile.mkdtemp(prefix="oracle")
     for program in ["/bin/bash"]:
         libraries = re.findall(r"(/\S+)", subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout)
@@ -106,7 +106,7 @@ def root():
 
 
 def oracle(top, text, args, variables):
-    """The commands that bash runs."""
+    """Returns the commands that bash runs."""
     open(top + "/work/script.sh", "w").write(text)
     open(top + "/calls", "w").close()
     env = {"PATH": "/bin", "BASH_ENV": "/env", **variables}
@@ -122,7 +122,7 @@ def oracle(top, text, args, variables):
 
 
 def told(script, top):
-    """The arguments and the variables of the first call in a README."""
+    """Returns the arguments and the variables of the first call in a README."""
     name, folder = os.path.basename(script), os.path.dirname(script)
     while len(folder) >= len(top):
         for file in sorted(os.listdir(folder)):
@@ -203,7 +203,7 @@ def compare(options, calls, reading):
         try:
             want = vars(options.parse_known_args(rest)[0])
             break
-        except argparse.ArgumentError as err:  # the script gives no value, as none was given to it
+        except argparse.ArgumentError as err:  # the script passes no value, because it got none
             if "invalid int value" in str(err):
                 return "refused", [str(err), "by both: zbench says that it is not a number"]
             name = err.argument_name.split("/")[0]

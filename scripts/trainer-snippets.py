@@ -19,7 +19,7 @@ COMMITS = {
 
 
 class StandIn(types.ModuleType):
-    """A module that is not installed: whatever is taken out of it is a mock."""
+    """A module that is not installed: everything in it is a mock."""
     __path__, __file__ = [], os.devnull
 
     def __getattr__(self, name):
@@ -47,7 +47,7 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def fields(path, name):
-    """The annotated fields of a class and of its bases in the same file."""
+    """Returns the annotated fields of a class and of its bases in the same file."""
     tree = ast.parse(open(path).read())
     found = {}
     for node in ast.walk(tree):
@@ -100,7 +100,7 @@ def primus(root, texts):
 
 
 def alone(name, path):
-    """A module of a checkout without its package's own __init__."""
+    """Loads a module of a checkout without its package's own __init__."""
     spec = importlib.util.spec_from_file_location(name, path)
     sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(sys.modules[name])
@@ -108,7 +108,7 @@ def alone(name, path):
 
 
 def bridge(root, texts):
-    """Overrides as OmegaConf reads them, into the classes that Bridge puts them into."""
+    """Parses overrides with OmegaConf, into the classes that Bridge uses."""
     import omegaconf, yaml
     m, b = f"{root}/megatron/megatron/core", f"{root}/bridge/src/megatron/bridge"
     parts = {
@@ -192,7 +192,7 @@ def ddp(_, texts):
 
 
 def accelerate(root, texts):
-    """Its own class makes the arguments, and torch's DDP takes them."""
+    """Its own class makes the arguments, which torch's DDP accepts."""
     import torch
     src = f"{root}/accelerate/src/accelerate"
     for name in ("versions", "constants", "environment", "imports"):
@@ -213,7 +213,7 @@ def accelerate(root, texts):
 
 
 def lightning(root, texts):
-    """DDPStrategy passes what it does not know on to torch's DDP."""
+    """DDPStrategy passes unknown arguments on to torch's DDP."""
     import torch
     tree = ast.parse(open(f"{root}/lightning/src/lightning/pytorch/strategies/ddp.py").read())
     init = next(f for c in ast.walk(tree) if isinstance(c, ast.ClassDef) and c.name == "DDPStrategy" for f in c.body if getattr(f, "name", "") == "__init__")

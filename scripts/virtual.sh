@@ -33,7 +33,7 @@ small=(-b 8 -e 512K -f 2)
 source "$(dirname "$0")/programs.sh"
 loopback_on virtual
 
-# expect PROGRAM FLAG… leaves what zbench itself has; nothing where it has no such collective.
+# expect PROGRAM FLAG… writes zbench's own figures; nothing if zbench lacks the collective.
 expect() {
 	case $1 in
 	hypercube) : > "$work/want" ;;
@@ -41,7 +41,7 @@ expect() {
 	esac
 }
 
-# deviation reads "bytes busbw", and prints the largest deviation with its size.
+# deviation reads "bytes busbw" and prints the largest deviation with its size.
 deviation() {
 	awk -v limit="${LIMIT:-0.5}" 'NR == FNR { want[$1] = $2; next }
 		$1 in want { d = ($2 / want[$1] - 1) * 100; n++; if (d * d >= worst * worst) { worst = d; at = $1 } }
@@ -49,8 +49,8 @@ deviation() {
 			printf "%+.2f at %s (%d figures)\n", worst, at, n; exit worst * worst > limit * limit }' "$work/want" -
 }
 
-# run COMMAND… leaves the program's table; fails, and says why, where it fails or has a figure
-# that is none.
+# run COMMAND… writes the program's table. It fails with a message if the program fails or prints a
+# figure that is not a number.
 run() {
 	# shellcheck disable=SC2086 # flags
 	if ! "${loopback[@]}" "$@" ${THEIRS:-} -n 20 -w 5 -c 0 > "$work/table" 2> "$work/errors"; then

@@ -43,7 +43,7 @@ type soakOptions struct {
 	lasts              time.Duration
 	vary               []string
 	risk               bool
-	// header is the journal's, saved are its attempts.
+	// header is the header of the journal, saved are its attempts.
 	header  soak.Header
 	saved   []soak.Attempt
 	leftOut []string
@@ -108,7 +108,7 @@ func newSoak(s State) *cobra.Command {
 	return cmd
 }
 
-// soak makes attempts in the world, or starts the processes that do, or a world for each environment.
+// soak makes attempts in the world, starts the processes that make them, or runs one world per environment.
 func (o *soakOptions) soak(ctx context.Context, s State, cmd *cobra.Command) error {
 	if err := o.ask(s, cmd); err != nil {
 		return err
@@ -136,12 +136,12 @@ func (o *soakOptions) soak(ctx context.Context, s State, cmd *cobra.Command) err
 	})
 }
 
-// soakAgain says what stands of a soak that ended early.
+// soakAgain describes the usable part of a soak that ended early.
 func soakAgain(folder string) string {
 	return "the attempts before stand; " + plain.Typed("zbench", "soak", "--resume", folder) + " continues"
 }
 
-// ask takes over the request of the folder to resume, and refuses what cannot be.
+// ask reads the request from the folder to resume, and refuses a request that cannot run.
 func (o *soakOptions) ask(s State, cmd *cobra.Command) (err error) {
 	changed := cmd.Flags().Changed
 	if changed("resume") {
@@ -212,7 +212,7 @@ func (o *soakOptions) arms(w spec.World) ([]plan.Case, error) {
 	return cases, err
 }
 
-// announcement says what will be done.
+// announcement describes the planned attempts.
 func (o *soakOptions) announcement(w spec.World) (string, error) {
 	cases, err := o.arms(w)
 	if err != nil {
@@ -314,7 +314,7 @@ func (o *soakOptions) watch(s State, t *soak.Tally, passed time.Duration) {
 	s.rewrite(fmt.Sprintf("[attempt %d] %d wrong", t.Attempts, t.Wrong))
 }
 
-// document returns what is known about the soak apart from its attempts.
+// document returns the soak's document without the results of its attempts.
 func (o *soakOptions) document(w *openWorld) *soak.Document {
 	u := w.setup
 	d := &soak.Document{
@@ -334,7 +334,7 @@ func (o *soakOptions) document(w *openWorld) *soak.Document {
 	return d
 }
 
-// known is what known issues depend on.
+// known returns the facts that known issues depend on.
 func (w *openWorld) known() judge.IssueFacts {
 	f := judge.IssueFacts{
 		Nodes: w.setup.Spec.World.Nodes, GPUs: w.setup.Spec.World.PerNode(), Env: w.state.Getenv, Pollara: record.Pollara(w.facts.NICs),
@@ -346,7 +346,7 @@ func (w *openWorld) known() judge.IssueFacts {
 	return f
 }
 
-// hangs is the error of settings that are known to hang, without --risk.
+// hangs returns an error for settings that are known to hang, unless --risk is given.
 func (o *soakOptions) hangs(w *openWorld) error {
 	hang := slice.Where(judge.IssuesOf(w.known()), judge.KnownIssue.Hangs)
 	if len(hang) == 0 || o.risk {
@@ -378,7 +378,7 @@ func (w *openWorld) place() func(rank int) (gpu, node string) {
 	}
 }
 
-// environments makes attempts in a world for each environment, by turns.
+// environments makes attempts in one world per environment, by turns.
 func (o *soakOptions) environments(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
 	if l.role.Several() && l.method == launch.Env {
 		return usagef("start it once, in the allocation; it starts the worlds itself", "--vary, but this process is one of several of a launcher (%s)", l.role.Text())
@@ -400,7 +400,7 @@ func (o *soakOptions) environments(ctx context.Context, s State, cmd *cobra.Comm
 	if err != nil {
 		return err
 	}
-	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	defer dir.Close() //nolint:errcheck // the next run takes over a lock that remains
 	o.run.want.World = u.Spec.World
 	j, err := o.journal(dir, o.run.want, false)
 	if err != nil {
@@ -430,11 +430,11 @@ func (o *soakOptions) environments(ctx context.Context, s State, cmd *cobra.Comm
 }
 
 // turns runs the worlds of a soak one after the other, each environment as often as the others. One that has failed
-// does not run again. An error is what ended the soak early.
+// does not run again. An error is the reason why the soak ended early.
 func (o *soakOptions) turns(ctx context.Context, s State, dir *folder.Folder, common []string, arms int) (worlds []soak.World, _ error) {
 	all := soak.Environments(o.header.Vary)
 	turn, begun, failed, made := soak.Turns(o.run.want.Seed, len(all)), s.Now(), map[int]bool{}, 0
-	most, each := arms, o.lasts/time.Duration(2*len(all)) // so that each has two turns
+	most, each := arms, o.lasts/time.Duration(2*len(all)) // each gets two turns
 	if o.attempts > 0 {
 		most = min(most, max(1, o.attempts/len(all)))
 	}
@@ -466,7 +466,8 @@ func (o *soakOptions) turns(ctx context.Context, s State, dir *folder.Folder, co
 	return worlds, nil
 }
 
-// world runs a child in a folder of its own, or takes what a child before has left there. An error ends the soak.
+// world runs a child process in its own folder, or uses the result that an earlier child left there. An error ends the
+// soak.
 func (o *soakOptions) world(ctx context.Context, s State, path string, common []string, w *soak.World) error {
 	if _, err := s.FS.Stat(filepath.Join(path, soakJournal)); errors.Is(err, fs.ErrNotExist) {
 		dir, err := folder.New(s.host(true), path, "soak", true)

@@ -19,7 +19,7 @@ import (
 // specFlag is a flag of a request.
 type specFlag = option.Row[spec.Spec]
 
-// flagValue makes a row of a table a pflag.Value.
+// flagValue turns a row of a table into a pflag.Value.
 type flagValue[T any] struct {
 	row   option.Row[T]
 	to    *T
@@ -32,7 +32,7 @@ func (v *flagValue[T]) Type() string     { return v.row.Unit }
 func (v *flagValue[T]) IsBoolFlag() bool { return v.row.Unit == "" }
 func (v *flagValue[T]) Set(text string) error {
 	if !v.given {
-		v.texts, v.given = nil, true // of the default
+		v.texts, v.given = nil, true // the default's texts
 	}
 	v.texts = append(v.texts, text)
 	return v.row.Set(v.to, v.texts)
@@ -46,7 +46,7 @@ func specRows(names []string) []specFlag {
 	return slices.DeleteFunc(slices.Clone(specFlags), func(f specFlag) bool { return !slices.Contains(names, f.Name) })
 }
 
-// addSpecFlags adds the flags of the table to a command, and the defaults to the request.
+// addSpecFlags adds the table's flags to a command, and their defaults to the request.
 func addSpecFlags(cmd *cobra.Command, to *spec.Spec) {
 	*to = spec.Spec{Schema: spec.Schema, Benchmark: spec.Collectives, Sweep: &spec.Sweep{}}
 	addFlags(cmd, to, specFlags)
@@ -58,7 +58,7 @@ func addSpecFlags(cmd *cobra.Command, to *spec.Spec) {
 	})
 }
 
-// addFlags puts rows of flags on a command and their defaults into the request.
+// addFlags adds rows of flags to a command, and their defaults to the request.
 func addFlags[T any](cmd *cobra.Command, to *T, rows []option.Row[T]) {
 	for _, row := range rows {
 		value := &flagValue[T]{row: row, to: to}
@@ -75,7 +75,7 @@ func addFlags[T any](cmd *cobra.Command, to *T, rows []option.Row[T]) {
 	}
 }
 
-// clusterFlags are the flags of a request that say on what it runs.
+// clusterFlags are the flags that describe the machine of a request.
 var clusterFlags = []specFlag{
 	{Letter: "g", Name: "ngpus", Unit: "GPUs", Default: "1", Meaning: "GPUs that one process drives", Fact: true, Value: option.Natural(func(s *spec.Spec) *int { return &s.World.GPUsPerProcess })},
 	{Name: "nodes", Unit: "int", Default: "1", Meaning: "number of nodes", Fact: true, Value: option.Whole(func(s *spec.Spec) *int { return &s.World.Nodes })},

@@ -15,7 +15,7 @@ class _AfterTorch(importlib.abc.MetaPathFinder):
         load = spec.loader.exec_module
 
         def exec_module(module):
-            # torch looks for NVIDIA's package cuda, and would take a program's file cuda.py for it.
+            # torch looks for NVIDIA's package cuda, and would mistake a program's file cuda.py for it.
             if "cuda" not in sys.modules:
                 sys.modules["cuda"] = None
             load(module)

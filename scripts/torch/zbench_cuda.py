@@ -28,12 +28,13 @@ def is_cuda(x):
 
 
 def host(x):
-    """The CPU in the place of a cuda device."""
+    """Returns the CPU instead of a cuda device."""
     return "cpu" if is_cuda(x) else x
 
 
 class OnHost(TorchFunctionMode):
-    """Functions that are asked for a cuda device get the CPU; those that move a tensor there return it."""
+    """Makes functions that are asked for a cuda device use the CPU; functions that move a tensor there return the
+    tensor."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -54,7 +55,8 @@ MOVES = {torch.Tensor.cuda, torch.Tensor.to, PARSE}
 
 
 def stand_in(name, real, make):
-    """A class in the place of one of C's, which takes what make makes of the arguments: it keeps isinstance and pickle."""
+    """A class that replaces one of C's. Its objects are what make returns for the arguments; it keeps isinstance and
+    pickle working."""
     class Kind(type):
         def __call__(cls, *args, **kwargs):
             return real(*make(*args, **kwargs))
@@ -71,8 +73,8 @@ class Memory(ctypes.Structure):
 
 
 class Held:
-    """Memory that the process holds since the program imported torch: tensors are nearly all of it. A GPU
-    would hold those that the program moved there."""
+    """Returns the memory that the process has allocated since the program imported torch, which is nearly all
+    tensors. A GPU would hold those that the program moved there."""
 
     def __init__(self):
         self.ask = ctypes.CDLL(None).mallinfo2
@@ -97,7 +99,7 @@ class Held:
 
 
 class Within:
-    """A device as a context: all are rank 0's, so only the number changes."""
+    """A device as a context. All devices belong to rank 0, so only the number changes."""
 
     def __init__(self, device=None):
         self.to = device if isinstance(device, int) else getattr(torch.device(device or "cuda"), "index", None)
@@ -111,7 +113,7 @@ class Within:
 
 
 def functions(zt):
-    """What stands in for functions of torch.cuda, by name."""
+    """Returns the replacements for functions of torch.cuda, by name."""
     d, held = zt.cluster().devices, Held()
     zt.cluster().held = held
     on, gpu = [0], "SIMULATED " + os.environ.get("ZBENCH_TORCH_GPU", "")
@@ -156,7 +158,7 @@ def functions(zt):
 
 
 def fill(module, stands):
-    """Puts the stand-ins into a module; its other functions raise with their names."""
+    """Puts the replacements into a module; its other functions raise an error with their names."""
     def refused(name):
         def raises(*_, **__):
             from zbench_torch import Refused
@@ -171,7 +173,7 @@ def fill(module, stands):
 
 
 def accelerator(stands):
-    """What stands in for functions of torch.accelerator, by name."""
+    """Returns the replacements for functions of torch.accelerator, by name."""
     same = ("is_available", "device_count", "synchronize", "current_stream", "set_stream", "empty_cache", "empty_host_cache", "get_device_capability",
             "memory_allocated", "memory_reserved", "max_memory_allocated", "max_memory_reserved", "memory_stats", "reset_peak_memory_stats")
     return {
@@ -181,14 +183,14 @@ def accelerator(stands):
 
 
 def without(init, *names):
-    """A constructor that is not told of devices."""
+    """Returns a constructor that ignores devices."""
     def made(self, module, *args, **kwargs):
         init(self, module, *args, **{k: v for k, v in kwargs.items() if k not in names})
     return made
 
 
 def share_attention():
-    """DTensor's rule for the attention that a CPU has in the place of a GPU's: by batch or by head."""
+    """DTensor's rule for the attention that a CPU uses in place of a GPU's: by batch or by head."""
     from torch.distributed.tensor import Replicate, Shard
     from torch.distributed.tensor.experimental import register_sharding
 
@@ -199,7 +201,7 @@ def share_attention():
 
 
 def uncompiled(model=None, *_, **__):
-    """torch.compile: operators run as they are, each with its own time."""
+    """Replaces torch.compile: operators run uncompiled, each with its own time."""
     if not uncompiled.told:
         print("zbench loopback: torch.compile is left out: operators run as they are, so a fused kernel's time is that of its parts", file=sys.stderr)
         uncompiled.told = True
@@ -210,7 +212,8 @@ uncompiled.told = False
 
 
 def install(zt):
-    """Puts the stand-ins in place and returns the mode in which functions get the host's device. zt is the module zbench_torch."""
+    """Installs the replacements and returns the mode that gives functions the host's device. zt is the module
+    zbench_torch."""
     import torch.distributed.device_mesh
     from torch.distributed.fsdp import FullyShardedDataParallel
     from torch.utils._device import DeviceContext
@@ -226,12 +229,12 @@ def install(zt):
     torch.cuda.nccl.version = lambda: (version.value // 10000, version.value // 100 % 100, version.value % 100)
     torch.distributed.is_nccl_available = lambda: True  # PyTorch's own code asks distributed_c10d
     torch.Tensor.is_pinned = lambda self, device=None: False
-    torch.Tensor.pin_memory = lambda self, device=None: self  # a loader of data calls it on a thread of its own
+    torch.Tensor.pin_memory = lambda self, device=None: self  # a data loader calls it on its own thread
     torch.compile = uncompiled
     stand_in("device", DEVICE, lambda *a, **k: ("cuda", a[0]) if len(a) == 1 and isinstance(a[0], int) else (*a, *k.values()))
     copyreg.pickle(DEVICE, lambda d: (torch.device, (str(d),)))
     stand_in("Generator", torch.Generator, lambda device="cpu": (host(device),))
-    # A constructor's argument that names a device, and by which name.
+    # Constructors with an argument that names a device: its position and its name.
     for kind, at, name in ((DeviceContext, 0, "device"), (torch.distributed.device_mesh.DeviceMesh, 0, "device_type"), (torch.amp.GradScaler, 0, "device")):
         hosted(kind, at, name)
     record = torch.profiler._KinetoProfile.__init__

@@ -36,16 +36,16 @@ import torch.distributed as dist
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 
-# ncclDataType_t and ncclRedOp_t; a type that RCCL lacks is sent as bytes.
+# ncclDataType_t and ncclRedOp_t. A type that RCCL lacks is sent as bytes.
 DTYPES = {
     torch.int8: 0, torch.uint8: 1, torch.int32: 2, torch.int64: 4,
     torch.float16: 6, torch.float32: 7, torch.float64: 8, torch.bfloat16: 9,
 }
 OPS = {"SUM": 0, "PRODUCT": 1, "MAX": 2, "MIN": 3, "AVG": 4}
-PATIENCE = 5  # of a rank that waits for others, until it tells what it waits in
-TIMEOUT = datetime.timedelta(minutes=10)  # torch's own of the backend nccl
-SMALL = 1 << 16  # bytes of a tensor that a run of sizes computes all the same
-# What is replaced, with what stands in for it; printed by ZBENCH_TORCH_LIST=1.
+PATIENCE = 5  # seconds that a rank waits for others before it reports what it waits in
+TIMEOUT = datetime.timedelta(minutes=10)  # torch's own timeout for the nccl backend
+SMALL = 1 << 16  # bytes; a run of sizes still computes tensors up to this size
+# Replaced names, with their replacements; ZBENCH_TORCH_LIST=1 prints them.
 REPLACED = {
     "torch.distributed.init_process_group": "backends nccl, gloo, mpi and ucc are the loopback; the other ranks are not waited for",
     "torch.cpu.Stream, Event, stream, current_stream": "streams of the loopback's GPUs",
@@ -60,12 +60,12 @@ REPLACED = {
 
 
 class Refused(RuntimeError):
-    """The loopback cannot stand in for what the program asks."""
+    """The loopback cannot provide what the program asks for."""
 
 
 class Devices:
-    """The loopback's GPUs, one for each rank of this process: itself and its equals. A list that has
-    an entry for each is called a row here."""
+    """The loopback's GPUs, one per rank of this process: the real rank and the ranks equal to it. A list with one
+    entry per rank is called a row."""
 
     def __init__(self, count):
         self.hip, self.ccl = ctypes.CDLL("libamdhip64.so.6"), ctypes.CDLL("librccl.so.1")
@@ -87,7 +87,7 @@ class Devices:
             raise Refused(f"{name}: {(self.ccl.ncclGetLastError(None) or b'').decode() or code}")
 
     def made(self, name, *args):
-        """A row of handles, each made on its device."""
+        """Returns a row of handles, each made on its device."""
         row = []
         for d in range(self.count):
             self.hip.hipSetDevice(d)
@@ -96,14 +96,14 @@ class Devices:
         return row
 
     def record(self, streams):
-        """A row of events, recorded on the streams. Row.give returns it."""
+        """Returns a row of events, recorded on the streams. Row.give takes it back."""
         events = self.spare.pop() if self.spare else self.made("hipEventCreate")
         for e, s in zip(events, streams):
             self.hip.hipEventRecord(e, s)
         return events
 
     def mark(self, stream):
-        """An event of the first rank alone, which stays: its time is asked for at the end."""
+        """Returns an event of the first rank only. It is kept, because its time is read at the end."""
         event = ctypes.c_void_p()
         self.hip.hipSetDevice(0)
         self.ran("hipEventCreate", ctypes.byref(event))
@@ -123,8 +123,9 @@ class Devices:
             launch(self.delay, *one, s, params, None)
 
     def buffers_of(self, size):
-        """Memory of each device for a message, which is never touched. Where the device has room the smaller one stays:
-        hipFree would have the host wait for the device, in the middle of what the program does."""
+        """Returns memory on each device for a message; the memory is never touched. If the device has room, the
+        smaller block stays allocated: hipFree would make the host wait for the device in the middle of the
+        program."""
         if size > self.room:
             self.room = max(size, 2 * self.room)
             for d, b in enumerate(self.buffers):
@@ -137,14 +138,14 @@ class Devices:
         return self.buffers
 
     def between(self, one, other):
-        """Seconds between two marks that have been."""
+        """Returns the seconds between two completed marks."""
         ms = ctypes.c_float()
         self.ran("hipEventElapsedTime", ctypes.byref(ms), one, other)
         return ms.value * 1e-3
 
     def joined(self, groups, first):
-        """A row of communicators: each rank's of the one of groups (id, ranks) that has it. first is
-        this process's first rank. Other processes join theirs meanwhile."""
+        """Returns a row of communicators: for each rank, the one of its group among groups (id, ranks). first is this
+        process's first rank. Other processes join theirs at the same time."""
         class Id(ctypes.Structure):
             _fields_ = [("internal", ctypes.c_char * 128)]
 
@@ -168,8 +169,8 @@ class Devices:
 
 
 class Stream:
-    """A stream of every rank, in the place of torch.cpu.Stream. pending has computation that is
-    not launched yet, in seconds."""
+    """A stream of every rank, replacing torch.cpu.Stream. pending is computation that has not been launched yet, in
+    seconds."""
 
     def __init__(self, device=None, priority=0, **_):
         self.row, self.pending, self.number = cluster().devices.made("hipStreamCreateWithFlags", 1), 0.0, len(cluster().all)
@@ -200,7 +201,7 @@ class Stream:
         return event
 
     def synchronize(self):
-        """The hosts of all ranks wait."""
+        """Makes the hosts of all ranks wait."""
         self.flush()
         cl = cluster()
         late = threading.Timer(cl.timeout.total_seconds(), cl.give_up)
@@ -220,7 +221,7 @@ class Stream:
 
 
 class Event:
-    """An event of every rank, in the place of torch.cpu.Event."""
+    """An event of every rank, replacing torch.cpu.Event."""
 
     def __init__(self, *_, **__):
         self.row = None
@@ -240,7 +241,7 @@ class Event:
         return True
 
     def elapsed_time(self, other):
-        """Milliseconds between two events that have been."""
+        """Returns the milliseconds between two completed events."""
         return cluster().devices.between(self.row[0], other.row[0]) * 1e3
 
     def __del__(self):
@@ -249,7 +250,7 @@ class Event:
 
 
 class Within:
-    """torch.cpu.stream: what is launched within goes onto the stream."""
+    """Replaces torch.cpu.stream: work launched inside goes onto the stream."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -263,9 +264,9 @@ class Within:
 
 
 class Done(dist._Work):
-    """A collective that was launched. Its data are there; its end is an event, for which a stream
-    waits once: at wait(), at the end of a backward pass of DistributedDataParallel, or where an
-    operation first touches what the collective writes."""
+    """A launched collective. Its data are available at once. Its end is an event that a stream waits for once: at
+    wait(), at the end of a backward pass of DistributedDataParallel, or when an operation first touches the
+    collective's output."""
 
     def __init__(self, events, outputs):
         super().__init__()
@@ -301,7 +302,7 @@ class Done(dist._Work):
 
 
 class Cluster:
-    """The simulated cluster, and what the program has done on it."""
+    """The simulated cluster, and the program's activity on it."""
 
     def __init__(self):
         get = os.environ
@@ -312,11 +313,12 @@ class Cluster:
         self.devices = Devices((self.real + [self.ranks])[self.place + 1] - self.rank)
         self.written, self.spans, self.steps, self.inside, self.all, self.failed, self.bucket = {}, [], [], False, [], False, 0
         self.traced, self.gradients, self.backward = "ZBENCH_TORCH_TRACE" in get, [], None
-        # The optimizer whose step ends a step, and those that made one since; limit is how many there are to be, 0 for all.
+        # The optimizer whose step ends a training step, and those that made a step since then. limit is the number of
+        # steps, 0 for all.
         self.limit, self.trains, self.ends, self.beside = int(get.get("ZBENCH_TORCH_STEPS", "0")), False, lambda: None, set()
-        self.modes, self.held = [], None  # memory, where torch.cuda is asked for it
-        self.charged = [{}]  # of each step, calls and seconds of operators
-        # What real ranks meet by, and the file in which each says what it does.
+        self.modes, self.held = [], None  # memory, if torch.cuda is asked for it
+        self.charged = [{}]  # by step: calls and seconds of operators
+        # The meeting place of real ranks, and the file in which each reports its activity.
         self.meeting, self.store, self.exchanges, self.timeout = get["ZBENCH_LOOPBACK_SHARED"], dist.HashStore(), {}, TIMEOUT
         if len(self.real) > 1:
             self.store = dist.FileStore(self.meeting + ".store", len(self.real))
@@ -327,21 +329,21 @@ class Cluster:
     def begin(self):
         self.current = self.default = Stream()
         self.steps.append(self.devices.mark(self.default.row[0]))
-        # What the program's clock shows, in seconds since here; a mark that has been, and when.
+        # The program's clock, in seconds since now, and a completed mark with its time.
         self.shown, self.origin, self.ticks = 0.0, (self.steps[0], 0.0), [self.devices.mark(self.default.row[0]) for _ in range(2)]
         self.passes = getattr(ctypes.CDLL(None), "zbench_clock_pass", None)
         if self.passes is not None:
             self.passes(ctypes.c_int64(0))
 
     def sees(self, stream):
-        """The program has waited for a stream of the first rank: its clock shows that time."""
+        """The program has waited for a stream of the first rank: its clock advances to that time."""
         mark = self.ticks[0]
         self.devices.hip.hipEventRecord(mark, stream)
         self.reaches(mark)
         self.ticks.reverse()
 
     def reaches(self, mark):
-        """The program's clock is not behind a mark that has been."""
+        """Advances the program's clock at least to a completed mark."""
         at = self.origin[1] + self.devices.between(self.origin[0], mark)
         self.origin = (mark, at)
         ns = int((at - self.shown) * 1e9)
@@ -350,22 +352,22 @@ class Cluster:
             self.passes(ctypes.c_int64(ns))
 
     def handed(self, parameter):
-        """A parameter has its gradient: the trace has that of DistributedDataParallel."""
+        """A parameter has its gradient. For DistributedDataParallel the trace records it."""
         self.default.flush()
         self.gradients.append([self.backward, tuple(parameter.shape), parameter.dtype, self.devices.mark(self.default.row[0]), None])
         self.backward = None
 
     def reduced(self):
-        """The reducer has done what it does with the gradient before it sends it: it divides it."""
+        """The reducer has processed the gradient for sending: it divides it."""
         self.default.flush()
         self.gradients[-1][-1] = self.devices.mark(self.default.row[0])
 
     def owner(self, rank):
-        """The place of the real rank that a rank equals."""
+        """Returns the index of the real rank that a rank equals."""
         return bisect.bisect(self.real, rank) - 1
 
     def watch(self):
-        """Tells once of a wait for others that lasts."""
+        """Reports a long wait for others once."""
         told = None
         while True:
             waits = self.waits
@@ -376,7 +378,7 @@ class Cluster:
 
     @contextlib.contextmanager
     def waiting(self, what):
-        """What is done within waits for others."""
+        """Marks the body as a wait for others."""
         before, self.waits = self.waits, (what,)
         try:
             yield
@@ -384,7 +386,7 @@ class Cluster:
             self.waits = before
 
     def says(self, text):
-        """Leaves for the other real ranks what this one does."""
+        """Publishes this rank's activity for the other real ranks."""
         self.said = text
         if self.doing:
             self.doing[self.place].truncate(0)
@@ -392,20 +394,20 @@ class Cluster:
             self.doing[self.place].flush()
 
     def others(self):
-        """What the other real ranks said last."""
+        """Returns the latest activity of the other real ranks."""
         for i, f in enumerate(self.doing):
             if i != self.place:
                 f.seek(0)
                 yield f"rank {self.real[i]}: {f.read().decode() or 'no call yet'}"
 
     def give_up(self):
-        """Ends a process that waits for a collective for longer than the timeout of its groups."""
+        """Ends a process that waits for a collective longer than its groups' timeout."""
         last = next((f"{name} of {what[1]:,} {str(what[2]).removeprefix('torch.')} in group {what[0].title}" for name, _, _, what in reversed(self.spans) if what), "no collective")
         print(f"zbench loopback: rank {self.rank} waited {self.timeout} for what never ends; its last call: {last}. " + "; ".join(self.others()), file=sys.stderr, flush=True)
         os._exit(1)
 
     def exchange(self, owners):
-        """What moves data among real ranks, by their places."""
+        """Returns the process group that moves data among real ranks, given by index."""
         if owners not in self.exchanges:
             name, options = "exchange " + ",".join(map(str, owners)), dist.ProcessGroupGloo._Options()
             # All are on this host, whatever its name resolves to.
@@ -422,7 +424,7 @@ class Cluster:
                 done.settle()
 
     def charge(self, name, seconds, profiled):
-        """Computation of an operator; profiled is true where its time is a profile's."""
+        """Adds an operator's computation; profiled is true if its time comes from a profile."""
         if seconds == 0:
             return
         self.current.pending += seconds
@@ -431,9 +433,9 @@ class Cluster:
         calls[1] += seconds
 
     def step(self, optimizer):
-        """An optimizer has made a step. Of several that take turns the first ends the steps, until another makes two
-        without it. A program that reads its clock without waiting for the GPU sees the
-        step's end: its host is not modelled, and keeps up."""
+        """An optimizer has made a step. If several take turns, the first one ends the training steps, until another
+        makes two steps without it. A program that reads its clock without waiting for the GPU sees the end of the
+        step: its host is not modelled, and keeps up."""
         if self.ends() not in (None, optimizer) and id(optimizer) not in self.beside:
             self.beside.add(id(optimizer))
             return
@@ -462,7 +464,7 @@ def cluster():
 
 
 def small(t):
-    """Whether a run of sizes computes a tensor all the same: indices, shapes, a loss."""
+    """Whether a run of sizes still computes a tensor: indices, shapes, a loss."""
     return t.numel() * t.element_size() <= SMALL
 
 
@@ -471,9 +473,9 @@ def moves(t):
 
 
 class Family:
-    """Groups that were made one after the other, of equal size, each rank in one at most: the groups
-    of one dimension of a mesh. When a rank calls on its group, its equals call on theirs. One
-    communicator a rank, and a stream."""
+    """Groups of equal size that were made one after the other, with each rank in at most one: the groups of one
+    dimension of a mesh. When a rank calls a collective on its group, the ranks equal to it call on theirs. Each rank
+    has one communicator and one stream."""
 
     def __init__(self, number, groups):
         cl, d = cluster(), cluster().devices
@@ -497,21 +499,21 @@ class Family:
 
 
 class Families:
-    """The groups of a program in the order in which every rank makes them."""
+    """The groups of a program, in the order in which every rank makes them."""
 
     def __init__(self):
         self.made = []  # (ranks, Group or None)
 
     def add(self, ranks, group):
-        """A family that has all ranks is joined at once: then each process joins it at the same place
-        of its program."""
+        """A family that contains all ranks is joined at once, so that each process joins it at the same point of its
+        program."""
         self.made.append((ranks, group))
         own = self.around(len(self.made) - 1)
         if sum(len(self.made[i][0]) for i in own) == cluster().ranks:
             self.join(own)
 
     def around(self, at):
-        """The places of the groups that are of one family with one of them."""
+        """Returns the indices of the groups in the same family as one of them."""
         ranks = set(self.made[at][0])
         own, size = [at], len(ranks)
         for places in (range(at - 1, -1, -1), range(at + 1, len(self.made))):
@@ -530,7 +532,7 @@ class Families:
                 self.made[i][1].family = family
 
     def of(self, group):
-        """A group's family, which may not have all ranks: the others do not call then."""
+        """Returns a group's family. It may lack some ranks; those do not call then."""
         if group.family is None:
             self.join(self.around(next(i for i, (_, g) in enumerate(self.made) if g is group)))
         return group.family
@@ -540,8 +542,7 @@ families = Families()
 
 
 class Group(dist.ProcessGroup):
-    """A process group on communicators of the loopback. The data of a rank are those of the real one
-    that it equals."""
+    """A process group on communicators of the loopback. A rank's data are those of the real rank that it equals."""
 
     def __init__(self, rank, ranks, name):
         super().__init__(rank, len(ranks))
@@ -559,8 +560,8 @@ class Group(dist.ProcessGroup):
         return dist.distributed_c10d._world.pg_names[self]
 
     def run(self, name, part, tensors, writes, op=None, root=None, outputs=None):
-        """A call of all ranks. part is one rank's tensor by which the call counts; root is also the
-        peer of a send or receive, in the group."""
+        """Makes a call on all ranks. part is the tensor of one rank from which the call's count follows; root is also
+        the peer of a send or receive, as a rank in the group."""
         cl, d, family = cluster(), cluster().devices, families.of(self)
         count, kind = part.numel(), DTYPES.get(part.dtype)
         size = count * part.element_size()
@@ -586,8 +587,8 @@ class Group(dist.ProcessGroup):
         return done
 
     def agree(self, what, sent):
-        """The real ranks of the group make the same call, or all are told of it. Returns what each
-        sent, by its place: of tensors that a run of sizes leaves out, this rank's."""
+        """Checks that the real ranks of the group make the same call; otherwise all are told. Returns what each sent,
+        by index: for tensors that a run of sizes leaves out, this rank's own."""
         cl = cluster()
         self.calls += 1
         owners = tuple(sorted(self.owners))
@@ -611,7 +612,7 @@ class Group(dist.ProcessGroup):
         return dict(zip(owners, parts))
 
     def summed(self, sent, op):
-        """The reduction over the ranks of the group of what each sent."""
+        """Returns the reduction over the ranks of the group."""
         if op == "PREMUL_SUM":
             raise Refused("PREMUL_SUM: Python does not tell its factor; reduce with SUM and multiply, or run with --sizes")
         parts = [(x, self.owners[o]) for o, x in sent.items()]
@@ -628,7 +629,7 @@ class Group(dist.ProcessGroup):
             t.copy_(self.summed(sent, op))
 
     def of_each(self, sent):
-        """What each rank of the group sent, in the group's order."""
+        """Returns what each rank of the group sent, in the group's order."""
         return [sent[cluster().owner(r)] for r in self.ranks]
 
     def allreduce(self, tensors, opts=None):
@@ -701,7 +702,7 @@ class Group(dist.ProcessGroup):
 
     def alltoall_base(self, output, t, out_splits, in_splits, opts=None):
         unequal = len(set(out_splits or ())) > 1 or len(set(in_splits or ())) > 1
-        if len(self.owners) == self.n > 1:  # one rank's parts may be equal where another's are not
+        if len(self.owners) == self.n > 1:  # parts may be equal on one rank and not on another
             told = []
             self.quietly(lambda: told.extend(self.agree("all_to_all", torch.tensor([int(unequal)])).values()))
             if any(told) and not unequal:
@@ -714,7 +715,7 @@ class Group(dist.ProcessGroup):
         return self.run("AllToAll", part, [t], [output])
 
     def unequal(self, output, t, out_splits, in_splits):
-        """An all_to_all whose parts differ: messages of one real rank to each other one."""
+        """An all_to_all with unequal parts: messages between real ranks."""
         cl, d = cluster(), cluster().devices
         owners = tuple(sorted(self.owners))
         if len(owners) < self.n:
@@ -761,7 +762,7 @@ class Group(dist.ProcessGroup):
         return self.run("AllReduce", torch.ones(1, dtype=torch.int32), [], [], op="SUM")
 
     def peer(self, what, rank):
-        """The exchange with a real rank, and its place there."""
+        """Returns the process group shared with a real rank, and that rank's index in it."""
         cl = cluster()
         owner = cl.owner(self.ranks[rank])
         if owner == cl.place:
@@ -792,7 +793,7 @@ class Group(dist.ProcessGroup):
         return done
 
     def quietly(self, do):
-        """Does what moves the data: the collective's time has it, not the computation's."""
+        """Moves data in the body: its time belongs to the collective, not to computation."""
         cluster().inside = True
         try:
             do()
@@ -810,26 +811,26 @@ def named(op):
 
 
 def counted(op):
-    """The reduction by whose name RCCL is called: a factor before it changes no time."""
+    """Returns the reduction by RCCL's name. A factor before it changes no time."""
     return "SUM" if op == "PREMUL_SUM" else op
 
 
 def copied(to, what):
-    """Copies data; what may be a part of to, as where a gather is in place."""
+    """Copies data; what may be a part of to, as in a gather in place."""
     if moves(to):
         to.copy_(what.clone())
 
 
-# A profile's names of element types, as zbench writes them.
+# A profile's names of element types, in zbench's spelling.
 OPERANDS = {torch.bool: "uint8", torch.uint8: "uint8", torch.int8: "int8", torch.int16: "half", torch.int32: "int32", torch.int64: "int64", torch.float16: "half", torch.bfloat16: "bfloat16", torch.float32: "float", torch.float64: "double"}
-# What a CPU runs in the place of a GPU's operator, and how many of the first inputs the two share.
+# The operators that a CPU runs in place of a GPU's, and how many of the first inputs the two share.
 INSTEAD = {"aten::native_batch_norm": (("aten::miopen_batch_norm", "aten::cudnn_batch_norm"), 3), "aten::native_batch_norm_backward": (("aten::miopen_batch_norm_backward", "aten::cudnn_batch_norm_backward"), 3)}
 for _n, _of in ((3, ""), (4, "_backward")):
     INSTEAD["aten::_scaled_dot_product_flash_attention_for_cpu" + _of] = tuple(f"aten::_scaled_dot_product_{k}_attention{_of}" for k in ("flash", "efficient", "cudnn")), _n
 
 
 def measured(path):
-    """Seconds of operators by name and inputs."""
+    """Reads the seconds of operators by name and inputs."""
     with open(path) as f:
         known = {key: float(seconds) for seconds, key in (line.rstrip("\n").split(" ", 1) for line in f)}
     instead = {gpu: (cpu, n) for cpu, (names, n) in INSTEAD.items() for gpu in names}
@@ -842,7 +843,7 @@ def measured(path):
 
 
 def called(func, args, kwargs):
-    """An operator with its inputs that have dimensions, as zbench writes those of a profile."""
+    """Names an operator with those of its inputs that have dimensions, like zbench does for a profile."""
     words = [func._schema.name]
     for i, a in enumerate(func._schema.arguments):
         x = args[i] if i < len(args) else kwargs.get(a.name)
@@ -874,7 +875,7 @@ class Costs(TorchDispatchMode):
         kwargs, cl = kwargs or {}, cluster()
         name = func._schema.name.split("::")[1]
         if any(t.__name__ in ("DTensor", "AsyncCollectiveTensor") for t in types):
-            return NotImplemented  # what a rank computes are the operators on its shards, which follow; the other one waits first
+            return NotImplemented  # a rank's computation is the operators on its shards, which follow; the other mode comes first
         if cl.inside or func.is_view or name in self.FREE:
             return func(*args, **kwargs)
         if name == "_local_scalar_dense":
@@ -883,9 +884,9 @@ class Costs(TorchDispatchMode):
             return func(*args, **kwargs)
         given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
         if any(x.device.type == "meta" for x in given):
-            return func(*args, **kwargs)  # shapes are worked out, nothing is computed
-        if func.namespace in self.COLLECTIVES:  # in the end they call the group
-            if name in ("all_reduce", "broadcast"):  # of a copy
+            return func(*args, **kwargs)  # only shapes are computed, no data
+        if func.namespace in self.COLLECTIVES:  # they call the group in the end
+            if name in ("all_reduce", "broadcast"):  # on a copy
                 cl.charge("aten::clone", 2 * sum(x.numel() * x.element_size() for x in given) / cl.bandwidth, False)
             return func(*args, **kwargs)
         cl.touch(given)
@@ -921,12 +922,13 @@ class Costs(TorchDispatchMode):
             return tree_map(lambda x: torch.empty_strided(x.size, x.stride, dtype=x.dtype) if isinstance(x, Shape) else x, shapes, is_leaf=lambda x: isinstance(x, Shape))
 
     def shapes_of(self, func, args, kwargs):
-        """The results of an operator, tensors as shapes. Layers repeat: each is worked out once."""
+        """Returns the results of an operator, with tensors as shapes only. Layers repeat, so each result is computed
+        once."""
         leaves, tree = tree_flatten((args, kwargs))
         key = (func, str(tree), tuple(shape_of(x) if isinstance(x, torch.Tensor) else (type(x), x) for x in leaves))
         try:
             known = self.known.get(key)
-        except TypeError:  # an argument that cannot be a key
+        except TypeError:  # an argument that is not hashable
             key, known = None, None
         if known is None:
             with _disable_current_modes(), self.fake:
@@ -954,12 +956,12 @@ def shapes_in(shapes):
     return [x for x in tree_leaves(shapes, is_leaf=lambda x: isinstance(x, Shape)) if isinstance(x, Shape)]
 
 
-# Kineto's names of the collectives, and by what a rank's own part grows in the larger buffer.
+# Kineto's names of the collectives, and the buffers that are larger than a rank's part.
 KINETO = {"AllReduce": ("allreduce", False, False), "Bcast": ("broadcast", False, False), "Reduce": ("reduce", False, False), "AllGather": ("_allgather_base", False, True), "ReduceScatter": ("_reduce_scatter_base", True, False), "AllToAll": ("all_to_all", True, True), "AllToAllv": ("all_to_allv", False, False), "Gather": ("gather", False, True), "Scatter": ("scatter", True, False), "Send": ("send", False, False), "Recv": ("recv", False, False)}
 
 
 def happened(cl, record):
-    """Whether the marks of a step, a span or a gradient have been."""
+    """Whether the marks of a step, a span or a gradient have completed."""
     return all(cl.devices.hip.hipEventQuery(m) == 0 for m in (record if isinstance(record, (tuple, list)) else (record,)) if isinstance(m, ctypes.c_void_p))
 
 

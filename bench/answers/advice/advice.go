@@ -1,7 +1,6 @@
-// Package advice is a recommendation as a person gets it: the answer with the
-// model it is for, one sentence to act on, the table, the reasons, and the lines
-// for the trainer's configuration. [Recommend] asks bench/answers/recommend and makes the
-// [Document]; [Blocks] and WriteJSON show it.
+// Package advice is a recommendation in the form that people read: the answer with its model, one sentence to
+// act on, the table, the reasons, and the lines for the trainer's configuration. [Recommend] asks
+// bench/answers/recommend and makes the [Document]; [Blocks] and WriteJSON show it.
 package advice
 
 import (
@@ -26,45 +25,45 @@ const Schema = "zbench.advice/1"
 // Rules is the version of the rules that make the findings of a recommendation.
 const Rules = 1
 
-// SchemaJSON is the JSON Schema (draft 2020-12) of what WriteJSON writes.
+// SchemaJSON is the JSON Schema (draft 2020-12) of WriteJSON's output.
 //
 //go:embed schema/v1.json
 var SchemaJSON []byte
 
 // Input is the input of a recommendation.
 type Input struct {
-	// Sources are the records, with their samples where they are at hand.
+	// Sources are the records, with their samples if available.
 	Sources []recommend.Source
-	// Framework is a name of bench/job/trainer, or an alias of one.
+	// Framework is a name or an alias in bench/job/trainer.
 	Framework string
-	// Model is nil where nothing is known of it.
+	// Model is the model; nil if unknown.
 	Model   *trainer.Model
 	Compute trainer.Compute
-	// Pace is how long a token takes, for a rule; nil where none is wanted. Rate says at how many FLOP/s.
+	// Pace is the time per token, for a rule; nil for no rule. Rate says at how many FLOP/s.
 	Pace *recommend.Pace
 	Rate string
 	Run  trainer.Run
 	// MemBudget is in bytes, 0 for no limit.
 	MemBudget int64
-	// Config is what the trainer is set to now; nil is not known. ConfigFile is
-	// its name.
+	// Config is the trainer's present configuration; nil if unknown. ConfigFile is its name.
 	Config     *trainer.Config
 	ConfigFile string
-	// ConfigForm says what of the file was read, ConfigNotes what could not be, ConfigUnread which settings no trainer reads.
+	// ConfigForm says which part of the file was read, ConfigNotes what could not be read, and ConfigUnread
+	// which settings no trainer reads.
 	ConfigForm                string
 	ConfigNotes, ConfigUnread []string
-	// Asked is the request, for what it says beside the file; nil is nothing.
+	// Asked is the request with its inputs beside the file; nil for none.
 	Asked *spec.Advice
 	// Rescale allows curves of another number of ranks.
 	Rescale bool
 	// Bootstrap is the number of resampled curves.
 	Bootstrap int
 	Seed      uint64
-	// CommandLine is the flags of this request.
+	// CommandLine contains the flags of this request.
 	CommandLine []string
-	// Observed are steps that were timed with settings; nil is none.
+	// Observed are timed steps by setting; nil for none.
 	Observed *spec.Observed
-	// Contention is what was measured of it; nil for what is assumed.
+	// Contention is the measured contention; nil assumes the default.
 	Contention *spec.Contention
 	// Plans are kept for the next recommendation for the same model; nil keeps none.
 	Plans *recommend.Plans
@@ -76,35 +75,34 @@ type Document struct {
 	Schema string `json:"schema"`
 	// Sentence is the recommendation in one sentence.
 	Sentence string `json:"sentence"`
-	// Model describes the gradients; null where nothing is known of the model.
+	// Model describes the gradients; null if the model is unknown.
 	Model *ModelFacts `json:"model"`
-	// Compute says where the times of the passes are from; empty where they are not known.
+	// Compute says where the times of the passes come from; empty if they are unknown.
 	Compute string `json:"compute"`
-	// Rate says at how many FLOP/s the tokens of a rule count; empty without one.
+	// Rate says at how many FLOP/s the tokens of a rule count; empty if there is no rule.
 	Rate string `json:"rate,omitempty"`
-	// Config is what the trainer is set to now; null where no configuration was given.
+	// Config is the trainer's present configuration; null if none was given.
 	Config *ConfigFacts `json:"config"`
 	// CurveSHA256 is the SHA-256 of the curves behind the answer, their sizes and times,
 	// in hexadecimal. Snippets carry its beginning.
 	CurveSHA256 string `json:"curve_sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
-	// Snippets are the setting as each tool takes it; empty without an answer.
+	// Snippets are the setting in the syntax of each tool; empty without an answer.
 	Snippets []trainer.Snippet `json:"snippets"`
 	// Answer is the recommendation with its reasons, in base units.
 	Answer recommend.Answer `json:"answer"`
-	// BlockElements is the number of elements in a block, for a trainer that is set in
-	// blocks; else 0.
+	// BlockElements is the number of elements in a block, for a trainer whose setting counts blocks;
+	// otherwise 0.
 	BlockElements int64 `json:"block_elements"`
-	// CommandLine is the flags that repeat the request.
+	// CommandLine are the flags that repeat the request.
 	CommandLine []string `json:"command_line"`
-	// Assumed lists the assumptions, in words, if the user gave no model; absent
-	// otherwise.
+	// Assumed lists the assumptions, in words, if the user gave no model; otherwise absent.
 	Assumed []string `json:"assumed,omitempty"`
-	// Bracket is the answer at both ends of the model behind simulated curves; absent where
-	// no curve has a bracket.
+	// Bracket is the answer at both ends of the model behind simulated curves; absent if no curve has a
+	// bracket.
 	Bracket *Bracket `json:"bracket,omitempty"`
 	// form is the title of the lines that a rule would set.
 	form string
-	// Judgement is what the recommendation comes to, as findings; absent in files of earlier versions.
+	// Judgement is the result as findings; absent in files of earlier versions.
 	Judgement *finding.Judgement `json:"judgement,omitempty"`
 }
 
@@ -122,31 +120,31 @@ type ModelFacts struct {
 	Largest int64 `json:"largest"`
 	// Experts is the number of elements that belong to routed experts.
 	Experts int64 `json:"experts"`
-	// Active is the number of parameters that a token uses; 0 is not known.
+	// Active is the number of parameters that a token uses; 0 if unknown.
 	Active int64 `json:"active"`
-	// Listed is false where the tensors were derived from a total instead of a list.
+	// Listed is false if the tensors were derived from a total instead of a list.
 	Listed bool `json:"listed"`
 	// Notes are warnings about the list, in words.
 	Notes []string `json:"notes"`
 }
 
-// ConfigFacts is what was read from the trainer's own settings.
+// ConfigFacts holds the settings that were read from the trainer's own configuration.
 type ConfigFacts struct {
 	// File is the name of the configuration that was read.
 	File string `json:"file"`
-	// Elements is the bucket size in elements; 0 where the file sets none.
+	// Elements is the bucket size in elements; 0 if the file sets none.
 	Elements int64 `json:"elements"`
-	// Overlap is true where communication overlaps with computation.
+	// Overlap is true if communication overlaps with computation.
 	Overlap bool `json:"overlap"`
 	// Notes are remarks on the configuration, in words.
 	Notes []string `json:"notes"`
-	// Read is what the run takes, and from where: "file: TP 2, ZeRO 1; flags: accumulation 4; default: PP 1", in words;
-	// absent in files of earlier versions.
+	// Read is each part of the run with its source, in words: "file: TP 2, ZeRO 1; flags: accumulation 4;
+	// default: PP 1"; absent in files of earlier versions.
 	Read string `json:"read,omitempty"`
 }
 
-// Recommend computes the recommendation. Where something is missing the document's
-// answer says what; an error is an input that contradicts itself.
+// Recommend computes the recommendation. If an input is missing, the document's answer names it.
+// Contradictory input is an error.
 func Recommend(in Input) (*Document, error) {
 	t, err := trainer.ByName(in.Framework)
 	if err != nil {
@@ -199,7 +197,7 @@ func Recommend(in Input) (*Document, error) {
 	return d, nil
 }
 
-// spell writes the setting as each tool takes it; of a rule there is no line to copy.
+// spell writes the setting in the syntax of each tool. A rule has no line to copy.
 func (d *Document) spell(t trainer.Trainer, in Input, params []trainer.Param) {
 	if !d.Answered() {
 		return
@@ -213,7 +211,7 @@ func (d *Document) spell(t trainer.Trainer, in Input, params []trainer.Param) {
 	}
 }
 
-// faultOf is the first fault that a source shows.
+// faultOf returns the first fault that a source shows; nil if there is none.
 func faultOf(sources []recommend.Source) *recommend.Fault {
 	for _, s := range sources {
 		if s.Fault != nil {
@@ -223,12 +221,12 @@ func faultOf(sources []recommend.Source) *recommend.Fault {
 	return nil
 }
 
-// FixFirst reports whether there is no setting because of a fault of the hardware.
+// FixFirst reports whether there is no setting because of a hardware fault.
 func (d *Document) FixFirst() bool {
 	return d != nil && d.Answer.Refusal != nil && d.Answer.Refusal.Code == recommend.FixFirst
 }
 
-// configure takes over what the trainer is set to now.
+// configure copies the trainer's present settings into the question.
 func (d *Document) configure(q *recommend.Question, in Input) {
 	if in.Config == nil {
 		return
@@ -242,7 +240,7 @@ func (d *Document) configure(q *recommend.Question, in Input) {
 	d.Config.Notes = append(d.Config.Notes, in.Config.Doubts(q.Params)...)
 }
 
-// Of reports whether the recommendation is of these records' curves.
+// Of reports whether the recommendation was made from these records' curves.
 func (d *Document) Of(sources []recommend.Source) bool {
 	curves, err := recommend.Curves(sources)
 	return err == nil && hash(curves, d.Answer.Curves) == d.CurveSHA256
@@ -256,7 +254,7 @@ func facts(m *trainer.Model) *ModelFacts {
 	}
 }
 
-// hash is that of the curves that were used: names, sizes and times.
+// hash returns the hash of the used curves: names, sizes and times.
 func hash(curves []recommend.Curve, used []recommend.Used) string {
 	type point struct {
 		Bytes   int64
@@ -271,7 +269,7 @@ func hash(curves []recommend.Curve, used []recommend.Used) string {
 			}
 			text, err := json.Marshal(slice.Map(c.Points, func(p recommend.Point) point { return point{p.Bytes, p.Seconds} }))
 			if err != nil {
-				text = []byte(err.Error()) // a NaN, which a record cannot hold
+				text = []byte(err.Error()) // a NaN, which no record can hold
 			}
 			sum.Write(fmt.Appendf(nil, "%s %d %s %t %s %s\n", c.Collective, c.Ranks, c.Dtype, c.InPlace, c.Timing, text))
 		}

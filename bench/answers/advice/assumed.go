@@ -12,26 +12,28 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// published is a job that exists: Llama 3.1 8B on 8 MI300X in Megatron-LM, two sequences of 8,192 tokens a microbatch,
-// neither tensor nor pipeline parallel, nothing recomputed, FP8. AMD's Cluster Validation Suite expects 6,500 tokens/s of a
-// GPU (380 TFLOP/s with attention's products): https://rocm.docs.amd.com/projects/cvs/en/latest/reference/configuration-files/megatron.html
-// of 2025-11-12, read 2026-11-27. flops counts as trainer.Load does: 6 operations for each of 7.5 G parameters and token.
+// published is a real job: Llama 3.1 8B on 8 MI300X in Megatron-LM, two sequences of 8,192 tokens per
+// microbatch, neither tensor nor pipeline parallel, no recomputation, FP8. AMD's Cluster Validation Suite
+// expects 6,500 tokens/s per GPU (380 TFLOP/s with attention's products):
+// https://rocm.docs.amd.com/projects/cvs/en/latest/reference/configuration-files/megatron.html of 2025-11-12,
+// read 2026-11-27. flops counts like trainer.Load: 6 operations per parameter and token, for 7.5 G
+// parameters.
 var published = struct {
 	tokens int64
 	flops  float64
 	source string
 }{2 * 8192, 293e12, "AMD's target for Llama 3.1 8B on MI300X"}
 
-// Assumed is the question that is asked of a record where the user asked none: the published job on Megatron's distributed
-// optimizer with Adam, one data-parallel group of all ranks.
+// Assumed returns the question for a record if the user asked none: the published job on Megatron's
+// distributed optimizer with Adam, with one data-parallel group of all ranks.
 func Assumed() *spec.Advice {
 	return &spec.Advice{Framework: trainer.Assumed, Preset: assumedModel, Optimizer: "adam", GradDtype: "float", Zero: new(1), Tokens: published.tokens}
 }
 
 const assumedModel = "llama3-8b"
 
-// assumptions are those of a question in words; the first are its sentence's. The ranks are
-// the record's.
+// assumptions returns the assumptions of a question in words; the first ones go into its sentence. ranks is
+// the record's number of ranks.
 func assumptions(q *Question, ranks int) []string {
 	who, dtype := "Megatron's distributed optimizer with Adam", "float32"
 	if q.in.Framework == trainer.Unsharded {
@@ -43,9 +45,9 @@ func assumptions(q *Question, ranks int) []string {
 	}
 }
 
-// AskAssumed answers the assumed question. Where the sharded optimizer's collectives were not measured and all_reduce was,
-// the question is PyTorch DDP's. It is nil where the record does not tell the number of ranks, or has no measurement. What
-// the curves lack is a refusal in the document, never an error of the command that asks.
+// AskAssumed answers the assumed question. If all_reduce was measured but the sharded optimizer's collectives
+// were not, it answers for PyTorch DDP. It returns nil if the record's number of ranks is unknown, or if it
+// has no measurement. Missing curves are a refusal in the document, never an error of the command.
 func AskAssumed(sources []recommend.Source) (*Document, error) {
 	if !slices.ContainsFunc(sources, countsRanks) {
 		return nil, nil
@@ -57,7 +59,7 @@ func AskAssumed(sources []recommend.Source) (*Document, error) {
 	if r := d.Answer.Refusal; r != nil && len(r.Missing) > 0 {
 		d.Sentence = "No bucket size: " + strings.Replace(r.Message, "the trainer", "Megatron's distributed optimizer, which is assumed,", 1) + "."
 		unsharded := &spec.Advice{Framework: trainer.Unsharded, Preset: assumedModel, Tokens: published.tokens}
-		other, err := askAssumed(unsharded, sources) // where only all_reduce was measured
+		other, err := askAssumed(unsharded, sources) // if only all_reduce was measured
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +71,7 @@ func AskAssumed(sources []recommend.Source) (*Document, error) {
 	return d, nil
 }
 
-// askAssumed answers one question that nobody asked.
+// askAssumed answers one assumed question.
 func askAssumed(want *spec.Advice, sources []recommend.Source) (*Document, error) {
 	q, err := Prepare(want)
 	if err != nil {
@@ -91,15 +93,15 @@ func countsRanks(s recommend.Source) bool {
 	return ranksOf([]recommend.Source{s}) > 1 || s.Record.World.Ranks == 1
 }
 
-// IsAssumed reports whether the user gave no model, and the settings were assumed.
+// IsAssumed reports whether the user gave no model, so that the settings were assumed.
 func (d *Document) IsAssumed() bool { return d != nil && len(d.Assumed) > 0 }
 
-// Command is what answers for the user's own model on a trainer, from the curves in a folder,
+// Command returns the command that answers for the user's own model on a trainer, from the curves in a folder
 // or in several records and logs.
 func Command(framework string, paths ...string) string {
 	line := []string{"zbench", "recommend"}
 	for _, p := range paths {
-		if strings.HasPrefix(p, "-") { // no flag
+		if strings.HasPrefix(p, "-") { // a path, not a flag
 			p = "./" + p
 		}
 		line = append(line, p)

@@ -10,11 +10,11 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Bracket is the answer at both ends of the model that decided simulated times.
+// Bracket is the answer at both ends of the model behind simulated times.
 type Bracket struct {
-	// Lo is the least setting of least regret, of both ends and of the answer, in elements.
+	// Lo is the smallest of the settings of least regret at both ends and in the answer, in elements.
 	Lo int64 `json:"lo"`
-	// Hi is the greatest of them, in elements.
+	// Hi is the largest of them, in elements.
 	Hi int64 `json:"hi"`
 	// Fastest is the answer at the fast end of the model.
 	Fastest End `json:"fastest"`
@@ -24,20 +24,20 @@ type Bracket struct {
 
 // End is the answer at one end of the model.
 type End struct {
-	// Assumes describes the assumptions of the end, with sources; empty if the record has
-	// none.
+	// Assumes describes the assumptions of this end, with sources; empty if the record has none.
 	Assumes string `json:"assumes"`
-	// Elements is the setting of least regret there, in elements.
+	// Elements is the setting of least regret at this end, in elements.
 	Elements int64 `json:"elements"`
-	// To is up to which amount another setting gains there by the rule; absent without a rule, or such an amount.
+	// To is the amount up to which another setting gains at this end by the rule; absent without a rule or
+	// such an amount.
 	To int64 `json:"to,omitempty"`
-	// DefaultCost is what the trainer's default costs over it, as a share of a step; null
-	// where it was not tried, or no percentage can be given.
+	// DefaultCost is the cost of the trainer's default over that setting, as a share of a step; null if it
+	// was not tried, or if no percentage can be given.
 	DefaultCost *float64 `json:"default_cost"`
 }
 
-// DefaultCost is the most that the default costs at an end, as a share of a step, and
-// which estimate of the latency that end has; false where it was not tried.
+// DefaultCost returns the larger cost of the default at an end, as a share of a step, and the name of that
+// end's latency estimate; ok is false if it was not tried.
 func (b *Bracket) DefaultCost() (most float64, end string, ok bool) {
 	switch {
 	case b == nil || b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil:
@@ -48,9 +48,9 @@ func (b *Bracket) DefaultCost() (most float64, end string, ok bool) {
 	return *b.Slowest.DefaultCost, "higher", true
 }
 
-// bracket answers the question of a document at both ends of the model; nil where no
-// result has a bracket, or an end has no answer. Each time is scaled by what the
-// end's constants make of it, so that noise and faults stay.
+// bracket answers the question of a document at both ends of the model; nil if no result has a bracket, or if
+// an end has no answer. It scales each time by the ratio that the end's constants give, so that noise and
+// faults remain.
 func (q *Question) bracket(d *Document, sources []recommend.Source) (*Bracket, error) {
 	fastest, err := q.end(sources, func(b *record.Bracket) float64 { return b.Fastest }, func(e *record.Ends) string { return e.Fastest })
 	if err != nil || fastest == nil {
@@ -64,7 +64,7 @@ func (q *Question) bracket(d *Document, sources []recommend.Source) (*Bracket, e
 	return &Bracket{slices.Min(all), slices.Max(all), *fastest, *slowest}, nil
 }
 
-// end answers the question at one end; nil without an answer there.
+// end answers the question at one end; nil if there is no answer.
 func (q *Question) end(sources []recommend.Source, seconds func(*record.Bracket) float64, assumes func(*record.Ends) string) (*End, error) {
 	var there []recommend.Source
 	e, bracketed := &End{}, false
@@ -97,7 +97,7 @@ func (q *Question) end(sources []recommend.Source, seconds func(*record.Bracket)
 	return e, nil
 }
 
-// least is the setting of least regret, or that of a rule, in elements.
+// least returns the setting of least regret, or a rule's setting, in elements.
 func least(a *recommend.Answer) int64 {
 	if a.Least == nil {
 		return cmp.Or(a.Rule.Elements, a.Rule.Kept)
@@ -105,7 +105,7 @@ func least(a *recommend.Answer) int64 {
 	return a.Least.Elements
 }
 
-// defaultCost is what the trainer's default costs, as a share of a step; nil where it was not tried, or
+// defaultCost returns the cost of the trainer's default, as a share of a step; nil if it was not tried, or if
 // no percentage can be given.
 func (d *Document) defaultCost() *float64 {
 	if d.Answer.Default == nil || d.unfounded() != "" {
@@ -114,8 +114,8 @@ func (d *Document) defaultCost() *float64 {
 	return new(d.Answer.Cost(d.Answer.Default))
 }
 
-// Range says between which settings the bracket moves the answer, 500 M to 2.7 G, with the
-// unit once where both have the same. It is empty without a bracket.
+// Range returns the settings between which the bracket moves the answer, such as "500 M to 2.7 G", with the
+// unit once if both have the same. It is empty without a bracket.
 func (d *Document) Range() string {
 	b := d.Bracket
 	switch {
@@ -132,8 +132,8 @@ func (d *Document) Range() string {
 	return lo + " to " + hi
 }
 
-// atWorst is what the default costs at the end of the network model where it costs most,
-// over the best size there; empty where that is no more than is said already.
+// atWorst describes the default's cost over the best size at the end of the network model at which it costs
+// most; empty if that is no more than the cost already stated.
 func (d *Document) atWorst(costs float64) string {
 	most, end, ok := d.Bracket.DefaultCost()
 	if !ok || most <= costs+recommend.PlateauWidth {
@@ -142,8 +142,8 @@ func (d *Document) atWorst(costs float64) string {
 	return fmt.Sprintf(" (%.0f %% with the %s latency)", 100*most, end)
 }
 
-// Ends says what the ends of the model behind simulated times would ask for; empty of a
-// setting that is kept, whose cost there is said beside it.
+// Ends describes the settings at the ends of the model behind simulated times. It is empty for a setting that
+// is kept, because its cost at the ends is stated beside it.
 func (d *Document) Ends() string {
 	if d.Bracket == nil || d.Answer.Keep {
 		return ""

@@ -18,7 +18,7 @@ import (
 	"zbench/bench/show/document"
 )
 
-// Facts lists the request.
+// Facts lists the inputs of the request.
 func (d *Document) Facts() (facts document.Facts) {
 	a := &d.Answer
 	r := a.Run
@@ -63,7 +63,7 @@ func (d *Document) Facts() (facts document.Facts) {
 	return facts
 }
 
-// trainer is the name of the training framework for people.
+// trainer returns the display name of the training framework.
 func (d *Document) trainer() string {
 	if t, err := trainer.ByName(d.Answer.Trainer); err == nil {
 		return t.Title
@@ -71,7 +71,8 @@ func (d *Document) trainer() string {
 	return d.Answer.Trainer
 }
 
-// memory is what the setting takes beside the trainer's own, where a person should know.
+// memory returns the memory that the setting takes in addition to the trainer's own, if that is worth
+// knowing.
 func (d *Document) memory() (facts document.Facts) {
 	a := &d.Answer
 	t, err := trainer.ByName(a.Trainer)
@@ -86,7 +87,7 @@ func (d *Document) memory() (facts document.Facts) {
 	return facts
 }
 
-// setNow says what the trainer is set to now; nothing where that is not known.
+// setNow describes the trainer's present setting; empty if unknown.
 func (d *Document) setNow() (facts document.Facts) {
 	c := d.Config
 	if c == nil {
@@ -125,13 +126,13 @@ func curveText(u recommend.Used) string {
 	return s
 }
 
-// Reasoning are the answers to why, a heading and its sentences.
+// Reasoning is one part of the explanation: a heading and its sentences.
 type Reasoning struct {
 	Title string
 	Lines []string
 }
 
-// Reasons explain the answer.
+// Reasons explains the answer.
 func (d *Document) Reasons() []Reasoning {
 	a := &d.Answer
 	if !d.Answered() {
@@ -163,7 +164,7 @@ func (d *Document) Reasons() []Reasoning {
 	return slices.DeleteFunc(all, func(r Reasoning) bool { return len(r.Lines) == 0 || r.Lines[0] == "" })
 }
 
-// gains says what separates the user's settings from the answer, one by one.
+// gains lists the changes from the user's settings to the answer, one per line.
 func (d *Document) gains() []string {
 	var lines []string
 	if d.unfounded() != "" {
@@ -180,11 +181,10 @@ func (d *Document) gains() []string {
 	return lines
 }
 
-// fewRows is how many settings fit on a screen.
+// fewRows is the number of settings that fit on a screen.
 const fewRows = 12
 
-// WriteJSON writes the document as recommend.json holds it: indented, the same
-// bytes for the same document.
+// WriteJSON writes the document as recommend.json: indented. Equal documents give equal bytes.
 func (d *Document) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "advice", d)
 }
@@ -192,8 +192,7 @@ func (d *Document) WriteJSON(w io.Writer) error {
 // maxDocument bounds a recommend.json: a setting takes about half a KiB.
 const maxDocument = 64 << 20
 
-// Read reads what WriteJSON wrote. A document whose content does not fit its checksum says
-// so.
+// Read reads WriteJSON's output. It marks a document whose content does not match its checksum as edited.
 func Read(r io.Reader) (*Document, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxDocument))
 	if err != nil {
@@ -212,7 +211,7 @@ func Read(r io.Reader) (*Document, error) {
 		return nil, fmt.Errorf("advice: %s lacks its fields", a.Verdict)
 	}
 	if jsonfile.Edited(text) {
-		d.Judgement = nil // it may be of another answer
+		d.Judgement = nil // it may belong to another answer
 		d.Sentence = "EDITED after zbench wrote it: " + d.Sentence
 		a.Warnings = append(a.Warnings, record.Warning{
 			Code: record.CodeEdited, Message: "the recommendation was edited after zbench wrote it: its content does not fit its checksum",
@@ -222,7 +221,7 @@ func Read(r io.Reader) (*Document, error) {
 	if a.Least == nil || a.Least.Step <= 0 {
 		a.Least = a.Best
 	}
-	if len(a.Within) == 0 && a.Plateau != nil { // written before the ranges were
+	if len(a.Within) == 0 && a.Plateau != nil { // written by a version without ranges
 		a.Within = []recommend.Range{*a.Plateau}
 	}
 	return d, nil

@@ -14,9 +14,9 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Findings are the end of a verdict: what is assumed, what to set and what that gains,
-// what is as good, how far to trust it, and what to do next. Of a record without
-// a recommendation they say whether it is simulated.
+// Findings returns the end of a verdict: the assumptions, what to set and what that gains, the settings that
+// are as good, how far to trust the answer, and what to do next. For a record without a recommendation it
+// says whether the record is simulated.
 func Findings(rec *record.Record, d *Document) finding.List {
 	switch {
 	case d == nil:
@@ -27,7 +27,7 @@ func Findings(rec *record.Record, d *Document) finding.List {
 	return d.findings(rec)
 }
 
-// store keeps the findings with the recommendation, which is of these records.
+// store keeps the findings with the recommendation, which was made from these records.
 func (d *Document) store(sources []recommend.Source) {
 	of := sources[0].Record
 	if i := slices.IndexFunc(sources, func(s recommend.Source) bool { return s.Record.Simulated }); i >= 0 {
@@ -78,7 +78,7 @@ func (d *Document) findings(rec *record.Record) finding.List {
 	return append(out, confidenceLine(rec, d))
 }
 
-// rests says what an answer rests on that was asked for: curves, model and computation. One that was not asked for
+// rests names the basis of a requested answer: curves, model and computation. An assumed answer already
 // begins with its model.
 func (d *Document) rests() string {
 	if d.IsAssumed() {
@@ -86,7 +86,7 @@ func (d *Document) rests() string {
 	}
 	var on []string
 	names := map[string][]string{}
-	for _, u := range d.Answer.Curves { // most are alike but for the collective
+	for _, u := range d.Answer.Curves { // most of them differ only in the collective
 		of := fmt.Sprintf(" of %s to %s", unit.Count(int64(u.Ranks), "rank"), unit.Bytes(u.MaxBytes))
 		names[of] = append(names[of], u.Collective)
 	}
@@ -107,8 +107,8 @@ func (d *Document) rests() string {
 	return "It rests on " + strings.Join(on, "; ") + "."
 }
 
-// confidenceLine gives the confidence in the answer, and what limits it; of a
-// simulation that it is one, and how far its model is known.
+// confidenceLine states the confidence in the answer and its limit. For a simulation it also says that it is
+// one, and how well its model is known.
 func confidenceLine(rec *record.Record, d *Document) finding.Finding {
 	c := &d.Answer.Confidence
 	l := finding.Finding{Code: judge.CodeConfidence, Text: d.confidence()}
@@ -129,8 +129,8 @@ func confidenceLine(rec *record.Record, d *Document) finding.Finding {
 	return l
 }
 
-// modelDoubt says how far the model behind simulated times is known at this scale, and
-// how far that moves the best size; empty without a bracket.
+// modelDoubt says how well the model behind simulated times is known at this scale, and how far that moves
+// the best size; empty without a bracket.
 func modelDoubt(rec *record.Record, d *Document) string {
 	if d.Bracket == nil {
 		return ""

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// remedies are what raises the confidence, by the code of the reason that limits it.
+// remedies are the actions that raise the confidence, by the code of the reason that limits it.
 var remedies = map[string]string{
 	"unproved":          "time steps of the job with the default, the answer and a quarter of it, and give --observed",
 	"simulated":         "measure on the cluster before you train with it",
@@ -27,8 +27,8 @@ var remedies = map[string]string{
 	"unstable":          "sweep again and give both records",
 }
 
-// Next says what to do with the answer: take the printed lines, unless all of it is
-// set, and what would make it surer.
+// Next says what to do with the answer: copy the printed lines, unless everything is set already, and how to
+// make it more certain.
 func (d *Document) Next() string {
 	text := ""
 	if a := &d.Answer; len(d.Snippets) > 0 && (!a.Keep || len(a.Changes) > 0) {

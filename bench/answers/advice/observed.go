@@ -13,7 +13,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// observations are the observed steps with their settings in elements.
+// observations returns the observed steps with their settings in elements.
 func observations(t trainer.Trainer, in Input, params []trainer.Param) ([]recommend.Observation, error) {
 	if in.Observed == nil {
 		return nil, nil
@@ -29,8 +29,8 @@ func observations(t trainer.Trainer, in Input, params []trainer.Param) ([]recomm
 	return all, nil
 }
 
-// observed says how the observed steps compare with the model, and what they narrow; empty without any, and where
-// there is no answer.
+// observed compares the observed steps with the model and says how they narrow the answer; empty without
+// observed steps or without an answer.
 func (d *Document) observed() string {
 	f := d.Answer.Observed
 	if f == nil || !f.Fits {
@@ -57,7 +57,7 @@ func (d *Document) observed() string {
 	return text
 }
 
-// reaching is a range of settings in words.
+// reaching returns a range of settings in words.
 func (d *Document) reaching(r *recommend.Range) string {
 	if lo, hi := d.Amount(r.Lo), d.Amount(r.Hi); lo != hi {
 		return lo + " to " + hi
@@ -65,7 +65,7 @@ func (d *Document) reaching(r *recommend.Range) string {
 	return d.Amount(r.Lo)
 }
 
-// inferred are what the steps tell of each quantity, and which they tell nothing of.
+// inferred lists what the steps say about each quantity, and the quantities that they say nothing about.
 func (d *Document) inferred() []string {
 	f := d.Answer.Observed
 	times := func(v float64) string { return fmt.Sprintf("%.2f", v) }
@@ -93,7 +93,7 @@ func (d *Document) inferred() []string {
 	return all
 }
 
-// computeGiven is what the factor of computation is of.
+// computeGiven names the computation time that the factor refers to.
 func (d *Document) computeGiven() string {
 	if o := d.Answer.Observed.Settings[0]; o.Predicted == nil {
 		return "the gradients in messages of the largest swept size"
@@ -101,7 +101,7 @@ func (d *Document) computeGiven() string {
 	return "given"
 }
 
-// observedBlocks are the chart of predicted and measured steps, and its table.
+// observedBlocks returns the chart of predicted and measured steps, and its table.
 func (d *Document) observedBlocks() []document.Block {
 	f := d.Answer.Observed
 	if f == nil {
@@ -142,7 +142,7 @@ func (d *Document) settingOf(o *recommend.Observed) string {
 	return d.Amount(o.Elements)
 }
 
-// signed is a relative difference: +3.2 %.
+// signed prints a relative difference: +3.2 %.
 func signed(v float64) string { return strings.Replace(fmt.Sprintf("%+.1f %%", 100*v), "-", "−", 1) }
 
 // observedChart draws the steps by setting: predicted as a line with a band, measured as points with intervals.

@@ -12,11 +12,11 @@ import (
 	"zbench/bench/show/table"
 )
 
-// manyRows is how many settings the table beneath the plot has.
+// manyRows is the number of settings in the table below the plot.
 const manyRows = 90
 
-// Blocks are a recommendation: the sentence, what its assumptions leave out, the plot, the settings,
-// how to write the best, and the reasons. folder has the record. A refusal has what to do instead.
+// Blocks shows a recommendation: the sentence, what its assumptions leave out, the plot, the settings, how to
+// write the best one, and the reasons. folder contains the record. A refusal has the next steps instead.
 func Blocks(d *Document, folder string) []document.Block {
 	if d == nil {
 		return nil
@@ -34,7 +34,7 @@ func Blocks(d *Document, folder string) []document.Block {
 		reasons = []Reasoning{{Title: "What to do", Lines: []string{a.Refusal.Do()}}}
 	}
 	rule := d.ruleBlocks()
-	if a.Verdict == recommend.Recommended && len(rule) > 0 { // the answer is of one amount
+	if a.Verdict == recommend.Recommended && len(rule) > 0 { // the answer is for one amount
 		rule = []document.Block{document.Details{Summary: "The answer at other backward times", Blocks: rule}}
 	}
 	out = append(append(out, rule...), d.observedBlocks()...)
@@ -55,7 +55,7 @@ func Blocks(d *Document, folder string) []document.Block {
 	return append(append(out, why...), document.Details{Summary: "What was asked", Blocks: []document.Block{d.Facts()}})
 }
 
-// snippetBlocks are the lines to copy, those for other launchers folded.
+// snippetBlocks returns the lines to copy; those for other launchers are folded.
 func (d *Document) snippetBlocks() []document.Block {
 	var first, others []document.Block
 	for i, s := range d.Snippets {
@@ -76,10 +76,11 @@ func (d *Document) snippetBlocks() []document.Block {
 	return first
 }
 
-// fewLines is how many lines to copy fit on a screen beside the rest.
+// fewLines is the number of lines to copy that fit on a screen beside the rest.
 const fewLines = 7
 
-// Lines are the setting as the trainer that was asked for takes it, without remarks; nothing of a rule, and where all is set.
+// Lines returns the setting in the syntax of the requested trainer, without remarks; nothing for a rule, or
+// if everything is set already.
 func (d *Document) Lines() []document.Block {
 	if a := &d.Answer; len(d.Snippets) == 0 || d.IsAssumed() || a.Keep && len(a.Changes) == 0 {
 		return nil
@@ -96,8 +97,8 @@ func (d *Document) Lines() []document.Block {
 	return []document.Block{document.Code{Label: d.Snippets[0].Title, Language: d.Snippets[0].Language, Text: strings.Join(lines, "")}}
 }
 
-// Commands are what to run next: the command that answers for the user's own model, which reads paths, or the
-// one that looks for the fault which comes first.
+// Commands returns the commands to run next: the one that answers for the user's own model and reads paths,
+// or the one that locates a fault to fix first.
 func (d *Document) Commands(paths ...string) []document.Command {
 	switch {
 	case d.FixFirst() && d.Answer.Refusal.Command != "":
@@ -108,7 +109,7 @@ func (d *Document) Commands(paths ...string) []document.Command {
 	return nil
 }
 
-// settings is a table of settings; the one to use stands out.
+// settings returns a table of settings; the one to use is highlighted.
 func settings(d *Document, rows []Row, title, note string) document.Sheet {
 	s := document.Sheet{Role: "settings", Label: title, Caption: title + ". " + note, Table: d.Table(rows)}
 	if d.Answer.Simulated {
@@ -121,7 +122,7 @@ func settings(d *Document, rows []Row, title, note string) document.Sheet {
 	return s
 }
 
-// Chips are what to set and how far to trust that. Without a recommendation they say so.
+// Chips say what to set and how far to trust it, or that there is no recommendation.
 func Chips(d *Document) []document.Fact {
 	switch {
 	case d.FixFirst():
@@ -140,7 +141,7 @@ func Chips(d *Document) []document.Fact {
 	return []document.Fact{{Term: "Bucket size", Text: text}, {Term: "Setting", Text: d.Knob()}, {Term: "Confidence", Text: a.Confidence.Level}}
 }
 
-// verb is what to do with the answer's setting.
+// verb returns what to do with the answer's setting: use it or keep it.
 func (d *Document) verb() string {
 	if d.Answer.Keep {
 		return "keep"
@@ -148,8 +149,8 @@ func (d *Document) verb() string {
 	return "use"
 }
 
-// adviceChart draws the step time over the setting: the curve, the plateau as a
-// band, and the settings with a name as points of their own.
+// adviceChart draws the step time over the setting: the curve, the plateau as a band, and the named settings
+// as points.
 func adviceChart(d *Document) document.Chart {
 	a := &d.Answer
 	c := document.Chart{
@@ -185,7 +186,7 @@ func adviceChart(d *Document) document.Chart {
 		"Every setting that costs at most " + within + " is shaded.",
 		"The line is how much longer a step is than with the best size: as measured, or on average over slower networks and other computation where that is more.",
 	}
-	if b := d.Bracket; b != nil && b.Lo < b.Hi { // it moves the answer
+	if b := d.Bracket; b != nil && b.Lo < b.Hi { // only if it moves the answer
 		c.Range = &document.Band{Lo: b.Lo, Hi: b.Hi, Label: document.RangeName + " " + d.Range()}
 		c.Notes = append(c.Notes, "The line across is the "+document.RangeName+": from its fast to its slow end the best size lies between "+strings.Replace(d.Range(), " to ", " and ", 1)+" elements.")
 	}

@@ -16,21 +16,20 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// resamples is the number of curves that say how sure an answer is.
+// resamples is the number of resampled curves behind an answer's certainty.
 const resamples = 200
 
-// adviceHelp says where the flags of a question are described.
+// adviceHelp names the help text about the flags of a question.
 const adviceHelp = "`zbench recommend --help` lists the input that a bucket size needs"
 
-// Question is a request for a bucket size that has been checked: everything but
-// the curves.
+// Question is a checked request for a bucket size: everything except the curves.
 type Question struct {
 	in   Input
 	want spec.Advice
 }
 
-// Prepare checks a request before anything is measured. It is nil where nothing is
-// asked. Errors carry exit codes and hints.
+// Prepare checks a request before anything is measured. It returns nil if nothing is asked. Errors carry exit
+// codes and hints.
 func Prepare(want *spec.Advice) (*Question, error) {
 	if want == nil {
 		return nil, nil
@@ -80,7 +79,7 @@ func (q *Question) check(t trainer.Trainer) error {
 	run := q.in.Run
 	run.DP = max(1, run.DP)
 	if run.DP == 1 {
-		run.EP, run.Instances = 0, 0 // not known yet; Recommend checks again
+		run.EP, run.Instances = 0, 0 // unknown until Recommend, which checks again
 	}
 	err := t.Check(run)
 	if err == nil {
@@ -93,8 +92,8 @@ func (q *Question) check(t trainer.Trainer) error {
 	return exit.UsageError(err, hint)
 }
 
-// configure reads the trainer's own settings. They cut a preset, unless a flag
-// says otherwise.
+// configure reads the trainer's own settings. They divide a preset between ranks, unless a flag overrides
+// them.
 func (q *Question) configure() error {
 	c := q.want.Config
 	if c == nil {
@@ -102,7 +101,7 @@ func (q *Question) configure() error {
 	}
 	var err error
 	if q.in.Config, err = trainer.ReadSettings(c.Settings, q.want.Framework); err != nil {
-		// A front end starts several trainers, and its file may be another one's.
+		// A front end starts several trainers, so its file may belong to another trainer.
 		t, unknown := trainer.ByName(q.want.Framework)
 		other, none := trainer.ReadSettings(c.Settings, "")
 		if unknown != nil || none != nil || !t.IsFrontEnd(q.want.Framework) {
@@ -122,8 +121,7 @@ func (q *Question) configure() error {
 	return nil
 }
 
-// model describes one rank's parameters as the trainer holds them; nil if they are
-// unknown.
+// model describes one rank's parameters as the trainer holds them; nil if they are unknown.
 func (q *Question) model(t trainer.Trainer) (m *trainer.Model, err error) {
 	w := &q.want
 	switch {
@@ -164,7 +162,7 @@ func (q *Question) model(t trainer.Trainer) (m *trainer.Model, err error) {
 	return m, nil
 }
 
-// setRun joins the trainer's defaults, its settings file and the request.
+// setRun combines the trainer's defaults, its settings file and the request.
 func (q *Question) setRun(t trainer.Trainer) (err error) {
 	r := trainer.Run{GradDtype: t.GradDtype, ParamDtype: "bfloat16", Zero: t.Stages[0]}
 	follows := t.GradDtype == r.ParamDtype // gradients have the parameters' type
@@ -199,7 +197,7 @@ func (q *Question) setRun(t trainer.Trainer) (err error) {
 	return err
 }
 
-// compute is how long a microbatch takes; nothing where it is not known.
+// compute returns the times of a microbatch; zero if unknown.
 func (q *Question) compute() (trainer.Compute, error) {
 	w := &q.want
 	switch {
@@ -214,7 +212,7 @@ func (q *Question) compute() (trainer.Compute, error) {
 	}
 	l, source := q.load()
 	switch {
-	case l.Tokens == 0 || w.Observed != nil && w.Flops == 0: // a rule, or what the steps say
+	case l.Tokens == 0 || w.Observed != nil && w.Flops == 0: // a rule, or the observed steps, provide the time
 		return trainer.Compute{}, nil
 	case l.ActiveParams == 0 && q.in.Model != nil && w.Flops > 0:
 		return trainer.Compute{}, errors.New("the model has routed experts: give the parameters that a token uses with --active-params")
@@ -226,7 +224,7 @@ func (q *Question) compute() (trainer.Compute, error) {
 	return c, err
 }
 
-// load is the work of a microbatch as far as it is known, and where its FLOP/s are from if not from the user.
+// load returns the known work of a microbatch, and the source of its FLOP/s unless the user gave them.
 func (q *Question) load() (l trainer.Load, source string) {
 	w := &q.want
 	l = trainer.Load{Tokens: w.Tokens, ActiveParams: w.Active, Flops: w.Flops, Recompute: w.Recompute}
@@ -245,7 +243,8 @@ func (q *Question) load() (l trainer.Load, source string) {
 	return l, source
 }
 
-// pace is how long a token takes, and at how many FLOP/s; zeros where the parameters that it uses are not known.
+// pace returns the time per token and the rate in FLOP/s; zero values if the number of parameters that a
+// token uses is unknown.
 func (q *Question) pace() (*recommend.Pace, string) {
 	l, source := q.load()
 	l.Tokens = 1
@@ -256,7 +255,7 @@ func (q *Question) pace() (*recommend.Pace, string) {
 	return &recommend.Pace{Backward: c.Backward, Forward: c.Forward}, fmt.Sprintf("%.4g TFLOP/s%s", l.Flops/1e12, source)
 }
 
-// sharing is the question with plans that are kept for other questions about the model.
+// sharing returns the question with plans that are kept for other questions about the model.
 func (q *Question) sharing(plans *recommend.Plans) *Question {
 	other := *q
 	other.in.Plans = plans
@@ -265,7 +264,7 @@ func (q *Question) sharing(plans *recommend.Plans) *Question {
 
 // Ask answers the question with the curves of the sources.
 func (q *Question) Ask(sources []recommend.Source) (*Document, error) {
-	if q.in.Plans == nil { // for the ends of the model
+	if q.in.Plans == nil { // shared with the questions at the ends of the model
 		q = q.sharing(&recommend.Plans{})
 	}
 	d, err := q.ask(q.in, sources)
@@ -285,7 +284,8 @@ func (q *Question) Ask(sources []recommend.Source) (*Document, error) {
 	return d, nil
 }
 
-// otherType notes the answer for the other element type, where the file does not say in which the parameters were loaded.
+// otherType adds the answer for the other element type if the file does not say in which type the parameters
+// were loaded.
 func (q *Question) otherType(d *Document, sources []recommend.Source) error {
 	c, m := q.in.Config, q.in.Model
 	if c == nil || !c.LoadedType || q.want.GradDtype != "" || q.want.ParamDtype != "" || m != nil && len(m.Dtypes) > 0 {
@@ -303,8 +303,8 @@ func (q *Question) otherType(d *Document, sources []recommend.Source) error {
 	return nil
 }
 
-// AskBriefly is Ask without resampled curves and without the ends of the model, which
-// move no answer, and without a rule: a time of backward that is not known is averaged over.
+// AskBriefly is Ask without resampled curves, without the ends of the model (neither changes the answer) and
+// without a rule: an unknown backward time is averaged over.
 func (q *Question) AskBriefly(sources []recommend.Source) (*Document, error) {
 	in := q.in
 	in.Bootstrap, in.Pace = 0, nil
@@ -331,7 +331,8 @@ func (q *Question) ask(in Input, sources []recommend.Source) (*Document, error) 
 	return d, nil
 }
 
-// accumulated is the input with the microbatches of a step, where the trainer derives them from its ranks.
+// accumulated returns the input with the microbatches per step, if the trainer derives them from its number
+// of ranks.
 func (q *Question) accumulated(in Input) Input {
 	if in.Config == nil || in.Run.Accum > 0 {
 		return in
@@ -343,8 +344,8 @@ func (q *Question) accumulated(in Input) Input {
 	return in
 }
 
-// worldOf is the number of ranks behind the curves, where a copy of the model takes so
-// many: the whole world's, or the largest that a curve has.
+// worldOf returns the number of ranks behind the curves, given the number of ranks that hold one copy of the
+// model: the whole world's, or the largest that a curve has.
 func worldOf(sources []recommend.Source, replica int) int {
 	most := ranksOf(sources)
 	for _, s := range sources {
@@ -355,7 +356,7 @@ func worldOf(sources []recommend.Source, replica int) int {
 	return most
 }
 
-// ranksOf is the largest number of ranks that a curve has.
+// ranksOf returns the largest number of ranks of a curve.
 func ranksOf(sources []recommend.Source) int {
 	return max(1, slice.Most(sources, func(s recommend.Source) int {
 		return slice.Most(s.Record.Results, func(r record.Result) int { return r.Ranks })
@@ -368,8 +369,8 @@ func (q *Question) HasModel() bool { return q != nil && q.in.Model != nil }
 // Rescale reports whether curves of another number of ranks may be used.
 func (q *Question) Rescale() bool { return q.in.Rescale }
 
-// Experts is the number of expert-parallel groups whose gradients the question has
-// a curve of their own for; 0 where all are reduced alike.
+// Experts returns the number of expert-parallel groups whose gradients need a curve of their own; 0 if all
+// gradients are reduced alike.
 func (q *Question) Experts() int {
 	if !q.HasModel() || q.in.Run.EP < 2 ||
 		!slices.ContainsFunc(q.in.Model.Params, func(p trainer.Param) bool { return p.Expert && p.Elements > 0 }) {
@@ -378,15 +379,15 @@ func (q *Question) Experts() int {
 	return q.in.Run.EP
 }
 
-// ExpertRanks is the number of ranks that hold the same experts in a world of so many.
+// ExpertRanks returns the number of ranks that hold the same experts, in a world of the given size.
 func (q *Question) ExpertRanks(world int) int {
 	run := q.in.Run
 	run.DP = q.DataRanks(world)
 	return run.Ranks(true)
 }
 
-// Strides are how far apart the ranks are that reduce a gradient together in a world of
-// so many; none where it has several pipeline stages.
+// Strides returns the distances between ranks that reduce a gradient together, in a world of the given size;
+// none if there are several pipeline stages.
 func (q *Question) Strides(world int) []int {
 	if q == nil || q.DataRanks(world)*q.in.Run.Apart(false) != world {
 		return nil
@@ -398,7 +399,7 @@ func (q *Question) Strides(world int) []int {
 	return all
 }
 
-// DataRanks is the number of data-parallel ranks in a world of so many.
+// DataRanks returns the number of data-parallel ranks in a world of the given size.
 func (q *Question) DataRanks(world int) int {
 	if dp, err := q.divided(world); q.in.Run.DP == 0 && err == nil {
 		return dp
@@ -411,12 +412,11 @@ func (d *Document) Answered() bool {
 	return d != nil && (d.Answer.Verdict == recommend.Recommended || d.Answer.Verdict == recommend.Ruled)
 }
 
-// Kept reports whether a document is written to a file: a request always, an
-// assumed one if the curves give an answer.
+// Kept reports whether a document is written to a file: always if it was requested, and if assumed only with
+// an answer.
 func (d *Document) Kept() bool { return d != nil && (!d.IsAssumed() || d.Answered()) }
 
-// Refused is the error of a document without an answer; nil with one, and where the
-// user asked nothing.
+// Refused returns the error of a document without an answer; nil if it has one, or if the user asked nothing.
 func (d *Document) Refused() error {
 	if d == nil || d.Answer.Refusal == nil || d.IsAssumed() {
 		return nil
@@ -424,7 +424,7 @@ func (d *Document) Refused() error {
 	return exit.With(exit.Want, errors.New(strings.TrimSuffix(d.Sentence, ".")), d.Answer.Refusal.Hint)
 }
 
-// usage gives an error without an exit code that of wrong usage.
+// usage gives an error without an exit code the one for wrong usage.
 func usage(err error, hint string) error {
 	if _, has := errors.AsType[*exit.Error](err); has {
 		return err
@@ -432,13 +432,13 @@ func usage(err error, hint string) error {
 	return exit.UsageError(err, hint)
 }
 
-// Stages is the number of pipeline stages, each of which has the same number of ranks.
+// Stages returns the number of pipeline stages, which all have the same number of ranks.
 func (q *Question) Stages() int { return max(1, q.want.PP) }
 
-// replica is the number of ranks that hold a copy of the model together.
+// replica returns the number of ranks that together hold one copy of the model.
 func (q *Question) replica() int { return max(1, q.want.TP) * q.Stages() }
 
-// divide cuts a model to one tensor-parallel rank's.
+// divide reduces a model to one tensor-parallel rank's part.
 func (q *Question) divide(m *trainer.Model, t trainer.Trainer) error {
 	experts, vocab := q.want.TP, t.VocabMultiple
 	if c := q.in.Config; c != nil {
@@ -455,8 +455,8 @@ func (q *Question) divide(m *trainer.Model, t trainer.Trainer) error {
 	return nil
 }
 
-// divided is the number of data-parallel ranks of a world, context-parallel ones among
-// them: they reduce gradients together.
+// divided returns the number of data-parallel ranks of a world. It includes context-parallel ranks, because
+// they reduce gradients together.
 func (q *Question) divided(world int) (int, error) {
 	parts, cp := q.replica(), max(1, q.want.CP)
 	const hint = "give --dp, the ranks that reduce a gradient together"
@@ -471,12 +471,12 @@ func (q *Question) divided(world int) (int, error) {
 	return world / parts, nil
 }
 
-// parts names what divides a world.
+// parts names the ways in which a world is divided.
 func (q *Question) parts() string {
 	return fmt.Sprintf("tensor parallel %d × pipeline %d × context parallel %d", max(1, q.want.TP), max(1, q.want.PP), max(1, q.want.CP))
 }
 
-// noted is the model with where the number of data-parallel ranks is from.
+// noted returns the model with a note on the source of the number of data-parallel ranks.
 func (q *Question) noted(m *trainer.Model, dp int) *trainer.Model {
 	parts := q.replica()
 	if m == nil || parts == 1 {

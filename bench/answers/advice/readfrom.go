@@ -9,13 +9,13 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// part is a part of a run: what it is, and whether a flag or the file says so.
+// part is one part of a run, with its source: a flag or the file.
 type part struct {
 	name, value string
 	flag, file  bool
 }
 
-// parts are those of a run that the answer relies on.
+// parts returns the parts of a run that the answer relies on.
 func parts(in Input) []part {
 	c, f, r, w := in.Config, in.Config.AsRead(), in.Run, in.Asked
 	if w == nil {
@@ -57,7 +57,7 @@ func parts(in Input) []part {
 	return all
 }
 
-// params are those of the model; none where it is not known.
+// params returns the model's parameters; none if it is unknown.
 func (in Input) params() []trainer.Param {
 	if in.Model == nil {
 		return nil
@@ -65,8 +65,8 @@ func (in Input) params() []trainer.Param {
 	return in.Model.Params
 }
 
-// readFrom says of each part of the run what it is and whether the file, a flag or the default says so, and which
-// settings were not understood.
+// readFrom lists each part of the run by its source (file, flag or default), and the settings that were not
+// understood.
 func readFrom(in Input) string {
 	by := map[string][]string{}
 	for _, p := range parts(in) {

@@ -14,22 +14,22 @@ import (
 	"zbench/bench/show/table"
 )
 
-// Row is a line of the sensitivity table, and what it shows of a setting.
+// Row is a line of the sensitivity table.
 type Row struct {
 	recommend.Candidate
-	// Setting is in the trainer's unit, Marks says what is special about it.
+	// Setting is in the trainer's unit; Marks says what is special about the setting.
 	Setting, Marks string
-	// Cost is how much longer a step is than with the best size, as a share of it.
+	// Cost is how much longer a step is than with the best size, as a share of the best step.
 	Cost float64
 }
 
-// column is one of the table: its heading and how a row prints it.
+// column is a column of the table: its heading, and how it prints a row.
 type column struct {
 	title string
 	cell  func(r Row) string
 }
 
-// columns is the table of them.
+// columns are the table's columns.
 var columns = []column{
 	{"setting", func(r Row) string { return r.Setting }},
 	{elementsTitle, func(r Row) string { return recommend.Count(r.Elements) }},
@@ -48,10 +48,10 @@ var columns = []column{
 	{"", func(r Row) string { return r.Marks }},
 }
 
-// elementsTitle heads the column that a knob in elements does not need twice.
+// elementsTitle heads the column that is left out if the knob itself counts elements.
 const elementsTitle = "elements"
 
-// Table is rows printed: numbers, and what marks a setting.
+// Table returns the rows as text: numbers, and the marks of a setting.
 func (d *Document) Table(rows []Row) table.Table {
 	t := table.Table{Indent: 2, Groups: []table.Group{{}}}
 	shown := slice.Where(columns, func(c column) bool { return c.title != elementsTitle || d.Answer.Unit != trainer.Elements })
@@ -64,12 +64,11 @@ func (d *Document) Table(rows []Row) table.Table {
 	return t
 }
 
-// reach is how far below the answer settings are of interest: beyond it all is
-// latency.
+// reach is the factor below the answer down to which settings are shown. Smaller ones are all latency.
 const reach = 256
 
-// Floor is the smallest setting worth showing: a fraction of the answer, or less
-// where the default or the user's own lies there.
+// Floor returns the smallest setting worth showing: a fraction of the answer, or less if the default or the
+// user's own setting is smaller.
 func (d *Document) Floor() int64 {
 	a := &d.Answer
 	low := a.Elements / reach
@@ -81,8 +80,8 @@ func (d *Document) Floor() int64 {
 	return low
 }
 
-// Rows choose what a person wants to see of the table: what has a mark, and so
-// many settings spread evenly over the octaves.
+// Rows selects the rows that a person wants to see: all with a mark, and up to the wanted number spread
+// evenly over the octaves.
 func (d *Document) Rows(wanted int) []Row {
 	a := &d.Answer
 	if a.Verdict != recommend.Recommended || len(a.Table) == 0 {
@@ -114,7 +113,7 @@ func (d *Document) Rows(wanted int) []Row {
 	return rows
 }
 
-// nearest is the index of the candidate nearest on a logarithmic scale.
+// nearest returns the index of the nearest candidate on a logarithmic scale.
 func nearest(table []recommend.Candidate, want float64) int {
 	best, least := 0, math.Inf(1)
 	for i, c := range table {
@@ -129,7 +128,7 @@ func (d *Document) row(c recommend.Candidate) Row {
 	a := &d.Answer
 	r := Row{Candidate: c, Setting: d.Amount(c.Elements), Marks: d.marks(c.Elements), Cost: a.Cost(&c)}
 	if a.Keep && c.Elements == a.Elements {
-		r.Cost = max(r.Cost, a.Gain) // of what is kept as it is, or as it would be set
+		r.Cost = max(r.Cost, a.Gain) // for the present setting, as it is and as it would be set
 	}
 	if a.Default != nil && c == *a.Default && !strings.Contains(r.Marks, "default") {
 		r.Marks = joined(r.Marks, "default")
@@ -151,7 +150,7 @@ func (d *Document) lacking() string {
 	return strings.Join(slice.Map(t.Switches(d.Answer.Run, d.Answer.Advised), func(s trainer.Switch) string { return s.Name }), " and ")
 }
 
-// marks are the words beside a setting.
+// marks returns the words beside a setting.
 func (d *Document) marks(setting int64) string {
 	a, marks := &d.Answer, ""
 	if setting == a.Elements {
@@ -159,7 +158,7 @@ func (d *Document) marks(setting int64) string {
 	}
 	for _, r := range a.Within {
 		if len(a.Within) > fewRanges && r != *a.Plateau || !d.compares() {
-			continue // the list of ranges has the rest
+			continue // the list of ranges has the others
 		}
 		if setting == r.Lo && setting != a.Elements {
 			marks = joined(marks, strings.ToLower(WithinTitle())+" begins")
@@ -174,8 +173,8 @@ func (d *Document) marks(setting int64) string {
 	return marks
 }
 
-// fewest are the words for the largest setting: experts have a bucket of their own,
-// and XLA combines so many calls at most.
+// fewest returns the words for the largest setting. It may make more than one bucket: experts have their own,
+// and XLA limits how many calls it combines.
 func fewest(c *recommend.Candidate) string {
 	if c != nil && c.Buckets > 1 {
 		return "fewest buckets"
@@ -190,7 +189,7 @@ func joined(a, b string) string {
 	return a + ", " + b
 }
 
-// Note explains the columns of the table.
+// Note explains the table's columns.
 func (d *Document) Note(rows []Row) string {
 	within := unit.Share(recommend.PlateauWidth)
 	note := "step: as measured, with the computation as given. longer: than with the best size, as measured or on average over " +
@@ -207,7 +206,7 @@ func (d *Document) Note(rows []Row) string {
 	return note
 }
 
-// averaged says over what means are taken.
+// averaged says what the means are taken over.
 func (d *Document) averaged() string {
 	if d.Answer.Observed != nil {
 		return unit.Count(int64(len(d.Answer.Scenarios)), "case") + " that the observed steps allow"

@@ -10,7 +10,8 @@ import (
 	"zbench/bench/show/table"
 )
 
-// rule is the advice where the time of backward is not known; why is the reason why no percentage can be given, or empty.
+// rule returns the advice if the backward time is unknown. why is the reason why no percentage can be given,
+// or empty.
 func (d *Document) rule(why string) string {
 	r := d.Answer.Rule
 	costs := func(share float64) string { return ", which costs at most " + AtMost(share) }
@@ -37,7 +38,7 @@ func (d *Document) rule(why string) string {
 // isSet reports whether the user has set a size.
 func (d *Document) isSet() bool { return d.Config != nil && d.Config.Elements > 0 }
 
-// atRate is at how many FLOP/s the tokens count.
+// atRate says at how many FLOP/s the tokens count.
 func (d *Document) atRate() string {
 	if rate, _, _ := strings.Cut(d.Rate, ","); rate != "" {
 		return " (at " + rate + ")"
@@ -45,7 +46,7 @@ func (d *Document) atRate() string {
 	return ""
 }
 
-// quantity is an amount of computation in words.
+// quantity returns an amount of computation in words.
 func (d *Document) quantity(n int64) string {
 	if d.Answer.Rule.Counts == recommend.Microseconds {
 		return "a backward of " + d.ruleAmount(n) + " a microbatch"
@@ -53,7 +54,7 @@ func (d *Document) quantity(n int64) string {
 	return d.ruleAmount(n) + " tokens per microbatch on a GPU"
 }
 
-// ruleAmount is the number of it, with a unit where it is a time.
+// ruleAmount returns the amount's number, with a unit if it is a time.
 func (d *Document) ruleAmount(n int64) string {
 	if d.Answer.Rule.Counts == recommend.Microseconds {
 		return unit.Seconds(float64(n) * 1e-6)
@@ -61,7 +62,8 @@ func (d *Document) ruleAmount(n int64) string {
 	return unit.Comma(n)
 }
 
-// where says at which amounts another setting gains, or that none does, and names the others; those are none where it is the same for all.
+// where says at which amounts another setting gains, or that none does, and names the other amounts; outside
+// is empty if the advice is the same for all.
 func (d *Document) where() (inside, outside string) {
 	switch r := d.Answer.Rule; {
 	case r.Elements == 0:
@@ -77,7 +79,8 @@ func (d *Document) where() (inside, outside string) {
 	}
 }
 
-// reaches says at which other amounts of computation than the answer's a size gains; empty without a rule, and of one.
+// reaches says at which other amounts of computation a size gains; empty without a rule, or if the answer
+// itself is a rule.
 func (d *Document) reaches() string {
 	r := d.Answer.Rule
 	if r == nil || d.Answer.Verdict == recommend.Ruled || d.unfounded() != "" {
@@ -91,10 +94,10 @@ func (d *Document) reaches() string {
 	return "A size gains " + unit.Share(recommend.PlateauWidth) + " or more " + inside + "."
 }
 
-// chartReach is how many times the amount above which nothing gains a chart goes to.
+// chartReach is how far a chart goes beyond the amount above which nothing gains, as a factor.
 const chartReach = 8
 
-// ruleBlocks are the steps over the amount of computation, as a chart and a table; nothing without a rule.
+// ruleBlocks returns a chart and a table of the steps over the amount of computation; nothing without a rule.
 func (d *Document) ruleBlocks() []document.Block {
 	r := d.Answer.Rule
 	if r == nil || len(r.Points) == 0 || r.Unfounded != "" {

@@ -19,8 +19,7 @@ func (d *Document) Amount(setting int64) string {
 	return recommend.Amount(d.Answer.Unit, setting, d.Answer.Run, d.BlockElements)
 }
 
-// sentence is the whole answer: what to set, what that gains, what is as good, and how
-// far to trust it.
+// sentence returns the whole answer: what to set, what that gains, what is as good, and how far to trust it.
 func (d *Document) sentence() string {
 	a := &d.Answer
 	switch a.Verdict {
@@ -33,7 +32,7 @@ func (d *Document) sentence() string {
 	return d.mark() + strings.Join(said, " ")
 }
 
-// confidence is the level, and that no real steps are like these where that is so.
+// confidence returns the level, and a note if no recorded real steps are like these.
 func (d *Document) confidence() string {
 	c := &d.Answer.Confidence
 	if why := c.Why(); d.Answer.Latency > 0 && why != nil {
@@ -42,8 +41,8 @@ func (d *Document) confidence() string {
 	return plain.Capital(c.Level) + " confidence"
 }
 
-// Advice says what to set, and what that gains over what is set now. Where nobody asked it
-// begins with what it assumes.
+// Advice says what to set, and what that gains over the present setting. If nobody asked, it begins with the
+// assumptions.
 func (d *Document) Advice() string {
 	if d.IsAssumed() {
 		return "assuming " + strings.Join(d.Assumed[:2], ", ") + ": " + d.advised()
@@ -64,7 +63,7 @@ func (d *Document) advised() string {
 	return d.use()
 }
 
-// Knob is the name of the setting as the first printed lines spell it.
+// Knob returns the name of the setting as spelled in the first printed lines.
 func (d *Document) Knob() string {
 	t, err := trainer.ByName(d.Answer.Trainer)
 	if err != nil {
@@ -77,7 +76,7 @@ func (d *Document) Knob() string {
 	return t.KnobIn(form, d.Answer.Advised)
 }
 
-// value is a setting as it is typed, and in words beside it.
+// value returns a setting as it is typed, followed by words.
 func (d *Document) value(setting int64, words string) string {
 	if d.Answer.Unit == trainer.Elements && setting >= 1000 {
 		return fmt.Sprintf("%d (%s)", setting, words)
@@ -85,7 +84,7 @@ func (d *Document) value(setting int64, words string) string {
 	return words
 }
 
-// Size is the recommended bucket size with its elements, as the verdict has it: 530 MiB (278 M elements).
+// Size returns the recommended bucket size with its elements, for the verdict: 530 MiB (278 M elements).
 func (d *Document) Size() string { return d.Amount(d.Answer.Elements) + d.spelled(d.Answer.Elements) }
 
 // set says what to type.
@@ -95,8 +94,7 @@ func (d *Document) setTo(n int64) string {
 	return "set " + d.Knob() + " to " + d.value(n, d.Amount(n)+d.spelled(n))
 }
 
-// also names the switches that the answer needs and the user's flags lack; empty if there
-// are none.
+// also names the switches that the answer needs and the user's flags lack; empty if there are none.
 func (d *Document) also() string {
 	if lacking := d.lacking(); lacking != "" {
 		return " and set " + lacking
@@ -104,18 +102,18 @@ func (d *Document) also() string {
 	return ""
 }
 
-// kept says that the setting stays as it is, and what its value is.
+// kept says that the setting stays as it is, with its value.
 func (d *Document) kept() string {
 	a := &d.Answer
-	value := d.named(a.Elements) // nothing is typed
+	value := d.named(a.Elements) // the user types nothing
 	if a.Current == nil {
 		value = "its default, " + value
 	}
 	return "keep " + d.Knob() + " at " + value
 }
 
-// keep says that what is set stays, and what it costs at most. What the missing
-// switches gain is a sentence of its own.
+// keep says that the present setting stays, and the upper bound of its cost. The gain of missing switches is
+// a separate sentence.
 func (d *Document) keep() string {
 	a := &d.Answer
 	keep := func(costs float64) string {
@@ -136,7 +134,7 @@ func (d *Document) keep() string {
 	return set + " With that, " + keep(a.Gain)
 }
 
-// longer says how much longer a step is than with the best size, in the figure of the table.
+// longer says how much longer a step is than with the best size, with the table's figure.
 func longer(costs float64) string {
 	if costs < same {
 		return "as short as with the best size"
@@ -144,17 +142,16 @@ func longer(costs float64) string {
 	return unit.Share(costs) + " longer than with the best size"
 }
 
-// over is what a step costs more without a change that saves a share of it.
+// over converts a gain, as a share of the step without a change, to a cost over the step with it.
 func over(gain float64) float64 { return gain / (1 - gain) }
 
-// gained lists switches and what each saves, with the words between the two.
+// gained lists switches with the saving of each; makes is the text between the two.
 func gained(all []recommend.Change, makes string) string {
 	texts := slice.Map(all, func(c recommend.Change) string { return c.Name + makes + unit.Share(max(0, c.Gain)) + " shorter" })
 	return strings.Join(texts, ", and ")
 }
 
-// use says what to set, and how much longer a step is with what is set now and with the
-// default.
+// use says what to set, and how much longer a step is with the present setting and with the default.
 func (d *Document) use() string {
 	a := &d.Answer
 	s := d.set() + d.also()
@@ -185,7 +182,7 @@ func (d *Document) use() string {
 	return s
 }
 
-// named is a setting with the word that its unit lacks, and no other number.
+// named returns a setting with the word that its unit lacks, and no other number.
 func (d *Document) named(setting int64) string {
 	switch d.Answer.Unit {
 	case trainer.Elements:
@@ -196,12 +193,12 @@ func (d *Document) named(setting int64) string {
 	return d.Amount(setting)
 }
 
-// AtMost prints a bound as per cent, rounded up and never 0: 0.4 %.
+// AtMost prints an upper bound in per cent, rounded up and never 0: 0.4 %.
 func AtMost(r float64) string {
 	return unit.Share(max(1, math.Ceil(1000*r-1e-9)) / 1000)
 }
 
-// mark starts a sentence that no measurement stands behind.
+// mark precedes a sentence that is not backed by a measurement.
 func (d *Document) mark() string {
 	if d.Answer.Simulated {
 		return "SIMULATED: "
@@ -209,7 +206,8 @@ func (d *Document) mark() string {
 	return ""
 }
 
-// spelled is what the unit does not say: the word, and elements beside another.
+// spelled returns the missing part of a unit: the word "elements", or the number of elements beside another
+// unit.
 func (d *Document) spelled(n int64) string {
 	switch d.Answer.Unit {
 	case trainer.Elements:
@@ -226,9 +224,8 @@ const fewRanges = 3
 // WithinTitle heads the list of all settings that are nearly as good.
 func WithinTitle() string { return "Within " + unit.Share(recommend.PlateauWidth) }
 
-// AsGood says what is as good within a per cent: all of it where that is few ranges,
-// else the one around the answer, and how many there are besides. It is empty where the
-// setting is kept.
+// AsGood lists the settings that are within one per cent of the best: all ranges if they are few, otherwise
+// the one around the answer and the number of others. It is empty if the setting is kept.
 func (d *Document) AsGood() string {
 	if d.Answer.Keep || d.Answer.Verdict == recommend.Ruled || !d.compares() {
 		return ""
@@ -266,7 +263,7 @@ func (d *Document) stretch(r recommend.Range) string {
 	return d.Amount(r.Lo) + " to " + d.Amount(r.Hi)
 }
 
-// stretches lists ranges. Two whose ends print alike are one.
+// stretches lists ranges. Two ranges whose ends print alike are listed once.
 func (d *Document) stretches(all []recommend.Range) string {
 	var texts []string
 	for i := 0; i < len(all); i++ {
@@ -283,11 +280,11 @@ func (d *Document) stretches(all []recommend.Range) string {
 // same is the share of a step below which two settings are as fast.
 const same = 0.0005
 
-// onAverage is over what scores are averaged.
+// onAverage names the scenarios that scores are averaged over.
 const onAverage = " on average over slower networks and other computation times"
 
-// costs compares a named setting with the answer: as measured, and on average too where
-// either alone would mislead.
+// costs compares a named setting with the answer: as measured, and also on average if either alone would
+// mislead.
 func (d *Document) costs(named string, c *recommend.Candidate) string {
 	least := d.Answer.Least
 	more, cost := max(0, c.Step/least.Step-1), d.Answer.Cost(c)
@@ -307,7 +304,7 @@ func (d *Document) costs(named string, c *recommend.Candidate) string {
 	return "A training step is " + longer + " with " + named + "."
 }
 
-// capital begins a sentence; a flag or a name with an underscore stays as it is.
+// capital capitalises the first letter, except for a flag or a name with an underscore.
 func capital(s string) string {
 	first, _, _ := strings.Cut(s, " ")
 	if strings.ContainsAny(first, "_-") {
@@ -316,8 +313,7 @@ func capital(s string) string {
 	return plain.Capital(s)
 }
 
-// unfounded says why the advice cannot tell how much longer a step is with another
-// setting; empty where it can.
+// unfounded says why the advice cannot tell how much longer a step is with another setting; empty if it can.
 func (d *Document) unfounded() string {
 	a, code := &d.Answer, ""
 	for _, c := range []*recommend.Candidate{a.Best, a.Now()} {
@@ -342,12 +338,12 @@ func (d *Document) compares() bool {
 	return d.Answer.Best == nil || d.Answer.Best.Unfounded == ""
 }
 
-// swept is the largest size of the shortest sweep behind the answer.
+// swept returns the largest size of the shortest sweep behind the answer.
 func (d *Document) swept() string {
 	return unit.Bytes(slices.Min(slice.Map(d.Answer.Curves, func(u recommend.Used) int64 { return u.MaxBytes })))
 }
 
-// withoutShares is the advice where no percentage can be given, and why not.
+// withoutShares returns the advice if no percentage can be given, with the reason.
 func (d *Document) withoutShares(why string) string {
 	a := &d.Answer
 	if a.Keep {
@@ -360,7 +356,7 @@ func (d *Document) withoutShares(why string) string {
 	return d.set() + d.also() + ". How much longer a training step is with " + named + " is not known: " + why + "."
 }
 
-// Over prints what a setting costs as a share of a step, or a mark where that is not known.
+// Over prints a setting's cost as a share of a step, or "?" if that is unknown.
 func Over(c *recommend.Candidate, r float64) string {
 	if c.Unfounded != "" {
 		return unknown
@@ -368,5 +364,5 @@ func Over(c *recommend.Candidate, r float64) string {
 	return "+" + unit.Share(max(0, r))
 }
 
-// unknown stands where no percentage can be given.
+// unknown is printed if no percentage can be given.
 const unknown = "?"

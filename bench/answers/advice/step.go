@@ -7,15 +7,16 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// Step is a step with the answer's setting as the work of a data-parallel rank, all of which have the
-// same nodes, and the job with the groups of that rank. There are no nodes where the answer has no
-// setting, or computation no times.
+// Step returns a step with the answer's setting as the nodes of one data-parallel rank, equal for all ranks,
+// and the job with that rank's groups. There are no nodes if the answer has no setting, or if the computation
+// times are unknown.
 func (q *Question) Step(d *Document, rank int) (*trace.Trace, []trace.Node) {
 	t := &trace.Trace{World: d.Answer.Advised.DP}
 	return t, d.Answer.Nodes(q.in.Model.Params, groupsOf(&t.Groups, d.Answer.Advised, rank))
 }
 
-// groupsOf finds the group of a data-parallel rank that sends a message, among all, to which it adds.
+// groupsOf returns a function that finds the group in which a data-parallel rank sends a message, and adds it
+// to all.
 func groupsOf(all *[]trace.Group, run trainer.Run, rank int) func(m trainer.Message) int {
 	return func(m trainer.Message) int {
 		g := trace.Group{Name: "data parallel", Size: m.Ranks, Ranks: members(run, m, rank)}
@@ -31,9 +32,10 @@ func groupsOf(all *[]trace.Group, run trainer.Run, rank int) func(m trainer.Mess
 	}
 }
 
-// members are the ranks of a rank's group, one of several of equal size, which are the same number of ranks apart:
-// as those that hold an expert, or a share in several optimizer instances of Megatron's. An instance is ranks that
-// follow each other; in it alone all collectives run but the reduction over instances.
+// members returns the ranks of a rank's group. The groups have equal sizes; a group's ranks are a constant
+// distance apart, for example those that hold the same expert, or the same share in several of Megatron's
+// optimizer instances. An instance consists of consecutive ranks and runs all collectives except the
+// reduction over instances.
 func members(run trainer.Run, m trainer.Message, rank int) (list []int) {
 	block := run.DP
 	if run.Instances > 1 && m.Collective != "all_reduce" && m.Ranks <= run.DP/run.Instances {

@@ -17,12 +17,12 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// alike is up to which ratio two times of a pass are no contradiction.
+// alike is the ratio of two pass times up to which they do not contradict each other.
 const alike = 1.01
 
-// Traced completes a request by what a trace tells: the gradients, the ranks that reduce them, their
-// type, when each is ready, and the backward pass. Files are the names of the files. It refuses what contradicts the request. Errors carry
-// exit codes and hints.
+// Traced completes a request from a trace: the gradients, the ranks that reduce them, their type, when each
+// is ready, and the backward pass. files are the names of the trace's files. Data that contradict the request
+// are an error. Errors carry exit codes and hints.
 func Traced(want *spec.Advice, t *trace.Trace, files ...string) error {
 	j := t.Job()
 	if j == nil {
@@ -48,7 +48,7 @@ func Traced(want *spec.Advice, t *trace.Trace, files ...string) error {
 	}
 	if backward > 0 {
 		want.Backward = backward
-		want.Forward = cmp.Or(want.Forward, j.Outside/float64(max(want.Accum, 1))) // the optimizer, too: a step is the whole one
+		want.Forward = cmp.Or(want.Forward, j.Outside/float64(max(want.Accum, 1))) // includes the optimizer, because step time is measured as a whole
 	}
 	err := traced(want, j, files[0])
 	if err == nil && t.Simulated() {
@@ -57,7 +57,7 @@ func Traced(want *spec.Advice, t *trace.Trace, files ...string) error {
 	return err
 }
 
-// contradicts is the error of a request that differs from the trace, with both values.
+// contradicts returns the error of a request that differs from the trace, with both values.
 func contradicts(want *spec.Advice, j *trace.Job, backward float64) error {
 	differ := func(flag, given, found string) error {
 		return exit.Usagef("leave --"+flag+" out, or --trace", "--%s %s contradicts the trace, which has %s", flag, given, found)
@@ -87,7 +87,8 @@ func contradicts(want *spec.Advice, j *trace.Job, backward float64) error {
 	return nil
 }
 
-// traced is the model: that of --params, where its trained tensors are the trace's, or the trace's own.
+// traced returns the model: the one of --params if its trained tensors are the trace's, otherwise the trace's
+// own.
 func traced(want *spec.Advice, j *trace.Job, file string) error {
 	m := want.Model
 	switch {

@@ -7,17 +7,17 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Again is how what a record is of is measured again.
+// Again describes how to repeat the measurement behind a record.
 type Again struct {
-	// Flags are those of zbench collectives that a user gave, each with its values: the ranks,
-	// the sizes, the type, the libraries.
+	// Flags are the flags of zbench collectives that the user gave, each with its values: the ranks, the
+	// sizes, the type, the libraries.
 	Flags [][]string
-	// Imported tells that another tool measured: nobody knows its command line.
+	// Imported is true if another tool measured: its command line is unknown.
 	Imported bool
 }
 
-// Sweep says how collectives are measured on the same ranks, with other flags beside or instead of
-// those of the record.
+// Sweep returns the command that measures collectives on the same ranks. The given flags are added to the
+// record's flags, or replace them.
 func (a Again) Sweep(collectives []string, flags ...[]string) string {
 	if a.Imported {
 		programs := slice.Map(collectives, func(name string) string { return name + "_perf" })
@@ -30,8 +30,8 @@ func (a Again) Sweep(collectives []string, flags ...[]string) string {
 	return "sweep " + word(len(collectives) == 1, "it", "them") + " on the same ranks, " + a.command(collectives, flags) + ", and give that folder too"
 }
 
-// Wider says how collectives are measured at enough sizes. The flags of a record with too few
-// have none of sizes.
+// Wider returns the command that measures collectives at enough sizes. The Flags of a record with too few
+// sizes contain no size flags.
 func (a Again) Wider(collectives []string) string {
 	if a.Imported {
 		return a.Sweep(collectives, []string{"-b", "64K", "-e", "8G", "-f", "2"})
@@ -39,7 +39,7 @@ func (a Again) Wider(collectives []string) string {
 	return a.Sweep(collectives)
 }
 
-// Place says how a collective is measured with its buffers in place, or out of place.
+// Place returns the command that measures a collective in place or out of place.
 func (a Again) Place(collective, place string) string {
 	if a.Imported {
 		return "give a log with the columns of both placements"
@@ -47,7 +47,7 @@ func (a Again) Place(collective, place string) string {
 	return a.Sweep([]string{collective}, []string{"--place", place})
 }
 
-// command is the line of zbench that measures collectives on the same ranks.
+// command returns the zbench command that measures collectives on the same ranks.
 func (a Again) command(collectives []string, flags [][]string) string {
 	words := append([]string{"zbench", "collectives"}, collectives...)
 	for _, f := range a.Flags {

@@ -10,8 +10,8 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// bootstrap repeats the answer with resampled curves, and keeps of the settings within
-// PlateauWidth those that stay there. It is nil if the spread of a curve is unknown.
+// bootstrap repeats the answer with resampled curves. In Within it keeps only settings that stay within
+// PlateauWidth. It returns nil if the spread of a curve is unknown.
 func (e *engine) bootstrap(a *Answer, s scores, least, best int) *Bootstrap {
 	b := &Bootstrap{Replicates: e.q.Bootstrap, From: FromSamples}
 	draws := e.resamplers(b)
@@ -53,8 +53,8 @@ func (e *engine) bootstrap(a *Answer, s scores, least, best int) *Bootstrap {
 	return b
 }
 
-// resamplers are one for each curve, nil if the spread of any is unknown. It notes in b what is
-// resampled.
+// resamplers returns one resampler per curve, or nil if the spread of any curve is unknown. It notes the
+// resampled quantity in b.
 func (e *engine) resamplers(b *Bootstrap) []*Resampler {
 	var draws []*Resampler
 	for i := range e.curves {
@@ -70,11 +70,10 @@ func (e *engine) resamplers(b *Bootstrap) []*Resampler {
 	return draws
 }
 
-// believed is the share of resampled curves by which a statement about settings must be
-// true.
+// believed is the share of resampled curves that a statement about settings must hold for.
 const believed = 0.95
 
-// drawn is what candidates cost by resampled curves.
+// drawn holds the costs of candidates by resampled curve.
 type drawn struct {
 	// in are the candidates that were priced, ascending; costs[n][k] is the cost of in[k]
 	// by curve n.
@@ -82,15 +81,15 @@ type drawn struct {
 	costs [][]float64
 }
 
-// place is the index in d.in of a candidate, or of the next one that was priced.
+// place returns the index in d.in of a candidate, or of the next one that was priced.
 func (d *drawn) place(candidate int) int {
 	k, _ := slices.BinarySearch(d.in, candidate)
 	return min(k, len(d.in)-1)
 }
 
-// narrow takes settings out of Within until all that are left are within PlateauWidth by
-// the believed share of the resampled curves together, the least certain first. It returns
-// the share by which the answer itself is; if that is too small, nothing is taken out.
+// narrow removes settings from Within, the least certain first, until the believed share of the resampled
+// curves puts all remaining ones within PlateauWidth at once. It returns the share of curves that puts the
+// answer itself there. If that share is too small, narrow removes nothing.
 func (e *engine) narrow(a *Answer, s scores, best int, d *drawn) float64 {
 	all := float64(len(d.costs))
 	wrong := map[int][]int{best: e.wrong(a, s, best, d)}
@@ -120,8 +119,8 @@ func (e *engine) narrow(a *Answer, s scores, best int, d *drawn) float64 {
 	return share
 }
 
-// wrong lists the curves by which a candidate costs more than PlateauWidth. One that was
-// not priced moves with its neighbour.
+// wrong lists the curves in which a candidate costs more than PlateauWidth. A candidate that was not priced
+// takes its neighbour's costs.
 func (e *engine) wrong(a *Answer, s scores, j int, d *drawn) []int {
 	k := d.place(j)
 	moved := a.costOf(&e.candidates[j].Candidate, s.least) - a.costOf(&e.candidates[d.in[k]].Candidate, s.least)
@@ -135,14 +134,14 @@ func (e *engine) wrong(a *Answer, s scores, j int, d *drawn) []int {
 }
 
 const (
-	// contending is the largest regret in a scenario at which a resampled curve can
-	// still make a candidate the best; maxContenders is the most that are resampled.
+	// contending is the largest regret in a scenario at which a resampled curve can still make a candidate
+	// the best; maxContenders is the most candidates that are resampled.
 	contending    = 0.05
 	maxContenders = 256
 )
 
-// contenders are the candidates that a resampled curve could choose or compare with. If
-// there are too many, they are thinned evenly; those to compare with are kept.
+// contenders returns the candidates that a resampled curve could choose or compare with. Too many are thinned
+// evenly, but the ones in keep stay.
 func (e *engine) contenders(s scores, keep ...int) []int {
 	var in []int
 	for j, c := range e.candidates {

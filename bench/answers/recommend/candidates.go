@@ -11,36 +11,36 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// engine is a question about one run, prepared so that many settings can be simulated.
+// engine is a question about one run, prepared for the simulation of many settings.
 type engine struct {
 	q Question
 	t trainer.Trainer
-	// run is the one that settings are tried for: the advised one, or the user's.
+	// run is the run that settings are tried for: the advised one, or the user's.
 	run trainer.Run
-	// needs are the different calls of a step, by collective and ranks. curves and models are the cost of
-	// each, and from is the number of ranks that its curve was rescaled from, or 0.
+	// needs are the different calls of a step, by collective and ranks. curves and models give the cost of
+	// each call; from is the number of ranks that its curve was rescaled from, or 0.
 	needs     []need
 	curves    []Curve
 	from      []int
 	models    []*CostModel
-	lacks     []need // calls at the end of a step that have no curve: their cost is left out
+	lacks     []need // calls at the end of a step without a curve: their cost is left out
 	scenarios []Scenario
-	// backward and forward are the computation of a microbatch in seconds; known is true if the user gave
+	// backward and forward are the computation of a microbatch, in seconds; known is true if the user gave
 	// them.
 	backward, forward float64
 	known             bool
-	// coarse leaves the sums of tensors out of the settings that are tried.
+	// coarse is true if the sums of tensors are not tried as settings.
 	coarse bool
 	plans  *Plans
-	// candidates are the settings that are tried, ascending, one for each way to cut buckets. asIs is what
-	// the user runs today, nil if one of them is.
+	// candidates are the settings that are tried, ascending, one per bucketing. asIs is what the user runs
+	// today; nil if a candidate equals it.
 	candidates []*candidate
 	asIs       *candidate
-	// judged are settings that were compared with the candidates.
+	// judged are further settings that were compared with the candidates.
 	judged []*candidate
 	// asMeasured are the settings within PlateauWidth before curves are resampled.
 	asMeasured []Range
-	// dips are the points of each curve that doubtDips took for dips of one run.
+	// dips are the points of each curve that doubtDips considers dips of one run.
 	dips [][]int
 	// The rest is scratch space.
 	space   []float64
@@ -49,18 +49,18 @@ type engine struct {
 	reduced []int64
 }
 
-// candidate is a setting with its plan. The plan's messages are kept as passes alone:
-// there are millions.
+// candidate is a setting with its plan. Of the plan's messages only the passes are kept: there are millions
+// of messages.
 type candidate struct {
 	Candidate
 	setting int64
 	run     trainer.Run
-	// cut is the buckets while candidates are compared, see engine.buckets.
+	// cut holds the buckets while candidates are compared, see engine.buckets.
 	cut    []trainer.Bucket
 	passes [3]pass
 	// each is true for a pass in which every microbatch communicates.
 	each [3]bool
-	// kept is true for what the user has set, or for the default if nothing is set.
+	// kept is true for the current setting, or for the default if nothing is set.
 	kept bool
 }
 
@@ -71,18 +71,19 @@ const (
 	after
 )
 
-// pass is the messages of one pass, ready to be priced and run.
+// pass holds the messages of one pass, ready to be priced and run.
 type pass struct {
 	Pass
 	bytes []int64
-	model []int32 // the index of the need
+	model []int32 // index into needs, per message
 	// latency is the least time of any message, in seconds.
 	latency float64
 	place   []Place
 	cost    []float64
 }
 
-// overlap is what messages in flight overlap, in seconds: their latencies if they are of several communicators, else so much of them.
+// overlap returns how much of their time messages in flight overlap, in seconds: the whole latency for
+// messages of several communicators, otherwise the given share of it.
 func (p *pass) overlap(share float64) float64 {
 	if p.in != nil {
 		share = 1
@@ -90,7 +91,7 @@ func (p *pass) overlap(share float64) float64 {
 	return share * p.latency
 }
 
-// newEngine finds the curves and plans the candidates for a run.
+// newEngine finds the curves and plans the candidates of a run.
 func newEngine(q Question, t trainer.Trainer, run trainer.Run) (*engine, *Refusal) {
 	plans := q.Plans
 	if plans == nil {
@@ -101,15 +102,15 @@ func newEngine(q Question, t trainer.Trainer, run trainer.Run) (*engine, *Refusa
 	return e, e.prepare()
 }
 
-// asked is the engine of another question about the same tensors. A coarse one is enough to compare
+// asked returns the engine of another question about the same tensors. A coarse engine is enough to compare
 // questions.
 func (e *engine) asked(q Question, run trainer.Run, coarse bool) (*engine, *Refusal) {
 	other := &engine{q: q, t: e.t, run: run, coarse: coarse, plans: e.plans}
 	return other, other.prepare()
 }
 
-// timed is the engine of a question that differs in the times of computation or the number of
-// microbatches alone: the plans stay.
+// timed returns the engine of a question with other computation times or another number of microbatches. It
+// keeps the plans.
 func (e *engine) timed(q Question) *engine {
 	other := *e
 	other.q, other.run.Accum = q, q.Run.Accum
@@ -117,8 +118,8 @@ func (e *engine) timed(q Question) *engine {
 	return &other
 }
 
-// findCurves finds a curve for every call. A call at the end of a step, which no setting
-// changes, can lack its curve.
+// findCurves finds a curve for every call. A call at the end of a step may lack its curve, because no setting
+// changes that call.
 func (e *engine) findCurves() *Refusal {
 	plan := e.plans.planner.Plan(0, e.run)
 	for i, messages := range [][]trainer.Message{plan.Backward, plan.Forward, plan.After} {
@@ -159,7 +160,7 @@ func (e *engine) findCurves() *Refusal {
 	return nil
 }
 
-// named are the collectives of the calls of both passes that a condition holds for, each once.
+// named returns the collectives of the calls of both passes for which holds is true, each once.
 func (e *engine) named(plan trainer.Plan, holds func(n need) bool) []string {
 	var names []string
 	for _, m := range slices.Concat(plan.Backward, plan.Forward) {
@@ -170,7 +171,7 @@ func (e *engine) named(plan trainer.Plan, holds func(n need) bool) []string {
 	return names
 }
 
-// dtype is the element type in which a call moves data.
+// dtype returns the element type in which a call moves data.
 func (e *engine) dtype(n need) string { return dtypeOf(e.run, n.collective) }
 
 func dtypeOf(run trainer.Run, collective string) string {
@@ -180,7 +181,7 @@ func dtypeOf(run trainer.Run, collective string) string {
 	return run.GradDtype
 }
 
-// plan makes the candidate of a setting; a setting of 0 is the trainer's behaviour if nothing is set.
+// plan makes the candidate of a setting. A setting of 0 is the trainer's behaviour if nothing is set.
 func (e *engine) plan(setting int64, run trainer.Run) *candidate {
 	plan := e.plans.planner.Plan(setting, run)
 	c := &candidate{Candidate: Candidate{Elements: setting}, setting: setting, run: run, cut: plan.Buckets, each: [3]bool{backward: plan.EachBackward, forward: plan.EachForward}}
@@ -194,7 +195,7 @@ func (e *engine) plan(setting int64, run trainer.Run) *candidate {
 	return c
 }
 
-// buckets plans a candidate again where its buckets were let go.
+// buckets returns a candidate's buckets; it plans them again if they were dropped.
 func (e *engine) buckets(c *candidate) []trainer.Bucket {
 	if c.cut == nil {
 		c.cut = e.plans.planner.Plan(c.setting, c.run).Buckets
@@ -202,7 +203,7 @@ func (e *engine) buckets(c *candidate) []trainer.Bucket {
 	return c.cut
 }
 
-// pass finds the cost model of each message, less those without a curve.
+// pass finds the cost model of each message; messages without a curve are left out.
 func (e *engine) pass(messages []trainer.Message, done []float64, d Direction) pass {
 	if len(e.lacks) > 0 {
 		messages = slices.DeleteFunc(slices.Clone(messages), func(m trainer.Message) bool {
@@ -265,13 +266,13 @@ func (c *candidate) price(models []*CostModel) {
 	}
 }
 
-// find is the index of the first candidate of at least so many elements, and whether it has exactly
-// as many.
+// find returns the index of the first candidate with at least that many elements, and whether it has exactly
+// that many.
 func (e *engine) find(elements int64) (int, bool) {
 	return slices.BinarySearchFunc(e.candidates, elements, func(c *candidate, n int64) int { return cmp.Compare(c.Elements, n) })
 }
 
-// add plans a setting and returns its index, or that of a neighbour with the same buckets.
+// add plans a setting and returns its index, or the index of a neighbour with the same buckets.
 func (e *engine) add(setting int64) int {
 	i, found := e.find(setting)
 	if found {
@@ -290,13 +291,13 @@ func (e *engine) add(setting int64) int {
 	return i
 }
 
-// timing is a whole step and the communication time that is added to each pass.
+// timing is the length of a whole step and the communication time added to each pass.
 type timing struct {
 	step    float64
 	exposed [3]float64
 }
 
-// timings are those of a priced candidate in scenarios, valid until the next call.
+// timings returns the timings of a priced candidate in each scenario, valid until the next call.
 func (e *engine) timings(c *candidate, scenarios []Scenario) []timing {
 	m := float64(e.run.Microbatches())
 	e.timing = e.timing[:0]

@@ -4,15 +4,15 @@ import (
 	"slices"
 )
 
-// costOf is the cost of a setting relative to that of least mean regret: the larger of
-// its step as measured and its mean over the scenarios.
+// costOf returns the cost of a setting over the setting of least mean regret: the larger of the difference in
+// the step as measured and in the mean over the scenarios.
 func (a *Answer) costOf(c *Candidate, leastScore float64) float64 {
 	return max(c.Step/a.Least.Step-1, c.Score-leastScore)
 }
 
-// chooseAnswer decides between the setting of least mean regret and the current one: a
-// change must gain at least PlateauWidth. The user's whole run is compared first, then
-// its bucket size alone. It returns the index of the answer.
+// chooseAnswer decides between the setting of least mean regret and the current one: a change must gain at
+// least PlateauWidth. It compares the user's whole run first, then its bucket size alone. It returns the
+// index of the answer.
 func (e *engine) chooseAnswer(a *Answer, s scores, least int) int {
 	best := least
 	kept := slices.IndexFunc(e.candidates, func(c *candidate) bool { return c.kept })
@@ -24,7 +24,7 @@ func (e *engine) chooseAnswer(a *Answer, s scores, least int) int {
 			e.judge(s, c)
 		}
 		gain := a.costOf(&c.Candidate, s.least)
-		if e.q.Current == 0 { // an unset value can have its own rule, as DDP's first bucket
+		if e.q.Current == 0 { // an unset value can have its own rule, such as DDP's first bucket
 			gain = max(gain, a.costOf(e.judge(s, e.plan(0, c.run)), s.least))
 		}
 		if gain < PlateauWidth {
@@ -51,7 +51,7 @@ func (e *engine) within(a *Answer, s scores, best int) {
 	e.asMeasured = a.Within
 }
 
-// list fills Within with the ranges of the settings that are in it.
+// list fills Within with the ranges of the settings that in accepts.
 func (e *engine) list(a *Answer, in func(j int) bool) {
 	a.Within = []Range{}
 	last := len(e.candidates) - 1
@@ -76,15 +76,15 @@ func holds(within []Range, elements int64) bool {
 	return slices.ContainsFunc(within, func(r Range) bool { return r.Holds(elements) })
 }
 
-// changesOf is the gain of the bucket alone under the user's own switches, then that of
-// each switch that the answer needs and the user lacks.
+// changesOf returns the gain of the bucket alone under the user's own switches, then the gain of each switch
+// that the answer needs and the user lacks.
 func (e *engine) changesOf(a *Answer) []Change {
 	switches := e.t.Switches(e.q.Run, a.Advised)
 	if len(switches) == 0 {
 		return []Change{}
 	}
 	own, refusal := e.asked(e.q, e.q.Run, false)
-	if refusal != nil { // the same calls as the answer's, of fewer curves at most
+	if refusal != nil { // cannot happen: these calls need no more curves than the answer's
 		return []Change{}
 	}
 	s := own.score(own.models, own.candidates)

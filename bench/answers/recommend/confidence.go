@@ -10,28 +10,27 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Bounds of the confidence's reasons.
+// Limits behind the confidence's reasons.
 const (
 	quietCV, noisyCV = 0.05, 0.20
 	agree            = 0.05
-	// unrelatedRuns is the difference between runs above which they count as runs of
-	// different environments: repeats differ by a few per cent, at worst by a fifth.
+	// unrelatedRuns is the difference between runs above which they count as runs of different environments.
+	// Repeats differ by a few per cent, at worst by a fifth.
 	unrelatedRuns        = 0.5
 	nearSizes            = 5
 	mostlyInside, inside = 0.80, 0.95
 	// mediumScore and lowScore are the scores above which the scenarios need different
 	// buckets, so that the confidence is at most medium or low.
 	mediumScore, lowScore = 0.01, 0.03
-	// negligible is the share of the messages' time below which extrapolated sizes are
-	// ignored.
+	// negligible is the share of the messages' time below which extrapolated sizes are ignored.
 	negligible = 0.01
 )
 
-// limiter caps the level where a condition holds, for a reason with a code and words.
+// limiter limits the level if `when` is true, for a reason with a code and words.
 type limiter func(when bool, code, level, format string, args ...any)
 
-// confidence is the lowest level of all reasons against the answer. The scenarios'
-// regret is that of the setting of least mean regret.
+// confidence returns the lowest level of all reasons against the answer. The regret over the scenarios is
+// read at `least`, the setting of least mean regret.
 func (e *engine) confidence(a *Answer, least, best int) Confidence {
 	c := Confidence{Level: High, Reasons: []Reason{}}
 	limit := func(when bool, code, level, format string, args ...any) {
@@ -54,7 +53,7 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		e.capCurve(i, best, limit)
 		e.capDip(i, best, limit)
 	}
-	if ruled { // no setting of one amount counts
+	if ruled { // the answer is for no single amount
 		limit(true, "rule", Medium, "the rule takes a rate of computation, where a time would be measured")
 		return c
 	}
@@ -65,7 +64,7 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		limit(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
 	}
 	score := e.candidates[least].Score
-	if a.Best.Unfounded == BeyondSweep { // which limits to low by itself
+	if a.Best.Unfounded == BeyondSweep { // that reason limits to low by itself
 		score = 0
 	}
 	limit(score > lowScore, "sensitive", Low, "with a slower network or other computation another bucket would save %s on average", percent(score))
@@ -73,8 +72,8 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 	return c
 }
 
-// capBootstrap lists the reasons of the resampled curves: the answer must be within
-// PlateauWidth by those believed, and those that have another answer must be few.
+// capBootstrap lists the reasons from the resampled curves: the believed share of them must put the answer
+// within PlateauWidth, and few may have another answer.
 func (e *engine) capBootstrap(b *Bootstrap, limit limiter) {
 	if b.Holds < believed {
 		limit(true, "unstable", Low, "in %s of resampled curves this setting costs over %s of a step", percent(1-b.Holds), percent(PlateauWidth))
@@ -122,7 +121,7 @@ func (e *engine) capCurve(i, best int, limit limiter) {
 		name, c.Runs, percent(apart.Disagree))
 }
 
-// called is the name of a run.
+// called returns the name of a run for a message.
 func called(name string) string {
 	if name == "" {
 		return "one run"
@@ -130,9 +129,9 @@ func called(name string) string {
 	return strconv.Quote(name)
 }
 
-// capDip limits the confidence if a sweep ends in a dip: the times of all larger
-// messages are extrapolated from the dip. The answer is compared again with times that
-// assume that the dip ends with the sweep.
+// capDip limits the confidence if a sweep ends in a dip: the times of all larger messages are then
+// extrapolated from the dip. It compares the answer again with times that assume that the dip ends with the
+// sweep.
 func (e *engine) capDip(i, best int, limit limiter) {
 	recovered, loss, dip := e.models[i].Recovered()
 	if !dip {
@@ -155,8 +154,8 @@ func (e *engine) capDip(i, best int, limit limiter) {
 		e.needs[i], unit.Bytes(c.Points[len(c.Points)-1].Bytes), percent(loss), e.amount(e.candidates[rival].Elements), percent(gain))
 }
 
-// coverage is the part of the answer's time on a curve above the swept sizes, the whole
-// time, and the sizes that make up most of it.
+// coverage returns the answer's time on a curve above the swept sizes, its whole time on the curve, and the
+// sizes that make up most of that time.
 func (e *engine) coverage(i, best int) (above, all float64, sizes []int64) {
 	messages := e.messagesOf(i, best)
 	for _, bytes := range messages {
@@ -178,7 +177,7 @@ func (e *engine) coverage(i, best int) (above, all float64, sizes []int64) {
 	return above, math.Max(all, math.SmallestNonzeroFloat64), sizes
 }
 
-// warnings are those about the curves and about omitted calls.
+// warnings returns the warnings about the curves and about omitted calls.
 func (e *engine) warnings(a *Answer) []record.Warning {
 	w := []record.Warning{}
 	warn := func(code, hint, format string, args ...any) {

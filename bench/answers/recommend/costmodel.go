@@ -7,23 +7,23 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// leastSlope is the share of the average slope that the tail's slope must have: a
-// last point that is too fast would make large messages almost free.
+// leastSlope is the least slope of the tail, as a share of the average slope. A last point that is too fast
+// would otherwise make large messages almost free.
 const leastSlope = 0.3
 
-// tailPoints is how many of the last points the tail's slope is the median of.
+// tailPoints is the number of last points whose median slope is the tail's slope.
 const tailPoints = 4
 
-// CostModel is the time of a message of any size, by interpolation between points: log T is a cubic of log S that
-// neither overshoots the points nor bulges as a straight line does, which is 1.5 % above latency and bandwidth between
-// powers of two.
+// CostModel gives the time of a message of any size by interpolation between points. log T is a cubic of log
+// S that neither overshoots the points nor bulges like a straight line, which lies 1.5 % above latency plus
+// bandwidth between powers of two.
 type CostModel struct {
 	size, logSize []float64
 	logTime       []float64
 	// tangent is the slope of log T at each point, by log S.
 	tangent []float64
 	least   float64
-	// Beyond the last point, time grows from that of the point from by slope, in seconds per byte.
+	// Beyond the last point, time grows from the time of point `from` by slope, in seconds per byte.
 	slope float64
 	from  int
 }
@@ -35,20 +35,19 @@ const (
 	above
 )
 
-// Place is where a size lies among the points of a model: it reads any model of
-// the same sizes.
+// Place is the position of a size among the points of a model. It is valid for any model of the same sizes.
 type Place struct {
-	// offset is the weight of the point after, from 0 to 1, or above the last point
-	// the bytes past it.
+	// offset is the weight of the next point, from 0 to 1. Above the last point it is the number of bytes
+	// past that point.
 	offset float64
 	point  int32
 	zone   int8
 }
 
-// Beyond tells that the size is larger than the largest of the sweep.
+// Beyond reports whether the size is larger than the largest of the sweep.
 func (p Place) Beyond() bool { return p.zone == above }
 
-// NewCostModel goes through the points, which are ascending in size and positive.
+// NewCostModel returns the model through the points. Sizes ascend; all values are positive.
 func NewCostModel(sizes []int64, seconds []float64) *CostModel {
 	m := &CostModel{logTime: make([]float64, len(sizes))}
 	for _, s := range sizes {
@@ -59,15 +58,14 @@ func NewCostModel(sizes []int64, seconds []float64) *CostModel {
 	return m
 }
 
-// With is the model of the same sizes and other times.
+// With returns the model of the same sizes with other times.
 func (m *CostModel) With(seconds []float64) *CostModel {
 	other := &CostModel{size: m.size, logSize: m.logSize, logTime: make([]float64, len(seconds))}
 	other.set(seconds)
 	return other
 }
 
-// SameSizes reports whether both models have the same sizes, so that a [Place] of one is one of
-// the other.
+// SameSizes reports whether both models have the same sizes. A [Place] of one is then valid for the other.
 func (m *CostModel) SameSizes(other *CostModel) bool { return slices.Equal(m.size, other.size) }
 
 func (m *CostModel) set(seconds []float64) {
@@ -79,8 +77,8 @@ func (m *CostModel) set(seconds []float64) {
 	m.tail(len(seconds) - 1)
 }
 
-// apart is how far from a point those are at least, as a logarithm, that say its slope: the error of two sizes that lie
-// side by side would be a steep one.
+// apart is the least distance, as a logarithm of size, of the points that give a point its slope. Between two
+// sizes side by side a small error in time would make a steep slope.
 const apart = math.Ln2 / 2
 
 // bend sets the tangents by the rule of Fritsch and Butland (1984): the weighted harmonic mean of the slopes on both
@@ -122,13 +120,13 @@ func (m *CostModel) tail(from int) {
 	}
 }
 
-// fallen is the loss of bandwidth at the last point against the best one from
-// which it counts as a dip: more than repeated measurements differ by.
+// fallen is the loss of bandwidth at the last point against the best one from which it counts as a dip.
+// Repeated measurements differ by less.
 const fallen = 0.05
 
-// Recovered tells whether the curve ends in a dip, and is then the model of a library
-// whose dip ends with the last point: larger messages go on from the point of the
-// best bandwidth. loss is what the last point's bandwidth lacks of that, as a share.
+// Recovered reports whether the curve ends in a dip. If it does, other is the model of a library whose dip
+// ends with the last point: larger messages continue from the point of the best bandwidth. loss is the last
+// point's bandwidth loss against that point, as a share.
 func (m *CostModel) Recovered() (other *CostModel, loss float64, dip bool) {
 	best, last := 0, len(m.size)-1
 	rate := func(i int) float64 { return m.size[i] / math.Exp(m.logTime[i]) }
@@ -146,13 +144,13 @@ func (m *CostModel) Recovered() (other *CostModel, loss float64, dip bool) {
 	return &alike, loss, true
 }
 
-// maxDip is the most neighbouring sizes that count as one dip: more of them have each
-// other as witnesses.
+// maxDip is the largest number of neighbouring sizes that count as one dip. More slow sizes confirm each
+// other.
 const maxDip = 2
 
-// Filled is the model without its dips of at most maxDip sizes: their times become those
-// that the sizes around them lead to expect. dips lists the points that it changes. A step
-// to slower times is no dip, nor is the end of the sweep.
+// Filled returns the model without its dips of at most maxDip sizes: their times are interpolated from the
+// sizes around them. dips lists the changed points. A step to slower times is not a dip, nor is the end of
+// the sweep.
 func (m *CostModel) Filled() (other *CostModel, dips []int) {
 	alike := *m
 	alike.logTime = slices.Clone(m.logTime)
@@ -175,8 +173,8 @@ func (m *CostModel) Filled() (other *CostModel, dips []int) {
 	return &alike, dips
 }
 
-// dips reports whether times jump up before the point first and down again before the
-// point end, by more than they grow on both sides of these.
+// dips reports whether times jump up before point first and down again before point end, by more than they
+// grow on both sides.
 func (m *CostModel) dips(first, end int) bool {
 	if end >= len(m.size) {
 		return false
@@ -193,13 +191,13 @@ func (m *CostModel) dips(first, end int) bool {
 	return len(grows) > 0 && jump(first) > fallen && jump(end) < -fallen
 }
 
-// chord is the logarithm of the time of point i on the power law through points a and b.
+// chord returns the logarithm of the time of point i on the power law through points a and b.
 func (m *CostModel) chord(i, a, b int) float64 {
 	w := (m.logSize[i] - m.logSize[a]) / (m.logSize[b] - m.logSize[a])
 	return m.logTime[a] + w*(m.logTime[b]-m.logTime[a])
 }
 
-// Place finds the size.
+// Place returns the position of a size in bytes.
 func (m *CostModel) Place(bytes int64) Place {
 	s := float64(bytes)
 	last := len(m.size) - 1
@@ -220,8 +218,7 @@ func (m *CostModel) Place(bytes int64) Place {
 	return Place{zone: within, point: int32(i - 1), offset: w}
 }
 
-// At is the time in seconds of a size that was found in a model of the same
-// sizes.
+// At returns the time in seconds of a size. The place may be from any model of the same sizes.
 func (m *CostModel) At(p Place) float64 {
 	switch {
 	case p.zone == below:
@@ -234,17 +231,16 @@ func (m *CostModel) At(p Place) float64 {
 	i, w := p.point, p.offset
 	width := m.logSize[i+1] - m.logSize[i]
 	rise := m.logTime[i+1] - m.logTime[i]
-	from, to := width*m.tangent[i]-rise, rise-width*m.tangent[i+1] // by how much the line is too flat at either end
+	from, to := width*m.tangent[i]-rise, rise-width*m.tangent[i+1] // how much too flat the line is at either end
 	return math.Exp(m.logTime[i] + w*rise + w*(1-w)*((1-w)*from+w*to))
 }
 
-// Seconds is the time of a message of so many bytes: interpolated inside
-// the sweep, the least time below it, an affine tail above.
+// Seconds returns the time of a message of that many bytes, in seconds: interpolated inside the sweep, the
+// least time below it, a straight line above it.
 func (m *CostModel) Seconds(bytes int64) float64 { return m.At(m.Place(bytes)) }
 
-// Fit is T = alpha + S/bandwidth through the points, by least squares of the
-// relative error, alpha at least 0 (seconds, bytes per second). It explains a
-// curve; nothing is decided by it.
+// Fit returns alpha (at least 0, in seconds) and the bandwidth (bytes per second) of T = alpha + S/bandwidth
+// through the points, by least squares of the relative error. It explains a curve; no decision uses it.
 func (c *Curve) Fit() (alpha, bandwidth float64) {
 	var w0, w1, w2, y0, y1 float64 // sums of 1/T² · {1, S, S²} and of 1/T · {1, S}
 	for _, p := range c.Points {

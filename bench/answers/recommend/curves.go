@@ -14,7 +14,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Timings a curve can be drawn through, the best first.
+// Timings that a curve can be drawn from, the best first.
 const (
 	Isolated  = "median of isolated.max_of_ranks"
 	BurstMax  = "median of burst.max_of_ranks"
@@ -27,28 +27,26 @@ type Curve struct {
 	Dtype      string `json:"dtype"`
 	Ranks      int    `json:"ranks"`
 	Nodes      int    `json:"nodes"`
-	// Groups is the number of communicators of Ranks that ran at once, Stride how
-	// far apart the ranks of each are; 0 where they are neighbours.
+	// Groups is the number of communicators of Ranks that ran at once. Stride is the distance between the
+	// ranks of each; 0 if they are neighbours.
 	Groups  int  `json:"groups"`
 	Stride  int  `json:"stride,omitempty"`
 	InPlace bool `json:"in_place"`
-	// Setup is record.Result's: in what the curve differs from others that are else
-	// alike.
+	// Setup is the Setup of record.Result: it tells apart curves that are otherwise alike.
 	Setup string `json:"setup,omitempty"`
-	// Simulated tells that a model, not hardware, decided the times, Extrapolated
-	// that parts of the model have no measurements, Imported that another tool measured.
+	// Simulated is true if the times come from a model, not from hardware; Extrapolated if parts of that
+	// model have no measurements; Imported if another tool measured.
 	Simulated    bool `json:"simulated"`
 	Extrapolated bool `json:"extrapolated"`
 	Imported     bool `json:"imported"`
-	// Neighbours tells that the ranks are a part of a larger world's, which follow
-	// each other there.
+	// Neighbours is true if the ranks are consecutive ranks of a larger world.
 	Neighbours bool `json:"neighbours"`
-	// Timing names the time that is used, for all points alike.
+	// Timing names the timing used for all points.
 	Timing string `json:"timing"`
 	// Runs is the number of records behind the curve.
 	Runs   int     `json:"runs"`
 	Points []Point `json:"points"`
-	// Dropped is what was left out and why, Doubts what to know about the rest.
+	// Dropped lists the sizes left out, with reasons; Warnings are about the rest.
 	Dropped  []Drop           `json:"dropped"`
 	Warnings []record.Warning `json:"doubts"`
 }
@@ -65,12 +63,12 @@ type Point struct {
 	CV *float64 `json:"cv"`
 	// N is the number of samples; 1 is a mean of unknown spread.
 	N int `json:"n"`
-	// Disagree is the largest difference between the medians of several runs, as a
-	// ratio; 0 for one. Fastest and Slowest name the sources of those medians.
+	// Disagree is the largest difference between the medians of several runs, as a ratio; 0 for one run.
+	// Fastest and Slowest name the sources of the medians that differ most.
 	Disagree float64 `json:"disagree"`
 	Fastest  string  `json:"fastest,omitempty"`
 	Slowest  string  `json:"slowest,omitempty"`
-	// Samples are the measured times in seconds, where they were given.
+	// Samples are the measured times in seconds, if given.
 	Samples []float64 `json:"-"`
 }
 
@@ -80,21 +78,21 @@ type Drop struct {
 	Reason string `json:"reason"`
 }
 
-// Source is one record and, where they are at hand, its samples: seconds per
-// launch by the key of the result and the name of the series (record.Series…).
+// Source is one record and its samples, if available: seconds per launch by the key of the result and the
+// name of the series (record.Series…).
 type Source struct {
-	// Name is the file or folder that the record is from, where it has one.
+	// Name is the file or folder of the record; empty if it has none.
 	Name    string
 	Record  *record.Record
 	Samples map[string]map[string][]float64
-	// Fault is why no setting may be chosen from these times; nil is nothing.
+	// Fault is the reason why these times may not decide a setting; nil if there is none.
 	Fault *Fault
-	// Again is how more is measured on the record's ranks.
+	// Again says how to measure more on the record's ranks.
 	Again Again
 }
 
-// With adds flags to the commands that measure on the source's ranks: the libraries, which a
-// record does not have as they were given.
+// With adds flags to the commands that measure on the source's ranks, such as the paths of the libraries: a
+// record does not keep them as they were given.
 func (s *Source) With(flags [][]string) {
 	s.Again.Flags = append(s.Again.Flags, flags...)
 	if s.Fault != nil && s.Fault.Command != "" && len(flags) > 0 {
@@ -102,15 +100,15 @@ func (s *Source) With(flags [][]string) {
 	}
 }
 
-// Fault is a fault of the hardware that a record shows.
+// Fault is a hardware fault that a record shows.
 type Fault struct {
-	// Text says what is wrong, Remedy what to do about it; neither ends with a full stop.
+	// Text says what is wrong, Remedy what to do about it. Neither ends with a full stop.
 	Text, Remedy string
-	// Command looks for the component; empty is none.
+	// Command is a command that finds the faulty component; empty if there is none.
 	Command string
 }
 
-// How is the remedy with its command.
+// How returns the remedy with its command.
 func (f *Fault) How() string {
 	if f.Command == "" {
 		return f.Remedy
@@ -118,7 +116,7 @@ func (f *Fault) How() string {
 	return f.Remedy + ": `" + f.Command + "`"
 }
 
-// Model is the time of a message of any size. The curve must have points.
+// Model returns the cost model of the curve, which must have points.
 func (c *Curve) Model() *CostModel {
 	sizes, seconds := make([]int64, len(c.Points)), make([]float64, len(c.Points))
 	for i, p := range c.Points {
@@ -127,16 +125,16 @@ func (c *Curve) Model() *CostModel {
 	return NewCostModel(sizes, seconds)
 }
 
-// samples are the points with their bandwidth.
+// samples returns the points with their bandwidths.
 func (c *Curve) samples() []sample {
 	return slice.Map(c.Points, func(p Point) sample {
 		return sample{s: float64(p.Bytes), t: p.Seconds, b: float64(p.Bytes) / p.Seconds}
 	})
 }
 
-// Rescale is what the curve of a ring of n ranks would be: the same share per
-// rank takes the same time per step, so sizes grow with the ranks and times with
-// the steps, n−1. It says nothing about trees, rails or other switches.
+// Rescale returns the curve of a ring of n ranks. The same share per rank takes the same time per step: sizes
+// grow with the number of ranks, times with the number of steps, n−1. It does not model trees, rails or other
+// switches.
 func (c Curve) Rescale(n int) Curve {
 	size := float64(n) / float64(c.Ranks)
 	time := float64(n-1) / float64(c.Ranks-1)
@@ -151,7 +149,7 @@ func (c Curve) Rescale(n int) Curve {
 	return c
 }
 
-// key is what the results of one curve share.
+// key is what all results of one curve have in common.
 type key struct {
 	collective, dtype, op string
 	ranks, nodes, local   int
@@ -164,7 +162,7 @@ func keyOf(r *record.Result) key {
 	return key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace, r.Setup}
 }
 
-// asInt is 1 of true, which sorts true behind false.
+// asInt returns 1 for true, so that true sorts after false.
 func asInt(b bool) int {
 	if b {
 		return 1
@@ -189,17 +187,16 @@ type measured struct {
 	samples map[string][]float64
 }
 
-// Curves makes the curves of the sources: results that differ in size alone
-// become one curve, and sources that measured the same become repeats of it.
-// The order of sources and results does not matter. It fails where a size is
-// not the total one.
+// Curves makes the curves of the sources. Results that differ only in size form one curve; sources that
+// measured the same become repeats of it. The order of sources and results does not matter. A size that is
+// not the total size is an error.
 func Curves(sources []Source) ([]Curve, error) {
 	byKey := map[key][]measured{}
 	for i, s := range sources {
 		if slices.ContainsFunc(sources[:i], func(o Source) bool { return reflect.DeepEqual(o.Record.Results, s.Record.Results) }) {
-			continue // the same measurements a second time are no repeat of them
+			continue // a source given twice is not a repeat
 		}
-		stalled := map[*record.Result]bool{} // rows that are no part of a curve
+		stalled := map[*record.Result]bool{} // rows that belong to no curve
 		for _, stall := range s.Record.Stalls() {
 			for _, r := range stall.Rows {
 				stalled[r] = true
@@ -225,12 +222,12 @@ func Curves(sources []Source) ([]Curve, error) {
 	return curves, nil
 }
 
-// totalSize fails where the size of a sharded collective is that of one rank's
-// share: taken for the total, every message would look n times as expensive.
+// totalSize returns an error if the size of a sharded collective is one rank's share. Taken for the total,
+// every message would look n times as expensive.
 func totalSize(r record.Result) error {
 	c, err := collective.ByName(r.Collective)
 	if err != nil || r.Ranks < 2 || !c.SendShare && !c.RecvShare {
-		return nil //nolint:nilerror // an unknown collective is no curve that anybody asks for
+		return nil //nolint:nilerror // nobody asks for the curve of an unknown collective
 	}
 	d, err := collective.DtypeByName(r.Dtype)
 	if err != nil || r.Count <= 0 {
@@ -244,7 +241,7 @@ func totalSize(r record.Result) error {
 	return nil
 }
 
-// curve draws one curve through the results.
+// curve makes one curve of the results.
 func (k key) curve(results []measured, sources []Source) Curve {
 	c := Curve{
 		Collective: k.collective, Dtype: k.dtype, Ranks: k.ranks, Nodes: k.nodes, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Setup: k.setup,
@@ -272,7 +269,7 @@ func (k key) curve(results []measured, sources []Source) Curve {
 	return c
 }
 
-// timingOf is the best timing that all the results have.
+// timingOf returns the best timing that all the results have.
 func timingOf(results []measured) string {
 	for _, t := range []string{Isolated, BurstMax} {
 		if !slices.ContainsFunc(results, func(r measured) bool { return summary(r.Result, t) == nil }) {
@@ -282,7 +279,7 @@ func timingOf(results []measured) string {
 	return BurstMean
 }
 
-// summary is the named timing of a result; nil where it has none.
+// summary returns the named timing of a result; nil if it has none.
 func summary(r record.Result, name string) *stat.Summary {
 	switch {
 	case name == Isolated && r.Isolated != nil:
@@ -295,12 +292,12 @@ func summary(r record.Result, name string) *stat.Summary {
 	return nil
 }
 
-// series is the name of the samples behind a timing.
+// series names the samples behind each timing.
 var series = map[string]string{
 	Isolated: record.SeriesIsolatedMax, BurstMax: record.SeriesBurstMax, BurstMean: record.SeriesBurstMean,
 }
 
-// point merges the results of one size: of several, the median of their medians.
+// point merges the results of one size. Several results give the median of their medians.
 func point(size int64, same []measured, timing string) Point {
 	slices.SortFunc(same, func(a, b measured) int {
 		return cmp.Compare(summary(a.Result, timing).Median, summary(b.Result, timing).Median)
@@ -335,7 +332,7 @@ func larger(a, b *float64) *float64 {
 	return a
 }
 
-// SourceOf joins a record with the samples that its journal has.
+// SourceOf joins a record with the samples in its journal.
 func SourceOf(rec *record.Record, parts []record.Part) Source {
 	s := Source{Record: rec, Samples: map[string]map[string][]float64{}}
 	for _, p := range parts {
@@ -355,9 +352,9 @@ func SourceOf(rec *record.Record, parts []record.Part) Source {
 	return s
 }
 
-// Scaled is the source with the times of each result multiplied by a factor; a
-// factor of 0 leaves a result as it is. It has no samples, and shares with the
-// source what a curve is not drawn from.
+// Scaled returns the source with the times of each result multiplied by a factor. A factor of 0 leaves a
+// result unchanged. The new source has no samples; it shares with the old one everything that no curve is
+// drawn from.
 func (s Source) Scaled(factor func(*record.Result) float64) Source {
 	rec := *s.Record
 	rec.Results = make([]record.Result, len(s.Record.Results))
@@ -371,7 +368,7 @@ func (s Source) Scaled(factor func(*record.Result) float64) Source {
 	return Source{Name: s.Name, Record: &rec}
 }
 
-// scaled scales what a curve is drawn through.
+// scaled scales the timings that a curve can be drawn from.
 func scaled(t *record.Timing, by float64) *record.Timing {
 	if t == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// fillTable describes every candidate and those that the answer is compared with.
+// fillTable describes every candidate and the settings that the answer is compared with.
 func (e *engine) fillTable(a *Answer, s scores, least int) {
 	for j, c := range e.candidates {
 		e.describe(c, s.exposed[j], s.steps[0][j])
@@ -29,7 +29,7 @@ func (e *engine) fillTable(a *Answer, s scores, least int) {
 	}
 }
 
-// judge compares a plan with the candidates; it need not be one of them.
+// judge compares a plan with the candidates. The plan need not be a candidate.
 func (e *engine) judge(s scores, c *candidate) *Candidate {
 	e.judged = append(e.judged, c)
 	c.price(e.models)
@@ -45,8 +45,8 @@ func (e *engine) judge(s scores, c *candidate) *Candidate {
 	return &c.Candidate
 }
 
-// Try is what settings do in the question's run by its curves, in the nominal scenario. They are rounded to what
-// can be set; 0 is what the trainer does where nothing is set.
+// Try returns the predicted steps of settings in the question's run, in the nominal scenario. Settings are
+// rounded to valid values; 0 is the trainer's behaviour if nothing is set.
 func Try(q Question, settings ...int64) ([]Candidate, error) {
 	t, err := trainer.ByName(q.Trainer)
 	if err != nil {
@@ -88,7 +88,7 @@ func (e *engine) describe(c *candidate, exposed [3]float64, step float64) {
 	}
 }
 
-// latency is what the messages of a step take whatever their size, in seconds.
+// latency returns the time that the messages of a step take whatever their size, in seconds.
 func (e *engine) latency(c *candidate) (all float64) {
 	for i, p := range c.passes {
 		often := 1
@@ -112,12 +112,12 @@ func (e *engine) reductions(c *candidate, visit func(model int, bytes int64, sec
 	}
 }
 
-// reduces reports whether a message of backward carries gradients.
+// reduces reports whether a message of the backward pass carries gradients.
 func (e *engine) reduces(c *candidate, message int) bool {
 	return e.needs[c.passes[backward].model[message]].collective != "all_gather"
 }
 
-// sizes sums the messages of a candidate up.
+// sizes summarises the messages of a candidate.
 func (e *engine) sizes(best int) []Sizes {
 	c := e.candidates[best]
 	all := []Sizes{}
@@ -153,13 +153,13 @@ func (e *engine) used(best int) []Used {
 	return all
 }
 
-// messagesOf are the sizes of a candidate's messages on one curve.
+// messagesOf returns the sizes of a candidate's messages on one curve, in bytes.
 func (e *engine) messagesOf(i, candidate int) []int64 {
 	p := &e.candidates[candidate].passes
 	return slices.Concat(p[backward].of(i), p[forward].of(i), p[after].of(i))
 }
 
-// of are the sizes of the messages of a need.
+// of returns the sizes of the messages of a need, in bytes.
 func (p *pass) of(need int) (all []int64) {
 	for j, bytes := range p.bytes {
 		if int(p.model[j]) == need {
@@ -169,13 +169,12 @@ func (p *pass) of(need int) (all []int64) {
 	return all
 }
 
-// around are the settings near the answer whose messages are measured, as multiples of
-// the answer.
+// around are the settings near the answer whose messages are worth measuring, as multiples of the answer.
 var around = []float64{0.5, math.Sqrt2 / 2, math.Sqrt2, 2}
 
-// refineSizes are the median and the largest message of the answer and of what is set now, which the gain compares, and
-// the median messages of settings around the answer. Alignment can change the time of a size, and the
-// library can switch protocols between two sizes of a sweep.
+// refineSizes returns the sizes worth measuring, in bytes: the median and the largest message of the answer
+// and of the current setting, which the gain compares, and the median messages of settings around the answer.
+// Alignment can change the time of a size, and the library can switch protocols between two sizes of a sweep.
 func (e *engine) refineSizes(i, best int) []int64 {
 	sizes := []int64{}
 	add := func(candidate int, largest bool) {
@@ -197,8 +196,8 @@ func (e *engine) refineSizes(i, best int) []int64 {
 	return slices.Compact(sizes)
 }
 
-// wantMax is the largest size that a curve needs: the answer's largest message, or that
-// of one bucket while the bandwidth still grows.
+// wantMax returns the largest size that a curve needs, in bytes: the answer's largest message, or the message
+// of one single bucket while the bandwidth still grows.
 func (e *engine) wantMax(i, best int) int64 {
 	all := append(e.messagesOf(i, best), 0)
 	if growth := lastOctave(e.curves[i].samples()); growth == nil || *growth > maxOctaveGrowth {

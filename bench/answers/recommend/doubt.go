@@ -8,12 +8,11 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// mostly is the share from which on something decides: of the messages' time, or of a difference in
-// cost.
+// mostly is the share of the messages' time, or of a difference in cost, above which one cause decides.
 const mostly = 0.5
 
-// doubt marks the settings for which no percentage of a step can be given, in all places
-// of the answer that have one, and takes them out of Within.
+// doubt marks the settings for which no percentage of a step can be given, wherever the answer has one, and
+// removes them from Within.
 func (e *engine) doubt(a *Answer, best int) {
 	all := slices.Concat(e.candidates, e.judged)
 	beyond := func(c *candidate) bool { return c.beyond() > mostly }
@@ -42,7 +41,7 @@ func (e *engine) doubt(a *Answer, best int) {
 	}
 }
 
-// beyond is the share of a priced candidate's messages' time that is beyond the sweep.
+// beyond returns the share of a priced candidate's message time that is beyond the sweep.
 func (c *candidate) beyond() float64 {
 	above, all := 0.0, 0.0
 	for _, p := range c.passes {
@@ -59,9 +58,8 @@ func (c *candidate) beyond() float64 {
 	return above / all
 }
 
-// doubtDips marks the settings whose difference from the answer, as measured or on
-// average, is for the most part that of dips which one run has, and the answer itself if
-// its difference from the best is. A mark that is there stays.
+// doubtDips marks a setting if dips of one run cause most of its difference from the answer, as measured or
+// on average. It marks the answer if they cause most of its difference from the best. Existing marks stay.
 func (e *engine) doubtDips(all []*candidate, best int) {
 	models, found := slices.Clone(e.models), false
 	e.dips = make([][]int, len(e.models))
@@ -90,8 +88,8 @@ func (e *engine) doubtDips(all []*candidate, best int) {
 	}
 }
 
-// capUnfounded limits the confidence where a dip of one run decides: about the answer, or
-// about what it is compared with.
+// capUnfounded limits the confidence if a dip of one run decides about the answer or about the setting that
+// it is compared with.
 func (e *engine) capUnfounded(a *Answer, limit limiter) {
 	if now := a.Now(); a.Best.Unfounded != OneDip && (now == nil || now.Unfounded != OneDip) {
 		return

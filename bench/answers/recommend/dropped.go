@@ -11,20 +11,19 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Bounds on what a curve is drawn through.
+// Limits on the points of a curve.
 const (
 	// maxCV is the coefficient of variation beyond which a median says nothing.
 	maxCV = 0.5
 	// minSamples is the number of samples below which a point's spread is unknown.
 	minSamples = 5
-	// outlier is the factor over or under what its neighbours lead to expect beyond
-	// which a point of unknown spread is an accident, not a property of the library:
-	// sizes that are reproducibly slow are up to 3.5 times so (2 ms and 7 ms for
-	// sizes of 6.29 MB, NVIDIA/nccl#413).
+	// outlier is the factor above or below the time expected from its neighbours at which a point of unknown
+	// spread counts as an accident. Sizes that a library handles badly are up to 3.5 times as slow (2 ms and
+	// 7 ms for sizes of 6.29 MB, NVIDIA/nccl#413).
 	outlier = 4.0
 )
 
-// drop leaves out points that would mislead, lists them in Dropped, and warns about the rest.
+// drop removes misleading points, lists them in Dropped, and warns about the rest.
 func (c *Curve) drop() {
 	c.Points = slices.DeleteFunc(c.Points, func(p Point) bool {
 		noisy := p.CV != nil && *p.CV > maxCV && p.N >= minSamples
@@ -50,9 +49,8 @@ func (c *Curve) warn(code, message, hint string) {
 	c.Warnings = append(c.Warnings, record.Warning{Code: code, Message: message, Hint: hint})
 }
 
-// dropOutliers leaves out points of unknown spread that cannot be right, one at a
-// time. A wrong point makes its neighbours look wrong too: the one that goes is
-// the one without which the least is left to explain.
+// dropOutliers removes points of unknown spread that cannot be right, one at a time. A wrong point makes its
+// neighbours look wrong too, so each time it removes the point that leaves the least error in the rest.
 func (c *Curve) dropOutliers() {
 	for {
 		bad := outliers(c.Points)
@@ -71,7 +69,7 @@ func (c *Curve) dropOutliers() {
 	}
 }
 
-// outliers are the points that are off by more than outlier either way.
+// outliers returns the points that are off by more than the factor outlier, either way.
 func outliers(points []Point) []int {
 	var bad []int
 	for i := range points {
@@ -82,14 +80,14 @@ func outliers(points []Point) []int {
 	return bad
 }
 
-// remainingError is how far off all points are, beyond what is allowed, without one of them.
+// remainingError returns how far off all points are beyond the allowed factor if one point is removed.
 func remainingError(points []Point, without int) float64 {
 	rest := slices.Delete(slices.Clone(points), without, without+1)
 	return slice.Sum(outliers(rest), func(i int) float64 { return math.Abs(math.Log(offBy(rest, i))) })
 }
 
-// offBy is the time of a point of unknown spread over what its neighbours lead to
-// expect; 1 where it lies within that, or its spread is known.
+// offBy returns the time of a point of unknown spread divided by the time expected from its neighbours; 1 if
+// it lies in the expected range, or if its spread is known.
 func offBy(points []Point, i int) float64 {
 	if points[i].N >= minSamples || len(points) < 3 {
 		return 1
@@ -104,14 +102,14 @@ func offBy(points []Point, i int) float64 {
 	return 1
 }
 
-// exponentSlack is how far the exponent of a curve, which is between 0 (latency) and 1
-// (bandwidth), may lie outside before nothing is extrapolated from it.
+// exponentSlack is how far the exponent of a curve may lie outside 0 (latency) to 1 (bandwidth). Beyond that
+// nothing is extrapolated from it.
 const exponentSlack = 0.3
 
-// expected bounds the time of a point by its two nearest neighbours: between the
-// power law and the straight line through them. Outside of both it is also no
-// less than in proportion to the size, and no more than the larger neighbour's;
-// where the neighbours themselves do not rise like a curve, only that counts.
+// expected bounds the time of a point from its two nearest neighbours: between the power law and the straight
+// line through them. If both neighbours lie on one side, the time is also at least proportional to the size
+// and at most the larger neighbour's. If the neighbours themselves do not rise like a curve, only this second
+// bound counts.
 func expected(points []Point, i int) (lo, hi float64) {
 	n := len(points)
 	first := min(max(0, i-1), n-3)

@@ -13,14 +13,13 @@ import (
 )
 
 const (
-	// hidden is the share of a step below which communication counts as hidden, noted
-	// the share below which a limit is not reported.
+	// hidden is the share of a step below which communication counts as hidden; noted is the share below
+	// which a limit is not reported.
 	hidden = 0.01
 	noted  = 0.001
 )
 
-// explain states what limits the step at the answer, and why the answer is not smaller
-// or larger.
+// explain reports the limits of the step at the answer, and why the answer is not smaller or larger.
 func (e *engine) explain(a *Answer, best int) {
 	c := e.candidates[best]
 	add := func(code string, seconds float64, format string, args ...any) {
@@ -65,13 +64,13 @@ func (e *engine) explain(a *Answer, best int) {
 	a.WhyNotSmaller, a.WhyNotLarger = e.whyNot(a, best, -1), e.whyNot(a, best, 1)
 }
 
-// fastest is the least time per byte of a curve, in seconds.
+// fastest returns the least time per byte of a curve, in seconds.
 func (e *engine) fastest(i int) float64 {
 	return slices.Min(slice.Map(e.curves[i].Points, func(p Point) float64 { return p.Seconds / float64(p.Bytes) }))
 }
 
-// tail is the last reduction of backward: its time, its bytes, and the name of a
-// tensor that is most of it and exceeds the setting.
+// tail returns the time and the bytes of backward's last reduction, and the name of a tensor that makes up
+// most of it and exceeds the setting.
 func (e *engine) tail(c *candidate) (seconds float64, bytes int64, tensor string) {
 	p := c.passes[backward]
 	for j, n := range slices.Backward(p.bytes) {
@@ -110,9 +109,9 @@ func (e *engine) limitMemory(add func(code string, seconds float64, format strin
 	}
 }
 
-// beyond is the candidate to compare the answer with: the first in the direction of step
-// that costs more than PlateauWidth and differs by a factor of four or more, otherwise
-// the last one; -1 if there is none.
+// beyond returns the index of the candidate to compare the answer with: going in the direction of step, the
+// first one that costs more than PlateauWidth and differs by a factor of four or more, otherwise the last
+// one; -1 if there is none.
 func (e *engine) beyond(a *Answer, best, step int) int {
 	at := -1
 	for j := best + step; j >= 0 && j < len(e.candidates); j += step {
@@ -127,8 +126,8 @@ func (e *engine) beyond(a *Answer, best, step int) int {
 	return at
 }
 
-// whyNot says what the settings to one side of the answer would cost: the smaller ones for a step of
-// −1, the larger ones for 1.
+// whyNot describes the cost of the settings to one side of the answer: the smaller ones if step is −1, the
+// larger ones if it is 1.
 func (e *engine) whyNot(a *Answer, best, step int) string {
 	at := e.beyond(a, best, step)
 	if at < 0 {
@@ -152,7 +151,7 @@ func (e *engine) whyNot(a *Answer, best, step int) string {
 	return fmt.Sprintf("with %s a step takes %s more: %s", e.amount(x.Elements), percent(a.Cost(&x)), why)
 }
 
-// unfounded says that a setting cannot be compared.
+// unfounded is the sentence for a setting that cannot be compared.
 func unfounded(setting string) string {
 	return "how much longer a step is with " + setting + " is not known: messages beyond the sweep, or slow times of one run, decide"
 }

@@ -14,8 +14,8 @@ import (
 // minReportedGain is the share of a step below which a change is not mentioned.
 const minReportedGain = 0.005
 
-// change is a change other than the bucket size. Tokens is the factor by which it
-// increases the tokens of a step.
+// change is a change other than the bucket size. Tokens is the factor by which it increases the tokens of a
+// step.
 type change struct {
 	code, message string
 	tokens        float64
@@ -24,7 +24,7 @@ type change struct {
 	times bool
 }
 
-// changes are those that apply to the question.
+// changes returns the changes that apply to the question.
 func (e *engine) changes() []change {
 	var all []change
 	if d, err := collective.DtypeByName(e.run.GradDtype); err == nil && d.Size == 4 {
@@ -48,16 +48,16 @@ func (e *engine) changes() []change {
 	return append(all, e.layerWiseChanges()...)
 }
 
-// help simulates each change with its own best bucket.
+// help simulates each change with the best bucket size for it.
 func (e *engine) help(a *Answer, best int) []Help {
 	all := []Help{}
 	now := e.candidates[best].Step
-	var coarse *engine // of the question itself, for all changes of times
+	var coarse *engine // engine of the question itself, shared by all changes that alter only times
 	for _, x := range e.changes() {
 		q := e.q
 		x.apply(&q)
 		if x.times && coarse == nil {
-			coarse, _ = e.asked(e.q, e.run, true) // its calls have their curves
+			coarse, _ = e.asked(e.q, e.run, true) // no refusal: its calls have their curves
 		}
 		var other *engine
 		if x.times {
@@ -91,7 +91,7 @@ func (e *engine) help(a *Answer, best int) []Help {
 // manyRanks is the number of ranks from which fewer ring steps are proposed.
 const manyRanks = 64
 
-// withoutGain are changes whose gain the curves cannot give.
+// withoutGain returns changes whose gain the curves cannot give.
 func (e *engine) withoutGain(a *Answer, best int) []Help {
 	var all []Help
 	latency := slices.ContainsFunc(a.Limits, func(l Limit) bool {
@@ -152,7 +152,7 @@ func (e *engine) layerWise(best *Candidate) []record.Warning {
 	return all
 }
 
-// layerWiseChanges are possible changes of a layer-wise optimizer.
+// layerWiseChanges returns possible changes of a layer-wise optimizer.
 func (e *engine) layerWiseChanges() []change {
 	if _, is := e.plans.planner.LayerWise(e.run); !is {
 		return nil
@@ -163,7 +163,7 @@ func (e *engine) layerWiseChanges() []change {
 	}}
 }
 
-// layerWiseWithoutGain are changes of a layer-wise optimizer whose gain the curves cannot give.
+// layerWiseWithoutGain returns changes of a layer-wise optimizer whose gain the curves cannot give.
 func (e *engine) layerWiseWithoutGain() []Help {
 	f, is := e.plans.planner.LayerWise(e.run)
 	if !is {

@@ -11,37 +11,36 @@ import (
 const (
 	// TimeFalls: a larger message takes less time.
 	TimeFalls = "time_falls"
-	// BusBWDrops: the bus bandwidth lies below what a smaller message reached.
+	// BusBWDrops: the bus bandwidth is lower than at a smaller size.
 	BusBWDrops = "busbw_drops"
 )
 
-// Hole is a stretch of sizes that the library handles worse than its
-// neighbours, as at the switch between two of its algorithms.
+// Hole is a range of sizes that the library handles worse than its neighbours, for example where it switches
+// algorithms.
 type Hole struct {
-	// Kind is how it shows.
+	// Kind is how the hole shows in the curve.
 	Kind string `json:"kind"`
 	// FromBytes is the first swept size in the hole, in bytes.
 	FromBytes int64 `json:"from_bytes"`
 	// ToBytes is the last swept size in the hole, in bytes.
 	ToBytes int64 `json:"to_bytes"`
-	// Loss is the worst of it as a ratio: the time that could be saved, or the
-	// bus bandwidth that is missing.
+	// Loss is the worst loss in the hole as a ratio: the time that could be saved, or the bus bandwidth that
+	// is missing.
 	Loss float64 `json:"loss"`
 }
 
-// Bounds of a hole.
+// Limits from which a loss counts as a hole.
 const (
-	// minDrop is the loss of bus bandwidth against the running maximum, and
-	// minSaving that of time against a larger message, that make a hole. Both
-	// lie above the 1–5 % by which repeated measurements differ.
+	// minDrop is the least loss of bus bandwidth against the running maximum. minSaving is the least loss of
+	// time against a larger message. Repeated measurements differ by 1–5 %, which is less than both.
 	minDrop   = 0.15
 	minSaving = 0.05
-	// minHoleBytes: no trainer's bucket is smaller, and below it the measured
-	// times are all but flat, so that noise would look like holes.
+	// minHoleBytes is the least size in a hole. No trainer's bucket is smaller, and below it the times are
+	// almost flat, so noise would look like holes.
 	minHoleBytes = 64 * float64(unit.KiB)
 )
 
-// holesOf finds both kinds of holes of a curve that is ascending in size, and returns them by kind, then by size.
+// holesOf returns the holes of a curve, by kind, then by size. Sizes ascend.
 func holesOf(curve []sample) []Hole {
 	drop, saving := make([]float64, len(curve)), make([]float64, len(curve))
 	best := 0.0
@@ -57,7 +56,7 @@ func holesOf(curve []sample) []Hole {
 	return append(stretches(TimeFalls, curve, saving, minSaving), stretches(BusBWDrops, curve, drop, minDrop)...)
 }
 
-// stretches joins neighbouring sizes whose loss exceeds the bound.
+// stretches joins neighbouring sizes whose loss exceeds the limit.
 func stretches(kind string, curve []sample, loss []float64, bound float64) []Hole {
 	found := []Hole{}
 	open := false

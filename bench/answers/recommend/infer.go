@@ -23,11 +23,11 @@ const (
 	unknowns
 )
 
-// guess is a value of each, in units of how far it may be from what is assumed.
+// guess has one value per quantity, in units of its uncertainty.
 type guess [unknowns]float64
 
-// belief is what is assumed of one quantity without observed steps: one unit of a guess, and
-// between which values it lies. One that is free has no likely value.
+// belief is the assumption about one quantity before any step is observed: the size of one unit of a guess,
+// and bounds. A free quantity has no likely value.
 type belief struct {
 	scale, lo, hi float64
 	free          bool
@@ -38,22 +38,22 @@ type beliefs [unknowns]belief
 // job is a guess in the quantities' own units.
 type job [unknowns]float64
 
-// Units of the beliefs. Computation is as far off as in the scenarios of [Grid]; messages take
-// as much longer.
+// Units of the beliefs. The uncertainty of computation, and how much longer messages take, are as in the
+// scenarios of [Grid].
 const (
 	measuredCompute, estimatedCompute = 0.2, 0.4
 	contentionUnit                    = 0.2
 	networkUnit, fasterUnit           = 0.35, 0.05
 	restUnit                          = 0.1
-	// farthest is how many units a quantity may be from what is assumed.
+	// farthest is the largest distance of a quantity from its assumed value, in units.
 	farthest = 3
 )
 
-// unknownCompute is the logarithm of the most that computation of unknown time differs from the
-// gradients' on the network.
+// unknownCompute is the logarithm of the largest ratio between an unknown computation time and the gradients'
+// time on the network.
 var unknownCompute = math.Log(32)
 
-// ordinary are the beliefs about a job that the model fits.
+// ordinary returns the beliefs about a job that the model fits.
 func ordinary(e *engine) beliefs {
 	b := beliefs{
 		ofCompute:    {scale: measuredCompute, lo: -farthest, hi: farthest},
@@ -77,7 +77,8 @@ type other struct {
 	message func(j job) string
 }
 
-// others are the kinds of such jobs that would be recognised, each with one quantity that an ordinary one lacks.
+// others returns the kinds of such jobs that the fit can recognise. Each has one quantity that an ordinary
+// job lacks.
 func others(e *engine) []other {
 	serial, slow, each, flying := ordinary(e), ordinary(e), ordinary(e), ordinary(e)
 	serial[ofContention] = belief{scale: 1e9, lo: 1, hi: 1, free: true}
@@ -108,11 +109,11 @@ type explained struct {
 	// best is the guess of the best fit, far its distance.
 	best guess
 	far  float64
-	// draws are points by their probability.
+	// draws are guesses drawn by their probability.
 	draws []guess
 }
 
-// meaning is a guess in base units.
+// meaning converts a guess to base units.
 func (z guess) meaning(x *explained) job {
 	var j job
 	for i, b := range x.beliefs {
@@ -126,17 +127,17 @@ func (z guess) meaning(x *explained) job {
 	return j
 }
 
-// scenario is a job as one of the scenarios, in which computation takes times as long.
+// scenario returns a job as a scenario whose computation is divided by times.
 func (j job) scenario(times float64) Scenario {
 	return Scenario{Network: j[ofNetwork], Compute: j[ofCompute] / times, Contention: j[ofContention], Rest: j[ofRest], Each: j[ofBucket], Shared: j[ofShared]}
 }
 
-// step is the step of a priced candidate in a job, in seconds.
+// step returns the step of a priced candidate in a job, in seconds.
 func (x *explained) step(c *candidate, j job) float64 {
 	return x.e.timings(c, []Scenario{j.scenario(1)})[0].step
 }
 
-// distance is how far a guess is from the steps and from what is assumed, as a sum of squares.
+// distance returns how far a guess is from the observed steps and from the assumptions, as a sum of squares.
 func (x *explained) distance(z guess) float64 {
 	j, sum := z.meaning(x), 0.0
 	for _, s := range x.seen {
@@ -160,13 +161,14 @@ func (x *explained) inside(z guess) guess {
 }
 
 const (
-	// starts are the points from which the best one is searched, tried the ones that they are chosen from.
+	// starts is the number of points from which the search starts; they are the best of `scattered` random
+	// points.
 	starts, scattered = 4, 200
 	// leastStep is the step at which the search ends.
 	leastStep = 1e-3
 )
 
-// search finds the best guess: from what is assumed and from the best of random points, one
+// search finds the best guess. It starts from the assumptions and from the best random points, and varies one
 // quantity at a time in ever smaller steps.
 func (x *explained) search() {
 	rng := rand.New(rand.NewPCG(x.e.q.Seed, 1))
@@ -192,7 +194,7 @@ func (x *explained) search() {
 	}
 }
 
-// descend goes from a guess of that distance to the best one around it.
+// descend returns the best guess near z and its distance. far is the distance of z.
 func (x *explained) descend(z guess, far float64) (guess, float64) {
 	for step := 0.5; step > leastStep; {
 		moved := false
@@ -217,13 +219,13 @@ func (x *explained) descend(z guess, far float64) (guess, float64) {
 }
 
 const (
-	// walk is the number of steps of the random walk, and every so manieth guess is kept.
+	// walk is the number of steps of the random walk; every kept-th guess is kept.
 	walk, kept = 6000, 24
-	// scenariosKept is how many of them the answer is averaged over, beside the best.
+	// scenariosKept is the number of draws that the answer is averaged over, in addition to the best fit.
 	scenariosKept = 11
 )
 
-// sample draws points by their probability: a random walk (Metropolis) in steps of all sizes.
+// sample draws guesses by their probability with a random walk (Metropolis) in steps of all sizes.
 func (x *explained) sample() {
 	rng := rand.New(rand.NewPCG(x.e.q.Seed, 2))
 	z, far := x.best, x.far
@@ -245,8 +247,8 @@ func (x *explained) sample() {
 	}
 }
 
-// scenarios are those that the steps allow, of computation as in the best fit: the best first, then
-// draws.
+// scenarios returns the scenarios that the steps allow: the best fit first, then draws. Computation is
+// relative to the best fit.
 func (x *explained) scenarios() []Scenario {
 	best := x.best.meaning(x)
 	all := []Scenario{best.scenario(best[ofCompute])}
@@ -256,7 +258,7 @@ func (x *explained) scenarios() []Scenario {
 	return all
 }
 
-// fill describes the fit.
+// fill copies the fit into f.
 func (x *explained) fill(f *Fit) {
 	j := x.best.meaning(x)
 	for i := range f.Settings {
@@ -275,7 +277,8 @@ func (x *explained) fill(f *Fit) {
 // halved is the share of a belief's width below which a quantity is inferred.
 const halved = 0.5
 
-// estimate is what the draws say of a quantity. Beside computation one is inferred only from several settings.
+// estimate returns what the draws say about a quantity. A quantity other than computation is inferred only
+// from several settings.
 func (x *explained) estimate(i int) Estimate {
 	var values, units []float64
 	for _, z := range x.draws {
@@ -297,7 +300,7 @@ func (x *explained) estimate(i int) Estimate {
 	}
 }
 
-// predicted is the step with a setting, and the interval of its measured medians.
+// predicted returns the step with a setting, and the interval of its measured medians.
 func (x *explained) predicted(c *candidate) Predicted {
 	c.price(x.e.models)
 	steps := slice.Map(x.draws, func(z guess) float64 { return x.step(c, z.meaning(x)) })

@@ -1,6 +1,6 @@
-// Knees are the message sizes from which on a collective reaches a share of its plateau.
-// They take a record alone. A bucket size also takes the model and its backward time, which
-// is why an answer says what is missing (KneeNeed).
+// Knees are the message sizes from which a collective reaches a share of its plateau. They need only a
+// record. A bucket size also needs the model and its backward time, so an answer lists what is missing
+// (Needs).
 
 package recommend
 
@@ -25,29 +25,29 @@ import (
 // KneesSchema names the version of knees.json.
 const KneesSchema = "zbench.knees/1"
 
-// maxOctaveGrowth is the growth of the bandwidth over the last octave up to which a curve
-// counts as saturated.
+// maxOctaveGrowth is the growth of the bandwidth over the last octave up to which a curve counts as
+// saturated.
 const maxOctaveGrowth = 0.05
 
-// fractions are the shares of the plateau that are answered, ascending.
+// fractions are the shares of the plateau that are reported, ascending.
 var fractions = []float64{0.5, 0.8, 0.9}
 
-// Knees is what one record says about message sizes. All values are in base
-// units: bytes, bytes per second.
+// Knees is the answer of one record about message sizes. All values are in base units: bytes, bytes per
+// second.
 type Knees struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Simulated is true when a model, not hardware, decided the times.
+	// Simulated is true if the times come from a model, not from hardware.
 	Simulated bool `json:"simulated"`
 	// Curves are the record's collectives over message sizes.
 	Curves []KneeCurve `json:"curves"`
-	// Needs are what is missing for a bucket size.
+	// Needs are the inputs that a bucket size still lacks.
 	Needs []Need `json:"needs"`
 	// Warnings are doubts about the record.
 	Warnings []record.Warning `json:"warnings"`
 }
 
-// KneeCurve is one collective over message sizes, everything else being equal.
+// KneeCurve is one collective over message sizes, with everything else equal.
 type KneeCurve struct {
 	// Collective is the name of the collective.
 	Collective string `json:"collective"`
@@ -63,33 +63,28 @@ type KneeCurve struct {
 	GPUsPerProcess int `json:"gpus_per_process"`
 	// Groups is the number of communicators of this many ranks that ran at once.
 	Groups int `json:"groups"`
-	// Stride is how far apart the ranks of each group are; absent where they are
-	// neighbours.
+	// Stride is the distance between the ranks of a group; absent if they are neighbours.
 	Stride int `json:"stride,omitempty"`
 	// InPlace is true for one buffer, false for two.
 	InPlace bool `json:"in_place"`
-	// Setup says in which devices or settings the curve differs from others that are else
-	// alike; absent where there are none.
+	// Setup is the devices or settings in which the curve differs from otherwise equal curves; absent if
+	// there are none.
 	Setup string `json:"setup,omitempty"`
 	// Timing names the time behind the bus bandwidth.
 	Timing string `json:"timing"`
 	// Sizes is the number of distinct sizes used.
 	Sizes int `json:"sizes"`
-	// NotOK is the number of results of this curve that were left out because they did not
-	// end ok.
+	// NotOK is the number of this curve's results that were left out because they did not end ok.
 	NotOK int `json:"not_ok"`
 	// PlateauBusBW is the largest bus bandwidth of the curve, in bytes per second.
 	PlateauBusBW float64 `json:"plateau_busbw"`
-	// PlateauBytes is the smallest size that has it, in bytes.
+	// PlateauBytes is the smallest size with that bandwidth, in bytes.
 	PlateauBytes int64 `json:"plateau_bytes"`
-	// Saturated is true where the bus bandwidth grew by at most 5 % over the last octave
-	// of sizes.
+	// Saturated is true if the bus bandwidth grew by at most 5 % over the last octave of sizes.
 	Saturated bool `json:"saturated"`
-	// LastOctaveGrowth is that growth as a ratio, less one; null where the curve is
-	// shorter.
+	// LastOctaveGrowth is that growth as a ratio minus one; null if the curve is shorter than an octave.
 	LastOctaveGrowth *float64 `json:"last_octave_growth"`
-	// Extrapolated is true when the model behind any time of the curve has parts that were
-	// never measured.
+	// Extrapolated is true if a time of the curve comes from a part of the model that was never measured.
 	Extrapolated bool `json:"extrapolated"`
 	// Points are the shares of the plateau with the sizes that reach them.
 	Points []KneePoint `json:"points"`
@@ -103,27 +98,26 @@ type KneeCurve struct {
 type KneePoint struct {
 	// Fraction is the share of the plateau, a ratio.
 	Fraction float64 `json:"fraction"`
-	// Bytes is the smallest total size from which on every larger one, up to up_to_bytes,
-	// reaches the share.
+	// Bytes is the least total size for which it and every larger size, up to up_to_bytes, reach the share.
 	Bytes int64 `json:"bytes"`
-	// Elements is that size in elements of the dtype; 0 where its width is not known.
+	// Elements is that size in elements of the dtype; 0 if the dtype's width is unknown.
 	Elements int64 `json:"elements"`
 	// PerRankBytes is that size divided by the ranks, in bytes: a rank's share.
 	PerRankBytes int64 `json:"per_rank_bytes"`
 	// BusBW is the bus bandwidth at that size, in bytes per second.
 	BusBW float64 `json:"busbw"`
-	// FirstBytes is the size at which the share is reached for the first time, in bytes:
-	// less than bytes where the curve falls below it again.
+	// FirstBytes is the size at which the share is first reached, in bytes: less than bytes if the curve
+	// falls below the share again.
 	FirstBytes int64 `json:"first_bytes"`
-	// UpToBytes is the size beyond the plateau up to which the share holds, in bytes; null
-	// when it holds to the end of the sweep.
+	// UpToBytes is the size beyond the plateau up to which the share holds, in bytes; null if it holds to the
+	// end of the sweep.
 	UpToBytes *int64 `json:"up_to_bytes"`
-	// AtSmallestSize is true when the smallest size of the sweep reaches the
-	// share already, so that the real knee may be smaller.
+	// AtSmallestSize is true if the smallest size of the sweep already reaches the share. The real knee may
+	// then be smaller.
 	AtSmallestSize bool `json:"at_smallest_size"`
 }
 
-// Need is something that is missing for a bucket size, and how to give it.
+// Need is an input that a bucket size still lacks, and how to give it.
 type Need struct {
 	// What says what is missing.
 	What string `json:"what"`
@@ -131,15 +125,13 @@ type Need struct {
 	How string `json:"how"`
 }
 
-// KneesOf reads the sizes at 50, 80 and 90 % of the plateau from every curve of
-// the record. The order of the record's results does not matter.
+// KneesOf reads the sizes at 50, 80 and 90 % of the plateau from every curve of the record. The order of the
+// record's results does not matter.
 //
-// Between two neighbouring sizes the time is taken as a power law, log T
-// linear in log S, which is positive, does not overshoot, and has its solution
-// in closed form. Of the sizes that reach a share, the answer is the stretch
-// around the plateau, not the first crossing: a trainer's real buckets overshoot
-// the size it is given by up to one parameter tensor, so a size is only safe
-// when the larger ones are good too. FirstBytes keeps the first crossing.
+// Between two neighbouring sizes the time is a power law, log T linear in log S: it is positive, does not
+// overshoot, and is solved in closed form. The answer is the range around the plateau that reaches a share,
+// not the first crossing: a trainer's real buckets exceed their configured size by up to one parameter
+// tensor, so a size is only safe if larger ones are good too. FirstBytes keeps the first crossing.
 func KneesOf(rec *record.Record) Knees {
 	a := Knees{
 		Schema: KneesSchema, Simulated: rec.Simulated,
@@ -160,8 +152,7 @@ func KneesOf(rec *record.Record) Knees {
 	return a
 }
 
-// FixFirst withdraws the sizes because of a fault of the hardware: they are not those of
-// the mended fabric.
+// FixFirst withdraws the sizes because of a hardware fault: the repaired fabric will have others.
 func (a *Knees) FixFirst(fault, remedy string) {
 	for i := range a.Curves {
 		a.Curves[i].Points, a.Curves[i].Reason = []KneePoint{}, "fix the fault first"
@@ -169,8 +160,8 @@ func (a *Knees) FixFirst(fault, remedy string) {
 	a.Needs = []Need{{"fix the fault first. " + fault, remedy}}
 }
 
-// compareKnees orders the curves of a record: by the table of collectives, the whole world before
-// its parts.
+// compareKnees orders the curves of a record: in the order of the table of collectives, the whole world
+// before its parts.
 func (k key) compareKnees(o key) int {
 	return cmp.Or(cmp.Compare(listed(k.collective), listed(o.collective)), cmp.Compare(k.collective, o.collective), cmp.Compare(k.dtype, o.dtype), k.compare(o))
 }
@@ -184,8 +175,8 @@ func listed(name string) int {
 	return len(names)
 }
 
-// sample is a curve at one size: s bytes, b their bandwidth in bytes per second, t their time in
-// seconds. Of a curve of bus bandwidths t is off by the factor between the two bandwidths.
+// sample is one size of a curve: s bytes, their bandwidth b in bytes per second, their time t in seconds. If
+// b is a bus bandwidth, t is off by the bus factor.
 type sample struct{ s, b, t float64 }
 
 // knees describes the curve of the results and reads its points.
@@ -225,8 +216,8 @@ func (k key) knees(results []record.Result) (KneeCurve, []record.Warning) {
 	return c, append(warnings, c.warnings(curve)...)
 }
 
-// usable returns the results a curve can be drawn through and the number of
-// those that went wrong, and fills what c says about all of them.
+// usable returns the results that a curve can be drawn from and the number of failed ones. It fills the
+// fields of c that concern all of them.
 func (c *KneeCurve) usable(results []record.Result) (used []record.Result, lost int) {
 	for _, r := range results {
 		switch r.Status {
@@ -245,15 +236,14 @@ func (c *KneeCurve) usable(results []record.Result) (used []record.Result, lost 
 		if c.Timing != "" && r.Headline != c.Timing {
 			c.Reason = "two kinds of timing are mixed in one curve, which cannot be compared: give one record for each"
 		}
-		c.Timing = max(c.Timing, r.Headline) // max, so that the order of results does not show
+		c.Timing = max(c.Timing, r.Headline) // max: the order of results must not matter
 		c.Extrapolated = c.Extrapolated || r.Extrapolated
 		used = append(used, r)
 	}
 	return used, lost
 }
 
-// merge sorts by size. Results of the same size, as from repeated logs, become
-// one sample by their median.
+// merge sorts by size. Several results of one size, for example from repeated logs, become their median.
 func merge(results []record.Result) []sample {
 	bySize := map[int64][]float64{}
 	for i := range results {
@@ -284,14 +274,14 @@ func kneeRefusal(ranks int, curve []sample) string {
 		len(curve), decades(least, most), minSizes, minDecades)
 }
 
-// plateauOf is the index of the largest bus bandwidth, the first of equals.
+// plateauOf returns the index of the largest bus bandwidth, the first of equals.
 func plateauOf(curve []sample) int {
 	rates := slice.Map(curve, func(x sample) float64 { return x.b })
 	return slices.Index(rates, slices.Max(rates))
 }
 
-// lastOctave is the growth of the bandwidth from half the largest size to
-// the largest, as a ratio less one; nil where the curve is shorter than that.
+// lastOctave returns the growth of the bandwidth from half the largest size to the largest, as a ratio minus
+// one; nil if the curve is shorter.
 func lastOctave(curve []sample) *float64 {
 	last := curve[len(curve)-1]
 	half := last.s / 2
@@ -303,17 +293,17 @@ func lastOctave(curve []sample) *float64 {
 	return nil
 }
 
-// busBWAt interpolates the bus bandwidth at s bytes. With T = T₀·(S/S₀)^p the bus
-// bandwidth k·S/T is a power law too, of exponent 1 − p.
+// busBWAt interpolates the bus bandwidth at s bytes. With T = T₀·(S/S₀)^p the bus bandwidth k·S/T is also a
+// power law, of exponent 1 − p.
 func busBWAt(x, y sample, s float64) float64 {
 	return x.b * math.Pow(s/x.s, slope(x, y))
 }
 
-// slope is the exponent of the bus bandwidth between two samples.
+// slope returns the exponent of the bus bandwidth between two samples.
 func slope(x, y sample) float64 { return math.Log(y.b/x.b) / math.Log(y.s/x.s) }
 
-// crossing solves for the size between x and y at which the bus bandwidth is b.
-// The bounds keep the rounding of the logarithms from leaving a swept size.
+// crossing returns the size between x and y at which the bus bandwidth is b. It clamps the result, so that
+// rounding of the logarithms cannot leave the interval.
 func crossing(x, y sample, b float64) float64 {
 	s := x.s * math.Exp(math.Log(b/x.b)/slope(x, y))
 	return min(max(s, x.s), y.s)
@@ -347,8 +337,8 @@ func (c *KneeCurve) point(curve []sample, peak int, f float64) KneePoint {
 	return p
 }
 
-// rise is the size at which the curve comes up to the target on its way to
-// sample i, rounded up to a whole byte.
+// rise returns the size at which the curve rises to the target on its way to sample i, rounded up to a whole
+// byte.
 func rise(curve []sample, i int, target float64) int64 {
 	if i == 0 {
 		return int64(curve[0].s)
@@ -356,7 +346,7 @@ func rise(curve []sample, i int, target float64) int64 {
 	return int64(math.Ceil(crossing(curve[i-1], curve[i], target)))
 }
 
-// world says how many ranks the curve is of, and how many such groups ran at once.
+// world names the curve's number of ranks, and how many such groups ran at once.
 func (c *KneeCurve) world() string {
 	switch {
 	case c.Stride > 0:
@@ -380,7 +370,7 @@ func (c *KneeCurve) label() string {
 	return label
 }
 
-// kneeNeeds lists what a bucket size takes beside the curves.
+// kneeNeeds lists the inputs of a bucket size in addition to the curves.
 func kneeNeeds(rec *record.Record) []Need {
 	list := []Need{
 		{
@@ -408,20 +398,20 @@ func kneeNeeds(rec *record.Record) []Need {
 	return list
 }
 
-// simulatedMark starts whatever is shown of a simulated record.
+// simulatedMark precedes all output about a simulated record.
 const simulatedMark = "SIMULATED"
 
 // extrapolatedMark marks curves whose model has parts without measurements.
 const extrapolatedMark = "extrapolated"
 
-// WriteJSON writes the answer as knees.json holds it: indented, with a
-// newline at its end, the same bytes for the same record.
+// WriteJSON writes the answer as knees.json: indented, with a newline at the end. Equal records give equal
+// bytes.
 func (a Knees) WriteJSON(w io.Writer) error {
 	return jsonfile.WriteBare(w, "bucket", a)
 }
 
-// Sentence is the answer in one line: the first curve that has points, and
-// what a bucket size still takes.
+// Sentence returns the answer in one line: the first curve that has points, and what a bucket size still
+// needs.
 func (a Knees) Sentence() string {
 	const rest = "A bucket size still takes the model and its backward time."
 	for i := range a.Curves {
@@ -440,7 +430,7 @@ func (a Knees) Sentence() string {
 	return fmt.Sprintf("%sno message sizes to advise (%s).", a.mark(false), why)
 }
 
-// mark is what a line about the answer starts with.
+// mark returns the beginning of a line about the answer.
 func (a Knees) mark(extrapolated bool) string {
 	switch {
 	case a.Simulated && extrapolated:
@@ -453,7 +443,7 @@ func (a Knees) mark(extrapolated bool) string {
 	return ""
 }
 
-// warnings are the warnings about a curve that has points.
+// warnings returns the warnings about a curve that has points.
 func (c *KneeCurve) warnings(curve []sample) []record.Warning {
 	var w []record.Warning
 	warn := func(code, hint, format string, args ...any) {

@@ -9,10 +9,10 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// Nodes is a step with the answer's setting: computation in pieces, the calls that they launch, and what
-// waits for what. The calls of a group follow each other, and those of the trainer's stream; others run beside them, by
-// the rule of [Flight]. All ranks have the same; at names the group of a call. It is
-// nil where the answer has no setting or no times.
+// Nodes returns a step with the answer's setting as nodes: pieces of computation, the calls that they launch,
+// and their dependencies. Calls of one group follow one another, and so do calls on one of the trainer's
+// streams; other calls run at the same time, by the rule of [Flight]. All ranks have the same nodes. at
+// returns the group of a call. Nodes returns nil if the answer has no setting or no times.
 func (a *Answer) Nodes(params []trainer.Param, at func(m trainer.Message) int) []trace.Node {
 	if a.Best == nil {
 		return nil
@@ -20,7 +20,7 @@ func (a *Answer) Nodes(params []trainer.Param, at func(m trainer.Message) int) [
 	return a.NodesOf(params, a.Best.Elements, at)
 }
 
-// NodesOf is Nodes with any setting, in the answer's run; 0 is what the trainer does where nothing is set.
+// NodesOf is Nodes with any setting, in the answer's run; 0 is the trainer's behaviour if nothing is set.
 func (a *Answer) NodesOf(params []trainer.Param, setting int64, at func(m trainer.Message) int) []trace.Node {
 	t, err := trainer.ByName(a.Trainer)
 	if err != nil || a.Backward == nil || a.Forward == nil {
@@ -38,17 +38,17 @@ func (a *Answer) NodesOf(params []trainer.Param, setting int64, at func(m traine
 	return s.nodes
 }
 
-// step is what Nodes makes.
+// step is a step under construction.
 type step struct {
 	nodes []trace.Node
 	group func(m trainer.Message) int
-	last  int // the last computation; -1 is none
+	last  int // the last computation; -1 if none
 	// the last call of each group and of each stream, counted from 1
 	ofGroup, ofStream map[int]int
-	waits             []int // what the next computation waits for
+	waits             []int // nodes that the next computation waits for
 }
 
-// pass adds the nodes of a pass; a microbatch whose passes do not communicate has computation alone.
+// pass adds the nodes of a pass. A microbatch whose passes do not communicate is computation alone.
 func (s *step) pass(messages []trainer.Message, done []float64, d Direction, seconds float64, run trainer.Run, calls bool) {
 	if !calls {
 		messages = nil
@@ -81,7 +81,8 @@ func (s *step) pass(messages []trainer.Message, done []float64, d Direction, sec
 	}
 }
 
-// send adds a call behind the last of its group, that of its stream, and another one; -1 is none.
+// send adds a call. It waits for the last call of its group, the last of its stream, and node `behind`; -1
+// means none.
 func (s *step) send(c *trace.Call, stream, behind int) int {
 	after := slices.Concat(s.waits, []int{s.last, s.ofGroup[c.Group] - 1, behind})
 	if k := s.ofStream[stream] - 1; k >= 0 && s.nodes[k].Call.Group != c.Group {
@@ -100,7 +101,7 @@ func (s *step) compute(seconds float64) {
 	s.waits = nil
 }
 
-// add adds a node, behind those that there are.
+// add adds a node after the existing ones.
 func (s *step) add(n trace.Node) int {
 	after := slice.Where(n.After, func(i int) bool { return i >= 0 })
 	n.After = after

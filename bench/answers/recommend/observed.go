@@ -14,41 +14,43 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// Observation is a setting, and the steps that were timed with it.
+// Observation is a setting and the steps that were timed with it.
 type Observation struct {
-	// Elements is the setting; 0 is what the trainer does if nothing is set.
+	// Elements is the setting; 0 is the trainer's behaviour if nothing is set.
 	Elements int64
-	// Seconds are the steps in the order in which they were timed.
+	// Seconds are the steps in the order of their measurement.
 	Seconds []float64
 }
 
-// Fit is the model held against observed steps.
+// Fit compares the model with observed steps.
 type Fit struct {
-	// Fits is false where nothing explains the steps: then there is no answer.
+	// Fits is false if nothing explains the steps; there is then no answer.
 	Fits bool `json:"fits"`
-	// Chance is how often steps of a job that the model fits are as far from it as these.
+	// Chance is the probability that the steps of a job that fits the model differ from it by at least this
+	// much.
 	Chance float64 `json:"chance" jsonschema:"maximum=1"`
-	// Settings are those that were observed, ascending.
+	// Settings are the observed settings, ascending.
 	Settings []Observed `json:"settings"`
-	// Compute is how many times as long computation takes as was given; where nothing was
-	// given, as the gradients take on the network.
+	// Compute is the computation time divided by the given one or, if none was given, by the gradients' time
+	// on the network.
 	Compute Estimate `json:"compute"`
 	// Contention is how much longer computation takes while a message is on the network, as a
 	// share.
 	Contention Estimate `json:"contention"`
-	// Network is how many times as long messages take as in the sweep.
+	// Network is the time of messages divided by their time in the sweep.
 	Network Estimate `json:"network"`
 	// Rest is the time of a step outside of both passes, in seconds.
 	Rest Estimate `json:"rest"`
-	// Before is between which settings the best one lies by the scenarios that are assumed without
-	// observed steps; null without an answer.
+	// Before is the range of the best setting over the scenarios that are assumed without observed steps;
+	// null without an answer.
 	Before *Range `json:"before"`
-	// After is the same by the scenarios that the observed steps allow; null without an answer.
+	// After is the range of the best setting over the scenarios that the observed steps allow; null without
+	// an answer.
 	After *Range `json:"after"`
-	// Curve is the step by setting in the run that was observed, ascending.
+	// Curve is the step by setting in the observed run, ascending.
 	Curve []Predicted `json:"curve"`
-	// Why are what would explain steps that the model alone does not. Where it fits they are one, which the answer counts
-	// with, or none.
+	// Why are the causes that would explain steps which the model alone does not. If the model fits with a
+	// cause, the list has that one, and the answer includes it.
 	Why []Cause `json:"why"`
 }
 
@@ -68,17 +70,17 @@ type Observed struct {
 	Lo *float64 `json:"lo"`
 	// Upper end of the 95 % interval of the median, in seconds; null for fewer than six steps.
 	Hi *float64 `json:"hi"`
-	// Predicted is the step without knowing any that was observed, in seconds; null where the
-	// computation was not given.
+	// Predicted is the step as predicted without any observed step, in seconds; null if the computation was
+	// not given.
 	Predicted *float64 `json:"predicted"`
 	// Fitted is the step of the best fit, in seconds.
 	Fitted float64 `json:"fitted"`
 }
 
-// Off is how much longer the median is than the best fit, as a share.
+// Off returns how much longer the median is than the best fit, as a share.
 func (o *Observed) Off() float64 { return o.Median/o.Fitted - 1 }
 
-// Cause is what would explain steps that the model does not.
+// Cause would explain steps that the model does not.
 type Cause struct {
 	// Short fixed name of the cause.
 	Code string `json:"code"`
@@ -86,7 +88,7 @@ type Cause struct {
 	Message string `json:"message"`
 }
 
-// Estimate is what the observed steps say of one quantity.
+// Estimate is what the observed steps say about one quantity.
 type Estimate struct {
 	// Value of the best fit.
 	Value float64 `json:"value"`
@@ -94,7 +96,7 @@ type Estimate struct {
 	Lo float64 `json:"lo"`
 	// Upper end of the 95 % interval.
 	Hi float64 `json:"hi"`
-	// Inferred is false where the steps tell no more than was assumed before.
+	// Inferred is false if the steps say no more than was assumed before.
 	Inferred bool `json:"inferred"`
 }
 
@@ -111,30 +113,29 @@ type Predicted struct {
 }
 
 const (
-	// modelError is by how much a step differs from the model of a job that it fits, as a
-	// standard deviation of the logarithm; loneStep is the same of a single timed step from the
-	// median of many.
+	// modelError is the difference of a step from the model of a job that it fits, as a standard deviation of
+	// the logarithm. loneStep is the same for a single timed step against the median of many.
 	modelError = 0.015
 	loneStep   = 0.015
-	// leastChance is the chance of a job's steps below which the model does not fit it.
+	// leastChance is the chance below which the model does not fit a job's steps.
 	leastChance = 0.01
-	// growth is the share by which the steps of every setting get longer while they are timed
-	// from which on they count as growing.
+	// growth is the share by which the steps of every setting must get longer during the measurement to count
+	// as growing.
 	growth = 0.02
 )
 
-// unfit is the code of a refusal because the model does not fit the observed steps.
+// unfit is the code of the refusal if the model does not fit the observed steps.
 const unfit = "does_not_fit"
 
-// seen is an observed setting, priced, with the logarithm of its median step and that one's
-// standard error.
+// seen is a priced, observed setting with the logarithm of its median step and the standard error of that
+// logarithm.
 type seen struct {
 	*candidate
 	log, sigma float64
 }
 
-// Explain holds the model against the observed steps of a question, without an answer. An error is a question that has
-// none.
+// Explain compares the model with the observed steps of a question, without an answer. A question without
+// observed steps is an error.
 func Explain(q Question) (*Fit, error) {
 	t, err := trainer.ByName(q.Trainer)
 	if err != nil {
@@ -176,8 +177,8 @@ func (e *engine) fit() (*Fit, *explained) {
 	return f, x
 }
 
-// observe fits the model to the observed steps. It returns the engine for the answer: that of
-// the computation and the scenarios which the steps allow.
+// observe fits the model to the observed steps. It returns the engine for the answer, with the computation
+// and the scenarios that the steps allow.
 func (e *engine) observe(a *Answer) (*engine, *Refusal) {
 	own, refusal := e.asked(e.q, e.q.Run, true)
 	if refusal != nil {
@@ -198,7 +199,7 @@ func (e *engine) observe(a *Answer) (*engine, *Refusal) {
 	return other, refusal
 }
 
-// bestBetween is the range of the best settings of all scenarios.
+// bestBetween returns the range of the best settings of all scenarios.
 func (e *engine) bestBetween() *Range {
 	s := e.score(e.models, e.candidates)
 	r := Range{Lo: math.MaxInt64}
@@ -213,7 +214,7 @@ func (e *engine) bestBetween() *Range {
 	return &r
 }
 
-// explained starts a fit of the observed settings, which it lists in f.
+// explained starts a fit of the observed settings and lists them in f.
 func (e *engine) explained(f *Fit, b beliefs) *explained {
 	x := &explained{e: e, beliefs: b}
 	f.Settings = nil
@@ -238,8 +239,8 @@ func (e *engine) explained(f *Fit, b beliefs) *explained {
 	return x
 }
 
-// grows reports whether the steps of every setting, of two at least, get longer while they are
-// timed: those of the second half are longer than almost all of the first.
+// grows reports whether the steps of every setting get longer during the measurement: the second half is
+// longer than almost all of the first. It needs at least two settings.
 func (e *engine) grows() bool {
 	const few, mostly = 10, 0.9
 	settings := 0
@@ -265,11 +266,11 @@ func (e *engine) grows() bool {
 	return settings > 1
 }
 
-// repairs is how many settings it takes to tell the causes apart.
+// repairs is the number of settings needed to tell the causes apart.
 const repairs = 3
 
-// why are what would explain the steps: each is tried by itself. Of enough settings the one that explains them best is left,
-// with its fit.
+// why returns the causes that would explain the steps; each is tried alone. With enough settings only the
+// best one is returned, with its fit.
 func (e *engine) why(grown bool) (all []Cause, best *explained) {
 	all = []Cause{}
 	if grown {
@@ -293,8 +294,8 @@ func (e *engine) why(grown bool) (all []Cause, best *explained) {
 	return all, best
 }
 
-// unfit is the refusal of a job that the model does not fit: by how much it misses which
-// setting, and the best of those that were observed.
+// unfit is the refusal of a job that the model does not fit. It names the setting with the largest error, and
+// the best observed setting.
 func (e *engine) unfit(f *Fit) *Refusal {
 	worst := slices.MaxFunc(f.Settings, func(a, b Observed) int {
 		return cmp.Compare(math.Abs(math.Log1p(a.Off())), math.Abs(math.Log1p(b.Off())))
@@ -305,5 +306,5 @@ func (e *engine) unfit(f *Fit) *Refusal {
 		fmt.Sprintf("keep the fastest observed setting, %s, until that is found: %s", e.amount(fastest.Elements), f.Why[0].Message))
 }
 
-// exceeds is how often the sum of squares of n standard normal variables is at least x.
+// exceeds returns the probability that the sum of squares of n standard normal variables is at least x.
 func exceeds(x float64, n int) float64 { return distuv.ChiSquared{K: float64(n)}.Survival(x) }

@@ -21,17 +21,17 @@ const (
 	Backward Direction = true
 )
 
-// Pass is the events of one pass in their order. done is that of [NewPass].
+// Pass is the ordered events of one pass.
 type Pass struct {
 	events   []event
 	messages int
 	done     []float64
-	// in is the queues of each message; nil where all messages are one communicator's.
+	// in holds the queues of each message; nil if all messages belong to one communicator.
 	in []queued
 }
 
-// event is a launch or a wait of a message at a boundary. The index of a message
-// that is waited for is complemented: a question holds millions of events.
+// event is a launch or a wait of a message at a boundary. For a wait, message is the complement of the index.
+// This saves memory: a question holds millions of events.
 type event struct {
 	boundary, message int32
 }
@@ -45,10 +45,9 @@ func (e event) index() int32 {
 	return e.message
 }
 
-// NewPass puts the launches and waits of messages in order. done[p] is the share of
-// the pass's computation that is behind at boundary p. At the same boundary the
-// events of an earlier message come first, its launch before its wait: a trainer that waits
-// for one message and then launches the next waits first.
+// NewPass puts the launches and waits of messages in order. done[p] is the share of the pass's computation
+// that is finished at boundary p. At one boundary the events of an earlier message come first, its launch
+// before its wait: a trainer that waits for one message and then launches the next does so in that order.
 func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
 	waits := slice.Count(messages, func(m trainer.Message) bool { return m.Wait != trainer.Never })
 	all := make([]event, 0, len(messages)+waits)
@@ -65,19 +64,21 @@ func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
 		}
 		return cmp.Or(cmp.Compare(x.boundary, y.boundary), cmp.Compare(a.index(), b.index()))
 	}
-	if !slices.IsSortedFunc(all, order) { // most trainers' calls come in their order
+	if !slices.IsSortedFunc(all, order) { // most trainers' calls are already in order
 		slices.SortStableFunc(all, order)
 	}
 	return Pass{events: all, messages: len(messages), done: done, in: queuesOf(messages)}
 }
 
-// queued is the queues of a message, its communicator's and its stream's, and whether it takes what the one before it has made.
+// queued holds the two queues of a message, its communicator's and its stream's, and whether it uses the
+// result of the previous message.
 type queued struct {
 	comms, stream int8
 	follows       bool
 }
 
-// queuesOf finds the queues of messages of several communicators. Those of as many ranks count as one.
+// queuesOf finds the queues of messages of several communicators. Communicators of the same number of ranks
+// count as one.
 func queuesOf(messages []trainer.Message) (all []queued) {
 	if !slices.ContainsFunc(messages, func(m trainer.Message) bool { return m.Ranks != messages[0].Ranks }) {
 		return nil
@@ -93,8 +94,8 @@ func queuesOf(messages []trainer.Message) (all []queued) {
 	return all
 }
 
-// Shares is the done of [NewPass]: how much of the computation lies behind at each
-// boundary. Work of 0 everywhere counts as spread evenly.
+// Shares returns the done argument of [NewPass]: the share of the computation that is finished at each
+// boundary. If all work is 0, it counts as spread evenly.
 func Shares(work []float64, d Direction) []float64 {
 	total := slice.Sum(work, func(w float64) float64 { return w })
 	weight := func(i int) float64 {
@@ -116,17 +117,18 @@ func Shares(work []float64, d Direction) []float64 {
 	return done
 }
 
-// End is when computation and network are both through, in seconds from the
-// start of the pass. cost is the time of each message alone.
+// End returns the time at which both computation and network have finished, in seconds from the start of the
+// pass. cost is the time of each message alone.
 func (p Pass) End(t Times, cost []float64) float64 {
 	all := []Times{t}
 	p.run(all, cost, new([]float64))
 	return all[0].clock
 }
 
-// run goes through the events in several scenarios side by side: in one of them each event waits for the one before, and the others keep
-// the processor busy meanwhile. It leaves End in each clock. space is for when each message has ended. Messages are launched
-// before they are waited for: what is in it is overwritten.
+// run processes the events in several scenarios side by side. In one scenario each event waits for the
+// previous one; the other scenarios keep the processor busy meanwhile. It leaves the end in each clock. space
+// holds the end of each message. Its old contents do not matter, because messages are launched before they
+// are waited for.
 func (p Pass) run(all []Times, cost []float64, space *[]float64) {
 	n := len(all)
 	*space = slices.Grow((*space)[:0], n*p.messages)[:n*p.messages]
@@ -152,7 +154,7 @@ func (p Pass) run(all []Times, cost []float64, space *[]float64) {
 			switch {
 			case latency == 0:
 				through[k] = t.sent.Send(t.clock, seconds, 0)
-			case p.in == nil: // the library has two queues for a communicator
+			case p.in == nil: // the library has two queues per communicator
 				through[k] = t.sent.Send(t.clock, seconds, latency, sends)
 			default:
 				at, q := t.clock, p.in[e.message]
@@ -170,7 +172,7 @@ func (p Pass) run(all []Times, cost []float64, space *[]float64) {
 	}
 }
 
-// compute takes a share of the computation of a pass in every scenario.
+// compute advances every scenario by a share of the pass's computation.
 func compute(all []Times, share float64) {
 	for k := range all {
 		t := &all[k]
@@ -178,7 +180,7 @@ func compute(all []Times, share float64) {
 	}
 }
 
-// Times are what a pass takes in one scenario.
+// Times are the durations of a pass in one scenario.
 type Times struct {
 	// Compute is the computation of the pass, in seconds.
 	Compute float64
@@ -186,17 +188,18 @@ type Times struct {
 	Slow float64
 	// Contention is how much longer computation takes while a message is on the network, as a share.
 	Contention float64
-	// Each is what every message takes more, in seconds.
+	// Each is the additional time of every message, in seconds.
 	Each float64
-	// Shared is the part of a message's time that those in flight overlap, in seconds; 0 is one at a time.
+	// Shared is the part of a message's time that overlaps with others in flight, in seconds; 0 means one
+	// message at a time.
 	Shared float64
-	// How far a pass has come: the host's time, and what was sent.
+	// The progress of a pass: the host's time, and the messages sent.
 	clock float64
 	sent  Flight
 }
 
-// computed is when so many seconds of computation that start at clock are done. The network is
-// busy until network.
+// computed returns when `work` seconds of computation that start at clock are done. The network is busy until
+// network.
 func (t *Times) computed(clock, network, work float64) float64 {
 	if t.Contention == 0 || network <= clock {
 		return clock + work

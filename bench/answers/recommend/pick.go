@@ -26,9 +26,9 @@ func (n need) neighbours(r trainer.Run) bool {
 	return r.Instances > 1 && r.EP < 2 && r.Apart(false) == 1 && n.collective != "all_reduce"
 }
 
-// pick chooses the curve for a need: with the number of ranks, then with the trainer's
-// kind of groups, its placement of buffers, its element type, and the most sizes. If
-// allowed, a curve of the nearest other number of ranks is rescaled.
+// pick chooses the curve for a need. The number of ranks must match; then the trainer's kind of groups, its
+// buffer placement and its element type decide, then the most sizes. With Rescale it may rescale a curve of
+// the nearest other number of ranks.
 func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
 	q, dtype := e.q, e.dtype(n)
 	fit := slice.Where(q.Curves, func(c Curve) bool {
@@ -37,7 +37,8 @@ func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
 	if len(fit) == 0 {
 		return c, 0, missing(n, q)
 	}
-	// A record that compares policies of the library has a curve of each: a trainer asks for none of them by itself.
+	// A record that compares the library's policies has one curve per policy. A trainer sets none of them by
+	// itself.
 	if own := slice.Where(fit, func(c Curve) bool { return !policy.Named(c.Setup) }); len(own) > 0 {
 		fit = own
 	}
@@ -62,9 +63,8 @@ func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
 	return best, 0, nil
 }
 
-// unlike is the distance between a curve's communicators and the trainer's: one
-// communicator of all data-parallel ranks, or groups of neighbours or of strided ranks
-// that run at once.
+// unlike returns the distance between a curve's communicators and the trainer's: one communicator of all
+// data-parallel ranks, or groups of neighbours or of strided ranks that run at once.
 func unlike(c Curve, part, neighbours bool) int {
 	switch {
 	case !part:
@@ -75,8 +75,8 @@ func unlike(c Curve, part, neighbours bool) int {
 	return 2 + asInt(c.Groups <= 1)
 }
 
-// severalSetups refuses a record that has the chosen curve more than once, of
-// other runs, devices or settings: it is unknown which of them the trainer uses.
+// severalSetups refuses a record that has the chosen curve more than once, from other runs, devices or
+// settings: zbench cannot know which of them the trainer uses.
 func severalSetups(best Curve, fit []Curve) *Refusal {
 	alike := slice.Where(fit, func(c Curve) bool {
 		return c.Dtype == best.Dtype && c.Ranks == best.Ranks && c.Nodes == best.Nodes && c.Groups == best.Groups && c.Stride == best.Stride && c.InPlace == best.InPlace
@@ -97,9 +97,8 @@ func severalSetups(best Curve, fit []Curve) *Refusal {
 	)
 }
 
-// strided reports whether a curve is of neighbours where a call's ranks are apart: those
-// with the same experts, or with the same part of a matrix. Ranks that have a node each
-// are apart anyway.
+// strided reports whether a curve is of neighbours although a call's ranks are apart: ranks with the same
+// experts, or with the same part of a matrix. One rank per node means that they are apart anyway.
 func (e *engine) strided(i int) bool {
 	c, part := e.curves[i], e.needs[i].ranks < e.run.DP
 	switch {

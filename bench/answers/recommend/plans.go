@@ -7,36 +7,36 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// Plans keeps the plans of one question's settings for the next question about the same
-// tensors: neither times of computation nor those of collectives change where buckets end.
-// The zero value is empty. It is not safe for concurrent use.
+// Plans keeps the plans of a question's settings for the next question about the same tensors: neither the
+// times of computation nor the times of collectives change where buckets end. The zero value is empty. It is
+// not safe for concurrent use.
 type Plans struct {
 	trainer string
 	params  []trainer.Param
 	planner *trainer.Planner
-	// doneBackward and doneForward are the shares of computation behind at each boundary.
+	// doneBackward and doneForward are the shares of computation finished at each boundary.
 	doneBackward, doneForward []float64
 	kept                      []tried
 }
 
-// tried is the candidates of a question before they are priced, and what they depend on
-// beside the tensors.
+// tried holds the candidates of a question before they are priced, and the values that they depend on in
+// addition to the tensors.
 type tried struct {
 	basis
 	needs      []need
-	models     []*CostModel // of any times
+	models     []*CostModel // with any times
 	candidates []*candidate
 	asIs       *candidate
 }
 
-// basis is the part of what a question's candidates depend on that == compares.
+// basis is the part of those values that == compares.
 type basis struct {
 	advised, own       trainer.Run
 	current, memBudget int64
 	coarse             bool
 }
 
-// turnTo forgets the plans of other tensors, or of another trainer.
+// turnTo drops the plans of other tensors or of another trainer.
 func (p *Plans) turnTo(t trainer.Trainer, params []trainer.Param) {
 	if p.planner != nil && p.trainer == t.Name && slices.EqualFunc(p.params, params, trainer.Param.Equal) {
 		return
@@ -67,8 +67,8 @@ func (e *engine) prepare() *Refusal {
 	return nil
 }
 
-// try plans the candidates. It drops their buckets, which only add compares, and the space for costs,
-// which each copy has of its own.
+// try plans the candidates. It drops their buckets, which only add compares, and the space for costs, because
+// each copy has its own.
 func (e *engine) try() {
 	kept, asIs := e.keep()
 	e.candidates, e.asIs = []*candidate{kept}, asIs
@@ -83,7 +83,7 @@ func (e *engine) try() {
 	}
 }
 
-// copies are candidates of one question's own, to be priced and described.
+// copies returns candidates that one question can price and describe.
 func (x *tried) copies() (all []*candidate, asIs *candidate) {
 	if x.asIs != nil {
 		asIs = x.asIs.copied()
@@ -91,7 +91,7 @@ func (x *tried) copies() (all []*candidate, asIs *candidate) {
 	return slice.Map(x.candidates, (*candidate).copied), asIs
 }
 
-// copied is the candidate with a space for costs of its own.
+// copied returns the candidate with its own space for costs.
 func (c *candidate) copied() *candidate {
 	other := *c
 	for i, p := range c.passes {

@@ -15,15 +15,15 @@ import (
 // Schema names the version of recommend.json.
 const Schema = "zbench.recommend/1"
 
-// Question is everything an answer depends on. Times are in seconds, sizes in
-// bytes, settings in elements.
+// Question holds everything that an answer depends on. Times are in seconds, sizes in bytes, settings in
+// elements.
 type Question struct {
-	// Curves are the measured collectives, of cost.Curves.
+	// Curves are the measured collectives.
 	Curves []Curve
-	// Trainer is a name of bench/job/trainer, or an alias of one.
+	// Trainer is a name or an alias in bench/job/trainer.
 	Trainer string
-	// Params are the parameter tensors in forward order. ParamsGuessed is true if they
-	// were generated from totals.
+	// Params are the parameter tensors in forward order. ParamsGuessed is true if they were generated from
+	// totals.
 	Params        []trainer.Param
 	ParamsGuessed bool
 	Run           trainer.Run

@@ -11,21 +11,21 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// The least span of a curve that is used for an answer, or read for a knee.
+// The smallest curve that is used for an answer or read for a knee.
 const (
 	minSizes   = 5
 	minDecades = 2.0
 )
 
-// refuse is a refusal: its code, what is missing or wrong, and how to give it.
+// refuse makes a refusal of a code, what is missing or wrong, and how to give it.
 func refuse(code, message, hint string) *Refusal {
 	return &Refusal{Code: code, Message: message, Hint: hint}
 }
 
-// Do is the hint without the command that ends it.
+// Do returns the hint without the command at its end.
 func (r *Refusal) Do() string { return strings.TrimSuffix(r.Hint, ": `"+r.Command+"`") }
 
-// incomplete says what the question lacks; nil is nothing.
+// incomplete returns a refusal for what the question lacks; nil if it is complete.
 func incomplete(q Question, t trainer.Trainer) *Refusal {
 	total := int64(0)
 	blocks := false
@@ -61,7 +61,7 @@ func incomplete(q Question, t trainer.Trainer) *Refusal {
 	return nil
 }
 
-// missing is the refusal because of a missing curve; it lists the available ones.
+// missing is the refusal for a missing curve. It lists the available curves.
 func missing(n need, q Question) *Refusal {
 	var others, ranks []string
 	for _, c := range q.Curves {
@@ -99,13 +99,13 @@ func missing(n need, q Question) *Refusal {
 	)
 }
 
-// missingCurve is the code of a refusal for want of a collective.
+// missingCurve is the code of a refusal for a missing collective.
 const missingCurve = "missing_curve"
 
-// fewSizes is the code of a refusal because a curve has too few sizes.
+// fewSizes is the code of a refusal for a curve with too few sizes.
 const fewSizes = "few_sizes"
 
-// Enough reports whether so many sizes, from the least to the most bytes, are enough for an answer.
+// Enough reports whether that many sizes, from the least to the most bytes, are enough for an answer.
 func Enough(sizes int, least, most int64) bool {
 	return sizes >= minSizes && decades(least, most) >= minDecades
 }
@@ -122,7 +122,7 @@ func tooFew(c Curve) *Refusal {
 	return refuse(
 		fewSizes,
 		fmt.Sprintf("the curve of %s has %d sizes over %.1f decades; an answer needs %d sizes over %g decades", c.Collective, n, decades(least, most), minSizes, minDecades),
-		"", // findCurves knows the other calls
+		"", // findCurves fills in the command: it knows the other calls
 	)
 }
 

@@ -8,7 +8,7 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// Where a resampled curve comes from.
+// The source of a resampled curve.
 const (
 	FromSamples  = "samples"
 	FromInterval = "interval of the median"
@@ -24,19 +24,18 @@ const width95 = 2 * 1.959963984540054
 // normal samples: √(π/2).
 const medianError = 1.2533141373155003
 
-// Resampler draws curves as other measurements of the same machine might have
-// given them.
+// Resampler draws curves that another measurement of the same machine might give.
 type Resampler struct {
-	// From says what is resampled, the weakest of the points'.
+	// From says what is resampled: the weakest source of all points.
 	From    string
 	points  []drawer
 	scatter Scatter
 }
 
-// drawer draws one point's median.
+// drawer draws the median of one point.
 type drawer struct {
 	seconds float64
-	// sorted are the samples, nEff is how many independent ones they are worth.
+	// sorted are the samples; nEff is the number of independent samples that they are worth.
 	sorted []float64
 	nEff   float64
 	// sigma is the standard deviation of the logarithm of the median.
@@ -46,8 +45,8 @@ type drawer struct {
 	more float64
 }
 
-// Resampler is nil where the spread of a point is not known, neither from its samples nor
-// from the points' scatter about a local fit.
+// Resampler returns nil if the spread of a point is unknown, from its samples as well as from the points'
+// scatter about a local fit.
 func (c *Curve) Resampler() *Resampler {
 	r := &Resampler{From: FromSamples}
 	scatter, scattered := c.Scatter()
@@ -67,8 +66,7 @@ func (c *Curve) Resampler() *Resampler {
 	return r
 }
 
-// drawer draws what the point's own samples show, and says where it is from; empty where
-// they show nothing.
+// drawer returns what the point's own samples show, and its source; from is empty if they show nothing.
 func (p *Point) drawer() (d drawer, from string) {
 	d = drawer{seconds: p.Seconds}
 	switch {
@@ -89,7 +87,7 @@ func (p *Point) drawer() (d drawer, from string) {
 	return d, ""
 }
 
-// shown is the standard deviation of the logarithm of what is drawn from the samples.
+// shown returns the standard deviation of the logarithm of a draw from the samples.
 func (d drawer) shown() float64 {
 	if d.sorted == nil {
 		return d.sigma
@@ -121,9 +119,9 @@ func (r *Resampler) Draw(rng *rand.Rand) []float64 {
 	return t
 }
 
-// draw is the median of as many samples drawn again. It is the order statistic at
-// a share of the samples that has mean ½ and variance 1/(4·n_eff), so that
-// correlated samples spread as few independent ones would.
+// draw returns the median of a resampling of the samples. It takes the order statistic at a share of the
+// samples with mean ½ and variance 1/(4·n_eff), so that correlated samples spread like the few independent
+// ones that they are worth.
 func (d drawer) draw(z float64) float64 {
 	if d.sorted == nil {
 		return d.seconds * math.Exp(z*d.sigma)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// round replaces a new setting by the roundest equivalent one: one with the same
-// buckets, or one with an equal score if more digits would promise too much: the tensors
-// were generated from totals, or a model decided the times.
+// round replaces a new setting by the roundest equivalent one: one with the same buckets, or one with an
+// equal score if more digits would promise too much, because the tensors were generated from totals or a
+// model decided the times.
 func (e *engine) round(s *scores, best int) int {
 	c := e.candidates[best]
 	if c.kept || e.t.Settings(e.q.Params, e.run) != nil {
@@ -15,7 +15,7 @@ func (e *engine) round(s *scores, best int) int {
 	}
 	step := e.t.Step(c.Elements, e.run)
 	var units []int64
-	for whole := e.t.Step(math.MaxInt32*step, e.run); whole > step; whole /= 2 { // halves and quarters of a knob that takes fractions
+	for whole := e.t.Step(math.MaxInt32*step, e.run); whole > step; whole /= 2 { // halves and quarters for a knob that takes fractions
 		units = append(units, whole)
 	}
 	for _, unit := range append(units, rounder(c.Elements, step)...) {
@@ -34,8 +34,8 @@ func (e *engine) round(s *scores, best int) int {
 	return best
 }
 
-// rounder lists the units to round to, the coarsest first: two and three digits, then millions,
-// as multiples of the knob's step.
+// rounder lists the units to round to, the coarsest first: two and three digits, then millions, as multiples
+// of the knob's step.
 func rounder(setting, step int64) []int64 {
 	digits := math.Floor(math.Log10(float64(setting) / float64(step)))
 	var units []int64

@@ -8,35 +8,39 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Pace is how long the computation of a token takes in each pass, in seconds; both are 0 where that is not known.
+// Pace is the computation time of one token in each pass, in seconds; 0 if unknown.
 type Pace struct{ Backward, Forward float64 }
 
-// What a rule counts.
+// Units of a rule's amounts.
 const (
 	Tokens       = "tokens"
 	Microseconds = "microseconds"
 )
 
-// Rule says which setting to use by how much computation the messages overlap: that of the last microbatch.
+// Rule says which setting to use depending on the computation that messages overlap with: the computation of
+// the last microbatch.
 type Rule struct {
-	// Counts is what the amounts of the rule are: tokens of a microbatch on a GPU, or microseconds of its backward
-	// where the pace is not known.
+	// Counts is the unit of the rule's amounts: tokens of a microbatch per GPU, or microseconds of its
+	// backward pass if the pace is unknown.
 	Counts string `json:"counts"`
-	// Elements is the setting to use between From and To, in elements; 0 where what is set stays everywhere.
+	// Elements is the setting to use between From and To, in elements; 0 if the present setting stays
+	// everywhere.
 	Elements int64 `json:"elements"`
-	// Kept is what stays everywhere else, in elements: the current setting, or the default.
+	// Kept is the setting that stays outside of that range, in elements: the current one, or the default.
 	Kept int64 `json:"kept"`
-	// From is the least amount at which Elements is better by 1 % or more; 0 where it is at the fewest that were tried.
+	// From is the least amount at which Elements is better by 1 % or more; 0 if that is the least amount
+	// tried.
 	From int64 `json:"from"`
-	// To is the greatest such amount; 0 where it is at the most that were tried.
+	// To is the greatest such amount; 0 if that is the greatest amount tried.
 	To int64 `json:"to"`
-	// KeptCosts is the most that Kept costs over the best size outside of From to To, as a share of a step.
+	// KeptCosts is the most that Kept costs over the best size outside of that range, as a share of a step.
 	KeptCosts float64 `json:"kept_costs"`
-	// SetCosts is the most that Elements costs over the best size of each amount between From and To.
+	// SetCosts is the most that Elements costs over the best size of each amount inside the range, as a share
+	// of a step.
 	SetCosts float64 `json:"set_costs"`
-	// Latency is that of the answer at To, or at the most amount where To is 0.
+	// Latency is the answer's latency at To, or at the greatest amount if To is 0.
 	Latency float64 `json:"latency"`
-	// Unfounded is the reason why no percentages can be given; absent where they can.
+	// Unfounded is the reason why no percentages can be given; absent if they can.
 	Unfounded string `json:"unfounded,omitempty"`
 	// Points are the amounts that were tried, ascending.
 	Points []RulePoint `json:"points"`
@@ -44,27 +48,27 @@ type Rule struct {
 
 // RulePoint is one amount of a rule.
 type RulePoint struct {
-	// Amount in what the rule counts.
+	// Amount in the unit of the rule.
 	Amount int64 `json:"amount"`
-	// Keep is true where what is set costs less than 1 %.
+	// Keep is true if the present setting costs less than 1 %.
 	Keep bool `json:"keep"`
-	// Kept is the step with what is set, in seconds: as much longer than Best as Costs says.
+	// Kept is the step with the present setting, in seconds: longer than Best by the share Costs.
 	Kept float64 `json:"kept"`
 	// Best is the step with the best size of this amount, in seconds.
 	Best float64 `json:"best"`
 	// Elements is that size, in elements.
 	Elements int64 `json:"elements"`
-	// Costs is how much longer a step is with what is set than with the best size, as a share of it: as measured, or on
-	// average over the scenarios where that is more.
+	// Costs is how much longer a step is with the present setting than with the best size, as a share of the
+	// best step: as measured, or on average over the scenarios if that is more.
 	Costs float64 `json:"costs"`
 }
 
-// The amounts that a rule tries: so many tokens of a microbatch, or a backward of as many times the gradients' time on the
-// network.
+// The amounts that a rule tries: tokens of a microbatch, or the length of backward as a multiple of the
+// gradients' time on the network.
 const (
 	fewestTokens, mostTokens = 1 << 10, 1 << 18
 	leastWire, mostWire      = 1. / 4, 256.
-	// ruleEnds is how exactly the ends are found, as a ratio.
+	// ruleEnds is the precision of the ends, as a ratio.
 	ruleEnds = 1.005
 )
 
@@ -93,12 +97,12 @@ func (e *engine) weigh(p Pace, amount float64) *weighed {
 	return w
 }
 
-// costs is what the present setting costs over the best.
+// costs returns the cost of the present setting over the best.
 func (w *weighed) costs() float64 {
 	if w.a.Keep {
 		return w.a.Gain
 	}
-	kept := slices.IndexFunc(w.e.candidates, func(c *candidate) bool { return c.kept }) // set, it may be cut otherwise
+	kept := slices.IndexFunc(w.e.candidates, func(c *candidate) bool { return c.kept }) // if unset, the trainer may cut buckets by another rule
 	return max(w.a.Cost(w.a.Now()), w.a.Cost(&w.e.candidates[kept].Candidate))
 }
 
@@ -107,8 +111,8 @@ func (w *weighed) point() RulePoint {
 	return RulePoint{int64(math.Round(w.amount)), w.a.Keep, best.Step * (1 + costs), best.Step, best.Elements, costs}
 }
 
-// rule finds between which amounts another setting than the present one gains 1 % or more; nil where every setting
-// exceeds the memory.
+// rule finds the amounts between which another setting gains 1 % or more over the present one; nil if every
+// setting exceeds the memory budget.
 func (e *engine) rule(p Pace) *Rule {
 	r := &Rule{Counts: Tokens}
 	lo, hi := float64(fewestTokens), float64(mostTokens)
@@ -143,8 +147,8 @@ func (e *engine) rule(p Pace) *Rule {
 	return r
 }
 
-// split is the stretch of points, first to before last, that is right for most: a setting is set in it and kept
-// outside.
+// split returns the range of points, first to before last, that agrees with the most points: inside a new
+// setting is used, outside the present one is kept.
 func split(points []RulePoint) (first, last int) {
 	most := slice.Count(points, func(p RulePoint) bool { return p.Keep })
 	for i := range points {
@@ -161,8 +165,8 @@ func split(points []RulePoint) (first, last int) {
 	return first, last
 }
 
-// end is where the decision changes between an amount at which a setting is set and one at which it is kept, to two
-// digits. The nearest at which it is kept joins those outside.
+// end returns the amount between set and kept at which the decision changes, to two digits. It adds the
+// nearest amount at which the present setting is kept to outside.
 func (e *engine) end(p Pace, set, kept *weighed, outside *[]*weighed) int64 {
 	for max(kept.amount/set.amount, set.amount/kept.amount) > ruleEnds {
 		if mid := e.weigh(p, math.Sqrt(set.amount*kept.amount)); mid.a.Keep {
@@ -176,8 +180,8 @@ func (e *engine) end(p Pace, set, kept *weighed, outside *[]*weighed) int64 {
 	return int64(math.Round(math.Round(kept.amount/digit) * digit))
 }
 
-// together is the setting that costs least over the best at the amount where it costs most, of those that are best at one
-// of them, and what it costs there.
+// together returns one setting for all amounts, and its cost: of the settings that are best at one amount,
+// the one whose largest cost over the best is least.
 func together(all []*weighed) (setting int64, most float64) {
 	most = math.Inf(1)
 	settings := slice.Map(all, func(w *weighed) int64 { return w.a.Elements })
@@ -191,7 +195,7 @@ func together(all []*weighed) (setting int64, most float64) {
 	return setting, most
 }
 
-// ruled makes an answer a rule: what it would be for one amount is left out.
+// ruled turns an answer into a rule and clears the fields that hold for one amount only.
 func (a *Answer) ruled(e *engine) {
 	for _, c := range []*Candidate{a.Best, a.Now()} {
 		a.Rule.Unfounded = cmp.Or(a.Rule.Unfounded, c.Unfounded)

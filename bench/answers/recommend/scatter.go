@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// scatterFrom is the smallest size of a residual, in bytes: smaller messages wait on
-	// latency alone, and no trainer sends them.
+	// scatterFrom is the smallest size of a residual, in bytes. Smaller messages are all latency, and no
+	// trainer sends them.
 	scatterFrom = 64 * unit.KiB
-	// fitPoints is the number of neighbouring sizes of a local fit, which is a parabola in
-	// the logarithms: α + S/B and power laws are close to one over three octaves.
+	// fitPoints is the number of neighbouring sizes in a local fit. The fit is a parabola in the logarithms:
+	// over three octaves α + S/B and power laws are close to one.
 	fitPoints = 4
-	// minResiduals is the number of residuals below which they tell no spread.
+	// minResiduals is the number of residuals below which their spread is unknown.
 	minResiduals = 4
 	// madNormal is the median of |z| for a standard normal z.
 	madNormal = 0.6744897501960817
-	// madWorth is how many independent normal values a residual is worth to the median of
-	// their sizes: neighbouring fits share points, and a median uses 37 % of what there is.
+	// madWorth is the number of independent normal values that one residual is worth to the median of their
+	// sizes: neighbouring fits share points, and a median uses 37 % of the information.
 	madWorth = 0.4
 )
 
@@ -29,14 +29,14 @@ const (
 type Scatter struct {
 	// Sigma is the standard deviation of its logarithm.
 	Sigma float64
-	// Worth is how many independent values say so.
+	// Worth is the number of independent values behind Sigma.
 	Worth float64
 }
 
-// Scatter estimates the error of the points, which the samples of one run need not show:
-// from the residuals of each size and its neighbours about a local fit, and, where
-// there are several runs, from their differences, if those are smaller. A kink
-// or a dip that all runs repeat is not an error. It is false of too few sizes.
+// Scatter estimates the error of the points, which the samples of one run need not show. It uses the
+// residuals of each size and its neighbours about a local fit or, if there are several runs and their
+// differences are smaller, those differences. A kink or a dip that all runs repeat is not an error. It
+// returns false if there are too few sizes.
 func (c *Curve) Scatter() (Scatter, bool) {
 	s, ok := scatterOf(c.residuals())
 	if d, is := scatterOf(c.differences()); is && (!ok || d.Sigma < s.Sigma) {
@@ -45,7 +45,7 @@ func (c *Curve) Scatter() (Scatter, bool) {
 	return s, ok
 }
 
-// scatterOf is the spread of values of mean zero, whatever a few of them are.
+// scatterOf returns the spread of values of mean zero. A few outliers do not change it.
 func scatterOf(values []float64) (Scatter, bool) {
 	if len(values) < minResiduals {
 		return Scatter{}, false
@@ -56,8 +56,8 @@ func scatterOf(values []float64) (Scatter, bool) {
 	return Scatter{stat.Quantile(values, 0.5) / madNormal, madWorth * float64(len(values))}, true
 }
 
-// residuals are what is left of a parabola through four neighbouring points, in units of
-// one point's error.
+// residuals returns the residuals of parabolas through four neighbouring points, in units of one point's
+// error.
 func (c *Curve) residuals() []float64 {
 	first := slices.IndexFunc(c.Points, func(p Point) bool { return p.Bytes >= scatterFrom })
 	if first < 0 {
@@ -81,11 +81,11 @@ func (c *Curve) residuals() []float64 {
 	return all
 }
 
-// medianRange is the median range of so many standard normal values.
+// medianRange[n] is the median range of n standard normal values.
 var medianRange = []float64{2: 0.954, 1.588, 1.978, 2.257, 2.472, 2.645, 2.790, 2.915, 3.024}
 
-// differences are those between the runs at each size that several have, in units of the
-// error of their median.
+// differences returns the differences between runs at each size that several runs have, in units of the error
+// of their median.
 func (c *Curve) differences() []float64 {
 	var all []float64
 	for _, p := range c.Points {
@@ -97,8 +97,7 @@ func (c *Curve) differences() []float64 {
 	return all
 }
 
-// draw is how many times as large the scatter may be as it was estimated: few residuals
-// do not tell it well.
+// draw returns a factor for the uncertainty of the scatter: few residuals estimate it badly.
 func (s Scatter) draw(rng *rand.Rand) float64 {
 	n := max(1, math.Round(s.Worth))
 	sum := 0.0

@@ -4,10 +4,10 @@ import (
 	"math"
 )
 
-// Bounds of equal and of acceptable settings, as shares of a step.
+// Limits of equal and of acceptable settings, as shares of a step.
 const (
-	// Tie is the difference from the least score up to which scores count as equal. Of
-	// equal settings the current one is taken, otherwise the smallest.
+	// Tie is the difference from the least score up to which scores count as equal. Among equal settings the
+	// current one is taken, otherwise the smallest.
 	Tie = 0.001
 	// PlateauWidth is the cost up to which the current setting is kept.
 	PlateauWidth = 0.01
@@ -15,9 +15,9 @@ const (
 
 // scores are the results of simulating all candidates in all scenarios.
 type scores struct {
-	// steps[i][j] is the step of candidate j in scenario i; exposed[j] is the communication that is not
+	// steps[i][j] is the step of candidate j in scenario i. exposed[j] is the communication that is not
 	// hidden, by pass, in the nominal scenario. score and worst are the mean and the largest regret of each
-	// candidate, and least is the lowest score within the memory budget.
+	// candidate. least is the lowest score within the memory budget.
 	steps   [][]float64
 	exposed [][3]float64
 	score   []float64
@@ -27,7 +27,7 @@ type scores struct {
 	leastSteps []float64
 }
 
-// score simulates the candidates with the models' costs.
+// score simulates all candidates with the models' costs.
 func (e *engine) score(models []*CostModel, all []*candidate) scores {
 	s := scores{steps: make([][]float64, len(e.scenarios)), exposed: make([][3]float64, len(all))}
 	for i := range s.steps {
@@ -72,8 +72,8 @@ func (s *scores) regrets(all []*candidate) {
 	}
 }
 
-// best is the current setting if its score counts as the least, otherwise the smallest
-// setting with such a score.
+// best returns the current setting if its score counts as the least, otherwise the smallest setting with such
+// a score.
 func (s *scores) best(all []*candidate) (int, bool) {
 	first, found := 0, false
 	for j, c := range all {
@@ -90,8 +90,8 @@ func (s *scores) best(all []*candidate) (int, bool) {
 	return first, found
 }
 
-// costs are what each candidate costs over one of them, and over a mean regret: the larger of its
-// step as measured and its mean over the scenarios.
+// costs returns each candidate's cost over one candidate and over a mean regret: the larger of the difference
+// in its step as measured and in its mean over the scenarios.
 func (s *scores) costs(over int, regret float64) []float64 {
 	all := make([]float64, len(s.score))
 	for j := range all {
@@ -100,8 +100,8 @@ func (s *scores) costs(over int, regret float64) []float64 {
 	return all
 }
 
-// plateau is the contiguous range of settings around that of least score whose scores
-// are within PlateauWidth. Answers of resampled curves in it count as the same answer.
+// plateau returns the contiguous range of settings around the one of least score whose scores are within
+// PlateauWidth. Answers of resampled curves inside it count as the same answer.
 func (e *engine) plateau(s scores, least int) Range {
 	in := func(j int) bool { return !e.candidates[j].OverBudget && s.score[j] <= s.least+PlateauWidth }
 	lo, hi := least, least

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// gridStep is the ratio of neighbouring settings of the grid, leastSetting its first.
+	// gridStep is the ratio of neighbouring settings of the grid; leastSetting is its first.
 	gridStep     = 1.189207115002721 // 2^(1/4)
 	leastSetting = 32 << 10
-	// perRank is the smallest share of a rank in a bucket, in elements.
+	// perRank is the least share of a rank in a bucket, in elements.
 	perRank = 128
 )
 
@@ -20,9 +20,9 @@ const (
 // unknown backward time is averaged over; the first is the nominal one.
 var unknownRatios = []float64{1, 0.5, 2, 4, 8}
 
-// Grid is the default scenarios, the nominal one first. Computation slows
-// messages down, up to 1.6 times, unless they were measured under load. The computation
-// time can differ by a factor of 1.25 if measured, and of 1.6 if estimated.
+// Grid returns the default scenarios, the nominal one first. Computation slows messages down, up to 1.6
+// times, unless they were measured under load. The computation time can differ by a factor of 1.25 if
+// measured, and of 1.6 if estimated.
 func Grid(loaded, estimated bool) []Scenario {
 	networks, computes := []float64{1, 1.3, 1.6}, []float64{1, 0.8, 1.25}
 	if loaded {
@@ -40,7 +40,7 @@ func Grid(loaded, estimated bool) []Scenario {
 	return all
 }
 
-// grid is the question's, by what was measured of contention.
+// grid returns the question's grid, with the measured contention.
 func (q Question) grid(estimated bool) []Scenario {
 	all := Grid(q.Slower > 0, estimated)
 	for i := range all {
@@ -78,7 +78,7 @@ func (e *engine) setTimes() {
 	}
 }
 
-// wire is the time of all gradients in messages of the largest swept size, in seconds.
+// wire returns the time of all gradients in messages of the largest swept size, in seconds.
 func (e *engine) wire() float64 {
 	t := 0.0
 	for _, m := range e.plans.planner.Plan(0, e.run).Backward {
@@ -89,9 +89,9 @@ func (e *engine) wire() float64 {
 	return t
 }
 
-// keep is the current setting in the advised run: the user's, or the trainer's default.
-// asIs is the same in the user's own run, with the trainer's behaviour if nothing is
-// set; nil if this is the advised run.
+// keep returns the present setting in the advised run: the user's, or the trainer's default. asIs is that
+// setting in the user's own run, with the trainer's behaviour if nothing is set; nil if this is the advised
+// run.
 func (e *engine) keep() (kept, asIs *candidate) {
 	setting, run := e.snap(e.t.Default(e.q.Params, e.run)), e.t.Unset(e.q.Run)
 	if e.q.Current > 0 {
@@ -123,14 +123,14 @@ func Snap(t trainer.Trainer, params []trainer.Param, run trainer.Run, setting in
 	return max(step, (setting+step-1)/step*step)
 }
 
-// settings are the candidates: a geometric grid, the sums of neighbouring tensors, the
-// trainer's default, the user's setting, and one bucket.
+// settings returns the settings to try: a geometric grid, the sums of neighbouring tensors, the trainer's
+// default, the user's setting, and one bucket.
 func (e *engine) settings() []int64 {
 	if few := e.t.Settings(e.q.Params, e.run); few != nil {
 		return few
 	}
 	total := gradients(e.q.Params)
-	// The first leaves one bucket, whatever padding adds.
+	// The first setting makes one bucket, even with padding.
 	all := []int64{e.snap(total + int64(len(e.q.Params))*64), e.snap(e.t.Default(e.q.Params, e.run))}
 	for s := float64(max(leastSetting, perRank*int64(e.run.DP))); s < float64(total); s *= gridStep {
 		all = append(all, e.snap(int64(s)))
@@ -145,8 +145,8 @@ func (e *engine) settings() []int64 {
 }
 
 const (
-	// maxEdges bounds how many sums of tensors are tried beside the grid. Of more
-	// than exactTensors, one sum is kept in each of 2^binBits parts of an octave.
+	// maxEdges is the most sums of tensors tried in addition to the grid. With more than exactTensors
+	// tensors, one sum is kept in each of 2^binBits parts of an octave.
 	maxEdges     = 2048
 	exactTensors = 512
 	binBits      = 7
@@ -155,8 +155,8 @@ const (
 // wholeStep is the ratio of neighbouring settings of the layer-wise rule.
 const wholeStep = 1.0905077326652577 // 2^(1/8)
 
-// edges are settings in addition to the grid that can change where buckets end. With
-// Megatron's layer-wise rule these are not sums of neighbours: a finer grid is used.
+// edges returns settings in addition to the grid that can change where buckets end. With Megatron's
+// layer-wise rule these are not sums of neighbours, so it returns a finer grid.
 func (e *engine) edges(total int64) []int64 {
 	if !e.run.LayerWise || e.run.LegacyLayout || e.run.Zero == 0 {
 		return sums(e.q.Params, leastSetting, total, maxEdges)
@@ -168,8 +168,8 @@ func (e *engine) edges(total int64) []int64 {
 	return all
 }
 
-// sums are the sums of neighbouring tensors, which decide where buckets end: those
-// between lo and hi, at most most of them, spread evenly in their logarithm.
+// sums returns the sums of neighbouring tensors, which decide where buckets end: those between lo and hi, at
+// most most of them, evenly spread in their logarithm.
 func sums(params []trainer.Param, lo, hi int64, most int) []int64 {
 	before := make([]int64, 1, len(params)+1)
 	for i, p := range params {
@@ -182,7 +182,7 @@ func sums(params []trainer.Param, lo, hi int64, most int) []int64 {
 	return spread(find(before, lo, hi), most)
 }
 
-// allSums are the differences of a rising list, ascending.
+// allSums returns the differences of a rising list, ascending.
 func allSums(before []int64, lo, hi int64) []int64 {
 	var all []int64
 	for to := range before {
@@ -196,8 +196,8 @@ func allSums(before []int64, lo, hi int64) []int64 {
 	return slices.Compact(all)
 }
 
-// binnedSums are the least in each bin. Each is found in one walk over the list,
-// as the least of those that are not in the bins before.
+// binnedSums returns the least difference in each bin. One walk over the list finds each of them, as the
+// least one above the previous bins.
 func binnedSums(before []int64, lo, hi int64) []int64 {
 	var all []int64
 	for least := max(1, lo); ; {
@@ -210,13 +210,13 @@ func binnedSums(before []int64, lo, hi int64) []int64 {
 	}
 }
 
-// leastSum is the least difference of a rising list that is at least the given bound;
-// MaxInt64 if there is none.
+// leastSum returns the least difference of a rising list that is at least the given value; MaxInt64 if there
+// is none.
 func leastSum(before []int64, least int64) int64 {
 	best := int64(math.MaxInt64)
 	from := 0
 	for _, b := range before {
-		// from is the first whose difference is too small. The one before it has the least
+		// before[from] is the first entry that lies less than least below b. before[from-1] has the least
 		// sufficient difference.
 		for b-before[from] >= least {
 			from++
@@ -232,15 +232,15 @@ func leastSum(before []int64, least int64) int64 {
 	return best
 }
 
-// bin is the part of an octave that contains a positive sum.
+// bin returns the number of the part of an octave that contains a positive sum.
 func bin(s int64) uint64 { return math.Float64bits(float64(s)) >> (52 - binBits) }
 
-// binEnd is the least sum above the bin of a given sum.
+// binEnd returns the least sum above the bin of a given sum.
 func binEnd(s int64) int64 {
 	return int64(math.Ceil(math.Float64frombits((bin(s) + 1) << (52 - binBits))))
 }
 
-// spread keeps at most most of ascending values, evenly in their logarithm.
+// spread keeps at most most of the ascending values, evenly spread in their logarithm.
 func spread(all []int64, most int) []int64 {
 	if len(all) <= most {
 		return all

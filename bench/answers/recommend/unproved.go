@@ -1,12 +1,14 @@
 package recommend
 
-// provenLatency is the largest share of a step that latency has in the real steps with which the model agrees whether one
-// message is on the network or two (testdata/ddp). Up to 54 % it does where messages go one at a time, see docs/BUCKET.md.
+// provenLatency is the largest share of latency in recorded real steps that the model matches whether one
+// message or two are on the network (testdata/ddp). If messages go one at a time it matches up to 54 %, see
+// docs/BUCKET.md.
 const provenLatency = 0.14
 
-// unproved is the largest share of a step that is latency, of the settings that an answer rests on: itself, what is set
-// now, and those that would be better by PlateauWidth if messages shared their latencies, as the model says that none do.
-// It is 0 where real steps have as much, or where the steps are of the job itself.
+// unproved returns the largest share of a step that is latency, over the settings that an answer rests on:
+// the answer, the present setting, and settings that would be better by PlateauWidth if messages shared their
+// latencies, although the model says that they do not. It returns 0 if real steps have as much latency, or if
+// steps of the job itself were observed.
 func unproved(a *Answer) (most float64) {
 	if a.Observed != nil {
 		return 0

@@ -11,16 +11,16 @@ import (
 	"zbench/bench/hardware/flush"
 )
 
-// Variables are those of the environment that decide which way data take, or when it is seen.
+// Variables are the environment variables that decide how data travel, or when they become visible.
 var Variables = []string{
 	"NCCL_PROTO", "NCCL_ALGO", flush.Variable, flush.Ordering, "NCCL_NET", "NCCL_NET_PLUGIN", "RCCL_AINIC_ROCE", "NCCL_IB_DISABLE",
 	"NCCL_NET_GDR_LEVEL", "NCCL_NET_GDR_READ", "NCCL_DMABUF_ENABLE", "NCCL_P2P_DISABLE", "NCCL_DEBUG", Fence, FenceBefore, "GPU_MAX_HW_QUEUES",
 }
 
-// tuned is the line of a launch in the library's log (NCCL_TUNING), with its protocol.
+// tuned matches the line about a launch in the library's log (NCCL_TUNING), with its protocol.
 var tuned = pattern.New(`-> Algo \w+ proto (\w+)`)
 
-// Variable is a variable of the environment.
+// Variable is an environment variable.
 type Variable struct {
 	// Name of the variable.
 	Name string `json:"name"`
@@ -28,30 +28,30 @@ type Variable struct {
 	Value string `json:"value"`
 }
 
-// Precondition is what must be known for a clean result to say anything.
+// Precondition is something that must be known before a clean result means anything.
 type Precondition struct {
-	// Name is what it is.
+	// Name of the precondition.
 	Name string `json:"name"`
-	// Text is what was found.
+	// Text describes what was found.
 	Text string `json:"text"`
-	// Checked is false where it could not be found out.
+	// Checked is false if it could not be determined.
 	Checked bool `json:"checked"`
-	// Next is then what would tell.
+	// Next says how to determine it in that case.
 	Next string `json:"next,omitempty"`
 }
 
-// Conditions are what the preconditions are found in.
+// Conditions are the inputs of the preconditions.
 type Conditions struct {
 	Nodes int
-	// RCCL is the version of the collectives library, Pollara tells that the NICs are known to be Pollara.
+	// RCCL is the version of the collectives library. Pollara is true if the NICs are known to be Pollara.
 	RCCL    string
 	Pollara bool
 	Env     func(string) string
-	// Log is what the library has logged; empty if that is not known.
+	// Log is the library's log; empty if unknown.
 	Log string
 }
 
-// Variables are those that are set, and those that are not.
+// Variables returns all Variables with their values, set or not.
 func (c Conditions) Variables() []Variable {
 	all := []Variable{}
 	for _, name := range Variables {
@@ -60,7 +60,7 @@ func (c Conditions) Variables() []Variable {
 	return all
 }
 
-// Preconditions are all of them, in the order of reading.
+// Preconditions returns all preconditions in reading order.
 func (c Conditions) Preconditions() []Precondition {
 	proto, other := c.Env("NCCL_PROTO"), ""
 	for _, m := range tuned.FindAllSubmatch([]byte(c.Log), -1) {
@@ -97,7 +97,7 @@ func (c Conditions) Preconditions() []Precondition {
 	return all
 }
 
-// unchecked are the preconditions that are not known.
+// unchecked returns the preconditions that could not be determined.
 func unchecked(all []Precondition) []Precondition {
 	return slices.DeleteFunc(slices.Clone(all), func(p Precondition) bool { return p.Checked })
 }

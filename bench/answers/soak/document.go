@@ -14,19 +14,19 @@ import (
 	"zbench/bench/show/table"
 )
 
-// Schema names the version of soak.json, Rules that of the rules that make its findings.
+// Schema names the version of soak.json, Rules the version of the rules behind its findings.
 const (
 	Schema = "zbench.soak/1"
 	Rules  = 1
 )
 
-// Codes of the findings beside those that every detector has.
+// Codes of the findings in addition to those of every detector.
 const (
 	CodeClean = "clean"
 	CodeArm   = "arm"
 )
 
-// Document is what zbench soak writes: soak.json.
+// Document is the output of zbench soak: soak.json.
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -34,49 +34,49 @@ type Document struct {
 	State finding.State `json:"state"`
 	// Simulated is true on the loopback.
 	Simulated bool `json:"simulated"`
-	// Backend is the libraries' vendor.
+	// Backend is the vendor of the libraries.
 	Backend string `json:"backend"`
 	// Fabric is the simulated machine; absent on hardware.
 	Fabric string `json:"fabric,omitempty"`
-	// Faults were planted into the simulation.
+	// Faults are the faults planted into the simulation.
 	Faults []string `json:"faults,omitempty"`
-	// Fired is how often they changed data.
+	// Fired is the number of times that planted faults changed data.
 	Fired int `json:"fired,omitempty"`
-	// Seed draws the order of the arms and the data.
+	// Seed is the seed for the order of the arms and for the data.
 	Seed uint64 `json:"seed"`
 	// Nodes are the names of the nodes.
 	Nodes []string `json:"nodes"`
-	// GPUs is how many each has.
+	// GPUs is the number of GPUs per node.
 	GPUs int `json:"gpus"`
-	// Launches are those of an attempt.
+	// Launches is the number of launches per attempt.
 	Launches int `json:"launches"`
-	// Seconds is what the attempts took, by the host's clock; absent in a simulation.
+	// Seconds is the duration of the attempts by the host's clock; absent in a simulation.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Complete is false if it ended before its attempts, or its time.
+	// Complete is false if the soak ended before its attempts or its time were used up.
 	Complete bool `json:"complete"`
-	// Attempts is how many were made.
+	// Attempts is the number of attempts made.
 	Attempts int `json:"attempts"`
-	// Wrong is how many of them had wrong data.
+	// Wrong is the number of attempts with wrong data.
 	Wrong int `json:"wrong"`
-	// First is how many of those had a wrong first message.
+	// First is the number of attempts whose first message was wrong.
 	First int `json:"first"`
-	// UpTo is the largest rate of wrong attempts that is possible, at 95 %.
+	// UpTo is the upper 95 % bound of the rate of wrong attempts.
 	UpTo float64 `json:"up_to" jsonschema:"maximum=1"`
-	// Arms are what attempts differ by.
+	// Arms are the settings that differ between attempts.
 	Arms []Arm `json:"arms"`
-	// Senders are where wrong data came from.
+	// Senders are the senders of wrong data.
 	Senders []Sender `json:"senders"`
-	// LeftOut are arms that were not run, and why.
+	// LeftOut are the arms that were not run, with reasons.
 	LeftOut []string `json:"left_out"`
-	// Preconditions are what a clean result relies on; none of a simulation.
+	// Preconditions are the assumptions behind a clean result; none in a simulation.
 	Preconditions []Precondition `json:"preconditions"`
-	// Environment are the variables that matter.
+	// Environment are the environment variables that matter.
 	Environment []Variable `json:"environment"`
-	// Judgement is what it comes to, as findings.
+	// Judgement is the result as findings.
 	Judgement finding.Judgement `json:"judgement"`
 }
 
-// Judge adds what attempts came to. name says which GPU a rank is, and the name of its node.
+// Judge adds the result of the attempts. name returns a rank's GPU and the name of its node.
 func (d *Document) Judge(t *Tally, name func(rank int) (gpu, node string)) {
 	d.Schema, d.Attempts, d.Wrong, d.First, d.Fired, d.UpTo = Schema, t.Attempts, t.Wrong, t.First, t.Fired, UpTo(t.Wrong, t.Attempts)
 	d.Arms, d.Senders, d.State = t.Arms(), t.Senders(), finding.Pass
@@ -96,7 +96,7 @@ func (d *Document) Judge(t *Tally, name func(rank int) (gpu, node string)) {
 	}
 }
 
-// Counted says how many attempts were wrong, and the bound.
+// Counted returns the number of wrong attempts and the bound, in words.
 func (d *Document) Counted() string {
 	text := fmt.Sprintf("%s wrong in %s of %s", unit.Comma(d.Wrong), unit.Count(d.Attempts, "attempt"), unit.Count(len(d.Nodes), "host"))
 	switch {
@@ -108,7 +108,7 @@ func (d *Document) Counted() string {
 	return text + fmt.Sprintf(": %s, at most %s of attempts like these (95 %%)", unit.SmallPercent(float64(d.Wrong)/float64(d.Attempts)), unit.SmallPercent(d.UpTo))
 }
 
-// Findings are the answer, in the order of reading.
+// Findings returns the answer in reading order.
 func (d *Document) Findings() finding.List {
 	var out finding.List
 	switch {
@@ -175,7 +175,7 @@ func (d *Document) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "soak.json", c)
 }
 
-// Shown is the document for its readers. version is zbench's.
+// Shown returns the document in the form that people read. version is zbench's version.
 func (d *Document) Shown(version string) *document.Document {
 	out := &document.Document{
 		Command: "soak", Value: d, Title: fmt.Sprintf("Soak of %s with %s each", unit.Count(len(d.Nodes), "node"), unit.Count(d.GPUs, "GPU")),

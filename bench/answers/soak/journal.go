@@ -11,28 +11,29 @@ import (
 // JournalSchema names the version of the format of soak.jsonl.
 const JournalSchema = "zbench.soak-journal/1"
 
-// Header is the first line of a soak's journal: all that decides what is measured.
+// Header is the first line of a soak's journal: everything that decides what is measured.
 type Header struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Run is the id of the soak, which each line ends in.
+	// Run is the id of the soak; every line ends in it.
 	Run string `json:"-"`
 	// Spec is the world, the sizes and the seed.
 	Spec spec.Spec `json:"spec"`
 	// Attempts is the most attempts; 0 is no limit.
 	Attempts int `json:"attempts"`
-	// Launches are those of an attempt.
+	// Launches is the number of launches per attempt.
 	Launches int `json:"launches"`
-	// Seconds after which no attempt begins; those before a --resume do not count.
+	// Seconds is the time after which no attempt begins; time before a --resume does not count.
 	Seconds float64 `json:"seconds"`
-	// Vary are the variables whose values take turns: each of its worlds has a journal of its own, and this one no attempts.
+	// Vary are the variables whose values take turns. Each environment then has a journal of its own, and
+	// this journal has no attempts.
 	Vary []Vary `json:"vary,omitempty"`
 }
 
-// Line is the attempt as a line of the soak's journal.
+// Line returns the attempt as a line of the soak's journal.
 func (a Attempt) Line(run string) ([]byte, error) { return jsonfile.Line(run, a) }
 
-// JournalText are a journal's lines.
+// JournalText returns the lines of a journal.
 func JournalText(h Header, attempts []Attempt) ([]byte, error) {
 	text, err := jsonfile.Line(h.Run, h)
 	for _, a := range attempts {
@@ -42,8 +43,8 @@ func JournalText(h Header, attempts []Attempt) ([]byte, error) {
 	return text, err
 }
 
-// ReadJournal reads a journal. A last line without its newline was being written when the soak ended, and is left
-// out. Any other damage is a jsonfile.LineError.
+// ReadJournal reads a journal. A last line without a newline was being written when the soak ended; it is
+// left out. Any other damage is a jsonfile.LineError.
 func ReadJournal(text []byte) (h Header, attempts []Attempt, err error) {
 	lines, _, err := jsonfile.EachLine(text, func(number int, line []byte) (err error) {
 		if number == 1 {

@@ -11,15 +11,15 @@ import (
 	"zbench/bench/run/plan"
 )
 
-// level is the confidence of the bound. An arm is named if so large a difference has less than this chance by all tests
-// together.
+// level is the confidence of the bound. An arm is named if so large a difference arises by accident with a
+// probability below chance, over all tests together.
 const (
 	level  = 0.95
 	chance = 0.01
 )
 
-// UpTo is the largest rate of wrong attempts that so many wrong ones of n leave possible, at 95 %: the exact binomial
-// bound, and of none wrong 3/n, which is a little more.
+// UpTo returns the upper 95 % bound of the rate of wrong attempts, given the number of wrong ones among n:
+// the exact binomial bound. For 0 wrong it is 3/n, which is slightly larger.
 func UpTo(wrong, n int) float64 {
 	switch {
 	case n == 0:
@@ -30,34 +30,34 @@ func UpTo(wrong, n int) float64 {
 	return stat.BinomialUpper(wrong, n, level)
 }
 
-// Setting is one of the values of what attempts differ by.
+// Setting is one level of a factor that differs between attempts.
 type Setting struct {
-	// Factor is what attempts differ by.
+	// Factor is the name of the factor.
 	Factor string `json:"factor"`
-	// Level is the arm's.
+	// Level is the arm's level of it.
 	Level string `json:"level"`
 }
 
-// Arm is a setting with the attempts that have it.
+// Arm is a setting with its attempts.
 type Arm struct {
 	Setting
-	// Attempts is how many were made.
+	// Attempts is the number of attempts made.
 	Attempts int `json:"attempts"`
-	// Wrong is how many of them had wrong data.
+	// Wrong is the number of attempts with wrong data.
 	Wrong int `json:"wrong"`
-	// UpTo is the largest rate of wrong attempts that is possible, at 95 %.
+	// UpTo is the upper 95 % bound of the rate of wrong attempts.
 	UpTo float64 `json:"up_to" jsonschema:"maximum=1"`
-	// P is the p-value of Fisher's exact test, two-sided, against the attempts without this level, times the number of
-	// tests; 1 at most, and where there is nothing to compare.
+	// P is the p-value of Fisher's exact test, two-sided, against the attempts without this level, times the
+	// number of tests; at most 1, and 1 if there is nothing to compare.
 	P float64 `json:"p" jsonschema:"maximum=1"`
-	// Named is true if it is wrong more often than the others, beyond chance.
+	// Named is true if the arm is wrong more often than the others, beyond chance.
 	Named bool `json:"named"`
 }
 
 // theCollective is the factor whose level is a collective's name.
 const theCollective = "collective"
 
-// levels are a case's level of each factor.
+// levels returns a case's level of each factor.
 func levels(c plan.Case) []Setting {
 	communicators := fmt.Sprintf("%d of %s", max(c.Parallel, 1), unit.Count(int64(c.Ranks), "rank"))
 	return []Setting{
@@ -73,7 +73,7 @@ type Tally struct {
 	at                            map[Setting]int
 }
 
-// sent is a located part with where it was seen.
+// sent is a located part, with the attempt and the place in which it was seen.
 type sent struct {
 	plan.WrongPart
 	attempt    int
@@ -113,8 +113,8 @@ func (t *Tally) Add(a Attempt) {
 	t.Attempts++
 }
 
-// Arms are all arms, by factor in the order of their tests, each factor's by their share of wrong attempts. Of two
-// levels one test tells of both.
+// Arms returns all arms: by factor in the order of the tests, and within a factor by the share of wrong
+// attempts. A factor with two levels needs only one test.
 func (t *Tally) Arms() []Arm {
 	factors, of := slice.Group(t.arms, func(a Arm) string { return a.Factor })
 	tests := slice.Sum(factors, func(f string) int {
@@ -145,33 +145,33 @@ func (t *Tally) Arms() []Arm {
 	return all
 }
 
-// Sender is where wrong data came from.
+// Sender is a sender of wrong data.
 type Sender struct {
-	// Ranks are the candidates, by their numbers in the world: one where it is certain, none where no single rank
+	// Ranks are the candidates, by their numbers in the world: one if it is certain, none if no single rank
 	// explains the data.
 	Ranks []int `json:"ranks"`
-	// Names say which GPU, node, rail and NIC each is.
+	// Names are the GPU, node, rail and NIC of each candidate.
 	Names []string `json:"names"`
-	// Nodes are the names of their nodes, each once.
+	// Nodes are the names of the candidates' nodes, each once.
 	Nodes []string `json:"nodes"`
-	// Attempts is in how many attempts it sent wrong data.
+	// Attempts is the number of attempts in which it sent wrong data.
 	Attempts int `json:"attempts"`
-	// First is how many of them had a wrong first message.
+	// First is the number of attempts in which its first message was wrong.
 	First int `json:"first"`
-	// Receivers are the ranks that got wrong data.
+	// Receivers are the ranks that received wrong data.
 	Receivers []int `json:"receivers"`
-	// Patterns are what stood there.
+	// Patterns are the kinds of wrong content.
 	Patterns []plan.Pattern `json:"patterns"`
-	// Collectives are where it was seen.
+	// Collectives are the collectives in which it was seen.
 	Collectives []string `json:"collectives"`
-	// Elements is how many were wrong in all.
+	// Elements is the total number of wrong elements.
 	Elements int64 `json:"elements"`
-	// Example is one place: receiver, collective, range of elements.
+	// Example is one occurrence: receiver, collective, range of elements.
 	Example string `json:"example"`
 }
 
-// Senders are where wrong data came from, the most frequent first. Candidates of a reduction among which is one that
-// is certain elsewhere count as that one.
+// Senders returns the senders of wrong data, the most frequent first. If one candidate of a reduction is a
+// certain sender elsewhere, the reduction counts for that one.
 func (t *Tally) Senders() []Sender {
 	var certain []int
 	parts, known := slices.Clone(t.parts), map[int][]int{}
@@ -184,7 +184,7 @@ func (t *Tally) Senders() []Sender {
 		}
 	}
 	for i, p := range parts {
-		if len(p.From)+len(p.Ranges) == 0 && known[p.attempt] != nil { // nobody has looked into this receiver
+		if len(p.From)+len(p.Ranges) == 0 && known[p.attempt] != nil { // this receiver was not examined
 			parts[i].From = known[p.attempt]
 		}
 	}
@@ -204,7 +204,7 @@ func (t *Tally) Senders() []Sender {
 	return all
 }
 
-// senderOf joins parts of one sender: that with the fewest candidates tells which.
+// senderOf joins the parts of one sender. The part with the fewest candidates names it.
 func senderOf(parts []sent) Sender {
 	s := Sender{Names: []string{}, Nodes: []string{}}
 	best := slices.MinFunc(parts, func(a, b sent) int { return cmp.Compare(len(a.From), len(b.From)) })
@@ -220,7 +220,7 @@ func senderOf(parts []sent) Sender {
 	s.Attempts, s.First = len(slice.Distinct(attempts)), len(slice.Distinct(first))
 	s.Receivers, s.Collectives = slice.Distinct(s.Receivers), slice.Distinct(s.Collectives)
 	slices.Sort(s.Receivers)
-	if s.Patterns = slice.Distinct(s.Patterns); len(s.Patterns) > 1 { // receivers that were not looked into tell none
+	if s.Patterns = slice.Distinct(s.Patterns); len(s.Patterns) > 1 { // receivers that were not examined have no pattern
 		s.Patterns = slice.Where(s.Patterns, func(p plan.Pattern) bool { return p != plan.OtherData })
 	}
 	for _, p := range parts {
@@ -232,7 +232,7 @@ func senderOf(parts []sent) Sender {
 	return s
 }
 
-// describe says a pattern in words.
+// describe returns a pattern in words.
 func describe(p plan.Pattern) string {
 	return map[plan.Pattern]string{
 		plan.Zeros: "zeros", plan.Stale: "what the sender's buffer held before", plan.NotWritten: "what the receiver's buffer held before",

@@ -1,6 +1,7 @@
-// Package soak looks for data that arrive wrong. An attempt joins fresh communicators, launches a collective on them
-// of which every element of every rank is verified, and then a few more. Attempts of all arms take turns in random
-// order; what was wrong is attributed to senders and to arms, and the rate of wrong attempts is bounded.
+// Package soak looks for data that arrive wrong. An attempt joins fresh communicators, launches a collective
+// on them, verifies every element on every rank, and repeats that a few times. Attempts of all arms take
+// turns in random order. Wrong data are attributed to senders and to arms, and the rate of wrong attempts
+// gets an upper bound.
 package soak
 
 import (
@@ -16,8 +17,8 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// Names are the collectives of the arms: those in which every rank receives. Where each gets a share of one rank's, data
-// take the ways of a broadcast; uneven messages take those of even ones.
+// Names returns the collectives of the arms: those in which every rank receives. Two are left out: data take
+// the same paths in a scatter as in a broadcast, and uneven messages the same as even ones.
 func Names() []string {
 	all := slice.Where(collective.All(), func(c collective.Collective) bool {
 		return c.Result(1, 2, 0).Blocks > 0 && (!c.Rooted || !c.RecvShare) && !c.Uneven
@@ -25,13 +26,13 @@ func Names() []string {
 	return slice.Map(all, func(c collective.Collective) string { return c.Name })
 }
 
-// Sizes are the default sizes of a collective, in bytes: around where libraries change their protocol (LL, LL128, Simple)
-// and around a chunk of the Simple protocol, 512 KiB.
+// Sizes are the default sizes of a collective, in bytes: around the sizes at which libraries change their
+// protocol (LL, LL128, Simple), and around a chunk of the Simple protocol, 512 KiB.
 var Sizes = []int64{16 << 10, 256 << 10, 2<<20 - 64<<10, 2<<20 + 64<<10, 8 << 20}
 
-// Cases are the arms: each collective of each size, on communicators of one GPU of each node side by side and of all
-// ranks, its data written on the stream of the launch and on another one. A case that is too small for its ranks is
-// left out.
+// Cases returns the arms. Each collective of each size runs on communicators of one GPU per node, side by
+// side, and on all ranks; its data are written on the stream of the launch, or on another stream. Cases too
+// small for their ranks are left out.
 func Cases(w spec.World, sizes []int64) ([]plan.Case, error) {
 	a := plan.Axes{Sizes: sizes, MinBytes: 1, MaxBytes: 1, Factor: 2, InPlace: []bool{false}, World: w}
 	if w.Nodes > 1 && w.PerNode() > 1 {
@@ -61,34 +62,35 @@ func Cases(w spec.World, sizes []int64) ([]plan.Case, error) {
 	return all, nil
 }
 
-// Soak is what to do.
+// Soak describes the soak to run.
 type Soak struct {
 	Cases []plan.Case
-	// Seed draws the order of the arms.
+	// Seed is the seed for the order of the arms.
 	Seed uint64
-	// Attempts is the most attempts; 0 is no limit. Launches are verified in each: the first message, then more.
+	// Attempts is the most attempts; 0 is no limit. Launches is the number of verified launches per attempt:
+	// the first message, then more.
 	Attempts, Launches int
-	// Saved are the attempts of a journal: they are not made again.
+	// Saved are the attempts from a journal; they are not repeated.
 	Saved []Attempt
-	// Enough ends the soak before its next attempt.
+	// Enough returns true to end the soak before the next attempt.
 	Enough func() bool
-	// Fired is how often planted faults have changed data so far.
+	// Fired returns the number of times that planted faults have changed data so far.
 	Fired func() int
 	// Watch is called after each attempt, saved ones included. An error ends the soak.
 	Watch func(Attempt) error
 }
 
-// Attempt is what came of one: a line of the journal.
+// Attempt is the result of one attempt: a line of the journal.
 type Attempt struct {
 	// Number of the attempt, from 0.
 	Number int `json:"number"`
-	// Arms are its levels of what attempts differ by.
+	// Arms are the attempt's level of each factor.
 	Arms []Setting `json:"arms"`
-	// Wrong are the wrong elements of each launch: the first is that of the first message.
+	// Wrong are the wrong elements of each launch, the first message's first.
 	Wrong []int64 `json:"wrong"`
-	// Parts are the wrong elements that were located, of all launches.
+	// Parts are the located wrong elements of all launches.
 	Parts []plan.WrongPart `json:"parts,omitempty"`
-	// Fired is how often planted faults changed data.
+	// Fired is the number of times that planted faults changed data.
 	Fired int `json:"fired,omitempty"`
 }
 
@@ -114,7 +116,7 @@ func Turns(seed uint64, n int) func() int {
 	}
 }
 
-// Run makes attempts until there are enough. Only whole ones are watched.
+// Run makes attempts until there are enough. It calls Watch only for complete attempts.
 func (s Soak) Run(ctx context.Context, p plan.Process) error {
 	turn := Turns(s.Seed, len(s.Cases))
 	for number := 0; s.Attempts == 0 || number < s.Attempts; number++ {

@@ -11,24 +11,25 @@ import (
 	"zbench/bench/hardware/flush"
 )
 
-// Vary is a variable of the environment whose values take turns. Libraries read it when a process starts, so each
-// value has worlds of its own.
+// Vary is an environment variable whose values take turns. Libraries read it when a process starts, so each
+// value needs processes of its own.
 type Vary struct {
 	// Name of the variable.
 	Name string `json:"name" jsonschema:"minLength=1"`
-	// Values that take turns; an empty one is the variable not set.
+	// Values that take turns; an empty one leaves the variable unset.
 	Values []string `json:"values"`
 }
 
-// The variable of the fence behind a send, which RCCL leaves out on gfx942, and its older name (ROCm/rocm-systems#10339,
-// #7139). A library that does not know a name ignores it.
+// The variable for the fence after a send, which RCCL omits on gfx942, and its older name
+// (ROCm/rocm-systems#10339, #7139). A library that does not know a name ignores it.
 const (
 	Fence       = "RCCL_CHEAP_POST_SEND_FENCE_OFF"
 	FenceBefore = "RCCL_GFX9_CHEAP_FENCE_OFF"
 )
 
-// Known are the variables on which known corruptions depend, with the values to compare: the protocol and the algorithm, the
-// GDR flush and what it reads, the fence behind a send, and the number of hardware queues (AMD's reproducer has two).
+// Known are the variables on which known data corruption depends, with the values to compare: the protocol
+// and the algorithm, the GDR flush and its source, the fence after a send, and the number of hardware queues
+// (2 in AMD's reproducer).
 var Known = []Vary{
 	{"NCCL_PROTO", []string{"Simple", "LL", "LL128"}},
 	{"NCCL_ALGO", []string{"Ring", "Tree"}},
@@ -39,12 +40,12 @@ var Known = []Vary{
 	{"GPU_MAX_HW_QUEUES", []string{"", "2"}},
 }
 
-// mostEnvironments is how many combinations take turns: each is a world that starts again and again.
+// mostEnvironments is the most combinations that take turns: the processes of each start again and again.
 const mostEnvironments = 64
 
 var variableName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ReadVary reads NAME=VALUE,VALUE…, or the NAME of a variable that is Known. Different words name different variables.
+// ReadVary reads NAME=VALUE,VALUE…, or the NAME of a Known variable. Each word must name another variable.
 func ReadVary(words []string) ([]Vary, error) {
 	var all []Vary
 	combinations := 1
@@ -72,13 +73,13 @@ func ReadVary(words []string) ([]Vary, error) {
 	return all, nil
 }
 
-// combination is the factor whose levels are whole environments: they are counted, and not compared.
+// combination is the factor whose levels are whole environments. They are counted but not compared.
 const combination = "environment"
 
 // Environment is a combination of values.
 type Environment []Variable
 
-// Environments are all combinations; none where nothing varies.
+// Environments returns all combinations; none if nothing varies.
 func Environments(vary []Vary) []Environment {
 	if len(vary) == 0 {
 		return nil
@@ -96,12 +97,12 @@ func Environments(vary []Vary) []Environment {
 	return all
 }
 
-// String is the combination in one line.
+// String returns the combination in one line.
 func (e Environment) String() string {
 	return strings.Join(slice.Map(e, func(v Variable) string { return v.Name + "=" + v.Value }), " ")
 }
 
-// Settings are the levels of its attempts beside those of their cases.
+// Settings returns the levels of its attempts, in addition to the levels of their cases.
 func (e Environment) Settings() []Setting {
 	return slice.Map(e, func(v Variable) Setting {
 		if v.Value == "" {
@@ -111,7 +112,7 @@ func (e Environment) Settings() []Setting {
 	})
 }
 
-// Over is the variables of a process with those of the combination in place of its own.
+// Over returns the variables of a process, with the combination's values in place of its own.
 func (e Environment) Over(environ []string) []string {
 	all := slice.Where(environ, func(text string) bool {
 		name, _, _ := strings.Cut(text, "=")
@@ -125,17 +126,17 @@ func (e Environment) Over(environ []string) []string {
 	return all
 }
 
-// World is what came of a world of an environment.
+// World is the result of one environment's world.
 type World struct {
 	Environment Environment
-	// Document is nil if it has left none.
+	// Document is nil if the world left none.
 	Document *Document
 	Attempts []Attempt
-	// Failed is why it did not come to its end.
+	// Failed is the reason why it did not complete.
 	Failed string
 }
 
-// Gather joins what came of several worlds; nil if none has left a document.
+// Gather joins the results of several worlds; nil if none left a document.
 func Gather(worlds []World) *Document {
 	var d *Document
 	var t Tally

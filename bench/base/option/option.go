@@ -1,6 +1,6 @@
-// Package option describes command-line flags as rows of a table. A row says how a flag is read into a
-// request and how the request writes it again, so that help, records, resumed runs and printed command
-// lines agree.
+// Package option describes command-line flags as rows of a table. A row defines both how a flag fills a
+// request and how the request prints it again, so that help, records, resumed runs and printed command lines
+// agree.
 package option
 
 import (
@@ -18,26 +18,27 @@ import (
 
 // Row is a flag that fills a field of a T.
 type Row[T any] struct {
-	// Letter is the short form; empty for none. Unit is empty for a switch. Default is zbench's, as a user
-	// would type it; empty for the zero value.
+	// Letter is the short form; empty for none. Unit is empty for a switch. Default is zbench's default as a
+	// user would type it; empty for the zero value.
 	Letter, Name, Unit, Default, Meaning string
 	// Fact is true if the flag describes what is measured, not how: --force may change it when a run is
-	// resumed. The other flags decide which cases there are, and stay.
+	// resumed. The other flags determine the cases and cannot change.
 	Fact bool
 	Value[T]
 }
 
 // Value reads and writes the field of a flag.
 type Value[T any] struct {
-	// Set reads all values that were given, one at least. A flag that is no list takes the last.
+	// Set reads all given values, at least one. A flag that is not a list uses the last one.
 	Set func(*T, []string) error
-	// Show is the field as the command line has it; none and empty texts leave the flag out.
+	// Show returns the field's values as on a command line; no values or empty texts leave the flag out.
 	Show func(*T) []string
-	// Unset reports whether the field has its zero value. A flag without a default is then left out; nil is never.
+	// Unset reports whether the field has its zero value. A flag without a default is then left out. If Unset
+	// is nil, the flag is never left out for this reason.
 	Unset func(*T) bool
 }
 
-// Shown are the values that a command line needs for a request; none leaves the flag out.
+// Shown returns the values that a command line needs for a request; none leaves the flag out.
 func (r Row[T]) Shown(t *T) []string {
 	if r.Default == "" && r.Unset != nil && r.Unset(t) {
 		return nil
@@ -45,7 +46,7 @@ func (r Row[T]) Shown(t *T) []string {
 	return slices.DeleteFunc(slices.Clone(r.Show(t)), func(text string) bool { return text == "" })
 }
 
-// Typed is the flag as a command line has it for a request: once for each of its values.
+// Typed returns the flag as on a command line for a request: once per value.
 func (r Row[T]) Typed(t *T) [][]string {
 	name := "--" + r.Name
 	if r.Letter != "" {
@@ -59,7 +60,7 @@ func (r Row[T]) Typed(t *T) [][]string {
 	})
 }
 
-// Text is the value for a message.
+// Text returns the value for a message.
 func (r Row[T]) Text(t *T) string {
 	switch list := r.Shown(t); {
 	case len(list) > 0:
@@ -70,7 +71,7 @@ func (r Row[T]) Text(t *T) string {
 	return "none"
 }
 
-// Within makes a row for a part of a request one for the whole.
+// Within turns a row for a part of a request into one for the whole request.
 func Within[Whole, Part any](r Row[Part], of func(*Whole) *Part) Row[Whole] {
 	whole := Row[Whole]{Letter: r.Letter, Name: r.Name, Unit: r.Unit, Default: r.Default, Meaning: r.Meaning, Fact: r.Fact}
 	whole.Set = func(t *Whole, values []string) error { return r.Set(of(t), values) }
@@ -78,7 +79,7 @@ func Within[Whole, Part any](r Row[Part], of func(*Whole) *Part) Row[Whole] {
 	return whole
 }
 
-// Unless leaves the flag out of command lines where a condition holds.
+// Unless leaves the flag out of command lines if left returns true.
 func Unless[T any](left func(*T) bool, v Value[T]) Value[T] {
 	show := v.Show
 	v.Show = func(t *T) []string {
@@ -90,7 +91,7 @@ func Unless[T any](left func(*T) bool, v Value[T]) Value[T] {
 	return v
 }
 
-// Of is a value that parse reads and show writes.
+// Of returns a value that parse reads and show prints.
 func Of[T any, V comparable](field func(*T) *V, parse func(string) (V, error), show func(V) string) Value[T] {
 	var zero V
 	return Value[T]{
@@ -103,7 +104,7 @@ func Of[T any, V comparable](field func(*T) *V, parse func(string) (V, error), s
 	}
 }
 
-// List is a list of values with commas between them, each once.
+// List returns a list of comma-separated values, each at most once.
 func List[T any, V comparable](field func(*T) *[]V, parse func(string) (V, error), show func(V) string) Value[T] {
 	return Value[T]{
 		Set: func(t *T, values []string) error {
@@ -124,29 +125,29 @@ func List[T any, V comparable](field func(*T) *[]V, parse func(string) (V, error
 	}
 }
 
-// Bytes is a size in bytes; K, M, G are binary.
+// Bytes returns a size in bytes; K, M, G are binary.
 func Bytes[T any](field func(*T) *int64) Value[T] {
 	return Of(field, unit.ParseBytes, Decimal)
 }
 
-// Natural is a whole number from 0.
+// Natural returns a whole number of at least 0.
 func Natural[T any](field func(*T) *int) Value[T] {
 	return Of(field, ParseNatural, strconv.Itoa)
 }
 
-// Whole is a whole number that zbench checks when it prepares the run.
+// Whole returns a whole number that zbench checks when it prepares the run.
 func Whole[T any](field func(*T) *int) Value[T] { return Of(field, strconv.Atoi, strconv.Itoa) }
 
-// Numbers is a list of whole numbers that zbench checks when it prepares the run.
+// Numbers returns a list of whole numbers that zbench checks when it prepares the run.
 func Numbers[T any](field func(*T) *[]int) Value[T] { return List(field, strconv.Atoi, strconv.Itoa) }
 
-// Float is a number from 0.
+// Float returns a number of at least 0.
 func Float[T any](field func(*T) *float64) Value[T] {
 	return Of(field, NotNegative, func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) })
 }
 
-// Scaled is a number from least to most in a unit, of which scale are one in the field. Twelve digits hide
-// the rounding of the conversion.
+// Scaled returns a number from least to most, in a unit that is 1/scale of the field's unit. Twelve digits
+// hide the rounding of the conversion.
 func Scaled[T any](least, most float64, name string, scale float64, field func(*T) *float64) Value[T] {
 	return Of(field, func(text string) (float64, error) {
 		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
@@ -160,22 +161,23 @@ func Scaled[T any](least, most float64, name string, scale float64, field func(*
 	}, func(v float64) string { return strconv.FormatFloat(v/scale, 'g', 12, 64) })
 }
 
-// Switch is on or off.
+// Switch returns a flag that is on or off.
 func Switch[T any](field func(*T) *bool) Value[T] {
 	return Of(field, strconv.ParseBool, strconv.FormatBool)
 }
 
-// Text is any text.
+// Text returns any text.
 func Text[T any](field func(*T) *string) Value[T] {
 	return Read(field, func(v string) (string, error) { return v, nil })
 }
 
-// Read is a text that parse checks and brings to its one form.
+// Read returns a text that parse checks and normalises.
 func Read[T any](field func(*T) *string, parse func(string) (string, error)) Value[T] {
 	return Of(field, parse, Same)
 }
 
-// Named is a name in any spelling. An unknown one is refused when the run is prepared, by what lists the known.
+// Named returns a name in any spelling. An unknown name is refused later, when the run is prepared, with a
+// list of the known ones.
 func Named[T any](known []string, field func(*T) *string) Value[T] {
 	return Read(field, func(v string) (string, error) {
 		own, _ := spell.Match(known, v)
@@ -183,7 +185,7 @@ func Named[T any](known []string, field func(*T) *string) Value[T] {
 	})
 }
 
-// OneOf is one of some words.
+// OneOf returns one of several words.
 func OneOf[T any](known []string, field func(*T) *string) Value[T] {
 	return Read(field, func(v string) (string, error) {
 		if !slices.Contains(known, v) {
@@ -193,7 +195,7 @@ func OneOf[T any](known []string, field func(*T) *string) Value[T] {
 	})
 }
 
-// Words is a list of known words; kind is what they are, for an error.
+// Words returns a list of known words; kind names them in errors.
 func Words[T any](kind string, known []string, field func(*T) *[]string) Value[T] {
 	return List(field, func(word string) (string, error) {
 		if !slices.Contains(known, word) {
@@ -203,13 +205,13 @@ func Words[T any](kind string, known []string, field func(*T) *[]string) Value[T
 	}, Same)
 }
 
-// Same shows a text as it is.
+// Same returns a text unchanged.
 func Same(text string) string { return text }
 
-// Decimal shows a whole number.
+// Decimal prints a whole number.
 func Decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// ParseNatural reads a whole number from 0.
+// ParseNatural reads a whole number of at least 0.
 func ParseNatural(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < 0 {
@@ -227,7 +229,7 @@ func ParseCount(text string) (int64, error) {
 	return n, err
 }
 
-// NotNegative reads a number from 0.
+// NotNegative reads a number of at least 0.
 func NotNegative(text string) (float64, error) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(f >= 0) {

@@ -1,5 +1,6 @@
-// Package policy holds how a communicator is made and its buffers are registered, and which collectives that serves: a
-// library takes any combination and runs what it does not serve by its usual kernels.
+// Package policy describes how a communicator is made and its buffers are registered, and which collectives
+// benefit. A library accepts any combination, and runs a collective that the combination does not support
+// with its usual kernels.
 package policy
 
 import (
@@ -16,15 +17,16 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// Policy is what is asked of the library beside the call. The zero Policy asks for nothing.
+// Policy is a request to the library in addition to the call. The zero Policy requests nothing.
 type Policy struct {
-	// Register is how the buffers are registered: empty (not at all), buffer or window.
+	// Register says how buffers are registered: empty (not at all), buffer or window.
 	Register string `json:"register,omitempty"`
-	// CTA is the policy of compute units: empty (the library's own), efficiency or zero, which asks for copy engines.
+	// CTA is the policy of compute units: empty (the library's own), efficiency, or zero, which requests copy
+	// engines.
 	CTA string `json:"cta_policy,omitempty"`
 }
 
-// The ways, and what stands for none of them.
+// The values of a policy, and the names of their zero values.
 const (
 	None       = "none"
 	Buffer     = "buffer"
@@ -34,14 +36,13 @@ const (
 	Zero       = "zero"
 )
 
-// Registers lists the values of --register, CTAs those of --cta-policy. The place of the latter is their number in the
-// library's configuration.
+// Registers returns the values of --register.
 func Registers() []string { return []string{None, Buffer, Window} }
 
-// CTAs are the values of --cta-policy.
+// CTAs returns the values of --cta-policy. Their order is that of the numbers in the library's configuration.
 func CTAs() []string { return []string{Default, Efficiency, Zero} }
 
-// Check is an error that names the values, if there are others in lists of the two, or one twice.
+// Check returns an error that lists the valid values, if a list contains an invalid value or a duplicate.
 func Check(registers, ctas []string) error {
 	for _, of := range [][2][]string{{registers, Registers()}, {ctas, CTAs()}} {
 		unknown := slices.ContainsFunc(of[0], func(word string) bool { return !slices.Contains(of[1], word) })
@@ -52,7 +53,7 @@ func Check(registers, ctas []string) error {
 	return nil
 }
 
-// All combines lists of the two; empty ones are None and Default.
+// All returns all combinations of two lists; an empty list means None or Default.
 func All(registers, ctas []string) (all []Policy) {
 	for _, register := range orOne(registers) {
 		for _, cta := range orOne(ctas) {
@@ -78,10 +79,10 @@ func orOne(list []string) []string {
 	return list
 }
 
-// Number is the value of CTAPolicy in ncclConfig_t.
+// Number returns the value of CTAPolicy in ncclConfig_t.
 func (p Policy) Number() int { return max(0, slices.Index(CTAs(), p.CTA)) }
 
-// String names the policy; it is empty for the zero Policy.
+// String returns the policy's name; it is empty for the zero Policy.
 func (p Policy) String() string {
 	var parts []string
 	if p.Register != "" {
@@ -93,7 +94,7 @@ func (p Policy) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Split takes the name of a policy from the front of a result's setup, empty if there is none, and returns the rest of it,
+// Split splits a result's setup into the name of a policy at its front, empty if there is none, and the rest,
 // such as a skew.
 func Split(setup string) (name, rest string) {
 	for _, p := range All(Registers(), CTAs()) {
@@ -110,30 +111,32 @@ func Named(setup string) bool {
 	return name != ""
 }
 
-// Library is what decides whether a policy is served.
+// Library holds the properties of a library that decide whether it serves a policy.
 type Library struct {
-	// Name is the library with its version, Version that alone. NCCL tells it from RCCL.
+	// Name is the library's name with its version, Version the version alone. Name distinguishes NCCL from
+	// RCCL.
 	Name, Version string
 	NCCL          bool
-	// CUMem tells that NCCL_CUMEM_ENABLE is 1.
+	// CUMem is true if NCCL_CUMEM_ENABLE is 1.
 	CUMem bool
 	// Lacks returns the public name of the first of these symbols that the library lacks; empty if it has all.
 	Lacks func(symbols ...string) string
 }
 
-// Ran is what ran a collective, as the library tells it. The zero Ran is that it does not.
+// Ran says how the library ran a collective, as it reports itself. The zero Ran means that it did not report
+// it.
 type Ran struct {
-	// By is the library's name for it: CE and Copy Engine are copy engines, SYM and Symmetric kernels on windows, others
-	// algorithms. Source is where it says so.
+	// By is the library's name for it: CE and Copy Engine are copy engines; SYM and Symmetric are kernels on
+	// windows; all others are algorithms. Source is where the library reported it.
 	By, Source string
 }
 
-// tuned is a line of NCCL_DEBUG_SUBSYS=TUNING (NVIDIA/nccl at v2.30.7: src/enqueue.cc, src/ce_coll.cc and
-// src/scheduler/symmetric_sched.cc).
+// tuned matches a line of NCCL_DEBUG_SUBSYS=TUNING (NVIDIA/nccl at v2.30.7: src/enqueue.cc, src/ce_coll.cc
+// and src/scheduler/symmetric_sched.cc).
 var tuned = pattern.New(`NCCL INFO (\w+)(?: \[([^\]\n]+)\])?: \d+ Bytes -> (?:Algo (\w+))?`)
 
-// Logged is what ran the last launch of a collective by the lines of tuning that its launches wrote. What has no line was
-// made of messages.
+// Logged returns how the last launch of a collective ran, from the tuning lines that its launches wrote. A
+// collective without a line was made of messages.
 func Logged(lines []byte, c collective.Collective) Ran {
 	ran := Ran{By: "messages", Source: "NCCL_DEBUG_SUBSYS=TUNING"}
 	for _, m := range tuned.FindAllSubmatch(lines, -1) {
@@ -144,13 +147,14 @@ func Logged(lines []byte, c collective.Collective) Ran {
 	return ran
 }
 
-// Untold and UntoldHint are for results with a policy of which the library does not tell what ran them.
+// Untold and UntoldHint are for results with a policy if the library does not report how it ran them.
 const (
 	Untold     = " NOT CHECKED: what ran; the library's version and functions alone say that the policy is served."
 	UntoldHint = "set NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=TUNING and NCCL_DEBUG_FILE=FILE, without % in FILE: the library logs what runs each call, which costs small messages some time"
 )
 
-// Denied is the reason why a case was not run as the policy asks, by what ran it; empty if it was, or nobody knows.
+// Denied returns the reason why a case did not run as the policy requests; empty if it did, or if that is
+// unknown.
 func (p Policy) Denied(ran Ran) string {
 	served := ran == Ran{}
 	switch p.CTA {
@@ -167,13 +171,14 @@ func (p Policy) Denied(ran Ran) string {
 	return fmt.Sprintf("the library ran it by %s (%s), not as CTA policy %s asks", ran.By, ran.Source, p.CTA)
 }
 
-// needs are the symbols that a way of registering takes.
+// needs lists the symbols that each way of registering requires.
 var needs = map[string][]string{
 	"": nil, Buffer: {"collMalloc", "collFree", "commRegister", "commDeregister"}, Window: {"collMalloc", "collFree", "windowRegister", "windowDeregister"},
 }
 
-// Unserved is the condition for which the library would not run the collective as the policy asks; empty if it does.
-// The sources are NVIDIA/nccl at v2.30.7 (src/enqueue.cc, taskAppend; src/ce_coll.cc, ncclCeAvailable) and RCCL's changelog.
+// Unserved returns the missing condition if the library would not run the collective as the policy requests;
+// empty if it would. The sources are NVIDIA/nccl at v2.30.7 (src/enqueue.cc, taskAppend; src/ce_coll.cc,
+// ncclCeAvailable) and RCCL's changelog.
 func (p Policy) Unserved(c collective.Collective, nodes int, l Library) string {
 	if name := l.Lacks(needs[p.Register]...); name != "" {
 		return fmt.Sprintf("%s has no %s, which --register %s needs", l.Name, name, p.Register)
@@ -216,7 +221,7 @@ func (p Policy) Unserved(c collective.Collective, nodes int, l Library) string {
 	return ""
 }
 
-// Told is the logarithm of a ratio of times in words, with the limit within which it is no change.
+// Told returns the logarithm of a ratio of times in words; within the limit it is no change.
 func Told(log, limit float64, less, more string) string {
 	if !(math.Abs(log) > limit) {
 		return "as long within " + unit.Part(limit)
@@ -224,7 +229,7 @@ func Told(log, limit float64, less, more string) string {
 	return Change(log, less, more) + " ± " + unit.Part(limit)
 }
 
-// Change is the logarithm of a ratio of times in words.
+// Change returns the logarithm of a ratio of times in words.
 func Change(log float64, less, more string) string {
 	if log < 0 {
 		return unit.Part(1-math.Exp(log)) + " " + less

@@ -26,7 +26,7 @@ type Exchange struct {
 	Launches int `json:"launches"`
 }
 
-// Peers are the peers of a rank, −1 for none.
+// Peers returns the peers of a rank, −1 for none.
 func (e Exchange) Peers(rank int) (to, from int) {
 	if to = e.To[rank]; e.From == nil {
 		return to, to
@@ -65,8 +65,8 @@ func (e Exchange) Check(ranks int) error {
 
 // Exchanger is a Driver that runs rounds of messages.
 type Exchanger interface {
-	// Exchange returns the seconds of each timed launch by launch × rank. Those of a rank
-	// without peers mean nothing.
+	// Exchange returns the seconds of each timed launch by launch × rank. The values of a rank without peers
+	// are meaningless.
 	Exchange(ctx context.Context, e Exchange) ([]float64, error)
 }
 
@@ -83,7 +83,7 @@ func (g *Group) Exchange(ctx context.Context, e Exchange) ([]float64, error) {
 	return g.timed(Order{Verb: e, Counters: g.counting}, e.Launches)
 }
 
-// Name is the verb.
+// Name returns the verb.
 func (Exchange) Name() string { return "exchange" }
 
 func (e Exchange) batch() (string, int, bool) { return record.DuringIsolated, e.Launches, true }

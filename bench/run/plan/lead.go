@@ -209,7 +209,7 @@ func (g *Group) Unserved(c Case) string {
 	return ""
 }
 
-// Registration returns this process's, because all register together.
+// Registration returns this process's duration, because all processes register together.
 func (g *Group) Registration() float64 {
 	if r, ok := g.own.p.(Registering); ok {
 		return r.Registration()
@@ -217,7 +217,7 @@ func (g *Group) Registration() float64 {
 	return 0
 }
 
-// Ran is what this process's library tells: rank 0 writes its log.
+// Ran returns the report of this process's library: rank 0 writes the log.
 func (g *Group) Ran(c Case) policy.Ran {
 	if r, ok := g.own.p.(Registering); ok {
 		return r.Ran(c)
@@ -295,7 +295,7 @@ func (g *Group) rows(o Order, reports []Report, rows int) ([]float64, error) {
 	return all, nil
 }
 
-// EventFloor returns this process's.
+// EventFloor returns this process's event floor.
 func (g *Group) EventFloor() float64 { return g.own.p.EventFloor() }
 
 // Counting is a Driver that reads NIC counters, on the nodes that have any.

@@ -125,21 +125,21 @@ func (u unknown) carryOut(*worker, *Report) error {
 	return fmt.Errorf("%w: %q is not known; %s", errOrder, u.verb, sameBuild)
 }
 
-// still is a verb that launches nothing.
+// still is embedded in verbs that launch nothing.
 type still struct{}
 
 func (still) batch() (string, int, bool)            { return "", 0, false }
 func (still) within(d Deadlines, _ float64) float64 { return d.Init }
 
-// launched is how long launches may take, with the connections that the first of them makes.
+// launched returns how long launches may take, including the connections that the first one makes.
 func launched(d Deadlines, launches int, perLaunch float64) float64 {
 	return d.First + d.Of(launches, perLaunch)
 }
 
-// Open opens the ranks of a process that was started without.
+// Open opens the ranks of a process that was started without any.
 type Open struct{ still }
 
-// Name is the verb.
+// Name returns the verb.
 func (Open) Name() string { return "open" }
 
 func (Open) batch() (string, int, bool) { return record.DuringOpen, 1, false }
@@ -155,7 +155,7 @@ func (Open) carryOut(w *worker, r *Report) (err error) {
 // AskBudget asks for the memory of the ranks' buffers.
 type AskBudget struct{ still }
 
-// Name is the verb.
+// Name returns the verb.
 func (AskBudget) Name() string { return "budget" }
 
 func (AskBudget) carryOut(w *worker, r *Report) (err error) {
@@ -169,7 +169,7 @@ type MakeIDs struct {
 	Comms Comms `json:"comms"`
 }
 
-// Name is the verb.
+// Name returns the verb.
 func (MakeIDs) Name() string { return "ids" }
 
 func (v MakeIDs) carryOut(w *worker, r *Report) (err error) {
@@ -186,7 +186,7 @@ type Join struct {
 	Beside bool     `json:"beside,omitempty"`
 }
 
-// Name is the verb.
+// Name returns the verb.
 func (Join) Name() string { return "join" }
 
 func (Join) batch() (string, int, bool) { return record.DuringInit, 1, false }
@@ -202,7 +202,7 @@ func (v Join) carryOut(w *worker, r *Report) error {
 	}
 	err := w.p.Join(w.whole(), v.Comms, v.IDs)
 	if err == nil {
-		r.Unverifiable = w.p.Unverifiable(Case{}) // the zero case tells of all
+		r.Unverifiable = w.p.Unverifiable(Case{}) // the zero case: the reason applies to all cases
 	}
 	return err
 }
@@ -213,17 +213,17 @@ type Allocate struct {
 	Room Room `json:"room"`
 }
 
-// Name is the verb.
+// Name returns the verb.
 func (Allocate) Name() string { return "allocate" }
 
 func (Allocate) within(d Deadlines, _ float64) float64 { return d.Init + d.First }
 
 func (v Allocate) carryOut(w *worker, _ *Report) error { return w.p.Allocate(w.whole(), v.Room) }
 
-// Name is the verb.
+// Name returns the verb.
 func (Preparation) Name() string { return "prepare" }
 
-// batch is the last of the launches.
+// batch returns the last of the launches.
 func (p Preparation) batch() (string, int, bool) {
 	if during, launches, launched := p.First.batch(); launched {
 		return during, launches, true
@@ -241,8 +241,8 @@ func (p Preparation) within(d Deadlines, perLaunch float64) float64 {
 	return launched(d, p.Warmup+1+p.First.launches(), perLaunch)
 }
 
-// carryOut begins a case. The leader knows what can be verified: a process that finds
-// otherwise was opened with other options.
+// carryOut begins a case. The leader decides what can be verified: a process that finds otherwise was opened
+// with other options.
 func (p Preparation) carryOut(w *worker, r *Report) error {
 	w.c = p.Case
 	got, err := Prepare(w.whole(), w.p, p)
@@ -259,7 +259,7 @@ type Verify struct {
 	Launch int `json:"launch"`
 }
 
-// Name is the verb.
+// Name returns the verb.
 func (Verify) Name() string { return "verify" }
 
 func (Verify) batch() (string, int, bool) { return record.DuringVerification, 1, true }
@@ -276,7 +276,7 @@ type WarmUp struct {
 	Launches int `json:"launches"`
 }
 
-// Name is the verb.
+// Name returns the verb.
 func (WarmUp) Name() string { return "warm-up" }
 
 func (v WarmUp) batch() (string, int, bool) { return record.DuringWarmUp, v.Launches, true }
@@ -290,10 +290,10 @@ func (v WarmUp) carryOut(w *worker, r *Report) (err error) {
 	return err
 }
 
-// Name is the verb.
+// Name returns the verb.
 func (Batches) Name() string { return "burst" }
 
-// batch is the last of the two timings.
+// batch returns the last of the two timings.
 func (b Batches) batch() (string, int, bool) {
 	switch {
 	case b.Isolated > 0:
@@ -320,11 +320,11 @@ func (b Batches) carryOut(w *worker, r *Report) error {
 // Isolated runs isolated launches.
 type Isolated struct {
 	Launches int `json:"launches"`
-	// Hold is what they are held back for, in seconds per launch; 0 leaves it to the process.
+	// Hold is the time for which they are held back, in seconds per launch; 0 leaves it to the process.
 	Hold float64 `json:"hold,omitempty"`
 }
 
-// Name is the verb.
+// Name returns the verb.
 func (Isolated) Name() string { return "isolated" }
 
 func (v Isolated) batch() (string, int, bool) { return record.DuringIsolated, v.Launches, true }
@@ -346,7 +346,7 @@ func (v Isolated) carryOut(w *worker, r *Report) (err error) {
 // ReadCounters asks for the counters of the NICs.
 type ReadCounters struct{ still }
 
-// Name is the verb.
+// Name returns the verb.
 func (ReadCounters) Name() string { return "counters" }
 
 func (ReadCounters) carryOut(w *worker, r *Report) error {
@@ -357,7 +357,7 @@ func (ReadCounters) carryOut(w *worker, r *Report) error {
 // End ends a follower.
 type End struct{ still }
 
-// Name is the verb.
+// Name returns the verb.
 func (End) Name() string { return "end" }
 
 func (v End) carryOut(*worker, *Report) error {

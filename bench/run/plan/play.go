@@ -206,7 +206,7 @@ type Stage struct {
 	Step    *Step `json:"step"`
 }
 
-// Name is the verb.
+// Name returns the verb.
 func (Stage) Name() string { return "stage" }
 
 func (v Stage) carryOut(w *worker, _ *Report) error {
@@ -222,7 +222,7 @@ type Play struct {
 	Steps   int `json:"steps"`
 }
 
-// Name is the verb.
+// Name returns the verb.
 func (Play) Name() string { return "play" }
 
 func (v Play) batch() (string, int, bool) { return record.DuringBurst, v.Steps, true }
@@ -236,7 +236,7 @@ func (v Play) carryOut(w *worker, r *Report) error {
 	})
 }
 
-// Name is the verb.
+// Name returns the verb.
 func (Watch) Name() string { return "watch" }
 
 func (Watch) batch() (string, int, bool) { return record.DuringBurst, 2, true }

@@ -57,7 +57,7 @@ type Registering interface {
 	// Registration returns how long the last Begin registered buffers, in seconds; 0 if it
 	// registered none.
 	Registration() float64
-	// Ran is what runs the case, which was launched since Begin, as the library tells it.
+	// Ran returns how the library says that it runs the case, which was launched since Begin.
 	Ran(c Case) policy.Ran
 }
 
@@ -94,16 +94,16 @@ func (v *Verification) zero() bool { return v.Wrong == 0 && v.Blocks == 0 }
 type WrongPart struct {
 	// Rank is the receiver, by its number in the world.
 	Rank int `json:"rank"`
-	// From are the ranks that can have sent them: one where the data were not reduced, and none where no single rank
-	// explains them.
+	// From are the ranks that may have sent them: one rank if the data were not reduced, and none if no
+	// single rank explains them.
 	From []int `json:"from"`
-	// Elements is how many are wrong.
+	// Elements is the number of wrong elements.
 	Elements int64 `json:"elements"`
-	// Ranges are the first of their ranges in the receive buffer, by first and last element.
+	// Ranges are the first ranges of wrong elements in the receive buffer, by first and last element.
 	Ranges [][2]int64 `json:"ranges"`
-	// Pattern is what stands there.
+	// Pattern is the kind of wrong content.
 	Pattern Pattern `json:"pattern"`
-	// Shift is by how many elements data are shifted.
+	// Shift is the number of elements by which data are shifted.
 	Shift int64 `json:"shift,omitempty"`
 }
 
@@ -123,7 +123,7 @@ const (
 	OtherData  Pattern = "other"
 )
 
-// Patterns are all of them.
+// Patterns returns all patterns.
 func Patterns() []Pattern {
 	return []Pattern{Zeros, Stale, NotWritten, Shifted, OneBit, Doubled, OtherData}
 }
@@ -182,7 +182,7 @@ func (o Effort) Validate() error {
 	return o.Isolated.Validate()
 }
 
-// Run is Resume without a memory. It returns the results in the order of the cases.
+// Run is Resume without a log. It returns the results in the order of the cases.
 func Run(ctx context.Context, cases []Case, d Driver, o Effort, done func(record.Result)) []record.Result {
 	taken, _ := Resume(ctx, cases, d, o, Log{}, done) // only a log's Append fails
 	return taken.Results(cases)

@@ -70,7 +70,7 @@ func (t *passRun) end(status record.Status, reason string) {
 	t.part.Status, t.part.Reason = status, reason
 }
 
-// ranks is the number of active ranks.
+// ranks returns the number of active ranks.
 func (t *passRun) ranks() int { return t.c.Ranks * max(t.c.Parallel, 1) }
 
 // whole checks that a driver's answer has the requested rows of all ranks.

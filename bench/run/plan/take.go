@@ -28,7 +28,7 @@ func (g *Group) Take(job, pass int, seconds float64) ([][]record.Part, error) {
 	return slice.Map(reports, func(r Report) []record.Part { return r.Parts }), nil
 }
 
-// Take takes a pass of a job. Seconds are what it is expected to last at most.
+// Take takes a pass of a job. Seconds is the longest expected duration.
 type Take struct {
 	still
 	Job     int     `json:"job"`
@@ -36,7 +36,7 @@ type Take struct {
 	Seconds float64 `json:"seconds,omitempty"`
 }
 
-// Name is the verb.
+// Name returns the verb.
 func (Take) Name() string { return "take" }
 
 func (v Take) within(d Deadlines, _ float64) float64 { return d.Init + v.Seconds }

@@ -13,7 +13,7 @@ type Times []float64
 
 // MarshalText packs the times.
 func (t Times) MarshalText() ([]byte, error) {
-	raw, _ := binary.Append(nil, binary.LittleEndian, []float64(t)) // only numbers can be
+	raw, _ := binary.Append(nil, binary.LittleEndian, []float64(t)) // an encoding error is impossible for numbers
 	return base64.StdEncoding.AppendEncode(nil, raw), nil
 }
 

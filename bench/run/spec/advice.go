@@ -81,11 +81,11 @@ type Advice struct {
 	Contention *Contention `json:"contention,omitempty"`
 }
 
-// Asked is a question as flags ask it: the request, and the files that a command reads to complete it.
+// Asked is a question in the form of flags: the request, and the files that a command reads to complete it.
 type Asked struct {
 	Advice
-	// ParamsFile and ConfigFile are files, Traces files or folders. Steps is a file or a list of steps that were
-	// timed. Args and Variables are what the script of ConfigFile gets.
+	// ParamsFile and ConfigFile are files; Traces are files or folders. Steps is a file or a list of timed
+	// steps. Args and Variables are the arguments and variables for the script in ConfigFile.
 	ParamsFile, ConfigFile, Steps, Args string
 	Variables, Traces                   []string
 }
@@ -106,7 +106,7 @@ var AdviceFlags = []option.Row[Asked]{
 		Name: "framework", Unit: "name", Meaning: "the trainer, or what starts it: " + strings.Join(trainer.Frameworks(), ", "),
 		Value: option.Read(func(a *Asked) *string { return &a.Framework }, func(v string) (string, error) {
 			t, err := trainer.ByName(v)
-			return t.Alias(v), err // it chooses the snippet that comes first
+			return t.Alias(v), err // it chooses which snippet comes first
 		}),
 	},
 	{
@@ -211,7 +211,7 @@ func (a *Advice) Check() error {
 	for _, f := range AdviceFlags {
 		has[f.Name] = len(f.Shown(asked)) > 0
 	}
-	has["params"] = a.Model != nil // a trace's, too
+	has["params"] = a.Model != nil // or those of a trace
 	given := func(flags ...string) []string {
 		return slices.DeleteFunc(flags, func(name string) bool { return !has[name] })
 	}

@@ -9,14 +9,15 @@ type Config struct {
 	File string `json:"file"`
 	// Settings in the order of the file.
 	Settings []trainer.Setting `json:"settings"`
-	// Args are the arguments that a shell script was given; absent is none.
+	// Args are the arguments given to a shell script; absent if none.
 	Args string `json:"args,omitempty"`
-	// Set are the variables that it was given, NAME=VALUE each; absent is none.
+	// Set are the variables given to a shell script, NAME=VALUE each; absent if none.
 	Set []string `json:"set,omitempty"`
-	// Form says what of the file was read, in words; absent is all of it.
+	// Form says which part of the file was read, in words; absent if all of it.
 	Form string `json:"form,omitempty"`
-	// Notes say what could not be read, in sentences; absent is nothing.
+	// Notes say what could not be read, in sentences; absent if everything could.
 	Notes []string `json:"notes,omitempty"`
-	// Unread names settings that look as if they changed collectives and that no trainer here reads; absent is none.
+	// Unread names settings that look as if they affected collectives but that no trainer here reads; absent
+	// if none.
 	Unread []string `json:"unread,omitempty"`
 }

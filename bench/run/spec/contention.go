@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Contention is what computation and messages take from each other.
+// Contention is the mutual slowdown of computation and messages.
 type Contention struct {
 	// How much longer computation takes while a message is on the network, as a share.
 	Compute float64 `json:"compute" jsonschema:"maximum=10"`
-	// How many times as long messages take beside computation.
+	// Ratio of the time of messages beside computation to their time alone.
 	Messages float64 `json:"messages" jsonschema:"minimum=0.5,maximum=10"`
 }
 
@@ -26,12 +26,12 @@ func ParseContention(text string) (*Contention, error) {
 	return c, nil
 }
 
-// Possible tells that both are within what a request may have.
+// Possible reports whether both values are within the limits of a request.
 func (c *Contention) Possible() bool {
 	return c.Compute >= 0 && c.Compute <= 10 && c.Messages >= 0.5 && c.Messages <= 10
 }
 
-// String is as ParseContention reads it, with all digits; empty for nil.
+// String returns the text that ParseContention reads, with all digits; empty for nil.
 func (c *Contention) String() string {
 	if c == nil {
 		return ""

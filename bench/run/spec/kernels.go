@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Benchmarks beside Collectives; other kernels have their own names.
+// Benchmarks in addition to Collectives; other kernels have their own names.
 const (
 	HBM  = "hbm"
 	Muon = "muon"

@@ -232,8 +232,8 @@ func (s *Spec) Fits() bool {
 	return s.Kernels != nil && s.Sweep == nil
 }
 
-// SizesLine is the command that sweeps these sizes, in bytes, with so many ranks on nodes that have
-// equally many; 0 nodes leave the ranks out.
+// SizesLine returns the command that sweeps these sizes, in bytes, with that many ranks on nodes with equally
+// many ranks each; 0 nodes leave the ranks out.
 func SizesLine(collectives []string, sizes []int64, dtype string, nodes, ranks int) string {
 	words := append([]string{"zbench", "collectives"}, collectives...)
 	list := slice.Map(sizes, func(n int64) string { return strconv.FormatInt(n, 10) })

@@ -19,12 +19,12 @@ type Sweep struct {
 	MinBytes int64 `json:"min_bytes"`
 	// Largest size, in bytes (-e).
 	MaxBytes int64 `json:"max_bytes"`
-	// Factor between sizes (-f); 1 where step_bytes are added instead.
+	// Factor between sizes (-f); 1 if step_bytes are added instead.
 	Factor int `json:"factor" jsonschema:"minimum=1"`
-	// Bytes between sizes (-i); absent where sizes are multiplied.
+	// Bytes between sizes (-i); absent if sizes are multiplied.
 	StepBytes int64 `json:"step_bytes,omitempty" jsonschema:"minimum=1"`
-	// Sizes that are run instead of those from the smallest to the largest, in bytes
-	// (--sizes); absent where those are run.
+	// Sizes to run instead of the range from the smallest to the largest, in bytes (--sizes); absent if the
+	// range is run.
 	Sizes []int64 `json:"sizes,omitempty" jsonschema:"minItems=1"`
 	// Element types, separated by commas (-d).
 	Dtype string `json:"dtype"`
@@ -38,18 +38,17 @@ type Sweep struct {
 	Warmup int `json:"warmup"`
 	// Verified launches (-c).
 	Checks int `json:"checks"`
-	// GraphLaunches is how often a burst's launches, captured into a graph, are
-	// replayed; absent where they are launched one by one.
+	// GraphLaunches is the number of times that a burst's launches, captured into a graph, are replayed;
+	// absent if they are launched one by one.
 	GraphLaunches int `json:"graph_launches,omitempty" jsonschema:"minimum=1"`
 	// Half the 95 % interval of the median over the median at which a timing ends, a
 	// ratio.
 	Precision float64 `json:"precision"`
 	// Measured time at which a timing ends, in seconds.
 	MaxTime float64 `json:"max_time"`
-	// Cache is cold where buffers rotate over twice the last level of cache, warm where
-	// they do not.
+	// Cache is cold if buffers rotate over twice the last-level cache, and warm if they do not.
 	Cache string `json:"cache"`
-	// Bytes that all ranks' buffers may have for a case to be verified on the loopback
+	// Largest total of all ranks' buffers for which a case is verified on the loopback, in bytes
 	// (--verify-budget).
 	VerifyBudget int64 `json:"verify_budget"`
 	// Sizes of the groups that are run besides the whole world (--groups).
@@ -58,14 +57,14 @@ type Sweep struct {
 	Strides []int `json:"strides,omitempty" jsonschema:"minimum=2"`
 	// Numbers of nodes that are run besides the whole world (--scale).
 	Scales []int `json:"scales,omitempty" jsonschema:"minimum=1"`
-	// Ways of registering the buffers, each of which is measured (--register); absent for none.
+	// Ways of registering the buffers; each is measured (--register); absent for none.
 	Register []string `json:"register,omitempty"`
-	// Policies of compute units, each of which is measured (--cta-policy); absent for the library's own.
+	// Policies of compute units; each is measured (--cta-policy); absent for the library's own.
 	CTAPolicy []string `json:"cta_policy,omitempty"`
-	// How unequally ranks receive where a collective has that: zipf:S, or a weight for each rank with commas (--skew);
-	// absent for equal shares.
+	// Distribution of the received data over the ranks, for collectives that have one: zipf:S, or one weight
+	// per rank with commas (--skew); absent for equal shares.
 	Skew string `json:"skew,omitempty"`
-	// Samples are kept whatever the number of ranks (--keep-samples).
+	// Samples are kept for any number of ranks (--keep-samples).
 	KeepSamples bool `json:"keep_samples,omitempty"`
 	// No sizes are added for the bucket size (--fixed-sizes).
 	FixedSizes bool `json:"fixed_sizes,omitempty"`
@@ -77,7 +76,7 @@ const (
 	Warm = "warm"
 )
 
-// SamplesRanks is the most ranks whose samples are kept by default.
+// SamplesRanks is the largest number of ranks whose samples are kept by default.
 const SamplesRanks = 64
 
 // FixedSizes is the name of the flag that adds no sizes for the bucket size.
@@ -141,7 +140,7 @@ var SweepFlags = []option.Row[Spec]{
 	},
 }
 
-// Places maps --place to the forms that are run: in place or not.
+// Places maps --place to the forms to run: in place or not.
 var Places = map[string][]bool{"out": {false}, "in": {true}, "both": {false, true}}
 
 func setPlace(s *Spec, values []string) error {

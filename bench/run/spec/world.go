@@ -48,7 +48,7 @@ func (w World) CheckSplits(groups, strides, scales []int) error {
 	return nil
 }
 
-// Divides reports whether a stride makes equal groups: as many ranks on each of their nodes.
+// Divides reports whether a stride makes equal groups: each node of a group has the same number of its ranks.
 func (w World) Divides(stride int) bool {
 	return stride > 0 && w.Size()%stride == 0 && (w.PerNode()%stride == 0 || stride%w.PerNode() == 0)
 }

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* Where each function goes and what a vendor calls it. */
+/* The place of each function in the table, and its vendors' names. */
 static const struct {
   size_t offset;
   const char *name[ZB_VENDORS];
@@ -43,7 +43,7 @@ void zb_blas_end(zb_blas *blas) {
   }
 }
 
-/* Setting the stream brings the library's own workspace back (cuBLAS documentation,
+/* Sets the workspace. Setting the stream resets it to the library's own (cuBLAS documentation,
  * cublasSetStream). */
 int zb_blas_workspace(zb_blas *blas, void *stream, void *workspace, size_t bytes) {
   int code = blas->setStream(blas->handle, stream);
@@ -60,8 +60,8 @@ static int zb_blas_type(int cuda) {
   return ZB_ROCBLAS_BF16;
 }
 
-/* By columns, which is how both count, Cᵀ = B·Aᵀ: what lies as B by rows is its
- * transpose by columns. */
+/* The libraries count by columns: Cᵀ = B·Aᵀ. A matrix stored by rows is its transpose by columns.
+ */
 int zb_gemm_call(void *gemm) {
   static const float zero = 0;
   const zb_gemm *g = gemm;

@@ -50,7 +50,7 @@ enum {
   ZB_CUBLAS_GEMM_DEFAULT = -1,
 };
 
-/* A library that is open, and its handle for one stream. */
+/* An open library, and its handle for one stream. */
 typedef struct zb_blas {
   void *handle;
 #define ZB_BLAS_FIELD(field, args, ...) int(*field) args;
@@ -58,8 +58,8 @@ typedef struct zb_blas {
 #undef ZB_BLAS_FIELD
 } zb_blas;
 
-/* Matrices by rows: the elements from a row to the next, and from a matrix of a
- * batch to the next. */
+/* A matrix by rows: the elements from one row to the next, and from one matrix of a batch to the
+ * next. */
 typedef struct zb_matrix {
   void *at;
   int row;
@@ -81,12 +81,12 @@ typedef struct zb_gemm {
 /* Fills a table from a library; returns 0 and the name of a missing symbol, or 1. */
 int zb_blas_fill(zb_blas *blas, int vendor, void *library, const char **lacks);
 
-/* Makes a handle on a device for a stream; 0 or the library's result. The
- * table is of the device's provider. */
+/* Makes a handle on a device for a stream; returns 0 or the library's result. The table belongs
+ * to the device's provider. */
 int zb_blas_open(const zb_table *t, zb_blas *blas, int device, void *stream);
 void zb_blas_end(zb_blas *blas);
 
-/* Of CUDA's library alone; 0 bytes for its own workspace. */
+/* For CUDA's library only; 0 bytes selects the library's own workspace. */
 int zb_blas_workspace(zb_blas *blas, void *stream, void *workspace, size_t bytes);
 
 /* The vendor's result, 0 for success. */
@@ -163,27 +163,27 @@ enum {
 
 enum { ZB_LT_MOST = 8, ZB_LT_CHOICE_MOST = 96 };
 
-/* A library that is open, with a handle for one device. */
+/* An open library, with a handle for one device. */
 typedef struct zb_lt {
-  int vendor; /* the column */
+  int vendor; /* the column in the tables */
   void *handle;
 #define ZB_LT_FIELD(field, args, ...) int(*field) args;
   ZB_LT_SYMBOLS(ZB_LT_FIELD)
 #undef ZB_LT_FIELD
 } zb_lt;
 
-/* A product C = op(A)·op(B), by rows, as one library describes it, and what its
- * heuristics offer for a workspace, the first first. */
+/* A product C = op(A)·op(B), by rows, as described to one library, and the choices that its
+ * heuristics offer within a workspace, the best first. */
 typedef struct zb_lt_plan {
   const zb_lt *lt;
   void *desc, *a, *b, *c; /* by columns: a is the library's first operand */
   int32_t found;
   char choices[ZB_LT_MOST][ZB_LT_CHOICE_MOST];
-  const char *call; /* out: what failed */
+  const char *call; /* out: the failed call */
 } zb_lt_plan;
 
-/* What is asked for. Matrices are dense by rows; turn_a: A lies as k x m, turn_b: B lies as
- * n x k. */
+/* The requested product. Matrices are dense by rows; turn_a: A is stored as k x m, turn_b: B is
+ * stored as n x k. */
 typedef struct zb_lt_shape {
   int64_t m, n, k;
   int batch, turn_a, turn_b, type, out_type, most;
@@ -201,14 +201,14 @@ typedef struct zb_lt_launch {
 
 int zb_lt_fill(zb_lt *lt, int vendor, void *library, const char **lacks);
 
-/* These return the vendor's result, 0 for success. */
+/* These functions return the vendor's result, 0 for success. */
 int zb_lt_open(const zb_table *t, zb_lt *lt, int device);
 void zb_lt_end(zb_lt *lt);
 int zb_lt_make(zb_lt_plan *p, const zb_lt_shape *s);
 void zb_lt_drop(zb_lt_plan *p);
 int zb_lt_call(void *launch);
 
-/* The bytes of workspace that a choice uses. */
+/* Returns the bytes of workspace that a choice uses. */
 uint64_t zb_lt_workspace(const zb_lt_plan *p, int choice);
 
 #endif

@@ -1,5 +1,5 @@
-/* A kernel's way to a GPU: source to code, code to a module. hiprtc and nvrtc
- * differ in names alone. */
+/* A kernel's way to a GPU: source to code, code to a module. hiprtc and nvrtc differ only in
+ * names. */
 #include "compile.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ static int zb_compile_failed(zb_compiled *out, const char *call, int result) {
   return 1;
 }
 
-/* The compiler's words; a program without any has a log of one zero byte. */
+/* Copies the compiler's log. A log without text is a single zero byte. */
 static void zb_take_log(const zb_table *t, void *program, zb_compiled *out) {
   size_t bytes = 0;
   if (t->rtcLogSize(program, &bytes) != 0 || bytes <= 1) {
@@ -36,10 +36,10 @@ static int zb_take_code(const zb_table *t, void *program, zb_compiled *out) {
   return code == 0 ? 0 : zb_compile_failed(out, "code", code);
 }
 
-/* Compiles a source for the options given. Where these name no architecture,
- * hiprtc takes the current device's: so that is set here, in the same thread.
- * device −1 sets none. hiprtc fails without a word if TMPDIR is no folder, and hiprtc 5.7
- * aborts the process for an unknown architecture. */
+/* Compiles a source with the given options. If they name no architecture, hiprtc uses the current
+ * device's, so this sets the device, in the same thread; device −1 sets none. hiprtc fails
+ * without a message if TMPDIR is not a folder, and hiprtc 5.7 aborts the process for an unknown
+ * architecture. */
 void zb_compile(const zb_table *t, int device, const char *source,
                 const char *name, int count, const char *const *options,
                 zb_compiled *out) {
@@ -65,10 +65,9 @@ void zb_compile(const zb_table *t, int device, const char *source,
   t->rtcDestroy(&program);
 }
 
-/* Loads code onto a device. Freeing nothing is how CUDA's runtime is made to
- * begin with a device: before CUDA 12 setting it left that for later, and the
- * driver's calls need it done. From then on setting the device makes its
- * context current for the driver too (CUDA Runtime API, "Interactions with the
+/* Loads code onto a device. Freeing NULL makes CUDA's runtime initialise the device: before CUDA
+ * 12, setting the device postponed that, and the driver's calls need it. From then on setting the
+ * device also makes its context current for the driver (CUDA Runtime API, "Interactions with the
  * CUDA Driver API"). */
 int zb_load_module(const zb_table *t, int device, const void *image,
                    void **module) {

@@ -4,9 +4,8 @@
 
 #include "abi.h"
 
-/* What came of a compilation. The caller frees code and log, which may be NULL;
- * call is the library's function that failed, NULL for none, and result what it
- * returned. */
+/* The result of a compilation. The caller frees code and log, which may be NULL. call is the
+ * failed function of the library, NULL for none; result is its return value. */
 typedef struct zb_compiled {
   char *code, *log;
   size_t bytes;

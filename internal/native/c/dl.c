@@ -1,5 +1,5 @@
-/* dlopen and dlsym: a vendor's libraries become a table. Nothing of a vendor is
- * linked, so the binary starts on a machine that has neither. */
+/* dlopen and dlsym: turns a vendor's libraries into a table. Nothing of a vendor is linked, so
+ * that the binary starts on a machine without either. */
 #include "dl.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ static const zb_symbol zb_symbol_list[] = {
 #undef ZB_ROW
 };
 
-/* Another name of the row that has this place in the table. */
+/* Another name of the row at this place in the table. */
 static const struct {
   size_t offset;
   int library[ZB_VENDORS];
@@ -51,7 +51,7 @@ int zb_attribute_count(void) {
 
 const zb_attribute *zb_attribute_at(int i) { return &zb_attribute_list[i]; }
 
-/* The slot of a symbol in a table; function pointers all have one size. */
+/* Returns a symbol's slot in a table. All function pointers have the same size. */
 static void *zb_slot(const zb_table *t, int i) {
   return (char *)t + zb_symbol_list[i].offset;
 }
@@ -62,8 +62,8 @@ int zb_has(const zb_table *t, int i) {
   return value != NULL;
 }
 
-/* Returns NULL with the loader's words in err. dlerror is per thread, so the
- * message is taken in the same call. */
+/* Opens a library; returns NULL with the loader's message in err. dlerror belongs to the thread,
+ * so the message is copied in the same call. */
 void *zb_open(const char *path, int only_if_loaded, char *err, size_t errlen) {
   int flags = RTLD_NOW | RTLD_LOCAL | (only_if_loaded ? RTLD_NOLOAD : 0);
   void *library = dlopen(path, flags);
@@ -74,8 +74,7 @@ void *zb_open(const char *path, int only_if_loaded, char *err, size_t errlen) {
   return library;
 }
 
-/* What a library has printed and not written yet is written: the process may
- * end without it. */
+/* Flushes the library's buffered output: the process may end without doing so. */
 void zb_close(void *library) {
   fflush(NULL);
   if (library != NULL) {
@@ -83,8 +82,7 @@ void zb_close(void *library) {
   }
 }
 
-/* The file that one of a library's functions was really loaded from, by its
- * real path. */
+/* Writes the real path of the file that one of a library's functions was loaded from. */
 int zb_path_of(void *library, const char *symbol, char *path, size_t len) {
   Dl_info info;
   char *whole;
@@ -102,8 +100,8 @@ int zb_exports(void *library, const char *symbol) {
   return library != NULL && dlsym(library, symbol) != NULL;
 }
 
-/* The function of a row in a library, by the first of its names that is there;
- * NULL where none is. */
+/* Returns a row's function in a library, by the first of its names that exists; NULL if none
+ * does. */
 static void *zb_address(void *library, int i, int vendor) {
   const zb_symbol *s = &zb_symbol_list[i];
   void *address = dlsym(library, s->name[vendor]);
@@ -116,13 +114,13 @@ static void *zb_address(void *library, int i, int vendor) {
   return address;
 }
 
-/* Whether a library has a row's function, by any of its names. */
+/* Whether a library has a row's function under any of its names. */
 int zb_offers(void *library, int i, int vendor) {
   return library != NULL && zb_address(library, i, vendor) != NULL;
 }
 
-/* Fills the rows of t that the given library has: absent symbols stay NULL, and
- * so do handles of missing libraries. */
+/* Fills the rows of t that the library has. Missing symbols stay NULL, and so do the handles of
+ * missing libraries. */
 void zb_fill(zb_table *t, int vendor, int kind, void *library) {
   for (int i = 0; i < zb_symbol_count() && library != NULL; i++) {
     const zb_symbol *s = &zb_symbol_list[i];

@@ -4,11 +4,11 @@
 
 #include "abi.h"
 
-/* One row of the list as data, for lookup and for asking what is there. */
+/* One row of the symbol list as data, for lookups and for listing what exists. */
 typedef struct zb_symbol {
   const char *field;
   size_t offset;
-  const char *lost; /* without it; NULL: it is required */
+  const char *lost; /* what is lost without it; NULL: it is required */
   int library[ZB_VENDORS]; /* by ZB_ROCM, ZB_CUDA */
   const char *name[ZB_VENDORS];
 } zb_symbol;

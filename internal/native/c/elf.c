@@ -1,5 +1,5 @@
-/* What the loader does not say: which file is there and cannot be used, and
- * which libraries the process has already. */
+/* What the loader does not report: which existing file cannot be used, and which libraries the
+ * process has loaded already. */
 #include "dl.h"
 
 #include <elf.h>
@@ -28,7 +28,7 @@ static const char *zb_machine_name(int machine) {
   return "another architecture";
 }
 
-/* The machine this program is for. */
+/* Returns the machine that this program was built for. */
 static int zb_own_machine(void) {
 #if defined(__x86_64__)
   return EM_X86_64;
@@ -39,8 +39,8 @@ static int zb_own_machine(void) {
 #endif
 }
 
-/* Whether all that the file says is to be loaded is there: the loader maps a
- * file that ends too early, and the process dies of it later. */
+/* Whether the file contains everything that its headers ask to load. The loader also maps a
+ * truncated file, and the process dies of it later. */
 static int zb_whole(FILE *f, const Elf64_Ehdr *head) {
   long size;
   if (fseek(f, 0, SEEK_END) != 0 || (size = ftell(f)) < 0) {
@@ -90,10 +90,9 @@ static const char *zb_kind_name(mode_t mode) {
                           : "a device";
 }
 
-/* Why a file cannot be a library of this process, as far as its headers tell:
- * the loader calls one of another machine "no such file", and maps one that is
- * cut short. Returns −1 when there is no file, 0 when nothing is wrong, else 1,
- * with the reason in text. */
+/* Checks from its headers whether a file can be a library of this process. The loader reports a
+ * library of another machine as "no such file", and maps a truncated one. Returns −1 if there is
+ * no file, 0 if nothing is wrong, otherwise 1 with the reason in text. */
 int zb_file_fault(const char *path, char *text, size_t len) {
   char made[128];
   const char *why;
@@ -144,8 +143,8 @@ static int zb_visit(struct dl_phdr_info *info, size_t size, void *data) {
   return 1;
 }
 
-/* The real path of the index-th library of the process whose file name begins
- * with prefix; 0 when there are not so many. */
+/* Writes the real path of the index-th library of the process whose file name begins with prefix;
+ * returns 0 if there are fewer. */
 int zb_loaded(const char *prefix, int index, char *path, size_t len) {
   struct zb_wanted w = {prefix, index, path, len};
   return dl_iterate_phdr(zb_visit, &w);

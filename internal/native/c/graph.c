@@ -1,11 +1,10 @@
-/* Graphs: a burst's launches are captured on every local rank's stream, and the
- * graph of each rank is replayed. What the host spends on a launch is then spent
- * once a replay. */
+/* Graphs: the launches of a burst are captured on every local rank's stream, and each rank's
+ * graph is replayed. The host then pays for a launch once per replay. */
 #include "loop.h"
 
-/* Ends the capture of every rank that has begun one, and keeps its graph. After
- * a failure the captures are ended too: they belong to the thread, and most
- * calls are refused to it until then. */
+/* Ends the capture of every rank that has begun one, and keeps its graph. Captures are also ended
+ * after a failure: they belong to the thread, and most calls of that thread are refused until
+ * then. */
 static int zb_end_captures(zb_batch *b, int failed) {
   const zb_table *t = b->table;
   for (int i = 0; i < b->nlocal; i++) {
@@ -41,7 +40,7 @@ static int zb_begin_captures(zb_batch *b) {
   return 0;
 }
 
-/* Makes every local rank's graph of the iterations. Nothing is launched. */
+/* Makes every local rank's graph of the iterations, without launching anything. */
 int zb_capture(zb_batch *b) {
   const zb_table *t = b->table;
   int failed;
@@ -61,8 +60,8 @@ int zb_capture(zb_batch *b) {
   return failed;
 }
 
-/* Launches the graphs so often, on every local rank in turn. No group: a graph
- * holds its rank's launches, and does not wait for another to be launched. */
+/* Launches each local rank's graph `replays` times, the ranks in turn. No group is needed: a
+ * graph holds its rank's launches and does not wait for another launch. */
 int zb_replay(zb_batch *b) {
   const zb_table *t = b->table;
   for (int k = 0; k < b->replays; k++) {

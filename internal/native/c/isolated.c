@@ -1,15 +1,14 @@
-/* What one operation costs alone. A delay kernel lets the host run ahead; then,
- * on each rank's stream and for each iteration: a 4-byte all_reduce that aligns
- * the starts, the start event, the collective, the stop event. No host wait
- * inside a batch. */
+/* The time of one operation alone. A delay kernel lets the host run ahead. Then follow, on each
+ * rank's stream and for each iteration: a 4-byte all_reduce that aligns the starts, the start
+ * event, the collective, the stop event. The host does not wait inside a batch. */
 #include "loop.h"
 
 #include <string.h>
 
 enum { ZB_FLOAT = 7, ZB_SUM = 0 };
 
-/* Holds every stream back by delay_ns, so that the launches that follow are all
- * enqueued before the first of them runs. */
+/* Holds every stream back by delay_ns, so that all following launches are enqueued before the
+ * first of them runs. */
 static int zb_hold_back(zb_batch *b) {
   const zb_table *t = b->table;
   void *params[] = {&b->delay_ns};
@@ -71,10 +70,10 @@ static int zb_read_intervals(zb_batch *b) {
   return 0;
 }
 
-/* What enqueueing the batch took the hosts, and whether every stream was held
- * back for at least as long: else launches began before those behind them were
- * enqueued, and the events timed the host. The hold is taken to begin with the
- * batch, which is before the delay kernel does. */
+/* Notes how long the hosts took to enqueue the batch, and whether every stream was held back for
+ * at least that long. Otherwise launches began before later ones were enqueued, and the events
+ * include the host's time. The hold is assumed to begin with the batch, which is earlier than the
+ * delay kernel. */
 static void zb_note_enqueued(zb_batch *b) {
   b->enqueue_s = 0;
   b->held = 1;
@@ -92,8 +91,8 @@ static void zb_note_enqueued(zb_batch *b) {
   }
 }
 
-/* The iterations of a batch; empty leaves the collective out, for the cost of
- * the event pair itself. */
+/* Enqueues the iterations of a batch. `empty` leaves the collective out, to measure the event
+ * pair alone. */
 static int zb_iterate(zb_batch *b, int empty) {
   for (int k = 0; k < b->iterations; k++) {
     if (zb_cancelled(b)) {

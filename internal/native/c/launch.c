@@ -1,7 +1,7 @@
-/* The table of collectives: one call of each, whatever its argument list. */
+/* The table of collectives: one call each, whatever its arguments. */
 #include "loop.h"
 
-/* One rank's call on its buffers in one slot. */
+/* One rank's call on its buffers of one slot. */
 typedef struct zb_call {
   const zb_table *t;
   const zb_rank *r;
@@ -35,11 +35,11 @@ static int zb_recv(const zb_call *c, int peer, uint64_t block) {
                         c->w->dtype, peer, c->r->comm, c->r->stream);
 }
 
-/* Sends and receives in a group: a message to one rank, block by block to and from all ranks,
- * a message from one rank. A peer of −1 is none. */
+/* Sends and receives in a group: a message to one rank, one block to and from every rank, and a
+ * message from one rank. A peer of −1 means none. */
 typedef struct zb_messages {
   int to, from;
-  int sends, recvs; /* to and from all */
+  int sends, recvs; /* number of blocks to and from all ranks */
 } zb_messages;
 
 static int zb_exchange_messages(const zb_call *c, zb_messages m) {
@@ -62,21 +62,20 @@ static int zb_exchange_messages(const zb_call *c, zb_messages m) {
   return code != 0 ? code : ended;
 }
 
-/* Around a ring: to the next rank, from the one before. */
+/* A ring: to the next rank, from the previous one. */
 static int zb_send_recv(const zb_call *c) {
   int n = c->r->nranks, me = c->r->rank;
   return zb_exchange_messages(c, (zb_messages){.to = (me + 1) % n, .from = (me + n - 1) % n});
 }
 
-/* To one rank, from one rank, or neither: what a round of pairs or rings is for
- * this rank. */
+/* To one rank, from one rank, or neither: this rank's part of a round of pairs or rings. */
 static int zb_exchange(const zb_call *c) {
   return c->r->to < 0 && c->r->from < 0
              ? 0
              : zb_exchange_messages(c, (zb_messages){.to = c->r->to, .from = c->r->from});
 }
 
-/* Where the library has no call of the following, they are made of messages. */
+/* If the library has no call for the following, they are made of messages. */
 static int zb_all_to_all(const zb_call *c) {
   return c->t->allToAll != NULL ? ZB_CALLS(allToAll, ZB_ON)
                                 : zb_exchange_messages(c, (zb_messages){-1, -1, 1, 1});
@@ -96,12 +95,12 @@ static int zb_scatter(const zb_call *c) {
              : zb_exchange_messages(c, (zb_messages){-1, root, c->r->rank == root, 0});
 }
 
-/* Where what goes to a rank begins; equal shares where the work has no places. */
+/* Returns where a rank's data begins; shares are equal if the work has no places. */
 static uint64_t zb_place(const zb_work *w, int rank) {
   return w->places != NULL ? w->places[rank] : (uint64_t)rank * w->count;
 }
 
-/* To each rank all send as much. */
+/* All ranks send the same amount to a given rank. */
 static int zb_all_to_allv(const zb_call *c) {
   const zb_work *w = c->w;
   uint64_t mine = zb_place(w, c->r->rank + 1) - zb_place(w, c->r->rank);
@@ -139,7 +138,7 @@ int zb_collective_count(void) {
 
 const char *zb_collective_name(int i) { return zb_collectives[i].name; }
 
-/* What ZB_EXCHANGE launches: no collective, for the ranks differ in what they do. */
+/* The launch of ZB_EXCHANGE. It is no collective, because the ranks do different things. */
 static const zb_launched zb_exchanged = {"exchange", zb_exchange};
 
 static const zb_launched *zb_launched_by(const zb_work *w) {
@@ -147,7 +146,7 @@ static const zb_launched *zb_launched_by(const zb_work *w) {
                                       : &zb_collectives[w->collective];
 }
 
-/* A launch of the work on the buffers of a slot. */
+/* One launch of the work on the buffers of a slot. */
 typedef struct zb_one {
   const zb_work *w;
   uint64_t slot;
@@ -174,9 +173,9 @@ static int zb_launch_each(zb_batch *b, const void *what) {
   return 0;
 }
 
-/* Calls of several ranks need a group, or the first could wait for the second; a
- * group launches at its end, and is ended after a failure too: it belongs to the
- * thread, and the next call on it would find it open. */
+/* Runs the calls of several ranks in a group: otherwise the first could wait for the second. A
+ * group launches at its end. It is ended after a failure too, because it belongs to the thread,
+ * whose next call would find it open. */
 int zb_grouped(zb_batch *b, int (*each)(zb_batch *b, const void *what),
                const void *what) {
   const zb_table *t = b->table;

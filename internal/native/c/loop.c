@@ -1,7 +1,6 @@
-/* The burst, and what all timed loops share. They run in C so that nothing of
- * Go is inside a timed region: one crossing per batch, no allocation, no
- * logging. They set devices themselves, because the current device belongs to
- * the thread they happen to run on. */
+/* The burst, and the common parts of all timed loops. They run in C so that no Go runs in a timed
+ * region: one crossing per batch, no allocation, no logging. They set devices themselves, because
+ * the current device belongs to the thread that they happen to run on. */
 #include "loop.h"
 
 #include <string.h>
@@ -13,7 +12,8 @@ static int64_t zb_monotonic(void) {
   return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* The clock of the current device's process: the provider's, else monotonic. */
+/* Returns the clock of the current device's process: the provider's, otherwise the monotonic
+ * clock. */
 int64_t zb_now(const zb_table *t) {
   return t->nowNs != NULL ? t->nowNs() : zb_monotonic();
 }
@@ -35,8 +35,8 @@ void zb_cancel(zb_batch *b) {
   __atomic_store_n(&b->cancel, 1, __ATOMIC_RELAXED);
 }
 
-/* The provider's barrier of all ranks' hosts, against the cancel word, and against
- * the deadline on the real clock: peers may be in another process. */
+/* The provider's barrier of all ranks' hosts. It ends early if the cancel word is set, or at the
+ * deadline on the host's clock: peers may be in another process. */
 static int zb_host_barrier(zb_batch *b) {
   const zb_table *t = b->table;
   int64_t began = zb_monotonic();
@@ -91,7 +91,7 @@ static int zb_poll_lane(zb_batch *b, int i, const zb_rank *r) {
   return 0;
 }
 
-/* The same of all of a rank's streams: one may wait for another, whose error counts. */
+/* The same for all streams of a rank: one may wait for another, whose error counts. */
 static int zb_poll(zb_batch *b, int i) {
   int all = 1, code = b->table->setDevice(b->ranks[i].device);
   if (code != 0) {
@@ -108,9 +108,9 @@ static int zb_poll(zb_batch *b, int i) {
   return all;
 }
 
-/* Waits for every rank by polling, against the deadline and the cancel word: a
- * blocking wait on a dead peer would never come back. Leaves each rank's
- * seconds from zb_begin to its end in b->seconds. */
+/* Waits for every rank by polling, until the deadline or the cancel word: a blocking wait for a
+ * dead peer would never return. Leaves each rank's seconds from zb_begin to its end in
+ * b->seconds. */
 int zb_wait(zb_batch *b) {
   int left = b->nlocal;
   memset(b->state, ZB_RANK_ENQUEUED, (size_t)b->nlocal);
@@ -154,9 +154,8 @@ int zb_launches(zb_batch *b) {
   return 0;
 }
 
-/* Lets processes begin a burst together. Each gets its orders at another time, and
- * without a barrier of hosts the clock of the first would run while it waits for
- * the last. */
+/* Lets processes begin a burst together. They get their orders at different times; without a
+ * barrier of hosts, the first one's clock would run while it waits for the last. */
 static int zb_meet(zb_batch *b) {
   if (!b->apart || b->nlocal == 0 || b->table->hostBarrier != NULL) {
     return 0;
@@ -164,8 +163,8 @@ static int zb_meet(zb_batch *b) {
   return zb_begin(b) || zb_align(b) || zb_wait(b);
 }
 
-/* What is timed of a burst: barrier, clock, launches back to back, or the
- * replays of a graph of them, wait, clock; divided by the number of launches. */
+/* The timed part of a burst: barrier, clock, launches back to back or the replays of their graph,
+ * wait, clock; divided by the number of launches. */
 static void zb_time_burst(zb_batch *b) {
   if (zb_meet(b) || zb_begin(b) ||
       (b->replays > 0 ? zb_replay(b) : zb_launches(b)) || b->nlocal == 0) {
@@ -189,7 +188,7 @@ void zb_burst(zb_batch *b) {
   zb_drop_graphs(b);
 }
 
-/* So many bursts, until one fails; their seconds by burst × rank. */
+/* Runs `count` bursts, until one fails; returns their seconds by burst × rank. */
 void zb_bursts(zb_batch *b, int32_t count, double *seconds) {
   size_t n = (size_t)b->nlocal;
   for (int32_t k = 0; k < count; k++) {

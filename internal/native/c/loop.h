@@ -16,39 +16,40 @@ enum {
   ZB_BATCH_VENDOR = 6 /* a vendor's matrix product was not launched */
 };
 
-/* How far a local rank got in the last batch, for the evidence of a hang. */
+/* How far a local rank got in the last batch: evidence of a hang. */
 enum {
   ZB_RANK_NOT_ENQUEUED = 0,
-  ZB_RANK_ENQUEUED = 1, /* everything is launched, not all of it is done */
+  ZB_RANK_ENQUEUED = 1, /* everything is launched, but not all of it is done */
   ZB_RANK_FINISHED = 2
 };
 
-/* The kernels of a device; NULL where there are none. */
+/* The kernels of a device; NULL if it has none. */
 typedef struct zb_kernels {
   void *delay, *fill, *poison, *check, *explain;
 } zb_kernels;
 
-/* What a receive buffer holds before a verification's launch, and a send buffer before it is filled if the launch
- * is to follow at once: data that were never written or are stale can be told by them. */
+/* The content of a receive buffer before a verification's launch, and of a send buffer before it
+ * is filled if the launch follows at once. It reveals data that were never written or are stale.
+ */
 #define ZB_POISON 0xdeadbeefu
 #define ZB_BEFORE 0xfeedf00du
 
 /* One local rank: its device, its stream and its buffers. */
 typedef struct zb_rank {
-  int32_t device, rank, nranks; /* its number in its communicator of nranks */
+  int32_t device, rank, nranks; /* its rank in its communicator of nranks */
   int32_t to, from;             /* of ZB_EXCHANGE: its peers; −1 for none */
   void *comm, *stream;
   void *filled_on; /* the stream that a verification fills on; NULL: its own */
   char *send, *recv;            /* of slot 0 */
-  char *sync;                   /* 8 bytes to align on: 4 to send, 4 to receive */
+  char *sync;                   /* 8 bytes for aligning: 4 to send, 4 to receive */
   uint64_t *found;              /* 4 words on the device for a check */
-  void **start, **stop;         /* events, one pair an iteration */
+  void **start, **stop;         /* events, one pair per iteration */
   int32_t capturing;
-  void *graph, *exec;           /* of a burst that is replayed, else NULL */
+  void *graph, *exec;           /* of a replayed burst, otherwise NULL */
   const zb_kernels *kernels;    /* of its device, NULL for none */
 } zb_rank;
 
-/* The number of a collective that stands for messages between each rank's peers. */
+/* Stands for a collective's number: messages between each rank's peers. */
 enum { ZB_EXCHANGE = -1 };
 
 /* What to launch. */
@@ -57,21 +58,21 @@ typedef struct zb_work {
   uint64_t count;
   uint64_t send_stride, recv_stride; /* bytes from slot to slot */
   uint64_t slots;                    /* number of slots over which buffers rotate */
-  const uint64_t *places; /* where what goes to each rank begins, in elements, and the end of the last; or NULL */
-  int32_t at_once; /* a verification launches without a wait of the host for the fill */
+  const uint64_t *places; /* where each rank's data begins, in elements, then the end of the last; or NULL */
+  int32_t at_once; /* a verification launches without the host waiting for the fill */
 } zb_work;
 
 /* A batch of launches on all local ranks. All arrays are in C memory. */
 typedef struct zb_batch {
   const zb_table *table;
   int32_t nlocal;
-  zb_rank *ranks; /* of the lane that is launched on: the first but inside of a step's message */
-  zb_rank **lane; /* each lane's, with a communicator and a stream of its own */
+  zb_rank *ranks; /* of the lane in use: the first, except within a step's message */
+  zb_rank **lane; /* by lane, each with its own communicator and stream */
   int32_t nlanes;
   zb_work work;
-  uint64_t slot; /* of the next launch; continues from batch to batch */
+  uint64_t slot; /* of the next launch; it continues from batch to batch */
   int32_t iterations;
-  int32_t replays; /* burst: of a graph of the iterations; 0 for no graph */
+  int32_t replays; /* burst: replays of a graph of the iterations; 0: no graph */
   double deadline_s;
   uint64_t delay_ns; /* how long the delay kernel holds the streams back */
   int32_t marked;    /* events mark every launch */
@@ -82,31 +83,31 @@ typedef struct zb_batch {
   double *seconds; /* burst: per launch. isolated: [iteration × nlocal + rank] */
   uint8_t *state;
   int32_t *started, *ended, *async; /* by zb_progress */
-  double enqueue_s; /* what launching took the slowest rank's host */
-  int32_t held;     /* isolated: the streams were held back till then */
+  double enqueue_s; /* the slowest rank host's time to launch */
+  int32_t held;     /* isolated: the streams were held back until then */
   int32_t launched;
   int32_t outcome, code, rank;
   const char *call;
 } zb_batch;
 
-/* What a rank's result must be after a verification launch. */
+/* The expected result of a rank after a verification launch. */
 typedef struct zb_expect {
   uint64_t fill_count, check_count; /* elements to fill and to check; 0: none */
   uint64_t recv_bytes;              /* to poison before the fill */
-  uint64_t send_bytes;              /* that the fill writes, to poison if the launch follows at once */
+  uint64_t send_bytes;              /* written by the fill; to poison if the launch follows at once */
   uint64_t block, base;
   uint64_t fill_base;          /* index of the first element that is filled */
   uint64_t send_at, recv_at;   /* where in its buffers, in bytes */
   int32_t kind, src0, src_step;
 } zb_expect;
 
-/* A verification, and what was found by local rank: wrong elements, the first
- * of them, what was expected there and what was got. */
+/* A verification, and its findings by local rank: the number of wrong elements, the first of
+ * them, its expected and its actual value. */
 typedef struct zb_verify_args {
   const zb_expect *expect; /* [parts × nlocal] */
   uint64_t seed;
   uint64_t *found; /* [4 × parts × nlocal] */
-  const zb_block *blocks; /* the parts, NULL where one part is all there is */
+  const zb_block *blocks; /* the parts; NULL if there is only one */
   int32_t parts;
 } zb_verify_args;
 

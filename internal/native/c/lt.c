@@ -45,7 +45,7 @@ void zb_lt_end(zb_lt *lt) {
   }
 }
 
-/* A matrix by columns, and where it is of a batch. */
+/* Describes a matrix by columns, with its place in a batch. */
 static int zb_lt_layout(const zb_lt *lt, void **layout, int type, int64_t rows,
                         int64_t cols, int batch) {
   int64_t each = rows * cols;
@@ -91,8 +91,8 @@ static int zb_lt_ask(zb_lt_plan *p, const zb_lt_shape *s) {
   return code;
 }
 
-/* By columns, which is how both count, Cᵀ = op(B)ᵀ·op(A)ᵀ: what lies by rows is its
- * transpose by columns. The library's first operand is B. */
+/* The libraries count by columns: Cᵀ = op(B)ᵀ·op(A)ᵀ. A matrix stored by rows is its transpose by
+ * columns. The library's first operand is B. */
 int zb_lt_make(zb_lt_plan *p, const zb_lt_shape *s) {
   const zb_lt *lt = p->lt;
   int code;

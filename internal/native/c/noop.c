@@ -1,6 +1,6 @@
-/* A provider whose calls do nothing and succeed at once, so that what a batch
- * takes is the driver's own: for the benchmark of enqueueing. On demand it
- * notes every call, for tests of the driver's calls: which, when, and where. */
+/* A provider whose calls do nothing and succeed at once, so that a batch's time is the driver's
+ * own: for the benchmark of enqueueing. For tests of the driver's calls it can record every call:
+ * which, when, and where. */
 #include "noop.h"
 
 #include <stdlib.h>
@@ -11,8 +11,8 @@ enum { ZBN_CALLS = 1 << 14, ZBN_HANDLES = 1 << 12 };
 static zbn_call zbn_calls[ZBN_CALLS];
 static char zbn_handles[ZBN_HANDLES];
 static int zbn_made, zbn_given, zbn_device, zbn_depth;
-static int64_t zbn_time, zbn_polls; /* polls that are not ready yet */
-static const void *zbn_stalled; /* on this stream, NULL for all */
+static int64_t zbn_time, zbn_polls; /* remaining polls that answer "not ready" */
+static const void *zbn_stalled; /* for this stream, NULL for all */
 
 int zbn_count(void) { return zbn_made; }
 
@@ -34,7 +34,7 @@ static int zbn_new(void **handle) {
   return 0;
 }
 
-/* Notes a call while there is room: one that polls for long has no end. */
+/* Records a call while there is room: long polling has no limit. */
 static int zbn_note(zbn_call c) {
   if (zbn_made < ZBN_CALLS) {
     c.device = zbn_device;
@@ -44,7 +44,7 @@ static int zbn_note(zbn_call c) {
   return 0;
 }
 
-/* What does nothing and is not noted. */
+/* Functions that do nothing and are not recorded. */
 
 static int zbn_set(int device) {
   zbn_device = device;
@@ -58,7 +58,7 @@ static int zbn_all_reduce(const void *send, void *recv, size_t count, int dtype,
   return stream == NULL;
 }
 static int zbn_malloc(void **p, size_t bytes) {
-  /* what no machine has is not asked for: the address sanitizer would end it */
+  /* a size that no machine has fails here: the address sanitizer would abort */
   *p = bytes >> 40 ? NULL : calloc(1, bytes);
   return *p == NULL ? ZB_ERR_MEMORY : 0;
 }
@@ -96,7 +96,7 @@ static int zbn_copy_async(void *to, const void *from, size_t bytes, int kind,
   return zbn_copy(to, from, bytes, kind);
 }
 
-/* What is noted. Depth is that outside of the call: a group start is noted
+/* Functions that are recorded. Depth is the depth outside of the call: a group start is recorded
  * before it counts, an end after. */
 
 static int zbn_noted_groupStart(void) {
@@ -145,7 +145,7 @@ static int zbn_noted_streamWaitEvent(void *stream, void *event, unsigned flags) 
   (void)flags;
   return zbn_note((zbn_call){.name = "wait", .handle = event, .stream = stream});
 }
-/* Milliseconds that tell the two events by their places: 1000·start + stop. */
+/* Returns milliseconds that identify the two events by their places: 1000·start + stop. */
 static int zbn_noted_eventElapsed(float *ms, void *start, void *stop) {
   *ms = (float)(1000 * ((char *)start - zbn_handles) +
                 ((char *)stop - zbn_handles));
@@ -223,8 +223,8 @@ static int zbn_noted_recvFrom(void *recv, size_t count, int dtype, int peer, voi
   return ZBN_CALL("recv", .recv = recv, .peer = peer);
 }
 
-/* Calls that the two ways share; optional collectives are left out, so that
- * they are made of messages. */
+/* Rows that both variants share. Optional collectives are left out, so that they are made of
+ * messages. */
 static void zbn_fill_common(zb_table *t) {
   t->setDevice = zbn_set;
   t->mallocDevice = zbn_malloc;
@@ -245,7 +245,7 @@ static void zbn_fill_common(zb_table *t) {
   t->allReduce = zbn_all_reduce;
 }
 
-/* The functions of the table that are noted. */
+/* The functions of the table that are recorded. */
 #define ZBN_NOTED(row)                                                         \
   row(groupStart) row(groupEnd) row(hostBarrier) row(moveData) row(nowNs)      \
   row(streamQuery) row(copyAsync) row(eventRecord) row(eventElapsed)           \

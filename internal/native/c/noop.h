@@ -4,7 +4,7 @@
 
 #include "abi.h"
 
-/* One call as it was made. What a call has no use for is 0. */
+/* One recorded call. Fields that it does not use are 0. */
 typedef struct zbn_call {
   const char *name;
   int32_t device; /* the current one */
@@ -20,10 +20,10 @@ void zbn_fill(zb_table *t, int note);
 int zbn_count(void);
 const zbn_call *zbn_at(int i);
 void zbn_forget(void);
-/* Queries answer "not ready" this many more times, on all streams or on one. */
+/* Makes queries answer "not ready" this many more times, on all streams or on one. */
 void zbn_stall(int64_t polls);
 void zbn_stall_stream(const void *stream, int64_t polls);
-/* A handle of its own for each number. */
+/* Returns a different handle for each number. */
 void *zbn_handle(int i);
 
 #endif

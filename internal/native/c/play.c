@@ -1,14 +1,13 @@
-/* Steps of a trainer: computation on one stream of each rank, messages on that of their lane. A
- * message is launched when computation has come to its place, and computation waits
- * where the trainer's does; events between the streams see to both, and the host
- * runs ahead. */
+/* A trainer's steps: computation on one stream per rank, messages on their lane's stream. A
+ * message is launched when computation has reached its place, and computation waits where the
+ * trainer's does. Events between the streams enforce both; the host runs ahead. */
 #include "play.h"
 
 static int zb_play_failed(zb_batch *b, int code, int rank, const char *call) {
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, rank, call);
 }
 
-/* Marks the end of a step on each rank's computation; mark 0 is the beginning. */
+/* Marks the end of a step on each rank's computation stream; mark 0 is the beginning. */
 static int zb_play_mark(zb_batch *b, const zb_play *p, int32_t mark) {
   const zb_table *t = b->table;
   for (int i = 0; i < b->nlocal; i++) {
@@ -23,7 +22,7 @@ static int zb_play_mark(zb_batch *b, const zb_play *p, int32_t mark) {
   return 0;
 }
 
-/* One stream of each rank goes on when an event of another one has happened. */
+/* Makes one stream of a rank wait for an event on another. */
 static int zb_play_behind(zb_batch *b, int i, void *event, void *from, void *to) {
   const zb_table *t = b->table;
   int code = t->setDevice(b->ranks[i].device);
@@ -52,8 +51,8 @@ static int zb_play_spin(zb_batch *b, const zb_play *p, uint64_t ns) {
   return 0;
 }
 
-/* Launches that use the GPU as a trainer's do, one behind the other. They go to the ranks in turn: a
- * device's queue that is full blocks the host, and no other may run dry meanwhile. */
+/* Enqueues launches that use the GPU like a trainer's, one after the other. The ranks take turns:
+ * a full device queue blocks the host, and no other queue may run dry meanwhile. */
 static int zb_play_work(zb_batch *b, const zb_play *p, int32_t launches) {
   const zb_table *t = b->table;
   for (int32_t k = 0; k < launches; k++) {
@@ -71,11 +70,11 @@ static int zb_play_work(zb_batch *b, const zb_play *p, int32_t launches) {
   return 0;
 }
 
-/* How many steps are taken for what is watched, the times of which are those of the last: there the hosts are
- * ahead, and what a launch takes is in no time. */
+/* How many steps run when a part is watched. The times are read from the last step: by then the
+ * hosts are ahead, so that launch costs are not in the times. */
 enum { ZB_PLAY_WATCHED_STEPS = 2, ZB_PLAY_MARKS = ZB_PLAY_WATCHED_STEPS + 1 };
 
-/* The events of each rank around a message, or the k-th computation, if it is watched. */
+/* Records each rank's events around a message or around the k-th computation, if watched. */
 static int zb_play_watch(zb_batch *b, const zb_play *p, int computing, int32_t k, int ended) {
   int32_t at = k - p->first;
   for (int i = 0; i < b->nlocal && p->computing == computing && at >= 0 && at < p->watched; i++) {
@@ -88,7 +87,8 @@ static int zb_play_watch(zb_batch *b, const zb_play *p, int computing, int32_t k
   return 0;
 }
 
-/* The message begins on its stream, which the batch launches on, when computation has come here. */
+/* Starts the message on its stream, which the batch launches on, when computation has come this
+ * far. */
 static int zb_play_send(zb_batch *b, const zb_play *p, int32_t k) {
   const zb_play_message *m = &p->message[k];
   size_t first = (size_t)k * (size_t)b->nlocal;
@@ -121,7 +121,7 @@ static int zb_play_launch(zb_batch *b, const zb_play *p, int32_t k) {
   return failed;
 }
 
-/* Computation, or the lane of message `by`, goes on when message k has ended. */
+/* Lets computation, or the lane of message `by`, continue when message k has ended. */
 static int zb_play_wait(zb_batch *b, const zb_play *p, int32_t k, int32_t by) {
   for (int i = 0; i < b->nlocal; i++) {
     void *to = by < 0 ? p->compute[i] : b->lane[p->message[by].lane][i].stream;
@@ -156,7 +156,7 @@ static int zb_play_step(zb_batch *b, const zb_play *p) {
   return 0;
 }
 
-/* The time from mark to mark, or of the watched part, [number × nlocal + rank]. */
+/* Reads the times from mark to mark, or of the watched part, as [number × nlocal + rank]. */
 static void zb_play_read(zb_batch *b, int watched, int32_t count, double *seconds) {
   const zb_table *t = b->table;
   for (int32_t k = 0; k < count; k++) {
@@ -176,8 +176,8 @@ static void zb_play_read(zb_batch *b, int watched, int32_t count, double *second
   }
 }
 
-/* So many steps back to back. At the end the first lane's stream waits for computation, so that who
- * waits for the lanes has waited for all. */
+/* Runs `steps` steps back to back. At the end the first lane's stream waits for computation, so
+ * that a wait for the lanes is a wait for everything. */
 static int zb_play_all(zb_batch *b, const zb_play *p, int32_t steps) {
   if (zb_begin(b) || zb_play_mark(b, p, 0)) {
     return 1;
@@ -195,14 +195,15 @@ static int zb_play_all(zb_batch *b, const zb_play *p, int32_t steps) {
   return zb_wait(b);
 }
 
-/* Each step's seconds on each rank. */
+/* Measures each step's seconds on each rank. */
 void zb_play_steps(zb_batch *b, const zb_play *p, int32_t steps, double *seconds) {
   if (!zb_play_all(b, p, steps)) {
     zb_play_read(b, 0, steps, seconds);
   }
 }
 
-/* The seconds of the watched part on each rank, including a message's wait for other ranks. */
+/* Measures the seconds of the watched part on each rank, including a message's wait for other
+ * ranks. */
 void zb_play_watched(zb_batch *b, const zb_play *p, double *seconds) {
   if (!zb_play_all(b, p, ZB_PLAY_WATCHED_STEPS)) {
     zb_play_read(b, 1, p->watched, seconds);

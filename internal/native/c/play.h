@@ -19,11 +19,11 @@ typedef struct zb_play_op {
   uint64_t ns;
 } zb_play_op;
 
-/* A collective call, and where its buffers are: bytes from the rank's base, and the bytes
- * that each rank's number adds, where in place a share is a part of the whole. */
+/* A collective call and its buffers: bytes from the rank's base, plus a share per rank number,
+ * because in place a rank's share is a part of the whole buffer. */
 typedef struct zb_play_message {
   zb_work work;
-  int32_t lane; /* of the batch's */
+  int32_t lane; /* index of the batch's lane */
   uint64_t send, recv, send_share, recv_share;
 } zb_play_message;
 
@@ -32,11 +32,11 @@ typedef struct zb_play {
   int32_t nops, nmessages;
   zb_play_op *op;
   zb_play_message *message;
-  void **compute; /* each local rank's stream of computation; the batch's lanes are for messages */
+  void **compute; /* each local rank's computation stream; the batch's lanes are for messages */
   char **base;    /* each local rank's buffers */
-  zb_step *work;  /* each local rank's; NULL where no operation is work */
-  void **ready, **done; /* events, [message × nlocal + rank]; no done: nothing waits for it */
-  /* the messages, or the operations of computation, that events of the ranks are around */
+  zb_step *work;  /* each local rank's; NULL if no operation is work */
+  void **ready, **done; /* events, [message × nlocal + rank]; done NULL: nothing waits for it */
+  /* the messages, or the computations, that the ranks' events surround */
   int32_t computing, first, watched;
 } zb_play;
 

@@ -1,7 +1,7 @@
-/* A table whose calls are noted by name and passed on to the provider below it: for the
- * test that the driver makes the same calls with and without the rows that only the
- * loopback has. Polls that find work unfinished, and barriers that gave up for a moment, are
- * not noted: how many there are is chance. */
+/* A table whose calls are recorded by name and passed on to the provider below it, for the test
+ * that the driver makes the same calls with and without the loopback's own rows. Polls that find
+ * work unfinished, and barriers that gave up for a moment, are not recorded: their number is
+ * chance. */
 #include "recorded.h"
 
 #include "dl.h"
@@ -68,7 +68,7 @@ int zbr_record(zb_table *t) {
   if (t->hostBarrier != NULL) {
     t->hostBarrier = zbr_barrier;
   }
-  t->commGetAsyncError = zbr_below.commGetAsyncError; /* asked after such a poll alone */
+  t->commGetAsyncError = zbr_below.commGetAsyncError; /* only called after such a poll */
   zbr_forget();
   return 1;
 }

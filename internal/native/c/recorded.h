@@ -4,10 +4,10 @@
 
 #include "abi.h"
 
-/* Notes the calls of t from now on. Returns 0 where the compiler cannot. One table of the
+/* Records the calls of t from now on. Returns 0 if the compiler lacks support. Only one table per
  * process at a time. */
 int zbr_record(zb_table *t);
-/* Takes from t the rows that no vendor's library has, so that it looks like one. */
+/* Removes the rows of t that no vendor's library has, so that it looks like one. */
 void zbr_as_vendor(zb_table *t);
 int zbr_count(void);
 const char *zbr_at(int i);

@@ -1,5 +1,5 @@
-/* Power and temperature by a vendor's library of management: NVML, as nvml.h of CUDA 12
- * declares it. amdgpu has both in sysfs. */
+/* Power and temperature from a vendor's management library: NVML, as declared by CUDA 12's
+ * nvml.h. For amdgpu both are in sysfs. */
 #ifndef ZB_SENSE_H
 #define ZB_SENSE_H
 
@@ -33,7 +33,7 @@ typedef struct zb_sense {
 /* Whether the library has the functions and is ready. */
 int zb_sense_open(zb_sense *s, void *library);
 
-/* What is not told is 0. */
+/* Values that the library does not report are 0. */
 void zb_sense_read(const zb_sense *s, const char *pci, unsigned *mw, unsigned *limit,
                    unsigned *celsius, unsigned long long *reasons);
 

@@ -4,27 +4,27 @@
 
 #include "abi.h"
 
-/* A launch that is no kernel of ours: zb_gemm_call, zb_lt_call. */
+/* A launch that is not one of our kernels: zb_gemm_call, zb_lt_call. */
 typedef int (*zb_vendor_call)(void *what);
 
-/* One launch of the sequence that is timed. */
+/* One launch of the timed sequence. */
 typedef struct zb_step {
   void *function;
   unsigned grid[3], block[3], shared;
   void **params;
-  zb_vendor_call vendor; /* launches params in place of a kernel; NULL for a kernel */
+  zb_vendor_call vendor; /* launches params instead of a kernel; NULL for a kernel */
 } zb_step;
 
 /* A device with its own stream, events and sequence. */
 typedef struct zb_track {
   int32_t device, done;
   void *stream, *start, *stop;
-  zb_step *steps, *stamps; /* stamps: two of the clock, before start and behind stop; or NULL */
+  zb_step *steps, *stamps; /* stamps: two launches of the clock, before start and after stop; or NULL */
   double seconds; /* from start to stop */
 } zb_track;
 
-/* All tracks at once, each its sequence so many times between two events. Every
- * array is in C memory. */
+/* All tracks at once, each with its sequence repeated between two events. All arrays are in C
+ * memory. */
 typedef struct zb_timer {
   const zb_table *table;
   int32_t ntracks, nsteps, rounds;

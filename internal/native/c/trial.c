@@ -1,11 +1,10 @@
-/* A library runs code of its own while it is opened. It may hang, crash, end the
- * process, or print without end. So a child process opens each file first, and
- * this process opens only what the child has survived.
+/* Opening a library runs its code, which may hang, crash, end the process, or print without end.
+ * So a child process opens each file first, and this process opens only the files that the child
+ * survived.
  *
- * The child is forked and not executed anew: it has the same loader, the same
- * environment and the same libraries, whatever started this program. It stays in
- * C: of Go's threads a fork has none. It opens files and looks up nothing, so no
- * device is touched. */
+ * The child is forked without exec: it then has the same loader, environment and libraries,
+ * whatever started this program. It stays in C, because a fork has none of Go's threads. It only
+ * opens files and looks up nothing, so no device is touched. */
 #include "trial.h"
 
 #include "dl.h"
@@ -31,7 +30,7 @@ struct zb_trial {
   pid_t pid;
   int link, said; /* requests and answers; what the child prints */
   size_t printed;
-  char words[ZB_TRIAL_WORDS]; /* the last of it */
+  char words[ZB_TRIAL_WORDS]; /* the end of its output */
   size_t held;
 };
 
@@ -41,8 +40,8 @@ static int64_t zb_trial_now(void) {
   return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* A crash ends the child with the signal: Go's handlers would print a trace. What
- * asks the whole job to stop is for the parent to act on. */
+/* A crash ends the child by the signal: Go's handlers would print a trace. Signals that ask the
+ * whole job to stop are the parent's to handle. */
 static void zb_trial_signals(void) {
   static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
   for (int s = 1; s < NSIG; s++) {
@@ -53,8 +52,8 @@ static void zb_trial_signals(void) {
   }
 }
 
-/* Leaves the child its link alone, as descriptor 3. What it prints goes to the
- * parent, which shows it when something is wrong. */
+/* Leaves the child only its link, as descriptor 3. Its output goes to the parent, which shows it
+ * if something is wrong. */
 static void zb_trial_descriptors(int link, int said) {
   int null = open("/dev/null", O_RDONLY);
   if (null >= 0) {
@@ -75,7 +74,7 @@ static void zb_trial_descriptors(int link, int said) {
   }
 }
 
-/* The child: opens what it is asked to until the parent is gone. */
+/* The child: opens the requested files until the parent is gone. */
 static void zb_trial_child(pid_t parent, int link, int said, const sigset_t *mask) {
   struct rlimit none = {0, 0};
   char path[ZB_TRIAL_PATH], why[256], done = 1;
@@ -101,8 +100,8 @@ static void zb_trial_child(pid_t parent, int link, int said, const sigset_t *mas
   _exit(0);
 }
 
-/* Starts a child. It dies with the thread that calls this, so that thread must
- * stay. NULL where no process can be made. */
+/* Starts a child. It dies with the calling thread, so that thread must stay. Returns NULL if no
+ * process can be made. */
 zb_trial *zb_trial_start(void) {
   int link[2], said[2];
   sigset_t all, mask;
@@ -140,7 +139,7 @@ zb_trial *zb_trial_start(void) {
   return t;
 }
 
-/* Asks the child to open a file; 0 where it cannot be asked. */
+/* Asks the child to open a file; returns 0 if that fails. */
 int zb_trial_ask(zb_trial *t, const char *path) {
   size_t len = strlen(path);
   t->printed = t->held = 0;
@@ -148,8 +147,7 @@ int zb_trial_ask(zb_trial *t, const char *path) {
          send(t->link, path, len, MSG_NOSIGNAL) == (ssize_t)len;
 }
 
-/* Takes what the child has printed and keeps the end of it. Returns 0 when there
- * was nothing. */
+/* Reads the child's output and keeps its end. Returns 0 if there was none. */
 static int zb_trial_listen(zb_trial *t) {
   char text[4096];
   ssize_t got = read(t->said, text, sizeof text);
@@ -170,7 +168,7 @@ static int zb_trial_listen(zb_trial *t) {
   return take > 0;
 }
 
-/* Waits for an answer for so many milliseconds. */
+/* Waits up to `ms` milliseconds for an answer. */
 int zb_trial_wait(zb_trial *t, int ms) {
   int64_t until = zb_trial_now() + ms;
   for (;;) {
@@ -189,14 +187,14 @@ int zb_trial_wait(zb_trial *t, int ms) {
       return recv(t->link, &answer, 1, 0) == 1 ? ZB_TRIAL_OPENED : ZB_TRIAL_ENDED;
     }
     if ((fds[1].revents & POLLIN) == 0 && (fds[1].revents & POLLHUP) != 0) {
-      /* It has closed its output: poll would come back at once for ever. */
+      /* It has closed its output: poll would return at once, for ever. */
       struct timespec moment = {0, 1000000};
       nanosleep(&moment, NULL);
     }
   }
 }
 
-/* How the child ended, within so many milliseconds; 0 when it has not. */
+/* Waits up to `ms` milliseconds for the end of the child; returns 0 if it has not ended. */
 static int zb_trial_reap(zb_trial *t, int ms, int *status) {
   int64_t until = zb_trial_now() + ms;
   struct timespec moment = {0, 1000000};
@@ -212,9 +210,8 @@ static int zb_trial_reap(zb_trial *t, int ms, int *status) {
   }
 }
 
-/* Ends the child, with what it started, and frees t. Returns the status of
- * waitpid, or −1 where the child did not end by itself within patience_ms. words
- * gets the end of what it printed. */
+/* Ends the child and its descendants, and frees t. Returns waitpid's status, or −1 if the child
+ * did not end by itself within patience_ms. words gets the end of its output. */
 int zb_trial_end(zb_trial *t, int patience_ms, char *words, size_t len) {
   int status = 0, by_itself, ignored;
   size_t n;
@@ -223,7 +220,7 @@ int zb_trial_end(zb_trial *t, int patience_ms, char *words, size_t len) {
   kill(-t->pid, SIGKILL);
   if (!by_itself) {
     kill(t->pid, SIGKILL);
-    zb_trial_reap(t, 1000, &ignored); /* one that waits for a dead disk stays */
+    zb_trial_reap(t, 1000, &ignored); /* a child that waits for a dead disk stays */
   }
   while (t->printed <= ZB_TRIAL_PRINTED && zb_trial_listen(t)) {
   }

@@ -6,11 +6,11 @@
 
 typedef struct zb_trial zb_trial;
 
-/* What zb_trial_wait found. */
+/* The result of zb_trial_wait. */
 enum {
   ZB_TRIAL_NOTHING = 0,  /* no answer yet */
-  ZB_TRIAL_OPENED = 1,   /* the child came back from opening, with or without a library */
-  ZB_TRIAL_ENDED = 2,    /* the child has ended, or cut itself off */
+  ZB_TRIAL_OPENED = 1,   /* the child returned from opening the file, with or without a library */
+  ZB_TRIAL_ENDED = 2,    /* the child ended, or closed its link */
   ZB_TRIAL_FLOODED = 3   /* it printed more than ZB_TRIAL_PRINTED bytes */
 };
 

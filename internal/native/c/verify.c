@@ -1,14 +1,13 @@
-/* One verification launch: every send buffer is filled, every receive buffer
- * poisoned, the collective runs once, and every element of every result is
- * checked on the device. Nothing of it is timed. The loopback does so with parts
- * of a case that is too large for the host's memory. */
+/* One verification launch: fills every send buffer, poisons every receive buffer, runs the
+ * collective once, and checks every element of every result on the device. It is not timed. The
+ * loopback does this for parts of a case that is too large for the host's memory. */
 #include "loop.h"
 
 #include <string.h>
 
 enum { ZB_BLOCK = 256 };
 
-/* Enough blocks to fill a GPU, no more than there is work for. */
+/* Returns enough blocks to fill a GPU, and no more than there is work for. */
 static unsigned zb_grid(uint64_t bytes) {
   uint64_t blocks = 1 + bytes / 16384;
   return blocks < 1024 ? (unsigned)blocks : 1024;
@@ -29,15 +28,15 @@ static int zb_kernel(zb_batch *b, int i, void *function, unsigned grid,
   return zb_kernel_on(b, i, b->ranks[i].stream, function, grid, block, params, call);
 }
 
-/* Every word of a buffer becomes the pattern. */
+/* Sets every word of a buffer to the pattern. */
 static int zb_pattern(zb_batch *b, int i, char *to, uint64_t bytes, uint32_t pattern) {
   void *poison[] = {&to, &bytes, &pattern};
   return bytes > 0 && zb_kernel(b, i, b->ranks[i].kernels->poison, zb_grid(bytes),
                                 ZB_BLOCK, poison, "launch poison");
 }
 
-/* Fills what a rank's launch will read. Where it is filled on another stream, the rank's own waits for that
- * by an event. */
+/* Fills the input of a rank's launch. If it is filled on another stream, the rank's own stream
+ * waits for that by an event. */
 static int zb_fill_send(zb_batch *b, const zb_verify_args *v, int i) {
   const zb_expect *e = &v->expect[i];
   zb_rank *r = &b->ranks[i];
@@ -61,8 +60,7 @@ static int zb_fill_send(zb_batch *b, const zb_verify_args *v, int i) {
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, "wait for the fill");
 }
 
-/* Poisons what will be written, before what will be read is filled: in place, the
- * second lies in the first. */
+/* Poisons the output before the input is filled: in place, the input is part of the output. */
 static int zb_prepare(zb_batch *b, const zb_verify_args *v, int i) {
   const zb_expect *e = &v->expect[i];
   zb_rank *r = &b->ranks[i];
@@ -96,13 +94,13 @@ static int zb_check(zb_batch *b, const zb_verify_args *v, int i,
                    "launch check");
 }
 
-/* Clears a rank's counters, on its stream: a copy from the host that is on no
- * stream may return before it has arrived, and the check would not wait for it. */
+/* Clears a rank's counters, on its stream. A host copy outside of the stream may return before it
+ * has arrived, and the check would not wait for it. */
 static int zb_clear(zb_batch *b, const zb_verify_args *v, int i) {
   const uint64_t clear[4] = {0, UINT64_MAX, 0, 0};
   const zb_rank *r = &b->ranks[i];
   int code = b->table->setDevice(r->device);
-  memcpy(&v->found[4 * i], clear, sizeof clear); /* stays till the wait */
+  memcpy(&v->found[4 * i], clear, sizeof clear); /* must stay until the wait */
   if (code == 0) {
     code = b->table->copyAsync(r->found, &v->found[4 * i], sizeof clear,
                                ZB_TO_DEVICE, r->stream);
@@ -110,7 +108,7 @@ static int zb_clear(zb_batch *b, const zb_verify_args *v, int i) {
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, "clear counters");
 }
 
-/* Takes what a check has found, after the wait. */
+/* Reads the findings of a check, after the wait. */
 static int zb_found(zb_batch *b, const zb_verify_args *v, int i) {
   const zb_rank *r = &b->ranks[i];
   int code = b->table->setDevice(r->device);
@@ -121,7 +119,7 @@ static int zb_found(zb_batch *b, const zb_verify_args *v, int i) {
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, "copy");
 }
 
-/* Clears the counters and starts the checks of all ranks that have a result. */
+/* Clears the counters and starts the checks of all ranks with a result. */
 static int zb_check_all(zb_batch *b, const zb_verify_args *v) {
   for (int i = 0; i < b->nlocal; i++) {
     if ((v->parts == 1 || v->expect[i].check_count > 0) &&
@@ -133,7 +131,7 @@ static int zb_check_all(zb_batch *b, const zb_verify_args *v) {
   return zb_wait(b);
 }
 
-/* Asks each rank that has a wrong element what it expected at the first. */
+/* Asks each rank with a wrong element for the expected value of the first one. */
 static int zb_explain_all(zb_batch *b, const zb_verify_args *v) {
   int asked = 0;
   for (int i = 0; i < b->nlocal; i++) {
@@ -159,8 +157,8 @@ static int zb_explain_all(zb_batch *b, const zb_verify_args *v) {
   return 0;
 }
 
-/* The launch that is verified, with its marks. A short one is done at the first
- * look, so that the wait alone would never see a cancellation. */
+/* The verified launch, with its marks. A short one is done at the first poll, so the wait alone
+ * would never see a cancellation. */
 static int zb_launch_one(zb_batch *b) {
   if (zb_cancelled(b)) {
     return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
@@ -173,7 +171,7 @@ static int zb_launch_one(zb_batch *b) {
   return zb_mark(b, 0, 1);
 }
 
-/* A part's share of the arguments. */
+/* Returns one part's share of the arguments. */
 static zb_verify_args zb_part(const zb_batch *b, const zb_verify_args *v, int part) {
   zb_verify_args one = *v;
   one.expect += (size_t)part * (size_t)b->nlocal;
@@ -201,8 +199,9 @@ static int zb_prepare_all(zb_batch *b, const zb_verify_args *v) {
   return 0;
 }
 
-/* Whether the launches of this batch move data, and what of it. It is said before the
- * fill: another driver of this process that ends would take what is filled away. */
+/* Tells the loopback whether this batch's launches move data, and which parts. It must come
+ * before the fill: if another driver of this process ended later, it would discard the filled
+ * data. */
 static void zb_moves(const zb_batch *b, const zb_verify_args *v, int on) {
   if (b->table->moveBlocks != NULL && v->blocks != NULL) {
     b->table->moveBlocks(on ? v->blocks : NULL, on ? v->parts : 0);

@@ -1,15 +1,14 @@
-/* Rounds that end without each rank's process. Where a rank's stream goes from one
- * round of a communicator straight to the next, with events between them at most,
- * nothing that its process does decides when it comes there. So the process
- * that ends the first round brings such ranks to the next, and ends it too: a burst of
- * many launches takes one wait of each process, not one for each launch. Each process
- * computes the same times when it looks. */
+/* Rounds that end without the processes of all ranks. If a rank's stream goes from one round of a
+ * communicator straight to the next, with at most events in between, its process has no influence
+ * on the arrival time. The process that ends the first round therefore moves such ranks on to the
+ * next one and ends that too. A burst of many launches then takes one wait per process, not one
+ * per launch. Each process computes the same times when it looks. */
 #include "comm.h"
 
 #include <string.h>
 
-/* When a stream that has left at s what is before comes to the next operation. These are
- * the stream's own: its events, zbl_arrival. */
+/* Returns when a stream that left the previous operation at s reaches the next one. It must agree
+ * with the stream's own rules: its events, and zbl_arrival. */
 double zbl_comes_at(double s, const zbl_ahead *a) {
   for (int k = 0; k < a->marks; k++) {
     s = zbl_later(a->mark[k], s) + zbl.event;
@@ -17,8 +16,8 @@ double zbl_comes_at(double s, const zbl_ahead *a) {
   return zbl_later(a->posted, s);
 }
 
-/* Brings to a round the ranks whose streams come to it by themselves, once all
- * have called it and the round before has ended. */
+/* Once all ranks have called a round and the previous one has ended, moves on to it the ranks
+ * whose streams reach it by themselves. */
 void zbl_bring(zbl_round *r) {
   const zbl_round *before = zbl_at(r->before);
   int n = ((const zbl_clique *)zbl_at(r->clique))->nranks;
@@ -36,8 +35,9 @@ void zbl_bring(zbl_round *r) {
   }
 }
 
-/* Whether the stream gets from `before` to what it is given next by itself: it has had
- * nothing but events since. A planted fault of its device is found by its process alone. */
+/* Whether the stream goes straight from `before` to its next operation: nothing but events was
+ * enqueued in between. A planted fault of its device rules that out, because only its own process
+ * finds the fault. */
 int zbl_straight(const zbl_stream *s, const void *before) {
   return s->head != NULL && before != NULL && s->before == before &&
          s->marked <= ZBL_AHEAD_MARKS && !zbl.wall &&
@@ -46,14 +46,14 @@ int zbl_straight(const zbl_stream *s, const void *before) {
          !(s->blocking && zbl.devices[s->device].null != NULL);
 }
 
-/* How it gets there. */
+/* Returns how the stream gets there. */
 zbl_ahead zbl_way_of(const zbl_stream *s, double posted) {
   zbl_ahead a = {.posted = posted, .marks = (int8_t)s->marked};
   memcpy(a.mark, s->mark, sizeof a.mark);
   return a;
 }
 
-/* Others may have ended operations of the stream since it was last advanced. */
+/* Advances a stream whose operations other processes may have ended. */
 void zbl_catch_up(zbl_stream *s) {
   if (s->head != NULL) {
     zbl_drain_later(s);
@@ -61,21 +61,22 @@ void zbl_catch_up(zbl_stream *s) {
   }
 }
 
-/* Notes how the rank's stream comes to the round, which its process has just
- * called; op is what it will push. */
+/* Notes how the rank's stream reaches the round that its process just called. The process will
+ * push op next. */
 void zbl_look_ahead(zbl_round *r, zbl_op *op, zbl_stream *s) {
   zbl_ahead *a = &zbl_aheads(r)[op->rank];
   *a = (zbl_ahead){.posted = op->posted, .marks = -1};
   zbl_catch_up(s);
-  zbl_bring(r); /* the others; if the round before has ended, this rank comes itself */
+  zbl_bring(r); /* other ranks; this one arrives by itself if the previous round has ended */
   op->ahead = (uint8_t)(!r->moves && zbl_straight(s, zbl_at(r->before)));
   if (op->ahead) {
     *a = zbl_way_of(s, op->posted);
   }
 }
 
-/* The bell of the last operation that the stream comes to by itself; NULL where that is
- * none. *further says whether there are others, to which its process must bring it. */
+/* Returns the bell of the last operation that the stream reaches by itself; NULL if there is
+ * none. *further is 1 if there are more operations: the process must move the stream on to those.
+ */
 static zbl_bell *zbl_bell_before(const zbl_stream *s, int *further) {
   zbl_bell *bell = NULL;
   *further = 0;
@@ -89,23 +90,24 @@ static zbl_bell *zbl_bell_before(const zbl_stream *s, int *further) {
   return bell;
 }
 
-/* The bell that is rung when the process has something to do for the stream; NULL for that
- * of whatever is decided. */
+/* Returns the bell that is rung when the process has something to do for the stream; NULL for the
+ * general bell. */
 zbl_bell *zbl_next_bell(const zbl_stream *s) {
   int further;
   return zbl_bell_before(s, &further);
 }
 
-/* The bell of the end of the stream's last operation; NULL where the process must do
- * something before. */
+/* Returns the bell of the end of the stream's last operation; NULL if the process must act before
+ * that. */
 zbl_bell *zbl_bell_of(const zbl_stream *s) {
   int further;
   zbl_bell *bell = zbl_bell_before(s, &further);
   return further ? NULL : bell;
 }
 
-/* Whether some other stream of the process goes on only if the process works it off when
- * others have decided something. A stream that a host waits for is worked off by that host. */
+/* Whether some other stream of the process needs it: the stream proceeds only if the process
+ * advances it after others have decided something. A stream that a host waits for is advanced by
+ * that host. */
 int zbl_unattended(const zbl_stream *but) {
   for (const zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
     if (s != but && s->hosts == 0 && s->head != NULL && zbl_bell_of(s) == NULL) {

@@ -1,5 +1,5 @@
-/* What the loopback's devices say of themselves: an MI300X's attributes (AMD
- * CDNA 3 ISA guide and MI300X data sheet), the machine file's name. */
+/* The attributes that the loopback's devices report: an MI300X's (AMD CDNA 3 ISA guide and MI300X
+ * data sheet), with the machine file's name. */
 #include "world.h"
 
 #include <stdio.h>
@@ -24,8 +24,8 @@ static int zbl_attribute(const char *field) {
   return 0;
 }
 
-/* What zbench does not ask for and other programs do: hipDeviceAttribute_t's numbers, and
- * the same values as in hipDeviceProp_t (shared/properties.c). */
+/* Attributes that zbench does not read but other programs do: hipDeviceAttribute_t's numbers,
+ * with the same values as in hipDeviceProp_t (shared/properties.c). */
 static int zbl_other_attribute(int number, int device, int *value) {
   enum { ZBL_BUS = 67, ZBL_DOMAIN = 69 };
   static const struct {
@@ -92,7 +92,7 @@ static int zbl_deviceName(char *name, int len, int device) {
   return ZB_OK;
 }
 
-/* Addresses in the order of the devices; real ones need not be. */
+/* Addresses ascend with the devices; real ones need not. */
 static int zbl_devicePCI(char *address, int len, int device) {
   ZBL_REFUSE(device < 0 || device >= zbl.count, ZB_ERR_DEVICE);
   ZBL_REFUSE(address == NULL || len < 13, ZB_ERR_VALUE);
@@ -108,7 +108,7 @@ static int zbl_driverGetVersion(int *version) {
   return ZB_OK;
 }
 
-/* Any block may have all the shared memory there is; asking for more fails. */
+/* Any block may use all the shared memory; asking for more fails. */
 static int zbl_functionAttribute(void *function, int attribute, int value) {
   ZBL_REFUSE(function == NULL, ZB_ERR_HANDLE);
   return zbl_said(attribute == ZB_FUNCTION_MAX_SHARED && value >= 0 &&

@@ -1,5 +1,5 @@
-/* Which memory belongs to whom: every allocation and every range that the client has
- * registered is a block, and an address is looked up among the blocks of all devices. */
+/* Finds the owner of memory: every allocation and every range that the client has registered is a
+ * block. An address is looked up among the blocks of all devices. */
 #include "exported.h"
 #include "world.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The number of blocks that begin below an address, or at it. */
+/* Returns the number of blocks that begin at or below an address. */
 static size_t zbl_blocks_below(const void *ptr) {
   size_t low = 0, high = zbl.block_count;
   while (low < high) {
@@ -26,9 +26,9 @@ static int zbl_holds(const zbl_block *b, const void *ptr) {
   return b != NULL && (size_t)((const char *)ptr - b->base) < b->bytes;
 }
 
-/* The block that the address is in, NULL for none. Most are in the newest block of the
- * current device, a rank's arena: the search among those of 1,024 ranks took a sixth of a
- * sweep. */
+/* Returns the block that contains the address, NULL if none does. Most addresses are in the
+ * newest block of the current device, a rank's arena: searching the blocks of 1,024 ranks took a
+ * sixth of a sweep. */
 zbl_block *zbl_block_of(const void *ptr) {
   zbl_block *b = zbl.count > 0 ? zbl.devices[zbl_current_device()].blocks : NULL;
   size_t at;
@@ -40,7 +40,7 @@ zbl_block *zbl_block_of(const void *ptr) {
   return zbl_holds(b, ptr) ? b : NULL;
 }
 
-/* Tells a program once why it gets no memory: few print more than the error. */
+/* Tells a program once why it gets no memory: most programs print only the error. */
 void zbl_tell_memory(const char *format, uint64_t bytes, uint64_t left) {
   static int told;
   if (zbl.waits && !told) {
@@ -49,7 +49,7 @@ void zbl_tell_memory(const char *format, uint64_t bytes, uint64_t left) {
   }
 }
 
-/* Whether memory of that kind is taken from the device's own. */
+/* Whether memory of that kind comes from the device's own memory. */
 int zbl_counts(int kind) {
   return kind == ZBL_OF_DEVICE || kind == ZBL_MANAGED;
 }
@@ -57,7 +57,7 @@ int zbl_counts(int kind) {
 /* Whether a block takes some of its device's memory. */
 static int zbl_counted(const zbl_block *block) { return zbl_counts(block->kind) && !block->opened; }
 
-/* Takes what a block needs of the host's memory; 0 where that has not as much left. */
+/* Reserves a block's share of the host's memory; returns 0 if there is not enough left. */
 int zbl_take_room(size_t bytes) {
   uint64_t taken = __atomic_load_n(&zbl.hub->taken, __ATOMIC_RELAXED);
   uint64_t left = zbl.hub->room > taken ? zbl.hub->room - taken : 0;
@@ -73,19 +73,19 @@ int zbl_take_room(size_t bytes) {
   return 1;
 }
 
-/* Without the lock where the process ends: another thread may have it. */
+/* Takes no lock when the process ends: another thread may hold it. */
 void zbl_leave_room(size_t bytes) {
   __atomic_fetch_sub(&zbl.hub->taken, bytes, __ATOMIC_RELAXED);
   zbl.taken -= bytes;
 }
 
-/* Keeps where the newest block of a device is: most calls ask for that. */
+/* Remembers the newest block of a device: most lookups ask for it. */
 static void zbl_note_newest(zbl_device *d) {
   d->newest = d->blocks != NULL ? d->blocks->base : NULL;
   d->bytes = d->blocks != NULL ? d->blocks->bytes : 0;
 }
 
-/* Notes a block of a device; 0 where there is no memory for it. */
+/* Adds a block to a device; returns 0 if there is no memory for it. */
 int zbl_note_block(zbl_block *block) {
   static uint32_t ids;
   size_t at = zbl_blocks_below(block->base);
@@ -111,7 +111,7 @@ int zbl_note_block(zbl_block *block) {
   return 1;
 }
 
-/* Counts a block where it is not counted yet. */
+/* Counts a block unless it has been counted already. */
 void zbl_use(zbl_block *block, zbl_usage *usage) {
   block->usage = usage;
   usage->now += block->bytes;
@@ -154,9 +154,9 @@ void zbl_forget_block(zbl_block *block) {
   free(block);
 }
 
-/* Whether [ptr, ptr+bytes) lies inside one allocation that devices reach: their own
- * memory, a peer's (RCCL enables the access between peers itself, ROCm/rccl,
- * src/transport/p2p.cc), or the host's that the runtime gave out or was told of. */
+/* Whether [ptr, ptr+bytes) lies inside one allocation that devices can access: their own memory,
+ * a peer's (RCCL enables peer access itself, ROCm/rccl, src/transport/p2p.cc), or host memory
+ * that the runtime allocated or registered. */
 int zbl_valid_range(const void *ptr, uint64_t bytes) {
   const zbl_block *b;
   if (zbl.count > 0 && zbl_in_newest(zbl_current_device(), ptr, bytes)) {
@@ -166,15 +166,15 @@ int zbl_valid_range(const void *ptr, uint64_t bytes) {
   return b != NULL && bytes <= b->bytes - (uint64_t)((const char *)ptr - b->base);
 }
 
-/* The device whose own memory the address is in, −1 for the host's. */
+/* Returns the device whose own memory contains the address, −1 for host memory. */
 int zbl_owner(const void *ptr) {
   const zbl_block *b = zbl_block_of(ptr);
   return b != NULL && b->kind == ZBL_OF_DEVICE ? b->device : -1;
 }
 
-/* Whether a copy may begin or end there: HIP goes by where the two ends are, and takes a
- * kind for no more than a hint (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate and
- * ihipMemcpyCommand). What is in an allocation must not leave it. Any device may be
+/* Whether a copy may begin or end at ptr. HIP looks at the location of both ends and treats the
+ * kind as a hint (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate and
+ * ihipMemcpyCommand). A copy must not run past the end of its allocation. Any device may be
  * current. */
 int zbl_copyable(const void *ptr, size_t bytes) {
   return ptr != NULL && (zbl_block_of(ptr) == NULL || zbl_valid_range(ptr, bytes));

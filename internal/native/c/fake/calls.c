@@ -1,5 +1,5 @@
-/* The collectives' entry points: arguments are checked, as the real library
- * does and where it would silently corrupt, then enqueued. */
+/* The entry points of the collectives. They check arguments like the real library, and also where
+ * the real library would silently corrupt data, then enqueue the call. */
 #include "comm.h"
 
 #include <inttypes.h>
@@ -14,12 +14,12 @@ static int zbl_reduces_fp8(void) { return ZBL_VENDOR != ZB_CUDA || zbl_coll_vers
 
 unsigned zbl_width(int dtype) { return zbl_widths[dtype]; }
 
-/* RCCL looks at no overlap: what is refused here would give wrong data. In place is the
- * rank's own block; an all_gather and a reduce_scatter may have the first block there
- * too, because their kernels have read a chunk of a rank's buffer before they write to the
- * same place (ROCm/rccl at rocm-6.2.2, src/device/all_gather.h and reduce_scatter.h,
- * runRing; its own tests do it: test/common/CollectiveArgs.cpp, AllocateMem). RCCL runs an
- * all-to-all in place too, and leaves it to the caller not to ask (nccl.h.in). */
+/* RCCL does not check for overlap; an overlap that is refused here would give wrong data there.
+ * In place means the rank's own block. An all_gather and a reduce_scatter may also use the first
+ * block, because their kernels read a chunk of a rank's buffer before they write to the same
+ * place (ROCm/rccl at rocm-6.2.2, src/device/all_gather.h and reduce_scatter.h, runRing; its own
+ * tests do it: test/common/CollectiveArgs.cpp, AllocateMem). RCCL also runs an all-to-all in
+ * place, although nccl.h.in tells the caller not to. */
 static inline int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t got,
                                  uint64_t share) {
   const char *send = q->send, *recv = q->recv;
@@ -42,7 +42,7 @@ static const char zbl_no_stream[] = "stream is none, or was destroyed";
 static const char zbl_unready[] = "the communicator's init or split is still in progress";
 static const char zbl_invalid[] = "invalid %s %lld";
 
-/* Refuses a call with an argument that no call has. */
+/* Refuses a call with an argument that is never valid. */
 static inline int zbl_check_arguments(const zbl_caller *a, const zbl_call *call, int peer) {
   int n = a->comm->clique->nranks, dtype = call->dtype;
   ZBL_REFUSE_CALL(dtype < 0 || dtype >= ZBL_DTYPES || (dtype >= ZBL_FIRST_FP8 && zbl_shapes[call->collective].reduces && !zbl_reduces_fp8()),
@@ -55,12 +55,13 @@ static inline int zbl_check_arguments(const zbl_caller *a, const zbl_call *call,
   return 0;
 }
 
-/* Whether devices reach the rank's buffer: most are in the newest block of its device. */
+/* Whether devices can access the rank's buffer. Most buffers are in the newest block of its
+ * device. */
 static inline int zbl_reached(const zbl_queued *q, const void *ptr, uint64_t bytes) {
   return zbl_in_newest(q->comm->device, ptr, bytes) || zbl_valid_range(ptr, bytes);
 }
 
-/* Why a buffer cannot be used. */
+/* Says why a buffer cannot be used. */
 __attribute__((cold)) static int zbl_refuse_buffer(const zbl_caller *a, const char *which,
                                                    const char *ptr, uint64_t bytes) {
   const zbl_block *b = zbl_block_of(ptr);
@@ -70,8 +71,8 @@ __attribute__((cold)) static int zbl_refuse_buffer(const zbl_caller *a, const ch
                                 bytes, (size_t)(b->base + b->bytes - ptr));
 }
 
-/* Refuses a call whose buffers do not hold what it will read and write: share bytes are one
- * block. */
+/* Refuses a call whose buffers are too small for what it reads and writes. share is the size of
+ * one block in bytes. */
 static inline int zbl_check_buffers(const zbl_caller *a, const zbl_queued *q,
                                     const zbl_shape *shape, uint64_t share) {
   uint64_t n = (uint64_t)q->comm->clique->nranks;
@@ -89,13 +90,13 @@ static inline int zbl_check_buffers(const zbl_caller *a, const zbl_queued *q,
   return 0;
 }
 
-/* Whether an init or a split of it is under way (ROCm/rccl at rocm-6.2.2, src/init.cc,
- * ncclCommEnsureReady). */
+/* Whether an init or a split of the communicator is under way (ROCm/rccl at rocm-6.2.2,
+ * src/init.cc, ncclCommEnsureReady). */
 static inline int zbl_not_ready(zbl_comm *c) {
   return c->pending > 0 && zbl_in_progress(c);
 }
 
-/* Refuses a call whose communicator or stream is not fit for it. */
+/* Refuses a call with an unusable communicator or stream. */
 static inline int zbl_check_comm(const zbl_caller *a, zbl_comm *c, const zbl_stream *s,
                                  int collective) {
   ZBL_REFUSE_CALL(zbl_not_ready(c), a, ZB_COLL_ARGUMENT, "%s", zbl_unready);
@@ -152,8 +153,8 @@ static int zbl_collective_call(const void *send, void *recv, int collective,
 ZBL_ROWS(ZBL_ENTRY)
 #undef ZBL_ENTRY
 
-/* A send or a receive: the buffer of the other direction is not there, and that of
- * a message of no elements need not be. */
+/* A send or a receive. The buffer of the other direction is NULL; a message without elements may
+ * have no buffer at all. */
 static int zbl_p2p_call(const char *send, char *recv, int sends, size_t count,
                         int dtype, int peer, void *comm, void *stream) {
   ZBL_ENTER_SEVERAL;

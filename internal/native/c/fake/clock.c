@@ -11,8 +11,8 @@
  * the caller look at a deadline of its own. */
 enum { ZBL_BARRIER_MS = 500 };
 
-/* Through measured points, as zbench recommend goes: a power law between two, the first
- * one's time below, the last slope above. */
+/* Returns the time from measured points, as zbench recommend does: a power law between two
+ * points, the first point's time below them, the last slope above them. */
 static double zbl_measured(const zbl_point *p, int n, double bytes) {
   int i = 1;
   if (bytes <= p[0].bytes) {
@@ -58,7 +58,7 @@ static uint64_t zbl_mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/* What all draws of a launch begin with. */
+/* Returns the part of the hash that all draws of a launch share. */
 uint64_t zbl_draws(zbl_turn at) {
   uint64_t z = zbl_mix(zbl.seed);
   z = zbl_mix(z ^ at.key);
@@ -70,9 +70,9 @@ double zbl_uniform(uint64_t draws, uint64_t rank) {
   return (double)(zbl_mix(draws ^ rank) >> 11) * 0x1p-53;
 }
 
-/* T times a standard normal to within what twelve uniforms give (Irwin–Hall):
- * exact arithmetic, so the same bits with every math library. |z| ≤ 6. The
- * groups that run at once draw apart. */
+/* Returns seconds times a factor with approximately normal noise, a sum of twelve uniforms
+ * (Irwin–Hall). The arithmetic is exact, so that every math library gives the same bits. |z| ≤ 6.
+ * Groups that run at once draw independently. */
 double zbl_noisy(double seconds, uint64_t draws, int group) {
   double sum = 0;
   if (zbl.noise == 0) {
@@ -94,7 +94,7 @@ zbl_lane *zbl_lane_of(int device) {
 
 double *zbl_host_clock(int device) { return &zbl_lane_of(device)->h; }
 
-/* What a launch takes of its host. A rank that is late is so by its host. */
+/* Returns the host's cost of a launch. A late rank is late because its host is. */
 double zbl_host_cost(int device) { return zbl.launch + zbl_late(device); }
 
 static int64_t zbl_nowNs(void) {
@@ -110,8 +110,8 @@ static int64_t zbl_nowNs(void) {
   return (int64_t)llround((l->h + patience) * 1e9);
 }
 
-/* The barrier ends when every device with a live communicator has come to it: the
- * clocks of their hosts show the latest. */
+/* Ends the barrier when every device with a live communicator has arrived. The clocks of all
+ * their hosts then show the latest time. */
 void zbl_check_barrier(void) {
   double latest = 0;
   for (; zbl.several && zbl.hub->missing < zbl.ranks; zbl.hub->missing++) {
@@ -136,9 +136,8 @@ void zbl_check_barrier(void) {
   zbl_progress();
 }
 
-/* The devices come to the barrier, n of them, each so many bytes behind the one
- * before. Returns whether it is over; if not, no device came for a while, and the
- * caller calls again. */
+/* n devices, stride bytes apart in the array, arrive at the barrier. Returns whether it is over.
+ * If it is not, no device arrived for a while, and the caller calls again. */
 static int zbl_hostBarrier(const int32_t *device, size_t stride, int n) {
   uint64_t mine = 0;
   ZBL_ENTER;
@@ -163,9 +162,8 @@ static int zbl_hostBarrier(const int32_t *device, size_t stride, int n) {
   return zbl.hub->barrier >= mine;
 }
 
-/* The clock of the current device's host begins anew: how a time is rounded
- * depends on how late it is, and a case's times must not depend on what ran
- * before it. */
+/* Resets the clock of the current device's host. The rounding of a time depends on its size, and
+ * a case's times must not depend on earlier cases. */
 static void zbl_caseBegin(uint64_t key) {
   zbl_lane *l;
   ZBL_ENTER;
@@ -176,23 +174,23 @@ static void zbl_caseBegin(uint64_t key) {
   l->patience = 0;
 }
 
-/* The blocks that the collectives of this thread move: a driver launches on one. */
+/* The blocks that this thread's collectives move; a driver launches on one thread. */
 _Thread_local const zb_block *zbl_moved;
 _Thread_local int zbl_parts;
 
 static void zbl_moveBlocks(const zb_block *blocks, int n) {
   ZBL_ENTER;
   if (zbl.moves_data == 0) {
-    zbl_empty_devices(); /* blocks lie on other pages than what was moved before */
+    zbl_empty_devices(); /* blocks use other pages than the data moved before */
   }
   zbl_moved = blocks;
   zbl_parts = n;
   zbl.parted = 1;
 }
 
-/* How many want data moved: each driver of this process for its own launches. When none
- * does, what the devices hold is undefined: there may be a thousand processes like this
- * one on the host, and it gives the pages back. */
+/* How many drivers of this process want data moved for their launches. If none does, the devices'
+ * contents are undefined and their pages go back to the host: a thousand such processes may share
+ * it. */
 static void zbl_moveData(int on) {
   ZBL_ENTER;
   if (on || zbl.moves_data > 0) {

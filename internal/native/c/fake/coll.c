@@ -1,11 +1,11 @@
-/* Collectives: calls are matched by sequence number, and a round that is
- * complete takes the model's time on the virtual clock. */
+/* Collectives: calls are matched by sequence number. A complete round takes the model's time on
+ * the virtual clock. */
 #include "comm.h"
 
 #include <string.h>
 
-/* Up to this many bytes a collective only brings ranks together: a rank that is
- * late leaves it late (see fault.c). */
+/* Up to this many bytes a collective only synchronises ranks: a late rank leaves it late (see
+ * fault.c). */
 enum { ZBL_SYNC_BYTES = 8 };
 
 /* The total size S of a call: the larger of a rank's two buffers. */
@@ -15,7 +15,7 @@ double zbl_total_bytes(const zbl_call *c, int ranks) {
   return shape->send_all || shape->recv_all ? bytes * ranks : bytes;
 }
 
-/* When rank i leaves a round that has ended. */
+/* Returns when rank i leaves a round that has ended. */
 double zbl_leaves(const zbl_round *r, int i, int device) {
   double at = r->end + zbl.exit_jitter * zbl_uniform(r->draws, (uint64_t)i);
   if (r->bytes <= ZBL_SYNC_BYTES) {
@@ -24,7 +24,7 @@ double zbl_leaves(const zbl_round *r, int i, int device) {
   return at;
 }
 
-/* The curve of the algorithm that runs the call. Measured times are times of kernels. */
+/* Returns the curve of the algorithm that runs the call. Measured times are times of kernels. */
 static zbl_curve zbl_by(const zbl_curve *curve, int64_t how) {
   const zbl_faster *f = how == ZBL_BY_COPIES ? &zbl.copies : &zbl.symmetric;
   zbl_curve c = *curve;
@@ -38,7 +38,7 @@ static zbl_curve zbl_by(const zbl_curve *curve, int64_t how) {
   return c;
 }
 
-/* What a call takes from its start to its end. */
+/* Returns the duration of a call, from its start to its end. */
 double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, zbl_turn at) {
   uint64_t draws = zbl_draws(at);
   const zbl_curve *curve = zbl_curve_of(q, call->collective);
@@ -50,8 +50,7 @@ double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, zbl_tur
   return zbl_contended(q->first, q->last, at) * zbl_noisy(took, draws, q->first);
 }
 
-/* What a rank takes from a round that has ended: its result. Returns when it
- * leaves the round. */
+/* Takes a rank's result from a round that has ended. Returns when the rank leaves the round. */
 static double zbl_take_round(const zbl_round *r, int rank, zbl_stream *s) {
   if (r->moves) {
     zbl_take_result(r, rank, s);
@@ -72,8 +71,8 @@ static void zbl_let_go(zbl_round *r) {
   }
 }
 
-/* Frees what is left of a clique's rounds, none of which is in a stream: those that not
- * all ranks have called. */
+/* Frees the rest of a clique's rounds, which not all ranks have called. None of them is in a
+ * stream. */
 void zbl_free_rounds(zbl_clique *q) {
   zbl_round *r = zbl_at(q->head);
   zbl_let_go(r != NULL ? zbl_at(r->before) : NULL);
@@ -84,8 +83,8 @@ void zbl_free_rounds(zbl_clique *q) {
   }
 }
 
-/* All ranks are there: the round starts at the last arrival and ends for all at
- * once but for the exit jitter. */
+/* All ranks have arrived: the round starts at the last arrival and ends for all at once, apart
+ * from the exit jitter. */
 static void zbl_end_round(zbl_round *r, zbl_clique *q) {
   zbl_round *before = zbl_at(r->before);
   r->draws = zbl_draws(r->at);
@@ -99,8 +98,8 @@ static void zbl_end_round(zbl_round *r, zbl_clique *q) {
   zbl_ring(&q->bell[r->seq % ZBL_BELLS]);
 }
 
-/* The streams of this process, which has all ranks, go on, but for the one that came
- * last. */
+/* In a process with all ranks: lets all their streams continue, except the one that arrived last.
+ */
 static void zbl_leave_round(zbl_round *r, const zbl_clique *q, const zbl_stream *s) {
   for (int i = 0; i < q->nranks; i++) {
     zbl_stream *other = r->place[i].stream;
@@ -110,8 +109,8 @@ static void zbl_leave_round(zbl_round *r, const zbl_clique *q, const zbl_stream 
   }
 }
 
-/* Ends a round, and those after it to which all ranks come by themselves. Streams
- * of other processes go on when those look. */
+/* Ends a round, and later ones that all ranks reach by themselves. Streams of other processes
+ * continue when those processes look. */
 static void zbl_decide(zbl_round *r, zbl_clique *q, const zbl_stream *s) {
   zbl_end_round(r, q);
   if (!zbl.several) {
@@ -129,7 +128,7 @@ static void zbl_decide(zbl_round *r, zbl_clique *q, const zbl_stream *s) {
   zbl_progress();
 }
 
-/* Whether the round has ended: the rank takes its end and its result. */
+/* If the round has ended, the rank takes its end and its result. */
 static int zbl_round_done(zbl_op *op, zbl_stream *s) {
   const zbl_round *r = op->data;
   if (!r->ran) {
@@ -139,8 +138,8 @@ static int zbl_round_done(zbl_op *op, zbl_stream *s) {
   return 1;
 }
 
-/* A rank's stream has come to its call. A planted asynchronous error is that of the
- * rank's handle, and the call never ends. */
+/* A rank's stream has reached its call. A planted asynchronous error belongs to the rank's
+ * handle, and the call then never ends. */
 static int zbl_round_run(zbl_op *op, zbl_stream *s) {
   zbl_round *r = op->data;
   zbl_clique *q = zbl_at(r->clique);
@@ -151,7 +150,7 @@ static int zbl_round_run(zbl_op *op, zbl_stream *s) {
   }
   if (zbl.several) {
     zbl_ahead *a = &zbl_aheads(r)[op->rank];
-    if (a->come) { /* another process has brought it here */
+    if (a->come) { /* another process has moved it on to this round */
       return zbl_round_done(op, s);
     }
     a->come = 1;
@@ -167,7 +166,7 @@ static int zbl_round_run(zbl_op *op, zbl_stream *s) {
   return zbl_round_done(op, s);
 }
 
-/* A round, as the first of its ranks calls it. */
+/* Makes a round for the first rank that calls it. */
 static zbl_round *zbl_new_round(const zbl_queued *c) {
   zbl_clique *q = c->comm->clique;
   int moves = zbl.moves_data > 0, places = moves || !zbl.several ? q->nranks : 0;
@@ -195,9 +194,8 @@ static zbl_round *zbl_new_round(const zbl_queued *c) {
   return r;
 }
 
-/* The round of the rank's next call, made when it is not there yet: the oldest, or
- * the one after that of its last call, which is there as long as others have not
- * called it. */
+/* Returns the round of the rank's next call: the oldest one, or the successor of the rank's last
+ * one, which exists until all others have called it. Makes it if it does not exist. */
 static zbl_round *zbl_round_at(const zbl_queued *c) {
   zbl_clique *q = c->comm->clique;
   zbl_ref *at = q->head_seq == c->comm->seq ? &q->head : &c->comm->last->next;
@@ -207,7 +205,7 @@ static zbl_round *zbl_round_at(const zbl_queued *c) {
   return c->comm->last = zbl_at(*at);
 }
 
-/* Kernels may have waited for the call to leave its stream. */
+/* Lets kernels continue that waited for the call to leave its stream. */
 static void zbl_leave_device(int device, const zbl_round *r) {
   if (r->ran) {
     zbl_busy(device, r->start, r->end);
@@ -223,7 +221,7 @@ static void zbl_round_release(zbl_op *op) {
     zbl_leave_device(op->comm->device, r);
   }
   if (!r->ran) {
-    r->mismatch = 1; /* this rank has left it: the others wait for ever */
+    r->mismatch = 1; /* this rank has left it, so the others wait for ever */
   }
   zbl_let_go(r);
 }
@@ -238,7 +236,7 @@ static const zbl_kind zbl_rounds = {.run = zbl_round_run,
                                     .release = zbl_round_release,
                                     .bell = zbl_round_bell};
 
-/* One rank's call reaches its stream, when the host has spent its time on it. */
+/* Puts one rank's call on its stream, after the host's cost of launching it. */
 int zbl_post(const zbl_queued *c, double host) {
   zbl_clique *q = c->comm->clique;
   double *h = &c->comm->lane->h;

@@ -10,8 +10,8 @@ enum {
 };
 
 static zbl_comm *zbl_comms;
-/* Those that were destroyed, and among them those that streams are done with: their handles
- * are refused until they become those of new ones. */
+/* Destroyed communicators, and the destroyed ones that no stream uses any more. Their handles are
+ * refused until new communicators reuse them. */
 static zbl_comm *zbl_dead, *zbl_retired;
 
 /* The communicator behind a handle, NULL when it is none. */
@@ -26,8 +26,8 @@ void zbl_unlock_taken(const int *held) {
   }
 }
 
-/* In NCCL's own encoding. RCCL reports 2.30.4 with ROCm 7.14 (its CHANGELOG). A machine
- * file may give another. */
+/* In NCCL's own encoding. RCCL reports 2.30.4 with ROCm 7.14 (its CHANGELOG). A machine file may
+ * set another version. */
 int zbl_coll_version(void) { return zbl.coll_version > 0 ? zbl.coll_version : 23004; }
 
 static int zbl_collGetVersion(int *version) {
@@ -38,9 +38,9 @@ static int zbl_collGetVersion(int *version) {
   return 0;
 }
 
-/* Whether the rank has joined already, or the device where it may have one only,
- * as NCCL has it unless NCCL_MULTI_RANK_GPU_ENABLE is set. Ranks with numbers of their
- * own may share a device (ROCm/rccl at rocm-5.7.0, src/init.cc, initTransportsRank). */
+/* Whether the rank has joined already, or its device has: NCCL allows one rank per device unless
+ * NCCL_MULTI_RANK_GPU_ENABLE is set. Ranks with virtual ids may share a device (ROCm/rccl at
+ * rocm-5.7.0, src/init.cc, initTransportsRank). */
 static int zbl_joined(const zbl_clique *q, int rank, int device, int virtual_id) {
   for (int i = 0; i < q->nranks && q->inited > 0; i++) {
     const zbl_member *m = &q->member[i];
@@ -108,9 +108,8 @@ void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank, int virtual_id) {
 
 static const char zbl_mixed[] = "one init or split of the group blocks, another does not";
 
-/* Where one drives all ranks, an init that is not in a group with its peers' would
- * wait for them for ever: it is refused instead. Elsewhere the group's end waits,
- * or this where there is no group. */
+/* If one process drives all ranks, an init outside a group would wait for its peers for ever, so
+ * it is refused. Otherwise the group's end waits, or this call if there is no group. */
 int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocking,
                   int virtual_id) {
   static const zbl_caller asked = {"commInitRank", NULL};
@@ -158,8 +157,9 @@ uint64_t zbl_comm_launch(zbl_comm *c, int message) {
   return c->launch++;
 }
 
-/* The number that the last launch draws its noise by. It does not depend on which rank comes
- * first: a message's has the sender's rank in it, as if all ranks had called in turn. */
+/* Returns the number that the last launch draws its noise by. It does not depend on the order of
+ * the ranks: a message's number contains the sender's rank, as if all ranks had called in turn.
+ */
 zbl_turn zbl_round_number(const zbl_comm *c) {
   uint64_t ranks = (uint64_t)c->clique->nranks;
   return (zbl_turn){c->lane->case_key,
@@ -183,7 +183,7 @@ void zbl_leave_clique(zbl_clique *q, int rank) {
   }
 }
 
-/* Of no communicator there is nothing to destroy or to abort (ROCm/rccl, src/init.cc,
+/* Nothing is destroyed or aborted if there is no communicator (ROCm/rccl, src/init.cc,
  * ncclCommDestroy_impl and ncclCommAbort_impl). */
 static int zbl_commDestroy(void *comm) {
   zbl_comm *c = zbl_comm_of(comm);
@@ -208,7 +208,7 @@ static int zbl_commDestroy(void *comm) {
 
 int zbl_aborted(const struct zbl_comm *c) { return c != NULL && c->aborted; }
 
-/* What of the communicator's kernels had begun ends now. */
+/* Ends the communicator's kernels that have begun. */
 void zbl_end_kernels(zbl_comm *c) {
   c->aborted = 1;
   for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
@@ -220,9 +220,9 @@ void zbl_end_kernels(zbl_comm *c) {
   zbl_alarm();
 }
 
-/* The communicator's kernels see that it is aborted and leave: what of them had
- * begun ends now, and what comes after it in its stream goes on (nccl.h.in). A
- * planted hang is of the GPU, ahead of a kernel, and stays. */
+/* Aborts a communicator: its kernels leave. Kernels that had begun end now, and later work in
+ * their streams continues (nccl.h.in). A planted hang is in the GPU, before a kernel, and stays.
+ */
 static int zbl_commAbort(void *comm) {
   zbl_comm *c = zbl_comm_of(comm);
   int code;
@@ -236,7 +236,7 @@ static int zbl_commAbort(void *comm) {
   return 0;
 }
 
-/* Wakes every waiting thread: something happened that no round tells. */
+/* Wakes every waiting thread, after an event that no round announces. */
 void zbl_alarm(void) {
   zbl_progress();
   zbl_ring(&zbl.hub->met);
@@ -248,8 +248,8 @@ void zbl_alarm(void) {
   }
 }
 
-/* The asynchronous error of a rank's handle; 0 for none, and of no communicator. A handle
- * has what its own process has met: the other ranks wait (NCCL, src/init.cc,
+/* Returns the asynchronous error of a rank's handle; 0 if there is none, or no communicator. A
+ * handle has the error that its own process has met; the other ranks wait (NCCL, src/init.cc,
  * ncclCommGetAsyncError; src/proxy.cc, ncclProxyProgress). */
 int zbl_failed(const struct zbl_comm *c) {
   const zbl_clique *q = c != NULL ? c->clique : NULL;

@@ -8,112 +8,111 @@ enum { ZBL_IN_PROGRESS = 7 }; /* ncclInProgress, since NCCL 2.14 */
 
 enum { ZBL_DTYPES = 12 }; /* ncclDataType_t */
 
-/* What runs a collective; see window.c. */
+/* How a collective runs; see window.c. */
 enum zbl_by { ZBL_BY_KERNELS, ZBL_BY_SYMMETRIC, ZBL_BY_COPIES };
 
-/* One rank's call of a collective, as it was made. No padding: calls are
- * compared byte by byte. */
+/* The arguments of one rank's call of a collective. There is no padding: calls are compared byte
+ * by byte. */
 typedef struct zbl_call {
   int32_t collective, dtype, op, root;
   uint64_t count;
   int64_t by; /* enum zbl_by */
 } zbl_call;
 
-/* One rank's part in a round. The pointers are of the process that has the rank. */
+/* One rank's part in a round. The pointers are valid in the rank's process. */
 typedef struct zbl_place {
   zbl_stream *stream;
   const char *send;
   char *recv;
-  uint64_t scalar; /* of an operator that the client has made */
+  uint64_t scalar; /* scalar of an operator that the client made */
 } zbl_place;
 
-/* How a rank's stream comes to a round, or to a kernel of messages: when its host had
- * enqueued the call, and the events since the one before. */
+/* When a rank's stream reaches a round or a kernel of messages: the time at which its host
+ * enqueued the call, and the events since the previous call. */
 typedef struct zbl_ahead {
   double posted, mark[ZBL_AHEAD_MARKS];
-  int8_t marks; /* how many; −1: only its process knows when it comes */
+  int8_t marks; /* number of events; −1: only the rank's process knows when it arrives */
   uint8_t come;
 } zbl_ahead;
 
-/* One sequence number of a communicator: the ranks' calls that belong together.
- * The last to arrive decides when it ends and what the result is, if they agree;
- * if they do not, it never ends, as in the real library. Each rank's process
- * takes that from here. */
+/* The ranks' calls with one sequence number of a communicator. The last rank to arrive decides
+ * when the round ends and, if all calls agree, what the result is. If they differ, the round
+ * never ends, as in the real library. Each rank's process reads the end and the result from here.
+ */
 typedef struct zbl_round {
   zbl_ref clique, next;
-  zbl_ref before; /* the round before, until this one has ended; see ahead.c */
+  zbl_ref before; /* the previous round, until this one has ended; see ahead.c */
   uint64_t seq;
-  uint64_t number; /* of all launches of the communicator, from 0 on */
+  uint64_t number; /* among all launches of the communicator, from 0 */
   zbl_call call;
-  zbl_turn at; /* where its draws stand */
+  zbl_turn at; /* where its random draws begin */
   uint64_t draws;
-  double bytes, start, end; /* start: when the last that has come did */
+  double bytes, start, end; /* start: arrival of the last rank */
   int posted, ready;
-  int mismatch, ran; /* ran: to the end; a mismatch never does */
-  zbl_call odd;      /* the first call that does not agree, */
-  int odd_rank;      /* and whose it is, counted from 1; 0: there is none */
-  int holders, linked; /* how many point here; in the clique's list */
-  int moves;           /* data */
-  int parts;           /* of them alone, so many blocks; 0: all of it */
+  int mismatch, ran; /* ran: completed; a mismatched round never is */
+  zbl_call odd;      /* the first call that differs, */
+  int odd_rank;      /* and its rank, counted from 1; 0: none differs */
+  int holders, linked; /* holders: pointers to it; linked: in the clique's list */
+  int moves;           /* it moves data */
+  int parts;           /* if not 0, it moves only this many blocks */
   zbl_ref blocks; /* the zb_blocks */
-  zbl_ref input;  /* the send buffers by rank, where other processes read them */
+  zbl_ref input;  /* the send buffers by rank, if other processes read them */
   zbl_ref result; /* a zbl_shared */
-  int places; /* one a rank, or none: only data and a process that drives all ranks need them */
-  zbl_place place[]; /* then a zbl_ahead a rank, where others drive the world too */
+  int places; /* one per rank, or 0: only data or a process that drives all ranks need them */
+  zbl_place place[]; /* followed by a zbl_ahead per rank if several processes drive the world */
 } zbl_round;
 
 static inline zbl_ahead *zbl_aheads(zbl_round *r) {
   return (zbl_ahead *)(void *)&r->place[r->places];
 }
 
-/* How a rank stands to a call: it waits there for others, a planted hang has stopped it ahead of it,
- * other work on the stream is before it, it has not called it, and so on. */
+/* How a rank stands to a call: idle, waiting in it for others, stopped before it by a planted
+ * hang, busy with earlier work on the stream, not called yet, failed, gone, or never seen. */
 enum zbl_how { ZBL_IDLE, ZBL_COME, ZBL_STOPPED, ZBL_BEHIND, ZBL_NOT_CALLED, ZBL_ERROR, ZBL_LEFT, ZBL_UNSEEN };
 
-/* The position of a rank when no process was active; its process notes it. See silence.c. */
+/* Where a rank stood when no process was active; its process notes it. See silence.c. */
 typedef struct zbl_standing {
-  uint64_t when;   /* the hub's activity then */
-  uint64_t calls;  /* collectives that it had called */
-  zbl_ref op;      /* the round, or the kernel of messages, of its oldest call that was not done; 0: none */
-  int8_t message, how; /* how: enum zbl_how, to that call */
+  uint64_t when;   /* the hub's activity count at that time */
+  uint64_t calls;  /* collectives that the rank had called */
+  zbl_ref op;      /* the round or kernel of messages of its oldest unfinished call; 0: none */
+  int8_t message, how; /* how: enum zbl_how, relative to that call */
 } zbl_standing;
 
-/* One rank of a clique: its device, its process, and the messages to it that have
- * one end only. */
+/* One rank of a clique: its device, its process, and the unmatched messages to it. */
 typedef struct zbl_member {
   int device, slot;
-  int virtual_id; /* tells the ranks of one device apart, −1 where it may have one only */
-  int here; /* it has joined, and not left */
-  int async; /* the asynchronous error of its own handle, once there is one */
+  int virtual_id; /* tells apart the ranks of one device; −1 if a device may have only one */
+  int here; /* joined and not left */
+  int async; /* the asynchronous error of its own handle; 0: none */
   zbl_ref unmatched;
-  uint64_t along; /* bytes to it, while a kernel of messages is posted */
+  uint64_t along; /* bytes sent to it by a kernel of messages that is being posted */
   zbl_standing standing;
 } zbl_member;
 
 enum { ZBL_BELLS = 1024, ZBL_NO_VIRTUAL = -1 };
 
-/* What all ranks of a communicator share. */
+/* The state that all ranks of a communicator share. */
 typedef struct zbl_clique {
   int nranks, inited, destroyed, first, last;
   double met; /* when the last rank's host joined, on a clock that programs see */
   zb_unique_id id;
-  zbl_curve curve[ZBL_COLLECTIVES]; /* of 0 ranks: there is no model */
+  zbl_curve curve[ZBL_COLLECTIVES]; /* 0 ranks: no model */
   zbl_ref head; /* the oldest round that not all ranks have called */
   uint64_t head_seq;
-  zbl_ref newest; /* the round that was called last, while it is there */
+  zbl_ref newest; /* the latest round, while it exists */
   zbl_bell whole; /* rung when all ranks have joined */
-  zbl_bell bell[ZBL_BELLS]; /* rung when a round has ended, by its number */
+  zbl_bell bell[ZBL_BELLS]; /* rung when a round has ended; chosen by the round's number */
   int async; /* the asynchronous error of all ranks: a process was lost */
-  int growing; /* ranks that are still to join `grown`, which more ranks will have */
+  int growing; /* ranks that have not joined `grown` yet, the larger communicator */
   zb_unique_id grown;
-  int users; /* handles of ranks that are there, or whose streams are not done with it */
-  int slot;   /* of the process that has all ranks; −1: several have some */
-  zbl_ref splits; /* that not all ranks have joined the result of; see split.c */
+  int users; /* rank handles that exist, or whose streams still use it */
+  int slot;   /* the process that drives all ranks; −1: several processes */
+  zbl_ref splits; /* splits whose result not all ranks have joined; see split.c */
   zbl_ref next;
   zbl_member member[];
 } zbl_clique;
 
-/* What a launch touches comes first: one line of the cache. */
+/* One rank's handle. The fields that a launch touches come first: one cache line. */
 typedef struct zbl_comm {
   uint32_t magic;
   int rank, device;
@@ -121,32 +120,32 @@ typedef struct zbl_comm {
   uint64_t seq; /* calls launched so far */
   uint64_t epoch, launch; /* launches within the case */
   zbl_clique *clique;
-  zbl_lane *lane;  /* of its host */
-  zbl_round *last; /* that the rank has called */
-  uint64_t messages; /* how many of the launches were */
-  uint64_t made;     /* launches since it was made */
-  struct zbl_comm *next, *joined; /* joined: the next of this group's */
-  struct zbl_operator *operators; /* that the client has made; see operator.c */
-  struct zbl_split *split; /* that it comes from, until all have called it; */
-  struct zbl_comm *from;   /* its own, or what is split is the state of; */
-  void **out;              /* then the client gets the handle here */
-  double came, met; /* when its host did, and when it saw the last of the others */
-  uint64_t splits;         /* of this one */
+  zbl_lane *lane;  /* the host's lane */
+  zbl_round *last; /* the latest round that the rank has called */
+  uint64_t messages; /* launches that were messages */
+  uint64_t made;     /* launches since the communicator was made */
+  struct zbl_comm *next, *joined; /* joined: the next one joined in this group */
+  struct zbl_operator *operators; /* made by the client; see operator.c */
+  struct zbl_split *split; /* the split that it comes from, until all ranks have called it */
+  struct zbl_comm *from;   /* the communicator that is split; the join is part of its state */
+  void **out;              /* where the client then gets the handle */
+  double came, met; /* came: when its host joined; met: when it saw the last rank join */
+  uint64_t splits;         /* number of splits of this communicator */
   int nonblocking, finalized;
-  int policy; /* NCCL_CTA_POLICY_*, of its configuration */
-  struct zbl_registration *windows; /* that are symmetric */
-  size_t queued; /* messages in the group that is being launched */
-  size_t ops;    /* in streams */
+  int policy; /* NCCL_CTA_POLICY_* from its configuration */
+  struct zbl_registration *windows; /* symmetric windows */
+  size_t queued; /* messages in the group being launched */
+  size_t ops;    /* operations in streams */
 } zbl_comm;
 
-/* One call inside a group, or alone. */
+/* One call, in a group or alone. */
 typedef struct zbl_queued {
   zbl_comm *comm;
   zbl_stream *stream;
   zbl_call call;
   const char *send;
   char *recv;
-  int peer; /* of a send or receive, else −1 */
+  int peer; /* of a send or receive; −1 otherwise */
   int sends;
   uint64_t scalar;
 } zbl_queued;
@@ -166,7 +165,8 @@ void zbl_retire_comms(void);
 void zbl_free_rounds(zbl_clique *q);
 void zbl_free_unmatched(zbl_ref *at);
 
-/* A call that may be refused: its name without nccl, and its rank, NULL where it has none. */
+/* A call that may be refused: its name without "nccl", and its communicator, NULL if it has none.
+ */
 typedef struct zbl_caller {
   const char *name;
   const zbl_comm *comm;
@@ -175,7 +175,7 @@ typedef struct zbl_caller {
 int zbl_refuse_call(const zbl_caller *a, int code, const char *why, ...)
     __attribute__((format(printf, 3, 4), cold));
 
-/* Leave the function with an error of the collectives library's. */
+/* Returns from the function with an error of the collectives library. */
 #define ZBL_FAIL(when, ...)                                                    \
   do {                                                                         \
     if (when) {                                                                \
@@ -236,11 +236,11 @@ void zbl_group_reset(void);
 /* graph.c */
 int zbl_record(const zbl_queued *q, size_t n);
 
-/* coll.c and p2p.c; host is what launching costs the host, in seconds */
+/* coll.c and p2p.c; host is the launch's cost on the host, in seconds */
 int zbl_launch_now(const zbl_queued *q, size_t n);
 int zbl_post(const zbl_queued *q, double host);
 
-/* Whether all ranks belong to this process: then no other process reads their data. */
+/* Whether this process drives all ranks: no other process then reads their data. */
 static inline int zbl_has_all(const zbl_clique *q) { return q->slot == zbl.slot; }
 
 double zbl_total_bytes(const zbl_call *c, int ranks);

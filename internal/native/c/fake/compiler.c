@@ -1,6 +1,6 @@
-/* The loopback's compiler: its kernels are in the binary, so what it makes of a
- * source is a token that moduleLoad knows. It is as strict as the real ones
- * about what it is given, and fails where a source says #error. */
+/* The loopback's compiler. Its kernels are in the binary, so it makes a token of a source that
+ * moduleLoad knows. It checks its input as strictly as the real compilers, and fails if a source
+ * says #error. */
 #include "world.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static int zbl_rtcCreate(void **program, const char *source, const char *name,
   return 0;
 }
 
-/* The options that zbench gives, each once understood by hiprtc or nvrtc. */
+/* The options that zbench passes; hiprtc or nvrtc understands each. */
 static int zbl_option(const char *option) {
   static const char *const known[] = {"-std=c++17", "-O3", "--offload-arch=gfx",
                                       "-arch=sm_", "-D"};

@@ -14,8 +14,8 @@ typedef struct zbl_copying {
   size_t to_pitch, from_pitch, bytes, rows;
 } zbl_copying;
 
-/* What rows take from the first byte to the last; too much for anything where it cannot be
- * counted. */
+/* Returns the number of bytes from the first to the last byte of all rows; the largest value if
+ * it overflows. */
 static size_t zbl_extent(size_t pitch, size_t bytes, size_t rows) {
   size_t all;
   return rows == 0 || __builtin_mul_overflow(pitch, rows - 1, &all) ||
@@ -24,8 +24,8 @@ static size_t zbl_extent(size_t pitch, size_t bytes, size_t rows) {
              : all;
 }
 
-/* Whether the bytes are moved. Another program's copy between devices moves none where its
- * collectives move none: what it would copy was never written. */
+/* Whether the copy moves bytes. Another program's copy between devices moves none if its
+ * collectives move none: its source was never written. */
 static int zbl_copy_moves(const zbl_copying *c) {
   return !zbl.waits || zbl.moves_data > 0 || zbl_owner(c->to) < 0 || zbl_owner(c->from) < 0;
 }
@@ -56,7 +56,8 @@ static int zbl_copy_put(const void *what, zbl_stream *s) {
   return zbl_put_copied(s, &zbl_copies, what, sizeof(zbl_copying));
 }
 
-/* What both forms refuse (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate). */
+/* Whether both forms refuse the copy (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate).
+ */
 static int zbl_copy_refused(const zbl_copying *c, int kind) {
   if (kind < 0 || (kind > ZB_INFERRED && kind != ZBL_NO_CU)) {
     return ZB_ERR_DIRECTION;
@@ -80,10 +81,10 @@ static int zbl_copy_later(const zbl_copying *c, int kind, void *stream) {
   return code != ZB_OK ? code : zbl_do(s, zbl_copy_put, c, sizeof *c);
 }
 
-/* A copy on the null stream. The host waits for it unless both ends are on devices
- * (ROCm/clr, hip_memory.cpp, ihipMemcpy). Streams that are not blocking it does not
- * wait for: what they have not proved done is copied as it stands, poison and all.
- * Where the real one would wait for ever, nothing is copied. */
+/* A copy on the null stream. The host waits for it unless both ends are on devices (ROCm/clr,
+ * hip_memory.cpp, ihipMemcpy). It does not wait for non-blocking streams: their unproved results
+ * are copied as they are, poison included. If the real copy would wait for ever, nothing is
+ * copied. */
 static int zbl_copy_now(const zbl_copying *c, int kind) {
   int code;
   if (zbl_refused_in_capture()) {

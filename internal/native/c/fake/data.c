@@ -1,6 +1,6 @@
-/* Moving data: what each collective leaves in each buffer, computed once and
- * promised to the ranks, with the planted data faults. Inputs are read before
- * any receive buffer is poisoned, because in place they are the same. */
+/* Moves data: computes the result of each collective once, including planted data faults, and
+ * promises it to the ranks. Inputs are read before any receive buffer is poisoned, because the
+ * two are the same in place. */
 #include "comm.h"
 #include "number.h"
 #include "pool.h"
@@ -11,7 +11,7 @@
 /* Elements that are reduced at once: 128 KiB of float, which stay in the cache. */
 enum { ZBL_PART = 32768 };
 
-/* own: for this process alone. */
+/* own: no other process reads it. */
 static zbl_shared *zbl_new_shared(size_t bytes, int own) {
   zbl_shared *s = (own ? zbl_new_own : zbl_new)(sizeof *s + bytes);
   s->users = 0;
@@ -27,7 +27,7 @@ static int zbl_fault_of(const zbl_round *r, int i) {
   return zbl_data_fault(zbl_clique_of(r)->member[i].device, r->at, r->number);
 }
 
-/* Where the bytes lie that a kernel of the stream sends from an address. */
+/* Returns where the bytes lie that a kernel of the stream sends from an address. */
 static const char *zbl_sends(int fault, zbl_stream *s, const char *from, uint64_t bytes) {
   const char *stale = fault == ZBL_STALE_SEND && bytes > 0 ? zbl_stale(s, from, bytes) : NULL;
   if (stale != NULL) {
@@ -37,7 +37,7 @@ static const char *zbl_sends(int fault, zbl_stream *s, const char *from, uint64_
   return zbl_source(s, from, bytes);
 }
 
-/* How often a rank's contribution counts: once, unless a fault says else. */
+/* Returns how often a rank's contribution counts: once, unless a fault changes that. */
 static int zbl_times(const zbl_round *r, int i) {
   switch (zbl_fault_of(r, i)) {
   case ZBL_MISSING:
@@ -48,7 +48,7 @@ static int zbl_times(const zbl_round *r, int i) {
   return 1;
 }
 
-/* The reduction over all ranks of the elements from `first` on. */
+/* Reduces the elements from `first` on over all ranks. */
 static void zbl_reduce_some(const zbl_round *r, const char *const *in, char *out,
                             uint64_t first, uint64_t elements) {
   const zbl_call *c = &r->call;
@@ -67,8 +67,8 @@ static void zbl_reduce_some(const zbl_round *r, const char *const *in, char *out
   zbl_divide(out, elements, c->dtype, c->op, n);
 }
 
-/* What the threads that compute a round's result are given: its inputs by rank, and
- * where the result goes. share is one block's bytes. */
+/* The input of the threads that compute a round's result: the inputs by rank, and the address of
+ * the result. share is one block's bytes. */
 typedef struct zbl_moving {
   const zbl_round *r;
   const char *const *in;
@@ -76,8 +76,7 @@ typedef struct zbl_moving {
   uint64_t share, results, blocks;
 } zbl_moving;
 
-/* A part of the reduction over all ranks of their whole send buffers, in pieces whose
- * result stays in the cache. */
+/* Reduces one part of all ranks' send buffers, in pieces whose result stays in the cache. */
 static void zbl_reduce_part(unsigned part, unsigned parts, void **params) {
   const zbl_moving *m = params[0];
   unsigned width = zbl_width(m->r->call.dtype);
@@ -89,8 +88,7 @@ static void zbl_reduce_part(unsigned part, unsigned parts, void **params) {
   }
 }
 
-/* A part of every block that a rank's result is made of; a missing contribution is
- * zeros. */
+/* Copies a part of every block of a rank's result; a missing contribution is zeros. */
 static void zbl_copy_blocks(unsigned part, unsigned parts, void **params) {
   const zbl_moving *m = params[0];
   uint64_t first, bytes = zbl_part_of(m->share, 64, part, parts, &first);
@@ -107,8 +105,8 @@ static void zbl_copy_blocks(unsigned part, unsigned parts, void **params) {
   }
 }
 
-/* All result bytes of a round: those of rank 0, and those of the others after them
- * where each receives its own. */
+/* Returns all result bytes of a round: rank 0's, followed by the other ranks' if each receives
+ * its own. */
 static zbl_shared *zbl_result_of(const zbl_round *r, const char *const *in) {
   const zbl_shape *shape = &zbl_shapes[r->call.collective];
   uint64_t n = (uint64_t)zbl_clique_of(r)->nranks;
@@ -126,7 +124,7 @@ static zbl_shared *zbl_result_of(const zbl_round *r, const char *const *in) {
   return out;
 }
 
-/* Where rank i's part of the result lies; 0 bytes when it gets none. */
+/* Returns where rank i's part of the result lies; 0 bytes if it gets none. */
 static uint64_t zbl_slice(const zbl_round *r, int i, uint64_t share,
                           uint64_t *offset) {
   const zbl_shape *shape = &zbl_shapes[r->call.collective];
@@ -135,7 +133,7 @@ static uint64_t zbl_slice(const zbl_round *r, int i, uint64_t share,
   return shape->root_only == ZBL_RECEIVES && i != r->call.root ? 0 : bytes;
 }
 
-/* The first two halves of a result change places. */
+/* Swaps the first two halves of a result. */
 static void zbl_swap_halves(char *bytes, uint64_t half) {
   for (uint64_t i = 0; i < half; i++) {
     char t = bytes[i];
@@ -144,9 +142,9 @@ static void zbl_swap_halves(char *bytes, uint64_t half) {
   }
 }
 
-/* A part of one rank's slice with the data fault in it: a copy, for the others read
- * the same bytes. first: its first element, of all those of the slice. Where a slice
- * is moved in parts, what changes places with one was never filled. */
+/* Returns a copy of a part of one rank's slice with the data fault in it; a copy, because the
+ * others read the same bytes. first is the first element of the part within the slice. If a slice
+ * is moved in parts, the data that a fault would swap in was never filled. */
 static zbl_shared *zbl_planted(const zbl_shared *whole, uint64_t offset,
                                uint64_t bytes, unsigned width, uint64_t first,
                                uint64_t all) {
@@ -181,7 +179,7 @@ void zbl_deliver(int fault, zbl_stream *s, char *to, zbl_shared *whole, uint64_t
   }
 }
 
-/* What one rank sends to another: a copy; own: both ends are of this process. */
+/* Copies one rank's message to another. own: both ends belong to this process. */
 zbl_ref zbl_message(int fault, zbl_stream *from, const char *send, uint64_t bytes, int own) {
   zbl_shared *data = zbl_new_shared(bytes, own);
   if (fault == ZBL_MISSING) {
@@ -194,8 +192,8 @@ zbl_ref zbl_message(int fault, zbl_stream *from, const char *send, uint64_t byte
   return zbl_ref_of(data);
 }
 
-/* How many bytes rank i sends in a round; those that only the root sends matter
- * nowhere else. */
+/* Returns how many bytes rank i sends in a round. If only the root sends, the others' bytes
+ * matter to nobody. */
 static uint64_t zbl_sent(const zbl_round *r, int i) {
   const zbl_shape *shape = &zbl_shapes[r->call.collective];
   uint64_t share = r->call.count * zbl_width(r->call.dtype);
@@ -209,7 +207,7 @@ static const zb_block *zbl_part(const zbl_round *r, int part) {
   return (const zb_block *)zbl_at(r->blocks) + part;
 }
 
-/* The bytes of the blocks before one, which lie behind each other where they are kept. */
+/* Returns the bytes of the blocks before one; kept blocks are contiguous. */
 static uint64_t zbl_before_part(const zbl_round *r, int part) {
   uint64_t n = 0;
   for (int i = 0; i < part; i++) {
@@ -231,7 +229,7 @@ static void zbl_copy_parts(const zbl_round *r, int rank, zbl_stream *s, char *to
   }
 }
 
-/* Copies what a rank sends to where other processes can read it. */
+/* Copies a rank's send buffer to memory that other processes can read. */
 void zbl_publish(zbl_round *r, int rank, zbl_stream *s) {
   uint64_t bytes = r->parts == 0 ? zbl_sent(r, rank) : zbl_before_part(r, r->parts);
   zbl_shared *copy = zbl_new_shared(bytes, 0);
@@ -266,7 +264,7 @@ void zbl_free_data(zbl_round *r) {
   }
 }
 
-/* What rank i sends: where it lies, or where its process has copied it to. */
+/* Returns rank i's send data: in its buffer, or in the copy made by its process. */
 static const char *zbl_input(const zbl_round *r, int i) {
   const zbl_ref *input = zbl_at(r->input);
   const zbl_place *p = &r->place[i];
@@ -285,7 +283,7 @@ static const char *zbl_input_part(const zbl_round *r, int i, int part) {
              : zbl_sends(zbl_fault_of(r, i), p->stream, p->send + b->send_at * width, b->count * width);
 }
 
-/* The results of the parts that are moved, behind each other. */
+/* Returns the results of the moved parts, contiguously. */
 static zbl_shared *zbl_result_parts(const zbl_round *r, const char **in) {
   unsigned width = zbl_width(r->call.dtype);
   zbl_shared *out =
@@ -308,7 +306,7 @@ static zbl_shared *zbl_result_parts(const zbl_round *r, const char **in) {
   return out;
 }
 
-/* Computes the round's result, of all ranks. */
+/* Computes the round's result for all ranks. */
 void zbl_move(zbl_round *r) {
   int n = zbl_clique_of(r)->nranks;
   const char **in = calloc((size_t)n, sizeof *in);

@@ -1,5 +1,5 @@
-/* Which model a communicator has: its curve in the machine file. Where there is none, and
- * the world is one of other programs, that of the nearest group, with the bus factor of its
+/* The model of a communicator: its curve in the machine file. If there is none and the world
+ * belongs to other programs, the nearest group's curve with the bus factor of the communicator's
  * own number of ranks. zbench's own machine files have all groups that it plans. */
 #include "comm.h"
 
@@ -8,15 +8,15 @@
 
 enum { ZBL_TOLD = 16 };
 
-/* How far a group is from another, the number of ranks first, then their distance from
- * each other, then where they begin. */
+/* Returns how far a group is from another: by the number of ranks first, then by their stride,
+ * then by the first rank. */
 static double zbl_far(const zbl_curve *c, int first, int ranks, int stride) {
   double by_ranks = c->ranks > ranks ? (double)c->ranks / ranks : (double)ranks / c->ranks;
   return (by_ranks - 1) * 1e12 + abs(c->stride - stride) * 1e6 + abs(c->first - first);
 }
 
-/* What of the data a rank's link carries: bus bandwidth is algorithm bandwidth times
- * it (NVIDIA/nccl-tests, doc/PERFORMANCE.md). */
+/* Returns the bus factor: bus bandwidth is algorithm bandwidth times this (NVIDIA/nccl-tests,
+ * doc/PERFORMANCE.md). */
 static double zbl_bus_factor(int collective, int ranks) {
   double others = (double)(ranks - 1) / ranks;
   switch (collective) {
@@ -30,7 +30,7 @@ static double zbl_bus_factor(int collective, int ranks) {
   return others;
 }
 
-/* Says once for each of the first groups that its figures are not the machine's own. */
+/* Reports once, for the first few groups, that their figures are not the machine's own. */
 static void zbl_tell_derived(const zbl_curve *from, int first, int ranks, int stride) {
   static struct { int first, ranks, stride; } told[ZBL_TOLD];
   static int n;
@@ -51,8 +51,8 @@ static void zbl_tell_derived(const zbl_curve *from, int first, int ranks, int st
           first, first + (ranks - 1) * stride, stride, from->ranks, from->first);
 }
 
-/* Keeps that a collective, or a message, took the model's time where others have measured
- * ones. */
+/* Notes that a collective or a message used the model's time although others have measured times.
+ */
 void zbl_took_model(int collective, int ranks) {
   zbl_hub *hub = zbl.hub;
   int i = 0;
@@ -68,7 +68,7 @@ void zbl_took_model(int collective, int ranks) {
   }
 }
 
-/* Tells of the first of them. */
+/* Reports the first of them. */
 void zbl_tell_modelled(void) {
   const zbl_hub *hub = zbl.hub;
   for (int i = 0; i < hub->modelled; i++) {
@@ -85,8 +85,8 @@ void zbl_tell_modelled(void) {
   }
 }
 
-/* Of 0 ranks where there is no curve of the collective at all. It counts as not
- * measured. */
+/* Derives a curve. It has 0 ranks if the collective has no curve at all. A derived curve counts
+ * as not measured. */
 zbl_curve zbl_derived(int collective, int first, int ranks, int stride) {
   const zbl_curve *near = NULL;
   zbl_curve c = {0};
@@ -107,16 +107,15 @@ zbl_curve zbl_derived(int collective, int first, int ranks, int stride) {
   c.ranks = ranks;
   c.stride = stride;
   c.extrapolated = 1;
-  c.points = 0; /* they are of other ranks */
+  c.points = 0; /* the points were measured with other ranks */
   c.k *= zbl_bus_factor(collective, ranks) / zbl_bus_factor(collective, near->ranks);
   return c;
 }
 
-/* A rank alone waits for no other; how long its launch takes is assumed. */
+/* A single rank waits for no other; the time of its launch is an assumption. */
 static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
 
-/* The constants of a clique that is complete. Ranks that share devices are
- * neighbours. */
+/* Finds the constants of a complete clique. Ranks that share a device are neighbours. */
 void zbl_find_curves(zbl_clique *q) {
   int stride = q->nranks > 1 ? (q->last - q->first) / (q->nranks - 1) : 1;
   stride = stride > 1 ? stride : 1;
@@ -132,7 +131,7 @@ void zbl_find_curves(zbl_clique *q) {
   }
 }
 
-/* The constants for one of its collectives, NULL where there are none. */
+/* Returns the constants of one of its collectives, NULL if there are none. */
 const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective) {
   return q->inited < q->nranks || q->curve[collective].ranks == 0
              ? NULL

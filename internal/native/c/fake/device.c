@@ -1,16 +1,16 @@
-/* The runtime's half of the fake: devices and memory. It refuses what the real
- * one may refuse, a foreign pointer for one. */
+/* The runtime's part of the loopback: devices and memory. It refuses everything that the real
+ * runtime may refuse, such as a foreign pointer. */
 #include "world.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* The current device is per thread, as HIP has it, and so is the last error. */
+/* The current device and the last error belong to the thread, as in HIP. */
 static _Thread_local int zbl_device_now, zbl_error_last;
 
-/* Returns the result of a runtime call and keeps an error as the thread's last one. Success
- * erases nothing, and work that is not done yet is no error (ROCm/rocm-systems, hip_internal.hpp,
+/* Returns the result of a runtime call and keeps an error as the thread's last one. Success does
+ * not clear it, and unfinished work is not an error (ROCm/rocm-systems, hip_internal.hpp,
  * HIP_UPDATE_ERROR_STATE). */
 int zbl_said(int code) {
   if (code != ZB_OK && zbl.count <= 0) { /* there is no world: the machine file was not read */
@@ -64,7 +64,7 @@ int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device) {
   return zbl_said(bytes > 0 ? zbl_map_block(ptr, bytes, kind, device) : ZB_OK);
 }
 
-/* Memory of a device's, in a capture, too. */
+/* Allocates a device's memory, also during a capture. */
 int zbl_map_block(void **ptr, size_t bytes, int kind, int device) {
   zbl_block *block;
   uint64_t left = zbl.hbm_bytes - zbl.devices[device].used;
@@ -195,7 +195,7 @@ static const char *zbl_runtimeErrorString(int error) {
   return "unknown error";
 }
 
-/* Gives the pages of the devices' memory back to the host: it reads as zeros. */
+/* Gives the pages of the devices' memory back to the host; the memory then reads as zeros. */
 void zbl_empty_devices(void) {
   for (size_t i = 0; i < zbl.block_count; i++) {
     const zbl_block *b = zbl.blocks[i];

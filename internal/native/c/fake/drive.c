@@ -1,12 +1,12 @@
-/* A thread that works off the process's streams when other processes decide something:
- * GPUs go on while their host waits for something else, such as a barrier of MPI. Only a
- * process that shares a world with others needs it. */
+/* A thread that advances the process's streams when other processes decide something: GPUs
+ * continue while their host waits elsewhere, for example in an MPI barrier. Only a process that
+ * shares a world needs it. */
 #include "comm.h"
 
 #include <signal.h>
 
-/* How often it looks for lost processes, in milliseconds: one of many does so for
- * all, so those that came later do it less often. */
+/* How often it looks for lost processes, in milliseconds. One process looks for all, so processes
+ * that joined later look less often. */
 enum { ZBL_LOOK_MS = 500, ZBL_LOOK_SLOT_MS = 5 };
 
 static void *zbl_drive_thread(void *unused) {
@@ -20,7 +20,7 @@ static void *zbl_drive_thread(void *unused) {
   return unused;
 }
 
-/* Starts it, without signals: those are the client's. */
+/* Starts the thread with all signals blocked: signals belong to the client. */
 void zbl_drive_start(void) {
   sigset_t all, before;
   if (zbl.shared_fd < 0) {
@@ -32,7 +32,7 @@ void zbl_drive_start(void) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Ends it; the caller has not the lock. */
+/* Stops it; the caller must not hold the lock. */
 void zbl_drive_stop(void) {
   if (!zbl.driving) {
     return;

@@ -35,7 +35,7 @@ static int zbl_eventDestroy(void *event) {
   return ZB_OK;
 }
 
-/* One more record is behind the event: streams that wait for it look. */
+/* Notes that one more record has run: streams that wait for the event look again. */
 static void zbl_event_tell(zbl_event *e) {
   e->done++;
   for (zbl_stream *s = e->waiting > 0 ? zbl_streams : NULL; s != NULL; s = s->all) {
@@ -73,7 +73,7 @@ static const zbl_kind zbl_marks = {.run = zbl_event_run,
                                    .release = zbl_event_release,
                                    .mark = 1};
 
-/* An idle stream runs the mark at once, without an operation. A planted hang may keep
+/* Records an event. An idle stream does so at once, without an operation. A planted hang may keep
  * its device's events from running. */
 static void zbl_put_event(zbl_stream *s, zbl_event *e) {
   double posted = s->lane->h;
@@ -116,7 +116,7 @@ static void zbl_look_at(const zbl_event *e) {
   }
 }
 
-/* What was before an event that is done is proved done. */
+/* Proves the work before a finished event done. */
 static void zbl_event_proves(const zbl_event *e) {
   zbl_stream *s = zbl_streams;
   while (s != NULL && s != e->on) {
@@ -127,8 +127,7 @@ static void zbl_event_proves(const zbl_event *e) {
   }
 }
 
-/* Whether the work before the last record is done; there is none before the
- * first, and none is waited for. */
+/* Whether the work before the last record is done; true if the event was never recorded. */
 static int zbl_eventQuery(void *event) {
   ZBL_ENTER;
   zbl_event *e = zbl_event_of(event);
@@ -179,7 +178,8 @@ static void zbl_wait_release(zbl_op *op) {
 static const zbl_kind zbl_waits = {.run = zbl_wait_done, .done = zbl_wait_done,
                                    .release = zbl_wait_release};
 
-/* Records at the end of their streams, which a planted hang has held, run now that a stream waits. */
+/* Runs records at the end of their streams that a planted hang held back, now that a stream waits
+ * for them. */
 static void zbl_event_awaited(const zbl_event *e) {
   if (e->pending == 0 || e->device != zbl.faults.hang.rank) {
     return;
@@ -192,8 +192,9 @@ static void zbl_event_awaited(const zbl_event *e) {
   zbl_settle();
 }
 
-/* An event that was never recorded is waited for by none. Within a capture it makes the
- * stream take part (ROCm/clr, hipamd/src/hip_stream.cpp, hipStreamWaitEvent_common). */
+/* Makes a stream wait for an event. An event that was never recorded holds nobody up. Within a
+ * capture the stream joins it (ROCm/clr, hipamd/src/hip_stream.cpp, hipStreamWaitEvent_common).
+ */
 static int zbl_streamWaitEvent(void *stream, void *event, unsigned flags) {
   zbl_event *e;
   zbl_stream *s;
@@ -206,7 +207,7 @@ static int zbl_streamWaitEvent(void *stream, void *event, unsigned flags) {
              stream == NULL ? ZB_ERR_HANDLE
                                    : zbl_join_capture(s, e->captured, e->on));
   ZBL_REFUSE(flags != 0, ZB_ERR_VALUE);
-  if (s->capture != NULL) { /* what the graph's launch will find done */
+  if (s->capture != NULL) { /* the graph's launch will find it done */
     return ZB_OK;
   }
   w = malloc(sizeof *w);

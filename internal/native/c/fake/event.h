@@ -13,10 +13,10 @@ typedef struct zbl_event {
   int recorded;
   int waiting; /* operations that wait for one of its records */
   int untimed; /* made without timing */
-  uint64_t made, done; /* records, and those that ran or went with their stream */
+  uint64_t made, done; /* records; records that ran or were dropped with their stream */
   double at;
-  zbl_stream *on; /* where it was recorded last */
-  uint64_t captured; /* the capture that it was recorded in, 0 for none */
+  zbl_stream *on; /* where it was last recorded */
+  uint64_t captured; /* the capture in which it was recorded, 0 for none */
 } zbl_event;
 
 zbl_event *zbl_event_of(void *handle);

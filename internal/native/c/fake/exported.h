@@ -1,5 +1,6 @@
-/* Device memory that other processes open (HIP's IPC). It moves into the file where processes
- * meet, at the same address of its own process; another one maps that part of the file. */
+/* Device memory that other processes open (HIP's IPC). Its bytes move into the file where
+ * processes meet, at the same address in its own process; another process maps that part of the
+ * file. */
 #ifndef ZBL_EXPORTED_H
 #define ZBL_EXPORTED_H
 
@@ -10,8 +11,8 @@ static const uint64_t ZBL_EXPORTED = 0x6578706f72746564; /* "exported" */
 /* Stands before the memory, in the arena. */
 typedef struct zbl_exported {
   uint64_t magic, bytes;
-  zbl_ref data; /* at a page's beginning */
-  int users;    /* blocks of processes: its own, and those that were opened */
+  zbl_ref data; /* starts at a page */
+  int users;    /* blocks of processes: the exporter's and each opened one */
 } zbl_exported;
 
 #endif

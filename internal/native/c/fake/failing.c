@@ -1,5 +1,4 @@
-/* What a failed call of the collectives library tells: its text, and that of the last
- * one. */
+/* The text of a failed call of the collectives library, and the text of its last failure. */
 #include "comm.h"
 
 #include <ctype.h>
@@ -8,11 +7,11 @@
 
 enum { ZBL_TEXT = 256 };
 
-/* The last error's text, of all threads, as NCCL keeps it. */
+/* The text of the last error of any thread, as NCCL keeps it. */
 static char zbl_last_failure[ZBL_TEXT];
 
-/* Keeps the text behind the first bytes, which are there. NCCL_DEBUG=WARN prints it
- * (NVIDIA/nccl, src/debug.cc, ncclDebugLog). */
+/* Appends the text after the first `at` bytes. NCCL_DEBUG=WARN prints it (NVIDIA/nccl,
+ * src/debug.cc, ncclDebugLog). */
 static void zbl_keep_failure(size_t at, const char *why, va_list values) {
   vsnprintf(zbl_last_failure + at, sizeof zbl_last_failure - at, why, values);
   if (zbl.warns) {
@@ -29,7 +28,7 @@ int zbl_failing(int code, const char *why, ...) {
   return code;
 }
 
-/* A call of the kind that a group launches is refused, and the group with it. */
+/* Refuses a call that a group would launch, and fails the group. */
 int zbl_refuse_call(const zbl_caller *a, int code, const char *why, ...) {
   const zbl_comm *c = a->comm;
   va_list values;

@@ -1,9 +1,8 @@
-/* Faults: what the machine file says is wrong, and how it becomes a time, a
- * hang or wrong data. What looks for faults sees only those.
+/* Faults: the machine file's planted faults, turned into times, hangs or wrong data. Fault
+ * detection sees only the results.
  *
- * Slow links, rails, nodes and leaves are not here: the machine file has them in the
- * constants of the groups that they touch, and way.c has them for messages between
- * two devices. */
+ * Slow links, rails, nodes and leaves are not here. The machine file has them in the constants of
+ * the groups that they affect, and way.c has them for messages between two devices. */
 #include "world.h"
 
 #include <stdio.h>
@@ -75,8 +74,8 @@ static int zbl_read_hbm(const char *v) {
   return zbl.faults.hbm != NULL;
 }
 
-/* fault data KIND RANK INDEX, and when: PART FIRST LAUNCH ACROSS, and in which processes: VARIABLE VALUE. Variables are
- * read at the start, as libraries do. */
+/* fault data KIND RANK INDEX, then when: PART FIRST LAUNCH ACROSS, then in which processes:
+ * VARIABLE VALUE. Variables are read at the start, as libraries do. */
 static int zbl_read_data(const char *v) {
   static const char *const kinds[] = {"none",  "missing", "doubled",   "swapped",
                                       "stale", "corrupt", "stale_send"};
@@ -106,7 +105,7 @@ static int zbl_read_data(const char *v) {
   return 0;
 }
 
-/* One fault line, after the word fault. The line `ranks` must stand before. */
+/* Reads one fault line, after the word fault. The line `ranks` must come first. */
 int zbl_read_fault(const char *text) {
   zbl_faults *f = &zbl.faults;
   unsigned long long launch;
@@ -163,15 +162,14 @@ int zbl_read_fault(const char *text) {
   return 0;
 }
 
-/* Whether the curve is of one of those ranks. */
+/* Whether the curve includes one of those ranks. */
 static int zbl_touches(const zbl_curve *c, int first, int ranks) {
   int from = first > c->first ? (first - c->first + c->stride - 1) / c->stride
                               : 0; /* the first of its ranks not below */
   return from < c->ranks && c->first + from * c->stride < first + ranks;
 }
 
-/* The time of one launch with what is wrong with it; touched: it passes through
- * what is flaky. */
+/* Returns the time of one launch with its faults; touched: the launch uses a flaky part. */
 static double zbl_worse(int touched, double bytes, double t, uint64_t draws) {
   const zbl_faults *f = &zbl.faults;
   if (f->dip.factor > 0 && bytes >= f->dip.from && bytes <= f->dip.to) {
@@ -190,8 +188,8 @@ double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws) {
   return zbl_worse(touched, bytes, t, draws);
 }
 
-/* By what other jobs lengthen a launch that goes between nodes, of ranks from one to the other: they
- * stay for so many launches. */
+/* Returns the factor by which other jobs lengthen a launch between nodes, for ranks from one to
+ * the other. A slowdown lasts a number of launches. */
 double zbl_contended(int from, int to, zbl_turn at) {
   const zbl_faults *f = &zbl.faults;
   if (f->contention.node == 0 || from / f->contention.node == to / f->contention.node) {
@@ -201,7 +199,7 @@ double zbl_contended(int from, int to, zbl_turn at) {
   return zbl_uniform(zbl_draws(at), UINT64_MAX - 4) < f->contention.part ? f->contention.factor : 1;
 }
 
-/* The same of a message between two devices. */
+/* Returns the same for a message between two devices. */
 double zbl_faulty_between(int from, int to, double bytes, double t,
                           uint64_t draws) {
   int first = zbl.faults.flaky.first, ranks = zbl.faults.flaky.ranks;
@@ -210,13 +208,13 @@ double zbl_faulty_between(int from, int to, double bytes, double t,
   return zbl_worse(touched, bytes, t, draws);
 }
 
-/* How late a rank reaches every collective. */
+/* Returns how late a rank reaches every collective, in seconds. */
 double zbl_late(int rank) {
   return zbl.faults.late != NULL ? zbl.faults.late[rank] : 0;
 }
 
-/* Does not return where that call of the rank stalls. The caller has not the lock:
- * the rest of the world goes on. */
+/* Does not return if that call of the rank stalls. The caller must not hold the lock: the rest of
+ * the world continues. */
 void zbl_stalled(int call, int rank) {
   if (zbl.faults.stall.call != call || zbl.faults.stall.rank != rank) {
     return;
@@ -227,13 +225,13 @@ void zbl_stalled(int call, int rank) {
   }
 }
 
-/* What the memory of a rank's GPU gives, in bytes per second; 0: not modelled. */
+/* Returns the memory bandwidth of a rank's GPU in bytes per second; 0: not modelled. */
 double zbl_hbm_rate(int rank) {
   return zbl.hbm_rate * (zbl.faults.hbm != NULL ? zbl.faults.hbm[rank] : 1);
 }
 
-/* A collective ran on the device: behind the one before, but for events between them and
- * what ranks leave apart by, or after a gap. */
+/* Notes that a collective ran on the device: either directly after the previous one, apart from
+ * events and exit jitter, or after a gap. */
 void zbl_busy(int device, double from, double to) {
   static const double gap = 1e-5;
   zbl_device *d = &zbl.devices[device];
@@ -243,8 +241,8 @@ void zbl_busy(int device, double from, double to) {
   d->busy.to = to;
 }
 
-/* When a kernel ends that would take so long by itself. Collectives that its host has
- * enqueued before it have ended, and those after it begin behind it. */
+/* Returns when a kernel ends that takes `seconds` alone. Collectives that its host enqueued
+ * before it have ended; later ones begin after it. */
 double zbl_beside(int device, double from, double seconds) {
   const zbl_device *d = &zbl.devices[device];
   double begin = zbl_later(from, d->busy.from), alone = begin - from;
@@ -261,8 +259,8 @@ int zbl_hangs(int rank, double bytes, uint64_t launch) {
          launch >= zbl.faults.hang.launch;
 }
 
-/* The data fault of a device in a launch that has that number on its communicator. It is drawn by the launch,
- * so every process finds the same. */
+/* Returns the data fault of a device in the launch with that number on its communicator. It is
+ * drawn by the launch, so that every process gets the same one. */
 int zbl_data_fault(int device, zbl_turn at, uint64_t number) {
   if (zbl.faults.data.kind == ZBL_DATA_OK || device != zbl.faults.data.rank ||
       (zbl.faults.data.first && number > 0) || number < zbl.faults.data.launch ||

@@ -1,7 +1,7 @@
-/* The file where processes meet: it is made and cleared here, and its name removed.
- * A process that uses it has a lock on one of its bytes (lost.c). One that makes, joins or
- * removes it has a lock on the whole (flock). The kernel releases both when the process ends,
- * however it ends, and shows them to the processes of every PID namespace. */
+/* The file where processes meet: makes and clears it, and removes its name. A process that uses
+ * the file holds a lock on one of its bytes (lost.c). A process that makes, joins or removes it
+ * locks the whole file (flock). The kernel releases both locks however the process ends, and
+ * processes of every PID namespace see them. */
 #include "world.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 /* Above these bits a hub's magic is the same in every build. */
 enum { ZBL_MAGIC_BUILD = 16 };
 
-/* Whether the path itself, not a link, names the open file: another may have its name by
- * now. */
+/* Whether the path itself, not a link, names the open file: its name may belong to another file
+ * by now. */
 static int zbl_names(const char *path, int fd) {
   struct stat here, there;
   return fstat(fd, &here) == 0 && lstat(path, &there) == 0 &&
@@ -26,9 +26,9 @@ static int zbl_is_own_file(const struct stat *st) {
   return S_ISREG(st->st_mode) && st->st_uid == geteuid();
 }
 
-/* Opens the file where processes meet. A file that no process has open belongs to a
- * world that has ended, and is cleared. It is locked when this returns. Another user
- * who guesses the path may have put a link or a file there. */
+/* Opens the file where processes meet and returns with it locked. A file that no process has open
+ * belongs to a finished world, and is cleared. Another user who guesses the path may have put a
+ * link or a file there. */
 const char *zbl_open_file(const char *path, int exists) {
   struct stat st;
   zbl.shared_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (exists ? 0 : O_CREAT), 0600);
@@ -53,15 +53,15 @@ const char *zbl_open_file(const char *path, int exists) {
   return NULL;
 }
 
-/* Removes the name of this process's file, if it still is that. */
+/* Removes the name of this process's file, unless it now names another. */
 void zbl_remove_name(const char *path) {
   if (zbl.several && zbl.shared_fd >= 0 && zbl_names(path, zbl.shared_fd)) {
     unlink(path);
   }
 }
 
-/* Gives up this process's slot, if it has one, and removes the file where no other process
- * has one: then it returns 1. */
+/* Gives up this process's slot, if it has one. If no other process has a slot, removes the file
+ * and returns 1. */
 int zbl_leave_file(const char *path) {
   struct stat st;
   int last;
@@ -78,8 +78,7 @@ int zbl_leave_file(const char *path) {
   return last;
 }
 
-/* Whether an open file can be one where processes met, in any build, however early its
- * maker was killed. */
+/* Whether an open file may be such a file of any build, even if its maker was killed early. */
 static int zbl_was_met_in(int fd) {
   struct stat st;
   uint64_t magic = 0;
@@ -89,11 +88,11 @@ static int zbl_was_met_in(int fd) {
                      : magic >> ZBL_MAGIC_BUILD == ZBL_MAGIC >> ZBL_MAGIC_BUILD);
 }
 
-/* Removes a file where processes met and that none uses. 1 if it did. */
+/* Removes an unused file where processes met. Returns 1 if it did. */
 int zbl_remove_left(const char *path) {
   struct stat st;
   int fd, gone = 0;
-  if (lstat(path, &st) != 0 || !zbl_is_own_file(&st)) { /* to open a device can do harm */
+  if (lstat(path, &st) != 0 || !zbl_is_own_file(&st)) { /* opening a device can do harm */
     return 0;
   }
   fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

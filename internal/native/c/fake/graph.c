@@ -1,7 +1,6 @@
-/* Graphs: a stream that captures records what it is given instead of running it; a
- * graph is replayed by doing it again, at the host's cost of one launch. Streams that
- * wait for an event of the capture record into the same graph; it is replayed in the
- * order of the calls, on one stream. */
+/* Graphs. A capturing stream records its work instead of running it. A replay does the work
+ * again, at the host's cost of one launch. Streams that wait for an event of the capture record
+ * into the same graph, which is replayed in the order of the calls, on one stream. */
 #include "comm.h"
 
 #include <stdlib.h>
@@ -9,11 +8,11 @@
 
 enum { ZBL_GRAPH = 0x67726170, ZBL_EXEC = 0x65786563 };
 
-/* One node: a collective, the n sends and receives of one kernel, or what put does
- * again from its own copy of `what`. */
+/* One node: a collective, the n sends and receives of one kernel, or work that `put` repeats from
+ * its own copy of `what`. */
 typedef struct zbl_node {
   int (*put)(const void *what, zbl_stream *s); /* NULL for calls */
-  size_t n, bytes; /* of calls; of all that follows */
+  size_t n, bytes; /* number of calls; bytes of `what` */
   _Alignas(16) char what[];
 } zbl_node;
 
@@ -28,30 +27,30 @@ typedef struct zbl_nodes {
 typedef struct zbl_graph {
   uint32_t magic;
   int device, mode, invalid;
-  int joined; /* streams other than the origin have captured for it */
+  int joined; /* streams other than the origin that have captured for it */
   unsigned spoiled;
   uint64_t id;
   zbl_stream *origin; /* where the capture began */
-  const void *thread;       /* that captures */
+  const void *thread;       /* the capturing thread */
   zbl_nodes *nodes;
 } zbl_graph;
 
 static uint64_t zbl_capture_ids;
 
-/* How many captures the thread has open that are not relaxed, whose address tells
- * threads apart, and how often it did then what it must not. */
+/* Open captures of the thread that are not relaxed (their address identifies the thread), and how
+ * often it did something forbidden during them. */
 static _Thread_local int zbl_captures, zbl_capture_mode;
 static _Thread_local unsigned zbl_spoiled;
 
-/* Whether the thread must not do now what could wait for a capture: to allocate,
- * to free, to copy. The attempt spoils every capture it has open. */
+/* Whether the thread must not allocate, free or copy now, because that could wait for a capture.
+ * The attempt spoils every open capture of the thread. */
 int zbl_refused_in_capture(void) {
   int refused = zbl_captures > 0 && zbl_capture_mode != ZB_CAPTURE_RELAXED;
   zbl_spoiled += (unsigned)refused;
   return refused;
 }
 
-/* Whether its captures bind the thread. */
+/* Sets whether the thread's captures restrict it. */
 int zbl_exchange_mode(int mode) {
   int before = zbl_capture_mode;
   zbl_capture_mode = mode;
@@ -60,8 +59,8 @@ int zbl_exchange_mode(int mode) {
 
 void zbl_capture_reset(void) { zbl_captures = zbl_capture_mode = 0; }
 
-/* Whether the stream captures: then it can be neither asked nor destroyed, and
- * the attempt spoils the capture. */
+/* Whether the stream captures. It can then be neither queried nor destroyed, and the attempt
+ * spoils the capture. */
 int zbl_refused_by_capture(zbl_stream *s) {
   if (s->capture == NULL) {
     return 0;
@@ -78,7 +77,7 @@ static void zbl_free_graph(zbl_graph *g) {
   zbl_free_handle(g);
 }
 
-/* A graph of the nodes, or of new ones. */
+/* Makes a graph of the given nodes, or of new ones if NULL. */
 static zbl_graph *zbl_new_graph(int device, zbl_nodes *nodes) {
   zbl_graph *g = zbl_new_handle(sizeof *g);
   if (nodes == NULL) {
@@ -93,7 +92,7 @@ static zbl_graph *zbl_new_graph(int device, zbl_nodes *nodes) {
   return g;
 }
 
-/* Appends a node to what the stream captures. */
+/* Appends a node to the stream's capture. */
 static void zbl_add_node(zbl_stream *s, const zbl_node *head, const void *what) {
   zbl_nodes *nodes = s->capture->nodes;
   size_t bytes = (sizeof *head + head->bytes + 15) / 16 * 16;
@@ -135,9 +134,9 @@ uint64_t zbl_capture_of(const zbl_stream *s) {
   return s->capture != NULL ? s->capture->id : 0;
 }
 
-/* A stream waits for an event that was recorded in a capture: it takes part in that
- * from now on, and the event's stream has come back. Returns an error of HIP's
- * (ROCm/clr, hipamd/src/hip_stream.cpp, hipStreamWaitEvent_common). */
+/* A stream waits for an event recorded in a capture: it joins the capture, and the event's stream
+ * counts as joined back. Returns a HIP error (ROCm/clr, hipamd/src/hip_stream.cpp,
+ * hipStreamWaitEvent_common). */
 int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on) {
   zbl_stream *other = zbl_streams;
   if (zbl_capture_of(s) == capture) {
@@ -159,7 +158,7 @@ int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on) {
   return ZB_OK;
 }
 
-/* Lets go of all streams of a capture; whether all had come back to its origin. */
+/* Releases all streams of a capture. Returns whether all had joined its origin again. */
 static int zbl_end_forks(const zbl_graph *g) {
   int back = 1;
   g->origin->capture = NULL;
@@ -232,7 +231,7 @@ static int zbl_graphInstantiate(void **exec, void *graph,
   return ZB_OK;
 }
 
-/* Launches the calls of a node on the stream, on which they follow each other. */
+/* Launches the calls of a node on the stream, one after the other. */
 static int zbl_replay_calls(zbl_node *node, zbl_stream *s) {
   zbl_queued *calls = (zbl_queued *)(void *)node->what;
   for (size_t i = 0; i < node->n; i++) {
@@ -244,7 +243,8 @@ static int zbl_replay_calls(zbl_node *node, zbl_stream *s) {
   return calls->peer >= 0 ? zbl_p2p_post(calls, node->n, 0) : zbl_post(calls, 0);
 }
 
-/* A graph takes the host what one launch takes: an assumption, like the cost itself. */
+/* Launching a graph costs the host as much as one launch: an assumption, like that cost itself.
+ */
 static int zbl_graphLaunch(void *exec, void *stream) {
   ZBL_ENTER;
   zbl_graph *e = zbl_behind(exec, ZBL_EXEC);
@@ -252,7 +252,7 @@ static int zbl_graphLaunch(void *exec, void *stream) {
   ZBL_REFUSE(e == NULL, ZB_ERR_VALUE);
   ZBL_REFUSE(s == NULL || s->device != e->device, s == NULL ? ZBL_ERR_STREAM : ZB_ERR_HANDLE);
   if (s->capture != NULL) {
-    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one makes a child of it */
+    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real runtime makes a child of it */
   }
   zbl_host_enters(s->lane);
   s->lane->h += zbl.launch + zbl_late(s->device);
@@ -261,7 +261,7 @@ static int zbl_graphLaunch(void *exec, void *stream) {
     at += sizeof *n + n->bytes;
     ZBL_REFUSE((n->put != NULL ? n->put(n->what, s) : zbl_replay_calls(n, s)) != 0, ZB_ERR_VALUE);
   }
-  zbl_host_posts(s->lane, s->lane->h); /* of a graph without nodes, too */
+  zbl_host_posts(s->lane, s->lane->h); /* also for a graph without nodes */
   return ZB_OK;
 }
 

@@ -3,30 +3,31 @@
 
 #include <stdlib.h>
 
-/* How often the end of a group looks whether a peer was lost, in milliseconds. */
+/* How often the end of a group checks for a lost peer, in milliseconds. */
 enum { ZBL_JOIN_MS = 500 };
 
-/* A group belongs to a thread, as in NCCL. */
+/* A group belongs to one thread, as in NCCL. */
 static _Thread_local int zbl_depth;
 static _Thread_local zbl_queued *zbl_queue;
 static _Thread_local size_t zbl_queue_len, zbl_queue_cap;
 static _Thread_local zbl_comm *zbl_joining; /* inits in this group */
-static _Thread_local int zbl_refused; /* the error of a call in this group */
+static _Thread_local int zbl_refused; /* the error of a refused call in this group */
 
 int zbl_group_depth(void) { return zbl_depth; }
 
-/* The queue goes with its thread. */
+/* The key frees the queue when its thread ends. */
 static pthread_key_t zbl_queue_key;
 static pthread_once_t zbl_queue_once = PTHREAD_ONCE_INIT;
 
 static void zbl_make_queue_key(void) { pthread_key_create(&zbl_queue_key, free); }
 
-/* Whether a join does not wait: for a split, its parent decides. */
+/* Whether a join returns without waiting. For a split, the parent decides. */
 static int zbl_waits_not(const zbl_comm *c) {
   return c->from != NULL ? c->from->nonblocking : c->nonblocking;
 }
 
-/* Waits a moment for ranks that are still to come, or tells why they cannot. */
+/* Waits a moment for ranks that have not joined yet, or returns the error that keeps them away.
+ */
 static int zbl_wait_for_peers(zbl_bell *bell, int async) {
   if (!zbl.several) {
     return ZB_COLL_USAGE;
@@ -38,13 +39,13 @@ static int zbl_wait_for_peers(zbl_bell *bell, int async) {
   return 0;
 }
 
-/* Whether the group has an init or a split that blocks, and this does not, or the other
- * way round (ROCm/rccl at rocm-6.2.2, src/group.cc, ncclAsyncLaunch). */
+/* Whether this group has a blocking init or split and this one does not block, or vice versa
+ * (ROCm/rccl at rocm-6.2.2, src/group.cc, ncclAsyncLaunch). */
 int zbl_group_mixes(int nonblocking) {
   return zbl_joining != NULL && zbl_waits_not(zbl_joining) != nonblocking;
 }
 
-/* What this group has joined without blocking goes on by itself. */
+/* Leaves the group's non-blocking joins to continue in the background. */
 static int zbl_leave_joined(void) {
   while (zbl_joining != NULL) {
     zbl_comm *c = zbl_joining;
@@ -54,8 +55,8 @@ static int zbl_leave_joined(void) {
   return ZBL_IN_PROGRESS;
 }
 
-/* Waits for the peers of what this group has joined. A process that drives the world alone
- * does not wait: ranks that did not join here can join nowhere else. */
+/* Waits for the peers of this group's joins. A process that drives the world alone does not wait:
+ * a rank that did not join here has no other process to join from. */
 static int zbl_wait_joined(void) {
   int result = 0;
   if (zbl_joining != NULL && zbl_waits_not(zbl_joining)) {
@@ -84,7 +85,7 @@ static int zbl_wait_joined(void) {
   return result;
 }
 
-/* Notes what joins a communicator: the group's end waits for its peers. */
+/* Notes a joining communicator, so that the group's end waits for its peers. */
 int zbl_group_note_init(zbl_comm *c) {
   c->joined = zbl_joining;
   zbl_joining = c;
@@ -94,9 +95,9 @@ int zbl_group_note_init(zbl_comm *c) {
   return zbl_wait_joined() == ZBL_IN_PROGRESS ? zbl_progress_of(c->from != NULL ? c->from : c) : 0;
 }
 
-/* A call that is refused within a group fails the group: nothing in it is waited for or
- * launched (NVIDIA/nccl at v2.22.3, src/include/group.h, ncclGroupErrCheck, and
- * src/group.cc, ncclGroupEndInternal). */
+/* Makes a refused call fail its group: nothing in the group is waited for or launched
+ * (NVIDIA/nccl at v2.22.3, src/include/group.h, ncclGroupErrCheck, and src/group.cc,
+ * ncclGroupEndInternal). */
 int zbl_group_refuse(int code) {
   zbl_refused = zbl_depth > 0 ? code : 0;
   return code;
@@ -119,8 +120,8 @@ static int zbl_groupStart(void) {
   return 0;
 }
 
-/* Launches a collective, or the n sends and receives of one kernel: a stream that
- * captures records them instead. */
+/* Launches a collective, or the n sends and receives of one kernel. A capturing stream records
+ * them instead. */
 int zbl_launch_now(const zbl_queued *q, size_t n) {
   double host = zbl_host_cost(q->comm->device);
   if (q->stream->capture != NULL) {
@@ -143,7 +144,7 @@ static int zbl_longer_queue(void) {
   return 1;
 }
 
-/* Where the thread writes its next call, NULL where there is no memory for it. */
+/* Returns where the thread writes its next call; NULL if there is no memory. */
 zbl_queued *zbl_next_queued(void) {
   if (zbl_queue_len == zbl_queue_cap && !zbl_longer_queue()) {
     return NULL;
@@ -153,7 +154,7 @@ zbl_queued *zbl_next_queued(void) {
 
 static const char zbl_unpaired[] = "ncclGroupEnd: a message of a rank to itself, whose other end is not in the group";
 
-/* Launches the call that was written there, or keeps it when a group is open. */
+/* Launches the call that zbl_next_queued returned, or keeps it if a group is open. */
 int zbl_enqueue(const zbl_queued *q) {
   if (zbl_depth == 0) {
     ZBL_ENTER;
@@ -164,7 +165,7 @@ int zbl_enqueue(const zbl_queued *q) {
   return 0;
 }
 
-/* Counting the messages of communicators begins. */
+/* Sets the message counts of the queue's communicators to 0. */
 static void zbl_count_from_0(void) {
   for (size_t i = 0; i < zbl_queue_len; i++) {
     if (zbl_queue[i].peer >= 0) {
@@ -173,14 +174,14 @@ static void zbl_count_from_0(void) {
   }
 }
 
-/* Whether what ranks send to themselves and receive from there in the group are as many messages
- * (NVIDIA/nccl at v2.22.3, src/enqueue.cc, scheduleP2pTasksToPlan). */
+/* Refuses a group in which a rank does not send itself as many messages as it receives from
+ * itself (NVIDIA/nccl at v2.22.3, src/enqueue.cc, scheduleP2pTasksToPlan). */
 static int zbl_check_selves(void) {
   zbl_count_from_0();
   for (size_t i = 0; i < zbl_queue_len; i++) {
     const zbl_queued *q = &zbl_queue[i];
     if (q->peer >= 0 && q->peer == q->comm->rank) {
-      q->comm->queued += q->sends ? 1 : (size_t)-1; /* below 0 it wraps, and is not 0 */
+      q->comm->queued += q->sends ? 1 : (size_t)-1; /* below 0 it wraps around, and is not 0 either */
     }
   }
   for (size_t i = 0; i < zbl_queue_len; i++) {
@@ -189,7 +190,8 @@ static int zbl_check_selves(void) {
   return 0;
 }
 
-/* Whether a communicator went while the group was open: then nothing is launched. */
+/* Refuses a group if one of its communicators was destroyed before the end: nothing is launched.
+ */
 static int zbl_check_queue(void) {
   for (size_t i = 0; i < zbl_queue_len; i++) {
     ZBL_FAIL(zbl_comm_of(zbl_queue[i].comm) == NULL,
@@ -198,7 +200,7 @@ static int zbl_check_queue(void) {
   return 0;
 }
 
-/* Counts the messages of each communicator that has any in the queue. */
+/* Counts the queued messages of each communicator. */
 static void zbl_count_messages(void) {
   zbl_count_from_0();
   for (size_t i = 0; i < zbl_queue_len; i++) {
@@ -208,8 +210,8 @@ static void zbl_count_messages(void) {
   }
 }
 
-/* Takes the message at a place, and those of the same rank and stream behind it, out of
- * the queue, and launches them as one kernel. one has room for the queue. */
+/* Removes the message at `at`, and later ones of the same rank and stream, from the queue and
+ * launches them as one kernel. `one` has room for the whole queue. */
 static int zbl_launch_messages(size_t at, zbl_queued *one) {
   zbl_comm *comm = zbl_queue[at].comm;
   const zbl_stream *stream = zbl_queue[at].stream;
@@ -242,9 +244,9 @@ static int zbl_launch_all_messages(void) {
   return result;
 }
 
-/* Launches what was noted: the collectives in their order, then the sends and receives,
- * those of a rank as one kernel wherever they stand in the group (ROCm/rccl,
- * src/enqueue.cc, ncclLaunchPrepare). */
+/* Launches the group: first the collectives in order, then the sends and receives. All messages
+ * of a rank go into one kernel, wherever they stand in the group (ROCm/rccl, src/enqueue.cc,
+ * ncclLaunchPrepare). */
 static int zbl_launch_queue(void) {
   int result = 0, messages = 0;
   for (size_t i = 0; i < zbl_queue_len && result == 0;) {

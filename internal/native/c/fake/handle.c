@@ -1,8 +1,7 @@
-/* The handles that are there: HIP looks a stream, an event or a graph up before it
- * touches it, and so does the loopback. What is behind a handle begins with the magic
- * number of its kind, or with 0 where it is no handle yet or no longer. All of them lie
- * in chunks, so that a look needs the set of chunks, which is small, and the line of the
- * handle that its use needs anyway. The caller holds the lock. */
+/* Valid handles. HIP looks up a stream, an event or a graph before it touches it, and so does the
+ * loopback. The memory behind a handle begins with the magic number of its kind, or with 0 if it
+ * is not in use. All handles lie in chunks, so a lookup needs only the small set of chunks and
+ * the handle's first cache line, which its use needs anyway. The caller holds the lock. */
 #include "world.h"
 
 #include <stdlib.h>
@@ -25,38 +24,38 @@
 #endif
 
 enum {
-  ZBL_HANDLE_CHUNK = 1 << 20, /* bytes; it lies at a multiple of that */
+  ZBL_HANDLE_CHUNK = 1 << 20, /* bytes; its alignment, too */
   ZBL_LINE = 64,              /* bytes; a handle has whole lines */
   ZBL_GRAIN = 8,              /* bytes; as fine as ASan poisons */
   ZBL_HANDLE_LINES = 3        /* of the largest, a stream */
 };
 
-/* What is no handle any more. Under ASan all but the magic number is poisoned. */
+/* An unused handle. Under ASan everything except the magic number is poisoned. */
 typedef struct zbl_gap {
   uint32_t magic; /* 0 */
   struct zbl_gap *next;
 } zbl_gap;
 
-/* How a chunk begins, in a line of its own. Its handles have the same size: those that
- * are used together lie together. */
+/* The first cache line of a chunk. All its handles have the same size, so that handles used
+ * together lie together. */
 typedef struct zbl_chunk {
   uint32_t magic; /* 0: it is no handle */
   uint32_t size;  /* the index of zbl_handles.of */
   size_t used;    /* bytes */
 } zbl_chunk;
 
-/* A set of chunks: each lies at its hash, or behind it before the next empty place. */
+/* A set of chunks: each lies at its hash, or after it before the next empty place. */
 static struct {
   zbl_chunk **at;
   size_t count, room;      /* room: a power of two, at least twice the count */
-  const zbl_chunk *recent; /* where a handle was found last, NULL */
+  const zbl_chunk *recent; /* where the last handle was found, or NULL */
   struct {
     zbl_chunk *newest;
-    zbl_gap *gaps; /* handles that are gone */
+    zbl_gap *gaps; /* freed handles */
   } of[ZBL_HANDLE_LINES];
 } zbl_handles;
 
-/* Where the chunk of an address is, or the empty place where it would be. */
+/* Returns the place of an address's chunk, or the empty place where it would go. */
 static size_t zbl_chunk_place(uintptr_t chunk) {
   const uint64_t golden = 0x9e3779b97f4a7c15ull; /* 2⁶⁴ over the golden ratio */
   size_t mask = zbl_handles.room - 1;
@@ -83,7 +82,8 @@ static void zbl_more_chunks(void) {
   free(old);
 }
 
-/* A chunk of zeros; what the kernel gave around it goes back. NULL for none. */
+/* Maps a chunk of zeros and unmaps the excess that alignment needed. NULL if there is no memory.
+ */
 static zbl_chunk *zbl_map_chunk(void) {
   char *p = mmap(NULL, 2 * ZBL_HANDLE_CHUNK, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -153,9 +153,9 @@ void zbl_free_handle(void *p) {
   ASAN_POISON_MEMORY_REGION((char *)p + ZBL_GRAIN, zbl_handle_bytes(size) - ZBL_GRAIN);
 }
 
-/* A line within a handle does not begin with a magic number, but by a chance of one in
- * 2³². A host launches on its streams in the order in which it made them: the line of the
- * next one is on its way meanwhile. */
+/* Returns the object behind a handle, NULL if it is none. A cache line inside a handle begins
+ * with a magic number only by a chance of one in 2³². A host launches on its streams in the order
+ * in which it made them, so this prefetches the next one's line. */
 void *zbl_behind(void *handle, uint32_t magic) {
   const zbl_chunk *chunk;
   if ((uintptr_t)handle % ZBL_LINE != 0 || (uintptr_t)handle < ZBL_HANDLE_CHUNK) {
@@ -172,7 +172,7 @@ void *zbl_behind(void *handle, uint32_t magic) {
   return *(uint32_t *)handle == magic ? handle : NULL;
 }
 
-/* The world ends. */
+/* Called when the world ends. */
 void zbl_forget_handles(void) {
   for (size_t i = 0; i < zbl_handles.room; i++) {
     if (zbl_handles.at[i] != NULL) {

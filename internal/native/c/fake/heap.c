@@ -1,5 +1,5 @@
-/* Memory of the arena: blocks of powers of two, kept by size when they are free.
- * The caller holds the lock. */
+/* The arena's memory: blocks of powers of two; free ones are kept by size. The caller holds the
+ * lock. */
 #include "world.h"
 
 #include <errno.h>
@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Stands before each block. */
+/* The header of each block. */
 typedef struct zbl_head {
   uint32_t class, kept; /* kept: it is free and has its pages */
-  zbl_ref next;         /* of the free ones */
+  zbl_ref next;         /* of the free blocks */
 } zbl_head;
 
-/* From this size on the host gets a free block's pages back, but for some: the next launch
- * moves as much, and clearing pages takes longer than computing what goes there. */
+/* A free block of at least this size gives its pages back to the host, except for some: the next
+ * launch moves as much data, and clearing pages takes longer than computing their contents. */
 enum { ZBL_LARGE = 1 << 20, ZBL_PAGE = 4096 };
-static const uint64_t ZBL_KEEP = 8ull << 30; /* of addresses: half of them may have pages */
+static const uint64_t ZBL_KEEP = 8ull << 30; /* bytes of address space: half of it may have pages */
 
-/* By integers, which wrap: a block of this process's own is outside of the arena. */
+/* Computed with integers, which wrap: a block of the process's own is outside of the arena. */
 void *zbl_at(zbl_ref at) {
   return at == 0 ? NULL : (void *)((uintptr_t)zbl.arena + at);
 }
@@ -37,8 +37,8 @@ __attribute__((noreturn)) static void zbl_does_not_fit(size_t bytes, const char 
   abort();
 }
 
-/* Makes room on the file system for a large block of the file where processes meet: a
- * process that touches a page without room is killed without a message. */
+/* Reserves space on the file system for a large block of the file where processes meet: a process
+ * that touches a page without space is killed without a message. */
 static void zbl_make_room(zbl_head *head, size_t bytes) {
   off_t from = (off_t)zbl_ref_of(head);
   if (zbl.shared_fd >= 0 && 1ull << head->class >= ZBL_LARGE &&
@@ -48,7 +48,7 @@ static void zbl_make_room(zbl_head *head, size_t bytes) {
   }
 }
 
-/* A free block of a class, NULL where there is none. */
+/* Returns a free block of a class, NULL if there is none. */
 static zbl_head *zbl_take_spare(unsigned class) {
   zbl_head *head = zbl_at(class < ZBL_CLASSES ? zbl.hub->spare[class] : 0);
   if (head == NULL) {
@@ -63,7 +63,7 @@ static zbl_head *zbl_take_spare(unsigned class) {
   return head;
 }
 
-/* A block that holds the given number of bytes, with its old content. */
+/* Returns a block of at least that many bytes, with its old content. */
 void *zbl_new(size_t bytes) {
   unsigned class = zbl_class_of(bytes);
   zbl_head *head = zbl_take_spare(class);
@@ -80,8 +80,8 @@ void *zbl_new(size_t bytes) {
   return head + 1;
 }
 
-/* A block that no other process reads. Large ones are not in the file where processes
- * meet: a disk would be written to for nothing. */
+/* Returns a block that no other process reads. Large ones are not in the file where processes
+ * meet, which would write them to disk for nothing. */
 void *zbl_new_own(size_t bytes) {
   unsigned class = zbl_class_of(bytes);
   zbl_head *head = zbl.kept;
@@ -103,7 +103,7 @@ void *zbl_new_own(size_t bytes) {
 
 static int zbl_is_own(const void *p) { return zbl_ref_of(p) >= zbl.mapped; }
 
-/* Of the process's own blocks, too, the one that was freed last is kept. */
+/* Keeps the last freed one of the process's own blocks, too. */
 static void zbl_drop_own(zbl_head *head) {
   zbl_head *last = zbl.kept;
   zbl.kept = head;
@@ -127,8 +127,8 @@ static void zbl_give_back(zbl_head *head) {
   madvise((void *)from, to - from, zbl.shared_fd >= 0 ? MADV_REMOVE : MADV_DONTNEED);
 }
 
-/* In one process it is the large block that was freed last that keeps its pages, among
- * several as many as ZBL_KEEP says. */
+/* Frees a block. In one process only the last freed large block keeps its pages; with several, as
+ * many as ZBL_KEEP allows. */
 void zbl_drop(void *p) {
   zbl_head *head, *last;
   uint64_t size;

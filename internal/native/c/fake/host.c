@@ -1,14 +1,12 @@
-/* The clocks that other programs see. A program that runs on the shared libraries
- * reads a clock of its own, while the model's time passes on the lanes. Either its
- * calls of the clock give the model's time (shown; shared/clock.c has the calls), or
- * the host's time follows the model (paced).
+/* The clocks that other programs see. A program on the shared libraries reads its own clock,
+ * while the model's time passes on the lanes. Either its clock calls return the model's time
+ * (shown; shared/clock.c has the calls), or the host's time follows the model (paced).
  *
- * Time belongs to a thread: a thread that launches on several GPUs is one host
- * whatever lanes those have, and takes its time along. A thread that launches nothing
- * sees the latest time of all threads. Until a process launches work its time is the
- * kernel's: libraries that compare the CPU's counter with the clock when they are
- * loaded would else wait long for it. A paced thread is behind the kernel's clock: see
- * pace.c. */
+ * Time belongs to a thread: a thread that launches on several GPUs is one host, whatever lanes
+ * they have, and keeps its time when it changes the GPU. A thread that launches nothing sees the
+ * latest time of all threads. Until a process launches work, its time is the kernel's: libraries
+ * that compare the CPU's counter with the clock while they are loaded would otherwise wait long.
+ * A paced thread is behind the kernel's clock: see pace.c. */
 #include "world.h"
 
 #include <dlfcn.h>
@@ -16,12 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long a poll for what does not come waits for others, in milliseconds, and how
- * long nobody may do anything until such polls take time, in seconds. */
+/* Milliseconds for which a poll without success waits for others. */
 enum { ZBL_EVENT_POLL_MS = 1 };
 static const double zbl_stall_quiet = 1;
 
-/* Time that a stall has taken is counted once by each thread that reads the clock. */
+/* The time of a stall. Each thread that reads the clock counts it once. */
 static struct {
   uint64_t activity; /* no process has been active since */
   int64_t since;     /* nanoseconds of the kernel's clock; 0: there was no stall */
@@ -41,17 +38,17 @@ static _Thread_local struct {
   double now; /* seconds */
   int64_t stall;  /* the last stall that it counted, */
   double counted; /* and how much of it */
-  double entered, left; /* when it came into the loopback last, and when it left it */
-  double apart; /* for how long since it last saw work end it was kept from going on */
-  double gaps;  /* long ones between its calls, for which the kernel has not been asked yet */
-  double lag;   /* by how much it sees work end after the model's time */
-  double starved; /* what pace.c has counted of its waits for a CPU, */
-  int schedstat;  /* and the file that tells them, plus 1; −1 for none */
-  int joined;     /* it has launched since it last saw work end, */
-  int paced;      /* and is one of the hub's hosts */
+  double entered, left; /* when it last entered and last left the loopback */
+  double apart; /* how long it was kept from continuing since it last saw work end */
+  double gaps;  /* long gaps between its calls that the kernel has not been asked about yet */
+  double lag;   /* how much later than the model's time it sees work end */
+  double starved; /* the waits for a CPU that pace.c has counted */
+  int schedstat;  /* the file that has them, plus 1; −1 for none */
+  int joined;     /* it has launched since it last saw work end */
+  int paced;      /* it counts in the hub's hosts */
 } zbl_own;
 
-/* The kernel's own function in the process, which takes a twentieth of a system call. */
+/* The process's clock function from the kernel: a twentieth of the cost of a system call. */
 typedef int zbl_clock_call(clockid_t clock, struct timespec *now);
 static zbl_clock_call *zbl_vdso_clock;
 
@@ -64,8 +61,8 @@ __attribute__((constructor)) static void zbl_find_vdso(void) {
   zbl_vdso_clock = found.call;
 }
 
-/* The kernel's clock. Never by the C library's function: the one that a program sees
- * may be shared/clock.c's. */
+/* Reads the kernel's clock. It avoids the C library's function, which may be the program's clock
+ * of shared/clock.c. */
 void zbl_kernel_clock(struct timespec *now) {
   if (zbl_vdso_clock == NULL || zbl_vdso_clock(CLOCK_MONOTONIC, now) != 0) {
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, now);
@@ -81,8 +78,8 @@ double zbl_wall_now(void) {
 
 static int64_t zbl_nanoseconds(double seconds) { return (int64_t)(seconds * 1e9 + 0.5); }
 
-/* Chooses the clock that the program sees. The thread that drives the streams may be
- * there already. */
+/* Chooses the clock that the program sees. The thread that drives the streams may exist already.
+ */
 void zbl_show(int shown) {
   ZBL_ENTER;
   zbl_before.opened = zbl_nanoseconds(zbl_wall_now());
@@ -91,8 +88,8 @@ void zbl_show(int shown) {
 
 int zbl_paced(void) { return __atomic_load_n(&zbl.shown, __ATOMIC_RELAXED) == ZBL_PACED; }
 
-/* What has passed by the kernel's clock before the first work. It ends where the program
- * read the clock last, so what the host takes from there to its first work does not count. */
+/* Returns the time by the kernel's clock before the first work. It ends at the program's last
+ * look at the clock, so the host's time between that and its first work does not count. */
 static int64_t zbl_time_before(void) {
   int64_t shown = __atomic_load_n(&zbl_before.shown, __ATOMIC_RELAXED), now;
   if (__atomic_load_n(&zbl_before.over, __ATOMIC_RELAXED)) {
@@ -112,7 +109,8 @@ static void zbl_first_work(void) {
   }
 }
 
-/* The calling thread's time. Before its first launch it is the latest of all. */
+/* Returns the calling thread's time. Before its first launch it is the latest time of all
+ * threads. */
 static double zbl_thread_time(void) {
   int64_t latest = __atomic_load_n(&zbl_latest, __ATOMIC_RELAXED);
   if (zbl.shown == ZBL_PACED) {
@@ -133,8 +131,7 @@ static void zbl_thread_reaches(double at) {
   }
 }
 
-/* A thread is about to launch on the lane: the lane's clock is not behind the
- * thread's. */
+/* A thread is about to launch on the lane: the lane's clock advances at least to the thread's. */
 void zbl_host_enters(zbl_lane *l) {
   if (zbl.shown == ZBL_PACED) {
     zbl_pace_begins();
@@ -144,8 +141,8 @@ void zbl_host_enters(zbl_lane *l) {
   }
 }
 
-/* When a thread comes to where it meets the hosts of other ranks, and when they have
- * met: an init that has returned has brought all ranks together. */
+/* Return when a thread arrives where it meets the hosts of other ranks, and when they have met:
+ * an init that has returned has synchronised all ranks. */
 double zbl_host_comes(void) { return zbl.shown == ZBL_SHOWN ? zbl_thread_time() : 0; }
 
 void zbl_host_meets(double at) {
@@ -154,7 +151,7 @@ void zbl_host_meets(double at) {
   }
 }
 
-/* When a thread has enqueued what its lane enqueued at `posted`. */
+/* Returns when a thread has enqueued the work that its lane enqueued at `posted`. */
 double zbl_host_posts(zbl_lane *l, double posted) {
   if (zbl.shown == ZBL_HIDDEN) {
     return posted;
@@ -167,16 +164,16 @@ double zbl_host_posts(zbl_lane *l, double posted) {
   return posted;
 }
 
-/* A call that launches nothing takes time, too, and a program divides by it. How much is
- * not modelled, so it is the least that a clock shows. */
+/* A call that launches nothing also takes time, and a program divides by it. The time is not
+ * modelled, so it is the least that a clock shows. */
 void zbl_host_calls(void) {
   if (zbl.shown == ZBL_SHOWN) {
     zbl_thread_reaches(zbl_thread_time() + 1e-9);
   }
 }
 
-/* Whether the host may see what happened at `at`: a paced one when that time has
- * come. Waits a moment for it, without the lock. */
+/* Whether the host may see an event of time `at`. A paced host sees it when that time has come;
+ * this waits a moment for it, without the lock. */
 int zbl_host_sees(double at) {
   if (zbl.shown == ZBL_SHOWN) {
     zbl_thread_reaches(at);
@@ -184,9 +181,8 @@ int zbl_host_sees(double at) {
   return zbl.shown != ZBL_PACED || zbl_pace_sees(at);
 }
 
-/* The host has asked for what is not done, and nobody has acted for so many seconds:
- * its time passes as the kernel's does, or zbl.stall_rate times as fast, until
- * somebody acts. */
+/* The host has polled unfinished work, and nobody has acted for `quiet` seconds: its time now
+ * passes like the kernel's, or zbl.stall_rate times as fast, until somebody acts. */
 void zbl_host_stalls(double quiet) {
   int64_t since = zbl_nanoseconds(zbl_wall_now() + quiet);
   uint64_t activity = __atomic_load_n(&zbl.hub->activity, __ATOMIC_RELAXED);
@@ -199,8 +195,8 @@ void zbl_host_stalls(double quiet) {
   }
 }
 
-/* Whether the host finds an event done, which happened at `at` where it is not
- * pending. Without a clock that programs see a query takes no time. */
+/* Whether the host finds an event done. If it is not pending, it happened at `at`. Without a
+ * clock that programs see, a query takes no time. */
 int zbl_host_finds(int pending, double at) {
   if (!pending) {
     return zbl.shown == ZBL_HIDDEN || zbl_host_sees(at);
@@ -212,7 +208,7 @@ int zbl_host_finds(int pending, double at) {
   return 0;
 }
 
-/* What of a stall the thread has not counted yet, in seconds. */
+/* Returns the part of a stall that the thread has not counted yet, in seconds. */
 static double zbl_stall_left(void) {
   int64_t since = __atomic_load_n(&zbl_stall.since, __ATOMIC_RELAXED);
   double all, before;
@@ -230,8 +226,8 @@ static double zbl_stall_left(void) {
   return zbl_own.counted - before;
 }
 
-/* The calling thread's time in nanoseconds since the world was opened. It takes no
- * lock: a handler of signals may ask. */
+/* Returns the calling thread's time in nanoseconds since the world was opened. It takes no lock,
+ * so that signal handlers can call it. */
 int64_t zbl_shown_now(void) {
   double stalled = zbl_stall_left();
   if (stalled > 0 && zbl_own.launches) {
@@ -247,8 +243,8 @@ void zbl_shown_reach(int64_t at) {
   zbl_own.now = zbl_later(zbl_thread_time(), (double)(at - zbl_time_before()) * 1e-9);
 }
 
-/* The calling thread is one that the model has come to at that time: it runs what a stream
- * was given. Then how late it is for that thread. */
+/* The calling thread runs stream work that the model reached at `at`, which becomes its time.
+ * zbl_host_is then returns that thread's time. */
 void zbl_host_becomes(double at) {
   zbl_own.launches = 1;
   zbl_own.now = at;

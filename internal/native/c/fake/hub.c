@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a limit on addresses leaves of the arena at least. */
+/* The least address space that must remain for the arena if addresses are limited. */
 static const uint64_t ZBL_LEAST = 64ull << 20;
 
 static _Thread_local int zbl_depth_of_lock;
@@ -27,8 +27,8 @@ uint64_t zbl_hash(const char *text) {
   return h;
 }
 
-/* How often a process looks at the lock before it sleeps for it: another holds it for
- * less than going to sleep takes, unless it was preempted. */
+/* How often a process looks at the lock before it sleeps: the owner usually releases it sooner
+ * than going to sleep takes, unless it was preempted. */
 enum { ZBL_LOCK_SPINS = 500 };
 
 static int zbl_lock_soon(pthread_mutex_t *lock) {
@@ -77,10 +77,9 @@ static void zbl_wake_next(void) {
   }
 }
 
-/* Sleeps until the bell differs from what was seen, or for so many milliseconds.
- * Neither a signal, as Go's runtime sends many, nor the late call of
- * a driver that decided something before ends the sleep: the world would look idle
- * for all that time. */
+/* Sleeps until the bell differs from `seen`, or for `ms` milliseconds. The sleep continues after
+ * a signal (Go's runtime sends many) and after a driver's late call about an earlier decision:
+ * otherwise the world would look idle all that time. */
 static void zbl_sleep(const zbl_bell *bell, uint32_t seen, int ms) {
   struct timespec end;
   zbl_kernel_clock(&end);
@@ -115,12 +114,12 @@ void zbl_unlock(const int *held) {
   }
 }
 
-/* Notes that somebody has done something. */
+/* Notes activity: somebody has done something. */
 void zbl_act(void) {
   __atomic_store_n(&zbl.hub->activity, zbl.hub->activity + 1, __ATOMIC_RELAXED);
 }
 
-/* Wakes the sleepers on a bell when the lock is released, which they need. */
+/* Wakes the sleepers on a bell when the lock is released, because they need it. */
 void zbl_ring(zbl_bell *bell) {
   if (bell->waiting == 0) {
     return;
@@ -138,14 +137,14 @@ void zbl_ring(zbl_bell *bell) {
   }
 }
 
-/* Notes that something is decided, and wakes those that wait for anything. */
+/* Notes a decision, and wakes everyone who waits for anything. */
 void zbl_progress(void) {
   zbl_act();
   zbl_ring(&zbl.hub->any);
 }
 
-/* Sleeps on a bell, without the lock. 0 when in so many milliseconds no
- * driver did anything: the caller then looks for lost processes. */
+/* Sleeps on a bell, without the lock. Returns 0 if no driver did anything for `ms` milliseconds:
+ * the caller then looks for lost processes. */
 int zbl_await(zbl_bell *bell, int ms) {
   uint32_t seen = bell->rung;
   uint64_t before = zbl.hub->activity;
@@ -165,8 +164,8 @@ int zbl_await(zbl_bell *bell, int ms) {
   return zbl.hub->activity != before;
 }
 
-/* The lock of processes is robust. In one process it is of the plain kind, which
- * takes half the time. */
+/* A lock between processes is robust. With one process it is a plain one, which takes half the
+ * time. */
 static void zbl_new_lock(pthread_mutex_t *lock, int processes) {
   pthread_mutexattr_t attr;
   pthread_mutexattr_init(&attr);

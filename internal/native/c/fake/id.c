@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether it has a host and a port: HOST:PORT, or [IPv6]:PORT (NVIDIA/nccl,
+/* Whether the text has a host and a port: HOST:PORT, or [IPv6]:PORT (NVIDIA/nccl,
  * src/misc/socket.cc, ncclSocketGetAddrFromString). */
 static int zbl_address_ok(const char *text) {
   char digit[2];
   return sscanf(text, *text == '[' ? "[%*[^]]]:%1[1-9]" : "%*[^:]:%1[1-9]", digit) == 1;
 }
 
-/* Where NCCL_COMM_ID says at what address rank 0 listens, all ids are that address: ranks
- * that get their id each for itself have the same one (NVIDIA/nccl at v2.22.3, src/bootstrap.cc,
- * bootstrapGetUniqueId). zbench itself, which makes many communicators, hands its ids out. */
+/* With NCCL_COMM_ID, which names the address where rank 0 listens, every id is that address:
+ * ranks that each make their own id get the same one (NVIDIA/nccl at v2.22.3, src/bootstrap.cc,
+ * bootstrapGetUniqueId). zbench makes many communicators and distributes its ids itself. */
 static int zbl_getUniqueId(zb_unique_id *id) {
   const char *address = zbl.waits ? getenv("NCCL_COMM_ID") : NULL;
   ZBL_ENTER;
@@ -33,14 +33,14 @@ static int zbl_getUniqueId(zb_unique_id *id) {
   return 0;
 }
 
-/* Whether ranks that have the id join this clique. Rank 0 listens at an address anew for
- * each communicator (ROCm/rccl at rocm-6.2.2, src/init.cc, ncclCommInitRankDev). */
+/* Whether ranks with the id join this clique. Rank 0 listens at an address again for each
+ * communicator (ROCm/rccl at rocm-6.2.2, src/init.cc, ncclCommInitRankDev). */
 static int zbl_is_of(const zbl_clique *q, const zb_unique_id *id) {
   return memcmp(&q->id, id, sizeof *id) == 0 &&
          (q->inited < q->nranks || id->internal[4] != '@');
 }
 
-/* Whether somebody sleeps on one of its bells. */
+/* Whether somebody sleeps on one of the clique's bells. */
 static int zbl_is_watched(const zbl_clique *q) {
   uint32_t waiting = q->whole.waiting;
   for (int i = 0; i < ZBL_BELLS; i++) {
@@ -49,15 +49,15 @@ static int zbl_is_watched(const zbl_clique *q) {
   return waiting > 0;
 }
 
-/* Whether nobody needs the clique any more, and this process can free it: one that had all of
- * its ranks has their data. */
+/* Whether nobody needs the clique any more and this process can free it. A process that had all
+ * its ranks also has their data. */
 static int zbl_is_over(const zbl_clique *q) {
   return q->users == 0 && q->inited == q->nranks && q->splits == 0 &&
          (q->slot < 0 || q->slot == zbl.slot) && !zbl_is_watched(q);
 }
 
-/* Frees cliques that all ranks have left. Here and not where the last one leaves: a host that
- * was woken may still look at its bell there. */
+/* Frees cliques that all ranks have left. This happens here, not when the last rank leaves,
+ * because a woken host may still look at a bell there. */
 static void zbl_free_cliques(void) {
   for (zbl_ref *at = &zbl.hub->cliques; *at != 0;) {
     zbl_clique *q = zbl_at(*at);
@@ -74,15 +74,15 @@ static void zbl_free_cliques(void) {
   }
 }
 
-/* The ranks that share an id; NULL when the id was never handed out, is used
- * up, or comes with another number of ranks. */
+/* Returns the ranks that share an id; NULL if the id was never handed out, is used up, or comes
+ * with another number of ranks. */
 zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
   zbl_clique *q;
   size_t bytes;
   if (strncmp(id->internal, "zbl ", 4) != 0) {
     return NULL;
   }
-  zbl_retire_comms(); /* the first caller does so; a process that never calls keeps its own */
+  zbl_retire_comms(); /* the first caller does it; a process that never calls keeps its own */
   for (q = zbl_at(zbl.hub->cliques); q != NULL; q = zbl_at(q->next)) {
     if (zbl_is_of(q, id)) {
       return q->nranks == nranks && q->inited < nranks ? q : NULL;

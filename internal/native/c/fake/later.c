@@ -1,16 +1,16 @@
-/* Inits, splits and the end of communicators that do not block: the caller goes on, and
- * ncclCommGetAsyncError tells ncclInProgress until it is done. Within a group nothing of it
- * has begun before the group's end (ROCm/rccl at rocm-6.2.2, src/group.cc,
- * ncclGroupEndInternal). */
+/* Non-blocking inits, splits and finalisations of communicators. The caller continues, and
+ * ncclCommGetAsyncError returns ncclInProgress until they are done. Inside a group they only
+ * begin at its end (ROCm/rccl at rocm-6.2.2, src/group.cc, ncclGroupEndInternal). */
 #include "comm.h"
 
-/* What this process has under way, the newest first. */
+/* This process's joins under way, the newest first. */
 static zbl_comm *zbl_under_way;
 
-/* Whose state a join is part of: a split's is that of the communicator that is split. */
+/* Returns the communicator whose state includes a join: for a split, the communicator that is
+ * split. */
 static zbl_comm *zbl_asked(const zbl_comm *c) { return c->from != NULL ? c->from : (zbl_comm *)c; }
 
-/* Whether the communicator's ranks have joined, so far as that depends on others. */
+/* Whether the communicator's ranks have joined, as far as that depends on others. */
 static int zbl_joined_now(zbl_comm *c) {
   if (c->split != NULL && zbl_split_done(c)) {
     zbl_split_settle(c);
@@ -18,8 +18,8 @@ static int zbl_joined_now(zbl_comm *c) {
   return c->split == NULL && c->clique->inited == c->clique->nranks;
 }
 
-/* Ends what is under way and can end. Others of the process may have waited for it, so it
- * is looked at once more then. */
+/* Completes everything under way that can complete. A completion may unblock others of the
+ * process, so this looks again after one. */
 void zbl_advance_joins(void) {
   int again = 1;
   while (again) {
@@ -44,8 +44,8 @@ void zbl_advance_joins(void) {
 
 int zbl_has_joins(void) { return zbl_under_way != NULL; }
 
-/* The join goes on by itself: the thread that drives the process's streams ends it, or a
- * call that asks for its state. */
+/* Lets a join continue in the background. The thread that drives the process's streams completes
+ * it, or a call that queries its state. */
 void zbl_join_later(zbl_comm *c) {
   c->joined = zbl_under_way;
   zbl_under_way = c;
@@ -67,7 +67,7 @@ void zbl_forget_joins(const zbl_comm *of) {
 
 void zbl_drop_joins(void) { zbl_under_way = NULL; }
 
-/* Whether all that the communicator has called is done, which its host sees then. */
+/* Whether all calls of the communicator are done; its host then sees that. */
 static int zbl_finished(const zbl_comm *c) {
   for (zbl_stream *s = zbl_streams; s != NULL;) {
     if (s->device != c->device || s->error != 0 || zbl_waited(s)) {
@@ -81,7 +81,7 @@ static int zbl_finished(const zbl_comm *c) {
   return 1;
 }
 
-/* Whether something that the communicator's host has called is still under way. */
+/* Whether a call of the communicator's host is still under way. */
 int zbl_in_progress(zbl_comm *c) {
   if (c->pending > 0) {
     zbl_advance_joins();

@@ -1,11 +1,11 @@
-/* Processes of a shared world: each holds a lock on one byte of the file, which
- * goes with it however it ends. A process that is gone is found by that, and its
- * peers are told as the library tells them: by an asynchronous error. */
+/* Processes of a shared world. Each holds a lock on one byte of the file, which the kernel
+ * releases however the process ends. That reveals a lost process; its peers get an asynchronous
+ * error, as from the real library. */
 #include "comm.h"
 
 #include <fcntl.h>
 
-/* The bytes are behind the arena. */
+/* The lock bytes are beyond the arena. */
 static const off_t zbl_slot_bytes = (off_t)1 << 60;
 
 static int zbl_lock_bytes(int fd, int op, struct flock *l, int slot, int n) {
@@ -14,14 +14,14 @@ static int zbl_lock_bytes(int fd, int op, struct flock *l, int slot, int n) {
   return fcntl(fd, op, l);
 }
 
-/* Whether another open file has one of the bytes. */
+/* Whether another open file holds a lock on one of the bytes. */
 static int zbl_held_bytes(int fd, int slot, int n) {
   struct flock l;
   return zbl_lock_bytes(fd, F_OFD_GETLK, &l, slot, n) == 0 &&
          l.l_type != F_UNLCK;
 }
 
-/* Whether it is proved that no other process uses the file. */
+/* Whether certainly no other process uses the file. */
 int zbl_nobody(int fd) {
   struct flock l;
   return zbl_lock_bytes(fd, F_OFD_GETLK, &l, 0, ZBL_MAX_PROCESSES) == 0 &&
@@ -32,7 +32,7 @@ int zbl_alive(int slot) {
   return slot == zbl.slot || zbl_held_bytes(zbl.shared_fd, slot, 1);
 }
 
-/* Takes the first slot that no process ever had. */
+/* Takes the first slot that no process has ever had. */
 int zbl_take_slot(int fd, zbl_hub *hub) {
   for (int i = 0; i < ZBL_MAX_PROCESSES; i++) {
     struct flock l;
@@ -45,14 +45,14 @@ int zbl_take_slot(int fd, zbl_hub *hub) {
   return 0;
 }
 
-/* Lets go of whatever slot this process has. */
+/* Releases this process's slot, if it has one. */
 void zbl_give_up_slot(int fd) {
   struct flock all = {.l_type = F_UNLCK, .l_start = zbl_slot_bytes, .l_len = ZBL_MAX_PROCESSES};
   fcntl(fd, F_OFD_SETLK, &all);
 }
 
-/* A communicator with a rank in the process has lost it, unless that rank had
- * left it before. */
+/* Marks the loss of a process in all communicators with a rank in it, unless that rank had left.
+ */
 static void zbl_lose(int slot) {
   for (zbl_clique *q = zbl_at(zbl.hub->cliques); q != NULL;
        q = zbl_at(q->next)) {
@@ -66,11 +66,11 @@ static void zbl_lose(int slot) {
   }
 }
 
-/* How often processes that are gone are looked for, in milliseconds. One of the
- * world looks for all: a look takes milliseconds where there are a thousand. */
+/* How often lost processes are looked for, in milliseconds. One process looks for all: with a
+ * thousand processes a look takes milliseconds. */
 enum { ZBL_LOST_MS = 250 };
 
-/* Looks for processes that are gone, unless another has just done so. */
+/* Looks for lost processes, unless another process has just done so. */
 void zbl_find_lost(void) {
   double now;
   if (zbl.shared_fd < 0) {

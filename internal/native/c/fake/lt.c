@@ -1,7 +1,6 @@
-/* A stand-in for the vendor's matrix products by heuristics: hipBLASLt's or cuBLASLt's
- * functions on the virtual clock. A product takes the time of its tiles on the compute
- * units at a rate that is nobody's measurement. Its data is made where launches move
- * data, and where that does not take minutes. */
+/* A stand-in for the vendor's matrix products by heuristics: hipBLASLt's or cuBLASLt's functions
+ * on the virtual clock. A product takes the time of its tiles on the compute units, at an assumed
+ * rate. Its data is computed if launches move data and if that does not take minutes. */
 #include "../blas.h"
 #include "stream.h"
 
@@ -27,13 +26,13 @@ typedef struct zbl_lt_thing {
   uint64_t workspace;
 } zbl_lt_thing;
 
-/* A product that waits in a stream. a and b are the library's first and second operand. */
+/* A product waiting in a stream. a and b are the library's first and second operand. */
 typedef struct zbl_lt_product {
   zbl_lt_thing desc, a, b, d;
   const char *at_a, *at_b;
   char *at_d;
   int64_t m, n, k;
-  uint64_t behind; /* the number of earlier calls of collectives on its device */
+  uint64_t behind; /* number of earlier collectives called on its device */
   int choice;
 } zbl_lt_product;
 
@@ -155,7 +154,7 @@ static int zbl_lt_prefSet(void *pref, int attribute, const void *value, size_t b
   return 0;
 }
 
-/* Whether the descriptors are those of a product that there are kernels for. */
+/* Whether the descriptors describe a product that has kernels. */
 static int zbl_lt_describe(void *handle, void *desc, void *a, void *b, void *c, void *d,
                            zbl_lt_product *p) {
   const zbl_lt_thing *de = zbl_behind(desc, ZBL_LT_DESC), *la = zbl_behind(a, ZBL_LT_LAYOUT),
@@ -186,15 +185,15 @@ static int zbl_lt_describe(void *handle, void *desc, void *a, void *b, void *c, 
              : 0;
 }
 
-/* A choice: a tile, and into how many parts it divides the depth. */
+/* A choice of the heuristics: a tile, and the number of parts that the depth is divided into. */
 static const struct {
   int m, n, parts;
-  double rate; /* of the units', as tiles that are smaller load more */
+  double rate; /* of the units; smaller tiles load more */
 } zbl_lt_choices[ZB_LT_MOST] = {{256, 256, 1, 1.0},  {256, 128, 1, 0.96}, {128, 256, 1, 0.96},
                                 {128, 128, 1, 0.88}, {256, 256, 2, 0.97}, {128, 128, 2, 0.85},
                                 {64, 128, 1, 0.7},   {64, 64, 1, 0.5}};
 
-/* Sums of the parts in float. */
+/* The partial sums, in float. */
 static uint64_t zbl_lt_needs(const zbl_lt_product *p, int choice) {
   int parts = zbl_lt_choices[choice].parts;
   return parts > 1 ? 4 * (uint64_t)parts * (uint64_t)(p->m * p->n) * (uint64_t)p->d.batch : 0;
@@ -326,7 +325,7 @@ static void zbl_lt_multiply(const zbl_lt_product *p, int64_t x) {
   free(b);
 }
 
-/* The most multiplications of a launch whose data is made. */
+/* Launches with more multiplications have no data. */
 static const double zbl_lt_most = 1 << 27;
 
 static int zbl_lt_run(zbl_op *op, zbl_stream *s) {

@@ -7,8 +7,8 @@
 
 zbl_world zbl;
 
-/* The constants for a collective over so many ranks from the first on, stride
- * apart; NULL when there are none. */
+/* Returns the constants for a collective over `ranks` ranks from `first` on, stride apart; NULL
+ * if there are none. */
 const zbl_curve *zbl_curve_for(int collective, int first, int ranks,
                                int stride) {
   for (int i = 0; i < zbl.curve_count; i++) {
@@ -55,7 +55,7 @@ static int zbl_read_curve(const char *values) {
   return c.collective < ZBL_COLLECTIVES && zbl_keep_curve(&c);
 }
 
-/* point BYTES SECONDS: measured, of the last curve. */
+/* point BYTES SECONDS: a measured point of the last curve. */
 static int zbl_read_point(const char *values) {
   zbl_point p, *grown;
   zbl_curve *c = zbl.curve_count > 0 ? &zbl.curves[zbl.curve_count - 1] : NULL;
@@ -74,7 +74,7 @@ static int zbl_read_point(const char *values) {
   return 1;
 }
 
-/* extrapolated NAME FIRST RANKS STRIDE: of a curve that stands before it. */
+/* extrapolated NAME FIRST RANKS STRIDE: of an earlier curve. */
 static int zbl_read_extrapolated(const char *values) {
   char name[32];
   int first, ranks, stride;
@@ -90,23 +90,23 @@ static int zbl_read_extrapolated(const char *values) {
   return 1;
 }
 
-/* Whether figures of the collective are not the machine's own: it says so of the curve,
- * or has none and one is derived. */
+/* Whether a collective's figures are not the machine's own: its curve says so, or it has none and
+ * one is derived. */
 static int zbl_extrapolated(const char *collective, int ranks, int stride) {
   const zbl_curve *c = zbl_curve_for(zbl_collective_named(collective), 0, ranks,
                                      stride > 1 ? stride : 1);
   return c != NULL ? c->extrapolated : zbl.derives && ranks > 1;
 }
 
-/* A number that fills the rest of the line. strtod reads the shortest form that
- * Go writes back to the same bits. */
+/* Reads a number that fills the rest of the line. strtod restores the exact bits from the
+ * shortest form that Go writes. */
 static int zbl_number(const char *text, double *v) {
   char *end;
   *v = strtod(text, &end);
   return end != text && *end == '\0' && *v >= 0;
 }
 
-/* One line, a key and its value; 0 when it is not understood. */
+/* Reads one line, a key and its value; returns 0 if it is not understood. */
 static int zbl_read_line(char *line) {
   char *value = strchr(line, ' ');
   double v;
@@ -217,9 +217,9 @@ static int zbl_read(char *copy, char *err, size_t errlen) {
   return 1;
 }
 
-/* All devices lie in this process's addresses, of which x86-64 has 128 TiB: a GPU
- * of a large world has its share of three quarters of them, and no more. The share
- * is the same on every machine. */
+/* All devices share this process's address space, which is 128 TiB on x86-64. A GPU of a large
+ * world gets its share of three quarters of it and no more. The share is the same on every
+ * machine. */
 static void zbl_share_addresses(void) {
   uint64_t share = (96ull << 40) / (uint64_t)zbl.ranks;
   if (zbl.hbm_bytes > share) {
@@ -240,7 +240,7 @@ static int zbl_read_machine(const char *text, char *err, size_t errlen) {
   return ok;
 }
 
-/* The devices that this process sees: all, unless its share says else. */
+/* Selects the devices that this process sees: all, unless `how` says otherwise. */
 static int zbl_see(const zbl_share *how) {
   zbl.first = how->first;
   zbl.count = how->count > 0 ? how->count : zbl.ranks;
@@ -274,12 +274,12 @@ static int zbl_open_world(const char *text, const zbl_share *how, char *err,
   return 1;
 }
 
-/* Opens and closes of one process come one after the other. */
+/* Serialises the opens and closes of one process. */
 static pthread_mutex_t zbl_opening = PTHREAD_MUTEX_INITIALIZER;
 
-/* Opens the world that the text describes, or one more time the one that is open
- * and shared. There is one world at a time: the ABI has no handle to tell two
- * apart. Returns 0 with the reason in err. */
+/* Opens the world that the text describes, or opens a shared world once more. There is one world
+ * at a time, because the ABI has no handle to tell two apart. Returns 0 with the reason in err.
+ */
 int zbl_join_world(const char *text, const zbl_share *how, char *err, size_t errlen) {
   int ok = 0;
   pthread_mutex_lock(&zbl_opening);
@@ -298,7 +298,7 @@ int zbl_join_world(const char *text, const zbl_share *how, char *err, size_t err
   return ok;
 }
 
-/* Opens a world of this process alone. */
+/* Opens a world for this process alone. */
 int zbl_reset(const char *text, char *err, size_t errlen) {
   const zbl_share alone = {0};
   return zbl_join_world(text, &alone, err, errlen);
@@ -318,8 +318,7 @@ static void zbl_close_world(void) {
   zbl_free_machine();
 }
 
-/* Closes the world, the last time that it was opened, and frees everything, what
- * the client forgot included. */
+/* Closes the world. The last close frees everything, including what the client forgot to free. */
 void zbl_shutdown(void) {
   pthread_mutex_lock(&zbl_opening);
   if (zbl.open > 0 && --zbl.open == 0) {

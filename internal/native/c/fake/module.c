@@ -11,30 +11,30 @@
 
 enum { ZBL_MODULE = 0x6d6f6475, ZBL_FUNCTION = 0x66756e63, ZBL_MAX_PARAMS = 16 };
 
-/* What is said of a module that is not there: HIP does not find it (ROCm/clr,
+/* The error for a module that does not exist: HIP does not find it (ROCm/clr,
  * hipamd/src/hip_platform.cpp, unloadModule and getDynFunc). */
 enum { ZBL_ERR_MODULE = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_HANDLE : ZB_ERR_NOT_FOUND };
 
-/* What launching a kernel takes on the stream; no figure is made of it, but of
- * streams through memory, where the machine file models that. */
+/* The duration of a kernel on the stream. No figure depends on it; streams through memory have a
+ * modelled time if the machine file provides one. */
 static const double zbl_kernel_seconds = 5e-6;
 
-/* A function goes with its module. */
+/* A function is freed with its module. */
 typedef struct zbl_function {
   uint32_t magic;
-  const zbl_kernel *kernel; /* NULL for one of a program's own module */
+  const zbl_kernel *kernel; /* NULL for a function of a program's own module */
   void *own;
   struct zbl_function *next;
 } zbl_function;
 
 typedef struct zbl_module {
   uint32_t magic;
-  zbl_function *functions; /* that were asked for */
+  zbl_function *functions; /* functions that were looked up */
   void *own;               /* a program's own code, NULL for zbench's */
 } zbl_module;
 
-/* Code of a program's own, which the shared libraries have (shared/modules.c). load and launch
- * return an error of HIP's; find returns NULL where the code has no such kernel. */
+/* A program's own code, which the shared libraries provide (shared/modules.c). load and launch
+ * return a HIP error; find returns NULL if the code has no such kernel. */
 typedef struct zbl_own_code {
   int (*load)(void **own, const void *image);
   void (*unload)(void *own);
@@ -45,13 +45,13 @@ typedef struct zbl_own_code {
 
 static const zbl_own_code *zbl_own_codes;
 
-/* A launch that waits in a stream: parameters are taken when it is made. */
+/* A launch waiting in a stream. Its parameters are copied when it is made. */
 typedef struct zbl_launched {
   const zbl_kernel *kernel;
   zbk_launch how;
   void *params[ZBL_MAX_PARAMS];
   uint64_t values[ZBL_MAX_PARAMS];
-  uint64_t behind; /* the number of earlier calls of collectives on its device */
+  uint64_t behind; /* number of earlier collectives called on its device */
 } zbl_launched;
 
 static int zbl_moduleLoad(void **module, const void *image) {
@@ -87,7 +87,7 @@ static int zbl_moduleUnload(void *module) {
   return ZB_OK;
 }
 
-/* The function for one of the two, which is not NULL. */
+/* Returns the function for kernel or own, whichever is not NULL. */
 static zbl_function *zbl_function_for(zbl_module *m, const zbl_kernel *kernel, void *own) {
   zbl_function *f = m->functions;
   while (f != NULL && (f->kernel != kernel || f->own != own)) {
@@ -117,12 +117,12 @@ static int zbl_moduleFunction(void **function, void *module, const char *name) {
   return *function != NULL ? ZB_OK : zbl_said(ZB_ERR_MEMORY);
 }
 
-/* How many times as long a device's units take: 1 without that fault. */
+/* Returns the factor by which a device's kernels are slower; 1 without that fault. */
 static double zbl_slowness(int device) {
   return device == zbl.faults.kernels.rank ? zbl.faults.kernels.factor : 1;
 }
 
-/* What a kernel takes that is no stream through memory. */
+/* Returns the duration of a kernel that is not a stream through memory. */
 static double zbl_plain_time(int device) { return zbl_kernel_seconds * zbl_slowness(device); }
 
 /* The bytes that a stream moves, STREAM's count: every array once. Its name has
@@ -147,9 +147,9 @@ static double zbl_streamed_bytes(const zbl_launched *l) {
   return 0;
 }
 
-/* On a device whose kernels are slow they take so many times as long. A stream
- * takes what the memory gives, where the machine file says it, with the noise of
- * a launch. */
+/* Returns the duration of a kernel, multiplied on a device with slow kernels. A stream takes the
+ * time that the memory's bandwidth gives, if the machine file has one, with the noise of a
+ * launch. */
 static double zbl_kernel_time(const zbl_launched *l, int device) {
   double bytes = zbl.hbm_rate > 0 ? zbl_streamed_bytes(l) : 0;
   if (bytes > 0) {
@@ -159,8 +159,7 @@ static double zbl_kernel_time(const zbl_launched *l, int device) {
   return zbl_plain_time(device);
 }
 
-/* The planted fault of a memory cell: a bit of a launch's output is not what was stored
- * there. */
+/* The planted fault of a memory cell: flips one bit of a launch's output. */
 static void zbl_flip(char *out, int device) {
   char *at = out + zbl.faults.store.byte;
   if (zbl.faults.store.on && zbl.faults.store.rank == device && zbl_owner(at) == device) {
@@ -168,8 +167,8 @@ static void zbl_flip(char *out, int device) {
   }
 }
 
-/* The output is what the kernel's first argument points to. Kernels that fill or check
- * are spared: they are the measure. */
+/* Applies the fault to the output, which the kernel's first argument points to. Kernels that fill
+ * or check are exempt, because they are the reference. */
 static void zbl_store_fault(const zbl_launched *l, int device) {
   if (strcmp(l->kernel->file, "data.hip") != 0 && strcmp(l->kernel->file, "verify.hip") != 0 &&
       strstr(l->kernel->name, "_fill") == NULL) {
@@ -177,8 +176,8 @@ static void zbl_store_fault(const zbl_launched *l, int device) {
   }
 }
 
-/* The counters of a device's units after the given seconds: at the rate that the device
- * reports, from a planted fall on slower. Both began a second before. */
+/* Sets the counters of a device's units after the given seconds: at the reported rate, and slower
+ * after a planted drop. Both counters began a second earlier. */
 static void zbl_count(int device, double seconds) {
   const double rate = zbl_attribute("clockRate") * 1e3, began = 1;
   double slow = 0;
@@ -189,12 +188,13 @@ static void zbl_count(int device, double seconds) {
             (unsigned long long)((began + seconds) * 1e9));
 }
 
-/* Whether a kernel's data is made: a stream whose time the memory gives need not. */
+/* Whether a kernel's data is computed. A stream with a time modelled from the memory's bandwidth
+ * does not need it. */
 static int zbl_kernel_works(const zbl_launched *l) {
   return zbl.wall || zbl.moves_data > 0 || zbl.hbm_rate == 0 || zbl_streamed_bytes(l) == 0;
 }
 
-/* What the kernel may write is kept, where a rank is to send what was there before. */
+/* Keeps the old content of a kernel's output, if a rank is to send stale data. */
 static void zbl_before_kernel(const zbl_launched *l, const zbl_stream *s) {
   for (int i = 0; i < l->kernel->nparams && zbl.faults.data.kind == ZBL_STALE_SEND; i++) {
     if (l->kernel->size[i] == sizeof(void *)) {
@@ -203,8 +203,8 @@ static void zbl_before_kernel(const zbl_launched *l, const zbl_stream *s) {
   }
 }
 
-/* A kernel sees what ran before it on its stream, results included. A delay
- * takes the time it was asked to, in nanoseconds, and does nothing else. */
+/* Runs a kernel. It sees the results of earlier work on its stream. A delay kernel takes the
+ * requested time in nanoseconds and does nothing else. */
 static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
   zbl_launched *l = op->data;
   if (zbl_undecided(s->device, l->behind)) {
@@ -216,7 +216,7 @@ static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
     return 1;
   }
   zbl_reveal(s);
-  if (strcmp(l->kernel->name, "zb_clock") == 0) { /* and takes no time of the model */
+  if (strcmp(l->kernel->name, "zb_clock") == 0) { /* it takes no modelled time */
     zbl_count(s->device, s->s);
     if (zbk_run(l->kernel, &l->how, 0, l->params, zbl.kernel_why, sizeof zbl.kernel_why)) {
       zbl.kernel_failures++;
@@ -250,7 +250,7 @@ static const zbl_kind zbl_kernels = {.run = zbl_kernel_run,
  * Capabilities"). */
 enum { ZBL_MOST_BLOCKS = ZBL_VENDOR == ZB_CUDA ? 65535 : 65536 };
 
-/* What hipModuleLaunchKernel refuses: gfx942's limits. */
+/* Whether hipModuleLaunchKernel accepts the launch: gfx942's limits. */
 static int zbl_launchable(const zbl_kernel *k, const zbk_launch *l) {
   uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
   for (int i = 0; i < 3; i++) {

@@ -1,7 +1,7 @@
-/* The null stream: one a device, made when it is first used. What is put on it
- * comes after all that the device's blocking streams had, and before all that they
- * get; streams that are not blocking take no part. An order between two streams is
- * a signal on the one that goes first and a gate on the other. */
+/* The null stream: one per device, made on first use. Its work comes after all earlier work of
+ * the device's blocking streams and before all their later work; non-blocking streams are
+ * independent of it. An order between two streams is a signal on the earlier one and a gate on
+ * the later one. */
 #include "stream.h"
 
 #include <stdlib.h>
@@ -27,14 +27,14 @@ static void zbl_open(zbl_gate *g, double at) {
   }
 }
 
-/* What the other stream sees is proved done here. */
+/* Work that the other stream waits for is proved done here. */
 static int zbl_signal_run(zbl_op *op, zbl_stream *s) {
   zbl_reveal(s);
   zbl_open(op->data, s->s);
   return 1;
 }
 
-/* A stream that is destroyed with its signal delays no other. */
+/* A destroyed stream's signal opens its gate, so that it delays no other stream. */
 static void zbl_signal_release(zbl_op *op) {
   zbl_gate *g = op->data;
   if (!g->open) {
@@ -63,7 +63,7 @@ static const zbl_kind zbl_gates = {.run = zbl_gate_run,
 static const zbl_kind zbl_signals = {.run = zbl_signal_run,
                                      .release = zbl_signal_release};
 
-/* Later operations of a stream wait for the present operations of another. */
+/* Makes later operations of a stream wait for the present operations of another. */
 static void zbl_after(zbl_stream *s, zbl_stream *first) {
   zbl_gate *g = calloc(1, sizeof *g);
   if (g == NULL) {
@@ -74,7 +74,7 @@ static void zbl_after(zbl_stream *s, zbl_stream *first) {
   zbl_put(first, zbl_new_op(first, &zbl_signals, g, 0));
 }
 
-/* Puts a blocking stream behind those that it waits for by itself. */
+/* Orders a blocking stream after the streams that it implicitly waits for. */
 void zbl_in_order(zbl_stream *s) {
   zbl_stream *null = zbl.devices[s->device].null;
   int left = zbl.devices[s->device].blocking - 1;

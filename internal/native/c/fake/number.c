@@ -1,7 +1,6 @@
-/* Reductions element by element, each step rounded to the type as the hardware
- * does. avg multiplies floating-point inputs by 1/ranks before the sum and
- * divides integers after it, as NCCL does. A sum that is multiplied before has each
- * rank's own scalar, of the elements' type. Integers wrap. */
+/* Reductions element by element, each step rounded to the type as in hardware. avg multiplies
+ * floating-point inputs by 1/ranks before the sum, and divides integers after it, like NCCL. A
+ * pre-multiplied sum has one scalar per rank, of the elements' type. Integers wrap. */
 #include "number.h"
 
 #include <string.h>
@@ -23,8 +22,8 @@ static uint16_t zbl_to_bf16(float f) {
   return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
 }
 
-/* binary16, without a branch: several elements at once on any CPU. The compiler's own
- * type is a call for each where the CPU cannot convert, 25 ns. */
+/* binary16 without a branch, so that any CPU handles several elements at once. The compiler's own
+ * type is a function call per element if the CPU cannot convert it: 25 ns. */
 static float zbl_float_of(uint32_t bits) {
   float f;
   memcpy(&f, &bits, sizeof f);
@@ -39,7 +38,8 @@ static uint32_t zbl_bits_of(float f) {
 
 #include "fp8.h"
 
-/* Of some size: a compiler makes a call of them, unless it is told. */
+/* These functions are large enough that a compiler would call them unless it is told to inline.
+ */
 #define ZBL_INLINE static inline __attribute__((always_inline))
 
 /* yes where the mask's bits are set, else no. */
@@ -71,13 +71,12 @@ ZBL_INLINE uint16_t zbl_to_half(float f) {
 static float zbl_same(float f) { return f; }
 static double zbl_same_double(double f) { return f; }
 
-/* gcc -O2 takes several elements at once only where their number is known. */
+/* gcc -O2 vectorises only if the number of elements is known. */
 #pragma GCC push_options
 #pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
 
-/* One reduction of floating-point type: stored as S, computed in C. The loop is made
- * for each operator: what it asks of all elements alike keeps a compiler from
- * taking several at once. */
+/* One floating-point reduction: stored as S, computed in C. The loop is instantiated per
+ * operator, because a test of the operator inside it would prevent vectorisation. */
 #define ZBL_EACH_FLOATING(S, C, from, to, what)                                \
   for (uint64_t i = 0; i < n; i++) {                                           \
     C x = from(a[i]), y = from(b[i]);                                          \
@@ -196,7 +195,7 @@ void zbl_accumulate(void *acc, const void *in, uint64_t n, int dtype, int op,
   zbl_types[dtype].reduce(acc, in, n, op, ranks, first, scalar);
 }
 
-/* What an integer average still needs when all ranks are in. */
+/* Completes an integer average when all ranks are in. */
 void zbl_divide(void *acc, uint64_t n, int dtype, int op, int ranks) {
   if (op == ZBL_AVG && zbl_types[dtype].divide != NULL) {
     zbl_types[dtype].divide(acc, n, ranks);

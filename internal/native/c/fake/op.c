@@ -1,5 +1,5 @@
-/* The memory of operations. A stream keeps those that it is done with: where many are
- * queued they lie one behind the other. */
+/* The memory of operations. A stream keeps its finished ones, so that a long queue is contiguous
+ * in memory. */
 #include "stream.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 enum { ZBL_OPS_AT_ONCE = 255 };
 
-/* The memory of all operations, and those that belong to no stream. */
+/* The memory of all operations, and a list of those that belong to no stream. */
 typedef struct zbl_ops {
   struct zbl_ops *next;
   _Alignas(64) struct {
@@ -31,7 +31,7 @@ static void zbl_more_ops(void) {
   }
 }
 
-/* An operation to be pushed, which the host had enqueued by then. */
+/* Returns a new operation to push, enqueued by the host at `posted`. */
 zbl_op *zbl_new_op(zbl_stream *s, const zbl_kind *kind, void *data,
                    double posted) {
   zbl_op *op = s->spare;
@@ -67,7 +67,7 @@ int zbl_put_copied(zbl_stream *s, const zbl_kind *kind, const void *data, size_t
 
 void zbl_free_copied(zbl_op *op) { free(op->data); }
 
-/* Gives what a stream keeps to the others. */
+/* Returns a stream's spare operations to the common list. */
 void zbl_give_ops(zbl_stream *s) {
   while (s->spare != NULL) {
     zbl_op *op = s->spare;
@@ -77,7 +77,7 @@ void zbl_give_ops(zbl_stream *s) {
   }
 }
 
-/* Frees all operations; no stream has one. */
+/* Frees all operations; no stream may still have one. */
 void zbl_free_ops(void) {
   zbl_spare_ops = NULL;
   while (zbl_all_ops != NULL) {

@@ -1,5 +1,5 @@
-/* Operators that the client makes: a sum of inputs that each rank multiplies by its own
- * scalar first. They belong to one communicator. */
+/* Operators that the client makes: a sum whose inputs each rank first multiplies by its own
+ * scalar. They belong to one communicator. */
 #include "comm.h"
 #include "number.h"
 
@@ -26,9 +26,8 @@ static zbl_operator **zbl_find_operator(zbl_comm *c, int number) {
   return at;
 }
 
-/* Numbers of one communicator are no other's, as in NCCL, which mixes the
- * communicator's address into them (NVIDIA/nccl, src/include/comm.h,
- * ncclUserRedOpMangle). */
+/* Returns a number that no other communicator uses. NCCL mixes the communicator's address into
+ * the number (NVIDIA/nccl, src/include/comm.h, ncclUserRedOpMangle). */
 static int zbl_new_number(void) {
   static int last = ZBL_FIRST_OPERATOR - 1;
   last = last < ZBL_LAST_OPERATOR - 1 ? last + 1 : ZBL_FIRST_OPERATOR;
@@ -70,9 +69,8 @@ int zbl_opDestroy(int op, void *comm) {
   return 0;
 }
 
-/* Fills in the operator of a call. One that the client made is the same in all ranks'
- * calls, whatever numbers they have; its type must be the call's (NVIDIA/nccl,
- * src/enqueue.cc, hostToDevRedOp). */
+/* Fills in the operator of a call. A client's operator matches between ranks whatever its numbers
+ * are; its type must be the call's (NVIDIA/nccl, src/enqueue.cc, hostToDevRedOp). */
 int zbl_operator_ok(zbl_comm *c, int op, int dtype, int32_t *is, uint64_t *scalar) {
   const zbl_operator *o;
   *is = op;

@@ -1,14 +1,14 @@
-/* Sends and receives. Those that one rank makes in a group are one kernel on
- * its stream; a transfer takes place when the kernels of both its ends have
- * begun, and a kernel ends with the last of its transfers. Whoever ends it begins
- * the next, too, where the stream goes straight from one to the other (ahead.c). */
+/* Sends and receives. All that one rank makes in a group form one kernel on its stream. A
+ * transfer starts when the kernels of both its ends have begun, and a kernel ends with the last
+ * of its transfers. Whoever ends a kernel also begins the next one, if the stream goes straight
+ * from one to the other (ahead.c). */
 #include "comm.h"
 
-/* One message, known from the first of its two ends on. */
+/* One message; it exists from the first of its two ends on. */
 typedef struct zbl_transfer {
   int from, to, users;
-  uint64_t sent, expected; /* bytes, as each end has it */
-  uint64_t along;          /* bytes that the sender's kernel sends that way in all */
+  uint64_t sent, expected; /* bytes, as stated by each end */
+  uint64_t along;          /* all bytes that the sender's kernel sends to that receiver */
   unsigned width;          /* of an element */
   const char *send;        /* pointers of the sender's and the receiver's process */
   char *recv;
@@ -34,8 +34,8 @@ typedef struct zbl_kernel_p2p {
   zbl_ref transfers[];
 } zbl_kernel_p2p;
 
-/* The transfer that the other end has posted already, or a new one. Messages
- * between two ranks match in the order of their calls. */
+/* Returns the transfer that the other end has already posted, or a new one. Messages between two
+ * ranks match in the order of their calls. */
 static zbl_transfer *zbl_match(zbl_clique *q, int from, int to, int sending) {
   zbl_ref *at = &q->member[to].unmatched;
   zbl_transfer *t;
@@ -52,7 +52,7 @@ static zbl_transfer *zbl_match(zbl_clique *q, int from, int to, int sending) {
   return t;
 }
 
-/* Frees messages to one rank of which an end never came. */
+/* Frees a rank's messages of which one end never came. */
 void zbl_free_unmatched(zbl_ref *at) {
   while (*at != 0) {
     zbl_transfer *t = zbl_at(*at);
@@ -64,10 +64,9 @@ void zbl_free_unmatched(zbl_ref *at) {
   }
 }
 
-/* What a message takes: the machine file's way between the two devices, if it has ways, else
- * the curves of the communicator. What a rank sends to one other shares one link, and has the
- * rate of send_recv. All that a rank moves has the rate of all its links. The slower of the
- * two decides. */
+/* Returns the duration of a message: from the machine file's ways between the two devices, if it
+ * has any, otherwise from the communicator's curves. Data to one peer share one link, at the rate
+ * of send_recv; all data of a rank share all its links. The slower of the two decides. */
 static double zbl_message_time(const zbl_clique *q, const zbl_transfer *t,
                                double bytes, uint64_t draws) {
   const zbl_curve *one = zbl_curve_of(q, ZBL_SEND_RECV), *of_all = zbl_curve_of(q, ZBL_ALL_LINKS);
@@ -83,7 +82,7 @@ static double zbl_message_time(const zbl_clique *q, const zbl_transfer *t,
   if (of_all != NULL) {
     zbl_curve all = *of_all;
     all.k = one->k;
-    all.points = 0; /* its sizes are sizes of a collective */
+    all.points = 0; /* its points are sizes of a collective */
     took = zbl_later(took, zbl_model(&all, bytes));
   }
   return zbl_noisy(zbl_faulty(one, bytes, took, draws), draws, q->first);
@@ -104,7 +103,7 @@ static void zbl_transfer_run(zbl_transfer *t) {
   t->ran = 1;
 }
 
-/* Whether all messages of a kernel are complete: then it takes the received data. */
+/* If all messages of a kernel are complete, it takes the received data. */
 static int zbl_p2p_done(zbl_op *op, zbl_stream *s) {
   zbl_kernel_p2p *k = op->data;
   if (k->left > 0) {
@@ -128,7 +127,7 @@ static zbl_bell *zbl_kernel_bell(const zbl_kernel_p2p *k) {
   return &((zbl_clique *)zbl_at(k->clique))->bell[k->rank % ZBL_BELLS];
 }
 
-/* All messages of a kernel have been: the next one begins, or its process is told. */
+/* A kernel's messages are complete: begins the next kernel, or notifies its process. */
 static void zbl_kernel_ends(zbl_kernel_p2p *k, zbl_ref *begin) {
   zbl_kernel_p2p *next = zbl_at(k->next);
   if (k->slot == zbl.slot) {
@@ -143,7 +142,7 @@ static void zbl_kernel_ends(zbl_kernel_p2p *k, zbl_ref *begin) {
   *begin = k->next;
 }
 
-/* The kernel begins: every message whose other end has begun too runs. */
+/* Begins a kernel: runs every message whose other end has begun too. */
 static void zbl_kernel_begins(zbl_kernel_p2p *k, zbl_ref *begin) {
   k->ready = 1;
   for (size_t i = 0; i < k->n; i++) {
@@ -163,7 +162,7 @@ static void zbl_kernel_begins(zbl_kernel_p2p *k, zbl_ref *begin) {
   }
 }
 
-/* A rank's stream has come to its kernel, unless others have brought it there. */
+/* A rank's stream has reached its kernel, unless another process has moved it on already. */
 static int zbl_p2p_run(zbl_op *op, zbl_stream *s) {
   zbl_kernel_p2p *k = op->data;
   zbl_ref begin = zbl_ref_of(k);
@@ -187,7 +186,7 @@ static int zbl_p2p_run(zbl_op *op, zbl_stream *s) {
   return zbl_p2p_done(op, s);
 }
 
-/* A kernel releases its transfers; one without holders is freed. */
+/* Releases a kernel's transfers; a transfer without holders is freed. */
 static void zbl_p2p_release(zbl_op *op) {
   zbl_kernel_p2p *k = op->data;
   for (size_t i = 0; i < k->n; i++) {
@@ -206,7 +205,7 @@ static void zbl_p2p_release(zbl_op *op) {
       }
     }
     if (t->users == 1) {
-      t->from = -1; /* its other end never came: matches nothing from now on */
+      t->from = -1; /* its other end never came; it matches nothing from now on */
     } else if (t->sender == 0 && t->receiver == 0) {
       if (t->data != 0) {
         zbl_unshare(zbl_at(t->data));
@@ -247,7 +246,7 @@ static const zbl_kind zbl_p2ps = {.run = zbl_p2p_run,
                                   .release = zbl_p2p_release,
                                   .bell = zbl_p2p_bell};
 
-/* Notes how the stream comes to the kernel, which its process has just called. */
+/* Notes how the stream reaches the kernel that its process just called. */
 static void zbl_p2p_ahead(zbl_kernel_p2p *k, zbl_op *op, zbl_stream *s) {
   zbl_kernel_p2p *before;
   zbl_catch_up(s);
@@ -259,7 +258,7 @@ static void zbl_p2p_ahead(zbl_kernel_p2p *k, zbl_op *op, zbl_stream *s) {
   }
 }
 
-/* Adds up what the kernel sends to each rank. */
+/* Sums the bytes that the kernel sends to each rank. */
 static void zbl_add_along(zbl_kernel_p2p *k, zbl_member *member) {
   for (int pass = 0; pass < 3; pass++) {
     for (size_t i = 0; i < k->n; i++) {

@@ -1,8 +1,7 @@
-/* A CPU a part: the threads that a kernel's parts run on when the host's memory
- * is what is measured. There they spin for a while between launches, so that short
- * ones are not measured by what waking a thread takes, and sleep after that.
- * The same part is always the same thread's: it works on what it touched first.
- */
+/* One CPU per part: the threads for a kernel's parts when the host's memory is measured. Between
+ * launches they spin for a while, so that short launches do not include the time to wake a
+ * thread, and then sleep. The same thread always gets the same part, whose memory it touched
+ * first. */
 #include "pool.h"
 #include "hub.h"
 
@@ -11,18 +10,18 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* How long a thread looks before it sleeps, in seconds: a pause takes 2 to 50 ns. Where
- * there are more threads than CPUs, or nothing is timed, it does not: it would keep
- * another from working. */
+/* How long a thread spins before it sleeps, in seconds; a pause takes 2 to 50 ns. If there are
+ * more threads than CPUs, or if nothing is timed, it does not spin, because it would keep another
+ * thread from working. */
 static const double zbl_pool_patience = 50e-6;
 
 static struct {
-  int parts; /* the caller's own included; 0 before the first start */
+  int parts; /* including the caller's; 0 before the first start */
   double patience;
   pthread_t *threads;
   pthread_mutex_t lock;
   pthread_cond_t wake;
-  unsigned long round; /* one more for each launch, and to stop */
+  unsigned long round; /* incremented by each launch, and to stop */
   int left;            /* parts that are not done */
   int stop;
   void (*work)(unsigned part, unsigned parts, void **params);
@@ -78,8 +77,8 @@ int zbl_cpus(void) {
   return n > 0 ? n : 1;
 }
 
-/* Starts the threads, without signals: those are the client's. Where one cannot
- * be had there are fewer parts. */
+/* Starts the threads with all signals blocked: signals belong to the client. If a thread cannot
+ * be made there are fewer parts. */
 void zbl_pool_start(int parts) {
   sigset_t all, before;
   zbl_pool.parts = 1;

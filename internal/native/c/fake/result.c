@@ -1,5 +1,5 @@
-/* Results that are promised to buffers: each appears when the host or a later kernel
- * has proved it done. */
+/* Promised results: each appears in its buffer when the host or a later kernel has proved it
+ * done. */
 #include "pool.h"
 #include "stream.h"
 
@@ -12,7 +12,7 @@ void zbl_unshare(zbl_shared *owner) {
   }
 }
 
-/* What the host finds where nothing is known to be. */
+/* Fills memory that has no known content. */
 void zbl_poison(char *to, size_t bytes) { zbl_wide_fill(to, 0xa5, bytes); }
 
 static int zbl_overlap(const zbl_result *r, const char *from, size_t bytes) {
@@ -38,9 +38,9 @@ void zbl_forget_range(const char *from, size_t bytes) {
   }
 }
 
-/* Where the bytes lie that a kernel of the stream reads at an address: in a result that
- * is promised to just there, or in the buffer. What ran before a kernel on its stream is
- * proved done to it, so other promises that it would read appear. */
+/* Returns where the bytes lie that a kernel of the stream reads at an address: in a result that
+ * is promised to exactly these bytes, or in the buffer. Earlier work on its stream is proved done
+ * to a kernel, so other promises that it would read appear. */
 const char *zbl_source(zbl_stream *s, const char *from, size_t bytes) {
   const zbl_result *only = NULL;
   int n = 0;
@@ -59,8 +59,8 @@ const char *zbl_source(zbl_stream *s, const char *from, size_t bytes) {
   return from;
 }
 
-/* The promise to just these bytes that a new one replaces: nobody read it. None that
- * was made later touches them. */
+/* Returns the promise to exactly these bytes that a new one replaces, because nobody read it. No
+ * later promise may touch them. */
 static zbl_result *zbl_replaced(const zbl_stream *s, const char *to, size_t bytes) {
   zbl_result *found = NULL;
   for (zbl_result *r = s->results; r != NULL; r = r->next) {
@@ -73,12 +73,12 @@ static zbl_result *zbl_replaced(const zbl_stream *s, const char *to, size_t byte
   return found;
 }
 
-/* Promises bytes of a shared result to a buffer, which holds poison till then. */
+/* Promises bytes of a shared result to a buffer, which holds poison until then. */
 void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
                  size_t bytes) {
   zbl_result *r = zbl_replaced(s, to, bytes);
   owner->users++;
-  if (r != NULL) { /* the poison is there */
+  if (r != NULL) { /* the poison is already there */
     zbl_unshare(r->owner);
     r->owner = owner;
     r->from = owner->bytes + offset;

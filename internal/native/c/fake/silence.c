@@ -1,5 +1,6 @@
-/* Who waits for whom, told to a program's user when nothing moves any more. Each process
- * notes in the arena where its ranks stand; one of them tells it of all. */
+/* Explains a hang: when no rank makes progress any more, this tells the program's user who waits
+ * for whom. Each process notes in the arena where its ranks stand; one process prints the
+ * explanation for all. */
 #include "comm.h"
 
 #include <inttypes.h>
@@ -10,15 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* For how long nobody has acted, in seconds of the host's clock: until ranks note where
- * they stand, until it is told where NCCL_DEBUG asks for warnings, and where it does not.
- * ZBL_LOOK_SLOT_MS (drive.c) is by how much later each further process looks. */
+/* Seconds of the host's clock without progress until ranks note where they stand; until the hang
+ * is explained if NCCL_DEBUG asks for warnings; and if it does not. Each further process adds
+ * zbl_still_slot, because it looks ZBL_LOOK_SLOT_MS (drive.c) later. */
 static const double zbl_still = 0.25, zbl_still_warned = 1, zbl_still_told = 5, zbl_still_slot = 0.005;
 
 enum { ZBL_TOLD_LINES = 24, ZBL_TOLD_LIST = 120 };
 
-/* Where the rank of a communicator stands: its oldest call that is not done, and what
- * keeps it there. */
+/* Returns where the communicator's rank stands: its oldest unfinished call, and why that call has
+ * not ended. */
 static zbl_standing zbl_standing_of(const zbl_comm *c) {
   zbl_standing at = {.when = zbl.hub->activity, .calls = c->seq, .how = ZBL_IDLE};
   for (const zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
@@ -44,9 +45,9 @@ static void zbl_note_standings(void) {
   }
 }
 
-static int zbl_told_lines; /* of the last telling */
+static int zbl_told_lines; /* lines printed in the current explanation */
 
-/* One line of what is told, of so many at most. */
+/* Prints one line, unless ZBL_TOLD_LINES have been printed. */
 static void zbl_tell_line(const char *what, ...) __attribute__((format(printf, 1, 2)));
 static void zbl_tell_line(const char *what, ...) {
   char text[512];
@@ -61,7 +62,7 @@ static void zbl_tell_line(const char *what, ...) {
   }
 }
 
-/* How a rank stands to a round; without one, whether it has joined. */
+/* Returns how a rank stands to round r (enum zbl_how). If r is NULL: whether it has joined. */
 static int zbl_stands(const zbl_clique *q, int i, const zbl_round *r) {
   const zbl_member *m = &q->member[i];
   const zbl_standing *at = &m->standing;
@@ -83,7 +84,7 @@ static int zbl_stands(const zbl_clique *q, int i, const zbl_round *r) {
   return at->calls <= r->seq ? ZBL_NOT_CALLED : at->op == 0 ? ZBL_IDLE : ZBL_BEHIND;
 }
 
-/* The ranks that stand so to a round, as "3" or "0-2, 5"; returns how many. */
+/* Writes the ranks that stand `how` to a round as "3" or "0-2, 5". Returns how many there are. */
 static int zbl_ranks_that(char list[ZBL_TOLD_LIST], const zbl_clique *q, const zbl_round *r, int how) {
   int n = 0;
   size_t at = 0;
@@ -108,7 +109,7 @@ static int zbl_ranks_that(char list[ZBL_TOLD_LIST], const zbl_clique *q, const z
 /* The plural of "rank". */
 static const char *zbl_s(int n) { return n == 1 ? "" : "s"; }
 
-/* What keeps the ranks that wait: how other ranks stand, and the words for it. */
+/* Why the other ranks wait: how a rank stands to their call, and the words for it. */
 static const struct {
   int how;
   const char *words;
@@ -121,7 +122,7 @@ static const struct {
     {ZBL_UNSEEN, "not been heard of"},
 };
 
-/* A call as its arguments were. */
+/* Writes a call with its arguments. */
 static void zbl_call_text(char text[ZBL_TOLD_LIST], const zbl_call *c, int ranks) {
   const zbl_shape *shape = &zbl_shapes[c->collective];
   int n = snprintf(text, ZBL_TOLD_LIST, "%s of %.0f bytes (count %" PRIu64 ", type %d", shape->name,
@@ -135,7 +136,7 @@ static void zbl_call_text(char text[ZBL_TOLD_LIST], const zbl_call *c, int ranks
   snprintf(text + n, ZBL_TOLD_LIST - (size_t)n, ")");
 }
 
-/* One communicator's oldest collective that ranks wait in. */
+/* Explains the oldest collective of a communicator that ranks wait in. */
 static void zbl_tell_round(const zbl_clique *q, const zbl_round *r) {
   char call[ZBL_TOLD_LIST], list[ZBL_TOLD_LIST];
   int n = zbl_ranks_that(list, q, r, ZBL_COME);
@@ -154,7 +155,7 @@ static void zbl_tell_round(const zbl_clique *q, const zbl_round *r) {
   }
 }
 
-/* The messages that a rank's kernel waits for. */
+/* Explains the messages that a rank's kernel waits for. */
 static void zbl_tell_messages(const zbl_clique *q, int rank) {
   const zbl_standing *at = &q->member[rank].standing;
   const zbl_kernel_p2p *k = zbl_at(at->op);
@@ -179,7 +180,7 @@ static void zbl_tell_messages(const zbl_clique *q, int rank) {
   }
 }
 
-/* What is told of one communicator. */
+/* Explains one communicator. */
 static void zbl_tell_clique(const zbl_clique *q) {
   char here[ZBL_TOLD_LIST], list[ZBL_TOLD_LIST];
   const zbl_round *oldest = NULL;
@@ -205,7 +206,8 @@ static void zbl_tell_clique(const zbl_clique *q) {
   }
 }
 
-/* For how long nobody acts before it is told. A hang that passes faster is told sooner. */
+/* Returns how many seconds without progress pass before the explanation. A planted hang whose
+ * time passes faster (stall_rate) is explained sooner. */
 static double zbl_patience(void) {
   double told = zbl.stall_rate > 1 ? zbl_still_told / zbl.stall_rate : zbl_still_told;
   int slots = 0;
@@ -215,7 +217,7 @@ static double zbl_patience(void) {
   return zbl_later(zbl.warns ? 0 : told, zbl_still_warned + slots * zbl_still_slot);
 }
 
-/* A planted fault keeps a call of the rank's from returning. */
+/* Prints that a planted fault keeps a call of this rank from returning. */
 void zbl_tell_stall(int call, int rank) {
   static const char *const calls[] = {"", "a call of the runtime", "ncclCommInitRank", "ncclCommAbort"};
   if (zbl.explains) {
@@ -226,7 +228,8 @@ void zbl_tell_stall(int call, int rank) {
   }
 }
 
-/* A process has waited, and none has been active meanwhile. */
+/* Called by a process that waits and has seen no activity: notes where ranks stand, then explains
+ * the hang. */
 void zbl_look_at_silence(void) {
   zbl_hub *hub = zbl.hub;
   double now;

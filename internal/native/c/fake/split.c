@@ -1,5 +1,5 @@
-/* Communicators that are made of one: every rank of it says which of the new ones it
- * belongs to (its color) and where in that (its key). */
+/* Communicators made from another one: every rank states which new one it belongs to (its color)
+ * and its position there (its key). */
 #include "comm.h"
 
 #include <stdio.h>
@@ -9,17 +9,17 @@ typedef struct zbl_side {
   int color, key;
 } zbl_side;
 
-/* One split of a clique, in the arena: the ranks' sides as they come. */
+/* One split of a clique, in the arena, with the sides of the ranks that have called it. */
 typedef struct zbl_split {
   zbl_ref clique, next;
-  uint64_t number, id; /* the clique's how manieth; a part of the new ones' ids */
-  int posted, left;    /* ranks that have called it; that have not taken what came of it */
+  uint64_t number, id; /* number: of the clique's splits; id: part of the new communicators' ids */
+  int posted, left;    /* posted: ranks that have called it; left: ranks that have not taken the result */
   zbl_side side[];
 } zbl_split;
 
 enum { ZBL_NO_COLOR = -1 }; /* NCCL_SPLIT_NOCOLOR */
 
-/* The rank's next split, made by the first that comes to it. */
+/* Returns the rank's next split; the first rank to reach it makes it. */
 static zbl_split *zbl_split_at(zbl_comm *c) {
   zbl_clique *q = c->clique;
   uint64_t number = c->splits++;
@@ -38,7 +38,7 @@ static zbl_split *zbl_split_at(zbl_comm *c) {
   return s;
 }
 
-/* The rank's next split is one that these ranks do not call. The first that comes leaves them out. */
+/* These ranks do not call the rank's next split. The first rank to call it leaves them out. */
 void zbl_split_without(zbl_comm *c, const int *ranks, int n) {
   zbl_split *s = zbl_split_at(c);
   c->splits--;
@@ -51,7 +51,7 @@ void zbl_split_without(zbl_comm *c, const int *ranks, int n) {
   }
 }
 
-/* One rank less needs the split; the last frees it. */
+/* One rank no longer needs the split; the last one frees it. */
 static void zbl_split_leave(zbl_split *s) {
   zbl_clique *q = zbl_at(s->clique);
   zbl_ref *at = &q->splits;
@@ -71,9 +71,8 @@ int zbl_split_done(zbl_comm *child) {
   return s->posted == q->nranks;
 }
 
-/* All have called it: the handle joins the new communicator, in the order of keys, and
- * among equal ones in that of the old ranks (nccl.h.in). Its rank is the old one so
- * far. */
+/* All ranks have called the split: the handle joins its new communicator. Ranks are ordered by
+ * key, equal keys by the old rank (nccl.h.in). Until now the handle has its old rank. */
 void zbl_split_settle(zbl_comm *child) {
   zbl_split *s = child->split;
   const zbl_clique *q = zbl_at(s->clique);
@@ -94,8 +93,8 @@ void zbl_split_settle(zbl_comm *child) {
   zbl_split_leave(s);
 }
 
-/* The new communicator's device is the old one's, and its handle is not there before
- * all is done (ROCm/rccl, src/init.cc, ncclCommSplit_impl). */
+/* The new communicator has the old one's device. The client gets its handle only when everything
+ * is done (ROCm/rccl, src/init.cc, ncclCommSplit_impl). */
 int zbl_split_rank(zbl_comm *c, int color, int key, int nonblocking, void **out) {
   zbl_split *s = zbl_split_at(c);
   zbl_comm *child;

@@ -1,11 +1,11 @@
-/* What memory held before a kernel or a copy wrote it, for the fault that a rank sends that: the NIC reads what
- * the GPU has not written back. */
+/* Keeps the old content of memory that a kernel or a copy overwrites, for the fault in which a
+ * rank sends it: the NIC reads memory before the GPU has written it back. */
 #include "stream.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* How many stretches are kept, of the newest writes, and of how many bytes each. */
+/* How many of the newest writes are kept, and up to how many bytes of each. */
 enum { ZBL_KEPT = 4, ZBL_MOST_KEPT = 64 << 20 };
 
 static struct {
@@ -16,7 +16,8 @@ static struct {
 } zbl_kept[ZBL_KEPT];
 static int zbl_kept_next;
 
-/* The place of what is kept from an address on: that of an earlier write there, else the oldest. */
+/* Returns the place for the content at an address: that of an earlier write there, otherwise the
+ * oldest one. */
 static int zbl_kept_place(const char *to) {
   for (int i = 0; i < ZBL_KEPT; i++) {
     if (zbl_kept[i].at == to) {
@@ -26,7 +27,7 @@ static int zbl_kept_place(const char *to) {
   return zbl_kept_next = (zbl_kept_next + 1) % ZBL_KEPT;
 }
 
-/* Keeps what the memory of the faulty device holds from an address on. */
+/* Keeps the faulty device's memory from an address on. */
 void zbl_before_write(const zbl_stream *s, const char *to) {
   const zbl_block *b = NULL;
   size_t bytes;
@@ -51,8 +52,8 @@ void zbl_before_write(const zbl_stream *s, const char *to) {
   memcpy(zbl_kept[i].held, to, zbl_kept[i].bytes);
 }
 
-/* What was there before the write that began nearest below it; NULL where none is known, or where it takes
- * another stream's write and it was this one's. */
+/* Returns the content before the write that began nearest below the address; NULL if none is
+ * known, or if the fault needs a write of another stream and this stream wrote it. */
 const char *zbl_stale(const zbl_stream *s, const char *from, uint64_t bytes) {
   int near = -1;
   for (int i = 0; i < ZBL_KEPT; i++) {

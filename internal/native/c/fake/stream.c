@@ -1,6 +1,6 @@
-/* The engine: operations run in the order of their stream, each as soon as it
- * is at the head and what it waits for has come. Nothing is recursive: a stream
- * that may go on is put on a list, and the list is worked off. */
+/* The engine. Operations run in the order of their stream, each as soon as it is at the head and
+ * its condition is met. There is no recursion: a stream that may continue goes on a list, and the
+ * list is processed. */
 #include "event.h"
 
 #include <stdlib.h>
@@ -10,20 +10,20 @@ enum { ZBL_STREAM = 0x7374726d };
 
 zbl_stream *zbl_streams;
 
-/* Streams that may go on, the last one first; there is room for all streams. */
+/* Streams that may continue, last in first out. It has room for all streams. */
 static struct {
   zbl_stream **at;
   size_t n, room, streams;
 } zbl_drain;
 
-/* The stream behind a handle, NULL when it is none; no handle is the device's null
+/* Returns the stream behind a handle, NULL if it is none. The NULL handle is the device's null
  * stream. */
 zbl_stream *zbl_stream_on(void *handle, int device) {
   return handle != NULL ? zbl_behind(handle, ZBL_STREAM) : zbl_null_stream(device);
 }
 
-/* An idle stream that is used for the first time in a case begins at the case's
- * zero, as the host clocks do. */
+/* An idle stream that a case uses for the first time starts at the case's zero, like the host
+ * clocks. */
 void zbl_renew(zbl_stream *s) {
   uint64_t epoch = s->lane->case_epoch;
   if (s->epoch != epoch && s->head == NULL) {
@@ -32,7 +32,7 @@ void zbl_renew(zbl_stream *s) {
   }
 }
 
-/* The same for a call that goes to the current device. */
+/* The same for a call on the current device. */
 zbl_stream *zbl_stream_of(void *handle) {
   return zbl_stream_on(handle, zbl_current_device());
 }
@@ -58,14 +58,14 @@ void zbl_drain_later(zbl_stream *s) {
   }
 }
 
-/* Whether an event at the end of its stream is waited for, by the host or by another stream. */
+/* Whether the host or another stream waits for an event at the end of the stream. */
 static int zbl_awaited(const zbl_stream *s, const zbl_op *mark) {
   return s->looked || ((const zbl_event *)mark->data)->waiting > 0;
 }
 
-/* Whether a planted hang keeps the head from running. A GPU that stops ahead of
- * a launch has not come to the event before it either: its events run when it is
- * known what follows them, or when somebody waits for them. */
+/* Whether a planted hang stops the head. A GPU that stops before a launch has not reached the
+ * preceding event either. So an event runs only when its successor is known, or when somebody
+ * waits for it. */
 static int zbl_held(const zbl_stream *s) {
   const zbl_op *op = s->head;
   if (s->device != zbl.faults.hang.rank) {
@@ -75,7 +75,7 @@ static int zbl_held(const zbl_stream *s) {
                                                            : op->next->stuck));
 }
 
-/* The host looks at a stream: an event at its end runs. */
+/* The host looks at a stream: an event at its end may run. */
 void zbl_look(zbl_stream *s) {
   s->looked = 1;
   zbl_drain_later(s);
@@ -83,7 +83,7 @@ void zbl_look(zbl_stream *s) {
   s->looked = 0;
 }
 
-/* Whether the head is done, which runs now, or ran before and waited. */
+/* Whether the head is done: it runs now, or it ran earlier and waited. */
 static int zbl_step(zbl_stream *s) {
   zbl_op *op = s->head;
   if (op->started) {
@@ -96,14 +96,14 @@ static int zbl_step(zbl_stream *s) {
   return zbl_aborted(op->comm) || op->kind->run(op, s);
 }
 
-/* Works off a stream as far as it goes. */
+/* Runs a stream as far as possible. */
 static void zbl_go_on(zbl_stream *s) {
   while (s->head != NULL && zbl_step(s)) {
     zbl_pop(s);
   }
 }
 
-/* Works off every stream that may go on. */
+/* Runs every stream that may continue. */
 void zbl_settle(void) {
   while (zbl_drain.n > 0) {
     zbl_stream *s = zbl_drain.at[--zbl_drain.n];
@@ -112,7 +112,7 @@ void zbl_settle(void) {
   }
 }
 
-/* Puts on the list the streams of the process that may go on by what was decided. */
+/* Lists this process's streams that may continue after a decision. */
 void zbl_rouse(void) {
   for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
     if (s->head != NULL && s->head->kind->done != NULL) {
@@ -121,13 +121,13 @@ void zbl_rouse(void) {
   }
 }
 
-/* Works off what others have decided meanwhile, on all streams of the process. */
+/* Continues all streams of the process after decisions by others. */
 void zbl_drive(void) {
   zbl_rouse();
   zbl_settle();
 }
 
-/* The operation at the head, which waited, is done at the given time. */
+/* Ends the waiting operation at the head, at the given time. */
 void zbl_finish(zbl_stream *s, double at) {
   s->s = zbl_later(s->s, at);
   zbl_pop(s);
@@ -136,7 +136,7 @@ void zbl_finish(zbl_stream *s, double at) {
   }
 }
 
-/* Enqueues an operation behind what the stream waits for by itself. */
+/* Enqueues an operation after the streams that its stream implicitly waits for. */
 void zbl_push(zbl_stream *s, zbl_op *op) {
   if (s->blocking) {
     zbl_in_order(s);
@@ -147,7 +147,7 @@ void zbl_push(zbl_stream *s, zbl_op *op) {
   zbl_put(s, op);
 }
 
-/* Notes that a stream gets an event, for the round that may follow. */
+/* Notes an event on a stream, for a round that may follow. */
 void zbl_note_mark(zbl_stream *s, double posted) {
   if (s->marked < ZBL_AHEAD_MARKS) {
     s->mark[s->marked] = posted;
@@ -162,7 +162,7 @@ void zbl_call_driver(const zbl_stream *s) {
   }
 }
 
-/* Enqueues an operation, and runs what can run. */
+/* Enqueues an operation and runs everything that can run. */
 void zbl_put(zbl_stream *s, zbl_op *op) {
   zbl_act();
   zbl_renew(s);
@@ -218,7 +218,7 @@ static void zbl_free_stream(zbl_stream *s) {
   while (s->head != NULL) {
     zbl_pop(s);
   }
-  for (size_t i = 0; s->queued_to_drain && i < zbl_drain.n; i++) { /* its own events woke it */
+  for (size_t i = 0; s->queued_to_drain && i < zbl_drain.n; i++) { /* its own events put it on the list */
     if (zbl_drain.at[i] == s) {
       zbl_drain.at[i] = zbl_drain.at[--zbl_drain.n];
       s->queued_to_drain = 0;
@@ -245,7 +245,7 @@ static int zbl_streamCreate(void **stream, unsigned flags) {
   return ZB_OK;
 }
 
-/* HIP refuses the null stream here (ROCm/clr, hip_stream.cpp). It is taken, because
+/* HIP refuses the null stream here (ROCm/clr, hip_stream.cpp). The loopback accepts it, because
  * rccl-tests -y 1 destroys it after its table and would end with that error. */
 static int zbl_streamDestroy(void *stream) {
   ZBL_ENTER;
@@ -260,8 +260,8 @@ static int zbl_streamDestroy(void *stream) {
   return ZB_OK;
 }
 
-/* Streams that the client forgot. Nothing of them runs any more: the memory that
- * it would use may be gone. */
+/* Frees streams that the client did not destroy. Their operations do not run: the memory that
+ * they would use may be gone. */
 void zbl_free_streams(void) {
   while (zbl_streams != NULL) {
     zbl_forget(zbl_streams);

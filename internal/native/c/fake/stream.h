@@ -7,34 +7,34 @@
 struct zbl_stream;
 struct zbl_op;
 
-/* What operations of one kind do. run is called when an operation is at the head;
- * it returns 1 when the operation is done and has moved the stream's clock, 0 when
- * it waits for others. Those call zbl_finish, or zbl_drain_later where the kind has
- * a done, which tells as run does. release frees what data points to, NULL where
- * nothing does. bell is what is rung when others have done their part, NULL where
- * none is but that of whatever happens. */
+/* One kind of operation. run is called when an operation is at the head of its stream. It returns
+ * 1 if the operation is done and has moved the stream's clock, or 0 if it waits for other ranks.
+ * Those ranks end it with zbl_finish; a kind with a done function is ended with zbl_drain_later,
+ * and done returns what run does. release frees data; NULL if there is nothing to free. bell is
+ * the bell rung when the other ranks have done their part; NULL for the general bell, which any
+ * event rings. */
 typedef struct zbl_kind {
   int (*run)(struct zbl_op *op, struct zbl_stream *s);
   int (*done)(struct zbl_op *op, struct zbl_stream *s);
   void (*release)(struct zbl_op *op);
   zbl_bell *(*bell)(const struct zbl_op *op);
-  int mark; /* it is an event */
+  int mark; /* 1 for an event */
 } zbl_kind;
 
-/* One operation in a stream: one line of the cache. */
+/* One operation in a stream. It fits in one cache line. */
 typedef struct zbl_op {
   const zbl_kind *kind;
   void *data;
-  struct zbl_comm *comm; /* whose kernel it is, NULL if no communicator's */
+  struct zbl_comm *comm; /* the kernel's communicator; NULL for other work */
   struct zbl_op *next;
-  double posted; /* when the host had enqueued it */
+  double posted; /* when the host enqueued it */
   int rank;
-  uint8_t started, stuck; /* stuck: a planted hang: the GPU stops ahead of it */
-  uint8_t ahead; /* the stream comes to it without its process; see ahead.c */
+  uint8_t started, stuck; /* stuck: a planted hang, the GPU stops before it */
+  uint8_t ahead; /* the stream reaches it without its process; see ahead.c */
 } zbl_op;
 
-/* A result that is decided and not yet seen: the buffer holds poison until a
- * wait or a later kernel on the stream has proved the operation done. */
+/* A result that is decided but not yet visible: the buffer holds poison until a wait or a later
+ * kernel on the stream has proved the operation done. */
 typedef struct zbl_result {
   char *to;
   const char *from;
@@ -43,7 +43,7 @@ typedef struct zbl_result {
   struct zbl_result *next;
 } zbl_result;
 
-/* Result bytes that several ranks read, in the arena. */
+/* Bytes of a result that several ranks read, in the arena. */
 typedef struct zbl_shared {
   int users;
   _Alignas(16) char bytes[]; /* of any element type */
@@ -51,50 +51,48 @@ typedef struct zbl_shared {
 
 enum { ZBL_AHEAD_MARKS = 2 };
 
-/* A stream's clock s says when the work that has run is done, counted from the
- * beginning of the case whose epoch it has. What a launch touches comes first: one
- * line of the cache. */
+/* A stream. Its clock s is the time at which the work so far is done, counted from the beginning
+ * of the case with this epoch. The fields that a launch touches come first: one cache line. */
 typedef struct zbl_stream {
   uint32_t magic;
   int device;
-  int error; /* of a launch; stays, as on a GPU */
-  int hosts; /* that wait for it */
+  int error; /* error of a launch; it stays, as on a GPU */
+  int hosts; /* hosts that wait for the stream */
   uint8_t queued_to_drain, looked;
-  uint8_t forked; /* captures for another, and has not come back to it */
-  uint8_t blocking; /* the null stream and it wait for each other */
+  uint8_t forked; /* it captures for another stream and has not joined it again */
+  uint8_t blocking; /* it and the null stream wait for each other */
   int8_t priority;
-  uint8_t marked;   /* events since `before`, and when the host had enqueued them */
+  uint8_t marked;   /* number of events since `before`; their posting times are in mark */
   double s;
   uint64_t epoch;
-  zbl_lane *lane; /* of its host */
+  zbl_lane *lane; /* the host's lane */
   zbl_op *head;
-  struct zbl_graph *capture; /* records the launches; NULL if it captures nothing */
-  zbl_op *spare; /* operations that are done, kept for the next ones */
-  zbl_op *tail; /* where there are two operations or more */
+  struct zbl_graph *capture; /* the graph that records launches; NULL if not capturing */
+  zbl_op *spare; /* finished operations, kept for reuse */
+  zbl_op *tail; /* the last operation, if there are at least two */
   zbl_result *results, *results_tail;
-  struct zbl_stream *all; /* the next of all streams */
-  const void *before; /* the round or the kernel of messages that was enqueued last, NULL */
-  struct zbl_comm *on; /* for other work; and a round's communicator, NULL for a kernel */
+  struct zbl_stream *all; /* next in the list of all streams */
+  const void *before; /* the round or kernel of messages enqueued last; NULL after other work */
+  struct zbl_comm *on; /* a round's communicator; NULL for a kernel of messages */
   double mark[ZBL_AHEAD_MARKS];
 } zbl_stream;
 
 extern zbl_stream *zbl_streams;
 
-/* When an operation can begin: when the stream has come to it and the host had
- * enqueued it. */
+/* When an operation can begin: the stream has reached it and the host has enqueued it. */
 static inline double zbl_arrival(const zbl_op *op, const zbl_stream *s) {
   return zbl_later(op->posted, s->s);
 }
 
-/* Whether the stream runs at once what it is given: it does not capture, nothing is
- * before that, and it has no order with the null stream to keep. */
+/* Whether the stream runs new work at once: it does not capture, has no work pending, and need
+ * not keep an order with the null stream. */
 static inline int zbl_idle(const zbl_stream *s) {
   return s->head == NULL && s->capture == NULL &&
          !(s->blocking && zbl.devices[s->device].null != NULL);
 }
 
-/* Whether a collective is under way on the device of those that were called before a kernel: what
- * the kernel loses to it is not known yet. */
+/* Whether a collective called before a kernel is still running on the device. The time that the
+ * kernel loses to it is then unknown. */
 static inline int zbl_undecided(int device, uint64_t behind) {
   return zbl.faults.beside > 0 && zbl.devices[device].left < behind;
 }
@@ -128,7 +126,7 @@ void zbl_renew(zbl_stream *s);
 void zbl_look(zbl_stream *s);
 int zbl_refused_by_capture(zbl_stream *s);
 
-/* graph.c: do it now, or record it where the stream captures */
+/* graph.c: does it now, or records it if the stream captures */
 int zbl_do(zbl_stream *s, int (*put)(const void *what, zbl_stream *s),
            const void *what, size_t bytes);
 

@@ -1,13 +1,13 @@
-/* What the host learns of a stream: whether it is done, and how long it waits for
- * the processes that drive the rest of the world. */
+/* What the host can learn about a stream: whether it is done, and how long to wait for the
+ * processes that drive the rest of the world. */
 #include "stream.h"
 
-/* How far one poll of work that can never finish moves the host clock: a
- * ten-minute deadline passes in a few hundred polls. */
+/* Seconds by which one poll of work that never finishes advances the host clock: a ten-minute
+ * deadline passes in a few hundred polls. */
 static const double zbl_stuck_poll = 1.0;
 
-/* Whether all that the stream was given is done: then the host knows, and the
- * results are there. To ask the null stream is to ask the blocking ones. */
+/* Whether all work of the stream is done. If it is, the host knows it and the results appear. A
+ * query of the null stream covers the blocking streams. */
 int zbl_waited(zbl_stream *s) {
   double *h = &s->lane->h;
   zbl_renew(s);
@@ -27,24 +27,24 @@ int zbl_waited(zbl_stream *s) {
   return 1;
 }
 
-/* How long the world's processes may all be idle, in milliseconds of the wall's
- * clock, until polling counts as waiting for what never comes; and how long each
- * later poll takes then. A process alone in its world need not wait. Processes may
- * be kept from the CPUs for long: a query that gives up too early makes a host see
- * its streams' ends in another order, and the times differ. */
+/* ZBL_QUIET_MS: how long all processes may be idle, in milliseconds of the host's clock, before
+ * polling counts as waiting for work that never comes. ZBL_POLL_MS: the duration of each later
+ * poll. A process alone in its world need not wait. Processes may be kept from the CPUs for long:
+ * if a query gives up too early, a host sees its streams end in another order and the times
+ * differ. */
 enum { ZBL_QUIET_MS = 100, ZBL_QUIET_PROCESSES_MS = 1000, ZBL_POLL_MS = 5 };
 
-/* How long a query waits while others do something, in seconds: the client may
- * want to give up. */
+/* How long a query waits while others are active, in seconds; after that the client may want to
+ * give up. */
 static const double zbl_query_seconds = 5;
 
-/* Whether the head of the stream waits for what its communicator has given up. */
+/* Whether the head of the stream waits for an operation that its communicator has given up. */
 static int zbl_given_up(const zbl_stream *s) {
   return s->head != NULL && zbl_failed(s->head->comm) != 0;
 }
 
-/* Sleeps until the stream may go on, or some other that only this process works off. Meanwhile
- * the thread that drives the streams leaves this one alone. Returns as zbl_await. */
+/* Sleeps until the stream may continue, or another stream that only this process advances.
+ * Meanwhile the driving thread leaves this stream alone. Returns like zbl_await. */
 static int zbl_attend(zbl_stream *s, int ms) {
   zbl_bell *bell = zbl_unattended(s) ? NULL : zbl_next_bell(s);
   int acted;
@@ -54,8 +54,8 @@ static int zbl_attend(zbl_stream *s, int ms) {
   return acted;
 }
 
-/* Waits for the drivers of the rest of the world. Returns 0 when all of them are
- * idle, or when they cannot help. */
+/* Waits for the drivers of the rest of the world. Returns 0 if all of them are idle, or if they
+ * cannot help. */
 static int zbl_wait_for_others(zbl_stream *s) {
   const zbl_lane *l = s->lane;
   double until = zbl_wall_now() + zbl_query_seconds;
@@ -110,8 +110,8 @@ int zbl_wait_for(zbl_stream *s) {
   return 1;
 }
 
-/* Waits for all streams of a device, and returns the error of a launch there. While it
- * waits others may make streams and destroy them. */
+/* Waits for all streams of a device, and returns the error of a launch there. During the wait
+ * other threads may make and destroy streams. */
 int zbl_wait_for_device(int device) {
   zbl_stream *s = zbl_streams;
   int error = ZB_OK;
@@ -130,8 +130,8 @@ int zbl_wait_for_device(int device) {
   return error;
 }
 
-/* A query blocks until the outcome is decided; only for work that can never
- * finish does it answer not ready, and then the host's time passes. */
+/* A query blocks until the outcome is decided. It returns "not ready" only for work that can
+ * never finish, and the host's time then passes. */
 static int zbl_streamQuery(void *stream) {
   ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);

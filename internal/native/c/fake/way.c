@@ -1,6 +1,6 @@
-/* Ways: what a message between two devices takes. It is as fast as its slowest
- * part: within a node the xGMI link, between nodes the rails of both ends. The
- * machine file says what is left of each, and nothing of why. */
+/* Ways: the duration of a message between two devices. It is as fast as its slowest part: within
+ * a node the xGMI link, between nodes the rails of both ends. The machine file states the
+ * remaining share of each, without the cause. */
 #include "world.h"
 
 #include <stdio.h>
@@ -15,8 +15,7 @@ static double *zbl_ones(size_t n) {
   return v;
 }
 
-/* way link|rail GPUS B A R FLOOR: GPUS of a node. The line `ranks` must stand
- * before. */
+/* way link|rail GPUS B A R FLOOR: GPUS per node. The line `ranks` must come first. */
 static int zbl_read_constants(const char *v) {
   zbl_ways *w = &zbl.ways;
   zbl_curve c = {.k = 1};
@@ -81,8 +80,8 @@ void zbl_free_ways(void) {
   free(zbl.ways.left_link);
 }
 
-/* The time of a message: a link carries what goes along it, a rail all that a rank moves.
- * Both directions between two devices draw the same noise, each pair its own. */
+/* Returns the time of a message: a link carries the data between its two devices, a rail all data
+ * of a rank. Both directions between two devices draw the same noise; each pair draws its own. */
 double zbl_way_time(int from, int to, double along, double bytes, uint64_t draws) {
   const zbl_ways *w = &zbl.ways;
   int inside = from / w->node == to / w->node;

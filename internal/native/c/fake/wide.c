@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 enum {
-  ZBL_WIDE = 1 << 20, /* from so many bytes on it pays to wake other threads, */
-  ZBL_HUGE = 2 << 20  /* and to ask for pages of so many */
+  ZBL_WIDE = 1 << 20, /* from this many bytes on, waking other threads pays, */
+  ZBL_HUGE = 2 << 20  /* and from this many on, huge pages are requested */
 };
 
 /* Runs the parts of work over the given bytes. The caller holds the lock: one at a time. */
@@ -23,7 +23,7 @@ void zbl_wide(void (*work)(unsigned part, unsigned parts, void **params),
   zbl_pool_run(work, params);
 }
 
-/* The part's share of n things, from *first on, in whole multiples of unit. */
+/* Returns a part's share of n things, which starts at *first, in whole multiples of unit. */
 uint64_t zbl_part_of(uint64_t n, uint64_t unit, unsigned part, unsigned parts,
                      uint64_t *first) {
   uint64_t each = ((n + parts - 1) / parts + unit - 1) / unit * unit;
@@ -31,8 +31,8 @@ uint64_t zbl_part_of(uint64_t n, uint64_t unit, unsigned part, unsigned parts,
   return each < n - *first ? each : n - *first;
 }
 
-/* All of these bytes are about to be read or written: large pages cost no memory then,
- * and a fault each instead of 512. */
+/* Requests large pages for bytes that are about to be read or written: all of them will be used,
+ * and one page fault replaces 512. */
 void zbl_huge(char *to, uint64_t bytes) {
   uintptr_t from = ((uintptr_t)to + ZBL_HUGE - 1) & ~(uintptr_t)(ZBL_HUGE - 1);
   uintptr_t end = ((uintptr_t)to + bytes) & ~(uintptr_t)(ZBL_HUGE - 1);

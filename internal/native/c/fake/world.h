@@ -12,16 +12,16 @@
 #include "collectives.h"
 #include "hub.h"
 
-/* HIP's numbers; a build with CUDA's names has CUDA's. */
+/* HIP's numbers, or CUDA's in a build with CUDA's names. */
 #ifndef ZBL_VENDOR
 #define ZBL_VENDOR ZB_ROCM
 #endif
 
-/* The API that is faked: HIP 6.0, major·10⁷ + minor·10⁵, or CUDA 12.0, major·1000
- * + minor·10. */
+/* The version of the simulated API: HIP 6.0, major·10⁷ + minor·10⁵, or CUDA 12.0, major·1000 +
+ * minor·10. */
 static const int zbl_api_version = ZBL_VENDOR == ZB_CUDA ? 12000 : 60000000;
 
-/* What is said of a stream that is not there: in HIP hipErrorContextIsDestroyed, but for
+/* The error for a stream that does not exist: in HIP hipErrorContextIsDestroyed, except for
  * launches of kernels (ROCm/clr, hipamd/src/hip_stream.cpp and hip_module.cpp). */
 enum {
   ZBL_ERR_STREAM = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_HANDLE : 709,
@@ -29,37 +29,37 @@ enum {
   ZBL_ERR_GRAPH = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_VALUE : ZB_ERR_STATE /* hipGraphDestroy */
 };
 
-/* The cost model of one collective over so many ranks from the first on, stride
- * apart: bytes per second, then seconds; k is the bus-bandwidth factor. */
+/* The cost model of one collective over `ranks` ranks from `first` on, stride apart: bytes per
+ * second, then seconds. k is the factor of the bus bandwidth. */
 typedef struct zbl_curve {
   int collective; /* enum zbl_collective */
   int first, ranks, stride;
   double b, a, r, floor, k;
   int extrapolated; /* parts of it are not measured */
-  int point, points; /* the first of its measured points, and how many; upwards in bytes */
+  int point, points; /* its first measured point, and their number; ascending in bytes */
 } zbl_curve;
 
-/* A time that was measured: it stands for the model's. */
+/* A measured time, which replaces the model's. */
 typedef struct zbl_point {
   double bytes, seconds;
 } zbl_point;
 
-/* Faults: what a machine file can say is wrong. A zero rank count or a negative
- * rank means there is none of that kind. */
+/* The planted faults of a machine file. A rank count of 0 or a negative rank means that there is
+ * no fault of that kind. */
 typedef struct zbl_faults {
-  double *late; /* by rank: seconds it reaches every collective late; or NULL */
-  double *hbm;  /* by rank: the share of the memory's rate that is left; or NULL */
+  double *late; /* by rank: seconds by which it reaches every collective late; or NULL */
+  double *hbm;  /* by rank: the remaining share of the memory's rate; or NULL */
   struct { double from, to, factor; } dip;       /* bytes, bytes, × T */
   struct { int first, ranks; double part, factor; } flaky; /* of launches, × T */
-  struct { int node; double part, factor, launches; } contention; /* between nodes of this number of ranks */
+  struct { int node; double part, factor, launches; } contention; /* between nodes of `node` ranks */
   struct { int rank; double bytes; uint64_t launch; } hang, async;
   struct {
     int kind, rank; /* enum zbl_data_fault */
     uint64_t index;
-    double part;     /* of the launches that it could be in */
+    double part;     /* share of the launches it can occur in */
     int first;       /* only in the first launch of a communicator */
-    uint64_t launch; /* in none of a communicator before that one */
-    int across;      /* only in data that another stream has written */
+    uint64_t launch; /* not before this launch of a communicator */
+    int across;      /* only in data written by another stream */
   } data;
   struct { int on, rank; uint64_t byte; } store;   /* a bit there flips */
   struct { int rank; double factor; } kernels; /* × the virtual time of its kernels and products */
@@ -73,18 +73,18 @@ enum zbl_stalls { ZBL_STALL_NONE, ZBL_STALL_RUNTIME, ZBL_STALL_INIT, ZBL_STALL_A
 
 enum zbl_data_fault {
   ZBL_DATA_OK,
-  ZBL_MISSING, /* the rank's contribution is not there */
-  ZBL_DOUBLED, /* it is there twice */
-  ZBL_SWAPPED, /* two blocks of the result change places */
+  ZBL_MISSING, /* the rank's contribution is missing */
+  ZBL_DOUBLED, /* the rank's contribution counts twice */
+  ZBL_SWAPPED, /* two blocks of the result are swapped */
   ZBL_STALE,   /* the rank's receive buffer is not written */
   ZBL_CORRUPT, /* one element of the rank's result has a bit flipped */
-  ZBL_STALE_SEND /* the rank sends what its buffer held before the last kernel or copy that wrote it */
+  ZBL_STALE_SEND /* the rank sends the buffer's content before the last kernel or copy wrote it */
 };
 
-/* What a message between two devices takes: by xGMI within a node, by the rails
- * between nodes; b, a, r, floor and k as of a curve. Without ways (node 0) messages
- * take the time of their communicator's curve. left_rail and left_link are the
- * shares of bandwidth that are left, 1 where nothing is wrong. */
+/* The constants of messages between two devices: xGMI within a node, rails between nodes; b, a,
+ * r, floor and k as in a curve. Without ways (node 0) messages take the time of their
+ * communicator's curve. left_rail and left_link are the remaining shares of bandwidth, 1 if
+ * healthy. */
 typedef struct zbl_ways {
   int node; /* GPUs of a node; 0: there are no ways */
   zbl_curve link, rail;
@@ -96,76 +96,75 @@ enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20, ZBL_RUNG = 4 };
 
 enum zbl_memory { ZBL_OF_DEVICE, ZBL_OF_HOST, ZBL_MANAGED, ZBL_REGISTERED };
 
-/* How much memory something has, and had at most. */
+/* The present and the largest amount of memory, in bytes. */
 typedef struct zbl_usage {
   uint64_t now, high;
 } zbl_usage;
 
-/* A stretch of memory that devices reach; address space alone until it is touched. */
+/* A range of memory that devices can access. It is only address space until touched. */
 typedef struct zbl_block {
   char *base;
   size_t bytes;
   int device, kind; /* enum zbl_memory */
-  unsigned flags;   /* that the program gave for it */
-  uint32_t id;      /* of the process's blocks */
+  unsigned flags;   /* given by the program */
+  uint32_t id;      /* unique within the process */
   zbl_ref exported; /* where other processes find it, or found it; 0: nowhere */
-  int opened;       /* it is another process's */
-  int opens;        /* how often this one has opened it, and not closed */
-  zbl_usage *usage; /* where it counts beside its device's, NULL for nowhere */
+  int opened;       /* it belongs to another process */
+  int opens;        /* how often this process has opened it and not closed it */
+  zbl_usage *usage; /* counted here in addition to its device; NULL: nowhere */
   struct zbl_block *next;
 } zbl_block;
 
 typedef struct zbl_device {
-  char *newest; /* where the newest block begins, and how long it is; 0 for none */
+  char *newest; /* start and length of the newest block; 0 for none */
   size_t bytes;
   zbl_block *blocks; /* the newest first */
   uint64_t used;
   struct zbl_stream *null; /* its null stream, once it was used */
-  int blocking; /* streams that have an order with that, itself included */
+  int blocking; /* streams ordered with the null stream, itself included */
   uint64_t streamed; /* kernels that went through its memory */
-  uint64_t calls, left; /* of collectives: enqueued on it, and no longer on its streams */
-  struct { double from, to; } busy; /* while collectives ran without a gap, the last time */
-  size_t stack;      /* of a thread, and 1; 0 where the program has not set it */
-  unsigned flags;    /* that the program has set */
+  uint64_t calls, left; /* collectives: enqueued on it, and gone from its streams */
+  struct { double from, to; } busy; /* the last period of collectives without a gap */
+  size_t stack;      /* a thread's stack plus 1; 0 if the program has not set it */
+  unsigned flags;    /* set by the program */
 } zbl_device;
 
-/* How a curve differs where something else than the usual kernels runs the call: × its bandwidth, and
- * × its latencies. node: GPUs of a node, 0 where they are not known. */
+/* How a curve changes if something other than the usual kernels runs the call: factors for its
+ * bandwidth and its latencies. node: GPUs per node, 0 if unknown. */
 typedef struct zbl_faster {
   double rate, latency;
   int node;
 } zbl_faster;
 
-/* The clock of a program that is not zbench: its own, the model's, or its own with
- * the model's pace. */
+/* The clock that a program other than zbench sees: its own, the model's, or its own at the
+ * model's pace. */
 enum zbl_shown { ZBL_HIDDEN, ZBL_SHOWN, ZBL_PACED };
 
-/* The machine as this process has it: what the machine file says, its devices,
- * and where it shares a world. Devices are numbered in the world; the API's
- * device 0 is the first of this process. */
+/* The machine in this process: the machine file's content, the devices, and the shared state.
+ * Devices are numbered within the world; the API's device 0 is the first one of this process. */
 typedef struct zbl_world {
-  int open; /* how many have it open */
+  int open; /* number of opens */
   int moves_data; /* 0: launches do not */
-  int parted; /* some have moved blocks alone: pages that nobody reads again */
+  int parted; /* some launches moved only blocks: there are pages that nobody reads again */
   zbl_hub *hub;
   char *arena;
   uint64_t mapped;
-  int several; /* others drive the same world */
+  int several; /* other processes drive the same world */
   int shared_fd, slot; /* of the file, −1 for none; this process's number */
-  int first, count; /* the devices that it sees */
-  zbl_bell *rung[ZBL_RUNG]; /* to be woken when the lock is let go */
+  int first, count; /* the devices that this process sees */
+  zbl_bell *rung[ZBL_RUNG]; /* to wake when the lock is released */
   int rung_count;
-  int wakes; /* how many sleepers are woken at once: one for each CPU of the host */
-  void *kept; /* a free block of the arena that has its pages; see heap.c */
+  int wakes; /* sleepers woken at once: one per CPU of the host */
+  void *kept; /* a free arena block that keeps its pages; see heap.c */
   int driving, stop; /* the thread that drives the streams; see drive.c */
   zbl_bell nudge;    /* it sleeps on this bell while it is idle */
   pthread_t driver;
-  int waits; /* calls that wait do so for ever, as the real ones */
-  int derives; /* groups without a curve get a derived one; else their calls are refused */
+  int waits; /* blocking calls wait for ever, like the real ones */
+  int derives; /* groups without a curve get a derived one; otherwise their calls are refused */
   int multi_rank; /* a device may have several ranks of a communicator */
-  int skips; /* kernels of the program that have no version for the host are left out */
+  int skips; /* kernels of the program without a host version are skipped */
   int warns; /* NCCL_DEBUG asks for warnings */
-  int explains; /* who waits for whom is told when nothing moves; see silence.c */
+  int explains; /* hangs are explained; see silence.c */
   int shown; /* enum zbl_shown: what other programs see of the clock */
   double stall_rate; /* times as fast as the host's clock, see host.c */
   int wall;  /* time is the host's time, and kernels run on its CPUs */
@@ -175,10 +174,10 @@ typedef struct zbl_world {
   int ranks, gpus_per_process, processes;
   int coll_version; /* of the collectives library; 0: the loopback's own */
   uint64_t hbm_bytes;
-  uint64_t taken; /* bytes that this process has of the hub's room */
+  uint64_t taken; /* bytes of the hub's room that this process uses */
   double hbm_rate; /* of a GPU's memory, bytes per second; 0: not modelled */
   double launch, exit_jitter, noise, event;
-  double registers; /* what a rank's host takes to register a buffer */
+  double registers; /* host's cost of registering a buffer for a rank */
   zbl_faster copies, symmetric; /* of rate 0: not modelled */
   zbl_curve *curves;
   int curve_count;
@@ -187,15 +186,15 @@ typedef struct zbl_world {
   zbl_faults faults;
   zbl_ways ways;
   zbl_device *devices;
-  zbl_block **blocks; /* of all devices, by address */
+  zbl_block **blocks; /* of all devices, sorted by address */
   size_t block_count, block_room;
   zbl_lane *lanes; /* by modelled process, and by device, in the arena */
   zbl_seat *seats;
-  int kernel_failures; /* launches that a GPU may hang in or be wrong about, */
+  int kernel_failures; /* launches that a GPU might hang in or get wrong, */
   char kernel_why[160]; /* and the error of the last */
 } zbl_world;
 
-/* Where a random draw stands: a launch within a case. */
+/* The position of a random draw: a launch within a case. */
 typedef struct zbl_turn {
   uint64_t key, launch;
 } zbl_turn;
@@ -204,8 +203,7 @@ static inline double zbl_later(double a, double b) { return a > b ? a : b; }
 
 extern zbl_world zbl;
 
-/* Whether [ptr, ptr+bytes) lies inside the newest block of a device, which a rank's arena
- * is. */
+/* Whether [ptr, ptr+bytes) lies inside the newest block of a device, which is a rank's arena. */
 static inline int zbl_in_newest(int device, const void *ptr, uint64_t bytes) {
   const zbl_device *d = &zbl.devices[device];
   size_t offset = (size_t)((const char *)ptr - d->newest);
@@ -252,11 +250,11 @@ void zbl_free_ways(void);
 double zbl_way_time(int from, int to, double along, double bytes, uint64_t draws);
 
 /* handle.c */
-/* Zeros, for one of at most 192 bytes that begins with a magic number: it is a handle as
- * long as that is not 0. NULL without memory. */
+/* Returns zeroed memory of at most 192 bytes that begins with a magic number: it is a valid
+ * handle while that is not 0. NULL if there is no memory. */
 void *zbl_new_handle(size_t bytes);
 void zbl_free_handle(void *p);
-/* What is behind a handle of that kind, NULL where it is none. */
+/* Returns the object behind a handle of that kind, NULL if it is none. */
 void *zbl_behind(void *handle, uint32_t magic);
 void zbl_forget_handles(void);
 
@@ -325,7 +323,7 @@ int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device);
 int zbl_map_block(void **ptr, size_t bytes, int kind, int device);
 int zbl_said(int code);
 
-/* Leaves the function with an error of the runtime's. */
+/* Leaves the function with a runtime error. */
 #define ZBL_REFUSE(when, code)                                                 \
   do {                                                                         \
     if (when) {                                                                \
