@@ -157,7 +157,7 @@ ZB_SYMBOLS(ZB_ROW)
 	require.NoError(t, err, "%s", out)
 	have := map[string]string{}
 	for _, m := range regexp.MustCompile(`@row ([^@:]+) : \(([^@]*)\) @end`).FindAllStringSubmatch(strings.Join(strings.Fields(out), " "), -1) {
-		for _, name := range strings.Fields(m[1]) {
+		for name := range strings.FieldsSeq(m[1]) {
 			have[strings.Trim(name, `"`)] = letters(m[2])
 		}
 	}
