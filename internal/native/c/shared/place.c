@@ -87,7 +87,8 @@ static void zbs_node(const struct zbs_launcher *l, int ranks, zbl_share *how) {
 
 /* Reads which of `of` GPUs a list of numbers keeps: the first of them, and how many. Returns 0 if
  * the numbers are not consecutive and ascending. The list ends at the first entry that is not a
- * number or that repeats one (ROCm/clr, rocclr/device/rocm/rocdevice.cpp, Device::init). */
+ * number; repeated numbers are ignored (ROCm/clr, rocclr/device/rocm/rocdevice.cpp,
+ * Device::init). */
 static int zbs_listed(const char *list, int of, int *first, int *count) {
   *first = *count = 0;
   for (const char *at = list;; at++) {
