@@ -466,8 +466,8 @@ func (o *soakOptions) turns(ctx context.Context, s State, dir *folder.Folder, co
 	return worlds, nil
 }
 
-// world runs a child process in its own folder, or uses the result that an earlier child left there. An error ends the
-// soak.
+// world runs a child process in its own folder, or uses the result that an earlier child left there. An
+// error ends the soak.
 func (o *soakOptions) world(ctx context.Context, s State, path string, common []string, w *soak.World) error {
 	if _, err := s.FS.Stat(filepath.Join(path, soakJournal)); errors.Is(err, fs.ErrNotExist) {
 		dir, err := folder.New(s.host(true), path, "soak", true)

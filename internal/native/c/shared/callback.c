@@ -1,20 +1,21 @@
-/* Functions of the program in a stream. They run on a thread of their own, without the
- * loopback's lock: they may take locks that a thread has which waits in the loopback, and
- * may wait for what that does next. The stream goes on when a function has returned. */
+/* Runs functions of the program that are enqueued in a stream. They run on a separate thread
+ * without the loopback's lock: they may take locks held by a thread that waits in the loopback,
+ * and may wait for that thread's next steps. The stream continues when the function has returned.
+ */
 #include "../fake/stream.h"
 #include "more.h"
 
 #include <signal.h>
 #include <stdlib.h>
 
-/* What is called: one of the two, with the stream's handle for the second. */
+/* The function to call: one of the two; the second gets the stream's handle. */
 typedef struct zbl_called {
   zbs_function *function;
   zbs_callback *callback;
   void *data, *handle;
 } zbl_called;
 
-/* One call of it. The stream's operation and the thread hold it. */
+/* One call. The stream's operation and the thread both hold it. */
 typedef struct zbl_calling {
   zbl_called what;
   int holders, error, returned;
@@ -22,12 +23,12 @@ typedef struct zbl_calling {
   struct zbl_calling *next;
 } zbl_calling;
 
-/* The calls in the order in which streams came to them. */
+/* The calls, in the order in which streams reached them. */
 static struct {
   pthread_mutex_t lock;
   pthread_cond_t more;
   zbl_calling *first, *last;
-  int thread; /* there is one */
+  int thread; /* the thread exists */
 } zbl_calls = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
 
 static void zbl_drop_call(zbl_calling *c) {
@@ -47,7 +48,8 @@ static zbl_calling *zbl_next_call(void) {
   return c;
 }
 
-/* Its clock is the stream's when it came there; what the function sleeps the stream waits. */
+/* The thread's clock starts at the stream's arrival; the stream waits as long as the function
+ * sleeps. */
 static void zbl_make_call(zbl_calling *c) {
   {
     ZBL_ENTER;
@@ -75,7 +77,7 @@ static void *zbl_call_all(void *unused) {
   return unused;
 }
 
-/* Starts the thread, without signals: those are the client's. */
+/* Starts the thread with all signals blocked: signals belong to the client. */
 static void zbl_start_calling(void) {
   sigset_t all, before;
   pthread_t thread;

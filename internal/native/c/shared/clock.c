@@ -1,8 +1,8 @@
-/* A library to preload: the program's calls of the clock give the time of the
- * loopback's model. Before the program calls the loopback they give the kernel's.
+/* A library to preload: the program's clock calls return the time of the loopback's model. Until
+ * the program calls the loopback, they return the kernel's.
  *
- * A sleep and a timed wait that times out take their time on both clocks. Clocks of
- * CPU time are left alone, and so is whatever does not call the C library. */
+ * A sleep, or a timed wait that times out, takes its time on both clocks. Clocks of CPU time are
+ * unchanged, and so is code that bypasses the C library. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -25,8 +25,8 @@ static const uint8_t zbc_shown[ZBC_CLOCKS] = {
     [CLOCK_MONOTONIC_COARSE] = 1, [CLOCK_BOOTTIME] = 1,
     [CLOCK_TAI] = 1};
 
-/* The model's clock: nanoseconds since it began, and what the calling thread has
- * slept until; and what each clock of the kernel showed when it began. */
+/* The model's clock: nanoseconds since it began, the time until which the calling thread has
+ * slept, and what each kernel clock showed when it began. */
 static int64_t (*zbc_now)(void);
 static void (*zbc_reach)(int64_t);
 static int64_t zbc_began[ZBC_CLOCKS];
@@ -50,7 +50,7 @@ static int64_t zbc_kernel_ns(clockid_t clock) {
   return zbc_of(&ts);
 }
 
-/* The loopback's runtime calls it when a world opens, and with NULL when it goes. */
+/* The loopback's runtime calls this when a world opens, and with NULL when it closes. */
 ZBC_PUBLIC void zbench_clock_use(int64_t (*now)(void), void (*reach)(int64_t)) {
   for (int i = 0; now != NULL && i < ZBC_CLOCKS; i++) {
     if (zbc_shown[i]) {
@@ -61,8 +61,9 @@ ZBC_PUBLIC void zbench_clock_use(int64_t (*now)(void), void (*reach)(int64_t)) {
   __atomic_store_n(&zbc_now, now, __ATOMIC_RELEASE);
 }
 
-/* A time that the program's own stand-ins keep, in nanoseconds: see zbench_clock_pass. Each look at it
- * takes one, for programs divide by what lies between two. What a thread sleeps, it alone sees. */
+/* The time that the program's own stand-ins keep, in nanoseconds: see zbench_clock_pass. Each
+ * read adds one nanosecond, because programs divide by differences. Only the thread itself sees
+ * its own sleep. */
 static int64_t zbc_kept;
 static _Thread_local int64_t zbc_slept;
 
@@ -75,8 +76,9 @@ static void zbc_kept_reach(int64_t at) {
   zbc_slept += ahead > 0 ? ahead : 0;
 }
 
-/* Stand-ins that drive the GPUs of many hosts from one thread say how many nanoseconds the first
- * host's time has passed since they said so last. With the first call the clock is theirs. */
+/* Stand-ins that drive the GPUs of many hosts from one thread report by how many nanoseconds the
+ * first host's time has advanced since the last report. From the first call on they own the
+ * clock. */
 ZBC_PUBLIC void zbench_clock_pass(int64_t ns) {
   if (__atomic_load_n(&zbc_now, __ATOMIC_ACQUIRE) == NULL) {
     zbench_clock_use(zbc_kept_now, zbc_kept_reach);
@@ -84,7 +86,7 @@ ZBC_PUBLIC void zbench_clock_pass(int64_t ns) {
   __atomic_add_fetch(&zbc_kept, ns, __ATOMIC_RELAXED);
 }
 
-/* Whether the clock is the model's; then its time in ns. */
+/* Whether the clock is the model's; if so, its time in *ns. */
 static int zbc_time(clockid_t clock, int64_t *ns) {
   int64_t (*now)(void) = __atomic_load_n(&zbc_now, __ATOMIC_ACQUIRE);
   if (now == NULL || clock < 0 || clock >= ZBC_CLOCKS || !zbc_shown[clock]) {
@@ -126,13 +128,13 @@ ZBC_PUBLIC int timespec_get(struct timespec *ts, int base) {
   return base == TIME_UTC && clock_gettime(CLOCK_REALTIME, ts) == 0 ? base : 0;
 }
 
-/* How much later a deadline of the program's clock is on the kernel's. */
+/* Returns how much later a deadline on the program's clock is on the kernel's. */
 static int64_t zbc_lag(clockid_t clock) {
   int64_t ns;
   return zbc_time(clock, &ns) ? zbc_kernel_ns(clock) - ns : 0;
 }
 
-/* The thread has waited until the deadline of one of its clocks. */
+/* The thread has waited until a deadline on one of its clocks. */
 static void zbc_reached(clockid_t clock, int64_t deadline) {
   int64_t ns;
   if (zbc_time(clock, &ns)) {
@@ -140,7 +142,7 @@ static void zbc_reached(clockid_t clock, int64_t deadline) {
   }
 }
 
-/* Sleeps on the kernel's monotonic clock, and takes as long on the program's. */
+/* Sleeps on the kernel's monotonic clock; the sleep takes equally long on the program's clock. */
 static int zbc_sleep(clockid_t clock, int flags, const struct timespec *want,
                      struct timespec *left) {
   int64_t ns, begun, end;
@@ -186,14 +188,14 @@ ZBC_PUBLIC unsigned sleep(unsigned seconds) {
   return nanosleep(&rest, &rest) == 0 ? 0 : (unsigned)rest.tv_sec + (rest.tv_nsec > 0);
 }
 
-/* The C library's own function. The condition variable's has had a version of another
+/* Returns the C library's own function. Condition variables had an older version with another
  * layout on x86-64, which dlsym may find first. */
 static void *zbc_next(const char *name) {
   void *at = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
   return at != NULL ? at : dlsym(RTLD_NEXT, name);
 }
 
-/* A wait with a deadline of the program's clock. */
+/* A wait with a deadline on the program's clock. */
 #define ZBC_DEADLINE(clock, deadline, wait)                                    \
   const struct timespec until = zbc_timespec(zbc_of(deadline) + zbc_lag(clock)); \
   int code = wait;                                                             \
@@ -202,8 +204,8 @@ static void *zbc_next(const char *name) {
   }                                                                            \
   return code
 
-/* Which clock a condition variable has is not known here: the lag of all is the same,
- * and a deadline before the realtime clock's beginning is a monotonic one's. */
+/* A condition variable's clock is unknown here. All clocks have the same lag, and a deadline
+ * before the realtime clock's beginning must be a monotonic one. */
 static clockid_t zbc_clock_of(const struct timespec *deadline) {
   return zbc_of(deadline) < zbc_began[CLOCK_REALTIME] / 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }

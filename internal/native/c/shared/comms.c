@@ -1,18 +1,18 @@
-/* Communicators beside ncclCommInitRank's, and what programs ask of them. */
+/* Ways to make communicators other than ncclCommInitRank, and queries about them. */
 #include "../fake/comm.h"
 #include "more.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Several ranks of a device, each with a number of its own: RCCL had it until ROCm 5.7
+/* Several ranks on one device, each with its own virtual id. RCCL had this until ROCm 5.7
  * (ROCm/rccl at rocm-5.7.0, src/init.cc). */
 static int zbl_commInitMulti(void **comm, int nranks, zb_unique_id id, int rank,
                              int virtual_id) {
   return zbl_join_rank(comm, nranks, id, rank, 1, virtual_id);
 }
 
-/* Refuses to make a communicator of one. */
+/* Refuses a parent that cannot be split. */
 static int zbl_check_parent(const zbl_caller *a, zbl_comm *c, void **out, const void *config) {
   ZBL_REFUSE_CALL(c == NULL, a, ZB_COLL_ARGUMENT, "%s", zbl_no_comm);
   ZBL_REFUSE_CALL(out == NULL, a, ZB_COLL_ARGUMENT, "newcomm is NULL");
@@ -35,7 +35,7 @@ static int zbl_commSplit(void *comm, int color, int key, void **out, void *confi
   return zbl_split_rank(c, color, key, zbl_waits_for(config, !c->nonblocking) ? 0 : 1, out);
 }
 
-/* Whether each device of the list is one, and none is there twice. */
+/* Whether every number in the list is a device, and each occurs once. */
 static int zbl_check_devices(int n, const int *devices) {
   for (int i = 0; i < n; i++) {
     if (devices[i] < 0 || devices[i] >= zbl.count) {
@@ -50,8 +50,8 @@ static int zbl_check_devices(int n, const int *devices) {
   return 0;
 }
 
-/* A communicator of so many devices of this process; which is current stays (ROCm/rccl,
- * src/init.cc, ncclCommInitAll_impl). */
+/* Makes a communicator of n devices of this process. The current device does not change
+ * (ROCm/rccl, src/init.cc, ncclCommInitAll_impl). */
 static int zbl_commInitAll(void **comms, int n, const int *devices) {
   zb_unique_id id;
   int before = zbl_device_now, code = 0, ended;
@@ -71,8 +71,8 @@ static int zbl_commInitAll(void **comms, int n, const int *devices) {
   return code != 0 ? code : ended;
 }
 
-/* What was called is done when this returns where the communicator blocks; only a
- * destruction may follow. */
+/* For a blocking communicator all earlier calls are done when this returns. Only a destruction
+ * may follow. */
 static int zbl_commFinalize(void *comm) {
   zbl_comm *c = zbl_comm_of(comm);
   ZBL_ENTER;

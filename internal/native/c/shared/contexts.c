@@ -1,26 +1,26 @@
-/* Contexts, which HIP keeps for programs from CUDA's driver interface: a device has one, its
- * primary context, and each thread has a stack of them. */
+/* Contexts, which HIP has for programs ported from CUDA's driver interface. A device has one, its
+ * primary context; each thread has a stack of them. */
 #include "../fake/world.h"
 #include "more.h"
 
 enum { ZBL_MOST_CONTEXTS = 64 };
 
-/* A context's handle is a place in here, by the number of its device. */
+/* A context's handle is an address in this array, at its device's number. */
 static char zbl_context_of[1 << 12];
 
 static _Thread_local struct {
-  int device[ZBL_MOST_CONTEXTS]; /* API's numbers */
+  int device[ZBL_MOST_CONTEXTS]; /* the API's device numbers */
   int n;
 } zbl_contexts;
 
-/* The device of a context, −1 where it is none. */
+/* Returns the device of a context, −1 if it is none. */
 static int zbl_device_of_context(const void *context) {
   uintptr_t at = (uintptr_t)context - (uintptr_t)zbl_context_of;
   return at < (uintptr_t)zbl.count && at < sizeof zbl_context_of ? (int)at : -1;
 }
 
 static void zbl_push_context(int device) {
-  if (zbl_contexts.n == ZBL_MOST_CONTEXTS) { /* the lowest is forgotten */
+  if (zbl_contexts.n == ZBL_MOST_CONTEXTS) { /* the lowest one is dropped */
     for (int i = 1; i < ZBL_MOST_CONTEXTS; i++) {
       zbl_contexts.device[i - 1] = zbl_contexts.device[i];
     }
@@ -29,8 +29,8 @@ static void zbl_push_context(int device) {
   zbl_contexts.device[zbl_contexts.n++] = device;
 }
 
-/* Each is of ROCm/clr, hipamd/src/hip_context.cpp, in HIP's function of that name. To create one
- * leaves the current device as it is. */
+/* Each function follows HIP's function of the same name in ROCm/clr, hipamd/src/hip_context.cpp.
+ * Creating a context does not change the current device. */
 static int zbl_contextCreate(void **context, unsigned flags, int device) {
   ZBL_ENTER;
   ZBL_REFUSE(context == NULL || !zbl_known_device(device), ZB_ERR_VALUE);
@@ -85,7 +85,7 @@ static int zbl_contextPop(void **context) {
 
 static int zbl_contextDevice(int *device) { return zbl_getDevice(device); }
 
-/* HIP has not written them. */
+/* HIP does not implement these. */
 static int zbl_contextSynchronize(void) { return zbl_said(ZB_ERR_NOT_SUPPORTED); }
 
 static int zbl_primaryRetain(void **context, int device) {
@@ -104,14 +104,14 @@ static int zbl_primaryReset(int device) {
   return ZB_OK;
 }
 
-/* It is in use from the beginning. */
+/* The primary context is in use from the beginning. */
 static int zbl_primaryFlags(int device, unsigned flags) {
   enum { ZBL_ERR_IN_USE = 216 }; /* hipErrorContextAlreadyInUse */
   (void)flags;
   return zbl_said(zbl_known_device(device) ? ZBL_ERR_IN_USE : ZB_ERR_DEVICE);
 }
 
-/* A device is active when it has a stream or memory (ROCm/clr, hipamd/src/hip_device.cpp,
+/* A device is active if it has a stream or memory (ROCm/clr, hipamd/src/hip_device.cpp,
  * GetActiveStatus). */
 static int zbl_primaryState(int device, unsigned *flags, int *active) {
   ZBL_ENTER;

@@ -1,4 +1,4 @@
-/* Devices and errors: which is current, who reaches whom, what errors are called. */
+/* Devices and errors: the current device, access between peers, the names of errors. */
 #include "../fake/world.h"
 #include "more.h"
 
@@ -27,7 +27,7 @@ static int zbl_peekLastError(void) { return zbl_error_last; }
 
 enum { ZBL_ERR_PEER_ENABLED = 704, ZBL_ERR_PEER_NOT_ENABLED = 705 };
 
-/* Every device reaches every other of the process, none itself (ROCm/clr,
+/* Every device can access every other device of the process, but not itself as a peer (ROCm/clr,
  * hipamd/src/hip_peer.cpp, canAccessPeer). */
 static int zbl_canAccessPeer(int *can, int device, int peer) {
   ZBL_REFUSE(can == NULL, ZB_ERR_VALUE);
@@ -36,8 +36,8 @@ static int zbl_canAccessPeer(int *can, int device, int peer) {
   return ZB_OK;
 }
 
-/* Which peers the current device was told to reach: a bit of each, of the first so many
- * devices of a process. */
+/* The peers that the current device may access: one bit each, for the first devices of a process
+ * only. */
 enum { ZBL_PEERS = 64 };
 static uint64_t zbl_peers[ZBL_PEERS];
 

@@ -1,5 +1,5 @@
-/* What HIP has of CUDA's driver interface, which programs ported from it call: copies by
- * direction, memory set by words, and what a device is. */
+/* HIP's part of CUDA's driver interface, for programs ported from it: copies by direction, memory
+ * set by words, and properties of devices. */
 #include "../fake/stream.h"
 #include "more.h"
 

@@ -1,7 +1,7 @@
-/* The public names of the runtime library. The first of them that a program calls opens
- * the world: before that it may fork, and set variables of the environment, as it may
- * before its first call of HIP. A public name jumps to its function and leaves registers
- * and stack as they are, so it fits every signature. */
+/* The public names of the runtime library. The first one that a program calls opens the world.
+ * Before that the program may fork and set environment variables, as before its first call of
+ * HIP. A public name jumps to its function and leaves registers and stack unchanged, so it fits
+ * every signature. */
 #ifndef ZBS_FIRST_H
 #define ZBS_FIRST_H
 
@@ -12,8 +12,8 @@
 __attribute__((visibility("hidden"))) uint8_t zbs_entered;
 __attribute__((visibility("hidden"))) void zbs_enter(void);
 
-/* zbs_first calls zbs_enter and keeps the registers that have arguments: the public name
- * has called it with its own arguments there. ZBS_ENTERS is a public name's text. */
+/* zbs_first calls zbs_enter and preserves the registers that hold arguments, because a public
+ * name calls it before it uses its own arguments. ZBS_ENTERS is the text of a public name. */
 #if defined(__x86_64__)
 __asm__(".text\n.type zbs_first, %function\nzbs_first:\n\t"
         "push %rdi\n\tpush %rsi\n\tpush %rdx\n\tpush %rcx\n\t"
@@ -52,8 +52,7 @@ __asm__(".text\n.type zbs_first, %function\nzbs_first:\n\t"
   "stp x29, x30, [sp, #-16]!\n\tbl zbs_first\n\tldp x29, x30, [sp], #16\n\tb " to
 #endif
 
-/* A public name for a function of the fake that needs the world, and for one that does
- * not. */
+/* A public name for a function that needs the world, and for one that does not. */
 #define ZBS_OPENING(field, name)                                               \
   extern __typeof__(zbl_##field) zbs_do_##field __asm__("zbs_do_" #field)      \
       __attribute__((alias("zbl_" #field), visibility("hidden"), used));       \

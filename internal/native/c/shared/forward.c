@@ -1,7 +1,7 @@
-/* A vendor's other libraries, without any state: every public name jumps to the
- * runtime library, which has the function under a name of zbench's. A jump leaves
- * registers and stack as they are, so it fits every signature. FORWARD is the
- * kind of library, as ZB_COLLECTIVES. */
+/* A vendor's other libraries, without any state. Every public name jumps to the runtime library,
+ * which has the function under one of zbench's names. A jump leaves registers and stack
+ * unchanged, so it fits every signature. FORWARD is the kind of library, such as ZB_COLLECTIVES.
+ */
 #include "more.h"
 #include "names.h"
 
@@ -54,7 +54,7 @@ ZB_OTHER_NAMES(ZBS_OTHER)
 ZB_LT_SYMBOLS(ZBS_LT)
 #endif
 
-/* A library that prints, as some do, when it is loaded. */
+/* Prints on loading, as some libraries do. */
 #ifdef NOISY
 #include <stdio.h>
 __attribute__((constructor)) static void zbs_talk(void) {

@@ -1,8 +1,8 @@
-/* HSA's runtime under its own name and with its symbols' version, because HIP programs are
- * linked with it, and UCX beside Open MPI (libuct_rocm) calls it. There is no GPU to talk to,
- * so hsa_init fails as on a host without one, and programs that ask go on without ROCm. RCCL's
- * UnitTests do not look at that: they count the agents that are GPUs, before they fork
- * (ROCm/rccl, test/common/EnvVars.cpp), and find those that the process sees. */
+/* HSA's runtime under its own name and with its symbols' version, because HIP programs are linked
+ * with it, and UCX beside Open MPI (libuct_rocm) calls it. There is no GPU, so hsa_init fails as
+ * on a host without one, and programs that check continue without ROCm. RCCL's UnitTests ignore
+ * that result: before they fork they count the agents that are GPUs (ROCm/rccl,
+ * test/common/EnvVars.cpp), and find those that the process sees. */
 #define ZBL_VENDOR ZB_ROCM
 #include "place.c"
 
@@ -30,7 +30,8 @@ ZBH_PUBLIC int hsa_iterate_agents(int (*each)(zbh_agent, void *), void *data);
 ZBH_PUBLIC int hsa_agent_get_info(zbh_agent agent, int what, void *value);
 ZBH_PUBLIC int hsa_status_string(int status, const char **text);
 
-/* How many GPUs the process sees: without the world, which a fork would share. */
+/* Returns how many GPUs the process sees. It does not open the world, which a fork would share.
+ */
 static int zbh_gpus(void) {
   const char *path = getenv("ZBENCH_LOOPBACK");
   char *text = path != NULL ? zbs_read(path) : NULL;
@@ -73,12 +74,12 @@ int hsa_status_string(int status, const char **text) {
   return ZBH_OK;
 }
 
-/* All other functions. A program that has looked at the result of hsa_init calls none. */
+/* All other functions. A program that checks hsa_init's result calls none of them. */
 int zbh_absent(void);
 int zbh_absent(void) { return ZBH_ERR_NOT_INITIALIZED; }
 
 #define ABSENT(name) __asm__(".globl hsa_" #name "\n.type hsa_" #name ", %function\n.set hsa_" #name ", zbh_absent");
-/* By the order that they keep to. */
+/* One function per memory order. */
 #define READS(of) ABSENT(of##_acquire) ABSENT(of##_relaxed) ABSENT(of##_scacquire)
 #define WRITES(of) ABSENT(of##_relaxed) ABSENT(of##_release) ABSENT(of##_screlease)
 #define CHANGES(of)                                                            \

@@ -1,4 +1,4 @@
-/* Launches of the program's kernels, as far as those have versions for the host. */
+/* Launches the program's kernels, if they have host versions. */
 #include "zbench_kernels.h"
 
 #include "../fake/stream.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between kernel<<<…>>> and the launch that the compiler makes of it. */
+/* Valid between kernel<<<…>>> and the launch call that the compiler generates. */
 static _Thread_local struct {
   zbs_dim3 grid, block;
   size_t shared;
@@ -30,11 +30,11 @@ static int zbl_popCall(zbs_dim3 *grid, zbs_dim3 *block, size_t *shared, void **s
   return ZB_OK;
 }
 
-/* A launch of a host version: its arguments are taken when it is made, each at a
- * multiple of 16 bytes behind this. */
+/* A launch of a host version. Its arguments are copied when it is made, and follow this struct,
+ * each at a multiple of 16 bytes. */
 typedef struct zbl_host_launch {
   zbench_kernel_version version;
-  const void *owner; /* with which the kernel was registered or loaded */
+  const void *owner; /* the owner that the kernel was registered or loaded with */
   zbench_launch how;
   size_t bytes;
   _Alignas(16) char args[];
@@ -46,13 +46,13 @@ static size_t zbl_argument_room(size_t bytes) {
   return (bytes + ZBL_ARGUMENT_ALIGN - 1) / ZBL_ARGUMENT_ALIGN * ZBL_ARGUMENT_ALIGN;
 }
 
-/* The launch that runs: the caller of its version has the loopback's lock. */
+/* The running launch: the caller of its version holds the loopback's lock. */
 static struct {
   const void *owner;
   int device;
 } zbl_running;
 
-/* What zbench_launch.symbol is: a variable of the kernel's own code comes first. */
+/* Implements zbench_launch.symbol. A variable of the kernel's own code takes precedence. */
 static void *zbl_kernel_symbol(const char *name) {
   zbl_wanted what = {.owner = zbl_running.owner, .name = name, .device = zbl_running.device};
   size_t bytes;
@@ -124,8 +124,8 @@ static int zbl_launch_version(const zbl_registered *r, const zbench_launch *how,
   return code;
 }
 
-/* A kernel that cannot run is an error of its launch, and stays one of its stream: a
- * program that looks at neither would take what it finds for the kernel's work.
+/* A kernel that cannot run is an error of its launch, and remains one of its stream. Otherwise a
+ * program that checks neither would take the old memory for the kernel's result.
  * ZBENCH_LOOPBACK_UNKNOWN_KERNELS=skip leaves such kernels out. */
 static int zbl_no_version(zbl_stream *s) {
   if (zbl.skips) {
@@ -136,7 +136,7 @@ static int zbl_no_version(zbl_stream *s) {
   return ZBL_ERR_NO_BINARY;
 }
 
-/* The stream's device is the kernel's, whichever is current (ROCm/clr,
+/* The kernel runs on the stream's device, whatever device is current (ROCm/clr,
  * hipamd/src/hip_platform.cpp, ihipLaunchKernel). */
 static int zbl_launchFunction(const void *function, zbs_dim3 grid, zbs_dim3 block,
                               void **params, size_t shared, void *stream) {

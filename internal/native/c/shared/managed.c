@@ -1,10 +1,11 @@
-/* Where memory should be, which the loopback's is anyway; and devices that are all equal. */
+/* Advice about where memory should be, which has no effect here; and the choice among equal
+ * devices. */
 #include "../fake/stream.h"
 #include "more.h"
 
 enum { ZBL_HOST_DEVICE = -1 }; /* hipCpuDeviceId */
 
-/* Whether what HIP knows of the range is in one allocation. */
+/* Whether the part of the range that HIP knows lies in one allocation. */
 static int zbl_range_known(const void *p, size_t bytes) {
   return zbl_block_of(p) == NULL || zbl_valid_range(p, bytes);
 }
@@ -30,8 +31,8 @@ static int zbl_advise(const void *p, size_t bytes, int advice, int device) {
   return ZB_OK;
 }
 
-/* The first of those that fit best (ROCm/clr, hipamd/src/hip_device_runtime.cpp,
- * ihipChooseDevice): they are all alike. */
+/* Returns the first of the best devices (ROCm/clr, hipamd/src/hip_device_runtime.cpp,
+ * ihipChooseDevice): all of them are alike. */
 static int zbl_chooseDevice(int *device, const void *properties) {
   ZBL_REFUSE(device == NULL || properties == NULL, ZB_ERR_VALUE);
   *device = 0;

@@ -1,5 +1,5 @@
-/* Memory beside hipMalloc's: the host's that devices reach, managed memory, what a
- * client registers. */
+/* Memory other than hipMalloc's: host memory that devices can access, managed memory, memory that
+ * a client registers. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -43,9 +43,9 @@ static int zbl_mallocHost(void **p, size_t bytes) {
   return zbl_allocate_as(p, bytes, ZBL_OF_HOST);
 }
 
-/* The flags say how the memory is cached and by whom it is reached: all of it is
- * reached by all here. It is not both coherent and not (ROCm/clr,
- * hipamd/src/hip_memory.cpp, ihipHostMalloc). */
+/* The flags say how the memory is cached and who can access it; here everybody can access all of
+ * it. Coherent and non-coherent exclude each other (ROCm/clr, hipamd/src/hip_memory.cpp,
+ * ihipHostMalloc). */
 static int zbl_hostMalloc(void **p, size_t bytes, unsigned flags) {
   const unsigned coherent = 0x40000000, not_coherent = 0x80000000;
   ZBL_REFUSE((flags & coherent) != 0 && (flags & not_coherent) != 0, ZB_ERR_VALUE);
@@ -61,16 +61,16 @@ static int zbl_hostAlloc(void **p, size_t bytes, unsigned flags) {
   return zbl_hostMalloc(p, bytes, flags);
 }
 
-/* HIP frees all of its memory by either function (ROCm/clr,
- * hipamd/src/hip_memory.cpp, hipHostFree). */
+/* In HIP either function frees any of its memory (ROCm/clr, hipamd/src/hip_memory.cpp,
+ * hipHostFree). */
 static int zbl_hostFree(void *p) { return zbl_freeDevice(p); }
 
 static int zbl_freeHost(void *p) { return zbl_hostFree(p); }
 
 enum { ZBL_ERR_REGISTERED = 712, ZBL_ERR_NOT_REGISTERED = 713 };
 
-/* ROCm/clr, hipamd/src/hip_memory.cpp, ihipHostRegister; that memory is registered twice is
- * CUDA's error. */
+/* See ROCm/clr, hipamd/src/hip_memory.cpp, ihipHostRegister. Only CUDA reports an error if memory
+ * is registered twice. */
 static int zbl_hostRegister(void *p, size_t bytes, unsigned flags) {
   enum { ZBL_REGISTER_FLAGS = 15 };
   zbl_block *b;
@@ -99,8 +99,8 @@ static int zbl_hostUnregister(void *p) {
   return ZB_OK;
 }
 
-/* Devices reach the host's memory by the host's addresses, and HIP takes its own memory's
- * address, too (ROCm/clr, hipamd/src/hip_memory.cpp, hipHostGetDevicePointer). */
+/* Devices use the host's addresses for its memory. HIP also accepts the address of its own memory
+ * (ROCm/clr, hipamd/src/hip_memory.cpp, hipHostGetDevicePointer). */
 static int zbl_hostPointer(void **device, void *host, unsigned flags) {
   const zbl_block *b;
   ZBL_ENTER;

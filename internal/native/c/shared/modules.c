@@ -1,5 +1,5 @@
-/* Modules of the program's own: code objects that it loads by itself. Their kernels run as
- * far as they have versions for the host. */
+/* A program's own modules: code objects that it loads by itself. Their kernels run if they have
+ * host versions. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -12,7 +12,7 @@ enum { ZBL_ERR_KERNEL_FILE = 218, ZBL_ERR_NO_FILE = 301 };
 
 typedef struct zbl_own_module {
   char *object; /* a copy: the program may free the image */
-  zbl_registered *kernels; /* that were asked for */
+  zbl_registered *kernels; /* kernels that were looked up */
 } zbl_own_module;
 
 static int zbl_load_own(void **own, const void *image) {
@@ -46,7 +46,7 @@ static void zbl_unload_own(void *own) {
   free(m);
 }
 
-/* The kernel of that name, NULL where the code object has none. */
+/* Returns the kernel of that name, NULL if the code object has none. */
 static void *zbl_find_own(void *own, const char *name) {
   zbl_own_module *m = own;
   zbl_registered *r = m->kernels;
@@ -67,9 +67,9 @@ static void *zbl_find_own(void *own, const char *name) {
   return r;
 }
 
-/* Arguments in one buffer lie each at a multiple of its width (HIP's headers,
- * HIP_LAUNCH_PARAM_BUFFER_POINTER; LLVM, AMDGPU usage, "Kernarg Segment"). Of a struct's only
- * the size is known: it lies at the largest power of two that divides that, 8 at most. */
+/* Arguments in one buffer are each aligned to their width (HIP's headers,
+ * HIP_LAUNCH_PARAM_BUFFER_POINTER; LLVM, AMDGPU usage, "Kernarg Segment"). Of a struct only the
+ * size is known: it is aligned to the largest power of two that divides the size, at most 8. */
 static int zbl_unpack(const zbench_kernel_version *v, void **extra, void **params) {
   enum { END = 3, POINTER = 1, SIZE = 2 };
   char *buffer = NULL;
@@ -144,7 +144,7 @@ static int zbl_moduleLoadFile(void **module, const char *path) {
   return zbl_said(code);
 }
 
-/* The options are for what a device's compiler makes of it. */
+/* The options concern a device's compiler, so they are ignored. */
 static int zbl_moduleLoadWith(void **module, const void *image, unsigned n, int *option,
                               void **values) {
   (void)n, (void)option, (void)values;

@@ -1,6 +1,5 @@
-/* Functions of the shared libraries that zbench does not call, one row each as in
- * abi.h: what other programs need of HIP 6.0 and of NCCL. The state of nearly all
- * is the fake's. */
+/* Functions of the shared libraries that zbench does not call, one row each as in abi.h: those of
+ * HIP 6.0 and NCCL that other programs need. Nearly all their state is the loopback's. */
 #ifndef ZBS_MORE_H
 #define ZBS_MORE_H
 
@@ -82,7 +81,7 @@ typedef struct zbs_ipc {
   ZBS_HIP(SYM, properties0000, int, (void *properties, int device), "hipGetDevicePropertiesR0000") \
   ZBS_HIP(SYM, properties0600, int, (void *properties, int device), "hipGetDevicePropertiesR0600")
 
-/* What the compiler's code calls before main() and around kernels: it needs no world. */
+/* Called by compiler-generated code before main() and around kernels; it needs no world. */
 #define ZBS_MORE_REGISTERED(SYM)                                                  \
   ZBS_HIP(SYM, pushCall, int, (zbs_dim3 grid, zbs_dim3 block, size_t shared, void *stream), \
               "__hipPushCallConfiguration")                                    \
@@ -140,7 +139,7 @@ typedef struct zbs_ipc {
                 void *comm, void *stream),                                     \
                "ncclAllToAllv")
 
-/* Functions of newer versions that are there, and refused: their arguments do not matter. */
+/* Functions of newer versions that exist but are refused; their arguments do not matter. */
 #define ZBS_MORE_REFUSED(SYM)                                                  \
   ZBS_NCCL(SYM, commSuspend, int, (void), "ncclCommSuspend")                   \
   ZBS_NCCL(SYM, commResume, int, (void), "ncclCommResume")                     \
@@ -223,7 +222,7 @@ typedef struct zbs_ipc {
 
 #include "more_hip.h"
 
-/* What a program calls itself. */
+/* Functions that a program calls itself. */
 #define ZBS_MORE_CALLED(SYM)                                                   \
   ZBS_MORE_HIP(SYM)                                                            \
   ZBS_MORE_MEMORY(SYM)                                                         \

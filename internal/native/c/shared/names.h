@@ -16,8 +16,8 @@
 #define ZBS_EXPAND(...) ZBS_ROW(__VA_ARGS__)
 #define ZBS_EACH(...) ZBS_EXPAND(__VA_ARGS__)
 
-/* The same of the other names, which stand beside the first: a program built
- * for either finds its function. */
+/* The same for other names, which exist in addition to the first: a program built for either name
+ * finds its function. */
 #define ZBS_OTHER_ROW(field, ...) ZBS_ROW(field, need, ret, args, __VA_ARGS__)
 #define ZBS_OTHER_EXPAND(...) ZBS_OTHER_ROW(__VA_ARGS__)
 #define ZBS_OTHER(...) ZBS_OTHER_EXPAND(__VA_ARGS__)

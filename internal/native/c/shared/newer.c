@@ -1,10 +1,10 @@
-/* What NCCL has had since 2.23 and RCCL since 7.0 (NVIDIA/nccl at v2.30, src/nccl.h.in;
- * ROCm/rocm-systems at 8dd8e3d9, projects/rccl/src/nccl.h.in). What the loopback has no model
- * of is refused by its name. */
+/* Functions that NCCL has had since 2.23 and RCCL since 7.0 (NVIDIA/nccl at v2.30, src/nccl.h.in;
+ * ROCm/rocm-systems at 8dd8e3d9, projects/rccl/src/nccl.h.in). Functions without a model in the
+ * loopback are refused by name. */
 #include "../fake/comm.h"
 #include "more.h"
 
-/* With several ids, as with one: they only make a real init faster. */
+/* Several ids work like one: they only make a real init faster. */
 static int zbl_commInitScalable(void **comm, int nranks, int rank, int count, zb_unique_id *ids, void *config) {
   static const zbl_caller asked = {"commInitRankScalable", NULL};
   ZBL_SINCE(22304, "ncclCommInitRankScalable");
@@ -15,7 +15,7 @@ static int zbl_commInitScalable(void **comm, int nranks, int rank, int count, zb
 
 enum { ZBL_SHRINK_ABORT = 1 };
 
-/* Without the ranks of a list, which do not call it. */
+/* Leaves out the ranks of a list, which do not call this. */
 static int zbl_commShrink(void *comm, int *left_out, int count, void **out, void *config, int flags) {
   zbl_comm *c = zbl_comm_of(comm);
   const zbl_caller asked = {"commShrink", c};
@@ -39,8 +39,8 @@ static int zbl_commShrink(void *comm, int *left_out, int count, void **out, void
   return zbl_split_rank(c, 0, c->rank, zbl_waits_for(config, !c->nonblocking) ? 0 : 1, out);
 }
 
-/* Its work is drained, and no call launches on it any more. It can be split, shrunk, grown
- * and destroyed. */
+/* Completes the communicator's work and refuses further launches on it. It can still be split,
+ * shrunk, grown and destroyed. */
 static int zbl_commRevoke(void *comm, int flags) {
   zbl_comm *c = zbl_comm_of(comm);
   const zbl_caller asked = {"commRevoke", c};
@@ -52,7 +52,7 @@ static int zbl_commRevoke(void *comm, int flags) {
   return 0;
 }
 
-/* The id by which new ranks join the communicator's. */
+/* Returns the id by which new ranks join the communicator. */
 static int zbl_commUniqueId(void *comm, zb_unique_id *id) {
   zbl_comm *c = zbl_comm_of(comm);
   int code;
@@ -68,7 +68,8 @@ static int zbl_commUniqueId(void *comm, zb_unique_id *id) {
   return code;
 }
 
-/* Of ranks that are there, which keep theirs and need not know the id, and new ones. */
+/* Grows a communicator by new ranks. Present ranks keep their numbers and need not know the id.
+ */
 static int zbl_commGrow(void *comm, int nranks, const zb_unique_id *given, int rank, void **out, void *config) {
   zbl_comm *c = zbl_comm_of(comm);
   const zbl_caller asked = {"commGrow", c};
@@ -110,7 +111,7 @@ static int zbl_windowPointer(void *comm, void *window, void **out) {
   return 0;
 }
 
-/* What is added to a result that has just come. */
+/* A bias to add to a result that has just been completed. */
 typedef struct zbl_adding {
   char *to;
   const char *what;
@@ -134,7 +135,7 @@ static int zbl_add_put(const void *what, zbl_stream *s) {
   return zbl_put_copied(s, &zbl_adds, what, sizeof(zbl_adding));
 }
 
-/* RCCL's: the sum of all ranks, and a bias of each rank's own on it. The bias takes no time. */
+/* RCCL's function: the sum over all ranks, plus each rank's own bias. The bias takes no time. */
 static int zbl_allReduceBias(const void *send, void *recv, size_t count, int dtype, int op, void *comm, void *stream, const void *bias) {
   static const zbl_caller asked = {"allReduceWithBias", NULL};
   zbl_adding add = {recv, bias, count, dtype};
@@ -147,7 +148,7 @@ static int zbl_allReduceBias(const void *send, void *recv, size_t count, int dty
   return code != 0 || count == 0 ? code : zbl_do(zbl_stream_on(stream, c->device), zbl_add_put, &add, sizeof add);
 }
 
-/* The name that NCCL has for it, and RCCL too since 7.0. */
+/* NCCL's name for it, and RCCL's since 7.0. */
 static int zbl_allToAllvNew(const void *send, const size_t *sends, const size_t *sendAt, void *recv,
                             const size_t *recvs, const size_t *recvAt, int dtype, void *comm, void *stream) {
   return zbl_allToAllv(send, sends, sendAt, recv, recvs, recvAt, dtype, comm, stream);

@@ -1,5 +1,5 @@
-/* Code objects: what a program's GPU code has, by name. None of it is run; a module's
- * kernels and the variables of its device code are found, and what those hold at first. A
+/* Code objects: finds the contents of a program's GPU code by name. Nothing of it runs; this
+ * finds a module's kernels, and the variables of its device code with their initial values. A
  * code object is an ELF file (LLVM, AMDGPU usage, "Code Object"); several of them come in a
  * bundle (Clang, "Clang Offload Bundler"). */
 #include <elf.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Something that a code object has; first is NULL where it is zeros at first. */
+/* An item of a code object; first is NULL if it is initially zero. */
 typedef struct zbl_found {
   const char *first;
   size_t bytes;
@@ -34,21 +34,21 @@ static const Elf64_Shdr *zbl_section(const char *object, unsigned i) {
   return (const Elf64_Shdr *)(const void *)(object + head->e_shoff) + i;
 }
 
-/* The bytes of a code object: its last part is the table of its sections (ROCm/clr,
- * rocclr/elf/elf.cpp, getElfSize). */
+/* Returns the size of a code object in bytes: its last part is the table of its sections
+ * (ROCm/clr, rocclr/elf/elf.cpp, getElfSize). */
 static size_t zbl_object_bytes(const char *object) {
   const Elf64_Ehdr *head = (const void *)object;
   return head->e_shoff + (size_t)head->e_shnum * sizeof(Elf64_Shdr);
 }
 
-/* Whether a section of the file lies in it. */
+/* Whether a section lies inside the file. */
 static int zbl_section_ok(const char *object, const Elf64_Shdr *s) {
   size_t all = zbl_object_bytes(object);
   return s->sh_type == SHT_NOBITS || (s->sh_offset <= all && s->sh_size <= all - s->sh_offset);
 }
 
-/* The code object of a bundle for a GPU. Its code does not run, so another GPU's will do
- * where it has none for gfx942. */
+/* Returns the code object for a GPU from a bundle. Its code does not run, so another GPU's object
+ * is acceptable if there is none for gfx942. */
 static const char *zbl_of_bundle(const char *bundle) {
   static const char kind[] = "hip";
   uint64_t entries = zbl_read64(bundle + ZBL_MAGIC_BYTES);
@@ -75,7 +75,7 @@ static const char *zbl_object_of(const void *image) {
   return strncmp(image, zbl_bundle_magic, ZBL_MAGIC_BYTES) == 0 ? zbl_of_bundle(image) : NULL;
 }
 
-/* What a symbol of the table stands for. */
+/* Describes what a symbol of the table stands for. */
 static int zbl_tell_symbol(const char *object, const Elf64_Sym *symbol, zbl_found *found) {
   const Elf64_Ehdr *head = (const void *)object;
   const Elf64_Shdr *in;
@@ -94,7 +94,7 @@ static int zbl_tell_symbol(const char *object, const Elf64_Sym *symbol, zbl_foun
   return 1;
 }
 
-/* Its name, an empty one where that is not in the table's strings. */
+/* Returns its name; an empty one if the name is outside of the string table. */
 static const char *zbl_symbol_name(const char *object, const Elf64_Shdr *table,
                                    const Elf64_Sym *symbol) {
   const Elf64_Ehdr *head = (const void *)object;
@@ -108,8 +108,8 @@ static const char *zbl_symbol_name(const char *object, const Elf64_Shdr *table,
   return names[in->sh_size - 1] == '\0' ? names + symbol->st_name : "";
 }
 
-/* Looks an object of that name up: a variable, or with the suffix a kernel's descriptor,
- * which is called as the kernel is with ".kd" behind it. */
+/* Finds an object of that name: a variable or, with a suffix, a kernel's descriptor, whose name
+ * is the kernel's followed by ".kd". */
 static int zbl_find_in(const char *object, const char *name, const char *suffix, zbl_found *found) {
   const Elf64_Ehdr *head = (const void *)object;
   size_t length = strlen(name);

@@ -1,6 +1,5 @@
-/* What programs ask of a kernel before they launch it, and the launch with events. The
- * loopback has no code of a kernel: its answers are those for one that needs few registers
- * and no shared memory of its own. */
+/* Queries about a kernel before its launch, and the launch with events. The loopback has no code
+ * of a kernel: it answers for one with few registers and no shared memory of its own. */
 #include "../fake/event.h"
 #include "more.h"
 
@@ -9,8 +8,8 @@
 
 enum { ZBL_THREADS_OF_CU = 2048, ZBL_WAVE = 64 };
 
-/* How many blocks of so many threads a compute unit has at once, by its waves and by the
- * shared memory (ROCm/clr, hipamd/src/hip_platform.cpp,
+/* Returns how many blocks of that many threads fit on a compute unit at once, limited by its
+ * waves and its shared memory (ROCm/clr, hipamd/src/hip_platform.cpp,
  * ihipOccupancyMaxActiveBlocksPerMultiprocessor; 8 waves on each of 4 SIMDs). */
 static int zbl_blocks_at_once(int threads, size_t shared) {
   int waves = ZBL_THREADS_OF_CU / ((threads + ZBL_WAVE - 1) / ZBL_WAVE * ZBL_WAVE);
@@ -67,8 +66,8 @@ static int zbl_functionFacts(void *facts, const void *function) {
   return ZB_OK;
 }
 
-/* HIP takes what is set of a kernel and does nothing with it (ROCm/clr,
- * hipamd/src/hip_module.cpp, hipFuncSetAttribute and those behind it). */
+/* HIP accepts a kernel's settings and ignores them (ROCm/clr, hipamd/src/hip_module.cpp,
+ * hipFuncSetAttribute and the functions after it). */
 static int zbl_functionSet(const void *function, int attribute, int value) {
   (void)function, (void)attribute, (void)value;
   return ZB_OK;

@@ -1,4 +1,4 @@
-/* Which of the world's devices a process sees, by the launcher that has started it. */
+/* Decides which of the world's devices a process sees, from the launcher that started it. */
 #include "../fake/world.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static const struct zbs_launcher {
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
 };
 
-/* The whole file as text, which the caller frees; NULL when it cannot be read. */
+/* Returns a whole file as text, which the caller frees; NULL if it cannot be read. */
 static char *zbs_read(const char *path) {
   FILE *f = fopen(path, "rb");
   char *text = NULL;
@@ -41,7 +41,7 @@ static const char *zbs_variable(const char *name) {
   return text == NULL || *text == '\0' ? NULL : text;
 }
 
-/* A variable's number, or the beginning of one as in Slurm's 8(x2); else −1. */
+/* Returns a variable's number, or the leading number as in Slurm's 8(x2); otherwise −1. */
 static int zbs_number(const char *name) {
   const char *text = zbs_variable(name);
   char *end;
@@ -49,8 +49,9 @@ static int zbs_number(const char *name) {
   return text == NULL || end == text || n < 0 || n > 1 << 24 ? -1 : (int)n;
 }
 
-/* The innermost launcher whose variables are set, NULL for none. One that does not say which
- * process of its node this is comes last: Slurm's PMI-2 sets two of Hydra's variables. */
+/* Returns the innermost launcher whose variables are set, NULL for none. A launcher that does not
+ * give the process's number on its node is considered last: Slurm's PMI-2 sets two of Hydra's
+ * variables. */
 static const struct zbs_launcher *zbs_launcher_of(void) {
   const struct zbs_launcher *half = NULL;
   for (size_t i = 0; i < sizeof zbs_launchers / sizeof *zbs_launchers; i++) {
@@ -66,14 +67,14 @@ static const struct zbs_launcher *zbs_launcher_of(void) {
   return half;
 }
 
-/* How many ranks a machine file has; 0 where it does not say. */
+/* Returns the number of ranks in a machine file; 0 if it does not say. */
 static int zbs_ranks(const char *machine) {
   const char *line = strstr(machine, "\nranks ");
   return line == NULL ? 0 : atoi(line + strlen("\nranks "));
 }
 
-/* Where the launcher gives each process so many GPUs of the world, the first of its
- * node's and how many the node has. */
+/* For a launcher that gives each process a number of the world's GPUs: sets the first GPU of the
+ * process's node and the node's number of GPUs. */
 static void zbs_node(const struct zbs_launcher *l, int ranks, zbl_share *how) {
   int rank = zbs_number(l->rank), size = zbs_number(l->size);
   int local = zbs_number(l->local), on_node = zbs_number(l->on_node);
@@ -84,10 +85,10 @@ static void zbs_node(const struct zbs_launcher *l, int ranks, zbl_share *how) {
   }
 }
 
-/* The GPUs that a list of numbers leaves of so many: the first of them, and how many.
- * Returns 0 for a list that is not of consecutive numbers, upwards. What stands behind a
- * number that is none does not count, nor does a number that was there before (ROCm/clr,
- * rocclr/device/rocm/rocdevice.cpp, Device::init). */
+/* Reads which of `of` GPUs a list of numbers keeps: the first of them, and how many. Returns 0 if
+ * the numbers are not consecutive and ascending. The list ends at the first entry that is not a
+ * number; repeated numbers are ignored (ROCm/clr, rocclr/device/rocm/rocdevice.cpp,
+ * Device::init). */
 static int zbs_listed(const char *list, int of, int *first, int *count) {
   *first = *count = 0;
   for (const char *at = list;; at++) {
@@ -109,8 +110,8 @@ static int zbs_listed(const char *list, int of, int *first, int *count) {
   }
 }
 
-/* Leaves a process the GPUs that the variables name, ROCr's numbers first, then HIP's
- * among those that it has left. Returns what is wrong with them, or NULL. */
+/* Leaves a process the GPUs that the variables name: ROCr's numbers first, then HIP's among the
+ * remaining ones. Returns the error in them, or NULL. */
 static const char *zbs_see(int ranks, zbl_share *how) {
   static const char *const of_rocm[][2] = {{"ROCR_VISIBLE_DEVICES", NULL},
                                            {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}};
@@ -139,11 +140,11 @@ static const char *zbs_see(int ranks, zbl_share *how) {
   return NULL;
 }
 
-/* A process sees the GPUs of its launcher's node: a launcher that has all processes on
- * one host makes that the whole world. With ZBENCH_LOOPBACK_GPUS it sees so many of its
- * own. ZBENCH_LOOPBACK_FIRST and ZBENCH_LOOPBACK_COUNT name them without a launcher.
- * Where none of these is set, variables such as HIP_VISIBLE_DEVICES choose among the GPUs.
- * Returns what is wrong with those, or NULL. */
+/* A process sees the GPUs of its launcher's node; if the launcher runs all processes on one host,
+ * that is the whole world. With ZBENCH_LOOPBACK_GPUS it sees that many of its own.
+ * ZBENCH_LOOPBACK_FIRST and ZBENCH_LOOPBACK_COUNT select them without a launcher. If none of
+ * these is set, variables such as HIP_VISIBLE_DEVICES choose among the GPUs. Returns the error in
+ * those, or NULL. */
 static const char *zbs_place(int ranks, zbl_share *how) {
   int own = zbs_number("ZBENCH_LOOPBACK_GPUS");
   int first = zbs_number("ZBENCH_LOOPBACK_FIRST"), count = zbs_number("ZBENCH_LOOPBACK_COUNT");

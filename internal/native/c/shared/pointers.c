@@ -1,4 +1,4 @@
-/* What programs ask of an address: where its memory is, whose and how large. */
+/* Queries about an address: the location, owner and size of its memory. */
 #include "../fake/world.h"
 #include "more.h"
 
@@ -39,8 +39,8 @@ enum zbl_pointer_fact {
   ZBL_FACT_RDMA, ZBL_FACT_FLAGS, ZBL_FACT_POOL
 };
 
-/* Memory of the host's, or that both sides use (ROCm/clr, hipamd/src/hip_memory.cpp,
- * ihipPointerGetAttributes: fine-grained or the program's own). */
+/* Whether memory belongs to the host, or is used by both sides (ROCm/clr,
+ * hipamd/src/hip_memory.cpp, ihipPointerGetAttributes: fine-grained or the program's own). */
 static int zbl_of_host_side(const zbl_block *b) { return b->kind != ZBL_OF_DEVICE; }
 
 /* One fact of a known address; ROCm/clr, hipamd/src/hip_memory.cpp,
@@ -123,7 +123,7 @@ static int zbl_pointerAttribute(void *data, int attribute, void *p) {
   return zbl_said(p == NULL || data == NULL ? ZB_ERR_VALUE : zbl_pointer_fact(data, attribute, p));
 }
 
-/* Facts that are not known get HIP's answers for those, and are no error (ROCm/clr,
+/* Unknown facts get HIP's answers for them and are not an error (ROCm/clr,
  * hipamd/src/hip_memory.cpp, hipDrvPointerGetAttributes). */
 static int zbl_pointerFacts(unsigned n, int *attributes, void **data, void *p) {
   ZBL_ENTER;
@@ -134,7 +134,7 @@ static int zbl_pointerFacts(unsigned n, int *attributes, void **data, void *p) {
   return ZB_OK;
 }
 
-/* Only memory that HIP has allocated for both sides has flags that it tells (ROCm/clr,
+/* Flags are reported only for memory that HIP allocated for both sides (ROCm/clr,
  * hipamd/src/hip_memory.cpp, hipHostGetFlags). */
 static int zbl_hostFlags(unsigned *flags, void *p) {
   const zbl_block *b;

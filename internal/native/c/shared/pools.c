@@ -1,6 +1,6 @@
-/* Memory in the order of streams, and the pools that it is of. An allocation is there at
- * once, which no stream can tell from later. What is freed is the device's again: a pool
- * keeps none of it, so what it has reserved is what is used. */
+/* Memory allocated in stream order, and its pools. An allocation is available at once, which no
+ * stream can distinguish from later. Freed memory goes back to the device: a pool keeps none of
+ * it, so its reserved memory equals its used memory. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -33,10 +33,10 @@ typedef struct zbl_pool_props {
   unsigned char reserved[64];
 } zbl_pool_props;
 
-/* One that is destroyed stays for its memory, and its place for the next. */
+/* A destroyed pool stays until its memory is freed; its place is then reused. */
 typedef struct zbl_mem_pool {
   uint32_t magic;
-  int device, first, current; /* the device's first; the one that it takes from */
+  int device, first, current; /* first: the device's first pool; current: the one that it allocates from */
   zbl_usage usage;
   uint64_t reserved_high, threshold;
   int32_t reuse[ZBL_POOL_THRESHOLD];
@@ -62,7 +62,7 @@ static zbl_mem_pool *zbl_spare_pool(void) {
   return p;
 }
 
-/* Reuse is allowed in each way at first (ROCm/clr, hipamd/src/hip_mempool_impl.hpp). */
+/* Initially every way of reuse is allowed (ROCm/clr, hipamd/src/hip_mempool_impl.hpp). */
 static zbl_mem_pool *zbl_new_pool(int device, int first) {
   zbl_mem_pool *p = zbl_spare_pool(), *next = p->next;
   uint8_t *access = p->access;
@@ -110,7 +110,7 @@ static int zbl_firstPool(void **pool, int device) {
   return ZB_OK;
 }
 
-/* Each rule is of ROCm/clr, hipamd/src/hip_mempool.cpp, in HIP's function of that name. */
+/* Each rule follows HIP's function of the same name in ROCm/clr, hipamd/src/hip_mempool.cpp. */
 static int zbl_setPool(int device, void *pool) {
   zbl_mem_pool *p;
   ZBL_ENTER;
@@ -244,7 +244,7 @@ static int zbl_mallocFrom(void **p, size_t bytes, void *pool, void *stream) {
   return zbl_stream_of(stream) == NULL ? zbl_said(ZB_ERR_HANDLE) : zbl_allocate_of(p, bytes, from);
 }
 
-/* Of the stream's device. */
+/* Allocates on the stream's device. */
 static int zbl_mallocAsync(void **p, size_t bytes, void *stream) {
   const zbl_stream *s;
   ZBL_ENTER;
@@ -253,7 +253,7 @@ static int zbl_mallocAsync(void **p, size_t bytes, void *stream) {
   return zbl_allocate_of(p, bytes, zbl_current_pool(s->device - zbl.first));
 }
 
-/* It goes when what the stream was given is done. */
+/* Frees the memory when the stream's work so far is done. */
 static int zbl_freeAsync(void *p, void *stream) {
   zbl_stream *s;
   ZBL_ENTER;

@@ -1,4 +1,4 @@
-/* What programs ask of devices and streams: links, limits, flags. */
+/* Queries about devices and streams: links, limits, flags. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -54,7 +54,7 @@ static int zbl_setLimit(int limit, size_t value) {
   return ZB_OK;
 }
 
-/* Of the heap HIP tells the device's memory, whatever was set (ROCm/clr,
+/* For the heap's limit HIP always returns the device's memory, whatever was set (ROCm/clr,
  * hipamd/src/hip_device_runtime.cpp, hipDeviceGetLimit). */
 static int zbl_getLimit(size_t *value, int limit) {
   size_t stack;
@@ -67,8 +67,8 @@ static int zbl_getLimit(size_t *value, int limit) {
   return ZB_OK;
 }
 
-/* How the host waits, which changes nothing here: one way at most. HIP keeps that part of
- * the flags (ROCm/clr, hipamd/src/hip_device_runtime.cpp, hipSetDeviceFlags). */
+/* How the host waits, which has no effect here; at most one way may be set. HIP keeps that part
+ * of the flags (ROCm/clr, hipamd/src/hip_device_runtime.cpp, hipSetDeviceFlags). */
 static int zbl_setDeviceFlags(unsigned flags) {
   const unsigned ways = 7, known = 0x1f;
   unsigned way = flags & ways;

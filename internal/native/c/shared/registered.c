@@ -1,6 +1,6 @@
-/* Kernels of the program: what its start-up code registers, and where versions of them for
- * the host are. The loopback has no GPU to run their code on; zbench_kernels.h says how host
- * versions are supplied. */
+/* Kernels of the program: records what its start-up code registers, and finds host versions of
+ * them. The loopback has no GPU to run their code; zbench_kernels.h explains how to supply host
+ * versions. */
 #include "zbench_kernels.h"
 
 #include "../fake/stream.h"
@@ -23,8 +23,8 @@ typedef struct zbl_registered {
   struct zbl_registered *next;
 } zbl_registered;
 
-/* Programs register before the world is open and after it is closed, so this has a lock
- * of its own. */
+/* Programs register kernels before the world is open and after it is closed, so this has its own
+ * lock. */
 static struct {
   pthread_mutex_t lock;
   zbl_registered *all;
@@ -32,7 +32,7 @@ static struct {
   int (*find[ZBL_MOST_OBJECTS])(const char *, zbench_kernel_version *);
 } zbl_program_kernels = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A module is a handle and no more: what lies in it cannot be run. */
+/* A module is only a handle: its contents cannot run. */
 static void **zbl_registerFatBinary(const void *data) {
   void **module = malloc(sizeof *module);
   if (module != NULL) {

@@ -109,8 +109,8 @@ static int zbs_skips(void) {
   return unknown != NULL && strcmp(unknown, "skip") == 0;
 }
 
-/* What of the settings contradicts each other, NULL for nothing. A program finds a planted
- * fault in the data by kernels of its own. */
+/* Returns the contradiction between settings, NULL if there is none. A program detects a planted
+ * data fault with its own kernels. */
 static const char *zbs_contradiction(const char *text) {
   return zbs_skips() && (strstr(text, "\nfault data ") != NULL || strstr(text, "\nfault store ") != NULL)
              ? "ZBENCH_LOOPBACK_UNKNOWN_KERNELS=skip leaves out the kernels that would find the planted "
@@ -119,7 +119,7 @@ static const char *zbs_contradiction(const char *text) {
              : NULL;
 }
 
-/* In a forked process: its first call enters anew. */
+/* In a forked process the first call enters again. */
 static void zbs_forked(void) { zbs_entered = 0; }
 
 static void zbs_join(const char *path, const char *text) {
@@ -157,7 +157,7 @@ static void zbs_join(const char *path, const char *text) {
   zbs_pin();
 }
 
-/* Other programs know no switch for moving data, so it is on. */
+/* Other programs have no switch for moving data, so data moves. */
 static void zbs_open(void) {
   const char *path = getenv("ZBENCH_LOOPBACK");
   char *text;
@@ -174,8 +174,9 @@ static void zbs_open(void) {
   free(text);
 }
 
-/* A process forked from one with a world has none: its parent has the ranks and the locks. GPUs do not go
- * along with a fork either (HIP's and CUDA's documents on fork): each call is an error, where it would hang. */
+/* A process forked from one with a world has none: its parent has the ranks and the locks. GPUs
+ * do not survive a fork either (HIP's and CUDA's documents on fork). Each call is an error here;
+ * otherwise it would hang. */
 static void zbs_without_parents_world(void) {
   fprintf(stderr, "zbench loopback: this process was forked from one that has used the loopback: it has no GPUs. "
                   "Fork before the first call, or start the program anew (multiprocessing: spawn)\n");
@@ -187,7 +188,7 @@ static void zbs_without_parents_world(void) {
   zbl.shared_fd = -1;
 }
 
-/* The first call of a process waits here, and others that come meanwhile. */
+/* A process's first call waits here, and so do calls that other threads make meanwhile. */
 void zbs_enter(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, zbs_open);
@@ -197,7 +198,7 @@ void zbs_enter(void) {
   __atomic_store_n(&zbs_entered, 1, __ATOMIC_RELEASE);
 }
 
-/* What the last process of the world tells of all of them. */
+/* Prints the summary of the whole world when its last process ends. */
 static void zbs_tell(void) {
   const zbl_hub *hub = zbl.hub;
   if (hub->skipped > 0) {
@@ -211,8 +212,8 @@ static void zbs_tell(void) {
   zbl_tell_modelled();
 }
 
-/* A process that was forked from one with a world shares its file locks: it leaves
- * them and the world alone. A pinned library leaves its memory to the kernel. */
+/* A process forked from one with a world shares its file locks, so it must not touch them or the
+ * world. A pinned library leaves its memory to the kernel. */
 __attribute__((destructor)) static void zbs_close(void) {
   if (zbs_opened != getpid()) {
     return;

@@ -1,4 +1,4 @@
-/* What programs do with variables of their device code. */
+/* Copies to and from variables of the program's device code, and their addresses. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -19,14 +19,15 @@ static int zbl_symbol_part(const void *symbol, size_t bytes, size_t offset, char
   return ZB_OK;
 }
 
-/* A symbol is on a device: a copy to it comes from the host or a device, and must be told
- * so (ROCm/clr, hipamd/src/hip_memory.cpp, hipMemcpyToSymbol_common). */
+/* A symbol is on a device: a copy to it comes from the host or from a device, and the kind must
+ * say so (ROCm/clr, hipamd/src/hip_memory.cpp, hipMemcpyToSymbol_common). */
 static int zbl_symbol_way(int kind, int other) {
   return kind == other || kind == ZB_DEVICE_TO_DEVICE || kind == ZBL_NO_CU ? ZB_OK
                                                                            : ZB_ERR_DIRECTION;
 }
 
-/* Either direction. later tells that the copy is the stream's, else it is waited for. */
+/* A copy in either direction. later: it is enqueued in the stream; otherwise the call waits for
+ * it. */
 typedef struct zbl_symbol_copy {
   const void *symbol;
   size_t bytes, offset;

@@ -1,4 +1,4 @@
-/* Streams, events and devices: waiting for them, and what programs ask of them. */
+/* Streams, events and devices: waiting for them, and queries about them. */
 #include "../fake/event.h"
 #include "more.h"
 
@@ -7,10 +7,10 @@
 
 static int zbl_streamCreatePlain(void **stream) { return zbl_streamCreate(stream, 0); }
 
-/* Priorities are kept and change nothing. HIP's are 1 (low) to −1. */
+/* Priorities are stored but have no effect. HIP's range from 1 (low) to −1. */
 enum { ZBL_LEAST_PRIORITY = 1, ZBL_GREATEST_PRIORITY = -1 };
 
-/* One that is out of range becomes the nearest (ROCm/clr, hipamd/src/hip_stream.cpp,
+/* A priority out of range is clamped (ROCm/clr, hipamd/src/hip_stream.cpp,
  * hipStreamCreateWithPriority). */
 static int zbl_streamPriority(void **stream, unsigned flags, int priority) {
   int code = zbl_streamCreate(stream, flags);
@@ -112,7 +112,7 @@ static int zbl_deviceSynchronize(void) {
   return zbl_said(zbl.count > 0 ? zbl_wait_for_device(zbl_current_device()) : ZB_ERR_NO_DEVICE);
 }
 
-/* Gives back what the current device has: its memory and its streams. */
+/* Frees everything on the current device: its memory and its streams. */
 static int zbl_deviceReset(void) {
   int device;
   ZBL_ENTER;
@@ -157,7 +157,7 @@ static int zbl_eventCreateFlags(void **event, unsigned flags) {
   return code;
 }
 
-/* Whether the capture that an event was recorded in goes on; one that has ended leaves the
+/* Whether the capture in which an event was recorded is still open. A finished capture leaves the
  * event as it was before (ROCm/clr, hipamd/src/hip_event.cpp, hipEventSynchronize). */
 static int zbl_capture_open(const zbl_event *e) {
   const zbl_stream *s = e->captured != 0 ? zbl_streams : NULL;

@@ -1,6 +1,6 @@
-/* Streams that write a value to memory, and that wait for one. A wait ends when what is in
- * memory satisfies it, whoever wrote that: a stream, a kernel, the host, another process. On
- * the model's clock it ends no earlier than the stream's write to that place. */
+/* Streams that write a value to memory, and that wait for one. A wait ends when the memory
+ * satisfies it, whoever wrote there: a stream, a kernel, the host, another process. On the
+ * model's clock it does not end before the stream's write to that place. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -9,14 +9,14 @@
 /* hipStreamWaitValueGte and the others. */
 enum { ZBL_WAIT_AT_LEAST, ZBL_WAIT_EQUAL, ZBL_WAIT_AND, ZBL_WAIT_NOR };
 
-/* A value of so many bytes, or what is waited for. */
+/* A value with its size in bytes, or the condition of a wait. */
 typedef struct zbl_value {
   char *at;
   uint64_t value, mask;
   int bytes, until; /* until: of a wait; −1 where it is none of HIP's */
 } zbl_value;
 
-/* When a stream wrote to a place last. */
+/* When a stream last wrote to a place. */
 typedef struct zbl_written {
   const char *at;
   double when;
@@ -48,7 +48,7 @@ static void zbl_note_written(const char *at, double when) {
   zbl_all_written = w;
 }
 
-/* The program may write there, too, at any time. */
+/* The program may also write there at any time. */
 static uint64_t zbl_value_now(const zbl_value *v) {
   return v->bytes == 4 ? __atomic_load_n((uint32_t *)(void *)v->at, __ATOMIC_ACQUIRE)
                        : __atomic_load_n((uint64_t *)(void *)v->at, __ATOMIC_ACQUIRE);

@@ -1,5 +1,5 @@
-/* Variables of the program's device code. Each device has its own, in its memory; one is
- * made when it is first asked for, with what the code object says that it holds at first. */
+/* Variables of the program's device code. Each device has its own copy in its memory, made on
+ * first use with the initial value from the code object. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -8,7 +8,7 @@
 
 enum { ZBL_ERR_SYMBOL = 13 };
 
-/* Where a device has it; the block's number tells whether that memory is still there. */
+/* A device's copy. The block's number shows whether that memory still exists. */
 typedef struct zbl_there {
   void *at;
   uint32_t block;
@@ -24,7 +24,7 @@ typedef struct zbl_variable {
   struct zbl_variable *next;
 } zbl_variable;
 
-/* With the lock of zbl_program_kernels. */
+/* Guarded by the lock of zbl_program_kernels. */
 static zbl_variable *zbl_variables;
 
 /* What __hipRegisterFatBinary gets (Clang, lib/CodeGen/CGCUDANV.cpp). */
@@ -35,7 +35,7 @@ typedef struct zbl_wrapper {
 
 static const uint32_t zbl_wrapper_magic = 0x48495046; /* "HIPF" */
 
-/* What a variable holds at first, by the code object that it was registered with. */
+/* Returns a variable's initial value from the code object that it was registered with. */
 static const char *zbl_first_value(void **module, const char *name, size_t bytes) {
   const zbl_wrapper *wrapper = *module;
   zbl_found found = {NULL, 0};
@@ -68,7 +68,7 @@ static void zbl_registerVar(void **module, void *var, char *host, char *device, 
   pthread_mutex_unlock(&zbl_program_kernels.lock);
 }
 
-/* A managed variable is memory that the host uses, too. */
+/* A managed variable is memory that the host uses as well. */
 static void zbl_registerManagedVar(void *module, void **pointer, void *init,
                                    const char *name, size_t size, unsigned align) {
   zbl_variable v = {.owner = module, .holds = {init, size}};
@@ -85,8 +85,8 @@ static void zbl_registerManagedVar(void *module, void **pointer, void *init,
   pthread_mutex_unlock(&zbl_program_kernels.lock);
 }
 
-/* The program's code is unloaded; the caller has the lock. A managed variable may still be
- * in use by the program's own destructors. */
+/* Called when the program's code is unloaded; the caller holds the lock. The program's
+ * destructors may still use a managed variable. */
 static void zbl_forget_variables(const void *owner) {
   zbl_variable **at = &zbl_variables;
   while (*at != NULL) {
@@ -102,8 +102,8 @@ static void zbl_forget_variables(const void *owner) {
   }
 }
 
-/* The place of a variable on a device. It is made anew where hipDeviceReset took it. The
- * caller has both locks. */
+/* Returns the place of a variable on a device. It is made again after hipDeviceReset. The caller
+ * holds both locks. */
 static int zbl_place_of(zbl_variable *v, int device, void **to) {
   zbl_there *place;
   const zbl_block *b;
@@ -133,8 +133,8 @@ static int zbl_place_of(zbl_variable *v, int device, void **to) {
   return ZB_OK;
 }
 
-/* Looks a variable up on a device: by the program's own variable, or by owner and name; an
- * owner that is NULL is any. */
+/* Finds a variable on a device: by the program's own variable, or by owner and name. A NULL owner
+ * matches any. */
 typedef struct zbl_wanted {
   const void *host, *owner;
   const char *name;

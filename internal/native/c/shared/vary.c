@@ -1,6 +1,5 @@
-/* Collectives that are made of others: a broadcast in place, an all-to-all whose ranks
- * exchange different amounts; and the end of a group that is only asked how long it
- * would take. */
+/* Collectives made of others: a broadcast in place, and an all-to-all whose ranks exchange
+ * different amounts. Also the end of a group that only asks for the expected time. */
 #include "../fake/comm.h"
 #include "more.h"
 
@@ -46,8 +45,7 @@ typedef struct zbl_simulated {
 
 static const unsigned zbl_simulated_magic = 0x74685283;
 
-/* The time that the model has for the longest of the group's collectives; none of them
- * is launched. */
+/* Returns the model's time of the longest collective of the group, without launching any. */
 static int zbl_groupSimulateEnd(void *info) {
   zbl_simulated *out = info;
   double longest = 0;
