@@ -33,7 +33,7 @@ func committed(t *testing.T) map[string]*jsonschema.Schema {
 		require.NoError(t, json.Unmarshal(text, &s))
 		name := s.Properties.Schema.Const
 		if d.Journal {
-			name = map[string]string{"bench/run/record/schema/journal-v3.json": engine.JournalFile, "bench/answers/bisect/schema/journal-v1.json": bisectJournalFile}[d.File]
+			name = map[string]string{"bench/run/record/schema/journal-v3.json": engine.JournalFile, "bench/answers/bisect/schema/journal-v1.json": bisectJournalFile, "bench/answers/soak/schema/journal-v1.json": soakJournal}[d.File]
 		}
 		require.NotEmpty(t, name, d.File)
 		all[name] = schematest.Compile(t, text)
@@ -52,6 +52,13 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		require.NotNil(t, schemas[head.Schema], "%s: %q has no schema: add it to schema.Documents", line, head.Schema)
 		require.NoError(t, schematest.Fits(t, schemas[head.Schema], text), line)
 		met[head.Schema] = true
+	}
+	lines := func(folder, journal string) {
+		t.Helper()
+		for part := range strings.Lines(readBytes(t, folder, journal)) {
+			require.NoError(t, schematest.Fits(t, schemas[journal], part), journal)
+		}
+		met[journal] = true
 	}
 	for _, line := range []string{
 		"collectives --nodes 2 --gpus-per-node 4 -b 64K -e 4G -f 16 --keep-samples --groups 4 --framework ddp --preset llama3-8b --step-ms 300 --accept mi300x-1node --allow-unchecked -q",
@@ -79,11 +86,11 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		for _, file := range append(files, nodes...) {
 			fits(line+": "+filepath.Base(file), readBytes(t, file))
 		}
+		if strings.HasPrefix(line, "soak") {
+			lines(folder, soakJournal)
+		}
 		if strings.HasPrefix(line, "collectives") {
-			for part := range strings.Lines(readBytes(t, folder, engine.JournalFile)) {
-				require.NoError(t, schematest.Fits(t, schemas[engine.JournalFile], part), line)
-			}
-			met[engine.JournalFile] = true
+			lines(folder, engine.JournalFile)
 			if code == exit.OK && before != "" {
 				out, _, _ := onHost(t, hosts[0], 0, exit.OK, "compare "+before+" "+folder+" --format json")
 				fits("compare", out)
@@ -111,10 +118,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 	s, found, _, _ := bisectState(t, nil, bisected(folder, "--format", "json", "--fail-on", "slower")...)
 	require.Equal(t, exit.Regression, Main(t.Context(), s))
 	fits("bisect", found.String())
-	for part := range strings.Lines(readBytes(t, folder, bisectJournalFile)) {
-		require.NoError(t, schematest.Fits(t, schemas[bisectJournalFile], part))
-	}
-	met[bisectJournalFile] = true
+	lines(folder, bisectJournalFile)
 	for name := range schemas {
 		require.True(t, met[name], "no command wrote %q", name)
 	}

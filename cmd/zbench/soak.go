@@ -80,7 +80,7 @@ What the result relies on is read from the environment: the protocol
 is NOT CHECKED. The exit code is 0 if all is right, 4 if data were wrong, and
 6 if a precondition was not checked. --resume continues a soak; --for then
 begins again, and --attempts may be more. The processes start as those of
-zbench collectives do.`
+a sweep do.`
 
 func newSoak(s State) *cobra.Command {
 	var o soakOptions

@@ -13,7 +13,7 @@ import (
 // share. Trainers and their flags name the optimizer of the same name.
 func TestMuonIsNamedInFourSharedFiles(t *testing.T) {
 	named := regexp.MustCompile(`(?i)muon`)
-	own := regexp.MustCompile(`muon[^/]*(/|$)|_test\.go$|^bench/job/trainer/|^cmd/zbench/adviceflags\.go$`)
+	own := regexp.MustCompile(`muon[^/]*(/|$)|_test\.go$|^bench/job/trainer/|^bench/run/spec/advice\.go$`)
 	var files []string
 	project.Sources(t, []string{".go", ".c", ".h", ".cc", ".hip"}, func(rel string, text []byte) {
 		if named.Match(text) && !own.MatchString(rel) {
