@@ -26,7 +26,7 @@ var headerSets = map[string]headerSet{
 		headers: vendorHeaders{"ZBENCH_ROCM_INCLUDE", "rocm.h"}, column: 3, value: 1,
 		absent: []string{
 			"hipDeviceAttributeNumberOfXccs", "ncclAlltoAll", "ncclCommDeregister", "ncclCommInitRankConfig", "ncclCommRegister", "ncclCommWindowDeregister",
-			"ncclCommWindowRegister", "ncclFloat8e4m3", "ncclFloat8e5m2", "ncclMemAlloc", "ncclMemFree",
+			"ncclCommWindowRegister", "ncclFloat8e4m3", "ncclFloat8e5m2", "ncclMemAlloc", "ncclMemFree", "rcclGetAlgoName", "rcclGetCollImplInfo",
 		},
 	},
 	"cuda_11": { // CUDA 11.8, NCCL 2.22.3
