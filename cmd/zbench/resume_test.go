@@ -32,7 +32,7 @@ func small(out string, more ...string) []string {
 
 // finished counts the cases of which the progress says that they are.
 func finished(stderr string) int {
-	return len(regexp.MustCompile(`(?m)^\[\d+/\d+\] all_reduce.* busbw `).FindAllString(stderr, -1))
+	return len(regexp.MustCompile(`(?m)^\[\d+/\d+(, about [^]]+ left)?\] all_reduce.* busbw `).FindAllString(stderr, -1))
 }
 
 // zbench runs a command in this process and returns its exit code and what it

@@ -11,7 +11,6 @@ import (
 
 	"zbench/bench/base/exit"
 	"zbench/bench/hardware/collective"
-	"zbench/bench/work/kernel"
 )
 
 // usage marks an error as a usage error.
@@ -53,7 +52,12 @@ func flagError(err error) error {
 
 // collectiveNames returns the names of collectives in the arguments, separate or joined by commas.
 func collectiveNames(args []string) []string {
-	names := kernel.Split(args)
+	var names []string
+	for name := range strings.SplitSeq(strings.Join(args, ","), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
 	for i, name := range names {
 		if c, err := collective.ByName(name); err == nil {
 			names[i] = c.Name // an unknown name is refused when the sweep is prepared

@@ -150,7 +150,7 @@ func Logged(lines []byte, c collective.Collective) Ran {
 // Untold and UntoldHint are for results with a policy if the library does not report how it ran them.
 const (
 	Untold     = " NOT CHECKED: what ran; the library's version and functions alone say that the policy is served."
-	UntoldHint = "set NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=TUNING and NCCL_DEBUG_FILE=FILE, without % in FILE: the library logs what runs each call, which costs small messages some time"
+	UntoldHint = "set NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=TUNING and NCCL_DEBUG_FILE=FILE, with no % in FILE but %h and %p: the library logs what runs each call, which costs small messages some time"
 )
 
 // Denied returns the reason why a case did not run as the policy requests; empty if it did, or if that is

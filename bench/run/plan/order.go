@@ -38,44 +38,40 @@ type Verb interface {
 }
 
 // verbs reads the arguments of each verb.
-var verbs = map[string]func([]byte) (Verb, error){}
-
-func init() {
-	add[Open]()
-	add[AskBudget]()
-	add[MakeIDs]()
-	add[Join]()
-	add[Allocate]()
-	add[Preparation]()
-	add[Verify]()
-	add[WarmUp]()
-	add[Batches]()
-	add[Isolated]()
-	add[Exchange]()
-	add[Stage]()
-	add[Play]()
-	add[Watch]()
-	add[Take]()
-	add[ReadCounters]()
-	add[End]()
+var verbs = map[string]func([]byte) (Verb, error){
+	Open{}.Name():         read[Open],
+	AskBudget{}.Name():    read[AskBudget],
+	MakeIDs{}.Name():      read[MakeIDs],
+	Join{}.Name():         read[Join],
+	Allocate{}.Name():     read[Allocate],
+	Preparation{}.Name():  read[Preparation],
+	Verify{}.Name():       read[Verify],
+	WarmUp{}.Name():       read[WarmUp],
+	Batches{}.Name():      read[Batches],
+	Isolated{}.Name():     read[Isolated],
+	Exchange{}.Name():     read[Exchange],
+	Stage{}.Name():        read[Stage],
+	Play{}.Name():         read[Play],
+	Watch{}.Name():        read[Watch],
+	Take{}.Name():         read[Take],
+	ReadCounters{}.Name(): read[ReadCounters],
+	End{}.Name():          read[End],
 }
 
-func add[V Verb]() {
-	var verb V
-	verbs[verb.Name()] = func(text []byte) (Verb, error) {
-		var v V
-		err := jsonfile.One(text, &v)
-		return v, err
-	}
+func read[V Verb](text []byte) (Verb, error) {
+	var v V
+	err := jsonfile.One(text, &v)
+	return v, err
 }
 
-// orderMessage is an order with the number of the protocol.
-type orderMessage struct {
-	Protocol int             `json:"protocol"`
-	Do       string          `json:"do"`
-	Limit    float64         `json:"limit,omitempty"`
-	Counters bool            `json:"counters,omitempty"`
-	With     json.RawMessage `json:"with"`
+// orderMessage is an order with the number of the protocol. With are the arguments of its verb: a Verb when it is sent,
+// and their text when it is read.
+type orderMessage[With any] struct {
+	Protocol int     `json:"protocol"`
+	Do       string  `json:"do"`
+	Limit    float64 `json:"limit,omitempty"`
+	Counters bool    `json:"counters,omitempty"`
+	With     With    `json:"with"`
 }
 
 // MarshalJSON adds the number of the protocol.
@@ -83,29 +79,25 @@ func (o Order) MarshalJSON() ([]byte, error) {
 	if o.Verb == nil {
 		return nil, fmt.Errorf("%w: it has no verb", errOrder)
 	}
-	with, err := json.Marshal(o.Verb)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(orderMessage{Protocol, o.Verb.Name(), o.Limit, o.Counters, with})
+	return json.Marshal(orderMessage[Verb]{Protocol, o.Verb.Name(), o.Limit, o.Counters, o.Verb})
 }
 
 // UnmarshalJSON refuses an order of another protocol, or with an unknown field: an
 // order must not be executed in part.
 func (o *Order) UnmarshalJSON(text []byte) error {
-	var in orderMessage
+	var in orderMessage[json.RawMessage]
 	if err := decode("an order", text, &in, &in.Protocol); err != nil {
 		return err
 	}
 	*o = Order{Limit: in.Limit, Counters: in.Counters, Verb: unknown{verb: in.Do}}
-	read, known := verbs[in.Do]
+	arguments, known := verbs[in.Do]
 	switch {
 	case !known:
 		return nil // carried out, it is refused in a report, which reaches the leader
 	case len(in.With) == 0 || string(in.With) == "null":
 		return fmt.Errorf("%w: %q lacks its arguments", errOrder, in.Do)
 	}
-	verb, err := read(in.With)
+	verb, err := arguments(in.With)
 	if err != nil {
 		return fmt.Errorf("an order that this zbench does not know: %q: %w; %s", in.Do, err, sameBuild)
 	}

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -109,7 +110,7 @@ var SweepFlags = []option.Row[Spec]{
 	},
 	{Name: "precision", Unit: "share", Default: "0.01", Meaning: "precision that ends a timing: half the 95 % interval over the median", Value: option.Float(func(s *Spec) *float64 { return &s.Sweep.Precision })},
 	{Name: "max-time", Unit: "seconds", Default: "0.4", Meaning: "measured time after which a timing of a case ends", Value: option.Float(func(s *Spec) *float64 { return &s.Sweep.MaxTime })},
-	{Name: "place", Unit: "name", Default: "both", Meaning: "buffers: both, in, out", Value: option.Value[Spec]{Set: setPlace, Show: showPlace}},
+	{Name: "place", Unit: "name", Default: "both", Meaning: "buffers: " + placeNames, Value: option.Value[Spec]{Set: setPlace, Show: showPlace}},
 	{Name: "cache", Unit: "name", Default: Cold, Meaning: "cold: buffers rotate over twice the last level of cache; warm: they do not", Value: option.OneOf([]string{Cold, Warm}, func(s *Spec) *string { return &s.Sweep.Cache })},
 	{Name: "verify-budget", Unit: "bytes", Default: "256M", Meaning: "on the loopback, verify whole cases whose buffers of all ranks fit into this", Value: option.Bytes(func(s *Spec) *int64 { return &s.Sweep.VerifyBudget })},
 	{
@@ -143,11 +144,13 @@ var SweepFlags = []option.Row[Spec]{
 // Places maps --place to the forms to run: in place or not.
 var Places = map[string][]bool{"out": {false}, "in": {true}, "both": {false, true}}
 
+var placeNames = strings.Join(slices.Sorted(maps.Keys(Places)), ", ")
+
 func setPlace(s *Spec, values []string) error {
 	last := values[len(values)-1]
 	list, ok := Places[last]
 	if !ok {
-		return fmt.Errorf("%q is not one of both, in, out", last)
+		return fmt.Errorf("%q is not one of %s", last, placeNames)
 	}
 	s.Sweep.InPlace = list
 	return nil

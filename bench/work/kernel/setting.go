@@ -2,9 +2,7 @@ package kernel
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 
 	"zbench/bench/base/option"
 	"zbench/bench/run/spec"
@@ -38,17 +36,6 @@ func Shapes(check func(string) (string, error)) option.Value[spec.Kernels] {
 	v := Names(func(k *spec.Kernels) *[]string { return &k.Shapes }, check)
 	v.Show = func(k *spec.Kernels) []string { return k.Shapes }
 	return v
-}
-
-// Split returns the values of a flag, given separately or with commas.
-func Split(values []string) []string {
-	var list []string
-	for v := range strings.SplitSeq(strings.Join(values, ","), ",") {
-		if v = strings.TrimSpace(v); v != "" {
-			list = append(list, v)
-		}
-	}
-	return slices.Clip(list)
 }
 
 func between(v string, most int, bound string) (int, error) {
