@@ -151,8 +151,8 @@ func (p streamPlan) best(d *Driver, rec *record.Record) []Case {
 		if k.Metrics.Rate != nil {
 			rate = *k.Metrics.Rate
 		}
-		if least, known := rates[k.Case()]; !known || rate < least {
-			rates[k.Case()] = rate
+		if least, known := rates[k.Job()]; !known || rate < least {
+			rates[k.Job()] = rate
 		}
 	}
 	var out []Case

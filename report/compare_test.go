@@ -28,8 +28,8 @@ func comparedRuns(from int, times float64) []compare.Run {
 				seconds *= times
 			}
 			r := record.Result{
-				Key: record.Key("all_reduce", "float", "sum", size, 8, 1, false), Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: size, BytesRequested: size,
-				Ranks: 8, Nodes: 1, Status: record.OK, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{seconds})},
+				Case: record.Case{Key: record.Key("all_reduce", "float", "sum", size, 8, 1, false), Status: record.OK}, Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: size, BytesRequested: size,
+				Ranks: 8, Nodes: 1, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{seconds})},
 			}
 			r.SetHeadline(1.75)
 			rec.Results = append(rec.Results, r)

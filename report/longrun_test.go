@@ -15,7 +15,7 @@ import (
 // of its library and its environment.
 func TestPageHasSettingsOfALongRun(t *testing.T) {
 	rec := &record.Record{Results: []record.Result{{
-		Key: "k", Collective: "all_reduce", BytesRequested: 1 << 20, Bytes: 1 << 20, Ranks: 16, Nodes: 2, Status: record.OK,
+		Case: record.Case{Key: "k", Status: record.OK}, Collective: "all_reduce", BytesRequested: 1 << 20, Bytes: 1 << 20, Ranks: 16, Nodes: 2,
 		Isolated: &record.Timing{MaxOfRanks: &stat.Summary{N: 30, Max: 4, Median: 3, Min: 2}},
 	}}}
 	rec.World.Ranks, rec.World.Nodes = 16, 2

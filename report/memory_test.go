@@ -49,8 +49,7 @@ func timedResult(kernel, dtype, role string, moved int64, seconds float64, salt 
 		return new(float64(moved) / *seconds)
 	}
 	return record.Kernel{
-		Key: role + "/" + kernel + "/" + dtype + "@0", Kernel: kernel, Dtype: dtype, Role: role, Moved: moved, Counting: "STREAM", WorkingSet: moved, Status: record.OK,
-		Verified: record.Verified{State: record.VerifiedOK, Wrong: new(int64), Elements: 1 << 20}, Timing: &record.KernelTiming{Launches: 4, Seconds: s, Stop: "precision"},
+		Case: record.Case{Key: role + "/" + kernel + "/" + dtype + "@0", Status: record.OK, Verified: record.Verified{State: record.VerifiedOK, Wrong: new(int64), Elements: 1 << 20}}, Kernel: kernel, Dtype: dtype, Role: role, Moved: moved, Counting: "STREAM", WorkingSet: moved, Timing: &record.KernelTiming{Launches: 4, Seconds: s, Stop: "precision"},
 		Metrics: record.Metrics{Rate: rate(&s.Median), Lo: rate(s.Hi), Hi: rate(s.Lo), Fastest: rate(&s.Min), P95: rate(s.P95)},
 	}
 }
@@ -248,7 +247,7 @@ func TestMemoryEdges(t *testing.T) {
 	require.Less(t, strings.Index(page, "WRONG DATA"), strings.Index(page, "<main "))
 	require.Contains(t, memoryTable(t, wild), "WRONG: 1")
 
-	cut := memoryOf("hbm", record.Kernel{Key: "k", Kernel: "copy", Status: record.Interrupted, Reason: "the run ended before it", Verified: record.Verified{State: record.NotVerified}})
+	cut := memoryOf("hbm", record.Kernel{Case: record.Case{Key: "k", Status: record.Interrupted, Reason: "the run ended before it", Verified: record.Verified{State: record.NotVerified}}, Kernel: "copy"})
 	require.Contains(t, memoryPage(t, cut), "interrupted")
 	require.NotContains(t, memoryPage(t, cut), "h-bars")
 }

@@ -14,7 +14,7 @@ func TestSetupsAreCurvesOfTheirOwn(t *testing.T) {
 	rec := &record.Record{}
 	for _, setup := range []string{"node-a:0 node-b:0", "node-c:0 node-d:0"} {
 		for _, bytes := range []int64{1024, 2048} {
-			rec.Results = append(rec.Results, record.Result{Collective: "all_reduce", Dtype: "float", Ranks: 2, Nodes: 2, Bytes: bytes, Setup: setup, Status: record.OK})
+			rec.Results = append(rec.Results, record.Result{Collective: "all_reduce", Dtype: "float", Ranks: 2, Nodes: 2, Bytes: bytes, Setup: setup, Case: record.Case{Status: record.OK}})
 		}
 	}
 	curves := curve.Of(rec)

@@ -24,9 +24,9 @@ func swept(cases, slow int) *record.Record {
 			times[j] = 1e-4 + 1e-8*float64(j)
 		}
 		r := record.Result{
-			Key: record.Key("all_reduce", "float", "sum", 1<<(16+i), 8, 1, false), Collective: "all_reduce", Dtype: "float", Op: "sum",
+			Case: record.Case{Key: record.Key("all_reduce", "float", "sum", 1<<(16+i), 8, 1, false), Status: record.OK, Verified: record.Verified{State: record.NotVerified}}, Collective: "all_reduce", Dtype: "float", Op: "sum",
 			Bytes: 1 << (16 + i), BytesRequested: 1 << (16 + i), Count: 1 << (14 + i),
-			Ranks: 8, Nodes: 1, Groups: 2, GPUsPerProcess: 1, Status: record.OK, Verified: record.Verified{State: record.NotVerified},
+			Ranks: 8, Nodes: 1, Groups: 2, GPUsPerProcess: 1,
 			Isolated: &record.Timing{MaxOfRanks: stat.Summarize(times), Spread: stat.Summarize(make([]float64, 40))},
 		}
 		if slow > 0 {

@@ -21,7 +21,7 @@ func TestASecondWitnessIsShown(t *testing.T) {
 	} {
 		e := &record.Evidence{During: record.DuringWarmUp, Deadline: new(180.0), Iterations: 5, Witness: w}
 		e.SetRanks([]record.RankProgress{{Enqueued: 5, Started: 4, Ended: 3}, {Enqueued: 5, Started: 3, Ended: 3}})
-		rec := &record.Record{Results: []record.Result{{Key: "k", Collective: "all_reduce", BytesRequested: 1 << 20, Status: record.Failed, Reason: "hung", Evidence: e}}}
+		rec := &record.Record{Results: []record.Result{{Case: record.Case{Key: "k", Status: record.Failed, Reason: "hung"}, Collective: "all_reduce", BytesRequested: 1 << 20, Evidence: e}}}
 		var page bytes.Buffer
 		require.NoError(t, WriteHTML(&page, results.Collectives(rec, results.Extras{})))
 		verdict := judge.Record(rec)[0].Text

@@ -17,6 +17,7 @@ import (
 	"zbench/bench/base/slice"
 	"zbench/bench/run/plan"
 	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 )
 
 // Ranks are a process's ranks, opened for a sweep.
@@ -209,11 +210,16 @@ func (d sweep) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Fol
 	if err := d.Allocate(ctx, u.room.For(cases)); err != nil {
 		return e.unstarted(u, d.Ranks, dir, entries, connecting(err, "no case has run: fix the cause"))
 	}
+	return u.into(dir, entries, func(j *Journal) (record.End, error) { return e.rounds(ctx, u, j, cases, d.Ranks) })
+}
+
+// into writes the entries as the folder's journal and what rounds adds to it, and returns the outcome.
+func (u *Setup) into(dir *folder.Folder, entries *record.Journal, rounds func(*Journal) (record.End, error)) (*Outcome, error) {
 	j, err := NewJournal(dir, entries)
 	if err != nil {
 		return nil, err
 	}
-	how, err := e.rounds(ctx, u, j, cases, d.Ranks)
+	how, err := rounds(j)
 	err = cmp.Or(err, j.Close())
 	return &Outcome{Setup: u, Journal: j.Log, Record: j.Log.Ended(how)}, err
 }
@@ -241,22 +247,32 @@ func (e *Engine) begin(u *Setup, d Ranks, old *record.Journal) (*record.Journal,
 	return entries, cases, u.resumable(entries, cases)
 }
 
+// clocks are the clocks of the kinds of times.
+var clocks = map[string]string{record.Measured: "monotonic", record.Simulated: "virtual", record.Emulated: "none"}
+
+// record returns what is known of a request before its first result. times is one of the kinds of a record's source.
+func (e *Engine) record(want *spec.Spec, f Facts, times string) *record.Record {
+	rec := &record.Record{
+		Schema: record.Schema, Tool: e.Tool, Created: e.Created, Simulated: times != record.Measured, Spec: want, Warnings: []record.Warning{},
+		Source: record.Source{Kind: times, Backend: want.Backend, Clock: clocks[times], Libraries: f.Libraries},
+		World:  record.World{World: want.World, Ranks: want.World.Size(), Hosts: f.Hosts, Devices: f.Devices},
+	}
+	if !rec.Simulated {
+		rec.Source.Driver, rec.Source.Environment = f.KernelDriver, e.Environment
+	}
+	return rec
+}
+
 // record returns everything that is known before the first result.
 func (u *Setup) record(e *Engine, f Facts, old *record.Journal) *record.Record {
-	want, created := u.Spec.Clone(), e.Created
-	if old != nil {
-		created = old.Header.Record.Created
-	}
-	rec := &record.Record{
-		Schema: record.Schema, Tool: e.Tool, Created: created, Simulated: f.Simulated, Fabric: u.fabric, Spec: &want,
-		Source:   record.Source{Kind: record.Measured, Backend: want.Backend, Clock: "monotonic", Driver: f.KernelDriver, Libraries: f.Libraries},
-		World:    record.World{World: want.World, Ranks: want.World.Size(), Hosts: f.Hosts, Devices: f.Devices, NICs: f.NICs},
-		Warnings: []record.Warning{},
-	}
+	want, times := u.Spec.Clone(), record.Measured
 	if f.Simulated {
-		rec.Source.Kind, rec.Source.Clock = record.Simulated, "virtual"
-	} else {
-		rec.Source.Environment = e.Environment
+		times = record.Simulated
+	}
+	rec := e.record(&want, f, times)
+	rec.Fabric, rec.World.NICs = u.fabric, f.NICs
+	if old != nil {
+		rec.Created = old.Header.Record.Created
 	}
 	if u.Machine != nil {
 		rec.World.GPU = u.Machine.GPU

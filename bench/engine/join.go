@@ -52,7 +52,7 @@ func (k *Kernels) Join(all []Hello, take func(job, pass int) ([][]record.Part, e
 		own := slices.DeleteFunc(slices.Clone(rows), func(r record.Kernel) bool { return !slices.Contains(j.Keys, r.Key) })
 		for process := range all {
 			for _, r := range own {
-				of := r.Case()
+				of := r.Job()
 				r.Device += process * n
 				r.Key = record.KernelKey(of, r.Device)
 				together = append(together, r)

@@ -22,7 +22,7 @@ func nodes(n int) (*engine.Kernels, []engine.Hello) {
 	for _, of := range []string{"a", "b"} {
 		var keys []string
 		for g := range 2 {
-			k.Rows = append(k.Rows, record.Kernel{Key: record.KernelKey(of, g), Device: g})
+			k.Rows = append(k.Rows, record.Kernel{Case: record.Case{Key: record.KernelKey(of, g)}, Device: g})
 			keys = append(keys, record.KernelKey(of, g))
 		}
 		k.Jobs = append(k.Jobs, plan.Job{Keys: keys})

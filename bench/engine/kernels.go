@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -48,19 +47,15 @@ func (k *Kernels) Close() error { return k.Driver.Close() }
 func (k *Kernels) record(e *Engine) *record.Record {
 	n, nodes := len(k.Facts.Devices), max(1, len(k.Facts.Hosts))
 	k.Spec.World = spec.World{Nodes: nodes, GPUsPerNode: n / nodes, GPUsPerProcess: n / nodes}
-	rec := &record.Record{
-		Schema: record.Schema, Tool: e.Tool, Created: e.Created, Spec: &k.Spec, Kernels: k.Rows, Warnings: []record.Warning{},
-		Source: record.Source{Kind: record.Measured, Backend: k.Spec.Backend, Clock: "monotonic", Driver: k.Facts.KernelDriver, Libraries: k.Facts.Libraries, Vendor: k.Vendor},
-		World:  record.World{World: k.Spec.World, Ranks: n, GPU: k.Facts.Devices[0].Name, Hosts: k.Facts.Hosts, Devices: k.Facts.Devices},
-	}
+	times := record.Measured
 	switch k.Facts.Devices[0].Kind {
 	case record.Checked:
-		rec.Simulated, rec.Source.Kind, rec.Source.Clock, rec.Source.Driver = true, record.Emulated, "none", ""
+		times = record.Emulated
 	case record.OnLoopback:
-		rec.Simulated, rec.Source.Kind, rec.Source.Clock, rec.Source.Driver = true, record.Simulated, "virtual", ""
-	default:
-		rec.Source.Environment = e.Environment
+		times = record.Simulated
 	}
+	rec := e.record(&k.Spec, k.Facts, times)
+	rec.Kernels, rec.Source.Vendor, rec.World.GPU = k.Rows, k.Vendor, k.Facts.Devices[0].Name
 	return rec
 }
 
@@ -68,21 +63,14 @@ func (k *Kernels) record(e *Engine) *record.Record {
 func (k *Kernels) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Folder, old *record.Journal) (*Outcome, error) {
 	stop := context.AfterFunc(ctx, k.Driver.Cancel)
 	defer stop()
-	rec := k.record(e)
-	entries := &record.Journal{Header: record.Header{Schema: record.JournalSchema, Record: *rec}}
+	entries := &record.Journal{Header: record.Header{Schema: record.JournalSchema, Record: *k.record(e)}}
 	if old != nil {
 		if err := sameRun(old.Header, entries.Header); err != nil {
 			return nil, err
 		}
 		entries = old
 	}
-	j, err := NewJournal(dir, entries)
-	if err != nil {
-		return nil, err
-	}
-	how, err := k.rounds(ctx, e, j)
-	err = cmp.Or(err, j.Close())
-	return &Outcome{Setup: u, Journal: j.Log, Record: j.Log.Ended(how)}, err
+	return u.into(dir, entries, func(j *Journal) (record.End, error) { return k.rounds(ctx, e, j) })
 }
 
 // rounds runs the jobs, then those that follow from their results.

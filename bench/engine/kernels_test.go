@@ -36,9 +36,8 @@ func (d *device) Close() error { d.closed++; return nil }
 func row(kernel, role string, shape record.Shape, block int) record.Kernel {
 	key := fmt.Sprintf("%s/%s/%d/%d/%d", kernel, role, shape.Array, shape.Rows, block)
 	return record.Kernel{
-		Key: record.KernelKey(key, 0), Kernel: kernel, Dtype: "float", Role: role, Shape: shape, Config: record.LaunchConfig{Block: block},
-		Moved: 1 << 24, WorkingSet: 1 << 24, Status: record.Interrupted, Reason: "the run ended before it",
-		Verified: record.Verified{State: record.NotVerified, Reason: "not run"}, Warnings: []record.Warning{},
+		Case: record.Case{Key: record.KernelKey(key, 0), Status: record.Interrupted, Reason: "the run ended before it", Verified: record.Verified{State: record.NotVerified, Reason: "not run"}, Warnings: []record.Warning{}}, Kernel: kernel, Dtype: "float", Role: role, Shape: shape, Config: record.LaunchConfig{Block: block},
+		Moved: 1 << 24, WorkingSet: 1 << 24,
 	}
 }
 

@@ -34,14 +34,13 @@ func Verdict(rec *record.Record, dir string) error {
 // interrupted says how much of a run is finished.
 func interrupted(rec *record.Record) error {
 	count, partly := map[record.Status]int{}, 0
+	for c := range rec.Cases() {
+		count[c.Status]++
+	}
 	for _, r := range rec.Results {
-		count[r.Status]++
 		if r.Status == record.Interrupted && r.Burst != nil {
 			partly++
 		}
-	}
-	for _, k := range rec.Kernels {
-		count[k.Status]++
 	}
 	head, counts := record.Unfinished(count[record.OK], partly, len(rec.Results)+len(rec.Kernels))
 	if counts == "" {
@@ -54,7 +53,7 @@ func interrupted(rec *record.Record) error {
 func wrong(rec *record.Record) error {
 	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.LeftWrong() }); i >= 0 {
 		k := &rec.Kernels[i]
-		return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s on %s: %s", k.Case(), rec.GPU(k), k.Reason), "do not use its figures; "+k.Verified.Hint())
+		return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s on %s: %s", k.Job(), rec.GPU(k), k.Reason), "do not use its figures; "+k.Verified.Hint())
 	}
 	n := slice.Count(rec.Results, func(r record.Result) bool { return r.Status == record.WrongData })
 	return exit.With(exit.WrongData, fmt.Errorf("%d cases have wrong data", n), "the report names them")
@@ -64,7 +63,7 @@ func wrong(rec *record.Record) error {
 func failed(rec *record.Record, dir string) error {
 	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.Status == record.Failed }); i >= 0 {
 		k := rec.Kernels[i]
-		return exit.With(exit.Run, fmt.Errorf("%s failed: %s", k.Case(), k.Reason), "cases before it are saved; to run the rest: "+rec.ResumeCommand(dir))
+		return exit.With(exit.Run, fmt.Errorf("%s failed: %s", k.Job(), k.Reason), "cases before it are saved; to run the rest: "+rec.ResumeCommand(dir))
 	}
 	return cmp.Or(stopped(rec, dir, " was interrupted: ", (*record.Result).Lost),
 		stopped(rec, dir, " failed: ", func(r *record.Result) bool { return r.Status == record.Failed }))

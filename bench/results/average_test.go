@@ -11,7 +11,7 @@ import (
 // The average of busbw is that of rccl-tests: the arithmetic mean of all rows of the whole world.
 func TestAverageBusbw(t *testing.T) {
 	row := func(name string, ranks, groups int, busbw float64) record.Result {
-		return record.Result{Collective: name, Ranks: ranks, Groups: groups, Status: record.OK, BusBW: &busbw}
+		return record.Result{Collective: name, Ranks: ranks, Groups: groups, Case: record.Case{Status: record.OK}, BusBW: &busbw}
 	}
 	rec := &record.Record{Results: []record.Result{
 		row("all_reduce", 2, 1, 500e9), row("all_reduce", 8, 1, 100e9), row("all_reduce", 8, 1, 156e9), row("all_reduce", 2, 4, 900e9),

@@ -18,7 +18,7 @@ func TestCorrelationByChanceIsNotNamed(t *testing.T) {
 	}{{128, 1, "correlated", false}, {128, 2, "correlated", false}, {128, 5, "correlated", true}, {4, 1, "correlated", true}, {128, 1, "noisy", true}} {
 		rec := &record.Record{}
 		for i := range c.cases {
-			r := record.Result{Key: string(rune('a' + i)), Isolated: &record.Timing{}}
+			r := record.Result{Case: record.Case{Key: string(rune('a' + i))}, Isolated: &record.Timing{}}
 			if i < c.flagged {
 				r.Warnings = []record.Warning{{Code: c.code, Message: "isolated launches are strongly correlated in time"}}
 			}

@@ -13,12 +13,15 @@ import (
 	"zbench/bench/show/table"
 )
 
-// memoryColumns are the columns of the table and of the page.
-var memoryColumns = []struct {
+// memoryColumn is a column of the table and of the page.
+type memoryColumn struct {
 	name string
 	left bool
 	of   func(*record.Record, *record.Kernel) string
-}{
+}
+
+// memoryColumns are the columns, with those of the metrics between others.
+var memoryColumns = slices.Concat([]memoryColumn{
 	{"kernel", true, func(_ *record.Record, r *record.Kernel) string { return r.Kernel }},
 	{"type", true, func(_ *record.Record, r *record.Kernel) string { return r.Dtype }},
 	{"shape", false, func(_ *record.Record, r *record.Kernel) string { return r.Shape.Text() }},
@@ -31,14 +34,23 @@ var memoryColumns = []struct {
 		}
 		return "[" + gigas(r.Metrics.Lo) + ", " + gigas(r.Metrics.Hi) + "]"
 	}},
-	{"fastest", false, func(_ *record.Record, r *record.Kernel) string { return gigas(r.Metrics.Fastest) }},
-	{"p95", false, func(_ *record.Record, r *record.Kernel) string { return gigas(r.Metrics.P95) }},
-	{"of peak", false, func(_ *record.Record, r *record.Kernel) string { return shareText(r.Metrics.OfPeak) }},
-	{"× unfused", false, func(_ *record.Record, r *record.Kernel) string { return ratioText(r.Metrics.ToUnfused) }},
-	{"of copy", false, func(_ *record.Record, r *record.Kernel) string { return shareText(r.Metrics.OfCopy) }},
+}, metricColumns(), []memoryColumn{
 	{"GPU at", true, func(_ *record.Record, r *record.Kernel) string { return r.Timing.ConditionsText() }},
 	{"data", true, func(_ *record.Record, r *record.Kernel) string { return dataText(r) }},
 	{"notes", true, noteText},
+})
+
+// metricColumns are the columns of the metrics with a title.
+func metricColumns() (out []memoryColumn) {
+	text := map[record.MetricKind]func(*float64) string{
+		record.BytesRate: gigas, record.OperationsRate: optional(unit.Flops), record.Share: optional(unit.Percent), record.Times: ratioText,
+	}
+	for _, m := range record.KernelMetrics {
+		if m.Title != "" {
+			out = append(out, memoryColumn{m.Title, false, func(_ *record.Record, r *record.Kernel) string { return text[m.Kind](m.Of(&r.Metrics)) }})
+		}
+	}
+	return out
 }
 
 // shortMemory are the columns of a terminal: at most 100 characters. The page keeps the shortest
@@ -59,21 +71,18 @@ func shortMemory(rec *record.Record) []string {
 	return short
 }
 
-// shareText formats a share in per cent; empty for none.
-func shareText(v *float64) string {
-	if v == nil {
-		return ""
+// optional formats a value; empty for none.
+func optional(text func(float64) string) func(*float64) string {
+	return func(v *float64) string {
+		if v == nil {
+			return ""
+		}
+		return text(*v)
 	}
-	return unit.Percent(*v)
 }
 
 // ratioText formats a speed-up.
-func ratioText(v *float64) string {
-	if v == nil {
-		return ""
-	}
-	return fmt.Sprintf("%.2f", *v)
-}
+var ratioText = optional(func(v float64) string { return fmt.Sprintf("%.2f", v) })
 
 // configText describes a configuration in a few words.
 func configText(c record.LaunchConfig) string {
@@ -184,7 +193,7 @@ func memoryNotes(rec *record.Record) []string {
 	var lines []string
 	for _, r := range rec.KernelRows() {
 		if r.Reason != "" {
-			lines = append(lines, r.Case()+": "+r.Reason)
+			lines = append(lines, r.Job()+": "+r.Reason)
 		}
 	}
 	var once []string // equal for every device

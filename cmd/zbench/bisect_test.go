@@ -79,7 +79,7 @@ func measuredBy(t *testing.T, c Command, backend string) {
 			seconds *= 1.05
 		}
 		rec.Results = append(rec.Results, record.Result{
-			Key: record.Key("all_reduce", "float", "sum", size, 2, 1, false), Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: size, Status: record.OK,
+			Case: record.Case{Key: record.Key("all_reduce", "float", "sum", size, 2, 1, false), Status: record.OK}, Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: size,
 			Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{seconds, seconds, seconds})},
 		})
 	}

@@ -43,7 +43,7 @@ func measuredRows(t *testing.T, c Command) {
 			seconds *= 1.05
 		}
 		rec.Kernels = append(rec.Kernels, record.Kernel{
-			Key: key, Kernel: name, Dtype: "float32", Role: record.Preset, Moved: 2 << 20, Status: record.OK,
+			Case: record.Case{Key: key, Status: record.OK}, Kernel: name, Dtype: "float32", Role: record.Preset, Moved: 2 << 20,
 			Timing: &record.KernelTiming{Launches: 1, Seconds: stat.Summarize([]float64{seconds, seconds})},
 		})
 	}

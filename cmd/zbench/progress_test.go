@@ -54,7 +54,7 @@ func (x *terminal) Write(text []byte) (int, error) {
 // passes are what a sweep of so many sizes tells its progress.
 func passes(n int, each func(planned record.Result, part record.Part)) {
 	for i := range n {
-		r := record.Result{Key: fmt.Sprint(i), Collective: "all_reduce", BytesRequested: 1 << (10 + i), Bytes: 1 << (10 + i), Ranks: 8, Status: record.OK}
+		r := record.Result{Case: record.Case{Key: fmt.Sprint(i), Status: record.OK}, Collective: "all_reduce", BytesRequested: 1 << (10 + i), Bytes: 1 << (10 + i), Ranks: 8}
 		part := record.Part{Key: r.Key, Status: record.OK, Burst: &record.BurstSamples{Mean: []float64{1e-4, 1e-4}, Max: []float64{1e-4, 1e-4}}}
 		each(r, part)
 	}

@@ -101,7 +101,7 @@ func TestAllDevices(t *testing.T) {
 	for i, k := range all {
 		require.Equal(t, i%4, k.Device)
 		require.Equal(t, record.OK, k.Status, k.Reason)
-		require.Equal(t, all[i/4*4].Case(), k.Case())
+		require.Equal(t, all[i/4*4].Job(), k.Job())
 	}
 }
 

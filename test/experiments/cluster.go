@@ -201,8 +201,8 @@ func (c *Cluster) sweep(rng *rand.Rand, sizes map[string][]int64) recommend.Sour
 				series[i] = t * math.Exp(rng.NormFloat64()*c.noise)
 			}
 			rec.Results = append(rec.Results, record.Result{
-				Key: name + strconv.FormatInt(s, 10), Collective: name, Dtype: "bfloat16", Bytes: s, Ranks: c.ranks, Nodes: c.nodes,
-				GPUsPerProcess: 1, Groups: 1, InPlace: true, Status: record.OK, Isolated: &record.Timing{MaxOfRanks: stat.Summarize(series)},
+				Case: record.Case{Key: name + strconv.FormatInt(s, 10), Status: record.OK}, Collective: name, Dtype: "bfloat16", Bytes: s, Ranks: c.ranks, Nodes: c.nodes,
+				GPUsPerProcess: 1, Groups: 1, InPlace: true, Isolated: &record.Timing{MaxOfRanks: stat.Summarize(series)},
 			})
 		}
 	}

@@ -145,8 +145,7 @@ func (r *CompareRow) side(rng *rand.Rand, fresh bool) []compare.Run {
 			name := fmt.Sprintf("collective_%d", c/familySizes)
 			seconds := Operation * math.Exp(log)
 			rec.Results = append(rec.Results, record.Result{
-				Key: record.Key(name, "float", "sum", size, 8, 1, false), Collective: name, Bytes: size, BytesRequested: size, Ranks: 8,
-				Status: record.OK, Burst: &record.Timing{MeanOfRanks: &stat.Summary{N: familyLaunches, Median: seconds, Mean: seconds}},
+				Case: record.Case{Key: record.Key(name, "float", "sum", size, 8, 1, false), Status: record.OK}, Collective: name, Bytes: size, BytesRequested: size, Ranks: 8, Burst: &record.Timing{MeanOfRanks: &stat.Summary{N: familyLaunches, Median: seconds, Mean: seconds}},
 			})
 		}
 		out[run] = compare.Run{Name: fmt.Sprint(run), Record: rec}

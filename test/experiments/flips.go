@@ -189,8 +189,8 @@ func flippedHeader(run string) record.Header {
 	}
 	for _, size := range []int64{1024, 4096} {
 		rec.Results = append(rec.Results, record.Result{
-			Key: record.Key("all_reduce", "float", "sum", size, 2, 1, false), Collective: "all_reduce", Dtype: "float", Op: "sum", BytesRequested: size, Bytes: size,
-			Count: size / 4, Ranks: 2, Nodes: 1, GPUsPerProcess: 2, Status: record.Interrupted, Reason: "not run", Verified: record.Verified{State: record.NotVerified, Reason: "not run"},
+			Case: record.Case{Key: record.Key("all_reduce", "float", "sum", size, 2, 1, false), Status: record.Interrupted, Reason: "not run", Verified: record.Verified{State: record.NotVerified, Reason: "not run"}}, Collective: "all_reduce", Dtype: "float", Op: "sum", BytesRequested: size, Bytes: size,
+			Count: size / 4, Ranks: 2, Nodes: 1, GPUsPerProcess: 2,
 		})
 	}
 	return record.Header{Schema: record.JournalSchema, Record: rec}

@@ -79,8 +79,8 @@ func (t table) record() *record.Record {
 	for i, s := range t.seconds {
 		size, in := t.sizes[i/2], i%2 == 1
 		rec.Results = append(rec.Results, record.Result{
-			Key: record.Key("all_reduce", "bfloat16", "sum", size, t.ranks, 1, in), Collective: "all_reduce", Dtype: "bfloat16", Op: "sum", Bytes: size, Ranks: t.ranks, Groups: 1,
-			InPlace: in, Status: record.OK, Burst: &record.Timing{Iterations: 20, MeanOfRanks: stat.Summarize([]float64{s})}, Headline: "burst.mean_of_ranks",
+			Case: record.Case{Key: record.Key("all_reduce", "bfloat16", "sum", size, t.ranks, 1, in), Status: record.OK}, Collective: "all_reduce", Dtype: "bfloat16", Op: "sum", Bytes: size, Ranks: t.ranks, Groups: 1,
+			InPlace: in, Burst: &record.Timing{Iterations: 20, MeanOfRanks: stat.Summarize([]float64{s})}, Headline: "burst.mean_of_ranks",
 		})
 	}
 	return rec

@@ -166,8 +166,8 @@ func (c *withinCase) sweep(rng *rand.Rand, noise float64, way int) recommend.Sou
 		for s := 64 * unit.KiB; s <= 32*unit.GiB; s *= 2 {
 			t := c.seconds(name, s) * math.Exp(rng.NormFloat64()*noise)
 			r := record.Result{
-				Key: name + strconv.FormatInt(s, 10), Collective: name, Dtype: "bfloat16", Bytes: s, Ranks: c.ranks, Nodes: c.nodes,
-				GPUsPerProcess: 1, Groups: 1, InPlace: true, Status: record.OK,
+				Case: record.Case{Key: name + strconv.FormatInt(s, 10), Status: record.OK}, Collective: name, Dtype: "bfloat16", Bytes: s, Ranks: c.ranks, Nodes: c.nodes,
+				GPUsPerProcess: 1, Groups: 1, InPlace: true,
 			}
 			if way == logOfMeans {
 				r.Burst = &record.Timing{MeanOfRanks: stat.Summarize([]float64{t})}

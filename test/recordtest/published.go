@@ -39,8 +39,7 @@ func Published(t testing.TB, name string, ranks int) *record.Record {
 	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Imported}}
 	for _, p := range Curve(t, name) {
 		rec.Results = append(rec.Results, record.Result{
-			Key: fmt.Sprint(p.Bytes), Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: p.Bytes, Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1,
-			Status: record.OK, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{p.Seconds})},
+			Case: record.Case{Key: fmt.Sprint(p.Bytes), Status: record.OK}, Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: p.Bytes, Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{p.Seconds})},
 		})
 	}
 	return rec

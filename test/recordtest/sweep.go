@@ -62,10 +62,9 @@ func OneCase(c collective.Collective, requested int64, ranks, elt int, bus float
 	}
 	l := c.Layout(requested, ranks, elt)
 	r := record.Result{
-		Key:        record.Key(c.Name, "float", op, requested, ranks, 1, false),
+		Case:       record.Case{Key: record.Key(c.Name, "float", op, requested, ranks, 1, false), Status: record.OK, Verified: record.Verified{State: record.NotVerified, Reason: "memory"}},
 		Collective: c.Name, Dtype: "float", Op: op, BytesRequested: requested, Bytes: l.Bytes, Count: l.Count,
-		Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Status: record.OK, Extrapolated: true,
-		Verified: record.Verified{State: record.NotVerified, Reason: "memory"},
+		Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Extrapolated: true,
 	}
 	if l.Bytes == 0 {
 		r.Status, r.Reason = record.Skipped, "rounds to 0"

@@ -83,10 +83,10 @@ func (in inside) python(set []string, args ...string) *exec.Cmd {
 	return buffered(exec.Command("chroot", words...)) //nolint:gosec // the test's own words
 }
 
-// zbench is one of the examples on the loopback.
+// zbench is one of the examples on the loopback. One that does not end tells where it stands.
 func (in inside) zbench(flags string, args ...string) *exec.Cmd {
 	words := slices.Concat(
-		[]string{in.root, "env", in.path(), "OMP_NUM_THREADS=1", in.at + "/zbench", "loopback", "--torch", "--cache-dir", in.at + "/cache", "--libraries", in.libraries},
+		[]string{in.root, "env", in.path(), "OMP_NUM_THREADS=1", "timeout", "--foreground", "--signal=QUIT", "--kill-after=10", "600", in.at + "/zbench", "loopback", "--torch", "--cache-dir", in.at + "/cache", "--libraries", in.libraries},
 		strings.Fields(flags), []string{"--", "python3", "-W", "ignore", in.at + "/" + args[0]}, args[1:],
 	)
 	return buffered(exec.Command("chroot", words...)) //nolint:gosec // the test's own words

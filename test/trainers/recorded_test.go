@@ -97,8 +97,8 @@ func (r recording) question(t testing.TB) recommend.Question {
 	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
 	for _, p := range r.Curve {
 		rec.Results = append(rec.Results, record.Result{
-			Key: record.Key("all_reduce", "float", "sum", p.Bytes, r.Ranks, 1, true), Collective: "all_reduce", Dtype: "float", Op: "sum", InPlace: true,
-			Bytes: p.Bytes, BytesRequested: p.Bytes, Ranks: r.Ranks, Nodes: r.Ranks, GPUsPerProcess: 1, Groups: 1, Status: record.OK,
+			Case: record.Case{Key: record.Key("all_reduce", "float", "sum", p.Bytes, r.Ranks, 1, true), Status: record.OK}, Collective: "all_reduce", Dtype: "float", Op: "sum", InPlace: true,
+			Bytes: p.Bytes, BytesRequested: p.Bytes, Ranks: r.Ranks, Nodes: r.Ranks, GPUsPerProcess: 1, Groups: 1,
 			Isolated: &record.Timing{Iterations: 1, MaxOfRanks: stat.Summarize(p.Seconds)},
 		})
 	}

@@ -37,8 +37,8 @@ func sweepTo(largest int64, ranks int, simulated bool, names ...string) *record.
 				samples = append(samples, t*(1+0.002*float64(i%3)))
 			}
 			rec.Results = append(rec.Results, record.Result{
-				Key: record.Key(name, "float", "sum", size, ranks, 1, true), Collective: name, Dtype: "float", Op: "sum", InPlace: true,
-				Bytes: size, BytesRequested: size, Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1, Status: record.OK,
+				Case: record.Case{Key: record.Key(name, "float", "sum", size, ranks, 1, true), Status: record.OK}, Collective: name, Dtype: "float", Op: "sum", InPlace: true,
+				Bytes: size, BytesRequested: size, Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1,
 				Isolated: &record.Timing{Iterations: 1, MaxOfRanks: stat.Summarize(samples)},
 			})
 		}

@@ -23,8 +23,8 @@ func fine(ranks int, price func(bytes int64) float64) *record.Record {
 	for _, name := range []string{"reduce_scatter", "all_gather"} {
 		for size := int64(64 << 10); size <= 64<<30; size += size / 8 {
 			rec.Results = append(rec.Results, record.Result{
-				Key: record.Key(name, "float", "sum", size, ranks, 1, true), Collective: name, Dtype: "float", Op: "sum", InPlace: true,
-				Bytes: size, BytesRequested: size, Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1, Status: record.OK,
+				Case: record.Case{Key: record.Key(name, "float", "sum", size, ranks, 1, true), Status: record.OK}, Collective: name, Dtype: "float", Op: "sum", InPlace: true,
+				Bytes: size, BytesRequested: size, Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1,
 				Isolated: &record.Timing{Iterations: 1, MaxOfRanks: stat.Summarize(slices.Repeat([]float64{price(size)}, 5))},
 			})
 		}

@@ -60,8 +60,8 @@ func widely(world, ranks int) []recommend.Source {
 		for size := int64(64 << 10); size <= 16<<30; size *= 2 {
 			seconds := 1e-3 + float64(size)/200e9
 			rec.Results = append(rec.Results, record.Result{
-				Key: record.Key(name, "float", "sum", size, ranks, 1, true), Collective: name, Dtype: "float", Op: "sum", InPlace: true, Stride: world / ranks / 4,
-				Bytes: size, BytesRequested: size, Ranks: ranks, Nodes: world / 8, GPUsPerProcess: 1, Groups: world / ranks, Status: record.OK,
+				Case: record.Case{Key: record.Key(name, "float", "sum", size, ranks, 1, true), Status: record.OK}, Collective: name, Dtype: "float", Op: "sum", InPlace: true, Stride: world / ranks / 4,
+				Bytes: size, BytesRequested: size, Ranks: ranks, Nodes: world / 8, GPUsPerProcess: 1, Groups: world / ranks,
 				Isolated: &record.Timing{Iterations: 1, MaxOfRanks: stat.Summarize([]float64{seconds, seconds, 1.01 * seconds, seconds, seconds, 0.99 * seconds})},
 			})
 		}

@@ -233,8 +233,8 @@ func TestFractionsOfAMiB(t *testing.T) {
 			samples[i] = g.seconds * (1 + 0.002*float64(i%3))
 		}
 		rec.Results = append(rec.Results, record.Result{
-			Key: record.Key("all_reduce", "float", "sum", g.bytes, 4, 1, true), Collective: "all_reduce", Dtype: "float", Op: "sum", InPlace: true,
-			Bytes: g.bytes, BytesRequested: g.bytes, Ranks: 4, Nodes: 4, GPUsPerProcess: 1, Groups: 1, Status: record.OK,
+			Case: record.Case{Key: record.Key("all_reduce", "float", "sum", g.bytes, 4, 1, true), Status: record.OK}, Collective: "all_reduce", Dtype: "float", Op: "sum", InPlace: true,
+			Bytes: g.bytes, BytesRequested: g.bytes, Ranks: 4, Nodes: 4, GPUsPerProcess: 1, Groups: 1,
 			Isolated: &record.Timing{Iterations: 1, MaxOfRanks: stat.Summarize(samples)},
 		})
 	}

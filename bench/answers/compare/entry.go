@@ -7,7 +7,6 @@ import (
 
 	"zbench/bench/base/plain"
 	"zbench/bench/base/slice"
-	"zbench/bench/base/stat"
 	"zbench/bench/base/unit"
 	"zbench/bench/hardware/collective"
 	"zbench/bench/run/record"
@@ -15,25 +14,21 @@ import (
 
 // entry is one case of one run.
 type entry struct {
-	key, pool string
+	record.Row
+	pool string
 	// group is the case's name without its size.
 	group string
-	bytes int64
 	// factor over seconds is the case's bandwidth; 0 if there is none.
 	factor float64
-	// times has one entry per kind in timings; nil for none. burst is the burst timing behind the
-	// first kind, nil for none.
-	times  [5]*stat.Summary
-	burst  *record.Timing
-	status record.Status
-	reason string
+	// burst is the burst timing behind the first kind of time, nil for none.
+	burst *record.Timing
 }
 
 // timings are the kinds of time of a case.
-var timings = [5]string{"burst", "burst_slowest", "isolated", "isolated_mean", "kernel"}
+var timings = record.TimeNames()
 
 // Timings are the kinds of time, the preferred one first. Different kinds are never compared.
-func Timings() []string { return slices.Clone(timings[:]) }
+func Timings() []string { return record.TimeNames() }
 
 // member is a run with its cases.
 type member struct {
@@ -50,30 +45,20 @@ func members(runs []Run) []member {
 func entries(rec *record.Record) []*entry {
 	var out []*entry
 	for r := range rec.Each() {
-		e := &entry{key: r.Key, pool: r.Collective, group: groupOf(r), bytes: max(r.Bytes, r.BytesRequested), burst: r.Burst, status: r.Status, reason: r.Reason}
+		e := &entry{Row: r.Row(), pool: r.Collective, group: groupOf(r), burst: r.Burst}
 		if c, err := collective.ByName(r.Collective); err == nil && r.Ranks > 0 {
 			e.factor = float64(r.Bytes) * c.BusFactor(r.Ranks)
-		}
-		if t := r.Burst; t != nil {
-			e.times[0], e.times[1] = t.MeanOfRanks, t.MaxOfRanks
-		}
-		if t := r.Isolated; t != nil {
-			e.times[2], e.times[3] = t.MaxOfRanks, t.MeanOfRanks
 		}
 		out = append(out, e)
 	}
 	for _, k := range rec.KernelRows() {
-		e := &entry{key: k.Key, pool: rec.Benchmark(), group: kernelGroup(rec, k), bytes: k.Moved, factor: float64(k.Moved), status: k.Status, reason: k.Reason}
-		if k.Timing != nil {
-			e.times[4] = k.Timing.Seconds
-		}
-		out = append(out, e)
+		out = append(out, &entry{Row: k.Row(), pool: rec.Benchmark(), group: kernelGroup(rec, k), factor: float64(k.Moved)})
 	}
 	return out
 }
 
 // ended returns how the case ended, and why.
-func (e *entry) ended() string { return e.status.Text() + ": " + plain.Text(e.reason) }
+func (e *entry) ended() string { return e.Status.Text() + ": " + plain.Text(e.Reason) }
 
 // groupOf names a collective's case by all of its properties except its size.
 func groupOf(r *record.Result) string {
@@ -140,16 +125,16 @@ type Reading struct {
 // Readings returns the cases of a record with their medians in a kind of time, one of Timings.
 func Readings(rec *record.Record, timing string) []Reading {
 	var out []Reading
-	kind := slices.Index(timings[:], timing)
+	kind := slices.Index(timings, timing)
 	for _, e := range entries(rec) {
-		r := Reading{Key: e.key, Group: e.group, Bytes: e.bytes}
+		r := Reading{Key: e.Key, Group: e.group, Bytes: e.Bytes}
 		switch {
-		case e.status != record.OK:
+		case e.Status != record.OK:
 			r.Why = e.ended()
-		case kind < 0 || e.times[kind] == nil:
+		case kind < 0 || e.Times[kind] == nil:
 			r.Why = "it has no " + timing + " time"
 		default:
-			r.Seconds = e.times[kind].Median
+			r.Seconds = e.Times[kind].Median
 		}
 		out = append(out, r)
 	}

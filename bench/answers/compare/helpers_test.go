@@ -31,8 +31,8 @@ func planted(seed uint64, noise float64, factor func(i int) float64) *record.Rec
 				seconds *= factor(i)
 			}
 			r := record.Result{
-				Key: record.Key(name, "float", "sum", size, 8, 8, false), Collective: name, Dtype: "float", Op: "sum", BytesRequested: size, Bytes: size,
-				Ranks: 8, Nodes: 1, GPUsPerProcess: 8, Status: record.OK,
+				Case: record.Case{Key: record.Key(name, "float", "sum", size, 8, 8, false), Status: record.OK}, Collective: name, Dtype: "float", Op: "sum", BytesRequested: size, Bytes: size,
+				Ranks: 8, Nodes: 1, GPUsPerProcess: 8,
 				Burst: &record.Timing{Iterations: 20, MeanOfRanks: stat.Summarize([]float64{seconds})},
 			}
 			r.SetHeadline(1.75)

@@ -18,9 +18,9 @@ type timed struct {
 func (m *member) times() map[timed][2]uint64 {
 	out := map[timed][2]uint64{}
 	for _, e := range m.entries {
-		for kind, s := range e.times {
+		for kind, s := range e.Times {
 			if s != nil {
-				out[timed{e.key, kind}] = [2]uint64{math.Float64bits(s.Median), math.Float64bits(s.Mean)}
+				out[timed{e.Key, kind}] = [2]uint64{math.Float64bits(s.Median), math.Float64bits(s.Mean)}
 			}
 		}
 	}

@@ -18,11 +18,11 @@ func join(base, fresh []member, o Criteria) []Case {
 	for s, runs := range [][]member{base, fresh} {
 		for i, run := range runs {
 			for _, e := range run.entries {
-				c := cases[e.key]
+				c := cases[e.Key]
 				if c == nil {
 					c = &[2][]*entry{make([]*entry, len(base)), make([]*entry, len(fresh))}
-					cases[e.key] = c
-					order = append(order, e.key)
+					cases[e.Key] = c
+					order = append(order, e.Key)
 				}
 				if c[s][i] == nil { // if a record has a key twice, the first counts
 					c[s][i] = e
@@ -45,7 +45,7 @@ func join(base, fresh []member, o Criteria) []Case {
 func pair(sides *[2][]*entry, o Criteria) Case {
 	all := slices.Concat(sides[0], sides[1])
 	e := all[slices.IndexFunc(all, func(e *entry) bool { return e != nil })]
-	c := Case{Key: e.key, Group: e.group, Bytes: e.bytes, Verdict: NotChecked, factor: e.factor}
+	c := Case{Key: e.Key, Group: e.group, Bytes: e.Bytes, Verdict: NotChecked, factor: e.factor}
 	for s, name := range []string{"BASE", "NEW"} {
 		if why, bad := trouble(sides[s]); why != "" && c.Reason == "" {
 			c.Reason = why + " in " + name
@@ -77,9 +77,9 @@ func trouble(side []*entry) (why string, bad bool) {
 		present = present || e != nil
 		switch {
 		case e == nil:
-		case e.status == record.Failed || e.status == record.WrongData:
+		case e.Status == record.Failed || e.Status == record.WrongData:
 			return e.ended(), true
-		case e.status == record.OK:
+		case e.Status == record.OK:
 			usable = true
 		case why == "":
 			why = e.ended()
@@ -101,10 +101,10 @@ type value struct{ log, rounding, within float64 }
 func values(side []*entry, kind int) []value {
 	var out []value
 	for _, e := range side {
-		if e == nil || e.status != record.OK {
+		if e == nil || e.Status != record.OK {
 			continue
 		}
-		s := e.times[kind]
+		s := e.Times[kind]
 		if s == nil || !(s.Median > 0) || math.IsInf(s.Median, 1) {
 			continue
 		}
@@ -127,8 +127,8 @@ func square(x float64) float64 { return x * x }
 // observe gathers the values of a case from both sides. e is the case in one of the runs.
 func observe(e *entry, sides [2][]value) *observed {
 	c, n := &observed{pool: e.pool}, float64(len(sides[0])+len(sides[1]))
-	if e.times[len(timings)-1] == nil {
-		c.bytes = e.bytes
+	if e.Times[len(timings)-1] == nil {
+		c.bytes = e.Bytes
 	}
 	for s, side := range sides {
 		for _, v := range side {

@@ -23,7 +23,7 @@ func memory(run int, kind string, times float64) Run {
 			seconds *= times
 		}
 		rec.Kernels = append(rec.Kernels, record.Kernel{
-			Key: name + "@0", Kernel: name, Dtype: "float64", Role: record.Preset, Moved: 2 << 30, Shape: record.Shape{Array: 1 << 30}, Status: record.OK,
+			Case: record.Case{Key: name + "@0", Status: record.OK}, Kernel: name, Dtype: "float64", Role: record.Preset, Moved: 2 << 30, Shape: record.Shape{Array: 1 << 30},
 			Timing: &record.KernelTiming{Seconds: stat.Summarize([]float64{seconds})},
 		})
 	}

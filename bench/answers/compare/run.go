@@ -114,7 +114,7 @@ func side(runs []member) []Member {
 	for i, r := range runs {
 		out[i].Name = r.Name
 		for _, e := range r.entries {
-			if e.status == record.OK && e.times != [5]*stat.Summary{} {
+			if e.Status == record.OK && e.Times != [5]*stat.Summary{} {
 				out[i].Cases++
 			} else {
 				out[i].Without++

@@ -30,15 +30,13 @@ func rowsOf(rec *record.Record) []*row {
 			curves[r] = c.Name
 		}
 	}
-	for x := range rec.Each() {
-		r := resultRow(x)
-		r.label = plain.Text(curves[x]) + ", " + unit.Bytes(max(x.Bytes, x.BytesRequested))
-		out = append(out, r)
+	for i := range rec.Results {
+		x := &rec.Results[i]
+		out = append(out, &row{x.Row(), plain.Text(curves[x]) + ", " + unit.Bytes(max(x.Bytes, x.BytesRequested))})
 	}
 	for i := range rec.Kernels {
-		r := kernelRow(&rec.Kernels[i])
-		r.label = plain.Text(rec.Kernels[i].Key)
-		out = append(out, r)
+		x := &rec.Kernels[i]
+		out = append(out, &row{x.Row(), plain.Text(x.Key)})
 	}
 	return out
 }
@@ -46,7 +44,7 @@ func rowsOf(rec *record.Record) []*row {
 // judge finds the threshold's cases and returns the worst figure of each metric. A case that misses
 // the threshold fails it; a case without the figure leaves it not checked, unless another fails.
 func (t *Threshold) judge(rows []*row) Check {
-	out := Check{Check: finding.Check{Name: t.Text, State: finding.NotChecked, Reason: "no case is of this kind; the record has " + kinds(rows)}}
+	out := Check{Check: finding.Check{Name: t.Text, State: finding.NotChecked, Reason: "no case is of this kind; the record has " + content(rows)}}
 	var lacking string
 	missed := 0
 	worst := make([]actual, len(t.need))
@@ -108,17 +106,17 @@ func (t *Threshold) figures(worst []actual, cases int) string {
 
 // about reports whether the threshold selects the case.
 func (t *Threshold) about(r *row) bool {
-	return (t.name == "" || r.name == t.name) && !slices.ContainsFunc(t.where, func(c condition) bool { return !c.matches(r) })
+	return (t.name == "" || r.Name == t.name) && !slices.ContainsFunc(t.where, func(c condition) bool { return !c.matches(r) })
 }
 
 // values returns the figures of a case that the threshold needs; lacks is the reason if there are
 // none.
 func (t *Threshold) values(r *row) (out []float64, lacks string) {
-	if r.status != record.OK {
-		return nil, fmt.Sprintf("%s is %s: %s", r.label, r.status.Text(), plain.Text(r.reason))
+	if r.Status != record.OK {
+		return nil, fmt.Sprintf("%s is %s: %s", r.label, r.Status.Text(), plain.Text(r.Reason))
 	}
 	for _, c := range t.need {
-		v := r.metrics[c.name]
+		v := r.Metric(c.name)
 		if v == nil {
 			return nil, r.label + " has no " + c.name
 		}
@@ -127,11 +125,11 @@ func (t *Threshold) values(r *row) (out []float64, lacks string) {
 	return out, ""
 }
 
-// kinds lists the record's content for a threshold that finds nothing.
-func kinds(rows []*row) string {
+// content lists the record's content for a threshold that finds nothing.
+func content(rows []*row) string {
 	var names []string
 	for _, r := range rows {
-		if name := plain.Text(r.name); !slices.Contains(names, name) {
+		if name := plain.Text(r.Name); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -6,17 +6,10 @@ import (
 	"zbench/bench/run/record"
 )
 
-// row is a case of collectives or kernels as thresholds see it: its properties by field name.
-// Missing fields are absent.
+// row is a case as thresholds see it, with its name for people.
 type row struct {
-	name, label string
-	status      record.Status
-	reason      string
-	words       map[string]string
-	// numbers are the values that match a field: the requested and the moved size belong to the
-	// same case.
-	numbers map[string][]float64
-	metrics map[string]*float64
+	record.Row
+	label string
 }
 
 // field is the subject of a condition: a word, a number of the case, or a metric.
@@ -28,8 +21,8 @@ type field struct {
 	show  func(float64) string
 }
 
-// fields are all fields.
-var fields = []field{
+// fields are all fields: properties of cases, metrics of collectives, metrics of kernels.
+var fields = append([]field{
 	{name: "bytes", parse: size},
 	{name: "ranks", parse: count},
 	{name: "nodes", parse: count},
@@ -39,48 +32,27 @@ var fields = []field{
 	{name: "place"},
 	{name: "role"},
 	{name: "device", parse: count},
-	{name: "busbw", parse: quantity("a rate", "300GB/s", rates), show: unit.Rate},
-	{name: "algbw", parse: quantity("a rate", "300GB/s", rates), show: unit.Rate},
-	{name: "time", parse: quantity("a time", "39.2us", times), show: unit.Seconds},
-	{name: "isolated", parse: quantity("a time", "39.2us", times), show: unit.Seconds},
-	{name: "rate", parse: quantity("a rate", "3.5TB/s", rates), show: unit.Rate},
-	{name: "of_peak", parse: quantity("a share", "80%", ratios), show: func(v float64) string { return unit.Digits(100*v) + " %" }},
-}
+	{name: "busbw", parse: bandwidth, show: unit.Rate},
+	{name: "algbw", parse: bandwidth, show: unit.Rate},
+	{name: "time", parse: duration, show: unit.Seconds},
+	{name: "isolated", parse: duration, show: unit.Seconds},
+}, slice.Map(record.KernelMetrics, func(m record.KernelMetric) field {
+	f := kinds[m.Kind]
+	f.name = m.Name
+	return f
+})...)
 
-// resultRow is a case of collectives.
-func resultRow(x *record.Result) *row {
-	r := &row{
-		name: x.Collective, status: x.Status, reason: x.Reason,
-		words: map[string]string{"dtype": x.Dtype, "op": x.Op, "place": "out"},
-		numbers: map[string][]float64{
-			"bytes": {float64(x.Bytes), float64(x.BytesRequested)}, "ranks": {float64(x.Ranks)}, "nodes": {float64(x.Nodes)}, "groups": {float64(x.Groups)},
-		},
-		metrics: map[string]*float64{"busbw": x.BusBW, "algbw": x.AlgBW},
-	}
-	if x.InPlace {
-		r.words["place"] = "in"
-	}
-	if s, ok := x.Seconds(); ok {
-		r.metrics["time"] = &s
-	}
-	if t := x.Isolated; t != nil && t.MaxOfRanks != nil {
-		r.metrics["isolated"] = &t.MaxOfRanks.Median
-	}
-	return r
-}
+var (
+	bandwidth = quantity("a rate", "300GB/s", rates)
+	duration  = quantity("a time", "39.2us", times)
+)
 
-// kernelRow is a case of kernels.
-func kernelRow(k *record.Kernel) *row {
-	r := &row{
-		name: k.Kernel, status: k.Status, reason: k.Reason,
-		words:   map[string]string{"dtype": k.Dtype, "role": k.Role},
-		numbers: map[string][]float64{"bytes": {float64(k.Moved), float64(k.Shape.Array)}, "device": {float64(k.Device)}},
-		metrics: map[string]*float64{"rate": k.Metrics.Rate, "of_peak": k.Metrics.OfPeak},
-	}
-	if k.Timing != nil && k.Timing.Seconds != nil {
-		r.metrics["time"] = &k.Timing.Seconds.Median
-	}
-	return r
+// kinds are how the metrics of kernels are read and shown.
+var kinds = map[record.MetricKind]field{
+	record.BytesRate:      {parse: quantity("a rate", "3.5TB/s", rates), show: unit.Rate},
+	record.OperationsRate: {parse: quantity("a rate", "600TFLOP/s", operations), show: unit.Flops},
+	record.Share:          {parse: quantity("a share", "80%", ratios), show: func(v float64) string { return unit.Digits(100*v) + " %" }},
+	record.Times:          {parse: quantity("a factor", "1.5", factors), show: unit.Digits},
 }
 
 // fieldNames returns the metrics, or the fields that select cases.

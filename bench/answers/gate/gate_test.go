@@ -25,8 +25,8 @@ func rec() *record.Record {
 	result := func(name string, bytes int64, inPlace bool, busbw float64) record.Result {
 		seconds := float64(bytes) * 1.75 / busbw
 		r := record.Result{
-			Key: record.Key(name, "float", "sum", bytes, 8, 1, inPlace), Collective: name, Dtype: "float", Op: "sum", Bytes: bytes, BytesRequested: bytes,
-			Ranks: 8, Nodes: 1, GPUsPerProcess: 1, InPlace: inPlace, Status: record.OK, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{seconds})},
+			Case: record.Case{Key: record.Key(name, "float", "sum", bytes, 8, 1, inPlace), Status: record.OK}, Collective: name, Dtype: "float", Op: "sum", Bytes: bytes, BytesRequested: bytes,
+			Ranks: 8, Nodes: 1, GPUsPerProcess: 1, InPlace: inPlace, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{seconds})},
 		}
 		r.SetHeadline(1.75)
 		return r
@@ -101,7 +101,7 @@ func TestACheckIsALineWithItsFigure(t *testing.T) {
 
 func TestThresholdsOfKernels(t *testing.T) {
 	rate, share := 3.5e12, 0.66
-	r := &record.Record{Kernels: []record.Kernel{{Key: "triad", Kernel: "triad", Dtype: "float64", Role: record.Preset, Status: record.OK, Shape: record.Shape{Array: 1 << 30}, Metrics: record.Metrics{Rate: &rate, OfPeak: &share}}}}
+	r := &record.Record{Kernels: []record.Kernel{{Case: record.Case{Key: "triad", Status: record.OK}, Kernel: "triad", Dtype: "float64", Role: record.Preset, Shape: record.Shape{Array: 1 << 30}, Metrics: record.Metrics{Rate: &rate, OfPeak: &share}}}}
 	for text, want := range map[string]finding.State{
 		"triad rate>=3.4TB/s": finding.Pass, "triad rate>=3.6TB/s": finding.Fail, "triad of_peak>=65%": finding.Pass, "triad of_peak>=0.67": finding.Fail,
 		"triad role=preset bytes=1GiB rate>=1TB/s": finding.Pass, "triad role=best rate>=1TB/s": finding.NotChecked, "triad busbw>=1GB/s": finding.NotChecked, "any rate>=1TB/s": finding.Pass,
@@ -175,8 +175,8 @@ func (e *Era) holds(p *Profile, th *Threshold) bool {
 	for _, gpu := range e.GPUs {
 		on = on || gpu == p.GPU
 	}
-	probe := resultRow(&record.Result{Collective: e.Collective, Ranks: p.Ranks, Nodes: p.Nodes, Dtype: "float", InPlace: true, Bytes: e.BytesTo, BytesRequested: e.BytesTo})
-	return on && p.Nodes >= e.NodesFrom && (e.NodesTo == 0 || p.Nodes <= e.NodesTo) && th.about(probe)
+	of := record.Result{Collective: e.Collective, Ranks: p.Ranks, Nodes: p.Nodes, Dtype: "float", InPlace: true, Bytes: e.BytesTo, BytesRequested: e.BytesTo}
+	return on && p.Nodes >= e.NodesFrom && (e.NodesTo == 0 || p.Nodes <= e.NodesTo) && th.about(&row{Row: of.Row()})
 }
 
 func TestProfiles(t *testing.T) {
@@ -231,7 +231,7 @@ func TestMixed(t *testing.T) {
 			Source: record.Source{Kind: record.Measured, Libraries: []record.Library{{Name: "librccl.so.1", Version: "2.30.4"}}, Environment: map[string]string{}},
 			World:  record.World{World: spec.World{Nodes: 8}, Ranks: 64, GPU: "AMD Instinct MI355X", NICs: []record.NICKind{{Driver: "ionic"}}},
 			Results: []record.Result{
-				{Collective: "all_reduce", Nodes: 8, Bytes: 1 << 30, Status: record.OK}, {Collective: "all_gather", Nodes: 8, Bytes: 1 << 20, Status: record.OK},
+				{Collective: "all_reduce", Nodes: 8, Bytes: 1 << 30, Case: record.Case{Status: record.OK}}, {Collective: "all_gather", Nodes: 8, Bytes: 1 << 20, Case: record.Case{Status: record.OK}},
 			},
 		}
 		for _, c := range changes {

@@ -162,9 +162,9 @@ func (c condition) extreme() string {
 // matches reports whether a case meets the condition.
 func (c condition) matches(r *row) bool {
 	if c.parse == nil {
-		return (spell.Key(r.words[c.name]) == spell.Key(c.text)) == (c.sign == "=")
+		return (spell.Key(r.Axis(c.name).Word) == spell.Key(c.text)) == (c.sign == "=")
 	}
-	values := r.numbers[c.name]
+	values := r.Axis(c.name).Numbers
 	if c.sign == "!=" {
 		return !slices.Contains(values, c.number)
 	}
@@ -182,6 +182,9 @@ var (
 	rates  = []scale{{"TB/s", 1e12}, {"GB/s", 1e9}, {"MB/s", 1e6}, {"KB/s", 1e3}, {"GiB/s", 1 << 30}, {"TiB/s", 1 << 40}, {"MiB/s", 1 << 20}, {"B/s", 1}}
 	times  = []scale{{"ns", 1e-9}, {"us", 1e-6}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}}
 	ratios = []scale{{"%", 0.01}, {"", 1}}
+	// operations are floating-point operations per second.
+	operations = []scale{{"PFLOP/s", 1e15}, {"TFLOP/s", 1e12}, {"GFLOP/s", 1e9}}
+	factors    = []scale{{"x", 1}, {"", 1}}
 )
 
 // quantity parses a positive number with one of the units.

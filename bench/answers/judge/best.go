@@ -51,14 +51,6 @@ func (j judged) bandwidth(ok, compared int) string {
 }
 
 // checked counts the cases with verified data.
-func (j judged) checked() *checked {
-	c := &checked{}
-	for r := range j.Each() {
-		c.add(r.Status, r.Verified, r.Reason)
-	}
-	return c
-}
-
 // noneEnded says that no case ended ok. Tables show the figures of partly timed cases.
 func noneEnded(partly int, c *checked) finding.List {
 	text := "Nothing was measured: no case ended ok."

@@ -25,7 +25,7 @@ func launches(ranks int, median, spread float64, counts ...[]record.LateCount) *
 	rec := &record.Record{World: record.World{World: spec.World{Nodes: 2, GPUsPerNode: ranks / 2}, Ranks: ranks}}
 	for _, late := range counts {
 		rec.Results = append(rec.Results, record.Result{
-			Collective: "all_reduce", Status: record.OK, Ranks: ranks, Nodes: 2, GPUsPerProcess: 1,
+			Collective: "all_reduce", Case: record.Case{Status: record.OK}, Ranks: ranks, Nodes: 2, GPUsPerProcess: 1,
 			Isolated: &record.Timing{MaxOfRanks: &stat.Summary{Median: median}, Spread: &stat.Summary{Median: spread}, Late: late},
 		})
 	}

@@ -19,13 +19,23 @@ type checked struct {
 	left, skipped []string // the reason of each case
 }
 
-// add counts a case. reason is why it ended in its state.
-func (c *checked) add(status record.Status, v record.Verified, reason string) {
+// check counts the cases of a record with verified data.
+func check(rec *record.Record) *checked {
+	c := &checked{}
+	for x := range rec.Cases() {
+		c.add(x)
+	}
+	return c
+}
+
+// add counts a case.
+func (c *checked) add(x *record.Case) {
+	v := x.Verified
 	switch {
-	case status == record.Skipped:
-		c.skipped = append(c.skipped, short(reason))
+	case x.Status == record.Skipped:
+		c.skipped = append(c.skipped, short(x.Reason))
 		return
-	case status != record.OK:
+	case x.Status != record.OK:
 		return
 	case v.State == record.VerifiedOK:
 		c.whole++

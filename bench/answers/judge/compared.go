@@ -242,9 +242,9 @@ func (j judged) launches() (out []compared) {
 func (j judgedKernels) compared() (out []compared) {
 	rows := j.where(func(k *record.Kernel) bool {
 		other := slices.Contains([]string{record.SizeSweep, record.Tune, record.Unfused, record.Copy}, k.Role)
-		return !other && k.Status == record.OK && !k.LeftWrong() && !k.LaunchBound() && k.Case() != "" && rateOf(k) != nil
+		return !other && k.Status == record.OK && !k.LeftWrong() && !k.LaunchBound() && k.Job() != "" && rateOf(k) != nil
 	})
-	order, of := slice.Group(rows, (*record.Kernel).Case)
+	order, of := slice.Group(rows, (*record.Kernel).Job)
 	for _, name := range order {
 		if c := j.gpus(of[name]); c.Checked() && len(j.World.Devices) > 1 {
 			out = append(out, c)

@@ -33,7 +33,7 @@ func sound(t *testing.T) *record.Record {
 		for groups, ranks := range []int{0, 6, 3, 2} {
 			r := record.Result{
 				Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: bytes, BytesRequested: bytes, Ranks: ranks, Nodes: 3, GPUsPerProcess: 1, Groups: groups,
-				Status: record.OK, Verified: record.Verified{State: record.VerifiedOK}, Burst: &record.Timing{}, Isolated: &record.Timing{Spread: steady(60, 1e-6, 0.01)},
+				Case: record.Case{Status: record.OK, Verified: record.Verified{State: record.VerifiedOK}}, Burst: &record.Timing{}, Isolated: &record.Timing{Spread: steady(60, 1e-6, 0.01)},
 			}
 			if groups == 0 {
 				continue
@@ -192,7 +192,7 @@ func TestTheGateOfGPUs(t *testing.T) {
 		for name, all := range rates {
 			for i, rate := range all {
 				rec.Kernels = append(rec.Kernels, record.Kernel{
-					Key: record.KernelKey(name, i), Kernel: name, Device: i, Status: record.OK, Verified: record.Verified{State: record.VerifiedOK},
+					Case: record.Case{Key: record.KernelKey(name, i), Status: record.OK, Verified: record.Verified{State: record.VerifiedOK}}, Kernel: name, Device: i,
 					Timing: &record.KernelTiming{Seconds: steady(30, 1e-3, 0.01)}, Metrics: record.Metrics{Rate: &rate},
 				})
 			}

@@ -25,7 +25,7 @@ func TestWhatVoidsABucketSize(t *testing.T) {
 	}
 	group := func(bytes int64, median float64) record.Result {
 		return record.Result{
-			Status: record.OK, Ranks: 4, Groups: 2, Bytes: bytes, Warnings: []record.Warning{{Code: warnSlowGroup}},
+			Case: record.Case{Status: record.OK, Warnings: []record.Warning{{Code: warnSlowGroup}}}, Ranks: 4, Groups: 2, Bytes: bytes,
 			SlowestGroup: &record.SlowestGroup{Typical: 0.9, Median: median, Slow: []int{4}},
 		}
 	}

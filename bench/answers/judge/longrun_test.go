@@ -103,7 +103,7 @@ func measured(ranks, nodes int, longest float64, p99 *float64) *record.Record {
 	return &record.Record{
 		World: record.World{Ranks: ranks},
 		Results: []record.Result{{
-			Collective: "all_reduce", Bytes: 1 << 30, Ranks: ranks, Nodes: nodes, Status: record.OK,
+			Collective: "all_reduce", Bytes: 1 << 30, Ranks: ranks, Nodes: nodes, Case: record.Case{Status: record.OK},
 			Isolated: &record.Timing{MaxOfRanks: &stat.Summary{N: 30, Max: longest, P99: p99}},
 		}},
 	}

@@ -27,13 +27,13 @@ func withPolicies(times, noise float64, seed uint64) *record.Record {
 		rec.Results = append(rec.Results, r)
 	}
 	for size := int64(1 << 20); size <= 1<<26; size *= 4 {
-		r := record.Result{Key: fmt.Sprint("g/", size), Collective: "all_gather", BytesRequested: size, Bytes: size, Ranks: 8, Nodes: 1, Status: record.OK}
+		r := record.Result{Case: record.Case{Key: fmt.Sprint("g/", size), Status: record.OK}, Collective: "all_gather", BytesRequested: size, Bytes: size, Ranks: 8, Nodes: 1}
 		add(r, 1e-5+float64(size)/3e11)
 		r.Key, r.Setup, r.Registration = r.Key+"/w", "register window, CTA zero", 0.004
 		add(r, times*(1e-5+float64(size)/3e11))
 	}
 	rec.Results = append(rec.Results, record.Result{
-		Key: "r", Collective: "all_reduce", Setup: "register window, CTA zero", Status: record.Skipped, Reason: "copy engines move data and reduce none",
+		Case: record.Case{Key: "r", Status: record.Skipped, Reason: "copy engines move data and reduce none"}, Collective: "all_reduce", Setup: "register window, CTA zero",
 	})
 	return rec
 }

@@ -18,7 +18,7 @@ func slowerThan(times float64, simulated bool) *record.Record {
 	rec := &record.Record{
 		Simulated: simulated, Fabric: &record.Fabric{Name: "mi300x-8gpu"},
 		World:   record.World{World: spec.World{Nodes: 1, GPUsPerNode: 8}, Ranks: 8, GPU: "MI300X"},
-		Results: []record.Result{{Collective: "all_reduce", Key: "k", Bytes: 1 << 30, BytesRequested: 1 << 30, Ranks: 8, Nodes: 1, GPUsPerProcess: 1, Status: record.OK, Verified: record.Verified{State: record.VerifiedOK}}},
+		Results: []record.Result{{Collective: "all_reduce", Case: record.Case{Key: "k", Status: record.OK, Verified: record.Verified{State: record.VerifiedOK}}, Bytes: 1 << 30, BytesRequested: 1 << 30, Ranks: 8, Nodes: 1, GPUsPerProcess: 1}},
 	}
 	r := &rec.Results[0]
 	seconds, known := expect(rec).seconds(r)
@@ -70,7 +70,7 @@ func TestMemoryBelowItsReference(t *testing.T) {
 		most = max(most, p.Rates["copy"])
 	}
 	rate := 0.8 * most
-	rec.Kernels = []record.Kernel{{Kernel: "copy", Status: record.OK, Timing: &record.KernelTiming{}, Metrics: record.Metrics{Rate: &rate}}}
+	rec.Kernels = []record.Kernel{{Kernel: "copy", Case: record.Case{Status: record.OK}, Timing: &record.KernelTiming{}, Metrics: record.Metrics{Rate: &rate}}}
 	l := Record(rec)
 	require.Len(t, l.Only(CodeBelowReference), 1)
 	require.InDelta(t, 0.2, l.Only(CodeBelowReference)[0].Share, 1e-9)

@@ -22,7 +22,7 @@ func stalledAt(bounds ...[2]int64) *record.Record {
 		}
 		for _, in := range []bool{false, true} {
 			rec.Results = append(rec.Results, record.Result{
-				Key: record.Key("all_reduce", "float", "sum", s, 16, 1, in), Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: s, Ranks: 16, Nodes: 2, InPlace: in, Status: record.OK,
+				Case: record.Case{Key: record.Key("all_reduce", "float", "sum", s, 16, 1, in), Status: record.OK}, Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: s, Ranks: 16, Nodes: 2, InPlace: in,
 				Burst: &record.Timing{Iterations: 20, MeanOfRanks: stat.Summarize([]float64{seconds})}, Headline: "burst.mean_of_ranks",
 			})
 		}

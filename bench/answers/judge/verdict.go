@@ -63,7 +63,7 @@ func collectives(rec *record.Record) finding.List {
 		editedLines(rec), j.hangs(), j.wrongData(), j.interrupted(), j.late(), j.slowGroups(),
 		j.lostBusBW(), j.unstable(), j.stalls(), j.dips(), j.noisy(), j.signs(), j.oneRank(),
 	)
-	if c := j.checked(); len(v.Faults()) == 0 {
+	if c := check(rec); len(v.Faults()) == 0 {
 		classes := j.compared()
 		v = append(v, gated(j.noFault(c, classes), classes, c.some(), j.next())...)
 	} else {

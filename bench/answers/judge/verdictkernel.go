@@ -31,7 +31,7 @@ const unsureShare = 0.5
 func kernels(rec *record.Record) finding.List {
 	j := judgedKernels{rec}
 	v := slices.Concat(editedLines(rec), j.failed(), j.wrongData(), j.interrupted(), j.slowDevice())
-	if c := j.checked(); len(v.Faults()) == 0 {
+	if c := check(rec); len(v.Faults()) == 0 {
 		classes := j.compared()
 		v = append(v, gated(c.noFault(classes), classes, c.some(), "Measure again with a larger --max-time; look at that GPU's clocks, and at other processes on it.")...)
 	} else {
@@ -117,15 +117,6 @@ func (c *checked) noFault(classes []compared) finding.List {
 	return c.finding(unit.Count(c.ok, "case"), looked(noLoss(classes)))
 }
 
-// checked counts the cases with verified data.
-func (j judgedKernels) checked() *checked {
-	c := &checked{}
-	for _, k := range j.KernelRows() {
-		c.add(k.Status, k.Verified, k.Reason)
-	}
-	return c
-}
-
 // timed returns the rows with a time, and how many of them miss the requested precision: the
 // interval of the median is wider or unknown, or the passes differ.
 func (j judgedKernels) timed() (timed, missed int, precision float64) {
@@ -136,7 +127,7 @@ func (j judgedKernels) timed() (timed, missed int, precision float64) {
 	missed = slice.Count(rows, func(k *record.Kernel) bool {
 		s := k.Timing.Seconds
 		wide := s.Lo == nil || s.Hi == nil || (*s.Hi-*s.Lo)/2 > precision*s.Median
-		return wide || slices.ContainsFunc(k.Warnings, func(w record.Warning) bool { return w.Code == "drift" })
+		return wide || k.Warned("drift")
 	})
 	return len(rows), missed, precision
 }

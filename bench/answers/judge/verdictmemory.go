@@ -90,7 +90,7 @@ func (j judgedKernels) published(k *record.Kernel) (rate float64, tool string) {
 // slowDevice names the GPU that loses most against the median GPU at the best kernel.
 func (j judgedKernels) slowDevice() finding.List {
 	best, _ := j.bestKernel()
-	if best == nil || best.Case() == "" || len(j.World.Devices) < 2 {
+	if best == nil || best.Job() == "" || len(j.World.Devices) < 2 {
 		return nil
 	}
 	of, text := func(k *record.Kernel) *float64 { return k.Metrics.Rate }, unit.Rate
@@ -106,7 +106,7 @@ func (j judgedKernels) slowDevice() finding.List {
 	var slowest *record.Kernel
 	nodes := map[string][]float64{}
 	for _, k := range j.KernelRows() {
-		if k.Case() != best.Case() || of(k) == nil {
+		if k.Job() != best.Job() || of(k) == nil {
 			continue
 		}
 		rates = append(rates, *of(k))

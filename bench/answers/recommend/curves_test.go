@@ -17,8 +17,8 @@ func sweep(collective string, sizes []int64, series func(s int64) []float64) *re
 	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
 	for _, s := range sizes {
 		rec.Results = append(rec.Results, record.Result{
-			Key: fmt.Sprint(s), Collective: collective, Dtype: "float", Op: "sum", Bytes: s, Count: s / 32, Ranks: 8, Nodes: 1, Groups: 1,
-			GPUsPerProcess: 1, Status: record.OK, Isolated: &record.Timing{MaxOfRanks: stat.Summarize(series(s))},
+			Case: record.Case{Key: fmt.Sprint(s), Status: record.OK}, Collective: collective, Dtype: "float", Op: "sum", Bytes: s, Count: s / 32, Ranks: 8, Nodes: 1, Groups: 1,
+			GPUsPerProcess: 1, Isolated: &record.Timing{MaxOfRanks: stat.Summarize(series(s))},
 		})
 	}
 	return rec
@@ -205,8 +205,8 @@ func variance(x []float64) float64 {
 func TestSetupsAreCurvesOfTheirOwn(t *testing.T) {
 	result := func(setup string, bytes int64, seconds float64) record.Result {
 		return record.Result{
-			Key: setup, Collective: "all_reduce", Dtype: "float", Op: "sum", Ranks: 2, Nodes: 2, GPUsPerProcess: 1, Groups: 1, Bytes: bytes, Count: bytes / 4,
-			Setup: setup, Status: record.OK, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{seconds})},
+			Case: record.Case{Key: setup, Status: record.OK}, Collective: "all_reduce", Dtype: "float", Op: "sum", Ranks: 2, Nodes: 2, GPUsPerProcess: 1, Groups: 1, Bytes: bytes, Count: bytes / 4,
+			Setup: setup, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{seconds})},
 		}
 	}
 	rec := &record.Record{Results: []record.Result{result("b", 1024, 2), result("a", 1024, 1), result("a", 2048, 1.5), result("b", 4096, 3)}}

@@ -46,8 +46,8 @@ func curve(t testing.TB, collective string, ranks int, sizes []int64, seconds fu
 	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
 	for _, s := range sizes {
 		rec.Results = append(rec.Results, record.Result{
-			Key: strconv.FormatInt(s, 10), Collective: collective, Dtype: "bfloat16", Op: "sum", Bytes: s, Ranks: ranks, Nodes: (ranks + 7) / 8,
-			GPUsPerProcess: 1, Groups: 1, InPlace: true, Status: record.OK,
+			Case: record.Case{Key: strconv.FormatInt(s, 10), Status: record.OK}, Collective: collective, Dtype: "bfloat16", Op: "sum", Bytes: s, Ranks: ranks, Nodes: (ranks + 7) / 8,
+			GPUsPerProcess: 1, Groups: 1, InPlace: true,
 			Isolated: &record.Timing{MaxOfRanks: steady(seconds(float64(s)))},
 		})
 	}

@@ -39,9 +39,9 @@ func result(t testing.TB, w kneeWorld, size int64, seconds float64) record.Resul
 		op = "sum"
 	}
 	r := record.Result{
-		Key:        record.Key(c.Name, "float", op, size, w.ranks, 1, false),
+		Case:       record.Case{Key: record.Key(c.Name, "float", op, size, w.ranks, 1, false), Status: record.OK},
 		Collective: c.Name, Dtype: "float", Op: op, BytesRequested: size, Bytes: size, Count: size / 4,
-		Ranks: w.ranks, Nodes: w.nodes, GPUsPerProcess: 1, Status: record.OK,
+		Ranks: w.ranks, Nodes: w.nodes, GPUsPerProcess: 1,
 		Burst: &record.Timing{Iterations: 20, MeanOfRanks: stat.Summarize([]float64{seconds})},
 	}
 	r.SetHeadline(c.BusFactor(w.ranks))

@@ -203,7 +203,7 @@ func TestSetupsAreKneesOfTheirOwn(t *testing.T) {
 	for k := 10; k < 30; k++ {
 		for setup, slow := range map[string]float64{"node-a:0 node-b:0": 1, "node-c:0 node-d:0": 20} {
 			size := int64(1) << k
-			r := record.Result{Collective: "all_reduce", Dtype: "float", Op: "sum", Ranks: 2, Nodes: 2, GPUsPerProcess: 1, Groups: 1, Bytes: size, Setup: setup, Status: record.OK}
+			r := record.Result{Collective: "all_reduce", Dtype: "float", Op: "sum", Ranks: 2, Nodes: 2, GPUsPerProcess: 1, Groups: 1, Bytes: size, Setup: setup, Case: record.Case{Status: record.OK}}
 			r.Burst = &record.Timing{MeanOfRanks: stat.Summarize([]float64{slow * (1e-5 + float64(size)/1e11)})}
 			r.SetHeadline(1)
 			rec.Results = append(rec.Results, r)

@@ -212,8 +212,8 @@ func table(t *testing.T, text string, ranks int) *record.Record {
 			us = 2 * float64(ranks-1) / float64(ranks) * row["size_bytes"] / (row["busbw_GBs"] * 1e3)
 		}
 		rec.Results = append(rec.Results, record.Result{
-			Key: fmt.Sprint(len(rec.Results)), Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: int64(row["size_bytes"]),
-			Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1, Status: record.OK,
+			Case: record.Case{Key: fmt.Sprint(len(rec.Results)), Status: record.OK}, Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: int64(row["size_bytes"]),
+			Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1,
 			Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{us * 1e-6})},
 		})
 	}

@@ -209,11 +209,11 @@ func (b *builder) result(s *scan, set *setting, c caseKey, elements int64) *buil
 		return into
 	}
 	into := &building{owner: set, res: &record.Result{
-		Key:        record.Key(c.collective, c.dtype, c.op, c.bytes, c.ranks, c.perProc, c.inPlace),
+		Case:       record.Case{Key: record.Key(c.collective, c.dtype, c.op, c.bytes, c.ranks, c.perProc, c.inPlace), Status: record.OK, Warnings: []record.Warning{}},
 		Collective: c.collective, Dtype: c.dtype, Op: c.op,
 		BytesRequested: c.bytes, Bytes: c.bytes, Count: elements,
 		Ranks: c.ranks, Nodes: set.nodes, GPUsPerProcess: c.perProc, Groups: 1,
-		InPlace: c.inPlace, Status: record.OK, Warnings: []record.Warning{},
+		InPlace: c.inPlace,
 	}}
 	b.index[key] = into
 	b.results = append(b.results, into)

@@ -31,8 +31,8 @@ func measured(ranks int) *record.Record {
 			samples[i] = (2e-4 + float64(size)/300e9) * (1 + 0.002*float64(i%3))
 		}
 		rec.Results = append(rec.Results, record.Result{
-			Key: record.Key("all_reduce", "float", "sum", size, ranks, 1, true), Collective: "all_reduce", Dtype: "float", Op: "sum", InPlace: true,
-			Bytes: size, BytesRequested: size, Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1, Status: record.OK,
+			Case: record.Case{Key: record.Key("all_reduce", "float", "sum", size, ranks, 1, true), Status: record.OK}, Collective: "all_reduce", Dtype: "float", Op: "sum", InPlace: true,
+			Bytes: size, BytesRequested: size, Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1,
 			Isolated: &record.Timing{Iterations: 1, MaxOfRanks: stat.Summarize(samples)},
 		})
 	}

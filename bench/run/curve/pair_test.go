@@ -13,7 +13,7 @@ import (
 func TestPlacementsWithoutTimesAreNotCompared(t *testing.T) {
 	of := func(status record.Status, in float64) Curve {
 		row := func(inPlace bool, seconds float64) record.Result {
-			r := record.Result{Collective: "all_reduce", Bytes: 1 << 20, InPlace: inPlace, Status: status}
+			r := record.Result{Collective: "all_reduce", Bytes: 1 << 20, InPlace: inPlace, Case: record.Case{Status: status}}
 			if seconds > 0 {
 				r.Burst = &record.Timing{MeanOfRanks: stat.Summarize([]float64{seconds})}
 			}

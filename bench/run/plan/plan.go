@@ -331,10 +331,9 @@ func (c Case) Planned() record.Result {
 		status, reason = record.Skipped, c.Skip
 	}
 	return record.Result{
-		Key: c.Key, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, InPlace: c.InPlace,
+		Case: record.Case{Key: c.Key, Status: status, Reason: reason, Verified: record.Verified{State: record.NotVerified, Reason: "not run"}, Warnings: []record.Warning{}}, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, InPlace: c.InPlace,
 		BytesRequested: c.Requested, Bytes: c.Layout.Bytes, Count: c.Layout.Count,
-		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Stride: c.Split.Stride, Setup: c.setup(), Status: status, Reason: reason,
-		Verified:     record.Verified{State: record.NotVerified, Reason: "not run"},
-		Extrapolated: c.Extrapolated, Bracket: c.Bracket, Warnings: []record.Warning{},
+		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Stride: c.Split.Stride, Setup: c.setup(),
+		Extrapolated: c.Extrapolated, Bracket: c.Bracket,
 	}
 }

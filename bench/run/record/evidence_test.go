@@ -99,7 +99,7 @@ func TestEvidenceStaysWithItsCase(t *testing.T) {
 	e := &Evidence{During: DuringIsolated, Iterations: 5}
 	e.SetRanks([]RankProgress{at(3, 2), at(2, 2)})
 	failed := Part{Key: "k", Status: Failed, Reason: "hung", Evidence: e}
-	require.Equal(t, e, Assemble(Result{Key: "k", Ranks: 2}, []Part{failed}).Evidence)
+	require.Equal(t, e, Assemble(Result{Case: Case{Key: "k"}, Ranks: 2}, []Part{failed}).Evidence)
 	line, err := failed.Line("")
 	require.NoError(t, err)
 	var back Part

@@ -17,9 +17,8 @@ func full() *Record {
 		sample[i] = 1e-5 + float64(i*77%120)*1e-8 // in no order: they are worth what they count
 	}
 	ok := Result{
-		Key: Key("all_reduce", "float", "sum", 1<<20, 16, 1, false), Collective: "all_reduce", Dtype: "float", Op: "sum",
+		Case: Case{Key: Key("all_reduce", "float", "sum", 1<<20, 16, 1, false), Status: OK, Verified: Verified{State: VerifiedOK, Wrong: new(int64), Launches: 1}, Warnings: []Warning{{Code: "skew", Message: "spread 12 % <of ranks>", Hint: "see rails"}, {Code: "few", Message: "one"}}}, Collective: "all_reduce", Dtype: "float", Op: "sum",
 		BytesRequested: 1 << 20, Bytes: 1 << 20, Count: 1 << 18, Ranks: 16, Nodes: 2, GPUsPerProcess: 1,
-		Status: OK, Verified: Verified{State: VerifiedOK, Wrong: new(int64), Launches: 1},
 		Burst: &Timing{Iterations: 20, MeanOfRanks: stat.Summarize(sample), MaxOfRanks: stat.Summarize(sample[:7]), Rounding: &Interval{Lo: 0.9e-5, Hi: 1.2e-5}},
 		Isolated: &Timing{
 			Iterations: 1, MaxOfRanks: stat.Summarize(sample[:1]), Spread: stat.Summarize(sample[:3]), Stop: "precision",
@@ -28,14 +27,12 @@ func full() *Record {
 		Groups: 4, Stride: 2, Setup: "node-a:0", SlowestGroup: &SlowestGroup{FirstRank: 2, Median: 3e-5, Typical: 2e-5, Fastest: 1e-5, Slow: []int{1, 2}},
 		SlowLaunches: &SlowLaunches{Launches: 80, Groups: []SlowGroup{{FirstRank: 1, Count: 2}, {FirstRank: 2, Count: 9}}},
 		Extrapolated: true, Bracket: &Bracket{Seconds: 2e-3, Fastest: 1e-3, Slowest: 8e-3},
-		Warnings: []Warning{{Code: "skew", Message: "spread 12 % <of ranks>", Hint: "see rails"}, {Code: "few", Message: "one"}},
 	}
 	ok.NICs = nics()
 	ok.SetHeadline(2 * 15.0 / 16)
 	skipped := Result{
-		Key: Key("all_gather", "float", "", 8, 16, 1, true), Collective: "all_gather", Dtype: "float",
-		BytesRequested: 8, Ranks: 16, Nodes: 2, GPUsPerProcess: 1, InPlace: true, Status: Skipped, Reason: "rounds to 0, \"8 B\"",
-		Verified: Verified{State: NotVerified, Reason: "not run"},
+		Case: Case{Key: Key("all_gather", "float", "", 8, 16, 1, true), Status: Skipped, Reason: "rounds to 0, \"8 B\"", Verified: Verified{State: NotVerified, Reason: "not run"}}, Collective: "all_gather", Dtype: "float",
+		BytesRequested: 8, Ranks: 16, Nodes: 2, GPUsPerProcess: 1, InPlace: true,
 	}
 	hung := skipped
 	hung.Warnings = []Warning{}
@@ -105,6 +102,6 @@ func bare() *Record {
 	return &Record{
 		Schema: Schema, Source: Source{Kind: Simulated, Imports: []Import{{SHA256: full().Source.Imports[0].SHA256}}}, Simulated: true,
 		Fabric: &Fabric{}, Spec: &spec.Spec{Schema: spec.Schema, Benchmark: spec.Collectives, Backend: "rocm", Sweep: &spec.Sweep{Factor: 2, Cache: "warm", InPlace: []bool{true}}},
-		Results: []Result{{Key: "k", Collective: "all_reduce", Status: Failed, Reason: "out of memory", Verified: Verified{State: NotVerified}}},
+		Results: []Result{{Case: Case{Key: "k", Status: Failed, Reason: "out of memory", Verified: Verified{State: NotVerified}}, Collective: "all_reduce"}},
 	}
 }

@@ -56,13 +56,9 @@ func normal(rec Record) Record {
 	if j := rec.Judgement; j != nil {
 		rec.Judgement = &finding.Judgement{Rules: j.Rules, State: j.State, Findings: jsonfile.Filled(j.Findings)}
 	}
-	rec.Results = jsonfile.Filled(slices.Clone(rec.Results))
-	for r := range rec.Each() {
-		r.Warnings = jsonfile.Filled(r.Warnings)
-	}
-	rec.Kernels = slices.Clone(rec.Kernels)
-	for i := range rec.Kernels {
-		rec.Kernels[i].Warnings = jsonfile.Filled(rec.Kernels[i].Warnings)
+	rec.Results, rec.Kernels = jsonfile.Filled(slices.Clone(rec.Results)), slices.Clone(rec.Kernels)
+	for c := range rec.Cases() {
+		c.Warnings = jsonfile.Filled(c.Warnings)
 	}
 	rec.Source.Imports = slices.Clone(rec.Source.Imports)
 	for i := range rec.Source.Imports {

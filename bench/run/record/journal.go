@@ -123,7 +123,7 @@ func (j *Journal) readHeader(line []byte) error {
 	case h.Record.Spec == nil || !h.Record.Spec.Fits():
 		return errors.New("the record has no spec, or not what its benchmark takes")
 	}
-	if err := checkPlanned(h.Record.Results, h.Record.Kernels); err != nil {
+	if err := checkPlanned(&h.Record); err != nil {
 		return err
 	}
 	if err := h.Record.Spec.Check(); err != nil {
@@ -133,25 +133,21 @@ func (j *Journal) readHeader(line []byte) error {
 }
 
 // checkPlanned refuses cases that are planned twice or already have a result.
-func checkPlanned(cases []Result, kernels []Kernel) error {
+func checkPlanned(rec *Record) error {
 	seen := map[string]bool{}
-	for _, k := range kernels {
+	for c := range rec.Cases() {
 		switch {
-		case seen[k.Key]:
-			return fmt.Errorf("the case %s is planned twice", k.Key)
-		case k.Status != Skipped && k.Status != Interrupted || k.Timing != nil || k.Metrics != (Metrics{}):
-			return fmt.Errorf("the planned case %s already has a result", k.Key)
+		case seen[c.Key]:
+			return fmt.Errorf("the case %s is planned twice", c.Key)
+		case c.Status != Skipped && c.Status != Interrupted:
+			return fmt.Errorf("the planned case %s already has a result", c.Key)
 		}
-		seen[k.Key] = true
+		seen[c.Key] = true
 	}
-	for _, r := range cases {
-		switch {
-		case seen[r.Key]:
-			return fmt.Errorf("the case %s is planned twice", r.Key)
-		case r.Status != Skipped && r.Status != Interrupted || r.Burst != nil || r.Isolated != nil || r.AlgBW != nil || r.BusBW != nil:
-			return fmt.Errorf("the planned case %s already has a result", r.Key)
+	for row := range rec.Rows() {
+		if row.measured() {
+			return fmt.Errorf("the planned case %s already has a result", row.Key)
 		}
-		seen[r.Key] = true
 	}
 	return nil
 }
@@ -180,7 +176,7 @@ func (j *Journal) cases() map[string]*planned {
 }
 
 func (j *Journal) plannedKernel(k Kernel) *planned {
-	return &planned{Result: Result{Key: k.Key, Status: k.Status}, kernel: true, untimed: j.Header.Record.Emulated()}
+	return &planned{Result: Result{Case: Case{Key: k.Key, Status: k.Status}}, kernel: true, untimed: j.Header.Record.Emulated()}
 }
 
 // Record assembles the record so far. A truncated last line becomes a warning.
@@ -345,7 +341,7 @@ func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
 	j.Rounds = append(j.Rounds, f)
 	rec := j.Header.Record
 	rec.Results, rec.Kernels = slices.Concat(all, f.Cases), slices.Concat(kernels, f.Kernels)
-	if err := checkPlanned(rec.Results, rec.Kernels); err != nil {
+	if err := checkPlanned(&rec); err != nil {
 		return err
 	}
 	if err := rec.check(); err != nil {

@@ -16,11 +16,10 @@ func begun() Header {
 	rec.Added = nil
 	for _, key := range []string{"a", "b"} {
 		rec.Results = append(rec.Results, Result{
-			Key: key, Collective: "all_reduce", Bytes: 1 << 20, Ranks: 2, Status: Interrupted, Reason: "stopped",
-			Verified: Verified{State: NotVerified, Reason: "not run"}, Warnings: []Warning{},
+			Case: Case{Key: key, Status: Interrupted, Reason: "stopped", Verified: Verified{State: NotVerified, Reason: "not run"}, Warnings: []Warning{}}, Collective: "all_reduce", Bytes: 1 << 20, Ranks: 2,
 		})
 	}
-	rec.Results = append(rec.Results, Result{Key: "s", Collective: "all_gather", Ranks: 2, Status: Skipped, Reason: "memory", Warnings: []Warning{}})
+	rec.Results = append(rec.Results, Result{Case: Case{Key: "s", Status: Skipped, Reason: "memory", Warnings: []Warning{}}, Collective: "all_gather", Ranks: 2})
 	return Header{Schema: JournalSchema, Record: rec, Machine: strings.Repeat("0f", 32)}
 }
 

@@ -57,9 +57,7 @@ func Roles() []string {
 // Kernel is one kernel, or a sequence of kernels, at one shape on one device: a
 // row of hbm or of a family of kernels.
 type Kernel struct {
-	// Key identifies the row within the record and across records: the case and the
-	// device.
-	Key string `json:"key"`
+	Case
 	// Index of the device in the world.
 	Device int `json:"device"`
 	// Name of the kernel, or the formula of a product.
@@ -86,18 +84,10 @@ type Kernel struct {
 	Effective float64 `json:"effective_flop,omitempty"`
 	// Floating-point operations of the tiles that one launch makes; absent if none are counted.
 	Executed float64 `json:"executed_flop,omitempty"`
-	// Status of the row.
-	Status Status `json:"status"`
-	// Reason if the status is not ok.
-	Reason string `json:"reason,omitempty" jsonschema:"minLength=1"`
-	// Whether the results were checked.
-	Verified Verified `json:"verified"`
 	// Times; null if nothing was timed.
 	Timing *KernelTiming `json:"timing"`
 	// Figures derived from the times.
 	Metrics Metrics `json:"metrics"`
-	// Warnings about this row.
-	Warnings []Warning `json:"warnings"`
 }
 
 // Shape is the shape of a kernel's data. Fields that do not apply are absent.
@@ -204,34 +194,6 @@ func (t *KernelTiming) ConditionsText() string {
 	return strings.Join(parts, ", ")
 }
 
-// Metrics are figures derived from a kernel's times; null if there are none.
-type Metrics struct {
-	// Bytes moved over the median, in bytes per second.
-	Rate *float64 `json:"rate" jsonschema:"exclusiveMinimum=0"`
-	// Lower end of the rate's 95 % interval, in bytes per second.
-	Lo *float64 `json:"rate_lo" jsonschema:"exclusiveMinimum=0"`
-	// Upper end of the rate's 95 % interval, in bytes per second.
-	Hi *float64 `json:"rate_hi" jsonschema:"exclusiveMinimum=0"`
-	// Bytes moved over the shortest time (BabelStream's headline), in bytes per second.
-	Fastest *float64 `json:"rate_fastest" jsonschema:"exclusiveMinimum=0"`
-	// Bytes moved over the 95th percentile of the times, in bytes per second.
-	P95 *float64 `json:"rate_p95" jsonschema:"exclusiveMinimum=0"`
-	// Rate over the peak of the device's memory, a ratio.
-	OfPeak *float64 `json:"of_peak,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Effective operations per second, by the median.
-	Effective *float64 `json:"effective_flops,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Executed operations per second, by the median.
-	Executed *float64 `json:"executed_flops,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Time of the same work kernel by kernel over this one's, a ratio.
-	ToUnfused *float64 `json:"times_unfused,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Rate over the rate of a copy of the same number of bytes, a ratio.
-	OfCopy *float64 `json:"of_copy,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Time of our own kernel with every tile over this row's, a ratio.
-	ToFull *float64 `json:"times_own_full,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Time of the vendor's product over this row's, a ratio.
-	ToVendor *float64 `json:"times_vendor,omitempty" jsonschema:"exclusiveMinimum=0"`
-}
-
 // DeviceOf returns the device of a row.
 func (rec *Record) DeviceOf(k *Kernel) Device {
 	for _, d := range rec.World.Devices {
@@ -322,9 +284,4 @@ func (k *Kernel) Bound() string {
 		return "cache-resident"
 	}
 	return ""
-}
-
-// LeftWrong reports whether the row has wrong elements, or exceeded a check's bar.
-func (k *Kernel) LeftWrong() bool {
-	return k.Status == WrongData || k.Verified.State == VerifiedWrong || slices.ContainsFunc(k.Verified.Checks, func(c Check) bool { return !c.OK() })
 }

@@ -15,8 +15,8 @@ import (
 // aKernel is a planned row of a norm.
 func aKernel(of, role string, device int, moved int64) Kernel {
 	return Kernel{
-		Key: KernelKey(of, device), Device: device, Kernel: "rmsnorm", Dtype: "bfloat16", Role: role, Shape: Shape{Rows: 4, Cols: 64}, Moved: moved,
-		Counting: "all", WorkingSet: moved, Status: Interrupted, Reason: "not run", Verified: Verified{State: NotVerified}, Warnings: []Warning{},
+		Case: Case{Key: KernelKey(of, device), Status: Interrupted, Reason: "not run", Verified: Verified{State: NotVerified}, Warnings: []Warning{}}, Device: device, Kernel: "rmsnorm", Dtype: "bfloat16", Role: role, Shape: Shape{Rows: 4, Cols: 64}, Moved: moved,
+		Counting: "all", WorkingSet: moved,
 	}
 }
 
@@ -226,8 +226,8 @@ func TestDecodeRefusesKernels(t *testing.T) {
 		"no status":      {`"status": "wrong_data"`, `"status": ""`, `status ""`},
 		"no times":       {`"seconds": {`, `"seconds": null, "x": {`, "a timing without times"},
 		"no timing":      {`"timing": {`, `"timing": null, "x": {`, "metrics without a timing"},
-		"a rate of 0":    {`"rate": `, `"rate": 0, "x": `, "a rate or ratio of 0"},
-		"negative ratio": {`"times_vendor": 1.1`, `"times_vendor": -1`, "a rate or ratio of -1"},
+		"a rate of 0":    {`"rate": `, `"rate": 0, "x": `, "rate of 0"},
+		"negative ratio": {`"times_vendor": 1.1`, `"times_vendor": -1`, "times_vendor of -1"},
 		"takes no time":  {`"median": `, `"median": -`, "invalid summary of times"},
 		"no launches":    {`"launches": 3`, `"launches": 0`, "batches of 0 launches"},
 		"asked for none": {`"kernels": {`, `"other": {`, "without a spec of kernels"},

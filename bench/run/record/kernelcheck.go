@@ -4,17 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"zbench/bench/base/stat"
 )
 
 // check refuses an invalid row, so that later code can rely on it.
 func (k *Kernel) check() error {
+	if err := k.Case.check(); err != nil {
+		return err
+	}
 	s := k.Shape
 	switch {
-	case !slices.Contains(statuses, k.Status):
-		return fmt.Errorf("status %q: valid are %q", k.Status, statuses)
 	case k.Moved < 0 || k.WorkingSet < 0 || s.Array < 0 || s.Rows < 0 || s.Cols < 0 || s.Batch < 0 || s.Measured < 0 || s.Depth < 0 || s.Count < 0 || k.Config.Choice < 0 || k.Config.Workspace < 0 || k.Verified.Elements < 0:
 		return errors.New("a negative size")
 	case s.Batch > 0 && (s.Rows < 1 || s.Cols < 1) || s.Measured > s.Batch:
@@ -24,17 +24,12 @@ func (k *Kernel) check() error {
 	case k.Timing == nil && k.Metrics != (Metrics{}):
 		return errors.New("metrics without a timing")
 	}
-	for _, v := range k.Metrics.all() {
-		if v != nil && !(*v > 0 && finite(*v)) {
-			return fmt.Errorf("a rate or ratio of %g", *v)
+	for _, m := range KernelMetrics {
+		if v := m.Of(&k.Metrics); v != nil && !(*v > 0 && finite(*v)) {
+			return fmt.Errorf("%s of %g", m.Name, *v)
 		}
 	}
-	return errors.Join(k.Verified.check(k.Status), k.Timing.check())
-}
-
-// all returns the metrics.
-func (m *Metrics) all() []*float64 {
-	return []*float64{m.Rate, m.Lo, m.Hi, m.Fastest, m.P95, m.OfPeak, m.Effective, m.Executed, m.ToUnfused, m.OfCopy, m.ToFull, m.ToVendor}
+	return k.Timing.check()
 }
 
 func finite(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"strconv"
 
 	"zbench/bench/base/stat"
@@ -8,8 +9,8 @@ import (
 )
 
 // kernelColumns is the CSV form of hbm and of kernels. Times are seconds, rates bytes
-// or operations per second. New columns go to the end.
-var kernelColumns = []column[Kernel]{
+// or operations per second. New columns go to the end, so that readers by position keep working.
+var kernelColumns = slices.Concat([]column[Kernel]{
 	{"device", func(_ *Record, k *Kernel) string { return strconv.Itoa(k.Device) }},
 	{"device_name", func(rec *Record, k *Kernel) string { return rec.DeviceOf(k).Name }},
 	{"measured", func(rec *Record, k *Kernel) string { return rec.DeviceOf(k).Kind }},
@@ -43,17 +44,7 @@ var kernelColumns = []column[Kernel]{
 	{"effective_samples", times(func(s *stat.Summary) *float64 { return s.NEff })},
 	{"stop", timingCell(func(t *KernelTiming) string { return t.Stop })},
 	{"launches", timingCell(func(t *KernelTiming) string { return strconv.Itoa(t.Launches) })},
-	{"rate_Bps", figure(func(k *Kernel) *float64 { return k.Metrics.Rate })},
-	{"rate_lo_Bps", figure(func(k *Kernel) *float64 { return k.Metrics.Lo })},
-	{"rate_hi_Bps", figure(func(k *Kernel) *float64 { return k.Metrics.Hi })},
-	{"rate_fastest_Bps", figure(func(k *Kernel) *float64 { return k.Metrics.Fastest })},
-	{"of_peak", figure(func(k *Kernel) *float64 { return k.Metrics.OfPeak })},
-	{"effective_flops", figure(func(k *Kernel) *float64 { return k.Metrics.Effective })},
-	{"executed_flops", figure(func(k *Kernel) *float64 { return k.Metrics.Executed })},
-	{"speedup_over_unfused", figure(func(k *Kernel) *float64 { return k.Metrics.ToUnfused })},
-	{"of_copy", figure(func(k *Kernel) *float64 { return k.Metrics.OfCopy })},
-	{"times_own_full", figure(func(k *Kernel) *float64 { return k.Metrics.ToFull })},
-	{"times_vendor", figure(func(k *Kernel) *float64 { return k.Metrics.ToVendor })},
+}, metricColumns(KernelMetrics[:firstMetrics]), []column[Kernel]{
 	{"launch_s", timingCell(func(t *KernelTiming) string { return table.Number(t.Launch) })},
 	{"launch_bound", func(_ *Record, k *Kernel) string { return strconv.FormatBool(k.LaunchBound()) }},
 	{"reason", func(_ *Record, k *Kernel) string { return k.Reason }},
@@ -69,6 +60,18 @@ var kernelColumns = []column[Kernel]{
 	{"power_W", condition(func(t *KernelTiming) float64 { return t.Most().Power })},
 	{"temperature_C", condition(func(t *KernelTiming) float64 { return t.Most().Temperature })},
 	{"host", func(rec *Record, k *Kernel) string { return rec.DeviceOf(k).Host }},
+}, metricColumns(KernelMetrics[firstMetrics:]))
+
+// firstMetrics is the number of metrics that stand between other columns.
+const firstMetrics = 12
+
+func metricColumns(metrics []KernelMetric) (out []column[Kernel]) {
+	for _, m := range metrics {
+		if m.Column != "" {
+			out = append(out, column[Kernel]{m.Column, figure(func(k *Kernel) *float64 { return m.Of(&k.Metrics) })})
+		}
+	}
+	return out
 }
 
 func whole(of func(*Kernel) int64) func(*Record, *Kernel) string {

@@ -73,8 +73,8 @@ func (b *KernelSamples) check() error {
 // KernelKey returns the key of a case on a device.
 func KernelKey(of string, device int) string { return fmt.Sprintf("%s@%d", of, device) }
 
-// Case returns the key without the device: rows that were measured at once share it.
-func (k *Kernel) Case() string {
+// Job returns the key without the device: rows that were measured at once share it.
+func (k *Kernel) Job() string {
 	return k.Key[:max(strings.LastIndex(k.Key, "@"), 0)]
 }
 
@@ -83,13 +83,9 @@ func (k *Kernel) Case() string {
 // has the figures of its passes.
 func AssembleKernel(planned Kernel, parts []Part, peak *float64) Kernel {
 	k := planned
-	k.Warnings = slices.Clone(planned.Warnings)
-	k.Status, k.Reason = outcome(planned.Status, planned.Reason, parts)
+	k.Case = planned.assembled(parts)
 	var all series
 	for _, p := range parts {
-		if p.Verified != nil {
-			k.Verified = *p.Verified
-		}
 		b := p.Kernel
 		if b == nil || len(b.Seconds) == 0 {
 			continue
@@ -117,28 +113,10 @@ func AssembleKernel(planned Kernel, parts []Part, peak *float64) Kernel {
 // kernel returns the row of a kernel that another's failure interrupted: skipped without a pass,
 // else the row of its passes with a warning.
 func (e End) kernel(k Kernel, parts []Part) Kernel {
-	if k.Status != Interrupted || e.Failed == "" {
-		return k
-	}
-	var warning *Warning
-	k.Status, k.Reason, warning = cutShort(parts, e.Failed)
-	if warning != nil {
-		k.Warnings = append(k.Warnings, *warning)
+	if k.Status == Interrupted && e.Failed != "" && k.cutShort(parts, e.Failed) {
+		k.Warnings = append(k.Warnings, onePass(parts, e.Failed))
 	}
 	return k
-}
-
-// setRates fills in the metrics from the row's own times.
-func (k *Kernel) setRates(peak *float64) {
-	s := k.Timing.Seconds
-	per := func(amount float64, seconds *float64) *float64 {
-		return quotient(&amount, seconds)
-	}
-	m, moved := &k.Metrics, float64(k.Moved)
-	m.Rate, m.Fastest, m.P95 = per(moved, &s.Median), per(moved, &s.Min), per(moved, s.P95)
-	m.Lo, m.Hi = per(moved, s.Hi), per(moved, s.Lo)
-	m.Effective, m.Executed = per(k.Effective, &s.Median), per(k.Executed, &s.Median)
-	m.OfPeak = quotient(m.Rate, peak)
 }
 
 // conclude fills in the results across rows: the metrics that compare them, the devices that are
@@ -151,32 +129,6 @@ func (rec *Record) conclude() {
 	rec.SequenceSeconds = rec.sequences()
 }
 
-// compare compares a row with those of the same kernel, shape and device in its role's reference
-// roles.
-func (rec *Record) compare(k *Kernel) {
-	m, t := &k.Metrics, k.Timing
-	if t == nil {
-		return
-	}
-	times := func(role string) *float64 {
-		if o := rec.beside(k, role); o != nil && o.Timing != nil && o.Status != WrongData {
-			return quotient(&o.Timing.Seconds.Median, &t.Seconds.Median)
-		}
-		return nil
-	}
-	switch k.Role {
-	case Fused:
-		m.ToUnfused = times(Unfused)
-		if o := rec.beside(k, Copy); o != nil {
-			m.OfCopy = quotient(m.Rate, o.Metrics.Rate)
-		}
-	case Own:
-		m.ToFull, m.ToVendor = times(Full), times(Vendor)
-	case Full, Sequence, Hybrid:
-		m.ToVendor = times(Vendor)
-	}
-}
-
 // beside returns the row of the same kernel and shape in another role, nil if there is none.
 func (rec *Record) beside(k *Kernel, role string) *Kernel {
 	for i := range rec.Kernels {
@@ -184,17 +136,6 @@ func (rec *Record) beside(k *Kernel, role string) *Kernel {
 		if o.Role == role && o.Device == k.Device && o.Kernel == k.Kernel && o.Dtype == k.Dtype && o.Shape == k.Shape {
 			return o
 		}
-	}
-	return nil
-}
-
-// quotient returns a positive quotient of positive numbers; else null.
-func quotient(a, b *float64) *float64 {
-	if a == nil || b == nil || !(*a > 0 && *b > 0) {
-		return nil
-	}
-	if v := *a / *b; v > 0 && finite(v) {
-		return &v
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func TestRisesOfCounters(t *testing.T) {
 	require.Equal(t, uint64(30), *after[0].Sent, "a reading is left as it was")
 	require.Empty(t, RoseNICs(nil, after))
 	parts := []Part{{Key: "k", Status: OK, NICs: rose}, {Key: "k", Pass: 1, Status: OK, NICs: []NICCounters{{Node: "a", NIC: "x", Sent: n(7)}, {Node: "c", NIC: "x"}}}}
-	got := Assemble(Result{Key: "k", Ranks: 1}, parts).NICs
+	got := Assemble(Result{Case: Case{Key: "k"}, Ranks: 1}, parts).NICs
 	require.Equal(t, []NICCounters{{Node: "a", NIC: "x", Sent: n(27)}, {Node: "c", NIC: "x"}}, got)
 	require.Equal(t, uint64(20), *rose[0].Sent, "a part is left as it was")
 }

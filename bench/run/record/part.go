@@ -108,19 +108,15 @@ func (p *Part) timed() bool { return p.Burst != nil || p.Kernel != nil }
 // not used for answers.
 func Assemble(planned Result, parts []Part) Result {
 	r := planned
-	r.Warnings = slices.Clone(planned.Warnings)
+	r.Case = planned.assembled(parts)
 	s := join(parts)
 	r.Burst, r.Isolated, r.SlowestGroup = s.burst(), s.isolated(), s.slowest(r.Ranks, r.Stride)
 	r.SlowLaunches = s.slow.of(r.Ranks, r.Stride)
 	for _, p := range parts {
-		if p.Verified != nil {
-			r.Verified = *p.Verified
-		}
 		r.NICs = AddNICs(r.NICs, p.NICs)
 		r.Registration = max(r.Registration, p.Registration)
 		r.Ran = cmp.Or(p.Ran, r.Ran)
 	}
-	r.Status, r.Reason = outcome(planned.Status, planned.Reason, parts)
 	switch {
 	case len(parts) == 0:
 	case r.Status == OK:
@@ -133,16 +129,24 @@ func Assemble(planned Result, parts []Part) Result {
 	return r
 }
 
-// outcome returns the status of a case with these parts, and its reason.
-func outcome(planned Status, reason string, parts []Part) (status Status, why string) {
+// assembled returns a planned case with the outcome of its passes.
+func (c Case) assembled(parts []Part) Case {
+	c.Warnings = slices.Clone(c.Warnings)
 	if len(parts) == 0 {
-		return planned, reason
+		return c
 	}
-	if !Finished(planned, parts) {
-		return Interrupted, fmt.Sprintf("stopped after %d of %d passes", len(parts), Passes)
+	for _, p := range parts {
+		if p.Verified != nil {
+			c.Verified = *p.Verified
+		}
 	}
 	last := parts[len(parts)-1]
-	return last.Status, last.Reason
+	if Finished(c.Status, parts) {
+		c.Status, c.Reason = last.Status, last.Reason
+	} else {
+		c.Status, c.Reason = Interrupted, fmt.Sprintf("stopped after %d of %d passes", len(parts), Passes)
+	}
+	return c
 }
 
 // These begin the reason of a case interrupted because of a process, not by a signal: the process
@@ -178,10 +182,9 @@ func (e End) Result(planned Result, parts []Part) Result {
 	switch {
 	case r.Status != Interrupted:
 	case e.Failed != "":
-		var warning *Warning
-		if r.Status, r.Reason, warning = cutShort(parts, e.Failed); warning != nil {
+		if r.cutShort(parts, e.Failed) {
 			join(parts).conclude(&r)
-			r.Warnings = append(r.Warnings, *warning)
+			r.Warnings = append(r.Warnings, onePass(parts, e.Failed))
 		}
 	case e.Lost != nil && e.Lost.Key == r.Key:
 		r.Reason, r.Evidence = e.Lost.Reason, e.Lost.Evidence
@@ -189,13 +192,18 @@ func (e End) Result(planned Result, parts []Part) Result {
 	return r
 }
 
-// cutShort returns the status of a case with these parts after another case failed; warning is nil
-// if nothing was measured.
-func cutShort(parts []Part, failed string) (status Status, reason string, warning *Warning) {
+// cutShort settles a case with these parts after another case failed. It reports whether it has a result.
+func (c *Case) cutShort(parts []Part, failed string) bool {
 	if len(parts) == 0 {
-		return Skipped, "not run: " + failed + " failed before it", nil
+		c.Status, c.Reason = Skipped, "not run: "+failed+" failed before it"
+		return false
 	}
-	return OK, "", &Warning{
+	c.Status, c.Reason = OK, ""
+	return true
+}
+
+func onePass(parts []Part, failed string) Warning {
+	return Warning{
 		Code:    OnePass,
 		Message: fmt.Sprintf("%d of %d passes: %s failed before the next pass, so drift is not detected", len(parts), Passes, failed),
 		Hint:    "--resume measures what is missing",

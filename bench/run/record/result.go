@@ -4,31 +4,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"zbench/bench/base/stat"
 )
 
-// Status is the way in which a case ended. Every planned case has one.
-type Status string
-
-// The ways a case can end.
-const (
-	OK          Status = "ok"
-	Skipped     Status = "skipped"
-	Failed      Status = "failed"
-	Interrupted Status = "interrupted"
-	WrongData   Status = "wrong_data"
-)
-
-// Text is the status in words.
-func (s Status) Text() string { return strings.ReplaceAll(string(s), "_", " ") }
-
 // Result is one case: a collective at one size, with its timings.
 type Result struct {
-	// Key identifies the case within the record and across records; it contains the
-	// requested size.
-	Key string `json:"key" jsonschema:"minLength=1"`
+	Case
 	// Name of the collective, that of the rccl-tests program without _perf.
 	Collective string `json:"collective"`
 	// Element type, as rccl-tests names it.
@@ -58,14 +40,8 @@ type Result struct {
 	// buffers and the policy of compute units; for imports the devices or the settings in which
 	// they differ, or the run if the log does not say. Absent for a case measured in one setup.
 	Setup string `json:"setup,omitempty"`
-	// Status of the case.
-	Status Status `json:"status"`
-	// Reason if the status is not ok.
-	Reason string `json:"reason,omitempty" jsonschema:"minLength=1"`
 	// Evidence is the progress of every rank when the case did not end; absent if it ended.
 	Evidence *Evidence `json:"evidence,omitempty"`
-	// Result of the verification.
-	Verified Verified `json:"verified"`
 	// Burst time per launch, as rccl-tests measures it; null if not measured.
 	Burst *Timing `json:"burst"`
 	// Isolated time of one launch; null if not measured.
@@ -95,8 +71,6 @@ type Result struct {
 	// NICs is by how much the counters of each node's NICs rose during the case; absent where
 	// none were read.
 	NICs []NICCounters `json:"nics,omitempty"`
-	// Warnings about this case.
-	Warnings []Warning `json:"warnings"`
 }
 
 // States of Verified.
@@ -341,11 +315,6 @@ func (r *Result) Seconds() (float64, bool) {
 		return 0, false
 	}
 	return r.Burst.MeanOfRanks.Median, true
-}
-
-// Warned reports whether the result has a warning of a code.
-func (r *Result) Warned(code string) bool {
-	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == code })
 }
 
 // SetHeadline fills in AlgBW and BusBW from the burst time and the collective's bus factor. It

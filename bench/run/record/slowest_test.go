@@ -10,7 +10,7 @@ import (
 // wide.
 func grouped(ranks, stride, nodes int, medians ...float64) Result {
 	planned := Result{
-		Key: "case", Collective: "all_reduce", Ranks: ranks, Stride: stride, Nodes: nodes, Groups: len(medians), Status: Interrupted,
+		Case: Case{Key: "case", Status: Interrupted}, Collective: "all_reduce", Ranks: ranks, Stride: stride, Nodes: nodes, Groups: len(medians),
 	}
 	alone := &IsolatedSamples{Max: []float64{2e-5}, Spread: []float64{0}, Groups: medians}
 	var parts []Part

@@ -21,7 +21,7 @@ func imported(sizes []int64, seconds func(size int64, inPlace bool) float64) *Re
 	for _, s := range sizes {
 		for _, in := range []bool{false, true} {
 			rec.Results = append(rec.Results, Result{
-				Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: s, Ranks: 16, InPlace: in, Status: OK,
+				Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: s, Ranks: 16, InPlace: in, Case: Case{Status: OK},
 				Burst: &Timing{Iterations: 20, MeanOfRanks: stat.Summarize([]float64{seconds(s, in)})}, Headline: "burst.mean_of_ranks",
 			})
 		}

@@ -229,7 +229,7 @@ func types(all []*product) []string {
 
 // byRate groups the products of one shape and type, the slowest GPU's first.
 func byRate(all []*product) [][]*product {
-	keys, of := slice.Group(all, func(p *product) string { return p.any.Case() })
+	keys, of := slice.Group(all, func(p *product) string { return p.any.Job() })
 	groups := slice.Map(keys, func(key string) []*product { return of[key] })
 	for _, g := range groups {
 		slices.SortStableFunc(g, func(a, b *product) int { return cmp.Compare(rate(a.best), rate(b.best)) })

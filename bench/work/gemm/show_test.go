@@ -19,7 +19,7 @@ import (
 func timed(s Shape, role string, choice, device int, rate float64) record.Kernel {
 	seconds := s.Flop() / rate
 	return record.Kernel{
-		Key: record.KernelKey(role+s.String(), device), Device: device, Kernel: Kernel, Role: role, Dtype: BF16, Status: record.OK, Effective: s.Flop(),
+		Case: record.Case{Key: record.KernelKey(role+s.String(), device), Status: record.OK}, Device: device, Kernel: Kernel, Role: role, Dtype: BF16, Effective: s.Flop(),
 		Shape:   record.Shape{Name: strings.TrimSpace(s.Pass + " " + s.Name), Rows: s.M, Cols: s.N, Depth: s.K, Layout: s.Layout, Batch: s.Batch, Measured: s.Batch, Count: s.Count},
 		Config:  record.LaunchConfig{Choice: choice},
 		Timing:  &record.KernelTiming{Launches: 1, Seconds: &stat.Summary{N: 1, Min: seconds, Median: seconds, Max: seconds}},

@@ -14,7 +14,7 @@ import (
 func TestShareOfThePeakAndMixedProducts(t *testing.T) {
 	row := func(role string, vendor float64) record.Kernel {
 		return record.Kernel{
-			Kernel: Iteration, Role: role, Library: "librocblas.so", Status: record.OK, Shape: record.Shape{Rows: 64, Cols: 128, Batch: 1, Measured: 1},
+			Kernel: Iteration, Role: role, Library: "librocblas.so", Case: record.Case{Status: record.OK}, Shape: record.Shape{Rows: 64, Cols: 128, Batch: 1, Measured: 1},
 			Metrics: record.Metrics{ToVendor: &vendor, OfPeak: new(0.125)}, Timing: &record.KernelTiming{Seconds: &stat.Summary{Median: 1e-3}},
 		}
 	}
@@ -41,9 +41,8 @@ func TestShareOfThePeakAndMixedProducts(t *testing.T) {
 func TestShortResults(t *testing.T) {
 	row := func(kernel, role string, m record.Metrics, checks ...record.Check) record.Kernel {
 		return record.Kernel{
-			Kernel: kernel, Role: role, Library: "libcublas.so.13", Dtype: "bfloat16", Status: record.OK, Shape: record.Shape{Rows: 2048, Cols: 2048, Batch: 16, Measured: 16}, Metrics: m,
-			Timing:   &record.KernelTiming{Seconds: &stat.Summary{Median: 1.426e-3}, Conditions: []record.Conditions{{Clock: 1.5e9}}},
-			Verified: record.Verified{Checks: checks},
+			Kernel: kernel, Role: role, Library: "libcublas.so.13", Dtype: "bfloat16", Case: record.Case{Status: record.OK, Verified: record.Verified{Checks: checks}}, Shape: record.Shape{Rows: 2048, Cols: 2048, Batch: 16, Measured: 16}, Metrics: m,
+			Timing: &record.KernelTiming{Seconds: &stat.Summary{Median: 1.426e-3}, Conditions: []record.Conditions{{Clock: 1.5e9}}},
 		}
 	}
 	rec := &record.Record{

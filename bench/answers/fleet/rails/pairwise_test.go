@@ -130,11 +130,11 @@ func log(file string, hosts []string, rate float64, more bool) Log {
 	rec := &record.Record{World: record.World{Hosts: hosts}}
 	for _, size := range []int64{1 << 20, 1 << 30} {
 		r := rate
-		rec.Results = append(rec.Results, record.Result{Collective: "all_reduce", Bytes: size, Status: record.OK, BusBW: &r})
+		rec.Results = append(rec.Results, record.Result{Collective: "all_reduce", Bytes: size, Case: record.Case{Status: record.OK}, BusBW: &r})
 	}
 	if more {
 		r := 2 * rate
-		rec.Results = append(rec.Results, record.Result{Collective: "all_reduce", Bytes: 1 << 34, Status: record.OK, BusBW: &r})
+		rec.Results = append(rec.Results, record.Result{Collective: "all_reduce", Bytes: 1 << 34, Case: record.Case{Status: record.OK}, BusBW: &r})
 	}
 	return Log{file, rec}
 }

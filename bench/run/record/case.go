@@ -1,0 +1,63 @@
+package record
+
+import (
+	"iter"
+	"slices"
+	"strings"
+)
+
+// Status is the way in which a case ended. Every planned case has one.
+type Status string
+
+// The ways a case can end.
+const (
+	OK          Status = "ok"
+	Skipped     Status = "skipped"
+	Failed      Status = "failed"
+	Interrupted Status = "interrupted"
+	WrongData   Status = "wrong_data"
+)
+
+// Text is the status in words.
+func (s Status) Text() string { return strings.ReplaceAll(string(s), "_", " ") }
+
+// Case is what every case has: a collective at one size, or a kernel at one shape on one device.
+type Case struct {
+	// Key identifies the case within the record and across records. That of a collective contains the
+	// requested size, that of a kernel the device.
+	Key string `json:"key" jsonschema:"minLength=1"`
+	// Status of the case.
+	Status Status `json:"status"`
+	// Reason if the status is not ok.
+	Reason string `json:"reason,omitempty" jsonschema:"minLength=1"`
+	// Result of the verification.
+	Verified Verified `json:"verified"`
+	// Warnings about this case.
+	Warnings []Warning `json:"warnings"`
+}
+
+// Warned reports whether the case has a warning of a code.
+func (c *Case) Warned(code string) bool {
+	return slices.ContainsFunc(c.Warnings, func(w Warning) bool { return w.Code == code })
+}
+
+// LeftWrong reports whether the case has wrong elements, or exceeded a check's bar.
+func (c *Case) LeftWrong() bool {
+	return c.Status == WrongData || c.Verified.State == VerifiedWrong || c.Verified.wrong()
+}
+
+// Cases returns what the cases of all benchmarks have, for reading or changing in place.
+func (rec *Record) Cases() iter.Seq[*Case] {
+	return func(yield func(*Case) bool) {
+		for i := range rec.Results {
+			if !yield(&rec.Results[i].Case) {
+				return
+			}
+		}
+		for i := range rec.Kernels {
+			if !yield(&rec.Kernels[i].Case) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package record
+
+import (
+	"iter"
+	"slices"
+
+	"zbench/bench/base/stat"
+)
+
+// Row is a case of any benchmark in one form, for what treats all alike: thresholds and comparisons.
+type Row struct {
+	*Case
+	// Name of the collective or of the kernel.
+	Name string
+	// Bytes that a launch moves; of a collective the larger of the moved and the requested size.
+	Bytes int64
+	// Axes are the properties that select cases.
+	Axes []Axis
+	// Metrics are the figures to judge.
+	Metrics []Figure
+	// Times has a summary for each of TimeNames, in seconds; nil for none.
+	Times [len(timeNames)]*stat.Summary
+}
+
+// timeNames are the kinds of time of a case, the preferred one first.
+var timeNames = [...]string{"burst", "burst_slowest", "isolated", "isolated_mean", kernelTime}
+
+// kernelTime is the kind of time of kernels.
+const kernelTime = "kernel"
+
+// TimeNames returns the kinds of time of a row, the preferred one first. Different kinds are never compared.
+func TimeNames() []string { return slices.Clone(timeNames[:]) }
+
+// Axis is a property of a case: a word, or the numbers that it answers to. The requested and the moved size belong to
+// the same case.
+type Axis struct {
+	Name, Word string
+	Numbers    []float64
+}
+
+// Figure is a metric of a case; its value is nil if the case has none.
+type Figure struct {
+	Name  string
+	Value *float64
+}
+
+// Axis returns the property of that name; empty if the case has none.
+func (r *Row) Axis(name string) Axis {
+	i := slices.IndexFunc(r.Axes, func(a Axis) bool { return a.Name == name })
+	if i < 0 {
+		return Axis{}
+	}
+	return r.Axes[i]
+}
+
+// Metric returns the value of a metric; nil if the case has none.
+func (r *Row) Metric(name string) *float64 {
+	for _, m := range r.Metrics {
+		if m.Name == name && m.Value != nil {
+			return m.Value
+		}
+	}
+	return nil
+}
+
+// measured reports whether the case has a figure or a time.
+func (r *Row) measured() bool {
+	return slices.ContainsFunc(r.Metrics, func(m Figure) bool { return m.Value != nil }) ||
+		slices.ContainsFunc(r.Times[:], func(s *stat.Summary) bool { return s != nil })
+}
+
+// Rows returns all cases of a record.
+func (rec *Record) Rows() iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		for i := range rec.Results {
+			if !yield(rec.Results[i].Row()) {
+				return
+			}
+		}
+		for i := range rec.Kernels {
+			if !yield(rec.Kernels[i].Row()) {
+				return
+			}
+		}
+	}
+}
+
+// Row returns the result as a row.
+func (r *Result) Row() Row {
+	place := "out"
+	if r.InPlace {
+		place = "in"
+	}
+	row := Row{
+		Case: &r.Case, Name: r.Collective, Bytes: max(r.Bytes, r.BytesRequested),
+		Axes: []Axis{
+			word("dtype", r.Dtype), word("op", r.Op), word("place", place),
+			numbers("bytes", r.Bytes, r.BytesRequested), numbers("ranks", r.Ranks), numbers("nodes", r.Nodes), numbers("groups", r.Groups),
+		},
+	}
+	if t := r.Burst; t != nil {
+		row.Times[0], row.Times[1] = t.MeanOfRanks, t.MaxOfRanks
+	}
+	if t := r.Isolated; t != nil {
+		row.Times[2], row.Times[3] = t.MaxOfRanks, t.MeanOfRanks
+	}
+	row.Metrics = []Figure{{"busbw", r.BusBW}, {"algbw", r.AlgBW}, {"time", median(row.Times[0])}, {"isolated", median(row.Times[2])}}
+	return row
+}
+
+// Row returns the kernel as a row.
+func (k *Kernel) Row() Row {
+	row := Row{
+		Case: &k.Case, Name: k.Kernel, Bytes: k.Moved,
+		Axes: []Axis{word("dtype", k.Dtype), word("role", k.Role), numbers("bytes", k.Moved, k.Shape.Array), numbers("device", k.Device)},
+	}
+	if k.Timing != nil {
+		row.Times[len(timeNames)-1] = k.Timing.Seconds
+	}
+	row.Metrics = []Figure{{"time", median(row.Times[len(timeNames)-1])}}
+	for _, m := range KernelMetrics {
+		row.Metrics = append(row.Metrics, Figure{m.Name, m.Of(&k.Metrics)})
+	}
+	return row
+}
+
+func median(s *stat.Summary) *float64 {
+	if s == nil {
+		return nil
+	}
+	return &s.Median
+}
+
+func word(name, word string) Axis { return Axis{Name: name, Word: word} }
+
+func numbers[N int | int64](name string, values ...N) Axis {
+	a := Axis{Name: name}
+	for _, v := range values {
+		a.Numbers = append(a.Numbers, float64(v))
+	}
+	return a
+}
