@@ -34,7 +34,7 @@ func Verdict(rec *record.Record, dir string) error {
 // interrupted says how much of a run is finished.
 func interrupted(rec *record.Record) error {
 	count, partly := map[record.Status]int{}, 0
-	for c := range rec.Cases() {
+	for _, c := range rec.Cases() {
 		count[c.Status]++
 	}
 	for _, r := range rec.Results {

@@ -22,7 +22,7 @@ type checked struct {
 // check counts the cases of a record with verified data.
 func check(rec *record.Record) *checked {
 	c := &checked{}
-	for x := range rec.Cases() {
+	for _, x := range rec.Cases() {
 		c.add(x)
 	}
 	return c

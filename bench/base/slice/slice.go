@@ -22,6 +22,16 @@ func Where[T any](all []T, holds func(T) bool) []T {
 	return out
 }
 
+// First returns the first element for which a condition holds; the zero value if there is none.
+func First[T any](all []T, holds func(T) bool) (first T) {
+	for _, v := range all {
+		if holds(v) {
+			return v
+		}
+	}
+	return first
+}
+
 // Count returns the number of elements that meet a condition.
 func Count[T any](all []T, holds func(T) bool) int {
 	n := 0

@@ -1,9 +1,10 @@
 package record
 
 import (
-	"iter"
 	"slices"
 	"strings"
+
+	"zbench/bench/base/slice"
 )
 
 // Status is the way in which a case ended. Every planned case has one.
@@ -47,17 +48,9 @@ func (c *Case) LeftWrong() bool {
 }
 
 // Cases returns what the cases of all benchmarks have, for reading or changing in place.
-func (rec *Record) Cases() iter.Seq[*Case] {
-	return func(yield func(*Case) bool) {
-		for i := range rec.Results {
-			if !yield(&rec.Results[i].Case) {
-				return
-			}
-		}
-		for i := range rec.Kernels {
-			if !yield(&rec.Kernels[i].Case) {
-				return
-			}
-		}
-	}
+func (rec *Record) Cases() []*Case {
+	return slices.Concat(
+		slice.Map(slices.Collect(rec.Each()), func(r *Result) *Case { return &r.Case }),
+		slice.Map(rec.KernelRows(), func(k *Kernel) *Case { return &k.Case }),
+	)
 }

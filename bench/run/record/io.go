@@ -57,7 +57,7 @@ func normal(rec Record) Record {
 		rec.Judgement = &finding.Judgement{Rules: j.Rules, State: j.State, Findings: jsonfile.Filled(j.Findings)}
 	}
 	rec.Results, rec.Kernels = jsonfile.Filled(slices.Clone(rec.Results)), slices.Clone(rec.Kernels)
-	for c := range rec.Cases() {
+	for _, c := range rec.Cases() {
 		c.Warnings = jsonfile.Filled(c.Warnings)
 	}
 	rec.Source.Imports = slices.Clone(rec.Source.Imports)

@@ -135,7 +135,7 @@ func (j *Journal) readHeader(line []byte) error {
 // checkPlanned refuses cases that are planned twice or already have a result.
 func checkPlanned(rec *Record) error {
 	seen := map[string]bool{}
-	for c := range rec.Cases() {
+	for _, c := range rec.Cases() {
 		switch {
 		case seen[c.Key]:
 			return fmt.Errorf("the case %s is planned twice", c.Key)
@@ -144,7 +144,7 @@ func checkPlanned(rec *Record) error {
 		}
 		seen[c.Key] = true
 	}
-	for row := range rec.Rows() {
+	for _, row := range rec.Rows() {
 		if row.measured() {
 			return fmt.Errorf("the planned case %s already has a result", row.Key)
 		}

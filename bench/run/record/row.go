@@ -1,9 +1,9 @@
 package record
 
 import (
-	"iter"
 	"slices"
 
+	"zbench/bench/base/slice"
 	"zbench/bench/base/stat"
 )
 
@@ -46,43 +46,22 @@ type Figure struct {
 
 // Axis returns the property of that name; empty if the case has none.
 func (r *Row) Axis(name string) Axis {
-	i := slices.IndexFunc(r.Axes, func(a Axis) bool { return a.Name == name })
-	if i < 0 {
-		return Axis{}
-	}
-	return r.Axes[i]
+	return slice.First(r.Axes, func(a Axis) bool { return a.Name == name })
 }
 
 // Metric returns the value of a metric; nil if the case has none.
 func (r *Row) Metric(name string) *float64 {
-	for _, m := range r.Metrics {
-		if m.Name == name && m.Value != nil {
-			return m.Value
-		}
-	}
-	return nil
+	return slice.First(r.Metrics, func(m Figure) bool { return m.Name == name }).Value
 }
 
 // measured reports whether the case has a figure or a time.
 func (r *Row) measured() bool {
-	return slices.ContainsFunc(r.Metrics, func(m Figure) bool { return m.Value != nil }) ||
-		slices.ContainsFunc(r.Times[:], func(s *stat.Summary) bool { return s != nil })
+	return slices.ContainsFunc(r.Metrics, func(m Figure) bool { return m.Value != nil }) || r.Times != [len(timeNames)]*stat.Summary{}
 }
 
-// Rows returns all cases of a record.
-func (rec *Record) Rows() iter.Seq[Row] {
-	return func(yield func(Row) bool) {
-		for i := range rec.Results {
-			if !yield(rec.Results[i].Row()) {
-				return
-			}
-		}
-		for i := range rec.Kernels {
-			if !yield(rec.Kernels[i].Row()) {
-				return
-			}
-		}
-	}
+// Rows returns the cases of all benchmarks.
+func (rec *Record) Rows() []Row {
+	return slices.Concat(slice.Map(slices.Collect(rec.Each()), (*Result).Row), slice.Map(rec.KernelRows(), (*Kernel).Row))
 }
 
 // Row returns the result as a row.
