@@ -100,11 +100,13 @@ func TestACheckIsALineWithItsFigure(t *testing.T) {
 }
 
 func TestThresholdsOfKernels(t *testing.T) {
-	rate, share := 3.5e12, 0.66
-	r := &record.Record{Kernels: []record.Kernel{{Case: record.Case{Key: "triad", Status: record.OK}, Kernel: "triad", Dtype: "float64", Role: record.Preset, Shape: record.Shape{Array: 1 << 30}, Metrics: record.Metrics{Rate: &rate, OfPeak: &share}}}}
+	rate, share, flops, gain := 3.5e12, 0.66, 612e12, 1.58
+	r := &record.Record{Kernels: []record.Kernel{{Case: record.Case{Key: "triad", Status: record.OK}, Kernel: "triad", Dtype: "float64", Role: record.Preset, Shape: record.Shape{Array: 1 << 30}, Metrics: record.Metrics{Rate: &rate, OfPeak: &share, Effective: &flops, ToUnfused: &gain}}}}
 	for text, want := range map[string]finding.State{
 		"triad rate>=3.4TB/s": finding.Pass, "triad rate>=3.6TB/s": finding.Fail, "triad of_peak>=65%": finding.Pass, "triad of_peak>=0.67": finding.Fail,
 		"triad role=preset bytes=1GiB rate>=1TB/s": finding.Pass, "triad role=best rate>=1TB/s": finding.NotChecked, "triad busbw>=1GB/s": finding.NotChecked, "any rate>=1TB/s": finding.Pass,
+		"triad effective_flops>=0.6PFLOP/s": finding.Pass, "triad effective_flops>=613TFLOP/s": finding.Fail, "triad times_vendor>=1": finding.NotChecked,
+		"triad times_unfused>=1.5": finding.Pass, "triad times_unfused>=1.6x": finding.Fail,
 		"triad device=0 rate>=1TB/s": finding.Pass, "triad device=1 rate>=1TB/s": finding.NotChecked,
 	} {
 		require.Equal(t, want, Evaluate(r, []*Threshold{parsed(t, text)})[0].State, text)

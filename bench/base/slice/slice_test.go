@@ -14,6 +14,8 @@ func TestLoops(t *testing.T) {
 	odd := func(n int) bool { return n%2 == 1 }
 	require.Equal(t, []string{"3", "1", "4", "1", "5"}, slice.Map(given, strconv.Itoa))
 	require.Equal(t, []int{3, 1, 1, 5}, slice.Where(given, odd))
+	require.Equal(t, 4, slice.First(given, func(n int) bool { return n > 3 }))
+	require.Zero(t, slice.First(given, func(n int) bool { return n > 5 }))
 	require.Equal(t, 4, slice.Count(given, odd))
 	require.Equal(t, int64(28), slice.Sum(given, func(n int) int64 { return 2 * int64(n) }))
 	require.Equal(t, 5, slice.Most(given, func(n int) int { return n }))
