@@ -916,8 +916,9 @@ class Costs(TorchDispatchMode):
             n = len(func._schema.returns)
             return None if n == 0 else written[0] if n == 1 else tuple(written[:n])
         shapes = self.shapes_of(func, args, kwargs)
-        if not given and all(x.element_size * math.prod(x.size) <= SMALL for x in shapes_in(shapes)):
-            return func(*args, **kwargs)
+        made = shapes_in(shapes)
+        if not given and (all(x.element_size * math.prod(x.size) <= SMALL for x in made) or not any(x.dtype.is_floating_point for x in made)):
+            return func(*args, **kwargs)  # a data loader reads its indices as numbers, however many
         with _disable_current_modes():
             return tree_map(lambda x: torch.empty_strided(x.size, x.stride, dtype=x.dtype) if isinstance(x, Shape) else x, shapes, is_leaf=lambda x: isinstance(x, Shape))
 
@@ -1230,7 +1231,7 @@ def install():
         dist.TCPStore = Store
     if cluster().sizes:  # 2.14 draws again until all elements are within the bounds
         torch.nn.init._no_grad_trunc_normal_ = lambda tensor, mean, std, *_, **__: torch.nn.init.normal_(tensor, mean, std)
-    torch.multiprocessing.spawn, torch.nn.DataParallel = spawn, refuse_replicas
+    torch.multiprocessing.spawn, torch.nn.DataParallel.__init__ = spawn, refuse_replicas  # programs ask whether a model is a DataParallel
     watch_optimizers()
     watch_end()
     cluster()
