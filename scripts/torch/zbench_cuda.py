@@ -174,10 +174,8 @@ def fill(module, stands):
 
 def accelerator(stands):
     """Returns the replacements for functions of torch.accelerator, by name."""
-    same = ("is_available", "device_count", "synchronize", "current_stream", "set_stream", "empty_cache", "empty_host_cache", "get_device_capability",
-            "memory_allocated", "memory_reserved", "max_memory_allocated", "max_memory_reserved", "memory_stats", "reset_peak_memory_stats")
     return {
-        **{name: stands[name] for name in same}, "current_accelerator": lambda check_available=False: DEVICE("cuda"), "get_memory_info": stands["mem_get_info"], "device_index": Within,
+        **stands, "current_accelerator": lambda check_available=False: DEVICE("cuda"), "get_memory_info": stands["mem_get_info"], "device_index": Within,
         "current_device_index": stands["current_device"], "current_device_idx": stands["current_device"], "set_device_index": stands["set_device"], "set_device_idx": stands["set_device"],
     }
 

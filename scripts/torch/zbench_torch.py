@@ -45,18 +45,6 @@ OPS = {"SUM": 0, "PRODUCT": 1, "MAX": 2, "MIN": 3, "AVG": 4}
 PATIENCE = 5  # seconds that a rank waits for others before it reports what it waits in
 TIMEOUT = datetime.timedelta(minutes=10)  # torch's own timeout for the nccl backend
 SMALL = 1 << 16  # bytes; a run of sizes still computes tensors up to this size
-# Replaced names, with their replacements; ZBENCH_TORCH_LIST=1 prints them.
-REPLACED = {
-    "torch.distributed.init_process_group": "backends nccl, gloo, mpi and ucc are the loopback; the other ranks are not waited for",
-    "torch.cpu.Stream, Event, stream, current_stream": "streams of the loopback's GPUs",
-    "torch.optim.Optimizer.step": "ends a step of the summary and of the trace",
-    "DistributedDataParallel.__init__": "bucket_cap_mb is that of zbench loopback --what-if 'bucket SIZE'; device_ids are left out",
-    "torch.cuda, torch.accelerator": "GPUs of the fabric; a cuda device is the host's memory (zbench_cuda.py)",
-    "torch.compile": "left out",
-    "torch.distributed.TCPStore": "a store of this process",
-    "torch.nn.DataParallel": "ends the program: it has no torch.distributed",
-    "torch.multiprocessing.spawn": "calls the function for this process's rank alone",
-}
 
 
 class Refused(RuntimeError):
@@ -916,8 +904,9 @@ class Costs(TorchDispatchMode):
             n = len(func._schema.returns)
             return None if n == 0 else written[0] if n == 1 else tuple(written[:n])
         shapes = self.shapes_of(func, args, kwargs)
-        if not given and all(x.element_size * math.prod(x.size) <= SMALL for x in shapes_in(shapes)):
-            return func(*args, **kwargs)
+        made = shapes_in(shapes)
+        if not given and (all(x.element_size * math.prod(x.size) <= SMALL for x in made) or not any(x.dtype.is_floating_point for x in made)):
+            return func(*args, **kwargs)  # a data loader reads its indices as numbers, however many
         with _disable_current_modes():
             return tree_map(lambda x: torch.empty_strided(x.size, x.stride, dtype=x.dtype) if isinstance(x, Shape) else x, shapes, is_leaf=lambda x: isinstance(x, Shape))
 
@@ -1164,9 +1153,6 @@ class Store(dist.HashStore):
 
 def install():
     """Stands in for what a program expects of GPUs and of other ranks."""
-    if os.environ.get("ZBENCH_TORCH_LIST") == "1":
-        for what, by in REPLACED.items():
-            print(f"zbench loopback: {what}: {by}", file=sys.stderr)
     if os.environ.setdefault("ZBENCH_TORCH_PROCESS", str(os.getpid())) != str(os.getpid()):
         dist.init_process_group = refuse_launched
         return
@@ -1230,7 +1216,7 @@ def install():
         dist.TCPStore = Store
     if cluster().sizes:  # 2.14 draws again until all elements are within the bounds
         torch.nn.init._no_grad_trunc_normal_ = lambda tensor, mean, std, *_, **__: torch.nn.init.normal_(tensor, mean, std)
-    torch.multiprocessing.spawn, torch.nn.DataParallel = spawn, refuse_replicas
+    torch.multiprocessing.spawn, torch.nn.DataParallel.__init__ = spawn, refuse_replicas  # programs ask whether a model is a DataParallel
     watch_optimizers()
     watch_end()
     cluster()

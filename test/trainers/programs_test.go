@@ -90,6 +90,39 @@ func TestNothingDoneIsNoResult(t *testing.T) {
 	require.NotContains(t, out, "NO RESULT")
 }
 
+// A thread that keeps Python's lock, as a busy host makes it, takes no time of the program's clock.
+func TestALockTakesNoTime(t *testing.T) {
+	in := enter(t, "")
+	out, code := in.started(t, "", nil, "-c", `
+import threading, time, torch
+torch.distributed.init_process_group("nccl")
+busy = threading.Thread(target=lambda: 3**3000000)
+begin = time.monotonic()
+busy.start()
+while busy.is_alive():
+    time.sleep(0)
+torch.distributed.all_reduce(torch.ones(1))
+torch.cuda.synchronize()
+print(f"took {time.monotonic() - begin:.6f}")`)
+	require.Zero(t, code, out)
+	took := regexp.MustCompile(`took ([\d.]+)`).FindStringSubmatch(out)
+	require.NotNil(t, took, out)
+	require.Less(t, number(t, took[1]), 0.004, "the interpreter asks again after 5 ms")
+}
+
+// --sizes computes indices however many: a program reads them as numbers.
+func TestIndicesAreComputed(t *testing.T) {
+	in := enter(t, "")
+	out, code := in.started(t, "--sizes", nil, "-c", `
+import torch
+torch.distributed.init_process_group("nccl")
+torch.distributed.all_reduce(torch.ones(1))
+torch.full((100000,), 7.0), torch.full((100000,), 5)
+print(sorted(torch.randperm(100000).tolist()) == list(range(100000)))`)
+	require.Zero(t, code, out)
+	require.Contains(t, out, "True")
+}
+
 // --steps ends a program that has no end, and Ctrl-C leaves the line, too.
 func TestAProgramWithoutAnEnd(t *testing.T) {
 	in := enter(t, "")

@@ -1,6 +1,7 @@
 package trainers
 
 import (
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,13 +22,14 @@ const (
 	firstFSDP2     = "pytorch/examples 70922969e70218458d2a945bf86fd8cc967fc6ea"
 	mlEngineering  = "stas00/ml-engineering 744d01e18b79512572f64a6bbd8b5f4a725203a7"
 	allReduceBench = "all_reduce_bench.py"
+	llmC           = "karpathy/llm.c f1e2ace651495b74ae22d45d1723443fd00ecd3a"
 	nanoGPT        = "karpathy/nanoGPT 3adf61e154c3fe3fca428ad6bc3818b27a3b8291"
 )
 
 // public are programs that nobody here wrote, unmodified, which need nothing beyond PyTorch and numpy.
 var public = []struct {
 	from, folder, words string
-	// WORLD in words is the number of ranks; most is the largest number of nodes that the program itself
+	// WORLD in words is the number of ranks, TOKENS 256 for each; most is the largest number of nodes that the program itself
 	// allows, code its exit code.
 	most, code int
 	// own reads from its output the time of a step in milliseconds, where it prints one.
@@ -46,6 +48,7 @@ var public = []struct {
 	{mlEngineering, "network/benchmarks", "all_reduce_latency_comp.py", 128, 0, ""},
 	{mlEngineering, "debug", "torch-distributed-gpu-test.py", 128, 0, ""},
 	{nanoGPT, ".", "train.py config/train_shakespeare_char.py --eval_iters=1 --log_interval=1 --gradient_accumulation_steps=WORLD --max_iters=6", 128, 0, `iter 3: .* time ([\d.]+)ms`},
+	{llmC, ".", "train_gpt2.py --model d12 --batch_size 4 --sequence_length 64 --total_batch_size TOKENS --dtype bfloat16 --write_tensors 0", 128, 0, `step +3/.*\(([\d.]+) ms`},
 }
 
 // checkout writes a folder of a repository at its commit: of ZBENCH_PROGRAMS (OWNER+NAME/repo, git directories), or
@@ -72,6 +75,22 @@ func checkout(t *testing.T, from, folder, to string) {
 	require.NoError(t, err, "%s", out)
 }
 
+// supplied writes the data that a program reads: tokens, all 0. Of tiktoken llm.c only imports the name.
+func supplied(t *testing.T, from, folder string) {
+	t.Helper()
+	tokens := make([]byte, 4*256+2<<20) // behind llm.c's header
+	for i, word := range []uint32{20240520, 1, 1 << 20} {
+		binary.LittleEndian.PutUint32(tokens[4*i:], word)
+	}
+	for name, text := range map[string]map[string][]byte{
+		nanoGPT: {"data/shakespeare_char/train.bin": tokens[4*256:], "data/shakespeare_char/val.bin": tokens[4*256:]},
+		llmC:    {"dev/data/tinyshakespeare/tiny_shakespeare_val.bin": tokens, "tiktoken.py": []byte("def get_encoding(name): pass\n")},
+	}[from] {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755)) //nolint:gosec // Python reads it
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o644))        //nolint:gosec // Python reads it
+	}
+}
+
 // Public programs run unmodified, or end with the line that says that they did nothing.
 func TestPublicPrograms(t *testing.T) {
 	in := enter(t, "")
@@ -80,13 +99,9 @@ func TestPublicPrograms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := filepath.Join(in.at, strings.Fields(strings.ReplaceAll(p.from, "/", "+"))[0])
 			checkout(t, p.from, p.folder, in.root+folder)
-			if p.from == nanoGPT {
-				for _, part := range []string{"train.bin", "val.bin"} {
-					require.NoError(t, os.WriteFile(filepath.Join(in.root+folder, "data/shakespeare_char", part), make([]byte, 1<<20), 0o644)) //nolint:gosec // Python reads it
-				}
-			}
+			supplied(t, p.from, in.root+folder)
 			for _, nodes := range slices.Compact([]int{1, p.most}) {
-				words := strings.ReplaceAll(p.words, "WORLD", strconv.Itoa(8*nodes))
+				words := strings.NewReplacer("WORLD", strconv.Itoa(8*nodes), "TOKENS", strconv.Itoa(8*nodes*256)).Replace(p.words)
 				// Their modules lie beside them, and they write there.
 				out, code := in.started(t, "--sizes --steps 5 --nodes "+strconv.Itoa(nodes), []string{"-C", filepath.Join(folder, p.folder)}, strings.Fields(words)...)
 				require.Equal(t, p.code, code, out)

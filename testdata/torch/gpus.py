@@ -26,6 +26,7 @@ def train(what, steps=12):
     elif what == "unwrapped":
         torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+    assert not isinstance(model, torch.nn.DataParallel)
     scaler = torch.amp.GradScaler("cuda")
     batch = torch.randn(2048, 2048).pin_memory().to(device, non_blocking=True)
     last, took = time.perf_counter(), []

@@ -195,11 +195,11 @@ static void *zbc_next(const char *name) {
   return at != NULL ? at : dlsym(RTLD_NEXT, name);
 }
 
-/* A wait with a deadline on the program's clock. */
-#define ZBC_DEADLINE(clock, deadline, wait)                                    \
+/* A wait with a deadline on the program's clock. Its end counts unless `free` is true. */
+#define ZBC_DEADLINE(clock, deadline, wait, free)                              \
   const struct timespec until = zbc_timespec(zbc_of(deadline) + zbc_lag(clock)); \
   int code = wait;                                                             \
-  if (code == ETIMEDOUT || (code == -1 && errno == ETIMEDOUT)) {               \
+  if ((code == ETIMEDOUT || (code == -1 && errno == ETIMEDOUT)) && !(free)) {  \
     zbc_reached(clock, zbc_of(deadline));                                      \
   }                                                                            \
   return code
@@ -210,6 +210,15 @@ static clockid_t zbc_clock_of(const struct timespec *deadline) {
   return zbc_of(deadline) < zbc_began[CLOCK_REALTIME] / 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }
 
+/* Whether the caller is Python's interpreter. It waits in this way for its own lock alone, and a busy
+ * host makes that wait long. Waits of Python programs use semaphores. */
+static int zbc_interpreter(const void *caller) {
+  const void *python = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
+  Dl_info from, own;
+  return python != NULL && dladdr(caller, &from) != 0 && dladdr(python, &own) != 0 &&
+         from.dli_fbase == own.dli_fbase;
+}
+
 ZBC_PUBLIC int pthread_cond_timedwait(pthread_cond_t *restrict c,
                                       pthread_mutex_t *restrict m,
                                       const struct timespec *restrict at) {
@@ -217,7 +226,7 @@ ZBC_PUBLIC int pthread_cond_timedwait(pthread_cond_t *restrict c,
   if (next == NULL) {
     next = zbc_next("pthread_cond_timedwait");
   }
-  ZBC_DEADLINE(zbc_clock_of(at), at, next(c, m, &until));
+  ZBC_DEADLINE(zbc_clock_of(at), at, next(c, m, &until), zbc_interpreter(__builtin_return_address(0)));
 }
 
 ZBC_PUBLIC int pthread_cond_clockwait(pthread_cond_t *restrict c,
@@ -228,7 +237,7 @@ ZBC_PUBLIC int pthread_cond_clockwait(pthread_cond_t *restrict c,
   if (next == NULL) {
     next = zbc_next("pthread_cond_clockwait");
   }
-  ZBC_DEADLINE(clock, at, next(c, m, clock, &until));
+  ZBC_DEADLINE(clock, at, next(c, m, clock, &until), 0);
 }
 
 ZBC_PUBLIC int sem_timedwait(sem_t *restrict s, const struct timespec *restrict at) {
@@ -236,7 +245,7 @@ ZBC_PUBLIC int sem_timedwait(sem_t *restrict s, const struct timespec *restrict 
   if (next == NULL) {
     next = zbc_next("sem_timedwait");
   }
-  ZBC_DEADLINE(CLOCK_REALTIME, at, next(s, &until));
+  ZBC_DEADLINE(CLOCK_REALTIME, at, next(s, &until), 0);
 }
 
 ZBC_PUBLIC int sem_clockwait(sem_t *restrict s, clockid_t clock,
@@ -245,5 +254,5 @@ ZBC_PUBLIC int sem_clockwait(sem_t *restrict s, clockid_t clock,
   if (next == NULL) {
     next = zbc_next("sem_clockwait");
   }
-  ZBC_DEADLINE(clock, at, next(s, clock, &until));
+  ZBC_DEADLINE(clock, at, next(s, clock, &until), 0);
 }
