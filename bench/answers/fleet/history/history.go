@@ -61,8 +61,6 @@ type Memory struct {
 	Counters map[string]uint64 `json:"counters"`
 	// Events are the newest checks with a finding, by its name.
 	Events map[string][]int64 `json:"events"`
-	// Isolated is true if the last check asked to take the node out.
-	Isolated bool `json:"isolated"`
 }
 
 // Round holds the figures of one check.
