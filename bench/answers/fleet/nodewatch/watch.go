@@ -4,6 +4,7 @@ package nodewatch
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -119,9 +120,7 @@ const timed = ", measured for "
 // facts are the node's, without the environment of the caller.
 func (s *Seen) facts() map[string]string {
 	out := map[string]string{}
-	for name, value := range s.Facts {
-		out[name] = value
-	}
+	maps.Copy(out, s.Facts)
 	for _, f := range s.Node.Facts {
 		if !strings.HasPrefix(f.Name, "env ") {
 			out[f.Name] = f.Value
