@@ -62,6 +62,7 @@ var codeRows = []codeRow{
 	{exit.Usage, "kernels rmsnorm --backend loopback --rows 0"},
 	{exit.Want, "screen --judge screened"},
 	{exit.Usage, "screen --judge absent"},
+	{exit.Usage, "watch --as cron"},
 	{exit.OK, "rails --matrix even.csv"},
 	{exit.Regression, "rails --matrix slow.csv"},
 	{exit.Want, "rails --matrix few.csv"},

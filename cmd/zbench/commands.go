@@ -9,6 +9,7 @@ import (
 	"zbench/bench/answers/bisect"
 	"zbench/bench/answers/compare"
 	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/answers/fleet/nodewatch"
 	"zbench/bench/answers/fleet/rails"
 	"zbench/bench/answers/replay"
 	"zbench/bench/answers/soak"
@@ -45,6 +46,7 @@ var commands = []command{
 	{"gemm", measure, newGemm, []string{record.Schema}},
 	{"kernels", measure, newKernels, []string{record.Schema}},
 	{"screen", find, newNodeScreen, []string{nodescreen.Schema}},
+	{"watch", find, newWatch, []string{nodewatch.Schema}},
 	{"rails", find, newRails, []string{rails.Schema}},
 	{"soak", find, newSoak, []string{soak.Schema}},
 	{"trace", find, interrupted(newTrace), []string{trace.Schema}},

@@ -39,13 +39,14 @@ var flagGroups = withRows([]flagGroup{
 	{"Cluster", []string{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
 		"counters", "profile", "leaves", "topo", "screen", "ras", "root", "host", "xml", "outputs", "matrix", "logs", "times", "judge", "hbm-seconds", "deadline",
+		"as", "within", "state", "kernel-log", "claims", "cap", "partition",
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen-first"}},
 	{"Deadlines", deadlineFlags},
 	{"Simulation", []string{"fabric", "curve", "fault", "seed", "trees", "clock", "no-data", "library-version", "hang-rate", "torch", "real", "steps", "what-if"}},
 	{"Model and trainer", slice.Map(spec.AdviceFlags, func(f option.Row[spec.Asked]) string { return f.Name })},
 	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "fail", "allow-unchecked", "require-checked", "min-effect", "miss", "between-run-cv", "across", "names", "timing", "settings", "margin", "compute", "block", "max-steps", "max-rounds", "child-timeout"}},
-	{"Output", []string{"env", "out", "chakra", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
+	{"Output", []string{"env", "out", "metrics", "hook", "print", "chakra", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{librariesTitle, append([]string{"backend", "libraries"}, libraryFlags()...)},
 })
 
@@ -68,6 +69,7 @@ func withRows(groups []flagGroup) []flagGroup {
 var mostUsed = withFamilies(map[string][]string{
 	"zbench collectives": {"nodes", "ngpus", "minbytes", "maxbytes", "datatype", "framework", "preset", "out", "format", "resume"},
 	"zbench rails":       {"nodes", "ngpus", "size", "rounds", "matrix", "logs", "times", "profile", "out", "format"},
+	"zbench watch":       {"as", "within", "state", "claims", "cap", "metrics", "hook", "print", "out", "format"},
 	"zbench soak":        {"nodes", "ngpus", "sizes", "attempts", "for", "vary", "launch", "out", "format", "resume"},
 	"zbench recommend":   {"framework", "preset", "params", "trace", "config", "backward-ms", "tokens-per-microbatch", "tflops", "out", "format"},
 	"zbench replay":      {"framework", "preset", "config", "step-ms", "settings", "margin", "compute", "nodes", "out", "format"},

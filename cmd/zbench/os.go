@@ -65,7 +65,7 @@ func osState() State {
 			}
 			return name
 		},
-		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards, Resolve: resolve, Taken: portTaken, Dial: (&net.Dialer{}).DialContext, Light: light, RemoveLeft: native.RemoveLeft,
+		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards, Resolve: resolve, Taken: portTaken, Dial: (&net.Dialer{}).DialContext, Light: light, RemoveLeft: native.RemoveLeft, KernelLog: kernelLog,
 	}
 }
 
@@ -163,6 +163,32 @@ func (osFS) WriteFile(name string, data []byte) error {
 		return err
 	}
 	return os.Rename(f.Name(), name)
+}
+
+// Create links a whole file to its name, which also NFS does for one host alone.
+func (osFS) Create(name string, data []byte) error {
+	f, err := createTemporary(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = f.Write(data)
+	if err = cmp.Or(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Link(f.Name(), name)
+}
+
+// kernelLog reads the kernel's buffer without removing lines from it: syslog(2), actions 10 and 3.
+func kernelLog() (string, error) {
+	const size, readAll = 10, 3
+	n, err := syscall.Klogctl(size, nil)
+	if err != nil {
+		return "", err
+	}
+	text := make([]byte, n)
+	n, err = syscall.Klogctl(readAll, text)
+	return string(text[:max(n, 0)]), err
 }
 
 // createTemporary makes a file beside the one of that name, with the permissions of the umask.

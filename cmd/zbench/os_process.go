@@ -29,6 +29,9 @@ func startProcess(c Command, stdout, stderr io.Writer) (Child, error) {
 	}
 	cmd.WaitDelay = waitDelay // a process that it left behind may keep a pipe open
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if c.Input != nil {
+		cmd.Stdin = c.Input
+	}
 	child := &osChild{cmd: cmd, interrupts: c.Interrupts, ended: make(chan struct{})}
 	if c.Control {
 		var err error

@@ -31,6 +31,7 @@ func printed(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	s, out := testState(t, args...)
 	var b bytes.Buffer
 	s.Stderr = Stream{Writer: &b}
+	s.Start = func(c Command) (Child, error) { return inThisProcess(s, c), nil }
 	code = Main(context.Background(), s)
 	return code, out.String(), b.String()
 }
@@ -78,6 +79,7 @@ func TestFormsShowTheSameFindings(t *testing.T) {
 		{"soak --nodes 2 --gpus-per-node 2 --sizes 64K --attempts 20 --fault stale_send:node=1,gpu=0", "soak.json"},
 		{"screen --judge " + fleet, "screen.json"},
 		{"topo --root " + dir, ""},
+		{"watch --root " + dir + " --state " + filepath.Join(dir, "state"), "watch.json"},
 		{"doctor --backend rocm", ""},
 		{"recommend " + swept + " --framework ddp --preset llama3-8b --backward-ms 80", "recommend.json"},
 		{"replay " + wide + " --framework ddp --preset llama3-8b --backward-ms 80 -q", "replay.json"},

@@ -72,6 +72,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		"rails --nodes 4 --gpus-per-node 4 -q",
 		"soak --nodes 2 --gpus-per-node 2 --sizes 64K --attempts 20 -q",
 		"screen --backend loopback --nodes 2 -q",
+		"watch --root " + t.TempDir() + " --state " + t.TempDir() + " -q",
 	} {
 		code := exit.OK
 		if strings.Contains(line, "hang") {

@@ -80,7 +80,7 @@ func (o *nodeScreenOptions) factsOf(ctx context.Context, s State, backend string
 	late := fmt.Errorf("/sys and /proc: not read within %g s", o.deadline)
 	n, err := within(ctx, duration(o.deadline), late, func() (*nodescreen.Node, error) {
 		n := newNode(s.Hostname(), backend)
-		err := probe.Facts(treeFS{s.FS, "/"}, n, s.Environ())
+		_, err := probe.Facts(treeFS{s.FS, "/"}, n, s.Environ())
 		n.Faults = append(n.Faults, preflightFaults(s)...)
 		return n, err
 	})
@@ -116,7 +116,7 @@ func (o *nodeScreenOptions) simulatedNode(s State, node int) (*nodescreen.Node, 
 			return nil, nil, err
 		}
 		n.Host = name
-		if err := probe.Facts(treeFS{s.FS, filepath.Join(o.trees, name)}, n, nil); err != nil {
+		if _, err := probe.Facts(treeFS{s.FS, filepath.Join(o.trees, name)}, n, nil); err != nil {
 			return nil, nil, err
 		}
 	} else {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"zbench/bench/answers/fleet/nodescreen"
 	"zbench/bench/base/exit"
@@ -39,19 +40,24 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
-	f.StringVar(&o.backend, "backend", "auto", "libraries to measure with: auto, "+backendNames(", ")+", loopback")
+	addMeasured(f, o)
 	f.IntVar(&o.nodes, "nodes", 1, "number of nodes (default those of the launcher)")
-	f.StringVar(&o.fabric, "fabric", fabric.Default, "hardware that the loopback simulates")
-	f.StringArrayVar(&o.faults, "fault", nil, "fault of a simulated node (zbench list faults)")
-	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulation")
 	f.StringVar(&o.trees, "trees", "", "folder with a recorded tree of /sys and /proc for each simulated node, named after it")
 	f.StringVar(&o.judge, "judge", "", "compare the files that nodes have written into this folder; measure nothing; --out takes the result")
 	f.Float64Var(&o.seconds, "hbm-seconds", 10, "seconds of copying in every GPU's memory, of its products and of the collective, each; the loopback takes 20 samples")
-	o.size = 1 << 30
-	f.Var(&o.size, "size", "size of an array in memory, in bytes (default 1G)")
 	f.Float64Var(&o.deadline, "deadline", 120, "seconds that one measurement of a node may take, beside --hbm-seconds; all of a simulated node")
 	o.addFlags(f, "folder to create, which all nodes share (default a new dated one)")
 	o.addForce(f)
+}
+
+// addMeasured adds the flags of what is measured on a node.
+func addMeasured(f *pflag.FlagSet, o *nodeScreenOptions) {
+	f.StringVar(&o.backend, "backend", "auto", "libraries to measure with: auto, "+backendNames(", ")+", loopback")
+	f.StringVar(&o.fabric, "fabric", fabric.Default, "hardware that the loopback simulates")
+	f.StringArrayVar(&o.faults, "fault", nil, "fault of a simulated node (zbench list faults)")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulation")
+	o.size = 1 << 30
+	f.Var(&o.size, "size", "size of an array in memory, in bytes (default 1G)")
 }
 
 // runNodeScreen does the work of this process: a probe of one node, a node of several, the parent

@@ -61,6 +61,8 @@ type State struct {
 	Taken func(port int) bool
 	// Dial opens a connection to a service of this host; nil if there are none.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// KernelLog returns the kernel's buffer of messages; nil if it cannot be read.
+	KernelLog func() (string, error)
 	// RemoveLeft removes a file at which processes met, unless a process has it open, and reports
 	// whether it did. Nil removes nothing.
 	RemoveLeft func(file string) bool
@@ -79,6 +81,9 @@ type FS interface {
 	ReadLink(name string) (string, error)
 	// Access reports whether this process may read and write the file.
 	Access(name string) error
+	// Create writes a new file whole. The error is fs.ErrExist if there is one, also if another host
+	// has just made it.
+	Create(name string, data []byte) error
 }
 
 // host returns the parts of the machine that a folder needs. Notes are left out if quiet is set.
@@ -99,6 +104,8 @@ type Command struct {
 	Says func(line string)
 	// Control connects the standard input of the process with Ask; otherwise the input is empty.
 	Control bool
+	// Input is the standard input without Control; nil is empty.
+	Input io.Reader
 	// Interrupts is the number of interrupts after which a launcher ends its processes on all
 	// nodes: three for srun, one for mpirun. If the launcher is killed, its processes remain. 0
 	// marks a process that is killed directly.

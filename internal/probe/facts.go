@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/answers/fleet/history"
 	"zbench/bench/answers/fleet/nodescreen"
 	"zbench/bench/answers/judge"
 	"zbench/bench/base/slice"
@@ -18,11 +19,11 @@ var (
 )
 
 // Facts reads a node's facts from a tree: NICs, GPUs of the kernel's topology, versions, and
-// defects.
-func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) error {
+// defects. It returns the topology that it read.
+func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) (*topo.Node, error) {
 	t, err := topo.Read(fsys, topo.Inputs{Host: n.Host, Environ: environ})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if slices.Contains(t.Sources, "kfd") {
 		n.Packages = new(len(t.GPUs))
@@ -44,7 +45,39 @@ func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) error {
 			n.Faults = append(n.Faults, nodescreen.Fault{Code: f.Code, Subject: f.Subject, Message: f.Message, Next: f.Hint})
 		}
 	}
-	return nil
+	return t, nil
+}
+
+// Counters returns the error counters of a topology, and the number of lost links of each NIC.
+func Counters(t *topo.Node) (out []history.Counter) {
+	add := func(subject string, all []topo.Counter) {
+		for _, c := range all {
+			if strings.HasPrefix(c.Name, "ras/") || strings.HasPrefix(c.Name, "aer/") {
+				out = append(out, history.Counter{Subject: subject, Name: c.Name, Value: c.Value})
+			}
+		}
+	}
+	for _, g := range t.GPUs {
+		add(g.PCI, g.Counters)
+	}
+	for _, c := range t.NICs {
+		add(c.Name, c.Counters)
+		if c.LinkDowns != nil && !c.Virtual {
+			out = append(out, history.Counter{Subject: c.Name, Name: "link_downed", Value: *c.LinkDowns})
+		}
+	}
+	return out
+}
+
+// Identities returns the unique ids of the GPUs by address: another GPU in a slot has no past.
+func Identities(t *topo.Node) map[string]string {
+	out := map[string]string{}
+	for _, g := range t.GPUs {
+		if g.UniqueID != "" {
+			out["GPU in "+g.PCI] = g.UniqueID
+		}
+	}
+	return out
 }
 
 // partitions are the modes of the GPUs, each once.

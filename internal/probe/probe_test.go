@@ -127,7 +127,8 @@ func TestFactsOfATree(t *testing.T) {
 	put("sys/class/infiniband/ionic_1/ports/1/state", "1: DOWN\n")
 	put("sys/module/amdgpu/version", "6.12.12\n")
 	n := &nodescreen.Node{Host: "a"}
-	require.NoError(t, probe.Facts(tree, n, nil))
+	_, err := probe.Facts(tree, n, nil)
+	require.NoError(t, err)
 	require.Len(t, n.NICs, 2)
 	require.Equal(t, "ACTIVE", n.NICs[0].State)
 	require.Equal(t, 50e9, *n.NICs[0].Negotiated)
@@ -145,7 +146,8 @@ func TestFactsNoteTheCorruption(t *testing.T) {
 	}
 	for disable, notes := range map[string]int{"1": 1, "0": 0} {
 		n := &nodescreen.Node{Host: "a"}
-		require.NoError(t, probe.Facts(tree, n, []string{"NCCL_GDR_FLUSH_DISABLE=" + disable}))
+		_, err := probe.Facts(tree, n, []string{"NCCL_GDR_FLUSH_DISABLE=" + disable})
+		require.NoError(t, err)
 		require.Len(t, n.Notes, notes, disable)
 		require.Empty(t, n.Faults, "a note fails no node")
 		if notes > 0 {

@@ -95,7 +95,7 @@ func (h *host) screened(seed uint64) (*nodescreen.Node, error) {
 	}
 	m.CollVersion = h.library
 	n := &nodescreen.Node{Schema: nodescreen.NodeSchema, Host: h.name, Backend: "loopback", Simulated: true}
-	if err := probe.Facts(h.tree, n, nil); err != nil {
+	if _, err := probe.Facts(h.tree, n, nil); err != nil {
 		return nil, err
 	}
 	ctx := context.Background()

@@ -9,6 +9,7 @@ import (
 	"zbench/bench/answers/bisect"
 	"zbench/bench/answers/compare"
 	"zbench/bench/answers/fleet/nodescreen"
+	"zbench/bench/answers/fleet/nodewatch"
 	"zbench/bench/answers/fleet/rails"
 	"zbench/bench/answers/gate"
 	"zbench/bench/answers/recommend"
@@ -84,6 +85,11 @@ var Documents = []Document{
 		File: "bench/answers/fleet/nodescreen/schema/node-v1.json", ID: "urn:zbench:screen-node:1", Title: "zbench screen, the file of a node",
 		About: "What one node found about itself, without any other node. Rates are in bytes per second.",
 		Types: []reflect.Type{reflect.TypeFor[nodescreen.Node]()},
+	},
+	{
+		File: "bench/answers/fleet/nodewatch/schema/v1.json", ID: "urn:zbench:watch:1", Title: "zbench watch, watch.json",
+		About: "One check of a node for its scheduler, against the node's own past.",
+		Types: []reflect.Type{reflect.TypeFor[nodewatch.Document]()},
 	},
 	{
 		File: "internal/doctor/schema/v1.json", ID: "urn:zbench:doctor:1", Title: "zbench doctor --format json",
@@ -209,6 +215,8 @@ var ruled = rules{
 	reflect.TypeFor[gate.Report](): {version(gate.Schema), values("state", gate.States()...)},
 	reflect.TypeFor[gate.Check]():  {values("state", gate.States()...)},
 
+	reflect.TypeFor[nodewatch.Document]():   {version(nodewatch.Schema), values("action", nodewatch.Actions()...)},
+	reflect.TypeFor[nodewatch.Found]():      {values("action", nodewatch.Actions()...)},
 	reflect.TypeFor[nodescreen.Document]():  {version(nodescreen.Schema), values("state", finding.StatesOfNodes()...)},
 	reflect.TypeFor[nodescreen.Deviation](): {values("rule", nodescreen.Rules()...)},
 	reflect.TypeFor[nodescreen.Node]():      {version(nodescreen.NodeSchema)},

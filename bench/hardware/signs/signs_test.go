@@ -47,6 +47,8 @@ var seen = []struct{ code, line, subject string }{
 	{"gpu_lost", "NVRM: Xid (PCI:0000:44:00): 79, GPU has fallen off the bus", "0000:44:00"},
 	{"pcie_error", "pcieport 000c:00:01.0: AER: Uncorrected (Non-Fatal) error received: 000c:00:00.0", "000c:00:00.0"},
 	{"link_down", "[  309.261822] mlx5_core 0000:0a:00.0 mlx5_0: Port: 1 Link DOWN", "mlx5_0"},
+	{"machine_check", "[  310.396113] mce: [Hardware Error]: Machine check events logged", ""},
+	{"out_of_memory", "Out of memory: Killed process 1440763 (perl) total-vm:87033376kB, anon-rss:60356340kB, file-rss:0kB, shmem-rss:0kB, UID:21417 pgtables:169956kB oom_score_adj:0", ""},
 	{"link_down", "[ 4443.974372] mlx5_core 0000:53:00.0 mlx5_3: Port: 1 Link DOWN", "mlx5_3"},
 }
 
@@ -75,6 +77,8 @@ var healthy = map[string][]string{
 	"gpu_uncorrectable":   {"[Sat Jan  7 14:25:56 2023] amdgpu 0000:e3:00.0: amdgpu: MEM ECC is active.", "amdgpu 0000:c3:00.0: amdgpu: no uncorrectable hardware errors detected in umc block", "amdgpu 0000:c3:00.0: amdgpu: 0 uncorrectable hardware errors detected in umc block"},
 	"gpu_lost":            {"NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.183.01"},
 	"pcie_error":          {"pcieport 0000:00:01.0: AER: enabled with IRQ 27"},
+	"machine_check":       {"Sep 16 19:51:15 kernel: [    0.043437] mce: CPU supports 7 MCE banks"},
+	"out_of_memory":       {"oom_reaper: reaped process 1440763 (perl), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB"},
 	"link_down":           {"[ 4450.320122] mlx5_core 0000:53:00.0 mlx5_3: Port: 1 Link ACTIVE", "[ 4450.318539] mlx5_core 0000:53:00.0 enp83s0f0np0: Link up"},
 }
 

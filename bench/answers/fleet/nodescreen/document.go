@@ -57,6 +57,8 @@ type Deviation struct {
 	Host string `json:"host"`
 	// Rule is the name of the rule that found it: gpus, library, nic_state, …
 	Rule string `json:"rule"`
+	// Code is the code of the node's own check; absent for other rules.
+	Code string `json:"code,omitempty"`
 	// Subject is the component: a GPU, a NIC, or the node.
 	Subject string `json:"subject"`
 	// Message states the finding and the value for comparison.

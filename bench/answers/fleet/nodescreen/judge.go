@@ -179,7 +179,7 @@ func ownChecks(f Fleet, d *Document) []Deviation {
 				common[x.Code] = true
 				continue
 			}
-			out = append(out, Deviation{Host: n.Host, Subject: x.Subject, Message: x.Message, Next: x.Next})
+			out = append(out, Deviation{Host: n.Host, Code: x.Code, Subject: x.Subject, Message: x.Message, Next: x.Next})
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(common)) {

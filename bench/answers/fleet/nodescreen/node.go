@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"zbench/bench/answers/fleet/history"
 	"zbench/bench/base/jsonfile"
 	"zbench/bench/base/pattern"
 )
@@ -210,4 +211,14 @@ func (n *Node) rates() []measurement {
 		add("nic_collective", "", c.Name, c.Collective)
 	}
 	return append(out, n.linkRates()...)
+}
+
+// Figures returns the measured rates of the node, each once.
+func (n *Node) Figures() (out []history.Figure) {
+	for _, r := range n.rates() {
+		if r.Rate.Rate != nil {
+			out = append(out, history.Figure{Kind: r.kind, Subject: r.subject, Rate: *r.Rate.Rate})
+		}
+	}
+	return out
 }

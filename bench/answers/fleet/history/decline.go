@@ -1,0 +1,177 @@
+package history
+
+import (
+	"math"
+	"slices"
+
+	"zbench/bench/base/slice"
+	"zbench/bench/base/stat"
+)
+
+// The limits assume that healthy checks of one component differ by a standard deviation of Sigma.
+// A noisier component raises its own limits.
+const (
+	// Sigma is the assumed standard deviation between checks, as a share of the figure.
+	Sigma = 0.01
+	// Window is the number of checks that a figure is compared with, Least the smallest number.
+	Window = 30
+	Least  = 10
+	// Separate is the number of checks that must show a sudden loss: all of the newest. Lasting is
+	// the number of newest checks that show a small loss together.
+	Separate = 3
+	Lasting  = 15
+
+	// The newest check must show gateLoss, as a share; everything else is computed only then. A sudden
+	// loss is the median of the newest checks, each of which shows leastLoss. A lasting loss is their
+	// middle. The factors are in robust standard deviations of the kind.
+	gateLoss                   = 0.02
+	leastLoss, leastSigmas     = 0.03, 3.1
+	suddenLoss, suddenSigmas   = 0.054, 5.4
+	lastingLoss, lastingSigmas = 0.027, 3.0
+	// fallenLoss is the smallest loss of most components of a kind, as a share.
+	fallenLoss, fallenSigmas = 0.015, 3.3
+)
+
+// Loss is a figure below its own past.
+type Loss struct {
+	// Lost is the missing share, 0 to 1. Before is the centre of the earlier checks, Now that of the
+	// checks that show the loss, both in the figure's unit.
+	Lost, Before, Now float64
+	// Checks is the number of checks that show the loss, Of the number that it is compared with.
+	Checks, Of int
+}
+
+// Below compares the newest checks of figures of one kind with their own earlier checks. Each series
+// is one component's, oldest first. It returns a Loss for each series, with 0 checks if there is none.
+func Below(series [][]float64) []Loss {
+	out := make([]Loss, len(series))
+	for i, s := range series {
+		past := before(s, Separate)
+		if len(past) < Least || !loses(past, s[len(s)-1], gateLoss) {
+			continue
+		}
+		for _, n := range []int{Separate, Lasting} {
+			if l := loss(s, n); l.Checks > 0 && beyond(s, l, pooled(series)) {
+				out[i] = l
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Confirms reports whether a longer measurement of the component shows at least 40 % of a loss.
+func (l Loss) Confirms(rate float64) bool { return 1-rate/l.Before >= 0.4*l.Lost }
+
+// before returns the window before the newest n checks.
+func before(s []float64, n int) []float64 {
+	end := max(len(s)-n, 0)
+	return s[max(end-Window, 0):end]
+}
+
+// loses reports whether a figure is below the median of others by a share. It counts, because that is
+// faster than the median.
+func loses(of []float64, figure, share float64) bool {
+	limit, above := figure/(1-share), 0
+	for _, v := range of {
+		if v > limit {
+			above++
+		}
+	}
+	return 2*above > len(of)
+}
+
+// loss compares the newest n checks with those before them. It finds what is above the limits of a quiet
+// component.
+func loss(s []float64, n int) Loss {
+	past := before(s, n)
+	if len(past) < Least {
+		return Loss{}
+	}
+	recent := s[len(s)-n:]
+	centre, least := middle, lastingLoss
+	if n == Separate {
+		centre, least = median, suddenLoss
+		if slices.ContainsFunc(recent, func(v float64) bool { return !loses(past, v, leastLoss) }) {
+			return Loss{}
+		}
+	}
+	l := Loss{Before: centre(past), Now: centre(recent), Checks: n, Of: len(past)}
+	if l.Lost = 1 - l.Now/l.Before; l.Lost < least {
+		return Loss{}
+	}
+	return l
+}
+
+func median(of []float64) float64 { return stat.Quantile(of, 0.5) }
+
+// beyond reports whether a loss is also above the limits of its kind's spread.
+func beyond(s []float64, l Loss, spread float64) bool {
+	if l.Checks == Lasting {
+		return l.Lost >= lastingSigmas*spread
+	}
+	past, recent := before(s, Separate), s[len(s)-Separate:]
+	return l.Lost >= suddenSigmas*spread && !slices.ContainsFunc(recent, func(v float64) bool { return !loses(past, v, leastSigmas*spread) })
+}
+
+// middle returns the mean of the middle half, which outliers do not move and which varies less than the
+// median.
+func middle(of []float64) float64 {
+	s := slices.Sorted(slices.Values(of))
+	cut := len(s) / 4
+	return stat.Mean(s[cut : len(s)-cut])
+}
+
+// pooled returns the robust standard deviation of the earlier checks of all series of a kind, each as
+// a share of its own median. A single component has too few checks for a precise one. The factor
+// allows for a small number.
+func pooled(series [][]float64) float64 {
+	var off []float64
+	for _, s := range series {
+		past := before(s, Separate)
+		if len(past) < Least {
+			continue
+		}
+		usual := median(past)
+		off = append(off, slice.Map(past, func(v float64) float64 { return math.Abs(v/usual - 1) })...)
+	}
+	return (1 + 4/float64(len(off))) * 1.4826 * median(off)
+}
+
+// Fallen reports whether the components of a kind are together below their past in the newest check, as
+// after a change of the driver that no version tells. Together they show a smaller loss than one can.
+func Fallen(series [][]float64) bool {
+	var lost, newest []float64
+	var pasts [][]float64
+	gate := 0
+	for _, s := range series {
+		past := before(s, Lasting)
+		if len(past) < Least {
+			past = before(s, Separate)
+		}
+		if len(past) < Least {
+			continue
+		}
+		pasts = append(pasts, past)
+		newest = append(newest, s[len(s)-1])
+		if loses(past, s[len(s)-1], fallenLoss) {
+			gate++
+		}
+	}
+	if 2*gate <= len(pasts) {
+		return false
+	}
+	for i, past := range pasts {
+		lost = append(lost, 1-newest[i]/median(past))
+	}
+	return median(lost) >= fallenSigmas*pooled(series)/math.Sqrt(float64(len(lost)))
+}
+
+// togetherShare is the share of the nodes above which a change belongs to the fleet.
+const togetherShare = 0.05
+
+// Together reports whether so many nodes of a fleet have fallen, this one included, that the cause is
+// not a node.
+func Together(fallen, nodes int) bool {
+	return fallen >= 2 && float64(fallen) > togetherShare*float64(nodes)
+}
