@@ -348,7 +348,7 @@ func (w *openWorld) known() judge.IssueFacts {
 
 // hangs returns an error for settings that are known to hang, unless --risk is given.
 func (o *soakOptions) hangs(w *openWorld) error {
-	hang := slice.Where(judge.IssuesOf(w.known()), judge.KnownIssue.Hangs)
+	hang := slice.Where(judge.IssuesOf(w.known()), func(k judge.KnownIssue) bool { return k.Risk == judge.Hangs })
 	if len(hang) == 0 || o.risk {
 		return nil
 	}
