@@ -115,7 +115,7 @@ func (d *Driver) place(c plan.Case) {
 	d.work = native.Work{
 		Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, Count: l.Count,
 		Slots: p.Slots, SendStride: p.SendStride, RecvStride: p.RecvStride, Places: c.SendPlaces(),
-		AtOnce: c.Written != plan.WrittenBefore, FromHost: c.Written == plan.HostCopy,
+		AtOnce: c.Written != plan.WrittenBefore, FromHost: c.Written.Copied(),
 	}
 }
 

@@ -58,8 +58,8 @@ connections, each with new data (--launches). The arms take turns in random
 order: the collectives in which every rank receives; sizes around changes of
 protocol and of chunks; one communicator of all ranks, and one for each GPU
 number with a rank on each node, side by side; data written by a kernel on the
-launch's own stream, or on another one by a kernel or by a copy from the host,
-for which the launch waits by an event, without the host.
+launch's own stream, or on another one that the launch waits for by an event,
+without the host; and by a copy from the host in place of the kernel.
 
 Libraries read variables when a process starts. With --vary, values of
 variables take turns, too: each combination in worlds of its own that start
