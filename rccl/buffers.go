@@ -107,7 +107,7 @@ func (d *Driver) place(c plan.Case) {
 			m.rank.Send, m.rank.Recv = m.inPlace(c, p)
 		}
 		m.rank.FilledOn = native.Stream{}
-		if c.Written == plan.OtherStream {
+		if c.Written.Apart() {
 			m.rank.FilledOn = m.filler
 		}
 		d.batch.SetRank(i, m.rank)
@@ -115,7 +115,7 @@ func (d *Driver) place(c plan.Case) {
 	d.work = native.Work{
 		Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, Count: l.Count,
 		Slots: p.Slots, SendStride: p.SendStride, RecvStride: p.RecvStride, Places: c.SendPlaces(),
-		AtOnce: c.Written != plan.WrittenBefore,
+		AtOnce: c.Written != plan.WrittenBefore, FromHost: c.Written.Copied(),
 	}
 }
 

@@ -31,7 +31,7 @@ const (
 func (d *Driver) openFillers(c plan.Case) (err error) {
 	for i := range d.ranks {
 		m := &d.ranks[i]
-		if c.Written == plan.OtherStream && m.filler == (native.Stream{}) && err == nil {
+		if c.Written.Apart() && m.filler == (native.Stream{}) && err == nil {
 			m.filler, err = d.provider.NewStream(m.rank.Device)
 		}
 	}

@@ -87,11 +87,13 @@ func TestDataFaultsOfAnEnvironment(t *testing.T) {
 	}
 }
 
-// A fault that only data of another stream have spares those of the launch's own; one that begins with the second
+// A fault that only data of another stream have, or only copied data, spares those of the launch's own; one that begins with the second
 // launch spares the first.
 func TestWhenDataFaultsCome(t *testing.T) {
 	for fault, want := range map[string]map[plan.Written][]bool{
-		"stale_send:node=0,gpu=0,across=1":           {plan.OwnStream: {false, false}, plan.OtherStream: {true, true}, plan.WrittenBefore: {false, false}},
+		"stale_send:node=0,gpu=0,across=1":           {plan.OwnStream: {false, false}, plan.OtherStream: {true, true}, plan.OtherCopy: {true, true}, plan.OwnCopy: {false, false}, plan.WrittenBefore: {false, false}},
+		"stale_send:node=0,gpu=0,copied=1":           {plan.OwnStream: {false, false}, plan.OtherStream: {false, false}, plan.OtherCopy: {true, true}, plan.OwnCopy: {true, true}},
+		"stale_send:node=0,gpu=0,copied=1,part=0":    {plan.OtherCopy: {false, false}},
 		"missing_rank:node=0,gpu=0,launch=1":         {plan.OwnStream: {false, true}},
 		"corrupt:node=0,gpu=0,index=5,first=1":       {plan.OwnStream: {true, false}},
 		"stale_buffer:node=0,gpu=0,part=0":           {plan.OwnStream: {false, false}},

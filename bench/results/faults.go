@@ -47,7 +47,7 @@ func unstableLines(rec *record.Record) []string {
 func unstableBlocks(rec *record.Record) []document.Block {
 	out := document.Listed("", unstableLines(rec))
 	if len(out) > 0 {
-		out = append(out, whatToDo(judge.UnstableRemedy+"."))
+		out = append(out, whatToDo(judge.UnstableRemedy(rec)+"."))
 	}
 	return out
 }

@@ -59,7 +59,7 @@ order: the collectives in which every rank receives; sizes around changes of
 protocol and of chunks; one communicator of all ranks, and one for each GPU
 number with a rank on each node, side by side; data written by a kernel on the
 launch's own stream, or on another one that the launch waits for by an event,
-without the host.
+without the host; and by a copy from the host in place of the kernel.
 
 Libraries read variables when a process starts. With --vary, values of
 variables take turns, too: each combination in worlds of its own that start
@@ -348,7 +348,7 @@ func (w *openWorld) known() judge.IssueFacts {
 
 // hangs returns an error for settings that are known to hang, unless --risk is given.
 func (o *soakOptions) hangs(w *openWorld) error {
-	hang := slice.Where(judge.IssuesOf(w.known()), judge.KnownIssue.Hangs)
+	hang := slice.Where(judge.IssuesOf(w.known()), func(k judge.KnownIssue) bool { return k.Risk == judge.Hangs })
 	if len(hang) == 0 || o.risk {
 		return nil
 	}

@@ -78,6 +78,8 @@ type Work struct {
 	Places []int64
 	// AtOnce launches a verification's collective without a host wait for the data.
 	AtOnce bool
+	// FromHost has a copy from the host write the data of such a launch, in place of a kernel.
+	FromHost bool
 }
 
 // Batch runs launches on a fixed set of local ranks. Its arrays are C memory.
@@ -226,7 +228,7 @@ func workOf(w Work) (C.zb_work, error) {
 	return C.zb_work{
 		collective: index, dtype: dtype, op: op, root: C.int32_t(w.Root), count: C.uint64_t(w.Count),
 		send_stride: C.uint64_t(w.SendStride), recv_stride: C.uint64_t(w.RecvStride), slots: C.uint64_t(w.Slots),
-		at_once: C.int32_t(b2i(w.AtOnce)),
+		at_once: C.int32_t(b2i(w.AtOnce)), from_host: C.int32_t(b2i(w.FromHost)),
 	}, nil
 }
 

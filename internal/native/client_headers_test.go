@@ -15,16 +15,20 @@ import (
 
 // moreRows has the preprocessor write out c/shared/more.h: field and ROCm's name.
 func moreRows(t *testing.T) [][2]string {
+	rows := moreRowsOf(t, "ZBS_MORE")
+	require.Greater(t, len(rows), 60)
+	return rows
+}
+
+// moreRowsOf writes out one of its lists.
+func moreRowsOf(t *testing.T, list string) (rows [][2]string) {
 	out, err := compiler(t.TempDir(), `#include "c/shared/more.h"
 #define ZB_OUT(field, need, ret, args, rl, rn, cl, cn, ...) @row field rn @end
-ZBS_MORE(ZB_OUT)
-`, "-E", "-P", "-I", ".")
+`+list+"(ZB_OUT)\n", "-E", "-P", "-I", ".")
 	require.NoError(t, err, "%s", out)
-	var rows [][2]string
 	for _, m := range regexp.MustCompile(`@row (\w+) ([^@]+) @end`).FindAllStringSubmatch(strings.Join(strings.Fields(out), " "), -1) {
 		rows = append(rows, [2]string{m[1], strings.NewReplacer(`"`, "", " ", "").Replace(m[2])})
 	}
-	require.Greater(t, len(rows), 60)
 	return rows
 }
 
@@ -35,6 +39,9 @@ var newerThanDebian = []string{
 	"__hipUnregisterFatBinary", "hipChooseDeviceR0600", "hipExtHostAlloc", "hipGetDevicePropertiesR0000", "hipGetDevicePropertiesR0600",
 }
 
+// goneSince are functions that Debian's RCCL has and 2.30 no longer.
+var goneSince = []string{"ncclCommInitRankMulti"}
+
 // overloaded are functions that the headers have C++ forms of, besides: they have no one
 // address.
 var overloaded = []string{
@@ -44,25 +51,41 @@ var overloaded = []string{
 }
 
 // Every function that the shared libraries have beside those that zbench calls is what the
-// vendor's headers declare.
+// vendor's headers declare. Arguments of a function that is refused by name do not matter.
 func TestHeadersOfSharedLibraries(t *testing.T) {
-	headers := headerSets["rocm"].headers.open(t)
-	known := headers.declared(t)
-	var checks strings.Builder
-	var absent []string
-	for _, row := range moreRows(t) {
-		switch {
-		case slices.Contains(overloaded, row[1]):
-		case known[row[1]]:
-			fmt.Fprintf(&checks, "ZB_ROW_IS(%s, %s)\n", row[0], row[1])
-		default:
-			absent = append(absent, row[1])
-		}
+	refused := moreRowsOf(t, "ZBS_MORE_REFUSED")
+	for _, name := range []string{"rocm", "rccl_2.30"} {
+		t.Run(name, func(t *testing.T) {
+			headers := headerSets[name].headers.open(t)
+			known := headers.declared(t)
+			var checks strings.Builder
+			var absent []string
+			for _, row := range moreRows(t) {
+				switch {
+				case slices.Contains(overloaded, row[1]):
+				case !known[row[1]]:
+					absent = append(absent, row[1])
+				case !slices.Contains(refused, row):
+					fmt.Fprintf(&checks, "ZB_ROW_IS(%s, %s)\n", row[0], row[1])
+				}
+			}
+			t.Logf("%d rows held", strings.Count(checks.String(), "\n"))
+			slices.Sort(absent)
+			newer := newerNames(t)
+			if name == "rocm" {
+				require.NotSubset(t, absent, goneSince)
+			}
+			require.Equal(t, newerThanDebian, slices.DeleteFunc(absent, func(name string) bool {
+				return slices.Contains(newer, name) || slices.Contains(goneSince, name)
+			}))
+			out, err := headers.compile(t, sharedTable+checks.String(), "-I", ".")
+			require.NoError(t, err, "%s", out)
+		})
 	}
-	slices.Sort(absent)
-	newer := newerNames(t)
-	require.Equal(t, newerThanDebian, slices.DeleteFunc(absent, func(name string) bool { return slices.Contains(newer, name) }))
-	out, err := headers.compile(t, `extern "C" {
+}
+
+// sharedTable is c/shared/more.h as a table, and the names of its parameters of each of the vendor's enums.
+const sharedTable = `extern "C" {
 #include "c/shared/more.h"
 }
 #define zb_table zbs_table
@@ -80,10 +103,11 @@ template <> constexpr std::string_view zb::called<hipFuncCache_t> = "config";
 template <> constexpr std::string_view zb::called<hipSharedMemConfig> = "config";
 template <> constexpr std::string_view zb::called<hipJitOption> = "option";
 template <> constexpr std::string_view zb::called<hipMemoryAdvise> = "advice";
+#ifdef NCCL_WIN_COLL_SYMMETRIC
+template <> constexpr std::string_view zb::called<ncclCommMemStat_t> = "what";
+#endif
 ZBS_MORE(ZB_ARGS_OF)
-`+checks.String(), "-I", ".")
-	require.NoError(t, err, "%s", out)
-}
+`
 
 // Every member of the older form of the properties lies where the headers have it.
 func TestHeadersOfProperties(t *testing.T) {
@@ -107,6 +131,34 @@ func TestHeadersOfProperties(t *testing.T) {
 static_assert(sizeof(zbs_properties_0000) == sizeof(hipDeviceProp_t), "size");
 %s`, checks.String()), "-std=c++17", "-idirafter", folder, "-I", ".", "-fsyntax-only")
 	require.NoError(t, err, "%s", out)
+}
+
+// The configuration of a communicator lies where the newest headers have it, and tells them that it is one.
+func TestHeadersOfConfiguration(t *testing.T) {
+	text, err := os.ReadFile("c/shim.h")
+	require.NoError(t, err)
+	ours := regexp.MustCompile(`(?s)typedef struct zb_config \{.*?\} zb_config;.*?return \(zb_config\)\{sizeof\(zb_config\), (\w+),`).FindStringSubmatch(string(text))
+	require.NotNil(t, ours)
+	declaration, _, _ := strings.Cut(ours[0], "static inline")
+	for _, name := range []string{"cuda_12", "rccl_2.30"} {
+		t.Run(name, func(t *testing.T) {
+			headers := headerSets[name].headers.open(t)
+			checks := declaration + "static_assert(NCCL_API_MAGIC == " + ours[1] + ");\n"
+			for _, member := range []string{
+				"size size", "magic magic", "version version", "blocking blocking", "cluster cgaClusterSize", "least minCTAs", "most maxCTAs",
+				"net netName", "share splitShare", "traffic trafficClass", "name commName", "collnet collnetEnable", "policy CTAPolicy",
+				"shrink shrinkShare", "nvls nvlsCTAs",
+			} {
+				mine, theirs, _ := strings.Cut(member, " ")
+				checks += fmt.Sprintf("static_assert(offsetof(zb_config, %[1]s) == offsetof(ncclConfig_t, %[2]s) && sizeof(zb_config::%[1]s) == sizeof(ncclConfig_t::%[2]s), %[2]q);\n", mine, theirs)
+			}
+			out, err := headers.compile(t, "#include <cstddef>\n"+checks)
+			require.NoError(t, err, "%s", out)
+			out, err = headers.compile(t, "#include <cstddef>\n"+strings.Replace(checks, "int collnet, policy,", "int policy, collnet,", 1))
+			require.Error(t, err)
+			require.Contains(t, out, "CTAPolicy")
+		})
+	}
 }
 
 // The newer form's size and places, as HIP 6.3 has them (ROCm/HIP, include/hip/hip_runtime_api.h).

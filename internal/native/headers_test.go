@@ -29,6 +29,11 @@ var headerSets = map[string]headerSet{
 			"ncclCommWindowRegister", "ncclFloat8e4m3", "ncclFloat8e5m2", "ncclMemAlloc", "ncclMemFree", "rcclGetAlgoName", "rcclGetCollImplInfo",
 		},
 	},
+	// A folder with HIP's headers and a newer rccl/rccl.h, which no package has; nothing sets this one.
+	"rccl_2.30": {
+		headers: vendorHeaders{"ZBENCH_RCCL_INCLUDE", "rocm.h"}, column: 3, value: 1,
+		absent: []string{"hipDeviceAttributeNumberOfXccs", "rcclGetAlgoName", "rcclGetCollImplInfo"},
+	},
 	"cuda_11": { // CUDA 11.8, NCCL 2.22.3
 		headers: vendorHeaders{"ZBENCH_CUDA11_INCLUDE", "cuda.h"}, column: 5, value: 2,
 		absent: []string{

@@ -194,7 +194,7 @@ func (n *Node) corruption() {
 	if n.environ {
 		f.Env = func(name string) string { return fact("env " + name) }
 	}
-	for _, k := range slice.Where(judge.IssuesOf(f), judge.KnownIssue.Corrupts) {
+	for _, k := range slice.Where(judge.IssuesOf(f), func(k judge.KnownIssue) bool { return k.Risk == judge.Corrupts }) {
 		n.find(Doubt, k.ID, "node", k.What+": "+k.Cost+" ("+k.Source+")", k.Next)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"zbench/bench/base/plain"
 	"zbench/bench/base/slice"
 	"zbench/bench/base/unit"
+	"zbench/bench/hardware/backend"
 	"zbench/bench/hardware/collective"
 	"zbench/bench/run/curve"
 	"zbench/bench/run/record"
@@ -120,7 +121,7 @@ func (j judged) wrongData() finding.List {
 	text += ": " + unit.FirstFew(curve.Ranges(wrong), curve.ManyRanges)
 	return finding.List{{
 		Code: CodeWrongData, Text: text + ".", Severity: finding.Fault, Share: worst,
-		Hint: "Do not train on these GPUs. Run the same sweep without the suspect, and look at its memory errors (RAS counters of amd-smi).",
+		Hint: "Do not train on these GPUs. Run the same sweep without the suspect, and look at its memory errors (error counters of " + backend.ToolOf(j.Source.Backend) + ").",
 	}}
 }
 

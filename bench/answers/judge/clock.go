@@ -100,7 +100,7 @@ func (j judgedKernels) fellClock() finding.List {
 func (j judgedKernels) clockFinding(k *record.Kernel, text string) finding.List {
 	return finding.List{{
 		Code: CodeClock, Severity: finding.Warning, Text: text, Subject: &finding.Subject{Kind: finding.GPU, Name: j.GPU(k)},
-		Hint: "Look at power limit, temperature and throttling (" + backend.Tools() + "); compare rates with others' at the same clock.",
+		Hint: "Look at power limit, temperature and throttling (" + backend.ToolOf(j.Source.Backend) + "); compare rates with others' at the same clock.",
 	}}
 }
 

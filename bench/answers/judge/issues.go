@@ -36,17 +36,22 @@ type KnownIssue struct {
 	What, Cost, Next string
 	// Source is the publication.
 	Source string
+	// Risk is the worst that can happen; empty for lost time or a setting without effect.
+	Risk Risk
 }
+
+// Risk is what an issue puts at risk beyond time.
+type Risk string
+
+// The risks: results that are wrong without an error, of which every command that knows of the issue warns, and a
+// collective that does not end.
+const (
+	Corrupts Risk = "wrong results"
+	Hangs    Risk = "a hang"
+)
 
 // CodeFlush is the ID of the corruption without the GDR flush. Its texts depend on the facts.
 const CodeFlush = "gdr_flush"
-
-// Corrupts is true if results can be wrong without an error: every command that knows of the issue
-// then warns.
-func (k KnownIssue) Corrupts() bool { return k.ID == CodeFlush }
-
-// Hangs reports whether a collective may not end.
-func (k KnownIssue) Hangs() bool { return k.ID == "gdr_flush_hang" || k.ID == "p2p_batch" }
 
 // row is a known issue: when it applies, and what is said then.
 type row struct {
@@ -57,54 +62,54 @@ type row struct {
 // known are all issues, each with its source.
 var known = []row{
 	{
-		KnownIssue{"rocm_7_1_1_scatter", "RCCL of ROCm 7.1.1 with Pollara NICs", "scatter, all_to_all and all_to_allv are slow", "update to ROCm 7.2.0 or newer", "ROCm issue 5717"},
+		KnownIssue{"rocm_7_1_1_scatter", "RCCL of ROCm 7.1.1 with Pollara NICs", "scatter, all_to_all and all_to_allv are slow", "update to ROCm 7.2.0 or newer", "ROCm issue 5717", ""},
 		func(f IssueFacts) bool { return f.Pollara && (same(f.ROCm, "7.1.1") || f.RCCL == "2.27.7") },
 	},
 	{
-		KnownIssue{"rocm_7_14_0_middle", "ROCm 7.14.0 on several nodes", "collectives of 64 to 512 MB, the sizes of gradient buckets, are slow", "rebuild RCCL with -DFAULT_INJECTION=OFF, or use another release", "ROCm/TheRock issue 7903"},
+		KnownIssue{"rocm_7_14_0_middle", "ROCm 7.14.0 on several nodes", "collectives of 64 to 512 MB, the sizes of gradient buckets, are slow", "rebuild RCCL with -DFAULT_INJECTION=OFF, or use another release", "ROCm/TheRock issue 7903", ""},
 		func(f IssueFacts) bool { return same(f.ROCm, "7.14.0") && f.Nodes != 1 },
 	},
 	{
-		KnownIssue{"p2p_batch", "RCCL batches messages (RCCL_P2P_BATCH_ENABLE, on by default in 2.27.7) on more than 32 nodes", "all_to_all hangs", "export RCCL_P2P_BATCH_ENABLE=0", "ROCm/rccl pull requests 2011 and 2077"},
+		KnownIssue{"p2p_batch", "RCCL batches messages (RCCL_P2P_BATCH_ENABLE, on by default in 2.27.7) on more than 32 nodes", "all_to_all hangs", "export RCCL_P2P_BATCH_ENABLE=0", "ROCm/rccl pull requests 2011 and 2077", Hangs},
 		func(f IssueFacts) bool {
 			set := f.env("RCCL_P2P_BATCH_ENABLE")
 			return f.Nodes > 32 && f.RCCL != "" && (set == "1" && !newer(f.RCCL, "2.27.7") || set == "" && f.RCCL == "2.27.7")
 		},
 	},
 	{
-		KnownIssue{"ib_timeout_range", "NCCL_IB_TIMEOUT is above 31", "the field has 5 bits: the NIC gets another timeout than the one that was meant", "export NCCL_IB_TIMEOUT=20", "InfiniBand Architecture Specification, local ACK timeout; set so in AMD-AGI/Primus' run_slurm.sh"},
+		KnownIssue{"ib_timeout_range", "NCCL_IB_TIMEOUT is above 31", "the field has 5 bits: the NIC gets another timeout than the one that was meant", "export NCCL_IB_TIMEOUT=20", "InfiniBand Architecture Specification, local ACK timeout; set so in AMD-AGI/Primus' run_slurm.sh", ""},
 		func(f IssueFacts) bool { return f.number("NCCL_IB_TIMEOUT") > 31 },
 	},
 	{
-		KnownIssue{"ib_retry_range", "NCCL_IB_RETRY_CNT is above 7", "the field has 3 bits: the NIC gets another number of retries than the one that was meant", "export NCCL_IB_RETRY_CNT=7", "InfiniBand Architecture Specification, retry count; set so in AMD-AGI/Primus' run_slurm.sh"},
+		KnownIssue{"ib_retry_range", "NCCL_IB_RETRY_CNT is above 7", "the field has 3 bits: the NIC gets another number of retries than the one that was meant", "export NCCL_IB_RETRY_CNT=7", "InfiniBand Architecture Specification, retry count; set so in AMD-AGI/Primus' run_slurm.sh", ""},
 		func(f IssueFacts) bool { return f.number("NCCL_IB_RETRY_CNT") > 7 },
 	},
 	{
-		KnownIssue{"anp_plugin", "NCCL_NET_PLUGIN names the ANP plugin, which ROCm has built in since 7.2.1", "training was 23.4 % slower on 2 nodes of MI355X (one site)", "unset NCCL_NET_PLUGIN; export RCCL_AINIC_ROCE=1", "AMD-AGI/Primus 03_enable_ainic.sh; one report of a training on MI355X"},
+		KnownIssue{"anp_plugin", "NCCL_NET_PLUGIN names the ANP plugin, which ROCm has built in since 7.2.1", "training was 23.4 % slower on 2 nodes of MI355X (one site)", "unset NCCL_NET_PLUGIN; export RCCL_AINIC_ROCE=1", "AMD-AGI/Primus 03_enable_ainic.sh; one report of a training on MI355X", ""},
 		func(f IssueFacts) bool {
 			return strings.Contains(f.env("NCCL_NET_PLUGIN"), "anp") && f.ROCm != "" && !newer("7.2.1", f.ROCm)
 		},
 	},
 	{
-		KnownIssue{"debug_settings", "a variable for debugging switches a path off (NCCL_P2P_DISABLE, NCCL_SHM_DISABLE or NCCL_IB_DISABLE)", "traffic takes a slower path", "unset it", "NCCL user guide, environment variables: those for debugging are not for production"},
+		KnownIssue{"debug_settings", "a variable for debugging switches a path off (NCCL_P2P_DISABLE, NCCL_SHM_DISABLE or NCCL_IB_DISABLE)", "traffic takes a slower path", "unset it", "NCCL user guide, environment variables: those for debugging are not for production", ""},
 		func(f IssueFacts) bool {
 			return slices.ContainsFunc([]string{"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE"}, func(name string) bool { return f.env(name) == "1" })
 		},
 	},
 	{
-		KnownIssue{"scratch_reclaim", "HSA_NO_SCRATCH_RECLAIM is not set, and ROCm is older than 6.4.0", "on MI300 kernels wait for scratch memory that is reclaimed", "export HSA_NO_SCRATCH_RECLAIM=1", "rccl-tests README"},
+		KnownIssue{"scratch_reclaim", "HSA_NO_SCRATCH_RECLAIM is not set, and ROCm is older than 6.4.0", "on MI300 kernels wait for scratch memory that is reclaimed", "export HSA_NO_SCRATCH_RECLAIM=1", "rccl-tests README", ""},
 		func(f IssueFacts) bool {
 			return f.ROCm != "" && newer("6.4.0", f.ROCm) && f.Env != nil && f.env("HSA_NO_SCRATCH_RECLAIM") != "1"
 		},
 	},
 	{
-		KnownIssue{"msccl_removed", "RCCL_MSCCL_ENABLE or RCCL_MSCCLPP_ENABLE is set, and ROCm 7.13 has removed MSCCL", "the setting has no effect", "unset it", "RCCL documentation, ROCm 7.13 and 7.14"},
+		KnownIssue{"msccl_removed", "RCCL_MSCCL_ENABLE or RCCL_MSCCLPP_ENABLE is set, and ROCm 7.13 has removed MSCCL", "the setting has no effect", "unset it", "RCCL documentation, ROCm 7.13 and 7.14", ""},
 		func(f IssueFacts) bool {
 			return f.ROCm != "" && !newer("7.13.0", f.ROCm) && f.env("RCCL_MSCCL_ENABLE")+f.env("RCCL_MSCCLPP_ENABLE") != ""
 		},
 	},
 	{
-		KnownIssue{"channels_ignored", "NCCL_MIN_NCHANNELS is set, and fewer than 8 GPUs of a node take part", "RCCL ignores it without a message", "unset it, or use all 8 GPUs", "ROCm/rocm-systems issue 11253"},
+		KnownIssue{"channels_ignored", "NCCL_MIN_NCHANNELS is set, and fewer than 8 GPUs of a node take part", "RCCL ignores it without a message", "unset it, or use all 8 GPUs", "ROCm/rocm-systems issue 11253", ""},
 		func(f IssueFacts) bool { return f.number("NCCL_MIN_NCHANNELS") > 0 && f.GPUs > 0 && f.GPUs < 8 },
 	},
 	{KnownIssue{ID: CodeFlush}, func(f IssueFacts) bool {
@@ -112,7 +117,7 @@ var known = []row{
 		return f.Pollara && f.Nodes != 1 && f.Env != nil && f.rccl() != "" && (state == flush.Off || state == flush.Unknown)
 	}},
 	{
-		KnownIssue{"gdr_flush_hang", "the GDR flush is on, over RCCL's net_ib, with MI350X or MI355X", "all_reduce hangs in builds of RCCL of August 2026: the flush's read does not return", "export NCCL_NET=IB-CAST where the NICs are Pollara, or use a build with ROCm/rocm-systems pull request 10324", "ROCm/rocm-systems pull requests 9692 and 10324"},
+		KnownIssue{"gdr_flush_hang", "the GDR flush is on, over RCCL's net_ib, with MI350X or MI355X", "all_reduce hangs in builds of RCCL of August 2026: the flush's read does not return", "export NCCL_NET=IB-CAST where the NICs are Pollara, or use a build with ROCm/rocm-systems pull request 10324", "ROCm/rocm-systems pull requests 9692 and 10324", Hangs},
 		func(f IssueFacts) bool {
 			state, row := f.flush()
 			return f.Nodes != 1 && strings.Contains(f.GPU, "MI35") && state == flush.On && row.Hang.Is == "yes"
@@ -144,6 +149,7 @@ func (f IssueFacts) unflushed() KnownIssue {
 		Cost:   "the first message on a new queue pair can arrive as zeros without an error, which a warm-up hides; seen on MI355X (about 35 % of attempts with 22 hosts), of MI300X nothing is published, and the cause is not settled",
 		Next:   "NCCL_DEBUG=INFO names the transport when a program starts; docs/POLLARA.md has what each does with " + flush.Variable,
 		Source: "ROCm/aorta pull request 205 and recipes/race/ainic-gdr-flush-sdc.yaml, 2026-06",
+		Risk:   Corrupts,
 	}
 	_, row := f.flush()
 	if row == nil {

@@ -9,6 +9,7 @@ import (
 	"zbench/bench/base/plain"
 	"zbench/bench/base/slice"
 	"zbench/bench/base/unit"
+	"zbench/bench/hardware/backend"
 	"zbench/bench/hardware/collective"
 	"zbench/bench/run/record"
 )
@@ -34,6 +35,8 @@ type Lateness struct {
 	// Late came last beyond chance and kept the others waiting, the most frequent first. There is
 	// usually none. Candidates did so only together, and the launches do not decide between them.
 	Late, Candidates []LateUnit
+	// tool is the program of the GPUs' vendor.
+	tool string
 	// counts holds the launches in which each rank came last, shares their spreads as shares of a
 	// launch.
 	counts []int
@@ -61,7 +64,11 @@ func Late(rec *record.Record) []Lateness {
 		return r.Status == record.OK && r.Ranks > 1 && r.Groups < 2 && len(lateCounts(r)) > 0 && waitsForAll(r.Collective)
 	})
 	order, pooled := slice.Group(waited, func(r *record.Result) World { return World{r.Ranks, r.Nodes, r.GPUsPerProcess} })
-	return slice.Map(order, func(w World) Lateness { return lateness(w, pooled[w], rec.World) })
+	return slice.Map(order, func(w World) Lateness {
+		l := lateness(w, pooled[w], rec.World)
+		l.tool = backend.ToolOf(rec.Source.Backend)
+		return l
+	})
 }
 
 // waitsForAll reports whether no rank can finish before every rank has begun, because each receives
@@ -232,8 +239,8 @@ func (l Lateness) unclear() string {
 // mostCandidates is the number of candidates up to which each is named.
 const mostCandidates = 16
 
-// lateRemedy is the remedy for a late rank.
-const lateRemedy = "look at that GPU's clocks, temperature and throttling (amd-smi metric), at other processes on it, " +
+// lateRemedy is the remedy for a late rank, with the tool of its GPU's vendor.
+const lateRemedy = "look at that GPU's clocks, temperature and throttling (%s), at other processes on it, " +
 	"and at its host process's CPU and NUMA binding; then swap it with another GPU and see whether the lateness moves along. " +
 	"Run it again when it is mended: of several late GPUs only the latest comes last."
 
@@ -269,5 +276,5 @@ func (l Lateness) Remedy() string {
 	case l.Late[0].whole():
 		return lateNodeRemedy
 	}
-	return lateRemedy
+	return fmt.Sprintf(lateRemedy, l.tool)
 }

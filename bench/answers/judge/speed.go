@@ -176,7 +176,7 @@ func (j judged) whereLost() string {
 func (j judged) unstable() finding.List {
 	var out finding.List
 	for _, u := range Unstable(j.Record) {
-		l := finding.Finding{Code: CodeUnstable, Severity: finding.Fault, Hint: plain.Sentence(UnstableRemedy), Share: j.burstExcess(u)}
+		l := finding.Finding{Code: CodeUnstable, Severity: finding.Fault, Hint: plain.Sentence(UnstableRemedy(j.Record)), Share: j.burstExcess(u)}
 		l.Text = "Flaky: " + u.Text()
 		if l.Share > 0 {
 			l.Text += fmt.Sprintf("; bursts lose %s of their time to it", unit.Part(l.Share))

@@ -8,6 +8,7 @@ import (
 	"zbench/bench/base/slice"
 	"zbench/bench/base/stat"
 	"zbench/bench/base/unit"
+	"zbench/bench/hardware/backend"
 	"zbench/bench/run/record"
 )
 
@@ -102,6 +103,8 @@ func (i Instability) Text() string {
 		unit.Percent(float64(i.Slow)/float64(i.Launches)), unit.Count(i.Launches, "launch"), record.SlowTimes, i.Cases, unit.Count(i.Looked, "case"), i.Example)
 }
 
-// UnstableRemedy is the remedy for a group that is sometimes slow.
-const UnstableRemedy = "look at the error counters of the links and NICs of those ranks (retries, link flaps, amd-smi's RAS counters) and for other jobs there; " +
-	"run it again with --groups 2,4,8 and --strides to see which ranks share it"
+// UnstableRemedy returns the remedy for a group that is sometimes slow.
+func UnstableRemedy(rec *record.Record) string {
+	return "look at the error counters of the links and NICs of those ranks (retries, link flaps, those of " + backend.ToolOf(rec.Source.Backend) + ") and for other jobs there; " +
+		"run it again with --groups 2,4,8 and --strides to see which ranks share it"
+}

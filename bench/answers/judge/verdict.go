@@ -103,7 +103,7 @@ func (j judged) oneRank() finding.List {
 // corruption warns of known issues that can make data of such runs wrong. Verification would not
 // show them: it follows a warm-up, on reused buffers.
 func (j judged) corruption() finding.List {
-	return slice.Map(slice.Where(IssuesOf(IssueFactsOf(j.Record)), KnownIssue.Corrupts), func(k KnownIssue) finding.Finding {
+	return slice.Map(slice.Where(IssuesOf(IssueFactsOf(j.Record)), func(k KnownIssue) bool { return k.Risk == Corrupts }), func(k KnownIssue) finding.Finding {
 		source, _, _ := strings.Cut(k.Source, "; ") // the page's table has all
 		return finding.Finding{Code: k.ID, Severity: finding.Warning, Text: "KNOWN ISSUE: " + k.What + ": " + k.Cost + " (" + source + ").", Hint: plain.Capital(k.Next) + "."}
 	})

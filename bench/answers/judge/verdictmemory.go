@@ -137,7 +137,7 @@ func (j judgedKernels) slowDevice() finding.List {
 	return finding.List{{
 		Code: CodeSlowDevice, Severity: finding.Fault, Share: lost, Subject: &finding.Subject{Kind: finding.GPU, Name: j.GPU(slowest)},
 		Text: fmt.Sprintf("Slow: %s reaches %s at %s %s, %s less than the median of the %d GPUs%s.", j.GPU(slowest), text(rates[0]), best.Kernel, best.Dtype, unit.Part(lost), len(rates), more),
-		Hint: "Look at that GPU's clocks, temperature and throttling (" + backend.Tools() + "), and at other processes on it.",
+		Hint: "Look at that GPU's clocks, temperature and throttling (" + backend.ToolOf(j.Source.Backend) + "), and at other processes on it.",
 	}}
 }
 

@@ -60,8 +60,15 @@ const theCollective = "collective"
 // levels returns a case's level of each factor.
 func levels(c plan.Case) []Setting {
 	communicators := fmt.Sprintf("%d of %s", max(c.Parallel, 1), unit.Count(int64(c.Ranks), "rank"))
+	stream, writer := plan.OwnStream, "a kernel"
+	if c.Written.Apart() {
+		stream = plan.OtherStream
+	}
+	if c.Written.Copied() {
+		writer = "a copy"
+	}
 	return []Setting{
-		{"data written on", string(c.Written)}, {theCollective, c.Collective.Name}, {"size", unit.Bytes(c.Requested)}, {"communicators", communicators},
+		{"data written on", string(stream)}, {"data written by", writer}, {theCollective, c.Collective.Name}, {"size", unit.Bytes(c.Requested)}, {"communicators", communicators},
 	}
 }
 

@@ -31,8 +31,8 @@ func Names() []string {
 var Sizes = []int64{16 << 10, 256 << 10, 2<<20 - 64<<10, 2<<20 + 64<<10, 8 << 20}
 
 // Cases returns the arms. Each collective of each size runs on communicators of one GPU per node, side by
-// side, and on all ranks; its data are written on the stream of the launch, or on another stream. Cases too
-// small for their ranks are left out.
+// side, and on all ranks; its data are written by a kernel or a copy from the
+// host, on the stream of the launch or on another one. Cases too small for their ranks are left out.
 func Cases(w spec.World, sizes []int64) ([]plan.Case, error) {
 	a := plan.Axes{Sizes: sizes, MinBytes: 1, MaxBytes: 1, Factor: 2, InPlace: []bool{false}, World: w}
 	if w.Nodes > 1 && w.PerNode() > 1 {
@@ -50,7 +50,7 @@ func Cases(w spec.World, sizes []int64) ([]plan.Case, error) {
 	}
 	var all []plan.Case
 	for _, c := range a.Cases() {
-		for _, written := range []plan.Written{plan.OtherStream, plan.OwnStream} {
+		for _, written := range []plan.Written{plan.OtherStream, plan.OwnStream, plan.OtherCopy, plan.OwnCopy} {
 			if c.Written = written; c.Skip == "" {
 				all = append(all, c)
 			}

@@ -151,12 +151,12 @@ func named(t *Tally) []string {
 
 // An arm that is wrong more often is named where the number of attempts can tell it, and none is where all are alike.
 func TestArmsAreNamed(t *testing.T) {
-	const runs = 200
+	const runs = 1000
 	alone, found := 0, map[string]int{}
 	for seed := range uint64(runs) {
 		alone += len(named(soaked(t, seed, 150, func(plan.Case, int) float64 { return 0.1 })))
 		for what, of := range map[string]func(plan.Case) bool{
-			"other stream": func(c plan.Case) bool { return c.Written == plan.OtherStream },
+			"other stream": func(c plan.Case) bool { return c.Written.Apart() },
 			"all_gather":   func(c plan.Case) bool { return c.Collective.Name == "all_gather" },
 		} {
 			names := named(soaked(t, seed, 150, func(c plan.Case, launch int) float64 {
@@ -282,7 +282,7 @@ func TestEnvironmentsAreNamed(t *testing.T) {
 		for want, wrong := range map[string]func(e Environment, c plan.Case) bool{
 			"NCCL_GDR_FLUSH_DISABLE 1": func(e Environment, _ plan.Case) bool { return off(e) },
 			"NCCL_ALGO Ring":           func(e Environment, _ plan.Case) bool { return e[1].Value == "Ring" },
-			"data written on other stream, NCCL_GDR_FLUSH_DISABLE 1": func(e Environment, c plan.Case) bool { return off(e) && c.Written == plan.OtherStream },
+			"data written on other stream, NCCL_GDR_FLUSH_DISABLE 1": func(e Environment, c plan.Case) bool { return off(e) && c.Written.Apart() },
 		} {
 			named := soak(func(e Environment, c plan.Case) float64 {
 				if wrong(e, c) {

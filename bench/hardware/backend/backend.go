@@ -211,6 +211,14 @@ func Hiding() []string {
 // Tools returns the vendors' tools as text for a hint.
 func Tools() string { return Text(" or ", func(v Vendor) string { return v.Tool }) }
 
+// ToolOf returns the tool of a backend's vendor; all vendors' tools if the backend is none of theirs.
+func ToolOf(backend string) string {
+	if v, ok := Of(backend); ok {
+		return v.Tool
+	}
+	return Tools()
+}
+
 // Text joins one word per vendor.
 func Text(by string, word func(Vendor) string) string {
 	return strings.Join(slice.Map(vendors, word), by)

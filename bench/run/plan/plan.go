@@ -87,12 +87,20 @@ type Case struct {
 type Written string
 
 // The ways: the host waits for the data before the launch; an earlier kernel on the launch's stream
-// writes them; a kernel on another stream does, and an event makes the launch wait for it.
+// writes them; a kernel on another stream does, and an event makes the launch wait for it; or a copy from the host on either.
 const (
 	WrittenBefore Written = ""
 	OwnStream     Written = "own stream"
 	OtherStream   Written = "other stream"
+	OwnCopy       Written = "own stream by a copy"
+	OtherCopy     Written = "other stream by a copy"
 )
+
+// Apart reports whether the data are written on another stream than the launch's.
+func (w Written) Apart() bool { return w == OtherStream || w == OtherCopy }
+
+// Copied reports whether a copy from the host writes them.
+func (w Written) Copied() bool { return w == OwnCopy || w == OtherCopy }
 
 // Named returns the axes with the collectives, the types and the operators of these names in their
 // tables' spelling; collectives without operators get none.

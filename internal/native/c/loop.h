@@ -40,6 +40,7 @@ typedef struct zb_rank {
   int32_t to, from;             /* of ZB_EXCHANGE: its peers; −1 for none */
   void *comm, *stream;
   void *filled_on; /* the stream that a verification fills on; NULL: its own */
+  char *data;      /* what a verification copies there from the host; NULL: a kernel writes it */
   char *send, *recv;            /* of slot 0 */
   char *sync;                   /* 8 bytes for aligning: 4 to send, 4 to receive */
   uint64_t *found;              /* 4 words on the device for a check */
@@ -60,6 +61,7 @@ typedef struct zb_work {
   uint64_t slots;                    /* number of slots over which buffers rotate */
   const uint64_t *places; /* where each rank's data begins, in elements, then the end of the last; or NULL */
   int32_t at_once; /* a verification launches without the host waiting for the fill */
+  int32_t from_host; /* and the data come by a copy from the host */
 } zb_work;
 
 /* A batch of launches on all local ranks. All arrays are in C memory. */

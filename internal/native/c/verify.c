@@ -3,6 +3,7 @@
  * loopback does this for parts of a case that is too large for the host's memory. */
 #include "loop.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { ZB_BLOCK = 256 };
@@ -35,9 +36,8 @@ static int zb_pattern(zb_batch *b, int i, char *to, uint64_t bytes, uint32_t pat
                                 ZB_BLOCK, poison, "launch poison");
 }
 
-/* Fills the input of a rank's launch. If it is filled on another stream, the rank's own stream
- * waits for that by an event. */
-static int zb_fill_send(zb_batch *b, const zb_verify_args *v, int i) {
+/* Has a kernel write the input of a rank's launch. */
+static int zb_fill_on(zb_batch *b, const zb_verify_args *v, int i, void *on) {
   const zb_expect *e = &v->expect[i];
   zb_rank *r = &b->ranks[i];
   uint64_t count = e->fill_count, seed = v->seed, base = e->fill_base;
@@ -45,13 +45,45 @@ static int zb_fill_send(zb_batch *b, const zb_verify_args *v, int i) {
   int32_t kind = e->kind, rank = r->rank, nranks = r->nranks;
   void *fill[] = {&send, &count, &b->work.dtype, &b->work.op, &kind,
                   &rank,    &nranks, &base,         &seed};
-  void *on = r->filled_on != NULL ? r->filled_on : r->stream, *event = r->stop[1];
-  int code = 0;
-  if (count > 0 && zb_kernel_on(b, i, on, r->kernels->fill, zb_grid(count), ZB_BLOCK,
-                                fill, "launch fill")) {
+  return count > 0 && zb_kernel_on(b, i, on, r->kernels->fill, zb_grid(count), ZB_BLOCK,
+                                   fill, "launch fill");
+}
+
+/* Takes a rank's input to the host, from where it will be copied. */
+static int zb_take(zb_batch *b, const zb_verify_args *v, int i) {
+  const zb_expect *e = &v->expect[i];
+  zb_rank *r = &b->ranks[i];
+  int code = ZB_ERR_MEMORY;
+  if (e->send_bytes == 0) {
+    return 0;
+  }
+  if (zb_fill_on(b, v, i, r->stream)) {
     return 1;
   }
-  if (on != r->stream) {
+  r->data = malloc(e->send_bytes);
+  if (r->data != NULL) {
+    code = b->table->copyAsync(r->data, r->send + e->send_at, e->send_bytes, ZB_TO_HOST, r->stream);
+  }
+  return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, "copy to the host");
+}
+
+/* Fills the input of a rank's launch, by a kernel or by a copy from the host. If it is filled on
+ * another stream, the rank's own stream waits for that by an event. */
+static int zb_fill_send(zb_batch *b, const zb_verify_args *v, int i) {
+  const zb_expect *e = &v->expect[i];
+  zb_rank *r = &b->ranks[i];
+  void *on = r->filled_on != NULL ? r->filled_on : r->stream, *event = r->stop[1];
+  int code = 0;
+  if (r->data == NULL && zb_fill_on(b, v, i, on)) {
+    return 1;
+  }
+  if (r->data != NULL) {
+    code = b->table->setDevice(r->device);
+    if (code == 0) {
+      code = b->table->copyAsync(r->send + e->send_at, r->data, e->send_bytes, ZB_TO_DEVICE, on);
+    }
+  }
+  if (code == 0 && on != r->stream) {
     code = b->table->eventRecord(event, on);
     if (code == 0) {
       code = b->table->streamWaitEvent(r->stream, event, 0);
@@ -65,6 +97,9 @@ static int zb_prepare(zb_batch *b, const zb_verify_args *v, int i) {
   const zb_expect *e = &v->expect[i];
   zb_rank *r = &b->ranks[i];
   if (zb_pattern(b, i, r->recv + e->recv_at, e->recv_bytes, ZB_POISON)) {
+    return 1;
+  }
+  if (b->work.from_host && zb_take(b, v, i)) {
     return 1;
   }
   return b->work.at_once ? zb_pattern(b, i, r->send + e->send_at, e->send_bytes, ZB_BEFORE)
@@ -224,6 +259,10 @@ void zb_verify(zb_batch *b, const zb_verify_args *v) {
         break;
       }
     }
+  }
+  for (int i = 0; i < b->nlocal && b->work.from_host && b->outcome == 0; i++) { /* a copy that failed may still read */
+    free(b->ranks[i].data);
+    b->ranks[i].data = NULL;
   }
   zb_moves(b, v, 0);
 }

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/base/finding"
 	"zbench/bench/base/plain"
 	"zbench/bench/base/slice"
+	"zbench/bench/hardware/backend"
 )
 
 // Fleet holds the nodes to judge.
@@ -97,20 +98,19 @@ func noReport(f Fleet, _ *Document) []Deviation {
 
 // gpus finds nodes whose runtime shows fewer GPUs than most nodes', or than the kernel.
 func gpus(f Fleet, d *Document) []Deviation {
-	const next = "amd-smi, dmesg; reset or reboot the node"
 	usual, most := majority(f.Nodes, func(n *Node) int { return len(n.GPUs) })
 	if !most && len(f.Nodes) > 1 {
 		d.Unchecked = append(d.Unchecked, "the number of GPUs: no number is that of most nodes")
 	}
 	var out []Deviation
 	for _, n := range f.Nodes {
-		have := len(n.GPUs)
+		have, hiding, next := len(n.GPUs), backend.Like(n.Backend).Hiding, backend.ToolOf(n.Backend)+", dmesg; reset or reboot the node"
 		switch {
 		case most && have < usual:
 			out = append(out, Deviation{Host: n.Host, Subject: "node", Message: fmt.Sprintf("it has %s; most nodes have %d", plain.Count(have, "GPU"), usual), Next: next})
 		case n.Packages != nil && have < *n.Packages:
 			out = append(out, Deviation{
-				Host: n.Host, Subject: "node", Next: "is a variable such as HIP_VISIBLE_DEVICES set there?",
+				Host: n.Host, Subject: "node", Next: "is a variable such as " + hiding[len(hiding)-1] + " set there?",
 				Message: fmt.Sprintf("the runtime shows %s, the kernel %d", plain.Count(have, "GPU"), *n.Packages),
 			})
 		}

@@ -43,7 +43,7 @@ static int zbl_copy_run(zbl_op *op, zbl_stream *s) {
   s->s = zbl_arrival(op, s);
   zbl_reveal(s);
   if (zbl_copy_moves(c)) {
-    zbl_before_write(s, c->to);
+    zbl_before_write(s, c->to, 1);
     zbl_copy_rows(c);
   }
   return 1;

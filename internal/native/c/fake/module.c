@@ -198,7 +198,7 @@ static int zbl_kernel_works(const zbl_launched *l) {
 static void zbl_before_kernel(const zbl_launched *l, const zbl_stream *s) {
   for (int i = 0; i < l->kernel->nparams && zbl.faults.data.kind == ZBL_STALE_SEND; i++) {
     if (l->kernel->size[i] == sizeof(void *)) {
-      zbl_before_write(s, (const char *)(uintptr_t)l->values[i]);
+      zbl_before_write(s, (const char *)(uintptr_t)l->values[i], 0);
     }
   }
 }

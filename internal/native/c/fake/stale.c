@@ -13,6 +13,7 @@ static struct {
   char *held;
   size_t bytes, room;
   const zbl_stream *writer;
+  int copied;
 } zbl_kept[ZBL_KEPT];
 static int zbl_kept_next;
 
@@ -28,7 +29,7 @@ static int zbl_kept_place(const char *to) {
 }
 
 /* Keeps the faulty device's memory from an address on. */
-void zbl_before_write(const zbl_stream *s, const char *to) {
+void zbl_before_write(const zbl_stream *s, const char *to, int copied) {
   const zbl_block *b = NULL;
   size_t bytes;
   int i;
@@ -49,11 +50,12 @@ void zbl_before_write(const zbl_stream *s, const char *to) {
   zbl_kept[i].at = to;
   zbl_kept[i].bytes = bytes <= zbl_kept[i].room ? bytes : 0;
   zbl_kept[i].writer = s;
+  zbl_kept[i].copied = copied;
   memcpy(zbl_kept[i].held, to, zbl_kept[i].bytes);
 }
 
 /* Returns the content before the write that began nearest below the address; NULL if none is
- * known, or if the fault needs a write of another stream and this stream wrote it. */
+ * known, or if the fault needs a write of another stream, or a copy, and it was none. */
 const char *zbl_stale(const zbl_stream *s, const char *from, uint64_t bytes) {
   int near = -1;
   for (int i = 0; i < ZBL_KEPT; i++) {
@@ -62,7 +64,8 @@ const char *zbl_stale(const zbl_stream *s, const char *from, uint64_t bytes) {
       near = i;
     }
   }
-  return near < 0 || (zbl.faults.data.across && zbl_kept[near].writer == s)
+  return near < 0 || (zbl.faults.data.across & 1 && zbl_kept[near].writer == s) ||
+                 (zbl.faults.data.across & 2 && !zbl_kept[near].copied)
              ? NULL
              : zbl_kept[near].held + (from - zbl_kept[near].at);
 }

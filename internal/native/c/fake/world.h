@@ -59,7 +59,7 @@ typedef struct zbl_faults {
     double part;     /* share of the launches it can occur in */
     int first;       /* only in the first launch of a communicator */
     uint64_t launch; /* not before this launch of a communicator */
-    int across;      /* only in data written by another stream */
+    int across;      /* bits: only in data written by another stream, by a copy */
   } data;
   struct { int on, rank; uint64_t byte; } store;   /* a bit there flips */
   struct { int rank; double factor; } kernels; /* × the virtual time of its kernels and products */
@@ -240,7 +240,7 @@ void zbl_fired(void);
 int zbl_async(int rank, double bytes, uint64_t launch);
 
 /* stale.c */
-void zbl_before_write(const struct zbl_stream *s, const char *to);
+void zbl_before_write(const struct zbl_stream *s, const char *to, int copied);
 const char *zbl_stale(const struct zbl_stream *s, const char *from, uint64_t bytes);
 void zbl_forget_stale(void);
 
