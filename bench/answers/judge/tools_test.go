@@ -15,7 +15,7 @@ func TestHintsNameTheVendorsTool(t *testing.T) {
 	for name, want := range map[string]string{"rocm": "amd-smi", "cuda": "nvidia-smi", backend.Loopback: "amd-smi or nvidia-smi"} {
 		rec := &record.Record{Source: record.Source{Backend: name}}
 		require.Contains(t, judge.UnstableRemedy(rec), "those of "+want+")", name)
-		wrong := record.Result{Status: record.WrongData, Collective: "all_reduce", Ranks: 2}
+		wrong := record.Result{Case: record.Case{Status: record.WrongData}, Collective: "all_reduce", Ranks: 2}
 		rec.Results = []record.Result{wrong}
 		for _, f := range judge.Record(rec).Only(judge.CodeWrongData) {
 			require.Contains(t, f.Hint, "error counters of "+want+")", name)
