@@ -230,7 +230,7 @@ system-test-cuda: build ## zbench on the real libnccl, CUDA runtime and driver l
 system-test-trainers: build ## Real PyTorch on the loopback, and on gloo beside it over links of a known rate
 	@command -v tc >/dev/null || scripts/install.sh iproute2
 	@$(FETCH); torch=$$(fetch scripts/chroot.sh $(or $(TORCH),torch)); \
-	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_TORCH=$$torch $(TEST) -count=1 ./test/trainers
+	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_TORCH=$$torch $(TEST) -timeout 60m -count=1 ./test/trainers
 
 .PHONY: system-test-cluster
 system-test-cluster: build ## zbench under the real Slurm (8 nodes) and Open MPI, and in network namespaces

@@ -7,6 +7,7 @@ package rccl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -158,8 +159,11 @@ func (d *Driver) Visible() ([]native.DeviceInfo, error) {
 	return all, err
 }
 
-// DeviceMemory returns the size of the first rank's device memory, in bytes.
+// DeviceMemory returns the size of the first rank's device memory, in bytes. It fails if a signal closed the driver.
 func (d *Driver) DeviceMemory() (int64, error) {
+	if len(d.ranks) == 0 {
+		return 0, errors.New("the ranks were closed before they were asked for their memory")
+	}
 	_, total, err := d.library.Memory(d.ranks[0].rank.Device)
 	return total, err
 }

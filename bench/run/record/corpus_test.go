@@ -83,6 +83,7 @@ var badKernels = map[string]string{
 	"/world/devices/0/kind":                `"memory"`,
 	"/world/devices/0/peak_bandwidth":      `0`,
 	"/spec/kernels/data":                   `"ones"`,
+	"/kernels/0/key":                       `""`,
 	"/kernels/0/role":                      `"fast"`,
 	"/kernels/0/config/grid":               `"square"`,
 	"/kernels/0/status":                    `"fine"`,
