@@ -159,8 +159,10 @@ func (d *Driver) Visible() ([]native.DeviceInfo, error) {
 	return all, err
 }
 
-// DeviceMemory returns the size of the first rank's device memory, in bytes. It fails if a signal closed the driver.
+// DeviceMemory returns the size of the first rank's device memory, in bytes. It fails after Close, which a
+// signal calls while another goroutine asks.
 func (d *Driver) DeviceMemory() (int64, error) {
+	defer d.enter()() // Close then frees nothing
 	if len(d.ranks) == 0 {
 		return 0, errors.New("the ranks were closed before they were asked for their memory")
 	}

@@ -144,9 +144,14 @@ func checkPlanned(rec *Record) error {
 		}
 		seen[c.Key] = true
 	}
-	for _, row := range rec.Rows() {
-		if row.measured() {
-			return fmt.Errorf("the planned case %s already has a result", row.Key)
+	for r := range rec.Each() {
+		if r.Burst != nil || r.Isolated != nil || r.AlgBW != nil || r.BusBW != nil {
+			return fmt.Errorf("the planned case %s already has a result", r.Key)
+		}
+	}
+	for _, k := range rec.KernelRows() {
+		if k.Timing != nil || k.Metrics != (Metrics{}) {
+			return fmt.Errorf("the planned case %s already has a result", k.Key)
 		}
 	}
 	return nil

@@ -139,6 +139,7 @@ func TestDamagedJournalsSayWhere(t *testing.T) {
 		"no sweep":         {strings.Replace(good, `"sweep":{`, `"sweep":null,"x":{`, 1), "line 1: the field \"x\" is unknown"},
 		"a case twice":     {strings.Replace(good, `"key":"b"`, `"key":"a"`, 1), "line 1: the case a is planned twice"},
 		"a result before":  {strings.Replace(good, `"algbw":null`, `"algbw":1`, 1), "line 1: the planned case a already has a result"},
+		"a timing before":  {strings.Replace(good, `"burst":null`, `"burst":{"iterations":1,"mean_of_ranks":null,"max_of_ranks":null,"spread":null,"algbw":null,"busbw":null}`, 1), "line 1: the planned case a already has a result"},
 		"a line cut":       {strings.Replace(good, `"pass":0,`, "\n", 1), "line 2: the line is damaged"},
 		"an empty line":    {strings.Replace(good, "\n", "\n\n", 1), "line 2: the line is damaged"},
 		"zeros":            {strings.Replace(good, `{"key":"b","pass":0`, "\x00\x00", 1), "line 3: the line is damaged"},

@@ -23,10 +23,7 @@ type Row struct {
 }
 
 // timeNames are the kinds of time of a case, the preferred one first.
-var timeNames = [...]string{"burst", "burst_slowest", "isolated", "isolated_mean", kernelTime}
-
-// kernelTime is the kind of time of kernels.
-const kernelTime = "kernel"
+var timeNames = [...]string{"burst", "burst_slowest", "isolated", "isolated_mean", "kernel"}
 
 // TimeNames returns the kinds of time of a row, the preferred one first. Different kinds are never compared.
 func TimeNames() []string { return slices.Clone(timeNames[:]) }
@@ -52,16 +49,6 @@ func (r *Row) Axis(name string) Axis {
 // Metric returns the value of a metric; nil if the case has none.
 func (r *Row) Metric(name string) *float64 {
 	return slice.First(r.Metrics, func(m Figure) bool { return m.Name == name }).Value
-}
-
-// measured reports whether the case has a figure or a time.
-func (r *Row) measured() bool {
-	return slices.ContainsFunc(r.Metrics, func(m Figure) bool { return m.Value != nil }) || r.Times != [len(timeNames)]*stat.Summary{}
-}
-
-// Rows returns the cases of all benchmarks.
-func (rec *Record) Rows() []Row {
-	return slices.Concat(slice.Map(slices.Collect(rec.Each()), (*Result).Row), slice.Map(rec.KernelRows(), (*Kernel).Row))
 }
 
 // Row returns the result as a row.
