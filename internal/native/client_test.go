@@ -28,12 +28,13 @@ func clientMachines(t testing.TB, dir string, faults ...string) (together, apart
 	return files[8], files[1]
 }
 
-// olderMachine is the machine file together with the version 2.22.3 of the collectives library.
-func olderMachine(t testing.TB, together string) string {
+// machineOf is the machine file together with a version of the collectives library, such as 22203 for 2.22.3.
+func machineOf(t testing.TB, together, version string) string {
 	text, err := os.ReadFile(together)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(together+".older", append(text, "collectives_version 22203\n"...), 0o600))
-	return together + ".older"
+	file := together + "." + version
+	require.NoError(t, os.WriteFile(file, append(text, "collectives_version "+version+"\n"...), 0o600))
+	return file
 }
 
 // client builds testdata/client_test.c with the runtime and the collectives library in it.

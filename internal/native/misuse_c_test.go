@@ -23,5 +23,6 @@ func TestToolchainMisuse(t *testing.T) {
 	for _, env := range [][]string{nil, {"LD_PRELOAD=" + clock, "ZBENCH_LOOPBACK_CLOCK=virtual"}} {
 		runClient(t, program, append(env, "ZBENCH_LOOPBACK="+together))
 	}
-	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + olderMachine(t, together)}, "older")
+	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + machineOf(t, together, "22203")}, "older")
+	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + machineOf(t, together, "23102")}, "newest")
 }

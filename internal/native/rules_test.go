@@ -192,7 +192,8 @@ func rulePrograms(t *testing.T, dir string) []*ruleProgram {
 	}
 	return []*ruleProgram{
 		{path: build("misuse", append(shared, "testdata/misuse_test.c")...), env: env},
-		{path: build("older", append(shared, "testdata/misuse_test.c")...), args: []string{"older"}, env: append(slices.Clone(env), "ZBENCH_LOOPBACK="+olderMachine(t, together))},
+		{path: build("older", append(shared, "testdata/misuse_test.c")...), args: []string{"older"}, env: append(slices.Clone(env), "ZBENCH_LOOPBACK="+machineOf(t, together, "22203"))},
+		{path: build("newest", append(shared, "testdata/misuse_test.c")...), args: []string{"newest"}, env: append(slices.Clone(env), "ZBENCH_LOOPBACK="+machineOf(t, together, "23102"))},
 		{path: build("fake", "testdata/fake_test.c", kernels)},
 		{path: build("client", append(shared, "testdata/client_test.c")...), args: []string{"one"}, env: env},
 		{path: build("no_world", "testdata/no_world.c", "testdata/no_kernels.c"), env: []string{"ZBENCH_LOOPBACK="}},

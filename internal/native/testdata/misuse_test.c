@@ -1395,6 +1395,25 @@ static void revoked(void) {
   IS(0, commDestroy(two[1]));
 }
 
+/* What came with a later version than the loopback has by itself; the machine file gives 2.31.2.
+ * RCCL's own: which implementation it takes for a collective, and its name. */
+static void newest(void) {
+  int algo = -1, protocol = -1, channels = -1;
+  const char *name = NULL;
+  IS(ZB_COLL_ARGUMENT, collImpl(none, 4, SIZE, FLOAT, SUM, in[0], out[0], 0, &algo, &protocol, &channels));
+  IS(ZB_COLL_ARGUMENT, collImpl(comm[0], -1, SIZE, FLOAT, SUM, in[0], out[0], 0, &algo, &protocol, &channels));
+  IS(ZB_COLL_ARGUMENT, collImpl(comm[0], 5, SIZE, FLOAT, SUM, in[0], out[0], 0, &algo, &protocol, &channels));
+  IS(ZB_COLL_ARGUMENT, collImpl(comm[0], 4, SIZE, FLOAT, SUM, in[0], out[0], 0, NULL, &protocol, &channels));
+  IS(ZB_COLL_ARGUMENT, collImpl(comm[0], 4, SIZE, FLOAT, SUM, in[0], out[0], 0, &algo, NULL, &channels));
+  IS(ZB_COLL_ARGUMENT, collImpl(comm[0], 4, SIZE, FLOAT, SUM, in[0], out[0], 0, &algo, &protocol, NULL));
+  CHECK(algo == -1 && protocol == -1 && channels == -1);
+  IS(0, collImpl(comm[0], 4, SIZE, FLOAT, SUM, in[0], out[0], 0, &algo, &protocol, &channels));
+  IS(0, algoName(algo, &name));
+  CHECK(name != NULL && strcmp(name, "RING") == 0);
+  IS(ZB_COLL_ARGUMENT, algoName(-1, &name));
+  IS(ZB_COLL_ARGUMENT, algoName(algo, NULL));
+}
+
 /* Windows, the library's memory, several ids, a bias, and what is refused by its name. */
 static void newer(void) {
   void *w, *p, *c, *never[] = {NULL, comm[0], NULL};
@@ -1469,6 +1488,7 @@ static void older(void) {
   IS(ZB_COLL_USAGE, windowRegister(comm[0], in[0], SIZE, &w, 1));
   IS(ZB_COLL_USAGE, windowDeregister(comm[0], w));
   IS(ZB_COLL_USAGE, windowPointer(comm[0], w, &c));
+  IS(ZB_COLL_USAGE, collImpl(comm[0], 4, SIZE, FLOAT, SUM, in[0], out[0], 0, &version, &version, &version));
 }
 
 /* What a process gets that was forked from one with GPUs: errors, with what it had of its parent, too. */
@@ -2320,8 +2340,8 @@ static void managed_memory(void) {
 
 int main(int argc, char **argv) {
   open_all();
-  if (argc > 1 && strcmp(argv[1], "older") == 0) {
-    older();
+  if (argc > 1) {
+    strcmp(argv[1], "older") == 0 ? older() : newest();
     close_all();
     return 0;
   }
