@@ -16,7 +16,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/run/record"
 	"zbench/test/longtest"
-	"zbench/test/schematest"
+	"zbench/test/seal"
 )
 
 // changes are a document with one value changed, value by value, each in several
@@ -58,7 +58,7 @@ func TestResumeWithAnyEditedHeader(t *testing.T) {
 	besideScripts(t)
 	dir := cutAt(t, 7)
 	path := filepath.Join(dir, engine.JournalFile)
-	header, parts, _ := strings.Cut(schematest.Unsealed(readBytes(t, path)), "\n")
+	header, parts, _ := strings.Cut(seal.Without(readBytes(t, path)), "\n")
 	d := json.NewDecoder(strings.NewReader(header))
 	d.UseNumber()
 	var doc any
@@ -67,7 +67,7 @@ func TestResumeWithAnyEditedHeader(t *testing.T) {
 	changes(doc, func(other any) any { return other }, func(edited any) {
 		text, err := json.Marshal(edited)
 		require.NoError(t, err)
-		journal := schematest.Sealed(string(text) + "\n" + parts)
+		journal := seal.Of(string(text) + "\n" + parts)
 		if j, err := record.ReadJournal([]byte(journal)); err != nil || big(j) {
 			return
 		}

@@ -22,7 +22,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/run/record"
 	"zbench/test/longtest"
-	"zbench/test/schematest"
+	"zbench/test/seal"
 )
 
 // small is a sweep of twelve passes.
@@ -209,7 +209,7 @@ func edit(t *testing.T, dir, old, now string) {
 	t.Helper()
 	text := readBytes(t, dir, engine.JournalFile)
 	require.Contains(t, text, old)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, engine.JournalFile), []byte(schematest.Sealed(strings.Replace(text, old, now, 1))), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, engine.JournalFile), []byte(seal.Of(strings.Replace(text, old, now, 1))), 0o600))
 }
 
 // What was begun on something else is refused, each difference named, and left

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/answers/judge"
@@ -17,26 +16,15 @@ import (
 	"zbench/bench/base/finding"
 	"zbench/bench/engine"
 	"zbench/bench/run/record"
-	"zbench/test/schematest"
 )
 
-// soakSchemas are the formats, compiled.
-type soakSchemas struct{ results, journal *jsonschema.Schema }
-
-func compileSchemas(t *testing.T) soakSchemas {
-	t.Helper()
-	return soakSchemas{schematest.Compile(t, record.SchemaJSON), schematest.Compile(t, record.JournalSchemaJSON)}
-}
-
-// check holds a finished folder, and the exit code that went with it, to what was
+// soaked holds a finished folder, and the exit code that went with it, to what was
 // planted.
-func (w soakSchemas) check(t *testing.T, s soakSweep, dir string, code int) {
+func (c schemaCheck) soaked(t *testing.T, s soakSweep, dir string, code int) {
 	t.Helper()
 	text := readBytes(t, dir, "results.json")
-	require.NoError(t, schematest.Fits(t, w.results, text))
-	for line := range strings.Lines(readBytes(t, dir, engine.JournalFile)) {
-		require.NoError(t, schematest.Fits(t, w.journal, line))
-	}
+	c.fits(t, "../../bench/run/record/schema/v2.json", text, dir)
+	c.fits(t, "../../bench/run/record/schema/journal-v3.json", readBytes(t, dir, engine.JournalFile), dir)
 	rec, err := record.Decode(strings.NewReader(text))
 	require.NoError(t, err)
 	require.Len(t, rec.Results, s.cases, "nothing vanishes and nothing appears")

@@ -40,13 +40,13 @@ func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector takes minutes; the commands' own tests run under it")
 	}
-	schemas, began := compileSchemas(t), time.Now()
+	check, began := newSchemaCheck(t), time.Now()
 	tally := map[string]int{}
 	var first, half, last processUse
 	n := uint64(0)
 	for ; n < soakFew || time.Since(began) < *soakFor; n++ {
 		seed := *soakSeed + n
-		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) { soakOnce(t, seed, schemas, tally) })
+		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) { soakOnce(t, seed, check, tally) })
 		if !ok {
 			t.Fatalf("after %d sweeps; again with -soak-seed %d", n, seed)
 		}
@@ -71,7 +71,7 @@ func TestSoak(t *testing.T) {
 }
 
 // soakOnce runs one random sweep to its end, and once more with cuts.
-func soakOnce(t *testing.T, seed uint64, schemas soakSchemas, tally map[string]int) {
+func soakOnce(t *testing.T, seed uint64, check schemaCheck, tally map[string]int) {
 	rng := rand.New(rand.NewPCG(seed, 3)) //nolint:gosec // reproducible is what it is for
 	s := drawSweep(rng)
 	defer func() {
@@ -89,7 +89,7 @@ func soakOnce(t *testing.T, seed uint64, schemas soakSchemas, tally map[string]i
 		require.NoDirExists(t, whole)
 		return
 	}
-	schemas.check(t, s, whole, code)
+	check.soaked(t, s, whole, code)
 	tally["cases"] += s.cases
 	tally[fmt.Sprintf("exit %d", code)]++
 	redraw(t, whole)
@@ -111,7 +111,7 @@ func soakOnce(t *testing.T, seed uint64, schemas soakSchemas, tally map[string]i
 	}
 	got, stderr := zbench(t, osFS{}, "collectives", "--resume", cut, "-q")
 	require.Equal(t, code, got, stderr)
-	schemas.check(t, s, cut, got)
+	check.soaked(t, s, cut, got)
 	sameFolder(t, whole, cut)
 	tally["compared after cuts"]++
 }

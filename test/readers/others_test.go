@@ -45,7 +45,7 @@ import (
 	"zbench/test/mutate"
 	"zbench/test/recordtest"
 	"zbench/test/rendertest"
-	"zbench/test/schematest"
+	"zbench/test/seal"
 )
 
 var errNone = errors.New("none")
@@ -341,7 +341,7 @@ func encoded(t *testing.T, rec *record.Record) string {
 }
 
 func readJournal(t *testing.T, text string) *reading {
-	j, err := record.ReadJournal([]byte(schematest.Sealed(text))) // else no change gets behind the checksums
+	j, err := record.ReadJournal([]byte(seal.Of(text))) // else no change gets behind the checksums
 	if err != nil {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/base/jsonfile"
-	"zbench/test/schematest"
+	"zbench/test/seal"
 )
 
 // aRun and otherRun are ids of runs.
@@ -25,7 +25,7 @@ func TestLine(t *testing.T) {
 	want := shoal{3, []string{"a\nb", `,"crc32c":"00000000"}`}, []float64{0.1, 1e-300}}
 	line, err := jsonfile.Line(aRun, want)
 	require.NoError(t, err)
-	require.Equal(t, schematest.Sealed(string(line)), string(line), "the checksum is RFC 3720's")
+	require.Equal(t, seal.Of(string(line)), string(line), "the checksum is RFC 3720's")
 	object, newline := line[:len(line)-1], line[len(line)-1]
 	require.Equal(t, byte('\n'), newline)
 	var got shoal
@@ -80,7 +80,7 @@ func TestLinesOfOtherFields(t *testing.T) {
 		`{"fish":1`:             "does not end in its checksum",
 		`[1]`:                   "does not end in its checksum",
 	} {
-		line := strings.TrimSuffix(schematest.Sealed(text+"\n"), "\n")
+		line := strings.TrimSuffix(seal.Of(text+"\n"), "\n")
 		require.ErrorContains(t, jsonfile.DecodeLine([]byte(line), "", &shoal{}), says)
 	}
 }

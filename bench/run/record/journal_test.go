@@ -15,6 +15,7 @@ import (
 	"zbench/bench/base/stat"
 	"zbench/test/longtest"
 	"zbench/test/schematest"
+	"zbench/test/seal"
 )
 
 func TestJournalRoundTrip(t *testing.T) {
@@ -172,7 +173,7 @@ func TestDamagedJournalsSayWhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.NotEqual(t, good, x.text)
 			if name != "damaged" {
-				x.text = schematest.Sealed(x.text)
+				x.text = seal.Of(x.text)
 			}
 			_, err := ReadJournal([]byte(x.text))
 			require.ErrorContains(t, err, x.says)

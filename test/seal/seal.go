@@ -1,4 +1,5 @@
-package schematest
+// Package seal makes and removes the checksums of a journal's lines.
+package seal
 
 import (
 	"fmt"
@@ -9,19 +10,19 @@ import (
 )
 
 var (
-	seal = regexp.MustCompile(`(,"run":"[0-9a-f]{32}")?,"crc32c":"[0-9a-f]{8}"}$`)
-	run  = pattern.New(`"run":"[0-9a-f]{32}"`)
+	sum = regexp.MustCompile(`(,"run":"[0-9a-f]{32}")?,"crc32c":"[0-9a-f]{8}"}$`)
+	run = pattern.New(`"run":"[0-9a-f]{32}"`)
 )
 
-// Unsealed is a journal's text without the runs and the checksums of its lines.
-func Unsealed(text string) string {
+// Without is a journal's text without the runs and the checksums of its lines.
+func Without(text string) string {
 	return eachLine(text, func(object string) string { return object })
 }
 
-// Sealed is a journal's text with the run of its first line, where that has one, and with the
+// Of is a journal's text with the run of its first line, where that has one, and with the
 // checksums that its lines must have, after a change or where they had none. Lines that are no
 // objects, or empty ones, stay as they are.
-func Sealed(text string) string {
+func Of(text string) string {
 	first, _, _ := strings.Cut(text, "\n")
 	of := run.FindString(first)
 	if of != "" {
@@ -44,7 +45,7 @@ func eachLine(text string, change func(object string) string) string {
 			b.WriteString(line)
 			continue
 		}
-		if at := seal.FindStringIndex(object); at != nil {
+		if at := sum.FindStringIndex(object); at != nil {
 			object = object[:at[0]] + "}"
 		}
 		b.WriteString(change(object) + "\n")
@@ -54,12 +55,12 @@ func eachLine(text string, change func(object string) string) string {
 
 // crc32c is RFC 3720's checksum, bit by bit.
 func crc32c(text string) uint32 {
-	sum := ^uint32(0)
+	rest := ^uint32(0)
 	for i := range len(text) {
-		sum ^= uint32(text[i])
+		rest ^= uint32(text[i])
 		for range 8 {
-			sum = sum>>1 ^ 0x82f63b78*(sum&1)
+			rest = rest>>1 ^ 0x82f63b78*(rest&1)
 		}
 	}
-	return ^sum
+	return ^rest
 }
