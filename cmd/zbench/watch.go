@@ -54,9 +54,9 @@ and a longer measurement, which needs --within 30s or more.
 
 With --as it is called by Slurm: it prints one line, the reason, and exits with
 3 to isolate, else with 0, whatever fails in zbench itself. --cap limits how
-many nodes it takes out, as told by sinfo or by claims in a folder that the
-nodes share; without either it isolates none. --as healthcheck measures nothing.
-Prolog and healthcheck were tested on a simulated node, not on a cluster.
+many nodes it takes out, by claims in a folder that the nodes share, or by
+Slurm: then it drains the node itself and takes that back if others were first.
+Without either it isolates none. --as healthcheck measures nothing.
 
 Without --as the exit code is 3 for ISOLATE and RESET, else 0.`,
 		Example: `  zbench watch                                 counters, links, versions, log
@@ -86,6 +86,9 @@ Without --as the exit code is 3 for ISOLATE and RESET, else 0.`,
 }
 
 func runWatch(ctx context.Context, s State, o watchOptions) error {
+	if node := s.Getenv("SLURMD_NODENAME"); o.as != "" && node != "" { // it may differ from the host's name
+		s.Hostname = func() string { return node }
+	}
 	if s.Getenv(watchReading) != "" {
 		return o.reading(s)
 	}
@@ -217,7 +220,7 @@ func (o *watchOptions) tell(ctx context.Context, s State, d *nodewatch.Document,
 const (
 	readLimit  = 4 * time.Second
 	hookLimit  = 3 * time.Second
-	sinfoLimit = 3 * time.Second
+	slurmLimit = 3 * time.Second
 )
 
 // ran runs a program and returns its output. A program that does not end in time is killed and left: in

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,6 +18,7 @@ import (
 	"zbench/bench/answers/fleet/history"
 	"zbench/bench/answers/fleet/nodewatch"
 	"zbench/bench/base/exit"
+	"zbench/bench/base/slice"
 	"zbench/test/longtest"
 )
 
@@ -149,28 +152,74 @@ func TestAFindingOfManyNodesIsTheFleets(t *testing.T) {
 	require.Equal(t, 2, isolated, "5 % of 40")
 }
 
-// sinfo is asked where there are no claims; what it does not tell spares the node.
-func TestTheCapBySinfo(t *testing.T) {
-	s, _ := testState(t)
-	for text, want := range map[string]string{
-		"a|idle|none\nb|drained|zbench: pcie_width x\nc|idle|none\n": "the cap of 5 % is met: 1 of 3 nodes",
-		"a|idle|none\nb|drained|bad fan\nc|idle|none\nc|idle|none\n": "",
-		"a|drained|zbench: mine\nb|idle|none\n":                      "",
-		"":                                                           "cannot be checked: sinfo: it lists no node",
-		"nonsense\n":                                                 "cannot be checked",
-	} {
-		f := (&watchOptions{cap: 5}).fleet(s, "a")
-		f.s.Start = func(c Command) (Child, error) {
-			require.Equal(t, "sinfo", c.Argv[0])
-			_, err := c.Output.Write([]byte(text))
-			return endedChild{}, err
+// fakeSlurm answers sinfo and scontrol.
+type fakeSlurm struct {
+	sync.Mutex
+	nodes []slurmNode
+	now   int
+}
+
+func (f *fakeSlurm) start(c Command) (Child, error) {
+	f.Lock()
+	defer f.Unlock()
+	if c.Argv[0] == "sinfo" {
+		for _, n := range f.nodes {
+			if _, err := fmt.Fprintf(c.Output, "%s|%s|%s|%s\n", n.name, n.state, n.since, n.reason); err != nil {
+				return nil, err
+			}
 		}
-		got := f.withheld(t.Context(), &nodewatch.Document{})
-		require.Equal(t, want == "", got == "", "%q: %s", text, got)
-		require.Contains(t, got, want)
+		return endedChild{}, nil
 	}
+	i := slices.IndexFunc(f.nodes, func(n slurmNode) bool { return "NodeName="+n.name == c.Argv[2] })
+	n := &f.nodes[i]
+	if n.state, n.reason = "idle", "none"; c.Argv[3] == "State=DRAIN" {
+		f.now++
+		n.state, n.reason, n.since = "drained", strings.TrimPrefix(c.Argv[4], "Reason="), fmt.Sprint(f.now/3) // three in a second
+	}
+	return endedChild{}, nil
+}
+
+// Slurm is asked where there are no claims; what it does not tell spares the node.
+func TestTheCapBySlurm(t *testing.T) {
+	s, _ := testState(t)
+	for why, c := range map[string]struct{ a, b slurmNode }{
+		"the cap of 5 % is met: 1 of 3 nodes": {slurmNode{"a", "idle", "", "none"}, slurmNode{"b", "drained", "1", "zbench: pcie_width x"}},
+		"":                                    {slurmNode{"a", "idle", "", "none"}, slurmNode{"b", "drained", "1", "bad fan"}},
+		"it is drained already: bad fan":      {slurmNode{"a", "draining", "1", "bad fan"}, slurmNode{"b", "idle", "", "none"}},
+		"does not list a among 3 nodes":       {slurmNode{"x", "idle", "", "none"}, slurmNode{"b", "idle", "", "none"}},
+	} {
+		slurm := &fakeSlurm{nodes: []slurmNode{c.a, c.b, {"c", "idle", "", "none"}}}
+		f := (&watchOptions{cap: 5}).fleet(s, "a.cluster")
+		f.s.Start = slurm.start
+		got := f.withheld(t.Context(), &nodewatch.Document{Reason: "zbench: why"})
+		require.Equal(t, why == "", got == "", got)
+		require.Contains(t, got, strings.ReplaceAll(why, "list a ", "list a.cluster "))
+		require.Equal(t, why == "", slurm.nodes[0].ours())
+	}
+	f := (&watchOptions{cap: 5}).fleet(s, "a")
+	f.s.Start = func(Command) (Child, error) { return nil, errors.New("sinfo is not in PATH") }
+	require.Contains(t, f.withheld(t.Context(), &nodewatch.Document{}), "the cap cannot be checked: sinfo: sinfo is not in PATH")
 	require.Equal(t, exit.Usage, func() int { _, code := watched(t, t.TempDir(), "--as", "cron"); return code }())
 	require.NotContains(t, strings.Join(hookModes, " "), "cron")
+}
+
+// Nodes that find something at once drain no more than the cap allows.
+func TestNodesThatDrainAtOnceMeetTheCap(t *testing.T) {
+	s, _ := testState(t)
+	slurm := &fakeSlurm{}
+	for i := range 40 {
+		slurm.nodes = append(slurm.nodes, slurmNode{fmt.Sprintf("node%d", 39-i), "idle", "", "none"})
+	}
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			f := (&watchOptions{cap: 5}).fleet(s, fmt.Sprintf("node%d", i))
+			f.s.Start = slurm.start
+			f.withheld(t.Context(), &nodewatch.Document{Reason: "zbench: why"})
+		})
+	}
+	all.Wait()
+	require.Len(t, slice.Where(slurm.nodes, slurmNode.ours), 2)
 }
 
 // endedChild has ended well.

@@ -1,24 +1,30 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"zbench/bench/answers/fleet/history"
 	"zbench/bench/answers/fleet/nodewatch"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
 )
 
 // watchFleet is what a check knows about the other nodes.
 type watchFleet struct {
-	s      State
-	o      *watchOptions
-	host   string
+	s    State
+	o    *watchOptions
+	host string
+	// node is Slurm's name of this node, once sinfo has listed it.
+	node   string
 	fallen func(kind string) (fallen, nodes int)
 	doubts []string
 }
@@ -51,7 +57,7 @@ func (f *watchFleet) mark(host string) string {
 // others counts the nodes whose files say that a kind has fallen, and all nodes. This node has fallen.
 func (f *watchFleet) others(kind string) (fallen, nodes int) {
 	entries, err := f.s.FS.ReadDir(filepath.Join(f.o.claims, "nodes"))
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // no node has reported yet
 		f.doubts = append(f.doubts, fmt.Sprintf("changes of the whole fleet: %s", err))
 	}
 	fallen, nodes = 1, 1
@@ -118,14 +124,7 @@ func (f *watchFleet) withheld(ctx context.Context, d *nodewatch.Document) string
 		}
 		return f.claim(d.Reason)
 	}
-	out, nodes, err := f.sinfo(ctx)
-	switch {
-	case err != nil:
-		return fmt.Sprintf("the cap cannot be checked: sinfo: %s; --claims DIR counts without it", err)
-	case out+1 > f.most(nodes):
-		return fmt.Sprintf("the cap of %g %% is met: %d of %d nodes are out for zbench", f.o.cap, out, nodes)
-	}
-	return ""
+	return f.drain(ctx, d.Reason)
 }
 
 // most is the number of nodes that may be out: at least one.
@@ -180,29 +179,102 @@ func (f *watchFleet) giveBack() error {
 	return err
 }
 
-// sinfo counts the other nodes that are out for zbench, and all nodes.
-func (f *watchFleet) sinfo(ctx context.Context) (out, nodes int, err error) {
-	argv := []string{"sinfo", "--noheader", "--Node", "--format=%N|%T|%E"}
+// slurmNode is a node as sinfo lists it. since is the second in which it got its reason.
+type slurmNode struct{ name, state, since, reason string }
+
+func (n slurmNode) out() bool  { return strings.Contains(n.state, "drain") }
+func (n slurmNode) ours() bool { return n.out() && strings.HasPrefix(n.reason, "zbench") }
+
+// settled is the time after which no other node gets its reason in the same second.
+const settled = 1100 * time.Millisecond
+
+// drain drains this node in Slurm, and returns why it does not. Nodes that drain at once see each other
+// afterwards: the later ones take it back until the cap is met.
+func (f *watchFleet) drain(ctx context.Context, reason string) string {
+	unknown := func(err error) string {
+		return fmt.Sprintf("the cap cannot be checked: %s; --claims DIR counts without Slurm", err)
+	}
+	nodes, err := f.sinfo(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	switch me := nodes[f.me(nodes)]; {
+	case me.ours():
+		return ""
+	case me.out():
+		return "it is drained already: " + plain.Line(me.reason)
+	}
+	if why := f.over(nodes); why != "" {
+		return why
+	}
+	if err := f.update(ctx, "State=DRAIN", "Reason="+reason); err != nil {
+		return unknown(err)
+	}
+	select {
+	case <-time.After(settled):
+	case <-ctx.Done():
+	}
+	why := ""
+	if nodes, err = f.sinfo(ctx); err != nil {
+		why = unknown(err)
+	} else {
+		why = f.over(nodes)
+	}
+	if why != "" {
+		if err := f.update(ctx, "State=RESUME"); err != nil {
+			return why + "; it stays drained: " + err.Error()
+		}
+	}
+	return why
+}
+
+// over returns that the cap is met by nodes which were drained before this one; empty if it is not.
+func (f *watchFleet) over(nodes []slurmNode) string {
+	me := nodes[f.me(nodes)]
+	ahead := len(slice.Where(nodes, func(n slurmNode) bool {
+		return n.ours() && n.name != me.name && (!me.ours() || cmp.Or(cmp.Compare(n.since, me.since), cmp.Compare(n.name, me.name)) < 0)
+	}))
+	if ahead < f.most(len(nodes)) {
+		return ""
+	}
+	return fmt.Sprintf("the cap of %g %% is met: %d of %d nodes are out for zbench", f.o.cap, ahead, len(nodes))
+}
+
+// me is the place of this node; Slurm may know it by the first part of its host's name.
+func (f *watchFleet) me(nodes []slurmNode) int {
+	short, _, _ := strings.Cut(f.host, ".")
+	return slices.IndexFunc(nodes, func(n slurmNode) bool { return n.name == f.host || n.name == short })
+}
+
+func (f *watchFleet) update(ctx context.Context, changes ...string) error {
+	_, err := ran(ctx, f.s, Command{Argv: append([]string{"scontrol", "update", "NodeName=" + f.node}, changes...), Environ: f.s.Environ()}, slurmLimit)
+	if err != nil {
+		return fmt.Errorf("scontrol: %w", err)
+	}
+	return nil
+}
+
+// sinfo lists all nodes, this one among them.
+func (f *watchFleet) sinfo(ctx context.Context) (nodes []slurmNode, err error) {
+	argv := []string{"sinfo", "--noheader", "--Node", "--format=%N|%T|%H|%E"}
 	if f.o.partition != "" {
 		argv = append(argv, "--partition="+f.o.partition)
 	}
-	text, err := ran(ctx, f.s, Command{Argv: argv, Environ: f.s.Environ()}, sinfoLimit)
+	text, err := ran(ctx, f.s, Command{Argv: argv, Environ: f.s.Environ()}, slurmLimit)
 	if err != nil {
-		return 0, 0, err
+		return nil, fmt.Errorf("sinfo: %w", err)
 	}
 	seen := map[string]bool{}
-	for line := range strings.Lines(string(text)) {
-		fields := strings.SplitN(strings.TrimSpace(line), "|", 3)
-		if len(fields) < 3 || seen[fields[0]] {
-			continue
-		}
-		seen[fields[0]] = true
-		if fields[0] != f.host && strings.HasPrefix(fields[2], "zbench") && strings.Contains(fields[1], "drain") {
-			out++
+	for line := range strings.Lines(string(text)) { // a line for each partition of a node
+		if p := strings.SplitN(strings.TrimSpace(line), "|", 4); len(p) == 4 && !seen[p[0]] {
+			seen[p[0]] = true
+			nodes = append(nodes, slurmNode{p[0], p[1], p[2], p[3]})
 		}
 	}
-	if len(seen) == 0 {
-		return 0, 0, errors.New("it lists no node")
+	me := f.me(nodes)
+	if me < 0 {
+		return nil, fmt.Errorf("sinfo: it does not list %s among %d nodes", plain.Line(f.host), len(nodes))
 	}
-	return out, len(seen), nil
+	f.node = nodes[me].name
+	return nodes, nil
 }

@@ -28,6 +28,7 @@ func TestToolchainHangsAreExplained(t *testing.T) {
 	}{
 		{"none", "none", "", nil},
 		{"a fault that does not come", "none", "hang:node=0,gpu=3,bytes=1e9,launch=1000", nil},
+		{"late init", "late init", "", nil},
 		{"missing call", "missing call", "", []string{"call 2, all_reduce of 256 bytes", "ranks 0-2 wait", "rank 3, which has not called it"}},
 		{"another collective", "another collective", "", []string{"ranks 0-3 wait", "all_gather of 256 bytes", "all_reduce of 256 bytes"}},
 		{"another count", "another count", "", []string{"count 64", "count 32", "ranks 0-3 wait"}},
@@ -41,7 +42,7 @@ func TestToolchainHangsAreExplained(t *testing.T) {
 		{"planted hang", "none", "hang:node=0,gpu=3,bytes=16,launch=1", []string{"call 2, all_reduce", "ranks 0-2 wait", "rank 3, which has called it, and stopped ahead of it: a planted hang"}},
 		{"planted error", "none", "async_error:node=0,gpu=3,bytes=16,launch=1", []string{"rank 3, which has an asynchronous error"}},
 		{"stuck GPU", "none", "stuck_gpu:node=0,gpu=3", []string{"GPU 3 does not return from a call of the runtime", "rank 3, which has not called it"}},
-		{"stuck init", "none", "stuck_init:node=0,gpu=3", []string{"GPU 3 does not return from ncclCommInitRank", "rank 3, which has not called it"}},
+		{"stuck init", "stuck init", "stuck_init:node=0,gpu=3", []string{"GPU 3 does not return from ncclCommInitRank", "rank 3, which has not called it"}},
 	} {
 		for _, how := range []string{"threads", "processes"} {
 			dir, faults := t.TempDir(), []string(nil)

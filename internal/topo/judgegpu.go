@@ -35,10 +35,31 @@ func (n *Node) pcie(what, subject string, p *PCIe) {
 	}
 }
 
-// severe reports which counters mean a fault, by their last word: uncorrected errors of memory and
-// xGMI, and uncorrected PCIe errors.
-func severe(c Counter) bool {
-	return strings.HasPrefix(c.Name, "ras/") && strings.HasSuffix(c.Name, "/ue") || strings.HasPrefix(c.Name, "aer/fatal/") || strings.HasPrefix(c.Name, "aer/nonfatal/")
+// errorKind is a kind of error counters: which they are, and what a count means.
+type errorKind struct {
+	has             func(name string) bool
+	mark            Mark
+	code, are, hint string
+}
+
+// errorKinds are the kinds of error counters of a GPU or NIC. A counter belongs to the first that has it.
+var errorKinds = []errorKind{
+	{
+		func(name string) bool {
+			return strings.HasPrefix(name, "ras/") && strings.HasSuffix(name, "/ue") || strings.HasPrefix(name, "aer/fatal/")
+		},
+		Bad, "uncorrected_errors", "uncorrected errors", "drain the node; amd-smi metric --ecc and dmesg say which block",
+	},
+	// One transaction failed, the link works (PCI Express Base Specification 6.0, 6.2.2.2.2). A single one
+	// may be from the boot.
+	{
+		func(name string) bool { return strings.HasPrefix(name, "aer/nonfatal/") },
+		Doubt, "pcie_nonfatal", "uncorrected PCIe errors that are not fatal", "the link works: read them again after a run; if they grow, reseat the card or check the riser",
+	},
+	{
+		func(name string) bool { return strings.HasPrefix(name, "ras/") || strings.HasPrefix(name, "aer/") },
+		Doubt, "corrected_errors", "corrected errors", "read them again after a run: counters that grow cost bandwidth",
+	},
 }
 
 // counterList formats counters with their values.
@@ -57,13 +78,13 @@ func (n *Node) gpuErrors() {
 }
 
 func (n *Node) deviceErrors(what, subject string, counters []Counter) {
-	errors := slice.Where(counters, func(c Counter) bool { return strings.HasPrefix(c.Name, "ras/") || strings.HasPrefix(c.Name, "aer/") })
-	bad, rest := slice.Where(errors, severe), slice.Where(errors, func(c Counter) bool { return !severe(c) })
-	if len(bad) > 0 {
-		n.find(Bad, "uncorrected_errors", subject, fmt.Sprintf("%s counts uncorrected errors: %s", what, counterList(bad)), "drain the node; amd-smi metric --ecc and dmesg say which block")
+	kind := func(c Counter) int {
+		return slices.IndexFunc(errorKinds, func(k errorKind) bool { return k.has(c.Name) })
 	}
-	if len(rest) > 0 {
-		n.find(Doubt, "corrected_errors", subject, fmt.Sprintf("%s counts corrected errors: %s", what, counterList(rest)), "read them again after a run: counters that grow cost bandwidth")
+	for i, k := range errorKinds {
+		if found := slice.Where(counters, func(c Counter) bool { return kind(c) == i }); len(found) > 0 {
+			n.find(k.mark, k.code, subject, fmt.Sprintf("%s counts %s: %s", what, k.are, counterList(found)), k.hint)
+		}
 	}
 }
 

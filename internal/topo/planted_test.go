@@ -35,6 +35,7 @@ var planted = []struct {
 	{"ECC", func(t tree) { t.put(gpuFolder(1)+"ras/umc_err_count", "ue: 2\nce: 0\n") }, Bad, "uncorrected_errors", gpuAt(1)},
 	{"xGMI errors", func(t tree) { t.put(gpuFolder(1)+"ras/xgmi_wafl_err_count", "ue: 0\nce: 7\n") }, Doubt, "corrected_errors", gpuAt(1)},
 	{"AER", func(t tree) { t.put(nicFolder(2)+"aer_dev_fatal", "DLP 3\nTOTAL_ERR_FATAL 3\n") }, Bad, "uncorrected_errors", nicName(2)},
+	{"AER that is not fatal", func(t tree) { t.put(nicFolder(2)+"aer_dev_nonfatal", "UnsupReq 1\nTOTAL_ERR_NONFATAL 1\n") }, Doubt, "pcie_nonfatal", nicName(2)},
 	{"a port down", func(t tree) { t.put("sys/class/infiniband/"+nicName(0)+"/ports/1/state", "1: DOWN\n") }, Bad, "port_down", nicName(0)},
 	{"a slow port", func(t tree) {
 		t.put("sys/class/infiniband/"+nicName(5)+"/ports/1/rate", "100 Gb/sec (4X EDR)\n")

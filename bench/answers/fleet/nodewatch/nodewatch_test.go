@@ -111,6 +111,16 @@ func TestCountersThatGrow(t *testing.T) {
 	require.Equal(t, nodewatch.Isolate, check(1200, 3).Action)
 }
 
+// A PCIe error that is not fatal may be from the boot: only new ones count, three checks isolate.
+func TestPCIeErrorsThatGrow(t *testing.T) {
+	m := history.New("a")
+	for n, action := range []nodewatch.Action{nodewatch.None, nodewatch.Monitor, nodewatch.Monitor, nodewatch.Isolate} {
+		s := seen(0, 0, 0)
+		s.Counters = []history.Counter{{Subject: "ionic_1", Name: "aer/nonfatal/CmpltTO", Value: uint64(1 + n)}}
+		require.Equal(t, action, judged(m, s).Action, "check %d", n)
+	}
+}
+
 // Three checks and a longer measurement are needed; one that does not show the loss spares the node.
 func TestALowerBandwidthNeedsThreeChecksAndAConfirmation(t *testing.T) {
 	m := history.New("a")

@@ -157,9 +157,12 @@ func (d *Document) grew(g history.Growth, m *history.Memory) {
 	if g.New {
 		since = "since its reset"
 	}
-	if g.Name == "link_downed" {
+	switch {
+	case g.Name == "link_downed":
 		d.found(m, "link_downs", g.Subject, fmt.Sprintf("the port lost its link %s %s", plain.Count(int(min(g.By, 1<<30)), "time"), since), "check the cable, the transceiver and the switch's port")
-	} else if strings.HasSuffix(g.Name, "/ce") || strings.HasPrefix(g.Name, "aer/correctable/") {
+	case strings.HasPrefix(g.Name, "aer/nonfatal/") && !g.New:
+		d.found(m, "pcie_error", g.Subject, fmt.Sprintf("%s grew by %d %s to %d", g.Name, g.By, since, g.Value), "read lspci -vv of that address; reseat the card or its riser")
+	case strings.HasSuffix(g.Name, "/ce"), strings.HasPrefix(g.Name, "aer/correctable/"):
 		d.found(m, "corrected_errors", g.Subject, fmt.Sprintf("%s grew by %d %s to %d", g.Name, g.By, since, g.Value), "a burst often precedes uncorrected errors: watch it")
 	}
 }

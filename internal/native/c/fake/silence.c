@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /* Seconds of the host's clock without progress until ranks note where they stand; until the hang
- * is explained if NCCL_DEBUG asks for warnings; and if it does not. Each further process adds
- * zbl_still_slot, because it looks ZBL_LOOK_SLOT_MS (drive.c) later. */
+ * is explained if NCCL_DEBUG asks for warnings and all ranks have come; and otherwise. Each further
+ * process adds zbl_still_slot, because it looks ZBL_LOOK_SLOT_MS (drive.c) later. */
 static const double zbl_still = 0.25, zbl_still_warned = 1, zbl_still_told = 5, zbl_still_slot = 0.005;
 
 enum { ZBL_TOLD_LINES = 24, ZBL_TOLD_LIST = 120 };
@@ -180,11 +180,22 @@ static void zbl_tell_messages(const zbl_clique *q, int rank) {
   }
 }
 
+/* Whether ranks of a communicator are still to come: their processes start at different times. */
+static int zbl_gathers(const zbl_clique *q) { return q->inited < q->nranks && q->destroyed == 0; }
+
+static int zbl_any_gathers(void) {
+  const zbl_clique *q = zbl_at(zbl.hub->cliques);
+  while (q != NULL && !zbl_gathers(q)) {
+    q = zbl_at(q->next);
+  }
+  return q != NULL;
+}
+
 /* Explains one communicator. */
 static void zbl_tell_clique(const zbl_clique *q) {
   char here[ZBL_TOLD_LIST], list[ZBL_TOLD_LIST];
   const zbl_round *oldest = NULL;
-  if (q->inited < q->nranks && q->destroyed == 0) {
+  if (zbl_gathers(q)) {
     int n = zbl_ranks_that(here, q, NULL, ZBL_COME), left = zbl_ranks_that(list, q, NULL, ZBL_LEFT);
     zbl_tell_line("communicator of %d ranks: rank%s %s wait%s in ncclCommInitRank for rank%s %s, which ha%s not called it",
                   q->nranks, zbl_s(n), here, n == 1 ? "s" : "", zbl_s(left), list, left == 1 ? "s" : "ve");
@@ -214,7 +225,7 @@ static double zbl_patience(void) {
   while (zbl.shared_fd >= 0 && slots < ZBL_MAX_PROCESSES && zbl.hub->slots[slots]) {
     slots++;
   }
-  return zbl_later(zbl.warns ? 0 : told, zbl_still_warned + slots * zbl_still_slot);
+  return zbl_later(zbl.warns && !zbl_any_gathers() ? 0 : told, zbl_still_warned + slots * zbl_still_slot);
 }
 
 /* Prints that a planted fault keeps a call of this rank from returning. */
