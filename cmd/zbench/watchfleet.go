@@ -210,8 +210,10 @@ func (f *watchFleet) drain(ctx context.Context, reason string) string {
 	if err := f.update(ctx, "State=DRAIN", "Reason="+reason); err != nil {
 		return unknown(err)
 	}
+	wait := time.NewTimer(settled)
+	defer wait.Stop()
 	select {
-	case <-time.After(settled):
+	case <-wait.C:
 	case <-ctx.Done():
 	}
 	why := ""
