@@ -41,8 +41,8 @@ func TestToolchainHangsAreExplained(t *testing.T) {
 		{"other order", "other order", "", []string{"ranks 0-2 wait", "rank 3, which has called it, but other work is before it", "rank 3 waits"}},
 		{"planted hang", "none", "hang:node=0,gpu=3,bytes=16,launch=1", []string{"call 2, all_reduce", "ranks 0-2 wait", "rank 3, which has called it, and stopped ahead of it: a planted hang"}},
 		{"planted error", "none", "async_error:node=0,gpu=3,bytes=16,launch=1", []string{"rank 3, which has an asynchronous error"}},
-		{"stuck GPU", "none", "stuck_gpu:node=0,gpu=3", []string{"GPU 3 does not return from a call of the runtime", "rank 3, which has not called it"}},
-		{"stuck init", "stuck init", "stuck_init:node=0,gpu=3", []string{"GPU 3 does not return from ncclCommInitRank", "rank 3, which has not called it"}},
+		{"stuck GPU", "stuck", "stuck_gpu:node=0,gpu=3", []string{"GPU 3 does not return from a call of the runtime", "rank 3, which has not called it"}},
+		{"stuck init", "stuck", "stuck_init:node=0,gpu=3", []string{"GPU 3 does not return from ncclCommInitRank", "rank 3, which has not called it"}},
 	} {
 		for _, how := range []string{"threads", "processes"} {
 			dir, faults := t.TempDir(), []string(nil)

@@ -14,8 +14,8 @@ static int ids[2];
 
 static int is(const char *name) { return strcmp(kind, name) == 0; }
 
-/* Seconds until the program ends: a missing init is explained after five. */
-static unsigned patience(void) { return is("missing init") || is("stuck init") ? 8 : 4; }
+/* Seconds until the program ends: an init that lacks a rank is explained after five. */
+static unsigned patience(void) { return is("missing init") || is("stuck") ? 10 : 4; }
 
 static void over(int signal) {
   (void)signal;

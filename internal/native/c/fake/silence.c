@@ -248,7 +248,7 @@ void zbl_look_at_silence(void) {
     return;
   }
   now = zbl_wall_now();
-  if (hub->silent != hub->activity) {
+  if (hub->silent != hub->activity || hub->silent_since == 0) { /* 0: the first look */
     hub->silent = hub->activity;
     hub->silent_since = now;
     hub->silence_told = 0;
