@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,10 +28,21 @@ func newSchemaCheck(t *testing.T) schemaCheck {
 	return schemaCheck(filepath.Join(dir, "fits"))
 }
 
-// fits holds documents, one or one a line, to the schema of a file.
-func (c schemaCheck) fits(t *testing.T, schema, documents, about string) {
+// fits holds a document to the schema of a file.
+func (c schemaCheck) fits(t *testing.T, schema, document, about string) {
 	t.Helper()
-	cmd := exec.Command(string(c), schema) //nolint:gosec // the test built it
+	c.all(t, 1, schema, document, about)
+}
+
+// lines holds each line, which is a document, to the schema of a file.
+func (c schemaCheck) lines(t *testing.T, schema, documents, about string) {
+	t.Helper()
+	c.all(t, strings.Count(documents, "\n"), schema, documents, about)
+}
+
+func (c schemaCheck) all(t *testing.T, n int, schema, documents, about string) {
+	t.Helper()
+	cmd := exec.Command(string(c), schema, strconv.Itoa(n)) //nolint:gosec // the test built it
 	cmd.Stdin = strings.NewReader(documents)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s: %s", about, out)
@@ -75,7 +87,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 	}
 	lines := func(folder, journal string) {
 		t.Helper()
-		check.fits(t, schemas[journal], readBytes(t, folder, journal), journal)
+		check.lines(t, schemas[journal], readBytes(t, folder, journal), journal)
 		met[journal] = true
 	}
 	for _, line := range []string{

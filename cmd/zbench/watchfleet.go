@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,11 +19,9 @@ import (
 
 // watchFleet is what a check knows about the other nodes.
 type watchFleet struct {
-	s    State
-	o    *watchOptions
-	host string
-	// node is Slurm's name of this node, once sinfo has listed it.
-	node   string
+	s      State
+	o      *watchOptions
+	host   string
 	fallen func(kind string) (fallen, nodes int)
 	doubts []string
 }
@@ -194,20 +191,20 @@ func (f *watchFleet) drain(ctx context.Context, reason string) string {
 	unknown := func(err error) string {
 		return fmt.Sprintf("the cap cannot be checked: %s; --claims DIR counts without Slurm", err)
 	}
-	nodes, err := f.sinfo(ctx)
+	me, others, err := f.sinfo(ctx)
 	if err != nil {
 		return unknown(err)
 	}
-	switch me := nodes[f.me(nodes)]; {
+	switch {
 	case me.ours():
 		return ""
 	case me.out():
 		return "it is drained already: " + plain.Line(me.reason)
 	}
-	if why := f.over(nodes); why != "" {
+	if why := f.over(me, others); why != "" {
 		return why
 	}
-	if err := f.update(ctx, "State=DRAIN", "Reason="+reason); err != nil {
+	if err := f.update(ctx, me, "State=DRAIN", "Reason="+reason); err != nil {
 		return unknown(err)
 	}
 	wait := time.NewTimer(settled)
@@ -217,13 +214,13 @@ func (f *watchFleet) drain(ctx context.Context, reason string) string {
 	case <-ctx.Done():
 	}
 	why := ""
-	if nodes, err = f.sinfo(ctx); err != nil {
+	if me, others, err := f.sinfo(ctx); err != nil {
 		why = unknown(err)
 	} else {
-		why = f.over(nodes)
+		why = f.over(me, others)
 	}
 	if why != "" {
-		if err := f.update(ctx, "State=RESUME"); err != nil {
+		if err := f.update(ctx, me, "State=RESUME"); err != nil {
 			return why + "; it stays drained: " + err.Error()
 		}
 	}
@@ -231,52 +228,51 @@ func (f *watchFleet) drain(ctx context.Context, reason string) string {
 }
 
 // over returns that the cap is met by nodes which were drained before this one; empty if it is not.
-func (f *watchFleet) over(nodes []slurmNode) string {
-	me := nodes[f.me(nodes)]
-	ahead := len(slice.Where(nodes, func(n slurmNode) bool {
-		return n.ours() && n.name != me.name && (!me.ours() || cmp.Or(cmp.Compare(n.since, me.since), cmp.Compare(n.name, me.name)) < 0)
+func (f *watchFleet) over(me slurmNode, others []slurmNode) string {
+	ahead := len(slice.Where(others, func(n slurmNode) bool {
+		return n.ours() && (!me.ours() || cmp.Or(cmp.Compare(n.since, me.since), cmp.Compare(n.name, me.name)) < 0)
 	}))
-	if ahead < f.most(len(nodes)) {
+	nodes := len(others) + 1
+	if ahead < f.most(nodes) {
 		return ""
 	}
-	return fmt.Sprintf("the cap of %g %% is met: %d of %d nodes are out for zbench", f.o.cap, ahead, len(nodes))
+	return fmt.Sprintf("the cap of %g %% is met: %d of %d nodes are out for zbench", f.o.cap, ahead, nodes)
 }
 
-// me is the place of this node; Slurm may know it by the first part of its host's name.
-func (f *watchFleet) me(nodes []slurmNode) int {
-	short, _, _ := strings.Cut(f.host, ".")
-	return slices.IndexFunc(nodes, func(n slurmNode) bool { return n.name == f.host || n.name == short })
-}
-
-func (f *watchFleet) update(ctx context.Context, changes ...string) error {
-	_, err := ran(ctx, f.s, Command{Argv: append([]string{"scontrol", "update", "NodeName=" + f.node}, changes...), Environ: f.s.Environ()}, slurmLimit)
+func (f *watchFleet) update(ctx context.Context, n slurmNode, changes ...string) error {
+	_, err := ran(ctx, f.s, Command{Argv: append([]string{"scontrol", "update", "NodeName=" + n.name}, changes...), Environ: f.s.Environ()}, slurmLimit)
 	if err != nil {
 		return fmt.Errorf("scontrol: %w", err)
 	}
 	return nil
 }
 
-// sinfo lists all nodes, this one among them.
-func (f *watchFleet) sinfo(ctx context.Context) (nodes []slurmNode, err error) {
+// sinfo lists this node, which Slurm may know by the first part of its host's name, and the others.
+func (f *watchFleet) sinfo(ctx context.Context) (me slurmNode, others []slurmNode, err error) {
 	argv := []string{"sinfo", "--noheader", "--Node", "--format=%N|%T|%H|%E"}
 	if f.o.partition != "" {
 		argv = append(argv, "--partition="+f.o.partition)
 	}
 	text, err := ran(ctx, f.s, Command{Argv: argv, Environ: f.s.Environ()}, slurmLimit)
 	if err != nil {
-		return nil, fmt.Errorf("sinfo: %w", err)
+		return me, nil, fmt.Errorf("sinfo: %w", err)
 	}
+	short, _, _ := strings.Cut(f.host, ".")
 	seen := map[string]bool{}
 	for line := range strings.Lines(string(text)) { // a line for each partition of a node
-		if p := strings.SplitN(strings.TrimSpace(line), "|", 4); len(p) == 4 && !seen[p[0]] {
-			seen[p[0]] = true
-			nodes = append(nodes, slurmNode{p[0], p[1], p[2], p[3]})
+		p := strings.SplitN(strings.TrimSpace(line), "|", 4)
+		if len(p) < 4 || seen[p[0]] {
+			continue
+		}
+		seen[p[0]] = true
+		if n := (slurmNode{p[0], p[1], p[2], p[3]}); n.name == f.host || n.name == short {
+			me = n
+		} else {
+			others = append(others, n)
 		}
 	}
-	me := f.me(nodes)
-	if me < 0 {
-		return nil, fmt.Errorf("sinfo: it does not list %s among %d nodes", plain.Line(f.host), len(nodes))
+	if me.name == "" {
+		return me, nil, fmt.Errorf("sinfo: it does not list %s among %d nodes", plain.Line(f.host), len(others))
 	}
-	f.node = nodes[me].name
-	return nodes, nil
+	return me, others, nil
 }

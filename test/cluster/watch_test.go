@@ -163,7 +163,7 @@ func TestWatchFailsOpen(t *testing.T) {
 	w := watching(t, zbench, "")
 	for name, program := range map[string]string{
 		"killed":  "kill -9 $$",
-		"crashes": "kill -SEGV $$",
+		"crashes": "ulimit -c 0; kill -SEGV $$",
 		"no file": "exec " + zbench + "-absent",
 		"no right": "exec setpriv --reuid 65534 --regid 65534 --clear-groups " + zbench +
 			` "$@" --backend loopback --kernel-log /dev/kmsg --state /root/zbench-none --claims /root/zbench-none`,

@@ -13,15 +13,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Compile makes a schema ready for Fits, formats of texts included.
-func Compile(t testing.TB, schema []byte) *jsonschema.Schema {
-	t.Helper()
+// Compiled makes a schema ready, formats of texts included.
+func Compiled(schema []byte) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return nil, err
+	}
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	require.NoError(t, err)
-	require.NoError(t, c.AddResource("schema.json", doc))
-	s, err := c.Compile("schema.json")
+	if err := c.AddResource("schema.json", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("schema.json")
+}
+
+// Compile makes a schema ready for Fits.
+func Compile(t testing.TB, schema []byte) *jsonschema.Schema {
+	t.Helper()
+	s, err := Compiled(schema)
 	require.NoError(t, err)
 	return s
 }

@@ -161,7 +161,7 @@ func (d *Document) grew(g history.Growth, m *history.Memory) {
 	case g.Name == "link_downed":
 		d.found(m, "link_downs", g.Subject, fmt.Sprintf("the port lost its link %s %s", plain.Count(int(min(g.By, 1<<30)), "time"), since), "check the cable, the transceiver and the switch's port")
 	case strings.HasPrefix(g.Name, "aer/nonfatal/") && !g.New:
-		d.found(m, "pcie_error", g.Subject, fmt.Sprintf("%s grew by %d %s to %d", g.Name, g.By, since, g.Value), "read lspci -vv of that address; reseat the card or its riser")
+		d.found(m, "pcie_error", g.Subject, fmt.Sprintf("%s grew by %d %s to %d", g.Name, g.By, since, g.Value), signs.ByCode("pcie_error").Next)
 	case strings.HasSuffix(g.Name, "/ce"), strings.HasPrefix(g.Name, "aer/correctable/"):
 		d.found(m, "corrected_errors", g.Subject, fmt.Sprintf("%s grew by %d %s to %d", g.Name, g.By, since, g.Value), "a burst often precedes uncorrected errors: watch it")
 	}
