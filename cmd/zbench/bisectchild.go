@@ -414,19 +414,27 @@ func (o *bisectOptions) resumed(s State) (*bisecting, error) {
 	return o.start(s, dir, h, saved)
 }
 
+// flagWords returns a flag as words of a command line, one for each value.
+func flagWords(f *pflag.Flag) (words []string) {
+	values := []string{f.Value.String()}
+	switch list := f.Value.(type) {
+	case pflag.SliceValue:
+		values = list.GetSlice()
+	case *flagValue[spec.Spec]:
+		values = list.texts
+	}
+	for _, v := range values {
+		words = append(words, "--"+f.Name+"="+v)
+	}
+	return words
+}
+
 // commonArgs are the flags of all children that are not part of the request.
 func commonArgs(cmd *cobra.Command) []string {
 	var out []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if !isLibraryFlag(f.Name) && !slices.Contains(launchFlags, f.Name) && !slices.Contains(deadlineFlags, f.Name) {
-			return
-		}
-		values := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, v := range values {
-			out = append(out, "--"+f.Name+"="+v)
+		if isLibraryFlag(f.Name) || slices.Contains(launchFlags, f.Name) || slices.Contains(deadlineFlags, f.Name) {
+			out = append(out, flagWords(f)...)
 		}
 	})
 	return out

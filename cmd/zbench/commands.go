@@ -13,6 +13,7 @@ import (
 	"zbench/bench/answers/fleet/rails"
 	"zbench/bench/answers/replay"
 	"zbench/bench/answers/soak"
+	"zbench/bench/answers/suite"
 	"zbench/bench/files/trace"
 	"zbench/bench/run/record"
 	"zbench/internal/doctor"
@@ -45,6 +46,7 @@ var commands = []command{
 	{"hbm", measure, newHBM, []string{record.Schema}},
 	{"gemm", measure, newGemm, []string{record.Schema}},
 	{"kernels", measure, newKernels, []string{record.Schema}},
+	{suiteName, measure, newSuite, []string{suite.Schema}},
 	{"screen", find, newNodeScreen, []string{nodescreen.Schema}},
 	{"watch", find, newWatch, []string{nodewatch.Schema}},
 	{"rails", find, newRails, []string{rails.Schema}},
@@ -73,12 +75,15 @@ func interrupted(build func(State) *cobra.Command) func(State) *cobra.Command {
 	}
 }
 
+// suiteName is the command whose rows are other commands.
+const suiteName = "suite"
+
 // built returns the commands that this process needs: the one that its first argument names, else
 // all. Their flags take 0.7 ms and 0.4 MB, of which one command needs a tenth, and a run may have a
 // thousand processes on a host.
 func built(s State) []command {
 	for i, c := range commands {
-		if len(s.Args) > 0 && s.Args[0] == c.name {
+		if len(s.Args) > 0 && s.Args[0] == c.name && c.name != suiteName {
 			return commands[i : i+1]
 		}
 	}

@@ -45,7 +45,7 @@ var flagGroups = withRows([]flagGroup{
 	{"Deadlines", deadlineFlags},
 	{"Simulation", []string{"fabric", "curve", "fault", "seed", "trees", "clock", "no-data", "library-version", "hang-rate", "torch", "real", "steps", "what-if"}},
 	{"Model and trainer", slice.Map(spec.AdviceFlags, func(f option.Row[spec.Asked]) string { return f.Name })},
-	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "fail", "allow-unchecked", "require-checked", "min-effect", "miss", "between-run-cv", "across", "names", "timing", "settings", "margin", "compute", "block", "max-steps", "max-rounds", "child-timeout"}},
+	{"Comparison and thresholds", []string{"variant", "vary", "unordered", "threshold", "accept", "fail-on", "fail", "allow-unchecked", "require-checked", "min-effect", "miss", "between-run-cv", "across", "before", "names", "timing", "settings", "margin", "compute", "block", "max-steps", "max-rounds", "child-timeout", "row-timeout"}},
 	{"Output", []string{"env", "out", "metrics", "hook", "print", "chakra", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{librariesTitle, append([]string{"backend", "libraries"}, libraryFlags()...)},
 })
@@ -70,6 +70,7 @@ var mostUsed = withFamilies(map[string][]string{
 	"zbench collectives": {"nodes", "ngpus", "minbytes", "maxbytes", "datatype", "framework", "preset", "out", "format", "resume"},
 	"zbench rails":       {"nodes", "ngpus", "size", "rounds", "matrix", "logs", "times", "profile", "out", "format"},
 	"zbench watch":       {"as", "within", "state", "claims", "cap", "metrics", "hook", "print", "out", "format"},
+	"zbench suite":       {"nodes", "before", "row-timeout", "backend", "launch", "hostfile", "dry-run", "out", "format", "resume"},
 	"zbench soak":        {"nodes", "ngpus", "sizes", "attempts", "for", "vary", "launch", "out", "format", "resume"},
 	"zbench recommend":   {"framework", "preset", "params", "trace", "config", "backward-ms", "tokens-per-microbatch", "tflops", "out", "format"},
 	"zbench replay":      {"framework", "preset", "config", "step-ms", "settings", "margin", "compute", "nodes", "out", "format"},

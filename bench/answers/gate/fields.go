@@ -31,6 +31,7 @@ var fields = append([]field{
 	{name: "op"},
 	{name: "place"},
 	{name: "role"},
+	{name: "shape"},
 	{name: "device", parse: count},
 	{name: "busbw", parse: bandwidth, show: unit.Rate},
 	{name: "algbw", parse: bandwidth, show: unit.Rate},

@@ -42,7 +42,18 @@ var signs = []string{">=", "<=", "!=", ">", "<", "="}
 // Parse reads a threshold. names are the kernels that it may name besides collectives. An error
 // states the mistake and the valid values.
 func Parse(text string, names ...string) (*Threshold, error) {
-	words := strings.Fields(text)
+	t, err := selection(strings.Fields(text), names)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.need) == 0 {
+		return nil, fmt.Errorf("threshold %q has no metric to check: add one of %s, such as busbw>=300GB/s", t.Text, strings.Join(fieldNames(true), ", "))
+	}
+	return t, nil
+}
+
+// selection reads a name and conditions. Conditions of metrics are what the cases need.
+func selection(words, names []string) (*Threshold, error) {
 	if len(words) == 0 {
 		return nil, fmt.Errorf("the threshold is empty: the form is %s", Grammar)
 	}
@@ -60,9 +71,6 @@ func Parse(text string, names ...string) (*Threshold, error) {
 		} else {
 			t.where = append(t.where, c)
 		}
-	}
-	if len(t.need) == 0 {
-		return nil, fmt.Errorf("threshold %q has no metric to check: add one of %s, such as busbw>=300GB/s", t.Text, strings.Join(fieldNames(true), ", "))
 	}
 	return t, nil
 }

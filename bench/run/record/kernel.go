@@ -268,6 +268,20 @@ func (s Shape) Text() string {
 	return unit.Bytes(s.Array)
 }
 
+// Size returns the shape in the form of the commands' flags: MxNxK/LAYOUT of a product, with the
+// batch if there is one, and MxN of a matrix; empty for a stream.
+func (s Shape) Size() string {
+	switch {
+	case s.Depth > 0 && s.Batch > 1:
+		return fmt.Sprintf("%dx%dx%dx%d/%s", s.Rows, s.Cols, s.Depth, s.Batch, s.Layout)
+	case s.Depth > 0:
+		return fmt.Sprintf("%dx%dx%d/%s", s.Rows, s.Cols, s.Depth, s.Layout)
+	case s.Rows > 0:
+		return fmt.Sprintf("%dx%d", s.Rows, s.Cols)
+	}
+	return ""
+}
+
 // LaunchBound reports whether a launch alone takes at least half the time. Then the rate measures
 // launches, not a cache or the memory.
 func (k *Kernel) LaunchBound() bool {

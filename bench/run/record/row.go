@@ -14,6 +14,8 @@ type Row struct {
 	Name string
 	// Bytes that a launch moves; of a collective the larger of the moved and the requested size.
 	Bytes int64
+	// Flop is the floating-point operations of a launch by definition; 0 if none are counted.
+	Flop float64
 	// Axes are the properties that select cases.
 	Axes []Axis
 	// Metrics are the figures to judge.
@@ -77,8 +79,11 @@ func (r *Result) Row() Row {
 // Row returns the kernel as a row.
 func (k *Kernel) Row() Row {
 	row := Row{
-		Case: &k.Case, Name: k.Kernel, Bytes: k.Moved,
-		Axes: []Axis{word("dtype", k.Dtype), word("role", k.Role), numbers("bytes", k.Moved, k.Shape.Array), numbers("device", k.Device)},
+		Case: &k.Case, Name: k.Kernel, Bytes: k.Moved, Flop: k.Effective,
+		Axes: []Axis{
+			word("dtype", k.Dtype), word("role", k.Role), word("shape", k.Shape.Size()),
+			numbers("bytes", k.Moved, k.Shape.Array), numbers("device", k.Device),
+		},
 	}
 	if k.Timing != nil {
 		row.Times[len(timeNames)-1] = k.Timing.Seconds

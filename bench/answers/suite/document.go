@@ -1,0 +1,464 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/base/exit"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/jsonfile"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
+	"zbench/bench/show/table"
+)
+
+// Schema is the version of suite.json, Rules the version of the rules that make its findings.
+const (
+	Schema = "zbench.suite/1"
+	Rules  = 1
+)
+
+// agreement is the largest difference of a figure that agrees with a published one.
+const agreement = 0.05
+
+// Verdicts of a figure beside a published one. Nothing that a model made is compared, since the
+// model was fitted to published figures.
+const (
+	Agrees      = "agrees"
+	Differs     = "differs"
+	NotCompared = "not_compared"
+)
+
+// Verdicts returns all of them.
+func Verdicts() []string { return []string{Agrees, Differs, NotCompared} }
+
+// Where the figures of a row come from.
+const (
+	Measured   = "measured"
+	Simulated  = "simulated"
+	Emulated   = "emulated"
+	HostMemory = "host memory"
+)
+
+// Origins returns all of them.
+func Origins() []string { return []string{Measured, Simulated, Emulated, HostMemory} }
+
+// Document is the content of suite.json.
+type Document struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Suite is the name of the suite, About what it is for.
+	Suite string `json:"suite"`
+	About string `json:"about"`
+	// Nodes is the number of nodes.
+	Nodes int `json:"nodes"`
+	// Complete is false if rows have not run yet.
+	Complete bool `json:"complete"`
+	// Rows are the rows in the order in which they run.
+	Rows []Outcome `json:"rows"`
+	// Judgement has the result as findings.
+	Judgement finding.Judgement `json:"judgement"`
+}
+
+// Outcome is the result of one row.
+type Outcome struct {
+	// Name of the row and of its folder; Title is for people.
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Command is the command line; empty if the row could not run.
+	Command string `json:"command"`
+	// Folder is the folder of the result, below the suite's.
+	Folder string `json:"folder"`
+	// State is pass, fail, unclear or not_checked.
+	State finding.State `json:"state"`
+	// Code is the exit code of the command; null if it did not run.
+	Code *int `json:"code"`
+	// Reason says why the row did not pass; empty if it did.
+	Reason string `json:"reason"`
+	// Origin says where the figures come from: measured, simulated, emulated, host memory; empty
+	// without a result.
+	Origin string `json:"origin"`
+	// Figures of the row.
+	Figures []Measure `json:"figures"`
+
+	picture document.Block
+}
+
+// Measure is a figure with what others published.
+type Measure struct {
+	// What the figure is.
+	What string `json:"what"`
+	// Value in base units; null for a text, or if there is none.
+	Value *float64 `json:"value"`
+	// Lo and Hi bound the value with 95 % confidence; null if unknown.
+	Lo *float64 `json:"lo"`
+	Hi *float64 `json:"hi"`
+	// Text is the figure for people; Why says why there is none.
+	Text string `json:"text"`
+	Why  string `json:"why,omitempty"`
+	// Published are figures of others; none if none were found.
+	Published []Compared `json:"published"`
+
+	show func(float64) string
+}
+
+// Compared is a published figure beside the one here.
+type Compared struct {
+	Published
+	// Text is the value for people.
+	Text string `json:"text"`
+	// Verdict is agrees (within 5 %), differs, or not_compared.
+	Verdict string `json:"verdict"`
+	// Change is the figure here over the published one, less 1; null if it is not compared.
+	Change *float64 `json:"change"`
+}
+
+// Outcome reads the figures of a row from its result; nil if there is none. command is the line that
+// ran. e is nil for a row that has not run yet.
+func (r *Row) Outcome(e *Entry, result *Result, command, folder string) Outcome {
+	o := Outcome{Name: r.Name, Title: plain.Line(r.Title), Command: command, Folder: folder, State: finding.NotChecked, Figures: []Measure{}}
+	switch {
+	case e == nil:
+		o.Reason = "not run yet"
+	case e.Why != "":
+		o.Reason = e.Why
+	default:
+		o.Code = &e.Code
+		o.State, o.Reason = stateOf(e, result)
+	}
+	if result != nil {
+		o.Origin, o.picture = originOf(result), result.Picture
+	}
+	for i := range r.Figures {
+		o.Figures = append(o.Figures, r.Figures[i].measure(result, o.Origin))
+	}
+	return o
+}
+
+// stateOf returns the state of a row by its exit code, with the reason from its findings.
+func stateOf(e *Entry, result *Result) (finding.State, string) {
+	said := ""
+	if result != nil {
+		i := slices.IndexFunc(result.Findings, func(f finding.Finding) bool { return f.State() == finding.Fail || f.State() == finding.Unclear })
+		if i < 0 {
+			i = slices.IndexFunc(result.Findings, func(f finding.Finding) bool { return f.Severity == finding.Warning })
+		}
+		if i >= 0 {
+			said = result.Findings[i].Text
+		}
+	}
+	if said == "" && len(e.Evidence) > 0 {
+		said = e.Evidence[0]
+	}
+	at := slices.IndexFunc(exit.Table(), func(r exit.Row) bool { return r.Code == e.Code })
+	meaning := "ended by a signal"
+	if at >= 0 {
+		meaning = exit.Table()[at].Meaning
+	}
+	said = cmp.Or(said, meaning)
+	switch e.Code {
+	case exit.OK:
+		return finding.Pass, ""
+	case exit.Want:
+		return finding.Unclear, said
+	case exit.Unavailable, exit.Interrupted:
+		return finding.NotChecked, said
+	}
+	return finding.Fail, said
+}
+
+// originOf returns where a result's figures come from.
+func originOf(r *Result) string {
+	if r.Record != nil {
+		kinds := slice.Map(r.Record.World.Devices, func(d record.Device) string { return d.Kind })
+		switch {
+		case slices.Contains(kinds, record.Checked):
+			return Emulated
+		case slices.Contains(kinds, record.HostMemory):
+			return HostMemory
+		}
+	}
+	if r.Simulated {
+		return Simulated
+	}
+	return Measured
+}
+
+func (f *Figure) measure(result *Result, origin string) Measure {
+	m := Measure{What: f.What, Published: []Compared{}, show: unit.Digits}
+	if f.pick != nil && !f.Knee && f.over == nil {
+		m.show = f.pick.Show
+	}
+	if result != nil {
+		found := f.read(result)
+		m.Value, m.Lo, m.Hi, m.Text, m.Why = found.Value, found.Lo, found.Hi, plain.Line(found.Text), found.Why
+		if found.show != nil {
+			m.show = found.show
+		}
+	} else {
+		m.Why = "the row has no result"
+	}
+	if m.Why != "" && origin == Emulated {
+		m.Why = "results are checked, not timed"
+	}
+	for _, p := range f.Published {
+		c := Compared{Published: p, Text: m.show(p.Value), Verdict: NotCompared}
+		if m.Value != nil && origin == Measured && !p.SecondHand {
+			change := *m.Value/p.Value - 1
+			c.Change, c.Verdict = &change, Differs
+			if math.Abs(change) <= agreement {
+				c.Verdict = Agrees
+			}
+		}
+		m.Published = append(m.Published, c)
+	}
+	return m
+}
+
+// New returns the document of a suite's rows.
+func New(s *Suite, nodes int, rows []Outcome) *Document {
+	d := &Document{Schema: Schema, Suite: s.Name, About: plain.Line(s.About), Nodes: nodes, Rows: rows}
+	d.Complete = !slices.ContainsFunc(rows, func(o Outcome) bool { return o.Code == nil && o.Reason == "not run yet" })
+	d.Judgement = finding.Judgement{Rules: Rules, State: d.state(), Findings: d.findings()}
+	return d
+}
+
+func (d *Document) state() finding.State {
+	is := func(s finding.State) bool {
+		return slices.ContainsFunc(d.Rows, func(o Outcome) bool { return o.State == s })
+	}
+	return finding.Settle(is(finding.Fail), is(finding.Unclear), is(finding.Pass))
+}
+
+// Codes of the findings of a suite.
+const (
+	CodeRow     = "row"
+	CodeRows    = "rows"
+	CodeDiffers = "differs"
+)
+
+// findings has one for each row that did not pass, one for the figures that differ from published
+// ones, and how many rows passed.
+func (d *Document) findings() finding.List {
+	var out finding.List
+	passed := 0
+	var differs []string
+	for _, o := range d.Rows {
+		for _, m := range o.Figures {
+			if len(m.Published) > 0 && m.Published[0].Verdict == Differs {
+				differs = append(differs, fmt.Sprintf("%s %s (%s)", m.What, m.Text, unit.Change(*m.Published[0].Change)))
+			}
+		}
+		if o.State == finding.Pass {
+			passed++
+			continue
+		}
+		code := CodeRow
+		switch {
+		case o.Code == nil || *o.Code == exit.Unavailable || *o.Code == exit.Interrupted:
+			code = finding.CodeNotChecked
+		case *o.Code == exit.WrongData:
+			code = finding.CodeWrongData
+		case *o.Code == exit.Want:
+			code = finding.CodeUnclear
+		case o.State == finding.Fail && *o.Code != exit.Regression:
+			code = finding.CodeFailed
+		}
+		out = append(out, finding.Finding{
+			Code: code, Severity: o.State.Severity(), Subject: &finding.Subject{Name: o.Name},
+			Text: plain.Sentence(plain.Line(o.Title + ": " + o.Reason)), Hint: d.next(o),
+		})
+	}
+	slices.SortStableFunc(out, func(a, b finding.Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	if len(differs) > 0 {
+		out = append(out, finding.Finding{Code: CodeDiffers, Severity: finding.Warning, Text: "Figures that differ from published ones by more than 5 %: " + unit.FirstFew(differs, 4) + "."})
+	}
+	if made := slice.Where(d.Rows, func(o Outcome) bool { return o.Origin == Simulated }); len(made) > 0 {
+		names := slice.Map(made, func(o Outcome) string { return o.Name })
+		out = append(out, finding.Finding{
+			Code: finding.CodeSimulated, Severity: finding.Warning,
+			Text: fmt.Sprintf("A model, not hardware, decided the times of %s: %s.", unit.Count(len(made), "row"), unit.FirstFew(names, 4)),
+		})
+	}
+	ok := finding.Finding{Code: CodeRows, Severity: finding.OK, Text: fmt.Sprintf("%d of %s ended without a fault.", passed, unit.Count(len(d.Rows), "row"))}
+	if passed < len(d.Rows) {
+		ok.Severity = finding.Note
+	}
+	return append(out, ok)
+}
+
+// next returns the next step after a row that did not pass.
+func (d *Document) next(o Outcome) string {
+	if o.Code == nil {
+		return ""
+	}
+	return o.Folder + ".txt has what it printed; repeat it alone: " + plain.Typed(append([]string{"zbench"}, strings.Fields(o.Command)...)...)
+}
+
+// WriteJSON writes suite.json.
+func (d *Document) WriteJSON(w io.Writer) error { return jsonfile.Write(w, "suite", d) }
+
+// Shown returns the document for people: the table of figures first, then a chart for each row.
+func (d *Document) Shown() *document.Document {
+	out := &document.Document{
+		Command: "suite", Value: d, CSV: d.csv, Title: "Suite " + d.Suite + " on " + unit.Count(d.Nodes, "node"), Lead: d.About,
+		State: d.Judgement.State, Findings: d.Judgement.Findings,
+		Chips: []document.Fact{{Term: "Rows", Text: strconv.Itoa(len(d.Rows))}, {Term: "State", Text: d.Judgement.State.Word()}},
+		Foot:  "A figure agrees with a published one within 5 %. Figures of a model, and claims known at second hand, are not compared.",
+	}
+	if slices.ContainsFunc(d.Rows, func(o Outcome) bool { return o.Origin == Simulated }) {
+		out.Simulated = true
+		out.Banners = append(out.Banners, document.Banner{Kind: "simulated", Label: "SIMULATED", Text: "A model decided the times of the rows marked simulated, not hardware."})
+	}
+	if !d.Complete {
+		out.Banners = append(out.Banners, document.Banner{Kind: "interrupted", Label: "INCOMPLETE", Text: "Rows have not run yet; `zbench suite --resume DIR` runs them."})
+	}
+	figures, sources := d.table()
+	out.Results("Rows", document.Sheet{Table: figures, Label: "Rows", Role: document.ResultsID}).Show(document.Everywhere)
+	var all []string
+	for _, o := range d.Rows {
+		all = append(all, o.words()...)
+	}
+	out.Add("words", "In words", document.Listed("", all)...).Show(document.Brief)
+	if sources.Filled() {
+		out.Add("published", "Published figures", document.Sheet{Table: sources, Label: "Published figures"}).Show(document.Everywhere &^ document.Terminal)
+	}
+	for _, o := range d.Rows {
+		var blocks []document.Block
+		if o.picture != nil {
+			blocks = append(blocks, named(o.Name, o.picture))
+		}
+		blocks = append(blocks, document.Listed("", o.words())...)
+		if o.Command != "" {
+			blocks = append(blocks, document.Command{For: "the row", Line: "zbench " + o.Command})
+		}
+		if o.Reason != "" {
+			blocks = append(blocks, document.Paragraph{Text: document.Said(plain.Sentence(plain.Line(o.Reason)))})
+		}
+		out.Add("row-"+o.Name, o.Title, blocks...)
+	}
+	return out
+}
+
+// named gives a picture a name that is unique among those of all rows.
+func named(row string, b document.Block) document.Block {
+	switch b := b.(type) {
+	case document.Plot:
+		b.ID = row + "-" + b.ID
+		return b
+	case document.Bars:
+		b.ID = row + "-" + b.ID
+		return b
+	case document.HeatMap:
+		b.ID = row + "-" + b.ID
+		return b
+	}
+	return b
+}
+
+// table returns the figures of all rows that are numbers, and the sources of the published ones.
+func (d *Document) table() (out, sources table.Table) {
+	out = table.Of([]string{"row", "figure", "here", "published", "verdict"})
+	sources = table.Of([]string{"", "figure", "published", "of", "source", "date"})
+	letters := 0
+	for _, o := range d.Rows {
+		name := o.Name
+		for _, m := range o.Figures {
+			if m.Value == nil {
+				continue // it stands beneath the table
+			}
+			published, verdict := "–", o.Origin
+			for i, p := range m.Published {
+				letter := document.Letter(letters)
+				letters++
+				sources.Add(letter, m.What, p.Text, p.Of, p.Source, p.Date)
+				if i == 0 {
+					published, verdict = p.Text+" "+letter, p.verdict(o.Origin)
+				}
+			}
+			out.Add(name, m.What, m.here(), published, verdict)
+			name = ""
+		}
+		if o.State != finding.Pass {
+			out.Add(name, "", o.State.Word(), "", o.Origin)
+		}
+	}
+	return out, sources
+}
+
+// words returns the figures that are sentences.
+func (o *Outcome) words() (out []string) {
+	for _, m := range o.Figures {
+		if m.Value == nil {
+			out = append(out, fmt.Sprintf("%s (%s): %s", plain.Capital(m.What), cmp.Or(o.Origin, o.Name), cmp.Or(m.Text, "none: "+m.Why)))
+		}
+	}
+	return out
+}
+
+// here returns the figure with its bounds.
+func (m *Measure) here() string {
+	if m.Lo == nil || m.Hi == nil {
+		return m.Text
+	}
+	if half := (*m.Hi - *m.Lo) / 2 / *m.Value; half < 0.05 {
+		return m.Text + " ±" + unit.SmallPercent(half)
+	}
+	return fmt.Sprintf("%s [%s, %s]", m.Text, m.show(*m.Lo), m.show(*m.Hi))
+}
+
+// verdict returns the comparison for people: of a model's figure its origin.
+func (c *Compared) verdict(origin string) string {
+	switch {
+	case c.Change != nil:
+		return c.Verdict + ", " + unit.Change(*c.Change)
+	case c.SecondHand && origin == Measured:
+		return "second-hand"
+	}
+	return origin
+}
+
+// csv returns a row for each published figure, and for each figure without one, in base units.
+func (d *Document) csv() (names []string, rows [][]string) {
+	for _, o := range d.Rows {
+		for _, m := range o.Figures {
+			cells := []string{o.Name, m.What, table.Number(m.Value), table.Number(m.Lo), table.Number(m.Hi), m.Text, o.Origin}
+			for _, p := range m.Published {
+				rows = append(rows, append(slices.Clone(cells), table.Number(&p.Value), p.Of, p.Source, p.Date, p.Verdict))
+			}
+			if len(m.Published) == 0 {
+				rows = append(rows, append(cells, "", "", "", "", NotCompared))
+			}
+		}
+	}
+	return []string{"row", "figure", "value", "lo", "hi", "text", "origin", "published", "of", "source", "date", "verdict"}, rows
+}
+
+// Picture returns the chart of a result that a row shows; nil if there is none.
+func (r *Row) Picture(d *document.Document) document.Block {
+	for b := range d.Blocks() {
+		id := ""
+		switch b := b.(type) {
+		case document.Plot:
+			id = b.ID
+		case document.Bars:
+			id = b.ID
+		case document.HeatMap:
+			id = b.ID
+		default:
+			continue
+		}
+		if strings.HasPrefix(id, r.Chart) {
+			return b
+		}
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+// Package suite runs a set of zbench's commands as one: a file of rows, each a command line with the
+// figures to read from its result and what others published of them.
+//
+//  1. [Read] reads a suite, [Shipped] one of zbench's own; [Suite.Expand] resolves its placeholders.
+//  2. The caller runs each row and passes its result on as a [Result].
+//  3. [Row.Outcome] reads the row's figures and compares them; [Document] is all rows.
+package suite
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"zbench/bench/answers/gate"
+	"zbench/bench/base/pattern"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/spell"
+)
+
+// Suite is a set of rows in the order in which they run.
+type Suite struct {
+	// Name of the suite, and what it is for in a few words.
+	Name  string `yaml:"name" json:"name"`
+	About string `yaml:"about" json:"about"`
+	Rows  []Row  `yaml:"rows" json:"rows"`
+}
+
+// Row is one command of a suite.
+type Row struct {
+	// Name is unique in the suite and names the folder of the result. Title is for people.
+	Name  string `yaml:"name" json:"name"`
+	Title string `yaml:"title" json:"title"`
+	// Run is the command line behind "zbench". WithoutGPU replaces it where no GPU is.
+	Run        string `yaml:"run" json:"run"`
+	WithoutGPU string `yaml:"without_gpu" json:"without_gpu,omitempty"`
+	// Nodes is "all" for a command on the nodes of the suite, and "one" for a command on one node;
+	// empty for a command without nodes.
+	Nodes string `yaml:"nodes" json:"nodes,omitempty"`
+	// Chart is the beginning of the name of the chart to show; empty is the first one of the result.
+	Chart   string   `yaml:"chart" json:"chart,omitempty"`
+	Figures []Figure `yaml:"figures" json:"figures,omitempty"`
+}
+
+// Figure is one figure of a row's result. It has exactly one of Pick, Finding and Rule.
+type Figure struct {
+	// What the figure is, for people.
+	What string `yaml:"what" json:"what"`
+	// Pick is cases and a metric in the form of gate.PickGrammar: the best of the selected cases.
+	// Over divides it by the best of other cases. Knee takes the size from which the metric stays
+	// within 10 % of its value at the largest size.
+	Pick string `yaml:"pick" json:"pick,omitempty"`
+	Over string `yaml:"over" json:"over,omitempty"`
+	Knee bool   `yaml:"knee" json:"knee,omitempty"`
+	// Finding is the code of the findings whose text is the figure.
+	Finding string `yaml:"finding" json:"finding,omitempty"`
+	// Rule is the name of a rule of this package.
+	Rule string `yaml:"rule" json:"rule,omitempty"`
+	// Published are figures of others.
+	Published []Published `yaml:"published" json:"published,omitempty"`
+
+	pick, over *gate.Pick
+}
+
+// Published is what another source says.
+type Published struct {
+	// Value in base units: bytes per second, operations per second, bytes, operations, or a ratio.
+	Value float64 `yaml:"value" json:"value"`
+	// Of is what was measured.
+	Of string `yaml:"of" json:"of"`
+	// Source and Date say where it stands.
+	Source string `yaml:"source" json:"source"`
+	Date   string `yaml:"date" json:"date"`
+	// SecondHand marks a claim that is known only from what others say of the source. It is shown
+	// and not compared.
+	SecondHand bool `yaml:"second_hand" json:"second_hand,omitempty"`
+}
+
+//go:embed data/*.yaml
+var shipped embed.FS
+
+// Names returns the names of the shipped suites.
+func Names() []string {
+	entries, _ := shipped.ReadDir("data") // it is embedded
+	var out []string
+	for _, e := range entries {
+		out = append(out, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	return out
+}
+
+// Shipped returns the text of a shipped suite; the error is a spell.Unknown.
+func Shipped(name string) ([]byte, error) {
+	own, err := spell.Own("suite", Names(), name)
+	if err != nil {
+		return nil, err
+	}
+	return shipped.ReadFile("data/" + own + ".yaml")
+}
+
+// The places of a row.
+const (
+	AllNodes = "all"
+	OneNode  = "one"
+)
+
+var rowName = pattern.New(`^[a-z0-9][a-z0-9-]*$`)
+
+// Read reads a suite. names are the kernels that its figures may name besides collectives. An error
+// names the row.
+func Read(text []byte, names ...string) (*Suite, error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	var s Suite
+	if err := d.Decode(&s); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("it is empty")
+		}
+		return nil, fmt.Errorf("it is no suite: %w", err)
+	}
+	if !rowName.MatchString(s.Name) || len(s.Rows) == 0 {
+		return nil, fmt.Errorf("the suite needs a name of small letters, digits and dashes, and rows: its name is %q", s.Name)
+	}
+	seen := map[string]bool{}
+	for i := range s.Rows {
+		r := &s.Rows[i]
+		if seen[r.Name] {
+			return nil, fmt.Errorf("two rows have the name %q", r.Name)
+		}
+		seen[r.Name] = true
+		if err := r.check(names); err != nil {
+			return nil, fmt.Errorf("row %d, %q: %w", i+1, r.Name, err)
+		}
+	}
+	return &s, nil
+}
+
+func (r *Row) check(names []string) error {
+	switch {
+	case !rowName.MatchString(r.Name):
+		return errors.New("its name has other characters than small letters, digits and dashes")
+	case r.Title == "" || strings.TrimSpace(r.Run) == "":
+		return errors.New("it needs a title, and run: the command line behind zbench")
+	case !slices.Contains([]string{"", OneNode, AllNodes}, r.Nodes):
+		return fmt.Errorf("nodes is %q, not %s or %s", r.Nodes, OneNode, AllNodes)
+	}
+	for _, line := range []string{r.Run, r.WithoutGPU} {
+		words := strings.Fields(line)
+		for _, own := range []string{"--out", "--resume", "--nodes", "--force"} {
+			if slices.ContainsFunc(words, func(w string) bool { return w == own || strings.HasPrefix(w, own+"=") }) {
+				return fmt.Errorf("leave %s out of run: the suite sets it", own)
+			}
+		}
+		if len(words) > 0 && words[0] == "suite" {
+			return errors.New("a suite cannot run a suite")
+		}
+		for _, hole := range placeholder.FindAllString(line, -1) {
+			if !slices.Contains(placeholders, hole) {
+				return fmt.Errorf("%s is unknown: there are %s", hole, strings.Join(placeholders, ", "))
+			}
+		}
+	}
+	for i := range r.Figures {
+		if err := r.Figures[i].check(names); err != nil {
+			return fmt.Errorf("figure %d, %q: %w", i+1, r.Figures[i].What, err)
+		}
+	}
+	return nil
+}
+
+func (f *Figure) check(names []string) (err error) {
+	kinds := slices.DeleteFunc([]string{f.Pick, f.Finding, f.Rule}, func(s string) bool { return s == "" })
+	switch {
+	case f.What == "":
+		return errors.New("it needs what: the figure in a few words")
+	case len(kinds) != 1:
+		return errors.New("give one of pick, finding and rule")
+	case f.Pick == "" && (f.Over != "" || f.Knee), f.Over != "" && f.Knee:
+		return errors.New("over and knee belong to a pick, and exclude each other")
+	case f.Rule != "":
+		_, err = spell.Own("rule", ruleNames(), f.Rule)
+		return err
+	}
+	for _, p := range f.Published {
+		if p.Of == "" || p.Source == "" || p.Date == "" || !(p.Value > 0) {
+			return errors.New("a published figure needs its value in base units, of, source and date")
+		}
+	}
+	if f.Pick == "" {
+		return nil
+	}
+	holes := strings.NewReplacer(nodesHole, "1")
+	if f.pick, err = gate.ParsePick(holes.Replace(f.Pick), names...); err == nil && f.Over != "" {
+		f.over, err = gate.ParsePick(holes.Replace(f.Over), names...)
+	}
+	return err
+}
+
+// The placeholders of a suite's texts: the number of nodes, its powers of two with the number itself,
+// the folder of this suite's rows, and the one of an earlier suite's.
+const (
+	nodesHole  = "{nodes}"
+	powersHole = "{powers}"
+	rowsHole   = "{rows}"
+	beforeHole = "{before}"
+)
+
+var (
+	placeholder  = pattern.New(`\{[^}]*\}`)
+	placeholders = []string{nodesHole, powersHole, rowsHole, beforeHole}
+)
+
+// World is what the placeholders stand for.
+type World struct {
+	// Nodes is the number of nodes of the suite.
+	Nodes int
+	// GPU says that rows run on hardware.
+	GPU bool
+	// Rows is the folder of this suite's results, Before the one of an earlier suite's; empty if
+	// there is none.
+	Rows, Before string
+}
+
+// powers lists 1, 2, 4, … up to n, and n.
+func powers(n int) string {
+	var out []string
+	for k := 1; k < n; k *= 2 {
+		out = append(out, strconv.Itoa(k))
+	}
+	return strings.Join(append(out, strconv.Itoa(n)), ",")
+}
+
+// Args returns the words of the row's command line. why says why the row cannot run.
+func (r *Row) Args(w World) (args []string, why string) {
+	line := r.Run
+	if !w.GPU && r.WithoutGPU != "" {
+		line = r.WithoutGPU
+	}
+	if w.Before == "" && strings.Contains(line, beforeHole) {
+		return nil, "there is no earlier suite to compare with: give its folder to --before"
+	}
+	nodes := w.Nodes
+	if r.Nodes == OneNode {
+		nodes = 1
+	}
+	holes := strings.NewReplacer(nodesHole, strconv.Itoa(nodes), powersHole, powers(nodes), rowsHole, w.Rows, beforeHole, w.Before)
+	for _, word := range strings.Fields(line) {
+		args = append(args, holes.Replace(word))
+	}
+	return args, ""
+}
+
+// Expand fills the number of nodes into the figures, which then can be read from results.
+func (s *Suite) Expand(nodes int, names ...string) error {
+	for i := range s.Rows {
+		r := &s.Rows[i]
+		n := nodes
+		if r.Nodes == OneNode {
+			n = 1
+		}
+		holes := strings.NewReplacer(nodesHole, strconv.Itoa(n))
+		for j := range r.Figures {
+			f := &r.Figures[j]
+			f.What = plain.Line(strings.ReplaceAll(holes.Replace(f.What), "1 nodes", "1 node"))
+			f.Pick, f.Over = holes.Replace(f.Pick), holes.Replace(f.Over)
+			if err := f.check(names); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

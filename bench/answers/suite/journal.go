@@ -1,0 +1,78 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+
+	"zbench/bench/base/jsonfile"
+)
+
+// JournalSchema is the version of suite.jsonl.
+const JournalSchema = "zbench.suite-journal/1"
+
+// Header is the first line of the journal of a suite: all that decides what runs.
+type Header struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Run is the id of the run, which ends each line.
+	Run string `json:"-"`
+	// Text is the suite's file.
+	Text string `json:"text"`
+	// Nodes is the number of nodes.
+	Nodes int `json:"nodes"`
+	// GPU is true if the rows run on hardware.
+	GPU bool `json:"gpu"`
+	// Common are the flags of each row whose command has them.
+	Common []string `json:"common"`
+	// Before is the folder of an earlier suite; absent if none was given.
+	Before string `json:"before,omitempty"`
+}
+
+// Entry is a later line of the journal: a row that ended.
+type Entry struct {
+	// Row is the name of the row.
+	Row string `json:"row"`
+	// Code is the exit code of its command; −1 after a signal.
+	Code int `json:"code"`
+	// Seconds is how long it ran, all of its attempts together.
+	Seconds float64 `json:"seconds"`
+	// Why says why the row has no result; absent if it has.
+	Why string `json:"why,omitempty"`
+	// Evidence are the last lines that a failed row printed.
+	Evidence []string `json:"evidence,omitempty"`
+}
+
+// Line returns the entry as a line of the journal.
+func (e Entry) Line(run string) ([]byte, error) { return jsonfile.Line(run, e) }
+
+// JournalText returns the lines of a journal.
+func JournalText(h Header, entries []Entry) ([]byte, error) {
+	text, err := jsonfile.Line(h.Run, h)
+	for _, e := range entries {
+		line, failed := e.Line(h.Run)
+		text, err = append(text, line...), errors.Join(err, failed)
+	}
+	return text, err
+}
+
+// ReadJournal reads a journal. A last line without a newline was being written when the suite ended
+// and is left out. Any other damage is a jsonfile.LineError.
+func ReadJournal(text []byte) (h Header, entries []Entry, err error) {
+	lines, _, err := jsonfile.EachLine(text, func(number int, line []byte) (err error) {
+		if number == 1 {
+			h.Run, err = jsonfile.DecodeFirst(line, &h)
+			if err == nil && h.Schema != JournalSchema {
+				err = fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, JournalSchema)
+			}
+			return err
+		}
+		var e Entry
+		err = jsonfile.DecodeLine(line, h.Run, &e)
+		entries = append(entries, e)
+		return err
+	})
+	if err == nil && lines == 0 {
+		err = errors.New("it is empty")
+	}
+	return h, entries, err
+}

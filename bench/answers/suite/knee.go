@@ -1,0 +1,113 @@
+package suite
+
+import "math"
+
+// kneeShare is the share of its last value within which a saturated curve stays. maxGrowth is the
+// change over the last octave above which a curve has no last value yet.
+const (
+	kneeShare = 0.9
+	maxGrowth = 0.05
+)
+
+// Sample is a point of a curve: a rate at a size. X is in bytes or operations per launch, the rates
+// are in base units. Lo and Hi bound the rate with 95 % confidence.
+type Sample struct{ X, Rate, Lo, Hi float64 }
+
+// Knee is the size from which a curve stays within 10 % of its value at the largest size. Lo and Hi
+// bound it with at least 95 % confidence if the curve only rises, and bends only downwards in
+// log-log coordinates. A curve that falls to its plateau, as behind a cache, has no such guarantee.
+type Knee struct{ X, Lo, Hi float64 }
+
+// KneeOf returns the knee of a curve in ascending order of X. why says why there is none.
+//
+// The estimate lies on the straight line, in log-log coordinates, between the last sample outside
+// the band and the next one. A rising curve is at each size at least as high as the lower bounds
+// before it, and at most as high as the upper bounds behind it: these decide which sizes are
+// certainly inside or outside. A curve that bends downwards lies above its chord, so the pessimistic
+// chord gives the upper bound, and below the extended chord before it, which gives the lower bound.
+func KneeOf(curve []Sample) (k Knee, why string) {
+	n := len(curve)
+	if n < 4 {
+		return k, "a knee takes four sizes"
+	}
+	last := curve[n-1]
+	if growth := change(curve); math.Abs(growth) > maxGrowth {
+		return k, "the curve is not saturated: measure larger sizes"
+	}
+	from := n - 1
+	for from > 0 && curve[from-1].Rate >= kneeShare*last.Rate && curve[from-1].Rate <= last.Rate/kneeShare {
+		from--
+	}
+	falls := from > 0 && curve[from-1].Rate > last.Rate
+	if falls {
+		curve = falling(curve, from)
+		from -= n - len(curve)
+		n, last = len(curve), curve[len(curve)-1]
+	}
+	k = Knee{curve[from].X, curve[0].X, curve[from].X}
+	if from > 0 {
+		k.X = crossing(curve[from-1].X, curve[from-1].Rate, curve[from].X, curve[from].Rate, kneeShare*last.Rate)
+	}
+	hi, out := last.Hi, n-1
+	for out >= 0 && hi >= kneeShare*last.Lo {
+		if out--; out >= 0 {
+			hi = min(hi, curve[out].Hi)
+		}
+	}
+	if out >= 0 {
+		k.Lo = curve[out].X
+		if out > 0 && !falls {
+			x := crossing(curve[out-1].X, curve[out-1].Lo, k.Lo, hi, kneeShare*last.Lo)
+			k.Lo = min(max(k.Lo, x), curve[out+1].X)
+		}
+	}
+	safe := out + 1 // a curve with a dip does not only rise: what is before it says nothing
+	lo := curve[safe].Lo
+	for safe < n-1 && lo < kneeShare*last.Hi {
+		safe++
+		lo = max(lo, curve[safe].Lo)
+	}
+	if k.Hi = curve[safe].X; safe > 0 && safe < n-1 {
+		k.Hi = crossing(curve[safe-1].X, curve[safe-1].Lo, k.Hi, curve[safe].Lo, kneeShare*last.Hi)
+	}
+	k.Lo, k.Hi = min(k.Lo, k.X), max(k.Hi, k.X)
+	return k, ""
+}
+
+// falling returns the part of a curve that falls to its plateau, with inverted rates: then it rises.
+// from is the first sample of the plateau.
+func falling(curve []Sample, from int) []Sample {
+	top := 0
+	for i := range from {
+		if curve[i].Rate > curve[top].Rate {
+			top = i
+		}
+	}
+	var out []Sample
+	for _, s := range curve[top:] {
+		out = append(out, Sample{s.X, 1 / s.Rate, 1 / s.Hi, 1 / s.Lo})
+	}
+	return out
+}
+
+// crossing returns where the line through two points in log-log coordinates reaches a rate, also
+// beyond them. A flat line reaches it at the second point.
+func crossing(x1, r1, x2, r2, rate float64) float64 {
+	slope := math.Log(r2/r1) / math.Log(x2/x1)
+	if !(math.Abs(slope) > 1e-9) {
+		return x2
+	}
+	return x1 * math.Exp(math.Log(rate/r1)/slope)
+}
+
+// change returns the relative change of the rate over the last octave of sizes.
+func change(curve []Sample) float64 {
+	last := curve[len(curve)-1]
+	for i := len(curve) - 2; i >= 0; i-- {
+		if s := curve[i]; s.X <= last.X/2 {
+			slope := math.Log(last.Rate/s.Rate) / math.Log(last.X/s.X)
+			return math.Exp2(slope) - 1
+		}
+	}
+	return math.Inf(1)
+}

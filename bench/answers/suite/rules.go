@@ -1,0 +1,174 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/answers/gate"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
+	"zbench/bench/run/record"
+	"zbench/bench/show/document"
+)
+
+// Result is what a row left in its folder.
+type Result struct {
+	// Record is the record of a measurement, Rails the document of zbench rails; nil for others.
+	Record *record.Record
+	Rails  *rails.Document
+	// Findings are the row's own, of whatever command.
+	Findings finding.List
+	// Simulated is true if a model or an emulation made the result.
+	Simulated bool
+	// Picture is the chart to show; nil if there is none.
+	Picture document.Block
+}
+
+// Found is a figure as it was read. Value is nil for text, and with Why for a figure that is not
+// there.
+type Found struct {
+	Value, Lo, Hi *float64
+	Text, Why     string
+	show          func(float64) string
+}
+
+func missing(format string, args ...any) Found { return Found{Why: fmt.Sprintf(format, args...)} }
+
+// numberOf returns a figure with its bounds, in the form of show.
+func numberOf(v, lo, hi float64, show func(float64) string) Found {
+	f := Found{Value: &v, Text: show(v), show: show}
+	if lo < v || hi > v {
+		f.Lo, f.Hi = &lo, &hi
+	}
+	return f
+}
+
+// rules read figures that are more than one metric of a case.
+var rules = map[string]func(*Result) Found{
+	"groups":        groupRule,
+	"between-nodes": func(r *Result) Found { return message(r, func(s *rails.Survey) *float64 { return s.NetworkSeconds }) },
+	"within-a-node": func(r *Result) Found { return message(r, func(s *rails.Survey) *float64 { return s.XGMISeconds }) },
+}
+
+func ruleNames() []string { return slices.Sorted(maps.Keys(rules)) }
+
+// read returns the figure of a result.
+func (f *Figure) read(r *Result) Found {
+	switch {
+	case f.Rule != "":
+		return rules[f.Rule](r)
+	case f.Finding != "":
+		texts := slice.Map(r.Findings.Only(f.Finding), func(x finding.Finding) string {
+			_, text := x.Word() // the label of a model's figure stands beside it
+			return plain.Sentence(strings.TrimSuffix(text, "."))
+		})
+		if len(texts) == 0 {
+			return missing("the result says nothing about it")
+		}
+		return Found{Text: strings.Join(texts, " ")}
+	case r.Record == nil:
+		return missing("the row left no record")
+	case f.Knee:
+		return knee(f.pick, r.Record)
+	}
+	best, ok := bestOf(f.pick, r.Record)
+	switch {
+	case !ok:
+		return missing("no case of %q has a time", f.Pick)
+	case f.over == nil:
+		return numberOf(best.Value, best.Lo, best.Hi, f.pick.Show)
+	}
+	other, ok := bestOf(f.over, r.Record)
+	if !ok {
+		return missing("no case of %q has a time", f.Over)
+	}
+	return numberOf(best.Value/other.Value, best.Lo/other.Hi, best.Hi/other.Lo, unit.Digits)
+}
+
+// bestOf returns the best of the selected cases.
+func bestOf(p *gate.Pick, rec *record.Record) (best gate.Picked, ok bool) {
+	for _, c := range p.Of(rec) {
+		if !ok || c.Value > best.Value != p.Falls() {
+			best, ok = c, true
+		}
+	}
+	return best, ok
+}
+
+// knee returns the size from which a metric is saturated: in operations per launch if they are
+// counted, else in bytes. The best case of each size counts.
+func knee(p *gate.Pick, rec *record.Record) Found {
+	size, show := func(c gate.Picked) float64 { return float64(c.Bytes) }, func(v float64) string { return unit.Bytes(int64(v)) }
+	cases := p.Of(rec)
+	if len(cases) > 0 && cases[0].Flop > 0 {
+		size, show = func(c gate.Picked) float64 { return c.Flop }, flop
+	}
+	_, of := slice.Group(cases, size)
+	var curve []Sample
+	for _, x := range slices.Sorted(maps.Keys(of)) {
+		c := slices.MaxFunc(of[x], func(a, b gate.Picked) int { return cmp.Compare(a.Value, b.Value) })
+		curve = append(curve, Sample{x, c.Value, c.Lo, c.Hi})
+	}
+	k, why := KneeOf(curve)
+	if why != "" {
+		return Found{Why: why}
+	}
+	return numberOf(k.X, k.Lo, k.Hi, show)
+}
+
+// flop prints a number of operations: 57.9 GFLOP.
+func flop(v float64) string {
+	text := unit.Number(v)
+	if strings.ContainsAny(text[len(text)-1:], "0123456789") {
+		text += " "
+	}
+	return text + "FLOP"
+}
+
+// groupRule compares groups of a node's GPUs with all of them: on a full mesh of links a group of g
+// of n GPUs can use (g − 1)/(n − 1) of the links of each. The figure is the largest deviation from
+// that, at the largest size of all_reduce.
+func groupRule(r *Result) Found {
+	if r.Record == nil {
+		return missing("the row left no record")
+	}
+	best := map[int]*record.Result{}
+	for i := range r.Record.Results {
+		x := &r.Record.Results[i]
+		if b := best[x.Ranks]; x.Collective == "all_reduce" && x.BusBW != nil && x.Status == record.OK && x.Stride == 0 && (b == nil || x.Bytes > b.Bytes) {
+			best[x.Ranks] = x
+		}
+	}
+	sizes := slices.Sorted(maps.Keys(best))
+	if len(sizes) < 2 {
+		return missing("all_reduce was measured with %s", unit.Count(len(sizes), "size of group"))
+	}
+	all := sizes[len(sizes)-1]
+	worst := 0.0
+	for _, g := range sizes[:len(sizes)-1] {
+		share := *best[g].BusBW / *best[all].BusBW
+		rule := float64(g-1) / float64(all-1)
+		if off := share/rule - 1; max(off, -off) > max(worst, -worst) {
+			worst = off
+		}
+	}
+	out := numberOf(max(worst, -worst), 0, 0, unit.Percent)
+	out.Lo, out.Hi = nil, nil
+	out.Text = fmt.Sprintf("g reach (g−1)/%d within %s", all-1, unit.Percent(max(worst, -worst)))
+	return out
+}
+
+// message returns the rate of the median message of a survey, each way.
+func message(r *Result, seconds func(*rails.Survey) *float64) Found {
+	if r.Rails == nil || r.Rails.Survey == nil || seconds(r.Rails.Survey) == nil {
+		return missing("no message was timed")
+	}
+	v := float64(r.Rails.Survey.Bytes) / *seconds(r.Rails.Survey)
+	return numberOf(v, v, v, unit.Rate)
+}

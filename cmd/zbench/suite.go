@@ -1,0 +1,517 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/answers/suite"
+	"zbench/bench/base/exit"
+	"zbench/bench/base/finding"
+	"zbench/bench/base/folder"
+	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
+	"zbench/bench/base/spell"
+	"zbench/bench/base/unit"
+	"zbench/bench/engine"
+	"zbench/bench/show/document"
+	"zbench/hbm"
+	"zbench/internal/launch"
+)
+
+// The files of a suite: its journal, and the folder of its rows.
+const (
+	suiteJournal = "suite.jsonl"
+	suiteRows    = "rows"
+)
+
+// suiteOptions are the options of suite.
+type suiteOptions struct {
+	// run says where the rows run; the suite itself measures nothing.
+	run     worldRun
+	before  string
+	timeout time.Duration
+
+	// root has all commands, which explain the rows.
+	root    *cobra.Command
+	suite   *suite.Suite
+	header  suite.Header
+	entries []suite.Entry
+	dir     *folder.Folder
+	journal *folder.Journal[suite.Entry]
+}
+
+var suiteHelp = listedBy("suite")
+
+const suiteLong = `Runs a set of zbench's commands, one after the other, and puts their figures on
+one page, each beside what others published of it. NAME is one of zbench's own
+suites: characterise measures a machine, acceptance decides whether to accept
+it, nightly measures for about half an hour and compares with an earlier run
+(--before). A file of the same form is a suite, too: docs/TRIAL.md describes it.
+
+Every row is a command line of zbench, with a folder of its own below --out that
+holds all that the command leaves. The rows of all nodes come first, since the
+others need a part of the machine only. A row that fails does not stop the
+suite. --resume continues an interrupted suite with its own options: rows that
+ended are not run again, and a sweep continues where it was.
+
+Figures that a model made are labelled and are not compared with published ones:
+the model was fitted to these. The exit code is the most severe of the rows'.`
+
+func newSuite(s State) *cobra.Command {
+	var o suiteOptions
+	cmd := &cobra.Command{
+		Use: "suite NAME|FILE", Short: "Run a set of commands: characterise, acceptance or nightly",
+		Long: suiteLong,
+		Example: `  zbench suite characterise --nodes 128
+  zbench suite characterise --nodes 128 --dry-run     rows, cases, GPU-hours
+  zbench suite nightly --before zbench-suite-20261127-220000
+  zbench suite mine.yaml --out mine                   rows of your own`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.start(cmd.Context(), s, cmd, args) },
+	}
+	f := cmd.Flags()
+	addSpecFlags(&cobra.Command{}, &o.run.want) // the defaults of everything without a flag here
+	addFlags(cmd, &o.run.want, specRows([]string{"nodes", "fabric", "backend", "seed", "fault"}))
+	addLibraryFlags(cmd, &o.run.libraries)
+	addLaunchFlags(f, &o.run.launch)
+	f.StringVar(&o.before, "before", "", "folder of an earlier suite, for rows that compare with it")
+	f.DurationVar(&o.timeout, "row-timeout", 2*time.Hour, "end a row after this time")
+	o.run.addFlags(f, "folder to create for suite.json, report.html and the rows (default a new dated one)")
+	f.StringVar(&o.run.resume, "resume", "", "continue the suite in this folder with its own options")
+	o.run.addForce(f)
+	o.run.addVerbose(f, "print the sources of published figures, too")
+	return cmd
+}
+
+// start opens a new suite or an earlier one, and runs the rows that are left.
+func (o *suiteOptions) start(ctx context.Context, s State, cmd *cobra.Command, args []string) (err error) {
+	if role, _ := launch.Detect(s.Getenv); role.Several() {
+		return usagef("start `zbench suite` once, in the allocation; its rows start their processes themselves", "this process is one of several of a launcher (%s)", role.Text())
+	}
+	started := s.Now()
+	o.root = cmd.Root()
+	if cmd.Flags().Changed("resume") {
+		err = o.reopen(s, cmd, args)
+	} else {
+		err = o.ask(s, cmd, args)
+	}
+	switch {
+	case err != nil:
+		return err
+	case o.run.launch.dry:
+		return o.dry(ctx, s)
+	}
+	if o.dir == nil {
+		if o.dir, err = folder.New(s.host(o.run.quiet), o.run.out, "suite", o.run.force); err != nil {
+			return err
+		}
+	}
+	defer o.dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	if err = o.openJournal(s); err != nil {
+		return err
+	}
+	defer o.journal.Close() //nolint:errcheck // every line is on disk
+	ended := o.rows(ctx, s)
+	d := suite.New(o.suite, o.header.Nodes, o.outcomes(s))
+	shown := d.Shown()
+	return s.deliver(o.run.output, result{
+		shown: shown, files: append(whole(shown), barPictures(shown)...), dir: o.dir, started: started, verdict: ended,
+		after: func(dir *folder.Folder) {
+			s.note(o.run.quiet, "Wrote %s (report.html, suite.json, suite.csv, %s)\n", dir.Path, suiteRows)
+		},
+	})
+}
+
+// barPictures returns the files of bar charts, for slides. Other charts have files anyway.
+func barPictures(d *document.Document) (files []artifact) {
+	for b := range d.Blocks() {
+		if bars, ok := b.(document.Bars); ok {
+			files = append(files, drawn(bars.ID, bars)...)
+		}
+	}
+	return files
+}
+
+// suiteKernels are the names of kernels that a figure may have.
+func suiteKernels() []string { return slices.Concat(hbm.StreamNames(), kernelNames(), []string{"gemm"}) }
+
+// ask reads the suite and finds out where its rows run.
+func (o *suiteOptions) ask(s State, cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef(suiteHelp, "give one suite: %s, or a file", strings.Join(suite.Names(), ", "))
+	}
+	text, err := suite.Shipped(args[0])
+	if unknown := (*spell.Unknown)(nil); errors.As(err, &unknown) {
+		if text, err = s.FS.ReadFile(args[0]); err != nil {
+			if strings.ContainsAny(args[0], "./") {
+				return missingFile(err, args[0], "give a file, or one of "+strings.Join(suite.Names(), ", "))
+			}
+			return usage(unknown, "or give a file")
+		}
+	}
+	if o.suite, err = suite.Read(text, suiteKernels()...); err != nil {
+		return usage(fmt.Errorf("%s: %w", args[0], err), "docs/TRIAL.md describes the form")
+	}
+	l, err := o.run.placed(s, o.run.want, cmd.Flags().Changed("nodes"))
+	if err != nil {
+		return err
+	}
+	o.header = suite.Header{Schema: suite.JournalSchema, Text: string(text), Nodes: l.want.World.Nodes, GPU: true, Common: []string{}}
+	if l.method == launch.Inproc {
+		backend, err := o.run.libraries.choose(s, l.want.Backend)
+		if err != nil {
+			return err
+		}
+		o.header.GPU = backend != "loopback"
+	}
+	if o.before != "" {
+		if o.header.Before, err = earlierRows(s, o.before); err != nil {
+			return err
+		}
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "dry-run" && (isLibraryFlag(f.Name) || slices.Contains(launchFlags, f.Name) || slices.Contains(suiteCommon, f.Name)) {
+			o.header.Common = append(o.header.Common, flagWords(f)...)
+		}
+	})
+	return o.resolve()
+}
+
+// suiteCommon are the flags that a suite passes on to all of its rows, besides those of libraries
+// and of launchers.
+var suiteCommon = []string{"fabric", "backend", "seed", "fault"}
+
+// earlierRows returns the folder of an earlier suite's rows.
+func earlierRows(s State, path string) (string, error) {
+	rows := filepath.Join(path, suiteRows)
+	if info, err := s.FS.Stat(rows); err != nil || !info.IsDir() {
+		return "", usagef("give the folder of a suite, which has "+suiteRows, "--before: %s is no folder of a suite", path)
+	}
+	return rows, nil
+}
+
+// resolve fills in the placeholders and refuses a row that zbench does not understand, before
+// anything is run.
+func (o *suiteOptions) resolve() error {
+	if err := o.suite.Expand(o.header.Nodes, suiteKernels()...); err != nil {
+		return usage(err, suiteHelp)
+	}
+	for i := range o.suite.Rows {
+		r := &o.suite.Rows[i]
+		words, _ := r.Args(o.world(o.path()))
+		if len(words) == 0 {
+			continue
+		}
+		cmd, rest, err := o.commandOf(words)
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err != nil {
+			return usage(fmt.Errorf("row %q, zbench %s: %w", r.Name, strings.Join(words, " "), err), suiteHelp)
+		}
+	}
+	return nil
+}
+
+// commandOf returns the command of a command line, and the words behind its name.
+func (o *suiteOptions) commandOf(words []string) (*cobra.Command, []string, error) {
+	cmd, rest, err := o.root.Find(words)
+	if err == nil && (cmd == o.root || !cmd.Runnable()) {
+		err = unknownCommand(o.root, words[0])
+	}
+	return cmd, rest, err
+}
+
+// world is what the placeholders stand for. dir is the suite's folder.
+func (o *suiteOptions) world(dir string) suite.World {
+	return suite.World{Nodes: o.header.Nodes, GPU: o.header.GPU, Rows: filepath.Join(dir, suiteRows), Before: o.header.Before}
+}
+
+// reopen reads the suite of a folder.
+func (o *suiteOptions) reopen(s State, cmd *cobra.Command, args []string) error {
+	var other []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains([]string{"resume", "format", "quiet", "verbose", "row-timeout", "dry-run"}, f.Name) {
+			other = append(other, "--"+f.Name)
+		}
+	})
+	if len(other) > 0 || len(args) > 0 {
+		return usagef("leave them out, or start another suite", "--resume continues a suite with its own options: %s cannot change", strings.Join(append(args, other...), ", "))
+	}
+	dir, err := folder.Open(s.host(o.run.quiet), o.run.resume)
+	if err != nil {
+		return err
+	}
+	o.dir = dir
+	text, err := s.FS.ReadFile(dir.File(suiteJournal))
+	if err == nil {
+		o.header, o.entries, err = suite.ReadJournal(text)
+	}
+	if err != nil {
+		return errors.Join(folder.Damaged(err, dir.File(suiteJournal), "give the folder of an earlier `zbench suite`"), dir.Close())
+	}
+	if o.suite, err = suite.Read([]byte(o.header.Text), suiteKernels()...); err == nil {
+		err = o.resolve()
+	}
+	if err != nil {
+		return errors.Join(err, dir.Close())
+	}
+	return nil
+}
+
+// openJournal writes the rows that have ended and opens the journal for more.
+func (o *suiteOptions) openJournal(s State) (err error) {
+	if o.header.Run == "" {
+		if o.header.Run, err = o.dir.NewRun(o.header, !o.header.GPU); err != nil {
+			return err
+		}
+	}
+	text, err := suite.JournalText(o.header, o.entries)
+	if err == nil {
+		err = s.FS.MkdirAll(o.dir.File(suiteRows))
+	}
+	if err == nil {
+		o.journal, err = folder.NewJournal[suite.Entry](o.dir, suiteJournal, o.header.Run, plain.Typed("zbench", "suite", "--resume", o.dir.Path), text)
+	}
+	return err
+}
+
+// entry returns the journal's line of a row; nil if the row has not ended.
+func (o *suiteOptions) entry(row string) *suite.Entry {
+	i := slices.IndexFunc(o.entries, func(e suite.Entry) bool { return e.Row == row })
+	if i < 0 {
+		return nil
+	}
+	return &o.entries[i]
+}
+
+// rows runs the rows that have not ended. The error is the interruption, or a journal that cannot
+// be written.
+func (o *suiteOptions) rows(ctx context.Context, s State) error {
+	for i := range o.suite.Rows {
+		r := &o.suite.Rows[i]
+		if o.entry(r.Name) != nil {
+			continue
+		}
+		e, err := o.row(ctx, s, r, i)
+		if err == nil {
+			o.entries = append(o.entries, e)
+			err = o.journal.Append(e)
+		}
+		switch {
+		case errors.Is(err, context.Canceled):
+			return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w; the rows before are saved", err), plain.Typed("zbench", "suite", "--resume", o.dir.Path)+" continues")
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// row runs one row, and continues what an earlier attempt measured. An error ends the suite.
+func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number int) (suite.Entry, error) {
+	e := suite.Entry{Row: r.Name}
+	words, why := r.Args(o.world(o.path()))
+	if e.Why = why; why != "" {
+		return e, nil
+	}
+	s.note(o.run.quiet, "[%d/%d] %s: zbench %s\n", number+1, len(o.suite.Rows), r.Title, strings.Join(words, " "))
+	line, again := o.line(s, r, words)
+	attempts := [][]string{line}
+	if again != nil {
+		attempts = [][]string{again, line}
+	}
+	for i, argv := range attempts {
+		began := s.Now()
+		code, tail, err := o.child(ctx, s, argv)
+		if err == nil {
+			err = o.dir.Put(filepath.Join(suiteRows, r.Name+".txt"), tail.text)
+		}
+		if err != nil {
+			return e, err
+		}
+		e.Code, e.Seconds, e.Evidence = code, s.Now().Sub(began).Seconds(), nil
+		if code != exit.OK {
+			e.Evidence = tail.lines(evidenceLines)
+		}
+		if code != exit.Usage || i == len(attempts)-1 { // what cannot be continued is run again
+			break
+		}
+	}
+	s.note(o.run.quiet, "[%d/%d] %s: exit code %d after %s\n", number+1, len(o.suite.Rows), r.Title, e.Code, unit.Seconds(e.Seconds))
+	return e, nil
+}
+
+// path is the suite's folder; DIR in a dry run, which has none.
+func (o *suiteOptions) path() string {
+	if o.dir == nil {
+		return "DIR"
+	}
+	return o.dir.Path
+}
+
+// line returns the command line of a row, and the one that continues an earlier attempt; nil if
+// there is nothing to continue.
+func (o *suiteOptions) line(s State, r *suite.Row, words []string) (line, again []string) {
+	cmd, rest, err := o.commandOf(words)
+	if err != nil { // resolve has refused it
+		return nil, nil
+	}
+	has := func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
+	name := words[:len(words)-len(rest)]
+	out := filepath.Join(o.path(), suiteRows, r.Name)
+	var common, kept []string
+	for _, c := range o.header.Common {
+		flag, _, _ := strings.Cut(strings.TrimPrefix(c, "--"), "=")
+		if has(flag) {
+			if common = append(common, c); !slices.Contains(suiteCommon, flag) {
+				kept = append(kept, c)
+			}
+		}
+	}
+	line = slices.Concat(words, common, []string{"--out", out, "--force", "--quiet"})
+	if has("nodes") && r.Nodes != "" {
+		n := o.header.Nodes
+		if r.Nodes == suite.OneNode {
+			n = 1
+		}
+		line = append(line, fmt.Sprintf("--nodes=%d", n))
+	}
+	for _, journal := range []string{engine.JournalFile, soakJournal, bisectJournalFile} {
+		if _, err := s.FS.Stat(filepath.Join(out, journal)); err == nil && has("resume") {
+			again = slices.Concat(name, kept, []string{"--resume", out, "--quiet"})
+		}
+	}
+	return line, again
+}
+
+// rowOutput is how much of a row's output is kept, in bytes.
+const rowOutput = 1 << 20
+
+// child runs a command line of zbench to its end and keeps what it prints.
+func (o *suiteOptions) child(ctx context.Context, s State, args []string) (code int, tail *tailWriter, err error) {
+	tail = &tailWriter{limit: rowOutput}
+	child, err := s.Start(Command{
+		Argv: append([]string{s.Executable}, args...), Environ: append(s.Environ(), launch.ControlVariable+"=stdin", "NO_COLOR=1"),
+		Control: true, Output: tail, Interrupts: 2, // the second one also ends the processes that it started
+	})
+	if err != nil {
+		return 0, tail, exit.With(exit.Run, fmt.Errorf("zbench %s cannot be started: %w", args[0], err), "check the limits of processes and of memory")
+	}
+	code, how, err := timer(newTimer).wait(ctx, interruptedChild{child}, o.timeout)
+	if err != nil {
+		return 0, tail, err
+	}
+	if code < 0 {
+		fmt.Fprintf(tail, "\nended early: %s\n", how)
+		if how == "" {
+			fmt.Fprintf(tail, "not done after %s (--row-timeout)\n", o.timeout)
+		}
+	}
+	return code, tail, nil
+}
+
+// interruptedChild is a child that also gets a signal when it is asked to stop: not every command reads its
+// standard input.
+type interruptedChild struct{ Child }
+
+func (c interruptedChild) Ask(line string) {
+	c.Child.Ask(line)
+	c.Interrupt()
+}
+
+// outcomes reads the results of all rows.
+func (o *suiteOptions) outcomes(s State) []suite.Outcome {
+	return slice.Map(o.suite.Rows, func(r suite.Row) suite.Outcome {
+		words, _ := r.Args(o.world("."))
+		e := o.entry(r.Name)
+		var found *suite.Result
+		if e != nil && e.Why == "" && len(words) > 0 {
+			found = o.result(s, &r, words[0])
+		}
+		return r.Outcome(e, found, strings.Join(words, " "), filepath.Join(suiteRows, r.Name))
+	})
+}
+
+// result reads what a row left; nil if that is nothing. command is the first word of its line.
+func (o *suiteOptions) result(s State, r *suite.Row, command string) *suite.Result {
+	dir := filepath.Join(o.dir.Path, suiteRows, r.Name)
+	if _, err := s.FS.Stat(filepath.Join(dir, engine.ResultsFile)); err == nil {
+		rec, err := readAny(s, dir)
+		if err != nil {
+			return nil
+		}
+		d := shownRecord{Record: rec, folder: dir, advice: readAdvice(s, dir, rec)}.document(0)
+		return &suite.Result{Record: rec, Findings: d.Findings, Simulated: rec.Simulated, Picture: r.Picture(d)}
+	}
+	text, err := s.FS.ReadFile(filepath.Join(dir, command+".json"))
+	if err != nil {
+		return nil
+	}
+	var any struct {
+		Simulated bool
+		Survey    struct{ Simulated bool }
+		Judgement finding.Judgement
+	}
+	if json.Unmarshal(text, &any) != nil {
+		return nil
+	}
+	out := &suite.Result{Findings: any.Judgement.Findings, Simulated: any.Simulated || any.Survey.Simulated}
+	if command == "rails" {
+		out.Rails = &rails.Document{}
+		if json.Unmarshal(text, out.Rails) != nil {
+			out.Rails = nil
+		}
+	}
+	return out
+}
+
+// dry prints the rows, and what the commands that can tell say of their cases and GPU-hours.
+func (o *suiteOptions) dry(ctx context.Context, s State) error {
+	text, add := newDryRun()
+	add("Suite", "%s: %s", o.suite.Name, o.suite.About)
+	add("Nodes", "%d", o.header.Nodes)
+	for i := range o.suite.Rows {
+		r := &o.suite.Rows[i]
+		words, why := r.Args(o.world(o.path()))
+		if why != "" {
+			add(r.Name, "not run: %s", why)
+			continue
+		}
+		add(r.Name, "zbench %s", strings.Join(words, " "))
+		for _, line := range o.estimate(ctx, s, r, words) {
+			add("", "%s", line)
+		}
+	}
+	_, err := io.WriteString(s.Stdout, text.String())
+	return err
+}
+
+// estimate returns what a row's command says of its cases, as far as it can tell.
+func (o *suiteOptions) estimate(ctx context.Context, s State, r *suite.Row, words []string) (lines []string) {
+	cmd, _, err := o.commandOf(words)
+	if err != nil || cmd.Flags().Lookup("dry-run") == nil || r.Nodes == "" {
+		return []string{"its cases follow from the device; it prints them when it starts"}
+	}
+	line, _ := o.line(s, r, words)
+	code, tail, err := o.child(ctx, s, append(line, "--dry-run"))
+	if err != nil || code != exit.OK {
+		return tail.lines(1)
+	}
+	for _, l := range tail.lines(evidenceLines) {
+		if strings.Contains(l, "cases to run") || strings.Contains(l, "GPU-hours") || strings.HasPrefix(l, "Survey") {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
