@@ -63,6 +63,7 @@ var codeRows = []codeRow{
 	{exit.Want, "screen --judge screened"},
 	{exit.Usage, "screen --judge absent"},
 	{exit.Usage, "watch --as cron"},
+	{exit.Usage, "suite nothing"},
 	{exit.OK, "rails --matrix even.csv"},
 	{exit.Regression, "rails --matrix slow.csv"},
 	{exit.Want, "rails --matrix few.csv"},

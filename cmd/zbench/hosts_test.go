@@ -25,7 +25,7 @@ func onHost(t *testing.T, h host, width, code int, line string) (stdout, stderr,
 	args := strings.Fields(line)
 	folder = filepath.Join(t.TempDir(), "out")
 	switch args[0] {
-	case "hbm", "gemm", "kernels", "collectives", "rails", "screen", "soak", "watch":
+	case "hbm", "gemm", "kernels", "collectives", "rails", "screen", "soak", "suite", "watch":
 		args = append(args, "--out", folder)
 	}
 	s, _ := testState(t, args...)

@@ -69,6 +69,11 @@ func starters() []starter {
 			takes:  6 * time.Second,
 			answer: func(t *testing.T, dir string) (string, bool) { return readBytes(t, dir, "soak.json"), false },
 		},
+		{ // a row whose process was killed runs again
+			args: []string{"suite", "testdata/suite.yaml", "--backend", "loopback", "--nodes", "2", "-q", "--out"}, again: []string{"suite", "-q", "--resume"},
+			journal: "suite.jsonl", takes: 2 * time.Second,
+			answer: func(t *testing.T, dir string) (string, bool) { return readBytes(t, dir, "report.html"), false },
+		},
 	}
 }
 
@@ -134,14 +139,14 @@ func killChildren(t *testing.T, seeds []int) {
 			n++
 		}
 	}
-	t.Logf("%d runs of screen, bisect and soak, %d with a process that was killed: all ended, and gave their answer when they were repeated, or named what they left out", len(seeds), n)
+	t.Logf("%d runs of screen, bisect, soak and suite, %d with a process that was killed: all ended, and gave their answer when they were repeated, or named what they left out", len(seeds), n)
 }
 
-// A process of screen, bisect or soak that is killed, or the command itself, leaves none behind, and the command can be given again.
+// A process of screen, bisect, soak or suite that is killed, or the command itself, leaves none behind, and the command can be given again.
 func TestLongKilledChildren(t *testing.T) {
 	longtest.Only(t)
 	t.Parallel()
-	killChildren(t, seedsFrom(0, 6))
+	killChildren(t, seedsFrom(0, 8))
 }
 
 // The same with more seeds: a fifth of make soak-kills' schedules.

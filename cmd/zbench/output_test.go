@@ -77,6 +77,7 @@ func TestFormsShowTheSameFindings(t *testing.T) {
 		{"rails --matrix " + matrix, "rails.json"},
 		{"rails --nodes 2 --gpus-per-node 2 --fault slow_node:node=0,left=0.5", "rails.json"},
 		{"soak --nodes 2 --gpus-per-node 2 --sizes 64K --attempts 20 --fault stale_send:node=1,gpu=0", "soak.json"},
+		{"suite testdata/suite.yaml --backend loopback --nodes 2 -q", "suite.json"},
 		{"screen --judge " + fleet, "screen.json"},
 		{"topo --root " + dir, ""},
 		{"watch --root " + dir + " --state " + filepath.Join(dir, "state"), "watch.json"},

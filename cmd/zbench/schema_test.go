@@ -65,7 +65,7 @@ func committed(t *testing.T) map[string]string {
 		require.NoError(t, json.Unmarshal(text, &s))
 		name := s.Properties.Schema.Const
 		if d.Journal {
-			name = map[string]string{"bench/run/record/schema/journal-v3.json": engine.JournalFile, "bench/answers/bisect/schema/journal-v1.json": bisectJournalFile, "bench/answers/soak/schema/journal-v1.json": soakJournal}[d.File]
+			name = map[string]string{"bench/run/record/schema/journal-v3.json": engine.JournalFile, "bench/answers/bisect/schema/journal-v1.json": bisectJournalFile, "bench/answers/soak/schema/journal-v1.json": soakJournal, "bench/answers/suite/schema/journal-v1.json": suiteJournal}[d.File]
 		}
 		require.NotEmpty(t, name, d.File)
 		all[name] = file
@@ -102,11 +102,15 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		"rails --nodes 4 --gpus-per-node 4 -q",
 		"soak --nodes 2 --gpus-per-node 2 --sizes 64K --attempts 20 -q",
 		"screen --backend loopback --nodes 2 -q",
+		"suite testdata/suite.yaml --backend loopback --nodes 2 -q",
 		"watch --root " + t.TempDir() + " --state " + t.TempDir() + " -q",
 	} {
 		code := exit.OK
-		if strings.Contains(line, "hang") {
+		switch {
+		case strings.Contains(line, "hang"):
 			code = exit.Run
+		case strings.HasPrefix(line, "suite"): // there is no earlier one to compare with
+			code = exit.Want
 		}
 		_, _, folder := onHost(t, hosts[0], 0, code, line)
 		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
@@ -119,6 +123,9 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		}
 		if strings.HasPrefix(line, "soak") {
 			lines(folder, soakJournal)
+		}
+		if strings.HasPrefix(line, "suite") {
+			lines(folder, suiteJournal)
 		}
 		if strings.HasPrefix(line, "collectives") {
 			lines(folder, engine.JournalFile)

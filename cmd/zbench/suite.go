@@ -62,11 +62,12 @@ it, nightly measures for about half an hour and compares with an earlier run
 Every row is a command line of zbench, with a folder of its own below --out that
 holds all that the command leaves. The rows of all nodes come first, since the
 others need a part of the machine only. A row that fails does not stop the
-suite. --resume continues an interrupted suite with its own options: rows that
-ended are not run again, and a sweep continues where it was.
+suite. --resume continues a suite with its own options: rows that have a result
+are not run again, and a sweep continues where it was.
 
 Figures that a model made are labelled and are not compared with published ones:
-the model was fitted to these. The exit code is the most severe of the rows'.`
+the model was fitted to these. The exit code is 0 if every row ran and passed,
+else the most severe of the rows', and 6 if one could not run.`
 
 func newSuite(s State) *cobra.Command {
 	var o suiteOptions
@@ -143,7 +144,9 @@ func barPictures(d *document.Document) (files []artifact) {
 }
 
 // suiteKernels are the names of kernels that a figure may have.
-func suiteKernels() []string { return slices.Concat(hbm.StreamNames(), kernelNames(), []string{"gemm"}) }
+func suiteKernels() []string {
+	return slices.Concat(hbm.StreamNames(), kernelNames(), []string{"gemm"})
+}
 
 // ask reads the suite and finds out where its rows run.
 func (o *suiteOptions) ask(s State, cmd *cobra.Command, args []string) error {
@@ -227,7 +230,7 @@ func (o *suiteOptions) resolve() error {
 func (o *suiteOptions) commandOf(words []string) (*cobra.Command, []string, error) {
 	cmd, rest, err := o.root.Find(words)
 	if err == nil && (cmd == o.root || !cmd.Runnable()) {
-		err = unknownCommand(o.root, words[0])
+		err = unknownCommand(o.root, strings.Join(words[:min(1, len(words))], ""))
 	}
 	return cmd, rest, err
 }
@@ -260,6 +263,7 @@ func (o *suiteOptions) reopen(s State, cmd *cobra.Command, args []string) error 
 	if err != nil {
 		return errors.Join(folder.Damaged(err, dir.File(suiteJournal), "give the folder of an earlier `zbench suite`"), dir.Close())
 	}
+	o.entries = slices.DeleteFunc(o.entries, func(e suite.Entry) bool { return !e.Ended() })
 	if o.suite, err = suite.Read([]byte(o.header.Text), suiteKernels()...); err == nil {
 		err = o.resolve()
 	}
@@ -325,11 +329,12 @@ func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number in
 	if e.Why = why; why != "" {
 		return e, nil
 	}
-	s.note(o.run.quiet, "[%d/%d] %s: zbench %s\n", number+1, len(o.suite.Rows), r.Title, strings.Join(words, " "))
 	line, again := o.line(s, r, words)
-	attempts := [][]string{line}
+	s.note(o.run.quiet, "[%d/%d] %s: zbench %s\n", number+1, len(o.suite.Rows), r.Title, strings.Join(line, " "))
+	out := filepath.Join(o.path(), suiteRows, r.Name)
+	attempts := [][]string{append(line, "--out", out, "--force", "--quiet")}
 	if again != nil {
-		attempts = [][]string{again, line}
+		attempts = append([][]string{append(again, "--resume", out, "--quiet")}, attempts...)
 	}
 	for i, argv := range attempts {
 		began := s.Now()
@@ -361,25 +366,23 @@ func (o *suiteOptions) path() string {
 }
 
 // line returns the command line of a row, and the one that continues an earlier attempt; nil if
-// there is nothing to continue.
+// there is nothing to continue. Both lack the flags of the folder.
 func (o *suiteOptions) line(s State, r *suite.Row, words []string) (line, again []string) {
 	cmd, rest, err := o.commandOf(words)
 	if err != nil { // resolve has refused it
-		return nil, nil
+		return words, nil
 	}
 	has := func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
-	name := words[:len(words)-len(rest)]
-	out := filepath.Join(o.path(), suiteRows, r.Name)
-	var common, kept []string
+	line, again = slices.Clone(words), slices.Clone(words[:len(words)-len(rest)])
 	for _, c := range o.header.Common {
 		flag, _, _ := strings.Cut(strings.TrimPrefix(c, "--"), "=")
-		if has(flag) {
-			if common = append(common, c); !slices.Contains(suiteCommon, flag) {
-				kept = append(kept, c)
-			}
+		if !has(flag) {
+			continue
+		}
+		if line = append(line, c); !slices.Contains(suiteCommon, flag) {
+			again = append(again, c)
 		}
 	}
-	line = slices.Concat(words, common, []string{"--out", out, "--force", "--quiet"})
 	if has("nodes") && r.Nodes != "" {
 		n := o.header.Nodes
 		if r.Nodes == suite.OneNode {
@@ -387,10 +390,12 @@ func (o *suiteOptions) line(s State, r *suite.Row, words []string) (line, again 
 		}
 		line = append(line, fmt.Sprintf("--nodes=%d", n))
 	}
-	for _, journal := range []string{engine.JournalFile, soakJournal, bisectJournalFile} {
-		if _, err := s.FS.Stat(filepath.Join(out, journal)); err == nil && has("resume") {
-			again = slices.Concat(name, kept, []string{"--resume", out, "--quiet"})
-		}
+	started := func(journal string) bool {
+		_, err := s.FS.Stat(filepath.Join(o.path(), suiteRows, r.Name, journal))
+		return err == nil
+	}
+	if !has("resume") || !slices.ContainsFunc([]string{engine.JournalFile, soakJournal, bisectJournalFile}, started) {
+		return line, nil
 	}
 	return line, again
 }
@@ -433,13 +438,14 @@ func (c interruptedChild) Ask(line string) {
 // outcomes reads the results of all rows.
 func (o *suiteOptions) outcomes(s State) []suite.Outcome {
 	return slice.Map(o.suite.Rows, func(r suite.Row) suite.Outcome {
-		words, _ := r.Args(o.world("."))
+		words, _ := r.Args(o.world(o.path()))
 		e := o.entry(r.Name)
 		var found *suite.Result
 		if e != nil && e.Why == "" && len(words) > 0 {
 			found = o.result(s, &r, words[0])
 		}
-		return r.Outcome(e, found, strings.Join(words, " "), filepath.Join(suiteRows, r.Name))
+		line, _ := o.line(s, &r, words)
+		return r.Outcome(e, found, line, filepath.Join(suiteRows, r.Name))
 	})
 }
 

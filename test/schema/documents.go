@@ -15,6 +15,7 @@ import (
 	"zbench/bench/answers/recommend"
 	"zbench/bench/answers/replay"
 	"zbench/bench/answers/soak"
+	"zbench/bench/answers/suite"
 	"zbench/bench/base/finding"
 	"zbench/bench/base/stat"
 	"zbench/bench/files/trace"
@@ -119,6 +120,16 @@ var Documents = []Document{
 		Types: []reflect.Type{reflect.TypeFor[soak.Header](), reflect.TypeFor[soak.Attempt]()}, Journal: true,
 	},
 	{
+		File: "bench/answers/suite/schema/v1.json", ID: "urn:zbench:suite:1", Title: "zbench suite, suite.json",
+		About: "The rows of a suite with their figures, each beside what others published.",
+		Types: []reflect.Type{reflect.TypeFor[suite.Document]()},
+	},
+	{
+		File: "bench/answers/suite/schema/journal-v1.json", ID: "urn:zbench:suite-journal:1", Title: "zbench suite, suite.jsonl",
+		About: "A line of suite.jsonl: a Header on the first, an Entry for each row that ended on every other. A last line without its newline was cut off and counts for nothing; any other whose checksum does not fit is damaged and must not be used.",
+		Types: []reflect.Type{reflect.TypeFor[suite.Header](), reflect.TypeFor[suite.Entry]()}, Journal: true,
+	},
+	{
 		File: "bench/files/trace/schema/v1.json", ID: "urn:zbench:trace:1", Title: "zbench trace, trace.json",
 		Types: []reflect.Type{reflect.TypeFor[trace.Document]()},
 	},
@@ -215,6 +226,10 @@ var ruled = rules{
 	reflect.TypeFor[gate.Report](): {version(gate.Schema), values("state", gate.States()...)},
 	reflect.TypeFor[gate.Check]():  {values("state", gate.States()...)},
 
+	reflect.TypeFor[suite.Document]():       {version(suite.Schema)},
+	reflect.TypeFor[suite.Header]():         {version(suite.JournalSchema)},
+	reflect.TypeFor[suite.Outcome]():        {values("state", finding.States()...), values("origin", append(suite.Origins(), "")...)},
+	reflect.TypeFor[suite.Compared]():       {values("verdict", suite.Verdicts()...)},
 	reflect.TypeFor[nodewatch.Document]():   {version(nodewatch.Schema), values("action", nodewatch.Actions()...)},
 	reflect.TypeFor[nodewatch.Found]():      {values("action", nodewatch.Actions()...)},
 	reflect.TypeFor[nodescreen.Document]():  {version(nodescreen.Schema), values("state", finding.StatesOfNodes()...)},

@@ -55,8 +55,9 @@ func Origins() []string { return []string{Measured, Simulated, Emulated, HostMem
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Suite is the name of the suite, About what it is for.
+	// Suite is the name of the suite.
 	Suite string `json:"suite"`
+	// About says what the suite is for.
 	About string `json:"about"`
 	// Nodes is the number of nodes.
 	Nodes int `json:"nodes"`
@@ -70,10 +71,11 @@ type Document struct {
 
 // Outcome is the result of one row.
 type Outcome struct {
-	// Name of the row and of its folder; Title is for people.
-	Name  string `json:"name"`
+	// Name of the row and of its folder.
+	Name string `json:"name"`
+	// Title of the row for people.
 	Title string `json:"title"`
-	// Command is the command line; empty if the row could not run.
+	// Command is the command line without the folder; empty if the row could not run.
 	Command string `json:"command"`
 	// Folder is the folder of the result, below the suite's.
 	Folder string `json:"folder"`
@@ -98,12 +100,14 @@ type Measure struct {
 	What string `json:"what"`
 	// Value in base units; null for a text, or if there is none.
 	Value *float64 `json:"value"`
-	// Lo and Hi bound the value with 95 % confidence; null if unknown.
+	// Lower end of the value's 95 % interval; null if unknown.
 	Lo *float64 `json:"lo"`
+	// Upper end of the value's 95 % interval; null if unknown.
 	Hi *float64 `json:"hi"`
-	// Text is the figure for people; Why says why there is none.
+	// Text is the figure for people; empty if there is none.
 	Text string `json:"text"`
-	Why  string `json:"why,omitempty"`
+	// Why says why there is no figure; absent if there is one.
+	Why string `json:"why,omitempty"`
 	// Published are figures of others; none if none were found.
 	Published []Compared `json:"published"`
 
@@ -119,12 +123,18 @@ type Compared struct {
 	Verdict string `json:"verdict"`
 	// Change is the figure here over the published one, less 1; null if it is not compared.
 	Change *float64 `json:"change"`
+
+	// letter ties the figure to its line in the table of sources.
+	letter string
 }
 
-// Outcome reads the figures of a row from its result; nil if there is none. command is the line that
-// ran. e is nil for a row that has not run yet.
-func (r *Row) Outcome(e *Entry, result *Result, command, folder string) Outcome {
-	o := Outcome{Name: r.Name, Title: plain.Line(r.Title), Command: command, Folder: folder, State: finding.NotChecked, Figures: []Measure{}}
+// Outcome reads the figures of a row from its result; nil if there is none. command is the words of
+// the line that ran, without the folder. e is nil for a row that has not run yet.
+func (r *Row) Outcome(e *Entry, result *Result, command []string, folder string) Outcome {
+	o := Outcome{Name: r.Name, Title: plain.Line(r.Title), Folder: folder, State: finding.NotChecked, Figures: []Measure{}}
+	if len(command) > 0 {
+		o.Command = plain.Shell(append([]string{"zbench"}, command...)...)
+	}
 	switch {
 	case e == nil:
 		o.Reason = "not run yet"
@@ -225,17 +235,27 @@ func (f *Figure) measure(result *Result, origin string) Measure {
 
 // New returns the document of a suite's rows.
 func New(s *Suite, nodes int, rows []Outcome) *Document {
+	letters := 0
+	for _, o := range rows {
+		for _, m := range o.Figures {
+			for i := range m.Published {
+				m.Published[i].letter = document.Letter(letters)
+				letters++
+			}
+		}
+	}
 	d := &Document{Schema: Schema, Suite: s.Name, About: plain.Line(s.About), Nodes: nodes, Rows: rows}
 	d.Complete = !slices.ContainsFunc(rows, func(o Outcome) bool { return o.Code == nil && o.Reason == "not run yet" })
 	d.Judgement = finding.Judgement{Rules: Rules, State: d.state(), Findings: d.findings()}
 	return d
 }
 
+// state passes only if every row did: a row that could not run accepts nothing.
 func (d *Document) state() finding.State {
 	is := func(s finding.State) bool {
 		return slices.ContainsFunc(d.Rows, func(o Outcome) bool { return o.State == s })
 	}
-	return finding.Settle(is(finding.Fail), is(finding.Unclear), is(finding.Pass))
+	return finding.Settle(is(finding.Fail), is(finding.Unclear), !is(finding.NotChecked))
 }
 
 // Codes of the findings of a suite.
@@ -300,7 +320,7 @@ func (d *Document) next(o Outcome) string {
 	if o.Code == nil {
 		return ""
 	}
-	return o.Folder + ".txt has what it printed; repeat it alone: " + plain.Typed(append([]string{"zbench"}, strings.Fields(o.Command)...)...)
+	return o.Folder + ".txt has what it printed; `" + o.Command + "` repeats it alone"
 }
 
 // WriteJSON writes suite.json.
@@ -333,12 +353,16 @@ func (d *Document) Shown() *document.Document {
 	}
 	for _, o := range d.Rows {
 		var blocks []document.Block
-		if o.picture != nil {
-			blocks = append(blocks, named(o.Name, o.picture))
+		picture := o.picture
+		if picture == nil {
+			picture = o.bars()
+		}
+		if picture != nil {
+			blocks = append(blocks, o.named(picture))
 		}
 		blocks = append(blocks, document.Listed("", o.words())...)
 		if o.Command != "" {
-			blocks = append(blocks, document.Command{For: "the row", Line: "zbench " + o.Command})
+			blocks = append(blocks, document.Command{For: "the row", Line: o.Command})
 		}
 		if o.Reason != "" {
 			blocks = append(blocks, document.Paragraph{Text: document.Said(plain.Sentence(plain.Line(o.Reason)))})
@@ -348,18 +372,47 @@ func (d *Document) Shown() *document.Document {
 	return out
 }
 
-// named gives a picture a name that is unique among those of all rows.
-func named(row string, b document.Block) document.Block {
+// named gives a picture a name that is unique among those of all rows, and says where its figures
+// come from if that is not hardware.
+func (o *Outcome) named(b document.Block) document.Block {
+	mark := func(title string) string {
+		if word := strings.ToUpper(o.Origin); o.Origin != Measured && !strings.Contains(strings.ToUpper(title), word) {
+			return title + ", " + word
+		}
+		return title
+	}
 	switch b := b.(type) {
 	case document.Plot:
-		b.ID = row + "-" + b.ID
+		b.ID = o.Name + "-" + b.ID
 		return b
 	case document.Bars:
-		b.ID = row + "-" + b.ID
+		b.ID, b.Title = o.Name+"-"+b.ID, mark(b.Title)
 		return b
 	case document.HeatMap:
-		b.ID = row + "-" + b.ID
+		b.ID, b.Title = o.Name+"-"+b.ID, mark(b.Title)
 		return b
+	}
+	return b
+}
+
+// bars draws the figures of a row whose result has no chart, if they are bandwidths. Published ones
+// are marks.
+func (o *Outcome) bars() document.Block {
+	b := document.Bars{ID: "figures", Title: o.Title + ", GB/s"}
+	for _, m := range o.Figures {
+		if m.Value == nil || !strings.HasSuffix(m.Text, "B/s") {
+			continue
+		}
+		bar := document.Bar{Label: m.What, Value: unit.Digits(*m.Value / 1e9), Length: *m.Value}
+		b.Most = max(b.Most, bar.Length)
+		for _, p := range m.Published {
+			bar.Marks = append(bar.Marks, document.BarMark{At: p.Value, Letter: p.letter})
+			b.Most = max(b.Most, p.Value)
+		}
+		b.Bars = append(b.Bars, bar)
+	}
+	if len(b.Bars) < 2 {
+		return nil
 	}
 	return b
 }
@@ -367,8 +420,7 @@ func named(row string, b document.Block) document.Block {
 // table returns the figures of all rows that are numbers, and the sources of the published ones.
 func (d *Document) table() (out, sources table.Table) {
 	out = table.Of([]string{"row", "figure", "here", "published", "verdict"})
-	sources = table.Of([]string{"", "figure", "published", "of", "source", "date"})
-	letters := 0
+	sources = table.Of([]string{"", "figure", "published", "of", "source"})
 	for _, o := range d.Rows {
 		name := o.Name
 		for _, m := range o.Figures {
@@ -377,11 +429,9 @@ func (d *Document) table() (out, sources table.Table) {
 			}
 			published, verdict := "–", o.Origin
 			for i, p := range m.Published {
-				letter := document.Letter(letters)
-				letters++
-				sources.Add(letter, m.What, p.Text, p.Of, p.Source, p.Date)
+				sources.Add(p.letter, m.What, p.Text, p.Of, p.Source+"; "+p.Date)
 				if i == 0 {
-					published, verdict = p.Text+" "+letter, p.verdict(o.Origin)
+					published, verdict = p.Text+" "+p.letter, p.verdict(o.Origin)
 				}
 			}
 			out.Add(name, m.What, m.here(), published, verdict)

@@ -27,43 +27,43 @@ import (
 // Suite is a set of rows in the order in which they run.
 type Suite struct {
 	// Name of the suite, and what it is for in a few words.
-	Name  string `yaml:"name" json:"name"`
-	About string `yaml:"about" json:"about"`
-	Rows  []Row  `yaml:"rows" json:"rows"`
+	Name  string `yaml:"name"`
+	About string `yaml:"about"`
+	Rows  []Row  `yaml:"rows"`
 }
 
 // Row is one command of a suite.
 type Row struct {
 	// Name is unique in the suite and names the folder of the result. Title is for people.
-	Name  string `yaml:"name" json:"name"`
-	Title string `yaml:"title" json:"title"`
+	Name  string `yaml:"name"`
+	Title string `yaml:"title"`
 	// Run is the command line behind "zbench". WithoutGPU replaces it where no GPU is.
-	Run        string `yaml:"run" json:"run"`
-	WithoutGPU string `yaml:"without_gpu" json:"without_gpu,omitempty"`
+	Run        string `yaml:"run"`
+	WithoutGPU string `yaml:"without_gpu"`
 	// Nodes is "all" for a command on the nodes of the suite, and "one" for a command on one node;
 	// empty for a command without nodes.
-	Nodes string `yaml:"nodes" json:"nodes,omitempty"`
+	Nodes string `yaml:"nodes"`
 	// Chart is the beginning of the name of the chart to show; empty is the first one of the result.
-	Chart   string   `yaml:"chart" json:"chart,omitempty"`
-	Figures []Figure `yaml:"figures" json:"figures,omitempty"`
+	Chart   string   `yaml:"chart"`
+	Figures []Figure `yaml:"figures"`
 }
 
 // Figure is one figure of a row's result. It has exactly one of Pick, Finding and Rule.
 type Figure struct {
 	// What the figure is, for people.
-	What string `yaml:"what" json:"what"`
+	What string `yaml:"what"`
 	// Pick is cases and a metric in the form of gate.PickGrammar: the best of the selected cases.
 	// Over divides it by the best of other cases. Knee takes the size from which the metric stays
 	// within 10 % of its value at the largest size.
-	Pick string `yaml:"pick" json:"pick,omitempty"`
-	Over string `yaml:"over" json:"over,omitempty"`
-	Knee bool   `yaml:"knee" json:"knee,omitempty"`
+	Pick string `yaml:"pick"`
+	Over string `yaml:"over"`
+	Knee bool   `yaml:"knee"`
 	// Finding is the code of the findings whose text is the figure.
-	Finding string `yaml:"finding" json:"finding,omitempty"`
+	Finding string `yaml:"finding"`
 	// Rule is the name of a rule of this package.
-	Rule string `yaml:"rule" json:"rule,omitempty"`
+	Rule string `yaml:"rule"`
 	// Published are figures of others.
-	Published []Published `yaml:"published" json:"published,omitempty"`
+	Published []Published `yaml:"published"`
 
 	pick, over *gate.Pick
 }
@@ -74,11 +74,12 @@ type Published struct {
 	Value float64 `yaml:"value" json:"value"`
 	// Of is what was measured.
 	Of string `yaml:"of" json:"of"`
-	// Source and Date say where it stands.
+	// Source names the publication.
 	Source string `yaml:"source" json:"source"`
-	Date   string `yaml:"date" json:"date"`
-	// SecondHand marks a claim that is known only from what others say of the source. It is shown
-	// and not compared.
+	// Date of the publication, or of reading it if it has none.
+	Date string `yaml:"date" json:"date"`
+	// SecondHand is true for a claim that is known only from what others say of the source. It is
+	// shown and not compared. Absent if false.
 	SecondHand bool `yaml:"second_hand" json:"second_hand,omitempty"`
 }
 

@@ -3,7 +3,9 @@ package suite
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"zbench/bench/base/exit"
 	"zbench/bench/base/jsonfile"
 )
 
@@ -34,12 +36,19 @@ type Entry struct {
 	Row string `json:"row"`
 	// Code is the exit code of its command; −1 after a signal.
 	Code int `json:"code"`
-	// Seconds is how long it ran, all of its attempts together.
+	// Seconds is how long its last attempt ran.
 	Seconds float64 `json:"seconds"`
 	// Why says why the row has no result; absent if it has.
 	Why string `json:"why,omitempty"`
 	// Evidence are the last lines that a failed row printed.
 	Evidence []string `json:"evidence,omitempty"`
+}
+
+// Ended reports whether the row has a result that a repetition would not change: it passed, found a
+// fault or wrong data, or could not tell. A row that failed, was killed or found no device is run
+// again by --resume.
+func (e Entry) Ended() bool {
+	return e.Why == "" && slices.Contains([]int{exit.OK, exit.Regression, exit.WrongData, exit.Want}, e.Code)
 }
 
 // Line returns the entry as a line of the journal.
