@@ -22,6 +22,7 @@ import (
 	"zbench/bench/results"
 	"zbench/bench/run/record"
 	"zbench/bench/show/document"
+	"zbench/bench/work/kernel"
 	"zbench/report"
 )
 
@@ -278,6 +279,14 @@ func (r shownRecord) document(width int) *document.Document {
 // files returns the files derived from the record.
 func (r shownRecord) files() []artifact {
 	files := artifacts(r.document(0), "results")
+	if export := kernel.Of(r.Benchmark()).Export; r.OfKernels() && export != nil {
+		if name, content := export(r.Record); content != "" {
+			files = append(files, artifact{name, func(w io.Writer) error {
+				_, err := io.WriteString(w, content)
+				return err
+			}})
+		}
+	}
 	if !r.OfKernels() {
 		answer := kneesOf(r.Record)
 		files = append(files, artifact{"knees.json", answer.WriteJSON})

@@ -67,7 +67,9 @@ or cuBLAS. Each product is checked against float64. Beside the TFLOP/s stand the
 tiles over the compute units, the share that they lose, and rows a power of two
 apart. --around hidden compares hidden sizes near by; --peak measures the
 reachable rate on all GPUs at once, also of several nodes: as zbench collectives
-in an allocation or with --hostfile, with one process on each node.
+in an allocation or with --hostfile, with one process on each node. Products
+whose first choice is slow are listed in tunableop_untuned.csv, for
+torch.cuda.tunable.tune_gemm_in_file.
 
 Without a GPU a stand-in on the loopback's virtual clock takes the library's
 place: its times are simulated, its results are checked at reduced sizes.`,
@@ -93,6 +95,7 @@ place: its times are simulated, its results are checked at reduced sizes.`,
 		return nil
 	},
 	Figures: figures, Best: best, Show: show,
+	Export: func(rec *record.Record) (name, content string) { return UntunedFile, Untuned(rec) },
 })
 
 func lacks(k *spec.Kernels) string {

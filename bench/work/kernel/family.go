@@ -44,6 +44,9 @@ type Family struct {
 	Figures func(*record.Record) finding.List
 	// Best returns the best figure in a few words; nil means the best bandwidth.
 	Best func(*record.Record) []document.Fact
+	// Export returns a file for another program, by its name in the folder of a run, and its
+	// content; empty content is no file. Nil exports nothing.
+	Export func(*record.Record) (name, content string)
 	// Show adds title, foot, banners and sections to a document; nil shows bandwidths.
 	Show func(*document.Document, *record.Record)
 }
