@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// costOf returns the cost of a setting over the setting of least mean regret: the larger of the difference in
-// the step as measured and in the mean over the scenarios.
+// costOf returns how much longer a step is with a setting than with the setting of least mean regret: as
+// measured, or on average over the scenarios if that is more. leastScore is the mean regret of the latter.
 func (a *Answer) costOf(c *Candidate, leastScore float64) float64 {
 	return max(c.Step/a.Least.Step-1, c.Score-leastScore)
 }
@@ -51,7 +51,7 @@ func (e *engine) within(a *Answer, s scores, best int) {
 	e.asMeasured = a.Within
 }
 
-// list fills Within with the ranges of the settings that in accepts.
+// list fills Within with the ranges of the settings that `in` accepts.
 func (e *engine) list(a *Answer, in func(j int) bool) {
 	a.Within = []Range{}
 	last := len(e.candidates) - 1
@@ -84,7 +84,7 @@ func (e *engine) changesOf(a *Answer) []Change {
 		return []Change{}
 	}
 	own, refusal := e.asked(e.q, e.q.Run, false)
-	if refusal != nil { // cannot happen: these calls need no more curves than the answer's
+	if refusal != nil { // cannot happen: these calls need no other curves than the answer's
 		return []Change{}
 	}
 	s := own.score(own.models, own.candidates)

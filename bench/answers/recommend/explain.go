@@ -19,7 +19,7 @@ const (
 	noted  = 0.001
 )
 
-// explain reports the limits of the step at the answer, and why the answer is not smaller or larger.
+// explain reports the limits of the step with the answer's setting, and why that is not smaller or larger.
 func (e *engine) explain(a *Answer, best int) {
 	c := e.candidates[best]
 	add := func(code string, seconds float64, format string, args ...any) {
@@ -109,9 +109,9 @@ func (e *engine) limitMemory(add func(code string, seconds float64, format strin
 	}
 }
 
-// beyond returns the index of the candidate to compare the answer with: going in the direction of step, the
-// first one that costs more than PlateauWidth and differs by a factor of four or more, otherwise the last
-// one; -1 if there is none.
+// beyond returns the index of the candidate to compare the answer with, in the direction of `step`; -1 if
+// none there costs more than PlateauWidth. It is the first costly candidate that differs from the answer by
+// a factor of four or more, otherwise the last costly one.
 func (e *engine) beyond(a *Answer, best, step int) int {
 	at := -1
 	for j := best + step; j >= 0 && j < len(e.candidates); j += step {

@@ -12,11 +12,12 @@ type Flight struct {
 	ends [queues]float64
 }
 
-// queues is the most queues in a pass: a trainer has at most four communicators and three streams.
+// queues is the largest number of queues in a pass: a trainer has at most four communicators and three
+// streams.
 const queues = 16
 
-// Send returns the end of a message that is launched at `at` and takes `seconds` alone. `latency` of it
-// overlaps with messages of other queues; 0 means one message at a time.
+// Send returns the end of a message that is launched at `at` and takes `seconds` alone. The first `latency`
+// seconds of it overlap with messages of other queues; 0 means one message at a time.
 func (f *Flight) Send(at, seconds, latency float64, in ...int8) float64 {
 	for _, q := range in {
 		at = max(at, f.ends[q])

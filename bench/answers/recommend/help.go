@@ -20,7 +20,7 @@ type change struct {
 	code, message string
 	tokens        float64
 	apply         func(q *Question)
-	// times is true if only times change, not the plan.
+	// times is true if the change alters times but not the plan.
 	times bool
 }
 

@@ -15,13 +15,13 @@ import (
 // Direction of a pass over the boundaries between parameters.
 type Direction bool
 
-// Forward passes boundary 0 first, Backward last.
+// Forward passes boundary 0 first. Backward passes it last.
 const (
 	Forward  Direction = false
 	Backward Direction = true
 )
 
-// Pass is the ordered events of one pass.
+// Pass holds the events of one pass in order.
 type Pass struct {
 	events   []event
 	messages int
@@ -30,8 +30,8 @@ type Pass struct {
 	in []queued
 }
 
-// event is a launch or a wait of a message at a boundary. For a wait, message is the complement of the index.
-// This saves memory: a question holds millions of events.
+// event is a launch or a wait of a message at a boundary. `message` is the message's index for a launch,
+// and the complement of the index for a wait. This saves memory: a question holds millions of events.
 type event struct {
 	boundary, message int32
 }
@@ -198,8 +198,8 @@ type Times struct {
 	sent  Flight
 }
 
-// computed returns when `work` seconds of computation that start at clock are done. The network is busy until
-// network.
+// computed returns the time at which `work` seconds of computation that start at `clock` are done. The
+// network is busy until `network`.
 func (t *Times) computed(clock, network, work float64) float64 {
 	if t.Contention == 0 || network <= clock {
 		return clock + work

@@ -26,9 +26,9 @@ func (n need) neighbours(r trainer.Run) bool {
 	return r.Instances > 1 && r.EP < 2 && r.Apart(false) == 1 && n.collective != "all_reduce"
 }
 
-// pick chooses the curve for a need. The number of ranks must match; then the trainer's kind of groups, its
-// buffer placement and its element type decide, then the most sizes. With Rescale it may rescale a curve of
-// the nearest other number of ranks.
+// pick chooses the curve for a need. The number of ranks must match. Among such curves it prefers the
+// trainer's kind of groups, then its buffer placement, then its element type, then the curve with the most
+// sizes. With Rescale it may rescale a curve of the nearest other number of ranks.
 func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
 	q, dtype := e.q, e.dtype(n)
 	fit := slice.Where(q.Curves, func(c Curve) bool {
@@ -37,8 +37,8 @@ func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
 	if len(fit) == 0 {
 		return c, 0, missing(n, q)
 	}
-	// A record that compares the library's policies has one curve per policy. A trainer sets none of them by
-	// itself.
+	// A record that compares the library's policies has one curve per policy. No trainer sets a policy, so
+	// a curve without one is preferred.
 	if own := slice.Where(fit, func(c Curve) bool { return !policy.Named(c.Setup) }); len(own) > 0 {
 		fit = own
 	}
@@ -97,8 +97,9 @@ func severalSetups(best Curve, fit []Curve) *Refusal {
 	)
 }
 
-// strided reports whether a curve is of neighbours although a call's ranks are apart: ranks with the same
-// experts, or with the same part of a matrix. One rank per node means that they are apart anyway.
+// strided reports whether curve i was measured on neighbouring ranks although the call's ranks are not
+// neighbours. Such a call joins the ranks with the same experts, or with the same part of a matrix. If each
+// rank has its own node, even neighbouring ranks are far enough apart.
 func (e *engine) strided(i int) bool {
 	c, part := e.curves[i], e.needs[i].ranks < e.run.DP
 	switch {

@@ -6,8 +6,8 @@ import (
 
 // Limits of equal and of acceptable settings, as shares of a step.
 const (
-	// Tie is the difference from the least score up to which scores count as equal. Among equal settings the
-	// current one is taken, otherwise the smallest.
+	// Tie is the difference from the least score up to which scores count as equal. Of equal settings the
+	// current one is chosen, or the smallest if the current one is not among them.
 	Tie = 0.001
 	// PlateauWidth is the cost up to which the current setting is kept.
 	PlateauWidth = 0.01
@@ -90,8 +90,8 @@ func (s *scores) best(all []*candidate) (int, bool) {
 	return first, found
 }
 
-// costs returns each candidate's cost over one candidate and over a mean regret: the larger of the difference
-// in its step as measured and in its mean over the scenarios.
+// costs returns each candidate's cost: the larger of the increase of its step as measured over that of
+// candidate `over`, and of its mean regret over `regret`.
 func (s *scores) costs(over int, regret float64) []float64 {
 	all := make([]float64, len(s.score))
 	for j := range all {
