@@ -23,7 +23,7 @@ type Call struct {
 
 // Arrival summarises a rank's arrival times from its calls.
 type Arrival struct {
-	// Rank with the index of its node, −1 if unknown.
+	// Node is the index of the rank's node, −1 if unknown.
 	Rank, Node int
 	// When is the median delay in seconds behind the median rank, over the collectives at which the
 	// rank arrived last.
@@ -31,15 +31,15 @@ type Arrival struct {
 	// Waited is the median share of the collective's time that the median rank waits, over the
 	// collectives at which the rank arrived last.
 	Waited float64
-	// Last of Calls is how often it arrived last. Collectives at which several arrived last do not
-	// count.
+	// Last is the number of collectives at which the rank arrived last, of the Calls that it took part in.
+	// Neither counts collectives at which several ranks arrived last.
 	Last, Calls int
-	// chance is the expected frequency if all ranks arrived last equally often. late holds the
-	// delay at each collective at which the rank arrived last, as a share of the collective's time;
-	// when is that in seconds.
+	// chance is the expected number of last arrivals if all ranks arrived last equally often. late holds
+	// the delay at each collective at which the rank arrived last, as a share of the collective's time.
+	// `when` holds the same delays in seconds.
 	chance     float64
 	late, when []float64
-	// met is true for a rank with a compared collective.
+	// met is true if the rank took part in a compared collective.
 	met bool
 }
 
@@ -49,10 +49,10 @@ type Lateness struct {
 	Verdict
 	// Arrivals are all ranks, starting with the rank for which the others wait most.
 	Arrivals []Arrival
-	// Collectives is the number of compared collectives, Typical their median duration in seconds.
+	// Collectives is the number of compared collectives. Typical is their median duration in seconds.
 	Collectives int
 	Typical     float64
-	// Enough is how often, of Collectives, a rank must arrive last to exclude chance.
+	// Enough is the number of last arrivals, of Collectives, that excludes chance.
 	Enough int
 	// limit is the share of a collective's time from which a rank is far behind.
 	limit float64
@@ -62,14 +62,14 @@ type Lateness struct {
 const Rank Part = "rank"
 
 const (
-	// lastChance is the probability, over all ranks, below which being last so often is not chance;
-	// farChance is the same for being far behind.
+	// lastChance is the probability, over all ranks, below which a number of last arrivals is not chance.
+	// farChance is the same for a number of arrivals far behind.
 	lastChance = 1e-4
 	farChance  = 1e-6
 	// lateShare is the smallest share of a collective's time that counts as far behind.
 	lateShare = 0.05
-	// leastWait is the share of the time that the others must wait for a rank to be named. Less is
-	// noted.
+	// leastWait is the share of the time that the others must wait for a rank to be named. A rank with a
+	// smaller share is only noted.
 	leastWait = 0.005
 	// leastCalls is the number of collectives from which a job is judged.
 	leastCalls = 5
@@ -133,8 +133,8 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 	return l
 }
 
-// compared hands the gate the share of the time without waiting for each rank. The limit is that of
-// a rank that is far behind more often than chance explains.
+// compared gives the gate, for each rank, the share of the time that is not spent on waiting for that rank.
+// The limit is the waiting that a rank causes if it is far behind more often than chance explains.
 func (l *Lateness) compared() {
 	if l.Reference == "" {
 		return
@@ -170,8 +170,8 @@ func (l *Lateness) collect(ranks map[int]*Arrival) {
 	})
 }
 
-// match groups the calls of all ranks into collectives: the first call of a kind on each rank, the
-// second …
+// match groups the calls of all ranks into collectives. The first calls of a collective and size on each
+// rank form one group, their second calls the next, and so on.
 func match(calls []Call) [][]Call {
 	type key struct {
 		collective string
@@ -202,8 +202,8 @@ func byChance(last, calls int, chance float64) float64 {
 	return stat.BinomialTail(last, calls, min(1, chance/float64(calls)))
 }
 
-// power sets how often a rank must be last to be named. If even always is not enough, nothing is
-// known of the ranks.
+// power sets Enough. If even a rank that is last at every collective could be chance, the ranks are not
+// checked.
 func (l *Lateness) power(ranks int) {
 	calls := slice.Most(l.Arrivals, func(a Arrival) int { return a.Calls })
 	for l.Enough = 1; l.Enough <= calls; l.Enough++ {
@@ -252,8 +252,8 @@ func sureOf(p float64) float64 {
 	return 0.8
 }
 
-// node returns the finding of a node whose ranks together arrive last too often, with none worse
-// than the others of the node.
+// node returns the finding of a node whose ranks together arrive last too often, if no single rank causes
+// it.
 func (l *Lateness) node(node int, ranks []Arrival, nodes int) (f Slow, ok bool) {
 	if node < 0 || nodes < 2 || len(ranks) < 2 {
 		return f, false

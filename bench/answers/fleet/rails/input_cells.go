@@ -28,7 +28,7 @@ const (
 	mostLines  = 5_000_000
 	mostLine   = 1 << 20
 	mostEnds   = 20_000
-	mostValues = 1 << 20 // of 1,024 ends all pairs: 0.8 GB and ten seconds
+	mostValues = 1 << 20 // all pairs of 1,024 ends: 0.8 GB and ten seconds
 	mostCells  = 20_000_000
 )
 
@@ -105,7 +105,8 @@ func split(text, separator string) []string {
 	return slice.Map(cells, strings.TrimSpace)
 }
 
-// number reads a finite number; gap is true for a cell without one, or of a failed test.
+// number reads a finite number. gap is true for an empty cell and for a word that means no value or a
+// failed test.
 func number(cell string) (v float64, gap bool, err error) {
 	switch strings.ToLower(cell) {
 	case "", "-", "--", "–", "—", "x", "?", "n/a", "#n/a", "na", "nan", "nil", "null", "none", "fail", "failed", "err", "error", "timeout", "timed out":

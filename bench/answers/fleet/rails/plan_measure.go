@@ -42,13 +42,13 @@ type Measurement struct {
 	Watch func(done int, r Round)
 }
 
-// Rounds holds the measured rounds, incomplete if an error came with it.
+// Rounds holds the measured rounds. It is incomplete if Run returned an error.
 type Rounds struct {
 	Timings []Timing
-	// Rounds is the number of rounds, Network the number between nodes, rings included.
+	// Rounds is the number of rounds. Network is the number of rounds between nodes, rings included.
 	Rounds, Network int
-	// Early is the number of rounds whose launches began before the host had enqueued all:
-	// their times may include the host's.
+	// Early is the number of rounds whose launches began before the host had enqueued all of them. Their
+	// times may include time of the host.
 	Early int
 }
 
@@ -143,8 +143,8 @@ func (s Measurement) peers(r Round) (to, from []int) {
 	return to, nil
 }
 
-// timings returns the samples of each pair: the slower end's time per launch; for a ring the
-// slowest rank's.
+// timings returns the samples of each pair: per launch, the time of the slower end, or of the slowest rank
+// of a ring.
 func (s Measurement) timings(r Round, round int, seconds []float64) []Timing {
 	out := make([]Timing, 0, len(r.Pairs))
 	for _, p := range r.Pairs {

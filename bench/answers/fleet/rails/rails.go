@@ -10,8 +10,8 @@
 // component is slow with every healthy partner, and one fast transfer clears both ends. All
 // comparisons are with the median of the round, which removes effects common to the round.
 //
-// Files: plan_… make and run a plan, input_… read others' measurements, detect_… decide (detect.go
-// calls the others), words_… make the texts.
+// The files plan_… make and run a plan. input_… read measurements of other tools. detect_… decide;
+// detect.go calls the others. words_… write the texts.
 //
 // The package judges times alone; bench/answers/fleet/evidence joins counters and other sources. It does
 // not use the simulator of its experiments (docs/EXPERIMENTS.md).
@@ -30,7 +30,7 @@ type Place struct {
 
 // Fleet is the set of compared nodes.
 type Fleet struct {
-	// Nodes is the number of nodes, GPUs the number of GPUs and rails on each.
+	// Nodes is the number of nodes. GPUs is the number of GPUs, and of rails, on each node.
 	Nodes, GPUs int
 	// Leaves has the leaf switch of each rail's node: Leaves[rail][node], counted from 0, −1 if
 	// unknown. If it is nil, no switch is known, and only a rail as a whole is compared.
@@ -73,9 +73,9 @@ type Timing struct {
 	Round int
 	Kind  Kind
 	Pair  Pair
-	// Seconds are the samples of this round. Several samples distinguish a slow round from a slow
-	// sample; with fewer than minSamples intermittent faults are not checked. Samples of the same
-	// index in a round belong to one launch; 0 was not timed.
+	// Seconds are the samples of this round. Several samples distinguish a slow round from a slow sample.
+	// With fewer than minSamples, intermittent faults are not checked. Samples of the same index in a round
+	// belong to one launch. A sample of 0 was not timed.
 	Seconds []float64
 	// Waited is the median excess of end A's time over end B's, in seconds: A waited for B. It is
 	// negative if B waited.
@@ -101,9 +101,9 @@ type Data struct {
 	Timings []Timing
 	// Profile is optional.
 	Profile *Profile
-	// Given is true for pairs that others measured: one time per pair and direction, and no rounds
-	// that confirm a suspect. Round 0 has the pairs between nodes, round 1 those within. Their ends
-	// are GPUs; the number Whole stands for the node itself.
+	// Given is true for pairs that another tool measured. They have one time per pair and direction, and no
+	// rounds that confirm a suspect. Round 0 has the pairs between nodes, and round 1 the pairs within
+	// nodes. Their ends are GPUs. The GPU number Whole stands for the node itself.
 	Given bool
 	Whole int
 }
@@ -126,14 +126,14 @@ const (
 	leastLoss = 0.06
 	// suspectLoss is the loss from which a component is measured again.
 	suspectLoss = 0.03
-	// sigmas is the number of robust standard deviations from its kind that makes a component slow.
-	// There are thousands of components, and the estimate has heavier tails than a normal
-	// distribution.
+	// sigmas is the number of robust standard deviations above the median of its kind from which a
+	// component is slow. There are thousands of components, and the estimate has heavier tails than a
+	// normal distribution.
 	sigmas = 5.5
-	// surely is the number of deviations beyond the limit from which a loss is named in spite of
-	// noise. The OK states that loss.
+	// surely is the number of deviations beyond the limit from which a loss is named in spite of noise. An
+	// OK states this loss.
 	surely = 3
-	// suspectSigmas is the same for a suspect.
+	// suspectSigmas is the number of deviations from which a component is measured again.
 	suspectSigmas = 4
 	// most is the share of a component's parts that must be slow before the whole counts as slow.
 	most = 0.75

@@ -11,7 +11,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Codes of the findings of slow components, beside the common ones.
+// Codes of the findings of slow components, in addition to the common codes.
 const (
 	CodeSlow    = "slow"
 	CodeHealthy = "healthy"

@@ -156,7 +156,7 @@ func railsLead(d *Document) string {
 	}
 }
 
-// Table is the worst-first list.
+// Table returns the components, the worst first.
 func (d *Document) Table() table.Table {
 	last := []string{"SLOW", "OF PAIRS"}
 	if d.Kind == OfTimes {
@@ -164,7 +164,7 @@ func (d *Document) Table() table.Table {
 	}
 	t := table.Numbers("COMPONENT", "LOST", last[0], last[1])
 	t.Columns[0].Right = false
-	most := 0 // those that matter, ten at least
+	most := 0 // rows with a notable loss; the table has at least ten
 	for most < len(d.Ranking) && d.Ranking[most].Lost > cmp.Or(d.Limit, 0.05)/2 {
 		most++
 	}
