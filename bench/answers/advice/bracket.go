@@ -10,11 +10,12 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Bracket is the answer at both ends of the model behind simulated times.
+// Bracket is the answer at both ends of the model behind simulated times: with its fastest and its slowest
+// constants.
 type Bracket struct {
-	// Lo is the smallest of the settings of least regret at both ends and in the answer, in elements.
+	// Lo is the smallest of three settings of least regret, in elements: the answer's, and one at each end.
 	Lo int64 `json:"lo"`
-	// Hi is the largest of them, in elements.
+	// Hi is the largest of the three settings, in elements.
 	Hi int64 `json:"hi"`
 	// Fastest is the answer at the fast end of the model.
 	Fastest End `json:"fastest"`
@@ -28,16 +29,16 @@ type End struct {
 	Assumes string `json:"assumes"`
 	// Elements is the setting of least regret at this end, in elements.
 	Elements int64 `json:"elements"`
-	// To is the amount up to which another setting gains at this end by the rule; absent without a rule or
-	// such an amount.
+	// To is the rule's upper limit at this end: the amount up to which another setting gains; absent
+	// without a rule or a limit.
 	To int64 `json:"to,omitempty"`
-	// DefaultCost is the cost of the trainer's default over that setting, as a share of a step; null if it
-	// was not tried, or if no percentage can be given.
+	// DefaultCost is the cost of the trainer's default over the setting of least regret at this end, as a
+	// share of a step; null if the default was not tried, or if no percentage can be given.
 	DefaultCost *float64 `json:"default_cost"`
 }
 
 // DefaultCost returns the larger cost of the default at an end, as a share of a step, and the name of that
-// end's latency estimate; ok is false if it was not tried.
+// end's latency estimate; ok is false if the default was not tried.
 func (b *Bracket) DefaultCost() (most float64, end string, ok bool) {
 	switch {
 	case b == nil || b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil:
@@ -132,8 +133,8 @@ func (d *Document) Range() string {
 	return lo + " to " + hi
 }
 
-// atWorst describes the default's cost over the best size at the end of the network model at which it costs
-// most; empty if that is no more than the cost already stated.
+// atWorst describes the default's cost over the best size at the end of the network model at which that
+// cost is largest. It is empty unless this exceeds the cost already stated by PlateauWidth.
 func (d *Document) atWorst(costs float64) string {
 	most, end, ok := d.Bracket.DefaultCost()
 	if !ok || most <= costs+recommend.PlateauWidth {
@@ -142,8 +143,8 @@ func (d *Document) atWorst(costs float64) string {
 	return fmt.Sprintf(" (%.0f %% with the %s latency)", 100*most, end)
 }
 
-// Ends describes the settings at the ends of the model behind simulated times. It is empty for a setting that
-// is kept, because its cost at the ends is stated beside it.
+// Ends describes the settings at the ends of the model behind simulated times. It is empty if the setting
+// is kept, because the advice then states its cost at the ends.
 func (d *Document) Ends() string {
 	if d.Bracket == nil || d.Answer.Keep {
 		return ""

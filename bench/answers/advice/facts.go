@@ -71,8 +71,8 @@ func (d *Document) trainer() string {
 	return d.Answer.Trainer
 }
 
-// memory returns the memory that the setting takes in addition to the trainer's own, if that is worth
-// knowing.
+// memory describes the memory that the setting takes in addition to the trainer's own; empty if the trainer
+// takes none.
 func (d *Document) memory() (facts document.Facts) {
 	a := &d.Answer
 	t, err := trainer.ByName(a.Trainer)

@@ -14,9 +14,9 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Findings returns the end of a verdict: the assumptions, what to set and what that gains, the settings that
-// are as good, how far to trust the answer, and what to do next. For a record without a recommendation it
-// says whether the record is simulated.
+// Findings returns the findings of a recommendation: the assumptions, the setting and its gain, the
+// settings that are as good, the confidence, and the next step. For a record without a recommendation it
+// only says whether the record is simulated.
 func Findings(rec *record.Record, d *Document) finding.List {
 	switch {
 	case d == nil:
@@ -27,7 +27,7 @@ func Findings(rec *record.Record, d *Document) finding.List {
 	return d.findings(rec)
 }
 
-// store keeps the findings with the recommendation, which was made from these records.
+// store adds the findings to the recommendation. sources are the records that it was made from.
 func (d *Document) store(sources []recommend.Source) {
 	of := sources[0].Record
 	if i := slices.IndexFunc(sources, func(s recommend.Source) bool { return s.Record.Simulated }); i >= 0 {
@@ -107,8 +107,8 @@ func (d *Document) rests() string {
 	return "It rests on " + strings.Join(on, "; ") + "."
 }
 
-// confidenceLine states the confidence in the answer and its limit. For a simulation it also says that it is
-// one, and how well its model is known.
+// confidenceLine states the confidence in the answer and the reason that limits it. For simulated times it
+// also says that they are simulated, and how well the model is known.
 func confidenceLine(rec *record.Record, d *Document) finding.Finding {
 	c := &d.Answer.Confidence
 	l := finding.Finding{Code: judge.CodeConfidence, Text: d.confidence()}

@@ -65,7 +65,7 @@ func (d *Document) reaching(r *recommend.Range) string {
 	return d.Amount(r.Lo)
 }
 
-// inferred lists what the steps say about each quantity, and the quantities that they say nothing about.
+// inferred lists the value of each quantity that the steps determine, and names the other quantities.
 func (d *Document) inferred() []string {
 	f := d.Answer.Observed
 	times := func(v float64) string { return fmt.Sprintf("%.2f", v) }

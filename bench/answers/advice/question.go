@@ -28,8 +28,8 @@ type Question struct {
 	want spec.Advice
 }
 
-// Prepare checks a request before anything is measured. It returns nil if nothing is asked. Errors carry exit
-// codes and hints.
+// Prepare checks a request before anything is measured. It returns nil for a missing or incomplete request.
+// Errors carry exit codes and hints.
 func Prepare(want *spec.Advice) (*Question, error) {
 	if want == nil {
 		return nil, nil
@@ -255,7 +255,7 @@ func (q *Question) pace() (*recommend.Pace, string) {
 	return &recommend.Pace{Backward: c.Backward, Forward: c.Forward}, fmt.Sprintf("%.4g TFLOP/s%s", l.Flops/1e12, source)
 }
 
-// sharing returns the question with plans that are kept for other questions about the model.
+// sharing returns the question with plans that it shares with other questions about the model.
 func (q *Question) sharing(plans *recommend.Plans) *Question {
 	other := *q
 	other.in.Plans = plans
@@ -344,8 +344,8 @@ func (q *Question) accumulated(in Input) Input {
 	return in
 }
 
-// worldOf returns the number of ranks behind the curves, given the number of ranks that hold one copy of the
-// model: the whole world's, or the largest that a curve has.
+// worldOf returns the number of ranks behind the curves: the largest number of any curve. If several ranks
+// hold one copy of the model (replica > 1), the size of the whole world counts, too.
 func worldOf(sources []recommend.Source, replica int) int {
 	most := ranksOf(sources)
 	for _, s := range sources {
@@ -370,7 +370,7 @@ func (q *Question) HasModel() bool { return q != nil && q.in.Model != nil }
 func (q *Question) Rescale() bool { return q.in.Rescale }
 
 // Experts returns the number of expert-parallel groups whose gradients need a curve of their own; 0 if all
-// gradients are reduced alike.
+// gradients are reduced by the same ranks.
 func (q *Question) Experts() int {
 	if !q.HasModel() || q.in.Run.EP < 2 ||
 		!slices.ContainsFunc(q.in.Model.Params, func(p trainer.Param) bool { return p.Expert && p.Elements > 0 }) {
@@ -412,11 +412,12 @@ func (d *Document) Answered() bool {
 	return d != nil && (d.Answer.Verdict == recommend.Recommended || d.Answer.Verdict == recommend.Ruled)
 }
 
-// Kept reports whether a document is written to a file: always if it was requested, and if assumed only with
-// an answer.
+// Kept reports whether a document is written to a file. A requested document always is; an assumed one only
+// if it has an answer.
 func (d *Document) Kept() bool { return d != nil && (!d.IsAssumed() || d.Answered()) }
 
-// Refused returns the error of a document without an answer; nil if it has one, or if the user asked nothing.
+// Refused returns the error of a document without an answer; nil if it has one, or if the request was
+// assumed.
 func (d *Document) Refused() error {
 	if d == nil || d.Answer.Refusal == nil || d.IsAssumed() {
 		return nil
@@ -424,7 +425,7 @@ func (d *Document) Refused() error {
 	return exit.With(exit.Want, errors.New(strings.TrimSuffix(d.Sentence, ".")), d.Answer.Refusal.Hint)
 }
 
-// usage gives an error without an exit code the one for wrong usage.
+// usage adds the exit code for wrong usage to an error that has no exit code.
 func usage(err error, hint string) error {
 	if _, has := errors.AsType[*exit.Error](err); has {
 		return err

@@ -12,8 +12,8 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// Turn is a setting to be compared in timed steps: its name, the curves' prediction, and a step with it. The
-// step's calls are those of rank 0's groups.
+// Turn is a setting to compare in timed steps: its name, its predicted step, and the calls of a step with
+// it. Groups are the groups of rank 0 that these calls use.
 type Turn struct {
 	Name      string
 	Candidate recommend.Candidate
@@ -88,7 +88,7 @@ func (q *Question) Planned(world int, elements []int64) (*Document, []Turn, erro
 	return d, turns, err
 }
 
-// plannedTurns returns the turns without curves; first is the setting in elements if none is set.
+// plannedTurns returns the turns without curves. first is the present setting, in elements.
 func plannedTurns(t trainer.Trainer, a *recommend.Answer, params []trainer.Param, first int64, elements []int64) (turns []Turn, err error) {
 	names, settings := turnsOf(a, elements)
 	if len(elements) == 0 {
@@ -114,7 +114,8 @@ var (
 	errAlone  = exit.With(exit.Want, errors.New("one rank reduces nothing: no bucket size matters"), "give several ranks")
 )
 
-// withTurn adds a turn with its step, unless one has the same step; setting is 0 if nothing is set.
+// withTurn adds a turn with its step, unless another turn has the same step. setting is 0 if nothing is
+// set.
 func withTurn(a *recommend.Answer, turns []Turn, t Turn, params []trainer.Param, setting int64) []Turn {
 	if setting > 0 {
 		setting = t.Candidate.Elements
@@ -141,7 +142,8 @@ func again(turns []Turn) ([]Turn, error) {
 	return append(turns, first), nil
 }
 
-// turnsOf returns the settings and their names; 0 is the trainer's behaviour if nothing is set.
+// turnsOf returns the settings and their names. A setting of 0 is the trainer's behaviour if nothing is
+// set.
 func turnsOf(a *recommend.Answer, elements []int64) (names []string, settings []int64) {
 	names, settings = []string{"default"}, []int64{0}
 	if a.Current != nil {
