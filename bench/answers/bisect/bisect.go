@@ -5,9 +5,9 @@
 //  2. [Search.Next] returns the next round: the variants to measure, in random order, and
 //     the useful cases. Each variant of a round is one child process, which starts,
 //     measures the cases once and ends. [Search.Add] takes its times.
-//  3. Rounds measure only undecided cases. A sequential test decides a case: the evidence
-//     is how much likelier the times are with a slow variant than without. It may be
-//     looked at after every child without raising the level of error (Ville's
+//  3. Rounds measure only undecided cases. A sequential test decides a case: its evidence is
+//     how much likelier the times are with a slow variant than without. The evidence may be
+//     evaluated after every child without raising the error probability (Ville's
 //     inequality). Slow drift of the machine is part of the model.
 //  4. [Run] is the loop over a callback. `zbench bisect` prints and writes the [Document].
 //
@@ -31,16 +31,16 @@ type Criteria struct {
 	Alpha float64 `json:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// MinEffect is the smallest relative change of a time that counts.
 	MinEffect float64 `json:"min_effect"`
-	// Miss ends a search for the first slow variant. If slow and healthy were equally likely before
-	// the search, a case that is not named is slow with at most this probability. A ranking calls
-	// two variants equal at this ratio of likelihoods.
+	// Miss is the error probability at which a search for the first slow variant ends. If slow and healthy
+	// were equally likely before the search, a case that is not named is slow with at most this
+	// probability. A ranking calls two variants equal at this ratio of likelihoods.
 	Miss float64 `json:"miss" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// MaxRounds ends the search; cases undecided by then are unclear.
 	MaxRounds int `json:"max_rounds" jsonschema:"minimum=1"`
 	// Seed draws the order of the variants within each round.
 	Seed uint64 `json:"seed"`
-	// Start is the cost of starting a child, in the unit of Each. The two costs decide how many
-	// cases a child measures; zeros are estimated from the trials.
+	// Start is the cost of starting a child, in the unit of Each. The two costs decide how many cases a
+	// child measures. If both are 0, they are estimated from the trials.
 	Start float64 `json:"start"`
 	// Each is the cost of measuring one case once.
 	Each float64 `json:"each"`
@@ -82,7 +82,7 @@ type Search struct {
 	variants, cases int
 	trials          []Trial
 	rounds          int
-	// out marks variants that are left out, gone marks cases that a child could not measure.
+	// out marks variants that are left out. gone marks cases that a child could not measure.
 	out, gone []bool
 	// plan caches the hypotheses by number of variants.
 	plan map[int][]hypothesis

@@ -6,7 +6,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Level is the speed of the machine while one child ran, whatever its variant.
+// Level is the speed of the machine while one child ran, independent of its variant.
 type Level struct {
 	// Round of the child, from 0.
 	Round int `json:"round"`

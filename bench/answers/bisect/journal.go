@@ -31,8 +31,8 @@ type Header struct {
 	Variants []Given `json:"variants"`
 	// Cases of the search.
 	Cases []Planned `json:"cases"`
-	// Scouts are children that only found the cases, in seconds each; absent if the request names
-	// the cases.
+	// Scouts holds the seconds of each child that only listed the cases; absent if the request names the
+	// cases.
 	Scouts []float64 `json:"scouts,omitempty"`
 }
 
@@ -62,7 +62,7 @@ type Entry struct {
 	Variant string `json:"variant"`
 	// Time that the child took, its start included, in seconds.
 	Seconds float64 `json:"seconds"`
-	// Simulated is true if its times are of a model or an emulation.
+	// Simulated is true if the times come from a model or an emulation.
 	Simulated bool `json:"simulated,omitempty"`
 	// Times are the medians of the cases in seconds, by key; absent if the child failed.
 	Times map[string]float64 `json:"times,omitempty"`
@@ -77,7 +77,7 @@ type Entry struct {
 // Line returns the entry as a line of the search's journal.
 func (e Entry) Line(run string) ([]byte, error) { return jsonfile.Line(run, e) }
 
-// JournalText holds a journal's lines.
+// JournalText returns a journal's lines.
 func JournalText(h Header, entries []Entry) ([]byte, error) {
 	text, err := jsonfile.Line(h.Run, h)
 	for _, e := range entries {

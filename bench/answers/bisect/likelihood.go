@@ -26,8 +26,8 @@ func (h *hypothesis) of(n *normal) segments {
 	}
 }
 
-// best returns the level of a segment with the least residual, given the level of the other
-// segment. It may lie outside the span.
+// best returns the level of a segment with the least residual, given the level of the other segment. The
+// result may lie outside the span.
 func (s *segments) best(i int, levels [2]float64) float64 {
 	return (s.by[i] - s.both*levels[1-i]) / s.own[i]
 }
@@ -42,7 +42,7 @@ func (s *segments) residual(l [2]float64) float64 {
 // without readings takes the middle of its span.
 func (s *segments) nearest(h *hypothesis) [2]float64 {
 	l := [2]float64{h.spans[0].middle(), h.spans[1].middle()}
-	for range 4 { // alternating: the remaining error is small beside a span
+	for range 4 { // alternating: the remaining error is small compared with a span
 		for i := range s.considered {
 			if s.own[i] > negligible {
 				l[i] = min(max(s.best(i, l), h.spans[i].lo), h.spans[i].hi)
@@ -55,8 +55,8 @@ func (s *segments) nearest(h *hypothesis) [2]float64 {
 // negligible bounds the x'x of a segment without readings; rounding can leave a little.
 const negligible = 1e-12
 
-// likelihood evaluates a case's readings. Their variance is unknown and integrated over; its prior
-// comes from the other cases. power is the exponent of the sum of squares.
+// likelihood evaluates a case's readings. The variance of the readings is unknown and integrated out. Its
+// prior comes from the other cases. power is the exponent of the sum of squares.
 type likelihood struct{ prior, power float64 }
 
 func (n noise) likelihood(of *normal, own fit) likelihood {
@@ -90,8 +90,8 @@ type span struct{ lo, hi float64 }
 
 func (s span) middle() float64 { return (s.lo + s.hi) / 2 }
 
-// logMean returns the logarithm of the mean over the span of a normal curve about best with inverse
-// variance curve, divided by its highest value within the span.
+// logMean returns the logarithm of the mean of a normal curve over the span, divided by the curve's highest
+// value within the span. The curve has its centre at `best` and the inverse variance `curve`.
 func (s span) logMean(best, curve float64) float64 {
 	k := math.Sqrt(curve)
 	width := (s.hi - s.lo) * k

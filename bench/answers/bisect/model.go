@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// reading is the logarithm of one time of a case, with its variant and the child of the search.
+// reading is the logarithm of one time of a case, with its variant and the index of its child.
 type reading struct {
 	variant, at int
 	log         float64
@@ -72,11 +72,10 @@ func (n *normal) ahead(at int, variants ...int) [][]float64 {
 	return out
 }
 
-// whiten removes level and drift from readings in order of time. A reading is level + effect +
-// noise. The level wanders from child to child by a random walk whose steps have wander times the
-// noise's variance (a local level model, Durbin & Koopman 2012, §2). The first level is unknown and
-// costs one degree of freedom. The filter is linear, so the same gains serve the times and the
-// marks of the variants.
+// whiten removes level and drift from readings in order of time. A reading is level + effect + noise. The
+// level wanders from child to child by a random walk. The variance of its steps is `wander` times the
+// noise's (a local level model, Durbin & Koopman 2012, §2). The first level is unknown and costs one degree
+// of freedom. The filter is linear, so the same gains serve the times and the marks of the variants.
 func whiten(readings []reading, variants int, wander float64) *normal {
 	n := &normal{by: make([]float64, variants), cross: make([][]float64, variants), n: len(readings)}
 	for v := range n.cross {
@@ -216,17 +215,17 @@ func (n *normal) invert(of []int, logDet *float64) [][]float64 {
 
 // noise is the variance of one reading, pooled over the cases.
 type noise struct {
-	// squares is the sum of squared residuals of all cases, df its degrees of freedom.
+	// squares is the sum of squared residuals of all cases. df is its number of degrees of freedom.
 	squares float64
 	df      int
 }
 
-// wanders are the tried variances of a drift step over the noise's. The smallest drift stays small
-// beside the noise even after thirty children. With the largest, little more than the difference of
-// neighbours counts.
+// wanders are the variances of a drift step that are tried, divided by the noise's variance. The smallest
+// drift stays below the noise even after thirty children. With the largest, little more than the
+// differences between neighbouring children counts.
 var wanders = []float64{0.03, 0.1, 0.3, 1, 3}
 
-// The limits of knowledge about the noise.
+// Limits of the noise estimate.
 const (
 	// leastSpread is the smallest credible standard deviation of a logarithm. A clock's resolution
 	// and a simulation without noise are below it.
@@ -260,7 +259,7 @@ func estimate(cases [][]reading, variants int) (noise, []*normal) {
 	return best, normals
 }
 
-// variance returns that of one reading.
+// variance returns the variance of one reading.
 func (n noise) variance() float64 {
 	return max(n.squares/float64(max(n.df, 1)), leastSpread*leastSpread)
 }

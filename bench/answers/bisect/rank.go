@@ -5,8 +5,7 @@ import "math"
 // pairing is the state of two variants in a case.
 type pairing struct {
 	belief
-	// a and b are numbers among the working variants. difference is the logarithm of b's time over
-	// a's.
+	// a and b are indices of working variants. difference is the logarithm of b's time over a's.
 	a, b       int
 	difference float64
 	// differ and same are the decided outcomes; if neither is set, the pair is undecided.

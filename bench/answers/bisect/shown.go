@@ -115,7 +115,7 @@ func driftChart(b *Document) document.Chart {
 	return c
 }
 
-// readingTable has a row for each case and a column for each variant.
+// readingTable returns a table with a row for each case and a column for each variant.
 func readingTable(b *Document) table.Table {
 	t := table.Numbers(append([]string{"size"}, b.names()...)...)
 	t.By = []string{"case"}
