@@ -34,9 +34,9 @@ type Precondition struct {
 	Name string `json:"name"`
 	// Text describes what was found.
 	Text string `json:"text"`
-	// Checked is false if it could not be determined.
+	// Checked is false if the precondition could not be determined.
 	Checked bool `json:"checked"`
-	// Next says how to determine it in that case.
+	// Next says how to determine the precondition; absent if it was determined.
 	Next string `json:"next,omitempty"`
 }
 

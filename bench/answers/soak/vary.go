@@ -16,7 +16,7 @@ import (
 type Vary struct {
 	// Name of the variable.
 	Name string `json:"name" jsonschema:"minLength=1"`
-	// Values that take turns; an empty one leaves the variable unset.
+	// Values that take turns. An empty value leaves the variable unset.
 	Values []string `json:"values"`
 }
 
@@ -40,7 +40,8 @@ var Known = []Vary{
 	{"GPU_MAX_HW_QUEUES", []string{"", "2"}},
 }
 
-// mostEnvironments is the most combinations that take turns: the processes of each start again and again.
+// mostEnvironments is the largest number of combinations that take turns. Each turn starts the processes of
+// its combination again.
 const mostEnvironments = 64
 
 var variableName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -102,7 +103,7 @@ func (e Environment) String() string {
 	return strings.Join(slice.Map(e, func(v Variable) string { return v.Name + "=" + v.Value }), " ")
 }
 
-// Settings returns the levels of its attempts, in addition to the levels of their cases.
+// Settings returns the levels that the environment adds to the levels of its attempts' cases.
 func (e Environment) Settings() []Setting {
 	return slice.Map(e, func(v Variable) Setting {
 		if v.Value == "" {
@@ -112,7 +113,7 @@ func (e Environment) Settings() []Setting {
 	})
 }
 
-// Over returns the variables of a process, with the combination's values in place of its own.
+// Over returns the variables of a process, with the combination's values in place of the process's own.
 func (e Environment) Over(environ []string) []string {
 	all := slice.Where(environ, func(text string) bool {
 		name, _, _ := strings.Cut(text, "=")
@@ -132,7 +133,7 @@ type World struct {
 	// Document is nil if the world left none.
 	Document *Document
 	Attempts []Attempt
-	// Failed is the reason why it did not complete.
+	// Failed is the reason why the world did not complete.
 	Failed string
 }
 
