@@ -8,8 +8,8 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// mostNodes is the share of nodes from which a crossed rail is common to the fleet and explains no
-// difference between nodes. leastNodes is the minimum for such a share.
+// mostNodes is the share of nodes above which a crossed rail is common to the fleet and explains no
+// difference between nodes. leastNodes is the least number of nodes for such a share.
 const (
 	mostNodes  = 0.5
 	leastNodes = 3

@@ -45,7 +45,7 @@ type Claim struct {
 	Component rails.Component
 	// Weight is Weak to Strong for the component, negative against it.
 	Weight int
-	// Says is the reason in the user's words.
+	// Says is the reason, in words for the user.
 	Says string
 }
 
@@ -76,8 +76,8 @@ type Conclusion struct {
 }
 
 const (
-	// leastScore is the sum of weights from which a component is named, leastMargin its minimum
-	// lead.
+	// leastScore is the sum of weights from which a component is named. leastMargin is its least lead over
+	// the next candidate.
 	leastScore  = Medium
 	leastMargin = 1
 	// common is the number of parts with equal evidence from which the whole is the cause.
@@ -111,14 +111,14 @@ func Join(in Input) []Conclusion {
 		c := conclude(cluster)
 		at, _ := slices.BinarySearchFunc(scores, cluster[0].score, func(have, score int) int { return cmp.Compare(score, have) })
 		for at < len(scores) && scores[at] == cluster[0].score {
-			at++ // in the order of the sources
+			at++ // equal scores stay in the order of the sources
 		}
 		out, scores = slices.Insert(out, at, c), slices.Insert(scores, at, cluster[0].score)
 	}
 	return out
 }
 
-// weighed returns all components with a claim.
+// weighed returns all components that have a claim, with their scores.
 func (in Input) weighed() []hypothesis {
 	var all []hypothesis
 	for _, c := range slices.Concat(ofTimes(in.Verdict), in.ofCounters(), in.ofActual(), in.Others) {
@@ -139,7 +139,7 @@ func conclude(cluster []hypothesis) Conclusion {
 	best := cluster[0].score
 	tied := slice.Count(cluster, func(h hypothesis) bool { return h.score == best })
 	if whole := slices.IndexFunc(cluster, func(h hypothesis) bool { return h.Part == rails.Node || h.Part == rails.Leaf }); whole > 0 && tied >= common {
-		// If as many parts fail alike, one common cause is likelier than several.
+		// If so many parts fail in the same way, one common cause is likelier than several.
 		h := cluster[whole]
 		h.score = best + leastMargin
 		cluster = slices.Insert(slices.Delete(cluster, whole, whole+1), 0, h)

@@ -65,7 +65,7 @@ func (d *Document) chips() []document.Fact {
 	}
 }
 
-// rankedBlocks returns the nodes with a finding, and folded those without.
+// rankedBlocks returns the nodes with a finding. The nodes without a finding follow, folded.
 func rankedBlocks(standings []*Standing) []document.Block {
 	first := slices.IndexFunc(standings, func(s *Standing) bool { return s.Result == passed })
 	if first < 0 {
@@ -123,7 +123,7 @@ func screenDots(nodes []*Node, d *Document) []document.Block {
 		}
 		byLimit := func(a, b Reference) int { return cmp.Compare(a.Limit, b.Limit) }
 		dots.Limits = []float64{slices.MinFunc(limits, byLimit).Limit}
-		if most := slices.MaxFunc(limits, byLimit).Limit; most-dots.Limits[0] >= 0.02 { // few enough to be distinguishable
+		if most := slices.MaxFunc(limits, byLimit).Limit; most-dots.Limits[0] >= 0.02 { // closer limits would look like one line
 			dots.Limits = append(dots.Limits, most)
 		}
 		dots.Table = &document.Sheet{Table: compared(limits), Label: "medians and limits"}

@@ -9,10 +9,11 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// area is a subject of a screen, and the number of its things in the nodes' reports.
+// area is a subject of a screen. `things` names the parts that are counted for it, such as NICs.
 type area struct {
 	name, things string
-	// of adds a node's things: whether each counts, and whether its report covers it.
+	// of calls add for each such part of a node: counts says whether the part needs the check, and known
+	// whether the node's report covers it.
 	of func(n *Node, add func(counts, known bool))
 }
 
@@ -29,7 +30,7 @@ var areas = []area{
 	{"links between the GPUs of a node", "nodes", func(n *Node, add func(counts, known bool)) { add(len(n.GPUs) > 1, n.Links != nil) }},
 }
 
-// gpusThat adds a node's GPUs.
+// gpusThat returns the function `of` for an area of GPUs.
 func gpusThat(known func(g GPU) bool) func(n *Node, add func(counts, known bool)) {
 	return func(n *Node, add func(counts, known bool)) {
 		for _, g := range n.GPUs {
@@ -38,7 +39,7 @@ func gpusThat(known func(g GPU) bool) func(n *Node, add func(counts, known bool)
 	}
 }
 
-// nicsThat adds a node's NICs.
+// nicsThat returns the function `of` for an area of NICs.
 func nicsThat(is func(c NIC) (counts, known bool)) func(n *Node, add func(counts, known bool)) {
 	return func(n *Node, add func(counts, known bool)) {
 		for _, c := range n.NICs {
@@ -76,7 +77,7 @@ func (d *Document) unchecked(nodes []*Node) {
 	}
 }
 
-// notChecked returns the unchecked things in a few words, without their reasons.
+// notChecked lists the unchecked things in a few words, without their reasons.
 func (d *Document) notChecked() string {
 	if len(d.Unchecked) == 0 {
 		return ""
