@@ -45,7 +45,8 @@ type Input struct {
 	Run  trainer.Run
 	// MemBudget is in bytes, 0 for no limit.
 	MemBudget int64
-	// Config is the trainer's present configuration; nil if unknown. ConfigFile is its name.
+	// Config is the trainer's present configuration; nil if unknown. ConfigFile is the configuration's file
+	// name.
 	Config     *trainer.Config
 	ConfigFile string
 	// ConfigForm names the part of the file that was read. ConfigNotes says what could not be read.
@@ -83,8 +84,8 @@ type Document struct {
 	Rate string `json:"rate,omitempty"`
 	// Config is the trainer's present configuration; null if none was given.
 	Config *ConfigFacts `json:"config"`
-	// CurveSHA256 is the SHA-256 of the curves behind the answer, their sizes and times,
-	// in hexadecimal. Snippets carry its beginning.
+	// CurveSHA256 is the SHA-256 of the curves behind the answer, their sizes and times, in hexadecimal.
+	// Snippets carry the beginning of this hash.
 	CurveSHA256 string `json:"curve_sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
 	// Snippets are the setting in the syntax of each tool; empty without an answer.
 	Snippets []trainer.Snippet `json:"snippets"`

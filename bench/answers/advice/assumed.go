@@ -32,8 +32,8 @@ func Assumed() *spec.Advice {
 
 const assumedModel = "llama3-8b"
 
-// assumptions returns the assumptions of a question in words. The first two go into its sentence. ranks is
-// the record's number of ranks.
+// assumptions returns the assumptions of a question in words. The first two assumptions go into the
+// answer's sentence. ranks is the record's number of ranks.
 func assumptions(q *Question, ranks int) []string {
 	who, dtype := "Megatron's distributed optimizer with Adam", "float32"
 	if q.in.Framework == trainer.Unsharded {

@@ -106,8 +106,8 @@ func least(a *recommend.Answer) int64 {
 	return a.Least.Elements
 }
 
-// defaultCost returns the cost of the trainer's default, as a share of a step; nil if it was not tried, or if
-// no percentage can be given.
+// defaultCost returns the cost of the trainer's default, as a share of a step; nil if the default was not
+// tried, or if no percentage can be given.
 func (d *Document) defaultCost() *float64 {
 	if d.Answer.Default == nil || d.unfounded() != "" {
 		return nil
@@ -115,8 +115,8 @@ func (d *Document) defaultCost() *float64 {
 	return new(d.Answer.Cost(d.Answer.Default))
 }
 
-// Range returns the settings between which the bracket moves the answer, such as "500 M to 2.7 G", with the
-// unit once if both have the same. It is empty without a bracket.
+// Range returns the range of the answer over the bracket, such as "500 M to 2.7 G". If both ends have the
+// same unit, it prints the unit once. It is empty without a bracket.
 func (d *Document) Range() string {
 	b := d.Bracket
 	switch {
@@ -134,7 +134,8 @@ func (d *Document) Range() string {
 }
 
 // atWorst describes the default's cost over the best size at the end of the network model at which that
-// cost is largest. It is empty unless this exceeds the cost already stated by PlateauWidth.
+// cost is largest. It is empty unless that cost exceeds `costs`, which is already stated, by more than
+// PlateauWidth.
 func (d *Document) atWorst(costs float64) string {
 	most, end, ok := d.Bracket.DefaultCost()
 	if !ok || most <= costs+recommend.PlateauWidth {

@@ -211,7 +211,7 @@ func Read(r io.Reader) (*Document, error) {
 		return nil, fmt.Errorf("advice: %s lacks its fields", a.Verdict)
 	}
 	if jsonfile.Edited(text) {
-		d.Judgement = nil // it may belong to another answer
+		d.Judgement = nil // the judgement may belong to another answer
 		d.Sentence = "EDITED after zbench wrote it: " + d.Sentence
 		a.Warnings = append(a.Warnings, record.Warning{
 			Code: record.CodeEdited, Message: "the recommendation was edited after zbench wrote it: its content does not fit its checksum",

@@ -27,7 +27,7 @@ func Findings(rec *record.Record, d *Document) finding.List {
 	return d.findings(rec)
 }
 
-// store adds the findings to the recommendation. sources are the records that it was made from.
+// store adds the findings to the recommendation. sources are the records behind the recommendation.
 func (d *Document) store(sources []recommend.Source) {
 	of := sources[0].Record
 	if i := slices.IndexFunc(sources, func(s recommend.Source) bool { return s.Record.Simulated }); i >= 0 {
@@ -86,7 +86,7 @@ func (d *Document) rests() string {
 	}
 	var on []string
 	names := map[string][]string{}
-	for _, u := range d.Answer.Curves { // most of them differ only in the collective
+	for _, u := range d.Answer.Curves { // most curves differ only in the collective
 		of := fmt.Sprintf(" of %s to %s", unit.Count(int64(u.Ranks), "rank"), unit.Bytes(u.MaxBytes))
 		names[of] = append(names[of], u.Collective)
 	}
@@ -129,8 +129,8 @@ func confidenceLine(rec *record.Record, d *Document) finding.Finding {
 	return l
 }
 
-// modelDoubt says how well the model behind simulated times is known at this scale, and how far that moves
-// the best size; empty without a bracket.
+// modelDoubt says how well the model behind simulated times is known at this scale, and how far this
+// uncertainty moves the best size; empty without a bracket.
 func modelDoubt(rec *record.Record, d *Document) string {
 	if d.Bracket == nil {
 		return ""

@@ -109,7 +109,7 @@ func (d *Document) Commands(paths ...string) []document.Command {
 	return nil
 }
 
-// settings returns a table of settings; the one to use is highlighted.
+// settings returns a table of settings. The setting to use is highlighted.
 func settings(d *Document, rows []Row, title, note string) document.Sheet {
 	s := document.Sheet{Role: "settings", Label: title, Caption: title + ". " + note, Table: d.Table(rows)}
 	if d.Answer.Simulated {
@@ -186,7 +186,7 @@ func adviceChart(d *Document) document.Chart {
 		"Every setting that costs at most " + within + " is shaded.",
 		"The line is how much longer a step is than with the best size: as measured, or on average over slower networks and other computation where that is more.",
 	}
-	if b := d.Bracket; b != nil && b.Lo < b.Hi { // only if it moves the answer
+	if b := d.Bracket; b != nil && b.Lo < b.Hi { // only if the bracket moves the answer
 		c.Range = &document.Band{Lo: b.Lo, Hi: b.Hi, Label: document.RangeName + " " + d.Range()}
 		c.Notes = append(c.Notes, "The line across is the "+document.RangeName+": from its fast to its slow end the best size lies between "+strings.Replace(d.Range(), " to ", " and ", 1)+" elements.")
 	}

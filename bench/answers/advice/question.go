@@ -79,7 +79,7 @@ func (q *Question) check(t trainer.Trainer) error {
 	run := q.in.Run
 	run.DP = max(1, run.DP)
 	if run.DP == 1 {
-		run.EP, run.Instances = 0, 0 // unknown until Recommend, which checks again
+		run.EP, run.Instances = 0, 0 // these are unknown until Recommend, which checks again
 	}
 	err := t.Check(run)
 	if err == nil {
@@ -92,8 +92,8 @@ func (q *Question) check(t trainer.Trainer) error {
 	return exit.UsageError(err, hint)
 }
 
-// configure reads the trainer's own settings. They divide a preset between ranks, unless a flag overrides
-// them.
+// configure reads the trainer's own settings. The settings divide a preset between ranks, unless a flag
+// overrides them.
 func (q *Question) configure() error {
 	c := q.want.Config
 	if c == nil {
@@ -264,7 +264,7 @@ func (q *Question) sharing(plans *recommend.Plans) *Question {
 
 // Ask answers the question with the curves of the sources.
 func (q *Question) Ask(sources []recommend.Source) (*Document, error) {
-	if q.in.Plans == nil { // shared with the questions at the ends of the model
+	if q.in.Plans == nil { // the questions at the ends of the model share these plans
 		q = q.sharing(&recommend.Plans{})
 	}
 	d, err := q.ask(q.in, sources)
@@ -345,7 +345,7 @@ func (q *Question) accumulated(in Input) Input {
 }
 
 // worldOf returns the number of ranks behind the curves: the largest number of any curve. If several ranks
-// hold one copy of the model (replica > 1), the size of the whole world counts, too.
+// hold one copy of the model (replica > 1), it returns the size of the world if that is larger.
 func worldOf(sources []recommend.Source, replica int) int {
 	most := ranksOf(sources)
 	for _, s := range sources {
@@ -412,8 +412,8 @@ func (d *Document) Answered() bool {
 	return d != nil && (d.Answer.Verdict == recommend.Recommended || d.Answer.Verdict == recommend.Ruled)
 }
 
-// Kept reports whether a document is written to a file. A requested document always is; an assumed one only
-// if it has an answer.
+// Kept reports whether a document is written to a file. A requested document is always written. An assumed
+// document is written only if it has an answer.
 func (d *Document) Kept() bool { return d != nil && (!d.IsAssumed() || d.Answered()) }
 
 // Refused returns the error of a document without an answer; nil if it has one, or if the request was
@@ -456,8 +456,8 @@ func (q *Question) divide(m *trainer.Model, t trainer.Trainer) error {
 	return nil
 }
 
-// divided returns the number of data-parallel ranks of a world. It includes context-parallel ranks, because
-// they reduce gradients together.
+// divided returns the number of data-parallel ranks of a world. The number includes context-parallel ranks,
+// because they reduce gradients together.
 func (q *Question) divided(world int) (int, error) {
 	parts, cp := q.replica(), max(1, q.want.CP)
 	const hint = "give --dp, the ranks that reduce a gradient together"

@@ -17,7 +17,7 @@ import (
 // Row is a line of the sensitivity table.
 type Row struct {
 	recommend.Candidate
-	// Setting is the setting in the trainer's unit. Marks says what is special about it.
+	// Setting is the setting in the trainer's unit. Marks says what is special about the setting.
 	Setting, Marks string
 	// Cost is how much longer a step is than with the best size, as a share of the best step.
 	Cost float64
@@ -47,7 +47,7 @@ var columns = []column{
 	{"", func(r Row) string { return r.Marks }},
 }
 
-// elementsTitle heads the column of elements. It is left out if the knob itself counts elements.
+// elementsTitle heads the column of elements. The column is left out if the knob itself counts elements.
 const elementsTitle = "elements"
 
 // Table returns the rows as text: numbers, and the marks of a setting.
@@ -79,8 +79,8 @@ func (d *Document) Floor() int64 {
 	return low
 }
 
-// Rows selects the rows that a person wants to see: all with a mark, and up to the wanted number spread
-// evenly over the octaves.
+// Rows selects the rows to show: all rows with a mark, and up to `wanted` rows spread evenly over the
+// octaves.
 func (d *Document) Rows(wanted int) []Row {
 	a := &d.Answer
 	if a.Verdict != recommend.Recommended || len(a.Table) == 0 {
@@ -127,7 +127,7 @@ func (d *Document) row(c recommend.Candidate) Row {
 	a := &d.Answer
 	r := Row{Candidate: c, Setting: d.Amount(c.Elements), Marks: d.marks(c.Elements), Cost: a.Cost(&c)}
 	if a.Keep && c.Elements == a.Elements {
-		r.Cost = max(r.Cost, a.Gain) // Gain also counts the setting as it acts while it is unset
+		r.Cost = max(r.Cost, a.Gain) // Gain includes the trainer's behaviour if nothing is set
 	}
 	if a.Default != nil && c == *a.Default && !strings.Contains(r.Marks, "default") {
 		r.Marks = joined(r.Marks, "default")
@@ -149,7 +149,7 @@ func (d *Document) lacking() string {
 	return strings.Join(slice.Map(t.Switches(d.Answer.Run, d.Answer.Advised), func(s trainer.Switch) string { return s.Name }), " and ")
 }
 
-// marks returns the words beside a setting.
+// marks returns the words in the last column of a setting.
 func (d *Document) marks(setting int64) string {
 	a, marks := &d.Answer, ""
 	if setting == a.Elements {
@@ -172,8 +172,8 @@ func (d *Document) marks(setting int64) string {
 	return marks
 }
 
-// fewest returns the words for the largest setting. It may make more than one bucket: experts have their own,
-// and XLA limits how many calls it combines.
+// fewest returns the words for the largest setting. The largest setting may make more than one bucket:
+// experts have their own buckets, and XLA limits how many calls it combines.
 func fewest(c *recommend.Candidate) string {
 	if c != nil && c.Buckets > 1 {
 		return "fewest buckets"

@@ -94,7 +94,7 @@ func (d *Document) reaches() string {
 	return "A size gains " + unit.Share(recommend.PlateauWidth) + " or more " + inside + "."
 }
 
-// chartReach is how far a chart goes beyond the amount above which nothing gains, as a factor.
+// chartReach is the ratio of a chart's largest amount to the amount above which no setting gains.
 const chartReach = 8
 
 // ruleBlocks returns a chart and a table of the steps over the amount of computation; nothing without a rule.

@@ -135,7 +135,8 @@ func (d *Document) keep() string {
 	return set + " With that, " + keep(a.Gain)
 }
 
-// longer describes how much longer a step is than with the best size. It uses the table's figure.
+// longer describes how much longer a step is than with the best size. It prints the same figure as the
+// table.
 func longer(costs float64) string {
 	if costs < same {
 		return "as short as with the best size"
@@ -207,8 +208,8 @@ func (d *Document) mark() string {
 	return ""
 }
 
-// spelled returns the text after a setting: the word "elements", or the number of elements in parentheses
-// if the unit is another one.
+// spelled returns the text after a setting: the word "elements", or, for other units, the number of
+// elements in parentheses.
 func (d *Document) spelled(n int64) string {
 	switch d.Answer.Unit {
 	case trainer.Elements:
@@ -226,7 +227,7 @@ const fewRanges = 3
 func WithinTitle() string { return "Within " + unit.Share(recommend.PlateauWidth) }
 
 // AsGood lists the settings that are within one per cent of the best: all ranges if they are few, otherwise
-// the one around the answer and the number of others. It is empty if the setting is kept.
+// the range around the answer and the number of other ranges. It is empty if the setting is kept.
 func (d *Document) AsGood() string {
 	if d.Answer.Keep || d.Answer.Verdict == recommend.Ruled || !d.compares() {
 		return ""
@@ -285,8 +286,8 @@ const same = 0.0005
 // onAverage names the scenarios that scores are averaged over.
 const onAverage = " on average over slower networks and other computation times"
 
-// costs compares a named setting with the answer: as measured, and also on average if either alone would
-// mislead.
+// costs compares a named setting with the answer: as measured, and also on average if one of the two
+// figures alone would mislead.
 func (d *Document) costs(named string, c *recommend.Candidate) string {
 	least := d.Answer.Least
 	more, cost := max(0, c.Step/least.Step-1), d.Answer.Cost(c)

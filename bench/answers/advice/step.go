@@ -33,9 +33,9 @@ func groupsOf(all *[]trace.Group, run trainer.Run, rank int) func(m trainer.Mess
 }
 
 // members returns the ranks of a rank's group. The groups have equal sizes, and a group's ranks are a
-// constant distance apart. A group can be, for example, the ranks that hold the same expert, or the same
-// share in several of Megatron's optimizer instances. An instance consists of consecutive ranks and runs
-// all collectives except the reduction over instances.
+// constant distance apart. A group can be, for example, the ranks that hold the same expert, or the ranks
+// with the same share in several of Megatron's optimizer instances. An instance consists of consecutive
+// ranks and runs all collectives except the reduction over instances.
 func members(run trainer.Run, m trainer.Message, rank int) (list []int) {
 	block := run.DP
 	if run.Instances > 1 && m.Collective != "all_reduce" && m.Ranks <= run.DP/run.Instances {

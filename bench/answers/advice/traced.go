@@ -17,7 +17,7 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// alike is the ratio of two pass times up to which they do not contradict each other.
+// alike is the ratio of two pass times up to which the times do not contradict each other.
 const alike = 1.01
 
 // Traced completes a request from a trace: the gradients, the ranks that reduce them, their type, the time

@@ -22,8 +22,8 @@ type Turn struct {
 }
 
 // Turns returns the settings to compare in timed steps, in the answer's run: the present setting or the
-// trainer's default; the answer, half of it and twice it; and the first one again. If elements are given,
-// they replace the answer and its neighbours. Settings with the same messages count once.
+// trainer's default; the answer, half of it and twice it; and the first setting again. If elements are
+// given, they replace the answer and its neighbours. Settings with the same messages count once.
 func (q *Question) Turns(d *Document, sources []recommend.Source, elements []int64) ([]Turn, error) {
 	a := &d.Answer
 	if a.Backward == nil || a.Forward == nil {
@@ -50,8 +50,9 @@ func (q *Question) Turns(d *Document, sources []recommend.Source, elements []int
 }
 
 // Planned returns the settings to compare in timed steps if there are no curves: the present setting or the
-// trainer's default, elements, and the first one again. Without elements it takes a quarter, 4, 16 and 64
-// times the first. The document has no answer. world is the number of ranks.
+// trainer's default, elements, and the first setting again. Without elements it takes a quarter of the
+// first setting, and 4, 16 and 64 times the first setting. The document has no answer. world is the number
+// of ranks.
 func (q *Question) Planned(world int, elements []int64) (*Document, []Turn, error) {
 	in := q.in
 	in.Bootstrap = 0
@@ -132,7 +133,7 @@ func withTurn(a *recommend.Answer, turns []Turn, t Turn, params []trainer.Param,
 	return append(turns, t)
 }
 
-// again appends the first turn again.
+// again repeats the first turn at the end.
 func again(turns []Turn) ([]Turn, error) {
 	if len(turns) < 2 {
 		return nil, exit.With(exit.Want, errors.New("all settings make the same messages"), "give others with --settings")

@@ -40,8 +40,8 @@ func Verdicts() []compare.Verdict {
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Verdict is slower if a first slow variant is named, ranked if variants without an
-	// order differ, same if no case is slow, unclear if any is undecided.
+	// Verdict is slower if a first slow variant is named, ranked if variants without an order differ, same
+	// if no case is slow, unclear if any case is undecided.
 	Verdict compare.Verdict `json:"verdict"`
 	// Simulated is true if the times come from a model or an emulation.
 	Simulated bool `json:"simulated"`
@@ -91,7 +91,7 @@ type Document struct {
 type Variant struct {
 	// Name that was given.
 	Name string `json:"name" jsonschema:"minLength=1"`
-	// Variables and flags of its children, as given.
+	// Variables and flags of the variant's children, as given.
 	Settings string `json:"settings"`
 	// Number of children that measured the variant.
 	Children int `json:"children"`
@@ -131,7 +131,7 @@ type Measured struct {
 	// slow; null for unordered variants and for a case that was not checked.
 	Probability *float64 `json:"probability" jsonschema:"maximum=1"`
 	// Change of the time from the first working variant to the first slow one, as a ratio less 1; null if
-	// unknown. If no variant is named, the last working one takes the place of the slow one.
+	// unknown. If no variant is named, the last working variant takes the place of the slow one.
 	Change *float64 `json:"change"`
 	// Variants in the order in which they were given.
 	Variants []Reading `json:"variants"`
@@ -156,8 +156,8 @@ type Reading struct {
 	Rank int `json:"rank,omitempty" jsonschema:"minimum=1"`
 }
 
-// Document returns the result of a search over the variants and cases of a header. entries are the
-// results of its children in order. The document is complete unless the rounds are used up.
+// Document returns the result of a search over the variants and cases of a header. entries are the results
+// of the search's children, in order. The document is complete unless the rounds are used up.
 func (s *Search) Document(h Header, entries []Entry) *Document {
 	d := &Document{
 		Schema: Schema, Ordered: !s.Unordered, Complete: !s.Exhausted(), Alpha: s.Alpha, Miss: s.Miss, MinEffect: s.MinEffect, Seed: s.Seed,

@@ -13,8 +13,8 @@ type hypothesis struct {
 }
 
 // The ranges of slowdowns. The first lies around the smallest slowdown that counts. Each following range is
-// `growth` times larger and has half the weight of the one before. Within a range all slowdowns are equally
-// likely.
+// `growth` times larger and has half the weight of the range before. Within a range all slowdowns are
+// equally likely.
 const (
 	slowdowns  = 9
 	growth     = 1.5
@@ -97,7 +97,7 @@ func either(least float64) []hypothesis {
 type belief struct {
 	// evidence is the log likelihood ratio of the readings between some slow variant and none.
 	evidence float64
-	// from[k] is the probability that variant k is the first slow one, given that one is slow.
+	// from[k] is the probability that variant k is the first slow one, given that some variant is slow.
 	from []float64
 	// slowdown is the mean slowdown over the hypotheses, weighted by their probability.
 	slowdown float64

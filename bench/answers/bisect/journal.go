@@ -11,7 +11,7 @@ import (
 // JournalSchema names the version of the format of bisect.jsonl.
 const JournalSchema = "zbench.bisect-journal/1"
 
-// Header is the first line of a search's journal. It determines all measurements.
+// Header is the first line of a search's journal. The header determines all measurements.
 type Header struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -40,7 +40,7 @@ type Header struct {
 type Given struct {
 	// Name of the variant.
 	Name string `json:"name" jsonschema:"minLength=1"`
-	// Variables and flags of its children.
+	// Variables and flags of the variant's children.
 	Settings string `json:"settings"`
 }
 
@@ -68,7 +68,7 @@ type Entry struct {
 	Times map[string]float64 `json:"times,omitempty"`
 	// Groups are the cases' names without their sizes, by key.
 	Groups map[string]string `json:"groups,omitempty"`
-	// Reason why the child has no times; absent if it has.
+	// Reason why the child has no times; absent if it has times.
 	Reason string `json:"reason,omitempty"`
 	// Evidence holds the last lines that a failed child printed.
 	Evidence []string `json:"evidence,omitempty"`

@@ -81,7 +81,7 @@ func (d *Document) Ends() (first, last string) {
 
 // ranked names the variants that are fastest in most cases.
 func (d *Document) ranked() string {
-	best := make([]int, len(d.Variants)) // number of cases in which no other is faster
+	best := make([]int, len(d.Variants)) // number of cases in which no other variant is faster
 	for _, c := range d.Cases {
 		for v, r := range c.Variants {
 			if r.Rank == 1 {
@@ -126,8 +126,8 @@ func (d *Document) Findings() finding.List {
 	return append(out, d.Gated.Findings()...)
 }
 
-// slowdowns returns a finding for each variant that is the first slow one of a case, with the
-// largest slowdown.
+// slowdowns returns a finding for each variant that is the first slow variant of a case, with the largest
+// slowdown.
 func (d *Document) slowdowns() finding.List {
 	var out finding.List
 	for _, v := range d.Variants {

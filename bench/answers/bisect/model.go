@@ -30,7 +30,7 @@ type normal struct {
 }
 
 // filter is the state of the Kalman filter that follows the level: the estimate, the share of each
-// variant's effect in it, and its variance in units of the noise's.
+// variant's effect in it, and its variance in units of the noise's variance.
 type filter struct {
 	level  float64
 	marks  []float64
@@ -74,8 +74,9 @@ func (n *normal) ahead(at int, variants ...int) [][]float64 {
 
 // whiten removes level and drift from readings in order of time. A reading is level + effect + noise. The
 // level wanders from child to child by a random walk. The variance of its steps is `wander` times the
-// noise's (a local level model, Durbin & Koopman 2012, §2). The first level is unknown and costs one degree
-// of freedom. The filter is linear, so the same gains serve the times and the marks of the variants.
+// noise's variance (a local level model, Durbin & Koopman 2012, §2). The first level is unknown and costs
+// one degree of freedom. The filter is linear, so the same gains serve the times and the marks of the
+// variants.
 func whiten(readings []reading, variants int, wander float64) *normal {
 	n := &normal{by: make([]float64, variants), cross: make([][]float64, variants), n: len(readings)}
 	for v := range n.cross {
@@ -138,7 +139,7 @@ type fit struct {
 // solve fits a separate effect for every variant with readings.
 func (n *normal) solve() fit {
 	f := fit{effects: make([]float64, len(n.by)), covariance: make([][]float64, len(n.by)), squares: n.squares, df: n.n - 1}
-	var free []int // the level takes the first variant's effect
+	var free []int // the level absorbs the first variant's effect
 	first := true
 	for v := range n.by {
 		f.effects[v], f.covariance[v] = math.NaN(), make([]float64, len(n.by))
@@ -221,7 +222,7 @@ type noise struct {
 }
 
 // wanders are the variances of a drift step that are tried, divided by the noise's variance. The smallest
-// drift stays below the noise even after thirty children. With the largest, little more than the
+// drift stays below the noise even after thirty children. With the largest drift, little more than the
 // differences between neighbouring children counts.
 var wanders = []float64{0.03, 0.1, 0.3, 1, 3}
 
@@ -230,8 +231,8 @@ const (
 	// leastSpread is the smallest credible standard deviation of a logarithm. A clock's resolution
 	// and a simulation without noise are below it.
 	leastSpread = 1e-4
-	// borrowed bounds the degrees of freedom that a case's variance borrows from the others,
-	// because cases are not equally noisy, and cases of one child are not independent.
+	// borrowed bounds the degrees of freedom that a case's variance borrows from the other cases, because
+	// cases are not equally noisy, and cases of one child are not independent.
 	borrowed = 12
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// judged is the state of a case of ordered variants, numbered among the working ones.
+// judged is the state of a case of ordered variants, numbered among the working variants.
 type judged struct {
 	belief
 	// first is the most likely first slow variant.
@@ -52,9 +52,8 @@ func (s *Search) judge(working []int) (noise, []*normal, []judged) {
 	return n, normals, out
 }
 
-// rule marks cases as same, the least suspicious first, while the probability that one of them is
-// slow stays below Miss. The prior: slow and healthy are equally likely, and any case may be the
-// slow one.
+// rule marks cases as same, the least suspicious first, while the probability that one of them is slow
+// stays below Miss. The prior: slow and healthy are equally likely, and any case may be the slow case.
 func (s *Search) rule(cases []judged) {
 	var order []int
 	for i := range cases {

@@ -12,7 +12,7 @@ type Again struct {
 	// Flags holds the flags of `zbench collectives` that the user gave, each followed by its values: {"-b",
 	// "64K"}.
 	Flags [][]string
-	// Imported is true if another tool made the record. Its command line is then unknown.
+	// Imported is true if another tool made the record. The command line of that tool is unknown.
 	Imported bool
 }
 

@@ -17,7 +17,7 @@ const (
 	Refused = "refused"
 )
 
-// Answer is what to set and why. All values are in base units.
+// Answer is the setting to use, with the reasons. All values are in base units.
 type Answer struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -53,7 +53,8 @@ type Answer struct {
 	Elements int64 `json:"elements"`
 	// Best is the predicted result of the setting to use; null without an answer.
 	Best *Candidate `json:"best"`
-	// Least is the setting of least mean regret; null without an answer. It equals best unless keep is true.
+	// Least is the setting of least mean regret; null without an answer. It equals `best` unless `keep` is
+	// true.
 	Least *Candidate `json:"least"`
 	// Keep is true if the current setting (or the default) costs so little more than `least` that it stays.
 	Keep bool `json:"keep"`
@@ -76,11 +77,11 @@ type Answer struct {
 	// settings, then each switch that the answer relies on and the user lacks; empty if there is no such
 	// switch.
 	Changes []Change `json:"changes"`
-	// Table lists the settings that were tried, ascending. Of settings that make the same buckets it has
-	// one.
+	// Table lists the settings that were tried, ascending. Settings that make the same buckets are listed
+	// once.
 	Table []Candidate `json:"table"`
 	// Latency is the largest share of a step that is latency in a setting that decides the answer. It is 0
-	// unless it exceeds every recorded real step's share.
+	// unless this share is larger than in all recorded real steps.
 	Latency float64 `json:"latency"`
 	// Rule gives the setting for each number of tokens; absent if no rule was requested.
 	Rule *Rule `json:"rule,omitempty"`
@@ -114,7 +115,7 @@ type Answer struct {
 type Candidate struct {
 	// Elements is the setting, in elements.
 	Elements int64 `json:"elements"`
-	// Buckets is the number of buckets that it makes.
+	// Buckets is the number of buckets that the setting makes.
 	Buckets int `json:"buckets"`
 	// LargestBytes is the largest of the gradients' messages, in bytes.
 	LargestBytes int64 `json:"largest_bytes"`
@@ -155,8 +156,8 @@ type Candidate struct {
 	Unfounded string `json:"unfounded,omitempty"`
 }
 
-// Now returns the setting that the answer is compared with: the current one, or the default; nil if neither
-// was tried.
+// Now returns the setting that the answer is compared with: the current setting, or the default; nil if
+// neither was tried.
 func (a *Answer) Now() *Candidate {
 	if a.Current != nil {
 		return a.Current
@@ -179,7 +180,7 @@ func (a *Answer) Cost(c *Candidate) float64 {
 	return max(0, a.costOf(c, a.Least.Score))
 }
 
-// Range is a range of settings, in elements. At an open end, going further would not change the buckets.
+// Range is a range of settings, in elements. Beyond an open end, settings make the same buckets.
 type Range struct {
 	// Lo is the least setting, in elements.
 	Lo int64 `json:"lo"`
@@ -286,7 +287,7 @@ const (
 	Low    = "low"
 )
 
-// Confidence is how far to trust the answer, with the reasons that limit it.
+// Confidence says how far to trust the answer, with the reasons that limit the trust.
 type Confidence struct {
 	// Level of confidence.
 	Level string `json:"level"`
@@ -323,7 +324,7 @@ type Refusal struct {
 	Code string `json:"code"`
 	// What is missing or wrong, in words.
 	Message string `json:"message"`
-	// How to give it.
+	// How to give the missing input.
 	Hint string `json:"hint"`
 	// Command is the command to run next; absent if it depends on the missing input.
 	Command string `json:"command,omitempty"`
@@ -358,10 +359,10 @@ type Used struct {
 	Simulated bool `json:"simulated"`
 	// RescaledFrom is the number of ranks that was measured; absent if it equals ranks.
 	RescaledFrom int `json:"rescaled_from,omitempty"`
-	// Alpha is the intercept of T = alpha + S/bandwidth, fitted to the relative error, in seconds. It
+	// Alpha is the intercept of T = alpha + S/bandwidth, fitted to the relative error, in seconds. Alpha
 	// explains the curve; no decision uses it.
 	Alpha float64 `json:"alpha"`
-	// Bandwidth is the bandwidth of the same fit, in bytes per second.
+	// Bandwidth is the bandwidth of the fit T = alpha + S/bandwidth, in bytes per second.
 	Bandwidth float64 `json:"bandwidth"`
 	// Holes are sizes that the library handles worse than their neighbours.
 	Holes []Hole `json:"holes"`

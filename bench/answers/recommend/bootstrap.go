@@ -10,8 +10,8 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// bootstrap repeats the answer with resampled curves. In Within it keeps only settings that stay within
-// PlateauWidth. It returns nil if the spread of a curve is unknown.
+// bootstrap repeats the answer with resampled curves. It removes settings from Within that do not stay
+// within PlateauWidth. It returns nil if the spread of a curve is unknown.
 func (e *engine) bootstrap(a *Answer, s scores, least, best int) *Bootstrap {
 	b := &Bootstrap{Replicates: e.q.Bootstrap, From: FromSamples}
 	draws := e.resamplers(b)

@@ -15,7 +15,7 @@ import (
 type engine struct {
 	q Question
 	t trainer.Trainer
-	// run is the run that settings are tried for: the advised one, or the user's.
+	// run is the run that settings are tried for: the advised run, or the user's.
 	run trainer.Run
 	// needs holds the distinct calls of a step, by collective and number of ranks. curves[i] and models[i]
 	// give the cost of needs[i]. from[i] is the number of ranks that the curve was rescaled from, or 0.
@@ -42,7 +42,7 @@ type engine struct {
 	asMeasured []Range
 	// dips are the points of each curve that doubtDips considers dips of one run.
 	dips [][]int
-	// The rest is scratch space.
+	// The remaining fields are scratch space.
 	space   []float64
 	times   []Times
 	timing  []timing
@@ -266,8 +266,8 @@ func (c *candidate) price(models []*CostModel) {
 	}
 }
 
-// find returns the index of the first candidate with at least that many elements, and whether it has exactly
-// that many.
+// find returns the index of the first candidate with at least that many elements, and whether that
+// candidate has exactly that many.
 func (e *engine) find(elements int64) (int, bool) {
 	return slices.BinarySearchFunc(e.candidates, elements, func(c *candidate, n int64) int { return cmp.Compare(c.Elements, n) })
 }
@@ -297,7 +297,8 @@ type timing struct {
 	exposed [3]float64
 }
 
-// timings returns the timings of a priced candidate, one per scenario. They are valid until the next call.
+// timings returns the timings of a priced candidate, one per scenario. The timings are valid until the next
+// call.
 func (e *engine) timings(c *candidate, scenarios []Scenario) []timing {
 	m := float64(e.run.Microbatches())
 	e.timing = e.timing[:0]

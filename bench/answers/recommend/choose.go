@@ -5,13 +5,13 @@ import (
 )
 
 // costOf returns how much longer a step is with a setting than with the setting of least mean regret: as
-// measured, or on average over the scenarios if that is more. leastScore is the mean regret of the latter.
+// measured, or on average over the scenarios if that is more. leastScore is the least mean regret.
 func (a *Answer) costOf(c *Candidate, leastScore float64) float64 {
 	return max(c.Step/a.Least.Step-1, c.Score-leastScore)
 }
 
-// chooseAnswer decides between the setting of least mean regret and the current one: a change must gain at
-// least PlateauWidth. It compares the user's whole run first, then its bucket size alone. It returns the
+// chooseAnswer decides between the setting of least mean regret and the current setting: a change must gain
+// at least PlateauWidth. It compares the user's whole run first, then its bucket size alone. It returns the
 // index of the answer.
 func (e *engine) chooseAnswer(a *Answer, s scores, least int) int {
 	best := least
@@ -94,7 +94,7 @@ func (e *engine) changesOf(a *Answer) []Change {
 	}
 	now := own.judge(s, own.plan(e.q.Current, e.q.Run))
 	alone := own.judge(s, own.plan(own.candidates[i].Elements, e.q.Run))
-	if alone.Step > now.Step { // better on average, but worse as measured
+	if alone.Step > now.Step { // the best size can be better on average but worse as measured
 		alone = now
 	}
 	all := []Change{{BucketChange, alone.Elements, alone.Step, 1 - alone.Step/now.Step}}

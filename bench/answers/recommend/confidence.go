@@ -14,13 +14,13 @@ import (
 const (
 	quietCV, noisyCV = 0.05, 0.20
 	agree            = 0.05
-	// unrelatedRuns is the difference between runs above which they count as runs of different environments.
-	// Repeats differ by a few per cent, at worst by a fifth.
+	// unrelatedRuns is the difference between runs above which the runs count as runs of different
+	// environments. Repeats differ by a few per cent, at worst by a fifth.
 	unrelatedRuns        = 0.5
 	nearSizes            = 5
 	mostlyInside, inside = 0.80, 0.95
-	// mediumScore and lowScore limit the mean regret. Above them the scenarios need different buckets, and
-	// the confidence is at most medium or low.
+	// mediumScore and lowScore limit the mean regret. Above these limits the scenarios need different
+	// buckets, and the confidence is at most medium or low.
 	mediumScore, lowScore = 0.01, 0.03
 	// negligible is the share of the messages' time below which extrapolated sizes are ignored.
 	negligible = 0.01
@@ -73,7 +73,7 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 }
 
 // capBootstrap limits the confidence if the answer costs more than PlateauWidth in too many resampled
-// curves, or if too many of their answers lie outside the plateau.
+// curves, or if the answers of too many curves lie outside the plateau.
 func (e *engine) capBootstrap(b *Bootstrap, limit limiter) {
 	if b.Holds < believed {
 		limit(true, "unstable", Low, "in %s of resampled curves this setting costs over %s of a step", percent(1-b.Holds), percent(PlateauWidth))

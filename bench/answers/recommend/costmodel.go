@@ -35,10 +35,11 @@ const (
 	above
 )
 
-// Place is the position of a size among the points of a model. It is valid for any model of the same sizes.
+// Place is the position of a size among the points of a model. A place is valid for any model of the same
+// sizes.
 type Place struct {
-	// offset is the weight of the next point, from 0 to 1. Above the last point it is the number of bytes
-	// past that point.
+	// offset is the weight of the next point, from 0 to 1. Above the last point, offset is the number of
+	// bytes past that point.
 	offset float64
 	point  int32
 	zone   int8
@@ -65,7 +66,8 @@ func (m *CostModel) With(seconds []float64) *CostModel {
 	return other
 }
 
-// SameSizes reports whether both models have the same sizes. A [Place] of one is then valid for the other.
+// SameSizes reports whether both models have the same sizes. A [Place] of one model is then valid for the
+// other model.
 func (m *CostModel) SameSizes(other *CostModel) bool { return slices.Equal(m.size, other.size) }
 
 func (m *CostModel) set(seconds []float64) {
@@ -81,8 +83,8 @@ func (m *CostModel) set(seconds []float64) {
 // closer points a small error in time would make a steep slope.
 const apart = math.Ln2 / 2
 
-// bend sets the tangents by the rule of Fritsch and Butland (1984): the weighted harmonic mean of the slopes on both
-// sides, and 0 where the time turns.
+// bend sets the tangents by the rule of Fritsch and Butland (1984): the weighted harmonic mean of the
+// slopes on both sides, and 0 where the time has a minimum or maximum.
 func (m *CostModel) bend() {
 	last := len(m.logTime) - 1
 	m.tangent = make([]float64, last+1)
@@ -234,12 +236,13 @@ func (m *CostModel) At(p Place) float64 {
 	return math.Exp(m.logTime[i] + w*rise + w*(1-w)*((1-w)*from+w*to))
 }
 
-// Seconds returns the time of a message of that many bytes, in seconds: interpolated inside the sweep, the
-// least time below it, a straight line above it.
+// Seconds returns the time of a message of that many bytes, in seconds: interpolated between swept sizes,
+// the least time below the smallest size, and on a straight line above the largest size.
 func (m *CostModel) Seconds(bytes int64) float64 { return m.At(m.Place(bytes)) }
 
-// Fit returns alpha (at least 0, in seconds) and the bandwidth (bytes per second) of T = alpha + S/bandwidth
-// through the points, by least squares of the relative error. It explains a curve; no decision uses it.
+// Fit returns alpha (at least 0, in seconds) and the bandwidth (bytes per second) of T = alpha +
+// S/bandwidth through the points, by least squares of the relative error. The fit explains a curve; no
+// decision uses it.
 func (c *Curve) Fit() (alpha, bandwidth float64) {
 	var w0, w1, w2, y0, y1 float64 // sums of 1/T² · {1, S, S²} and of 1/T · {1, S}
 	for _, p := range c.Points {

@@ -28,11 +28,11 @@ type Curve struct {
 	Ranks      int    `json:"ranks"`
 	Nodes      int    `json:"nodes"`
 	// Groups is the number of communicators of Ranks that ran at once. Stride is the distance between the
-	// ranks of each; 0 if they are neighbours.
+	// ranks of each communicator; 0 if the ranks are neighbours.
 	Groups  int  `json:"groups"`
 	Stride  int  `json:"stride,omitempty"`
 	InPlace bool `json:"in_place"`
-	// Setup is the result's Setup (record.Result). It distinguishes curves that are otherwise equal.
+	// Setup is the result's Setup (record.Result). Setup distinguishes curves that are otherwise equal.
 	Setup string `json:"setup,omitempty"`
 	// Simulated is true if the times come from a model, not from hardware. Extrapolated is true if parts of
 	// that model have no measurements. Imported is true if another tool made the record.
@@ -46,7 +46,7 @@ type Curve struct {
 	// Runs is the number of records behind the curve.
 	Runs   int     `json:"runs"`
 	Points []Point `json:"points"`
-	// Dropped lists the sizes left out, with reasons. Warnings are doubts about the other sizes.
+	// Dropped lists the sizes left out, with reasons. Warnings are doubts about the sizes that were kept.
 	Dropped  []Drop           `json:"dropped"`
 	Warnings []record.Warning `json:"doubts"`
 }
@@ -227,7 +227,7 @@ func Curves(sources []Source) ([]Curve, error) {
 func totalSize(r record.Result) error {
 	c, err := collective.ByName(r.Collective)
 	if err != nil || r.Ranks < 2 || !c.SendShare && !c.RecvShare {
-		return nil //nolint:nilerror // nobody asks for the curve of an unknown collective
+		return nil //nolint:nilerror // no trainer calls an unknown collective
 	}
 	d, err := collective.DtypeByName(r.Dtype)
 	if err != nil || r.Count <= 0 {
@@ -297,7 +297,7 @@ var series = map[string]string{
 	Isolated: record.SeriesIsolatedMax, BurstMax: record.SeriesBurstMax, BurstMean: record.SeriesBurstMean,
 }
 
-// point merges the results of one size. Its time is the median of the results' medians.
+// point merges the results of one size. The time of the point is the median of the results' medians.
 func point(size int64, same []measured, timing string) Point {
 	slices.SortFunc(same, func(a, b measured) int {
 		return cmp.Compare(summary(a.Result, timing).Median, summary(b.Result, timing).Median)
@@ -354,7 +354,7 @@ func SourceOf(rec *record.Record, parts []record.Part) Source {
 
 // Scaled returns the source with the times of each result multiplied by a factor. A factor of 0 leaves a
 // result unchanged. The new source has no samples. It shares all data that no curve depends on with the old
-// one.
+// source.
 func (s Source) Scaled(factor func(*record.Result) float64) Source {
 	rec := *s.Record
 	rec.Results = make([]record.Result, len(s.Record.Results))

@@ -174,9 +174,9 @@ func (p *pass) of(need int) (all []int64) {
 var around = []float64{0.5, math.Sqrt2 / 2, math.Sqrt2, 2}
 
 // refineSizes returns the sizes worth measuring on curve i, in bytes. They are the median and the largest
-// message of the answer and of the current setting, because the gain compares these two, and the median
-// messages of settings around the answer. Alignment can change the time of a size, and the library can
-// switch protocols between two sizes of a sweep.
+// message of the answer and of the current setting, because the gain compares these two settings, and the
+// median messages of settings around the answer. Alignment can change the time of a size, and the library
+// can switch protocols between two sizes of a sweep.
 func (e *engine) refineSizes(i, best int) []int64 {
 	sizes := []int64{}
 	add := func(candidate int, largest bool) {

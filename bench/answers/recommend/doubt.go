@@ -12,7 +12,7 @@ import (
 const mostly = 0.5
 
 // doubt marks the settings for which no percentage of a step can be given. If the answer itself is not
-// marked, it removes the marked ones from Within.
+// marked, it removes the marked settings from Within.
 func (e *engine) doubt(a *Answer, best int) {
 	all := slices.Concat(e.candidates, e.judged)
 	beyond := func(c *candidate) bool { return c.beyond() > mostly }
@@ -90,7 +90,7 @@ func (e *engine) doubtDips(all []*candidate, best int) {
 }
 
 // capUnfounded limits the confidence if a dip of one run decides about the answer or about the setting that
-// it is compared with.
+// the answer is compared with.
 func (e *engine) capUnfounded(a *Answer, limit limiter) {
 	if now := a.Now(); a.Best.Unfounded != OneDip && (now == nil || now.Unfounded != OneDip) {
 		return

@@ -19,7 +19,8 @@ const (
 	noted  = 0.001
 )
 
-// explain reports the limits of the step with the answer's setting, and why that is not smaller or larger.
+// explain reports the limits of the step with the answer's setting, and why the setting is not smaller or
+// larger.
 func (e *engine) explain(a *Answer, best int) {
 	c := e.candidates[best]
 	add := func(code string, seconds float64, format string, args ...any) {
@@ -110,8 +111,8 @@ func (e *engine) limitMemory(add func(code string, seconds float64, format strin
 }
 
 // beyond returns the index of the candidate to compare the answer with, in the direction of `step`; -1 if
-// none there costs more than PlateauWidth. It is the first costly candidate that differs from the answer by
-// a factor of four or more, otherwise the last costly one.
+// no candidate there costs more than PlateauWidth. It is the first costly candidate that differs from the
+// answer by a factor of four or more, otherwise the last costly candidate.
 func (e *engine) beyond(a *Answer, best, step int) int {
 	at := -1
 	for j := best + step; j >= 0 && j < len(e.candidates); j += step {
@@ -126,8 +127,8 @@ func (e *engine) beyond(a *Answer, best, step int) int {
 	return at
 }
 
-// whyNot describes the cost of the settings to one side of the answer: the smaller ones if step is −1, the
-// larger ones if it is 1.
+// whyNot describes the cost of the settings to one side of the answer: smaller settings if step is −1,
+// larger settings if step is 1.
 func (e *engine) whyNot(a *Answer, best, step int) string {
 	at := e.beyond(a, best, step)
 	if at < 0 {

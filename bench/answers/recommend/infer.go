@@ -23,7 +23,7 @@ const (
 	unknowns
 )
 
-// guess has one value per quantity, in units of its uncertainty.
+// guess has one value per quantity, in units of the quantity's uncertainty.
 type guess [unknowns]float64
 
 // belief is the assumption about one quantity before any step is observed. scale is the size of one unit of
@@ -77,7 +77,7 @@ type other struct {
 	message func(j job) string
 }
 
-// others returns the kinds of jobs that the model does not fit and the fit can recognise. Each has one
+// others returns the kinds of jobs that the model does not fit and the fit can recognise. Each kind has one
 // quantity that an ordinary job lacks.
 func others(e *engine) []other {
 	serial, slow, each, flying := ordinary(e), ordinary(e), ordinary(e), ordinary(e)
@@ -106,10 +106,10 @@ type explained struct {
 	e       *engine
 	beliefs beliefs
 	seen    []seen
-	// best is the guess of the best fit. far is its distance.
+	// best is the guess of the best fit. far is the distance of best.
 	best guess
 	far  float64
-	// draws are guesses drawn by their probability.
+	// draws are guesses, drawn at random with their probability.
 	draws []guess
 }
 
@@ -161,8 +161,8 @@ func (x *explained) inside(z guess) guess {
 }
 
 const (
-	// starts is the number of points from which the search starts; they are the best of `scattered` random
-	// points.
+	// starts is the number of points from which the search starts: the assumptions, and the best of
+	// `scattered` random points.
 	starts, scattered = 4, 200
 	// leastStep is the step at which the search ends.
 	leastStep = 1e-3
@@ -274,8 +274,8 @@ func (x *explained) fill(f *Fit) {
 	f.Network, f.Rest = x.estimate(ofNetwork), x.estimate(ofRest)
 }
 
-// halved is the largest width of a quantity's interval, as a share of the assumed width, at which it counts
-// as inferred.
+// halved is the largest width of a quantity's interval, as a share of the assumed width, at which the
+// quantity counts as inferred.
 const halved = 0.5
 
 // estimate returns the best value of a quantity and its 95 % interval over the draws. A quantity other than
@@ -301,7 +301,7 @@ func (x *explained) estimate(i int) Estimate {
 	}
 }
 
-// predicted returns the step with a setting, and the interval of its measured medians.
+// predicted returns the step with a setting, and the interval in which measured medians should lie.
 func (x *explained) predicted(c *candidate) Predicted {
 	c.price(x.e.models)
 	steps := slice.Map(x.draws, func(z guess) float64 { return x.step(c, z.meaning(x)) })

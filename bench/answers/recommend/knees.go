@@ -1,4 +1,4 @@
-// Knees are the message sizes from which a collective reaches a share of its plateau. They need only a
+// Knees are the message sizes from which a collective reaches a share of its plateau. Knees need only a
 // record. A bucket size also needs the model and its backward time, so an answer lists what is missing
 // (Needs).
 
@@ -68,7 +68,7 @@ type KneeCurve struct {
 	// InPlace is true for one buffer, false for two.
 	InPlace bool `json:"in_place"`
 	// Setup is the devices or settings in which the curve differs from otherwise equal curves; absent if
-	// there are none.
+	// there is no such curve.
 	Setup string `json:"setup,omitempty"`
 	// Timing names the time behind the bus bandwidth.
 	Timing string `json:"timing"`
@@ -107,8 +107,8 @@ type KneePoint struct {
 	PerRankBytes int64 `json:"per_rank_bytes"`
 	// BusBW is the bus bandwidth at the size `bytes`, in bytes per second.
 	BusBW float64 `json:"busbw"`
-	// FirstBytes is the smallest size that reaches the share, in bytes. It is less than `bytes` if the
-	// curve falls below the share again.
+	// FirstBytes is the smallest size that reaches the share, in bytes. FirstBytes is less than `bytes` if
+	// the curve falls below the share again.
 	FirstBytes int64 `json:"first_bytes"`
 	// UpToBytes is the size beyond the plateau up to which the share holds, in bytes; null if it holds to the
 	// end of the sweep.
@@ -122,17 +122,18 @@ type KneePoint struct {
 type Need struct {
 	// What says what is missing.
 	What string `json:"what"`
-	// How says how to give it.
+	// How says how to give the input.
 	How string `json:"how"`
 }
 
 // KneesOf reads the sizes at 50, 80 and 90 % of the plateau from every curve of the record. The order of the
 // record's results does not matter.
 //
-// Between two neighbouring sizes the time is a power law, log T linear in log S: it is positive, does not
-// overshoot, and is solved in closed form. The answer is the range around the plateau that reaches a share,
-// not the first crossing: a trainer's real buckets exceed their configured size by up to one parameter
-// tensor, so a size is only safe if larger ones are good too. FirstBytes keeps the first crossing.
+// Between two neighbouring sizes the time is a power law, log T linear in log S. A power law is positive,
+// does not overshoot, and is solved in closed form. The answer is the range around the plateau that reaches
+// a share, not the first crossing: a trainer's real buckets exceed their configured size by up to one
+// parameter tensor, so a size is only safe if larger sizes are good too. FirstBytes keeps the first
+// crossing.
 func KneesOf(rec *record.Record) Knees {
 	a := Knees{
 		Schema: KneesSchema, Simulated: rec.Simulated,
@@ -153,7 +154,7 @@ func KneesOf(rec *record.Record) Knees {
 	return a
 }
 
-// FixFirst withdraws the sizes because of a hardware fault. The repaired fabric will have different ones.
+// FixFirst withdraws the sizes because of a hardware fault. The repaired fabric will have different sizes.
 func (a *Knees) FixFirst(fault, remedy string) {
 	for i := range a.Curves {
 		a.Curves[i].Points, a.Curves[i].Reason = []KneePoint{}, "fix the fault first"
@@ -243,7 +244,8 @@ func (c *KneeCurve) usable(results []record.Result) (used []record.Result, lost 
 	return used, lost
 }
 
-// merge sorts by size. Several results of one size, for example from repeated logs, become their median.
+// merge sorts by size. Several results of one size, for example from repeated logs, are replaced by their
+// median.
 func merge(results []record.Result) []sample {
 	bySize := map[int64][]float64{}
 	for i := range results {
@@ -280,8 +282,8 @@ func plateauOf(curve []sample) int {
 	return slices.Index(rates, slices.Max(rates))
 }
 
-// lastOctave returns the growth of the bandwidth from half the largest size to the largest, as a ratio minus
-// one; nil if the curve is shorter.
+// lastOctave returns the growth of the bandwidth from half the largest size to the largest, as a ratio
+// minus one; nil if the curve is shorter than an octave.
 func lastOctave(curve []sample) *float64 {
 	last := curve[len(curve)-1]
 	half := last.s / 2
@@ -309,7 +311,7 @@ func crossing(x, y sample, b float64) float64 {
 	return min(max(s, x.s), y.s)
 }
 
-// point reads the sizes around the plateau that reach the fraction f of it.
+// point reads the sizes around the plateau that reach the fraction f of the plateau's bandwidth.
 func (c *KneeCurve) point(curve []sample, peak int, f float64) KneePoint {
 	target := f * curve[peak].b
 	p := KneePoint{Fraction: f, BusBW: target}
@@ -346,7 +348,7 @@ func rise(curve []sample, i int, target float64) int64 {
 	return int64(math.Ceil(crossing(curve[i-1], curve[i], target)))
 }
 
-// world names the curve's number of ranks, and how many such groups ran at once.
+// world names the curve's number of ranks, and the number of groups that ran at once.
 func (c *KneeCurve) world() string {
 	switch {
 	case c.Stride > 0:

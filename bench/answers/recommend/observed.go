@@ -26,13 +26,13 @@ type Observation struct {
 type Fit struct {
 	// Fits is false if nothing explains the steps; there is then no answer.
 	Fits bool `json:"fits"`
-	// Chance is the probability that the steps of a job that fits the model differ from it by at least as
-	// much as the observed steps.
+	// Chance is the probability that the steps of a job that fits the model differ from the model by at
+	// least as much as the observed steps.
 	Chance float64 `json:"chance" jsonschema:"maximum=1"`
 	// Settings are the observed settings, ascending.
 	Settings []Observed `json:"settings"`
-	// Compute is the computation time divided by the given one or, if none was given, by the gradients' time
-	// on the network.
+	// Compute is the computation time divided by the given computation time or, if no time was given, by
+	// the gradients' time on the network.
 	Compute Estimate `json:"compute"`
 	// Contention is how much longer computation takes while a message is on the network, as a
 	// share.
@@ -60,7 +60,7 @@ type Observed struct {
 	Elements int64 `json:"elements"`
 	// Unset is true where the trainer was left at its default.
 	Unset bool `json:"unset,omitempty"`
-	// Buckets is the number of buckets that it makes.
+	// Buckets is the number of buckets that the setting makes.
 	Buckets int `json:"buckets"`
 	// Steps is the number of timed steps.
 	Steps int `json:"steps" jsonschema:"minimum=1"`
@@ -113,8 +113,9 @@ type Predicted struct {
 }
 
 const (
-	// modelError is the error of the model for a job that it fits: the standard deviation of the logarithm
-	// of a step. loneStep is the same for the difference of a single timed step from the median of many.
+	// modelError is the error of the model for a job that the model fits: the standard deviation of the
+	// logarithm of a step. loneStep is the same for the difference of a single timed step from the median
+	// of many steps.
 	modelError = 0.015
 	loneStep   = 0.015
 	// leastChance is the chance below which the model counts as not fitting a job's steps.
@@ -139,7 +140,7 @@ type seen struct {
 func Explain(q Question) (*Fit, error) {
 	t, err := trainer.ByName(q.Trainer)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // as of Ask
+		return nil, err //nolint:wrapcheck // the same error as Ask's
 	}
 	e := &engine{q: q, t: t, run: q.Run, coarse: true, plans: &Plans{}}
 	e.plans.turnTo(t, q.Params)
@@ -269,8 +270,8 @@ func (e *engine) grows() bool {
 // repairs is the number of settings needed to tell the causes apart.
 const repairs = 3
 
-// why returns the causes that would explain the steps; each is tried alone. With enough settings only the
-// best one is returned, with its fit.
+// why returns the causes that would explain the steps; each cause is tried alone. With enough settings,
+// only the best cause is returned, with its fit.
 func (e *engine) why(grown bool) (all []Cause, best *explained) {
 	all = []Cause{}
 	if grown {

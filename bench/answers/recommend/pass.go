@@ -1,6 +1,6 @@
-// A pass of a training step: computation goes through the parameters, messages are launched
-// on the way, and one network carries them by the rule of [Flight]. [NewPass] fixes the order of
-// events once; [Pass.End] runs them for any times.
+// A pass of a training step: computation goes through the parameters, messages are launched on the way, and
+// one network carries them by the rule of [Flight]. [NewPass] fixes the order of events once; [Pass.End]
+// runs the events for any times.
 
 package recommend
 
@@ -15,7 +15,7 @@ import (
 // Direction of a pass over the boundaries between parameters.
 type Direction bool
 
-// Forward passes boundary 0 first. Backward passes it last.
+// Forward passes boundary 0 first. Backward passes boundary 0 last.
 const (
 	Forward  Direction = false
 	Backward Direction = true
@@ -26,7 +26,7 @@ type Pass struct {
 	events   []event
 	messages int
 	done     []float64
-	// in holds the queues of each message; nil if all messages belong to one communicator.
+	// `in` holds the queues of each message; nil if all messages belong to one communicator.
 	in []queued
 }
 
@@ -94,8 +94,8 @@ func queuesOf(messages []trainer.Message) (all []queued) {
 	return all
 }
 
-// Shares returns the done argument of [NewPass]: the share of the computation that is finished at each
-// boundary. If all work is 0, it counts as spread evenly.
+// Shares returns the argument `done` of [NewPass]: the share of the computation that is finished at each
+// boundary. If all work is 0, the computation counts as spread evenly.
 func Shares(work []float64, d Direction) []float64 {
 	total := slice.Sum(work, func(w float64) float64 { return w })
 	weight := func(i int) float64 {
@@ -126,9 +126,9 @@ func (p Pass) End(t Times, cost []float64) float64 {
 }
 
 // run processes the events in several scenarios side by side. In one scenario each event waits for the
-// previous one; the other scenarios keep the processor busy meanwhile. It leaves the end in each clock. space
-// holds the end of each message. Its old contents do not matter, because messages are launched before they
-// are waited for.
+// previous one; the other scenarios keep the processor busy meanwhile. It stores the end of the pass in
+// each scenario's clock. `space` holds the end of each message. The old contents of space do not matter,
+// because a message is launched before the pass waits for it.
 func (p Pass) run(all []Times, cost []float64, space *[]float64) {
 	n := len(all)
 	*space = slices.Grow((*space)[:0], n*p.messages)[:n*p.messages]
@@ -190,8 +190,8 @@ type Times struct {
 	Contention float64
 	// Each is the additional time of every message, in seconds.
 	Each float64
-	// Shared is the part of a message's time that overlaps with others in flight, in seconds; 0 means one
-	// message at a time.
+	// Shared is the part of a message's time that overlaps with other messages in flight, in seconds; 0
+	// means one message at a time.
 	Shared float64
 	// The progress of a pass: the host's time, and the messages sent.
 	clock float64

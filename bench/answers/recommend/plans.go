@@ -24,7 +24,7 @@ type Plans struct {
 type tried struct {
 	basis
 	needs      []need
-	models     []*CostModel // of any times
+	models     []*CostModel // their times do not matter
 	candidates []*candidate
 	asIs       *candidate
 }

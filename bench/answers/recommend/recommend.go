@@ -22,14 +22,13 @@ type Question struct {
 	Curves []Curve
 	// Trainer is a name or an alias in bench/job/trainer.
 	Trainer string
-	// Params are the parameter tensors in forward order. ParamsGuessed is true if they were generated from
-	// totals.
+	// Params are the parameter tensors in forward order. ParamsGuessed is true if the tensors were
+	// generated from totals.
 	Params        []trainer.Param
 	ParamsGuessed bool
 	Run           trainer.Run
-	// Backward and Forward are the times of one microbatch without communication; 0 if
-	// unknown. ComputeGuessed is true if they are computed from tokens and FLOP/s, not
-	// measured.
+	// Backward and Forward are the times of one microbatch without communication; 0 if unknown.
+	// ComputeGuessed is true if these times are computed from tokens and FLOP/s, not measured.
 	Backward, Forward float64
 	ComputeGuessed    bool
 	// MemBudget is the limit of the trainer's buffers, in bytes; 0 is no limit.
@@ -44,7 +43,7 @@ type Question struct {
 	// Scenarios are the scenarios to average over; empty stands for the default grid.
 	Scenarios []Scenario
 	// Slower is the measured factor by which computation lengthens messages; 0 if it was not measured.
-	// Contention is the share by which a message on the network lengthens computation; it counts only with
+	// Contention is the share by which a message on the network lengthens computation; it is used only with
 	// Slower.
 	Slower, Contention float64
 	// Observed are timed steps of the user's own run, by setting.
@@ -56,7 +55,7 @@ type Question struct {
 	Fault *Fault
 	// Again describes how to measure more curves.
 	Again Again
-	// Plans keeps plans for the next question, to save time; nil keeps none. It changes no answer.
+	// Plans keeps plans for the next question, to save time; nil keeps none. Plans changes no answer.
 	Plans *Plans
 }
 
@@ -73,8 +72,8 @@ type Scenario struct {
 	// Each is the time that every message takes in addition to its time in the sweep, in seconds; absent is
 	// 0.
 	Each float64 `json:"each,omitempty"`
-	// Shared is the share of the latency by which two messages in flight overlap. If it is absent, messages
-	// go one at a time.
+	// Shared is the share of the latency by which two messages in flight overlap. If Shared is absent,
+	// messages go one at a time.
 	Shared float64 `json:"shared,omitempty"`
 }
 

@@ -25,7 +25,7 @@ func refuse(code, message, hint string) *Refusal {
 // Do returns the hint without the command at its end.
 func (r *Refusal) Do() string { return strings.TrimSuffix(r.Hint, ": `"+r.Command+"`") }
 
-// incomplete returns a refusal for what the question lacks; nil if it is complete.
+// incomplete returns a refusal for what the question lacks; nil if the question is complete.
 func incomplete(q Question, t trainer.Trainer) *Refusal {
 	total := int64(0)
 	blocks := false

@@ -20,8 +20,8 @@ const (
 // deviations.
 const width95 = 2 * 1.959963984540054
 
-// medianError is the standard deviation of a median over that of a mean, for
-// normal samples: √(π/2).
+// medianError is the ratio of the standard deviations of a median and of a mean, for normal samples:
+// √(π/2).
 const medianError = 1.2533141373155003
 
 // Resampler draws curves that another measurement of the same machine might give.
@@ -66,8 +66,8 @@ func (c *Curve) Resampler() *Resampler {
 	return r
 }
 
-// drawer returns the spread that the point's own samples show, and its source. `from` is empty if they show
-// none.
+// drawer returns the spread that the point's own samples show, and its source. `from` is empty if the
+// samples show no spread.
 func (p *Point) drawer() (d drawer, from string) {
 	d = drawer{seconds: p.Seconds}
 	switch {

@@ -43,7 +43,7 @@ type Rule struct {
 	SetCosts float64 `json:"set_costs"`
 	// Latency is the answer's latency at To, or at the greatest amount if To is 0.
 	Latency float64 `json:"latency"`
-	// Unfounded is the reason why no percentages can be given; absent if they can.
+	// Unfounded is the reason why no percentages can be given; absent if they can be given.
 	Unfounded string `json:"unfounded,omitempty"`
 	// Points are the amounts that were tried, ascending.
 	Points []RulePoint `json:"points"`
@@ -100,7 +100,7 @@ func (e *engine) weigh(p Pace, amount float64) *weighed {
 	return w
 }
 
-// costs returns the cost of the present setting over the best.
+// costs returns the cost of the present setting over the best size.
 func (w *weighed) costs() float64 {
 	if w.a.Keep {
 		return w.a.Gain
@@ -150,8 +150,8 @@ func (e *engine) rule(p Pace) *Rule {
 	return r
 }
 
-// split returns the range of points (first to last-1) that should use a new setting; outside it the present
-// one is kept. Of all ranges it agrees with the decisions of the most points.
+// split returns the range of points (first to last-1) that should use a new setting. Outside this range the
+// present setting is kept. The range is the one that agrees with the decisions of the most points.
 func split(points []RulePoint) (first, last int) {
 	most := slice.Count(points, func(p RulePoint) bool { return p.Keep })
 	for i := range points {
@@ -184,7 +184,7 @@ func (e *engine) end(p Pace, set, kept *weighed, outside *[]*weighed) int64 {
 }
 
 // together returns one setting for all amounts, and its largest cost over the best. Of the settings that
-// are best at one amount it takes the one for which that cost is least.
+// are best at one amount it takes the setting with the least largest cost.
 func together(all []*weighed) (setting int64, most float64) {
 	most = math.Inf(1)
 	settings := slice.Map(all, func(w *weighed) int64 { return w.a.Elements })

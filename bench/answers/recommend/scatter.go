@@ -13,8 +13,8 @@ const (
 	// scatterFrom is the smallest message whose residual is used, in bytes. Smaller messages are all
 	// latency, and no trainer sends them.
 	scatterFrom = 64 * unit.KiB
-	// fitPoints is the number of neighbouring sizes in a local fit. The fit is a parabola in the logarithms:
-	// over three octaves α + S/B and power laws are close to one.
+	// fitPoints is the number of neighbouring sizes in a local fit. The fit is a parabola in the
+	// logarithms: over three octaves α + S/B and power laws are close to a parabola.
 	fitPoints = 4
 	// minResiduals is the number of residuals below which their spread is unknown.
 	minResiduals = 4
@@ -45,7 +45,7 @@ func (c *Curve) Scatter() (Scatter, bool) {
 	return s, ok
 }
 
-// scatterOf returns the spread of values of mean zero. A few outliers do not change it.
+// scatterOf returns the spread of values of mean zero. A few outliers do not change the result.
 func scatterOf(values []float64) (Scatter, bool) {
 	if len(values) < minResiduals {
 		return Scatter{}, false

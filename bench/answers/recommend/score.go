@@ -90,8 +90,8 @@ func (s *scores) best(all []*candidate) (int, bool) {
 	return first, found
 }
 
-// costs returns each candidate's cost: the larger of the increase of its step as measured over that of
-// candidate `over`, and of its mean regret over `regret`.
+// costs returns each candidate's cost. The cost is the increase of the step as measured over candidate
+// `over`, or the increase of the mean regret over `regret` if that is larger.
 func (s *scores) costs(over int, regret float64) []float64 {
 	all := make([]float64, len(s.score))
 	for j := range all {
@@ -100,8 +100,8 @@ func (s *scores) costs(over int, regret float64) []float64 {
 	return all
 }
 
-// plateau returns the contiguous range of settings around the one of least score whose scores are within
-// PlateauWidth. Answers of resampled curves inside it count as the same answer.
+// plateau returns the contiguous range of settings around the setting of least score whose scores are
+// within PlateauWidth of the least. Answers of resampled curves inside this range count as the same answer.
 func (e *engine) plateau(s scores, least int) Range {
 	in := func(j int) bool { return !e.candidates[j].OverBudget && s.score[j] <= s.least+PlateauWidth }
 	lo, hi := least, least

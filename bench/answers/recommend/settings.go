@@ -17,8 +17,8 @@ const (
 	perRank = 128
 )
 
-// unknownRatios are the ratios of backward computation to communication time that an
-// unknown backward time is averaged over; the first is the nominal one.
+// unknownRatios are the ratios of backward computation to communication time that an unknown backward time
+// is averaged over; the first ratio is the nominal one.
 var unknownRatios = []float64{1, 0.5, 2, 4, 8}
 
 // Grid returns the default scenarios, the nominal one first. Messages can take up to 1.6 times as long,
@@ -90,9 +90,9 @@ func (e *engine) wire() float64 {
 	return t
 }
 
-// keep returns the present setting in the advised run: the user's, or the trainer's default. asIs is that
-// setting in the user's own run, with the trainer's behaviour if nothing is set; nil if the two runs are
-// equal.
+// keep returns the present setting in the advised run: the user's, or the trainer's default. asIs is the
+// present setting in the user's own run, with the trainer's behaviour if nothing is set; nil if the two
+// runs are equal.
 func (e *engine) keep() (kept, asIs *candidate) {
 	setting, run := e.snap(e.t.Default(e.q.Params, e.run)), e.t.Unset(e.q.Run)
 	if e.q.Current > 0 {
@@ -157,7 +157,7 @@ const (
 const wholeStep = 1.0905077326652577 // 2^(1/8)
 
 // edges returns settings in addition to the grid that can change where buckets end. With Megatron's
-// layer-wise rule these are not sums of neighbours, so it returns a finer grid.
+// layer-wise rule such settings are not sums of neighbouring tensors, so edges returns a finer grid.
 func (e *engine) edges(total int64) []int64 {
 	if !e.run.LayerWise || e.run.LegacyLayout || e.run.Zero == 0 {
 		return sums(e.q.Params, leastSetting, total, maxEdges)
@@ -211,8 +211,8 @@ func binnedSums(before []int64, lo, hi int64) []int64 {
 	}
 }
 
-// leastSum returns the least difference of a rising list that is at least the given value; MaxInt64 if there
-// is none.
+// leastSum returns the least difference of a rising list that is at least `least`; MaxInt64 if there is
+// none.
 func leastSum(before []int64, least int64) int64 {
 	best := int64(math.MaxInt64)
 	from := 0

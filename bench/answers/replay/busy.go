@@ -31,13 +31,13 @@ const (
 	busyFrom = 1.25
 	// busySpread is the number of standard deviations above the fastest time from which a message counts as
 	// slow. The fastest of ten times is 1.5 deviations below the mean, so a slow message is 2.5 above the
-	// mean. By chance that happens one time in a hundred, which loses less than busyLost.
+	// mean. By chance one message in a hundred is so slow, which loses less time than busyLost.
 	busySpread = 4
 	// halfWidth is the average width of the narrowest half of ten normal values, in standard
 	// deviations.
 	halfWidth = 0.7
-	// busyLost is the least lost share of the messages' time that is reported, and busyLeast the least
-	// number of slow messages. Less may be an accident.
+	// busyLost is the least lost share of the messages' time that is reported. busyLeast is the least
+	// number of slow messages that is reported. Smaller values may be an accident.
 	busyLost  = 0.03
 	busyLeast = 3
 )
@@ -82,7 +82,7 @@ func busyOf(kinds [2][][]float64) *Busy {
 }
 
 // slowFrom returns the least time of each message over rounds, and the time from which the message is slow.
-// The variation of a message is that of the narrowest half of its rounds, which are similar even if most
+// The variation of a message is taken from the narrowest half of its rounds, which are similar even if most
 // rounds are slow. It counts as at least the variation of the median message, because a few rounds may be
 // close together by chance.
 func slowFrom(rounds [][]float64) (base, from []float64) {

@@ -23,11 +23,11 @@ type Contention struct {
 	Rounds int `json:"rounds"`
 	// SpinAlone is the computation time of a step without messages whose computation is spins, in seconds.
 	// A spin is one thread that waits and takes nothing from messages. The value is the sum of the
-	// operations' own times: the mean over ranks, and the median over rounds.
+	// operations' own times, as a mean over ranks and a median over rounds.
 	SpinAlone float64 `json:"spin_alone"`
 	// Spin is the computation time of spins in a step with messages, in seconds.
 	Spin float64 `json:"spin"`
-	// Alone is the time of computation that uses the GPU, about as long, in a step without messages, in
+	// Alone is the time of about equally long computation that uses the GPU, in a step without messages, in
 	// seconds.
 	Alone float64 `json:"alone"`
 	// With is the time of that computation in a step with messages, in seconds.
@@ -46,7 +46,7 @@ type Contention struct {
 	Messages *Messages `json:"messages"`
 }
 
-// unitLaunches is the number of launches timed to find the time of one.
+// unitLaunches is the number of launches timed to find the time of one launch.
 const unitLaunches = 64
 
 // Unit returns the seconds of one launch of a kind of computation, on the slowest rank. It stages the

@@ -1,7 +1,7 @@
-// Package replay compares settings of a trainer by timed steps. [Design.Run] takes steps of all
-// settings in turn and states for each whether it is faster than the first, by how much, and with
-// which certainty; [Schedule] is a plan's step as operations for a driver; [Document] is the result
-// of `zbench replay`.
+// Package replay compares settings of a trainer by timed steps. [Design.Run] takes steps of all settings in
+// turn and states for each setting whether it is faster than the first setting, by how much, and with which
+// certainty; [Schedule] is a plan's step as operations for a driver; [Document] is the result of `zbench
+// replay`.
 //
 // The statistics use no prediction: a [Taker] yields seconds, and nothing else enters a verdict.
 package replay
@@ -18,9 +18,9 @@ import (
 const (
 	// Level bounds the probability of any false verdict over all settings together.
 	Level = 0.02
-	// first and last are the error probabilities, of Level, that the test after the first rounds and the
-	// final test may spend. The rest is reserved. The first rounds set the number of further rounds and
-	// also count in the final test, and rounds that happen to spread little end the test too early
+	// first and last are the parts of Level that the test after the first rounds and the final test may
+	// spend. The rest of Level is reserved. The first rounds set the number of further rounds and also
+	// count in the final test, and rounds that happen to spread little end the test too early
 	// (docs/EXPERIMENTS.md).
 	first, last = 0.002, 0.010
 	// firstRounds are measured before the number of steps is announced.
@@ -36,9 +36,10 @@ const DefaultBlock = 7
 
 // Design is the plan of a comparison of settings.
 type Design struct {
-	// Settings is the number of settings, at least 2. All others are compared with the first.
+	// Settings is the number of settings, at least 2. All other settings are compared with the first
+	// setting.
 	Settings int
-	// Block is the number of timed steps of a setting per turn. One untimed step precedes them,
+	// Block is the number of timed steps of a setting per turn. One untimed step precedes the timed steps,
 	// because it begins while the previous setting ends.
 	Block int
 	// Margin is the difference that matters, as a share of a step.
@@ -96,7 +97,8 @@ type Outcome struct {
 	Announced *Announced
 	// Taken is the number of steps of all settings together, including untimed ones.
 	Taken int
-	// rounds are the logarithms of each setting's step over the first's, by setting and round.
+	// rounds are the logarithms of each setting's step divided by the first setting's step, by setting and
+	// round.
 	rounds [][]float64
 }
 
@@ -106,12 +108,13 @@ func (d Design) RoundSteps() int { return d.Settings * roundBlocks * (d.Block + 
 // FirstSteps returns the number of steps before the total is announced.
 func (d Design) FirstSteps() int { return min(firstRounds, d.most()) * d.RoundSteps() }
 
-// most returns the number of rounds that the bound on steps allows, at least two, because one has
-// no spread.
+// most returns the number of rounds that the bound on steps allows, at least two, because one round has no
+// spread.
 func (d Design) most() int { return max(2, d.MaxSteps/d.RoundSteps()) }
 
-// Run takes rounds: first enough for a spread, then, if these do not decide, the number that the margin
-// needs at that spread. It calls announce between the two. Verdicts are made only after each of the two.
+// Run takes firstRounds rounds, which show the spread. If these do not decide, it calls announce and takes
+// as many more rounds as the margin needs at that spread. Verdicts are made only after the first rounds and
+// at the end.
 func (d Design) Run(take Taker, announce func(Announced)) (*Outcome, error) {
 	o := &Outcome{Steps: make([][]float64, d.Settings), rounds: make([][]float64, d.Settings)}
 	if err := d.rounds(o, min(firstRounds, d.most()), take); err != nil {
@@ -178,8 +181,8 @@ func (d Design) look(o *Outcome, alpha float64) {
 }
 
 // half returns half the width of an interval, by Student's t, for the mean of n rounds that spread like the
-// given ones. d.Settings−1 such intervals hold at once. Rounds count as independent. Changes slower than a
-// round affect both of its halves and cancel; for an autoregression of any speed the differences of
+// given rounds. d.Settings−1 such intervals hold at once. Rounds count as independent. Changes slower than
+// a round affect both of its halves and cancel; for an autoregression of any speed the differences of
 // neighbouring rounds correlate by at most 0.04.
 func (d Design) half(rounds []float64, n int, alpha float64) float64 {
 	spread := math.Sqrt(stat.Variance(rounds, stat.Mean(rounds)))

@@ -40,9 +40,9 @@ type Document struct {
 	Faults []string `json:"faults,omitempty"`
 	// Trainer of the steps.
 	Trainer string `json:"trainer"`
-	// Knob is the name of its setting.
+	// Knob is the name of the trainer's setting.
 	Knob string `json:"knob"`
-	// Model is the name of the model; empty if it has none.
+	// Model is the name of the model; empty if the model has no name.
 	Model string `json:"model"`
 	// Ranks of the world.
 	Ranks int `json:"ranks" jsonschema:"minimum=1"`
@@ -59,7 +59,7 @@ type Document struct {
 	Taken int `json:"taken"`
 	// Compute is a step without messages, in seconds; null if it was not timed.
 	Compute *float64 `json:"compute"`
-	// Own is a step of the job from its trace, replayed before all others; absent without a trace.
+	// Own is a step of the job from its trace, replayed before all other steps; absent without a trace.
 	Own *Own `json:"own,omitempty"`
 	// Messages are the messages' own times in the first step; null if there are none.
 	Messages *Messages `json:"messages"`
@@ -90,7 +90,7 @@ func (d *Document) Predict(elements int64, step float64) {
 
 // Setting is one setting with its steps.
 type Setting struct {
-	// Name of the setting: default, current, answer, half, double; empty for a requested one.
+	// Name of the setting: default, current, answer, half, double; empty for a requested setting.
 	Name string `json:"name"`
 	// Amount is the setting in its trainer's unit.
 	Amount string `json:"amount"`
@@ -99,7 +99,7 @@ type Setting struct {
 	// Number of messages of a step.
 	Messages int `json:"messages"`
 	// Predicted is the step that the curves predict, in seconds; null without curves. No verdict depends on
-	// it.
+	// the prediction.
 	Predicted *float64 `json:"predicted"`
 	// Steps are the timed steps, of the slowest rank; null if there are none.
 	Steps *stat.Summary `json:"steps"`
@@ -203,8 +203,8 @@ func (d *Document) simulated(f finding.Finding) finding.Finding {
 	return f
 }
 
-// Slower reports whether steps are longer than in the trace, or than the curves predict, or wait
-// for launches.
+// Slower reports whether steps are longer than in the trace, or than the curves predict, or whether
+// messages wait for launches.
 func (d *Document) Slower() bool {
 	if d.Messages != nil && d.Messages.LaunchedLate() {
 		return true
@@ -216,7 +216,7 @@ func (d *Document) Slower() bool {
 	return s != nil && s.Steps.Median > *s.Predicted
 }
 
-// off returns the setting whose prediction is furthest off; nil if none is off by more than offBy.
+// off returns the setting whose prediction is furthest off; nil if no prediction is off by more than offBy.
 func (d *Document) off() (worst *Setting) {
 	most := offBy
 	for i := range d.Settings {

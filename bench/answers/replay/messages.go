@@ -49,7 +49,7 @@ type Late struct {
 	Rank int `json:"rank"`
 	// Last is the number of messages with a wait at which the rank came last.
 	Last int `json:"last"`
-	// Of is the number of messages of its groups with a wait.
+	// Of is the number of messages with a wait in the rank's groups.
 	Of int `json:"of"`
 	// Wait is the median time that the others wait for the rank, in seconds per step or per single launch.
 	Wait float64 `json:"wait"`
@@ -65,8 +65,8 @@ const (
 	lateChance = 1e-3
 )
 
-// Bare returns the step with all of its computation before its messages. These then follow each
-// other, on any communicators, already launched by the host.
+// Bare returns the step with all of its computation before its messages. The messages then follow each
+// other, on any communicators, and the host has already launched them.
 func Bare(s *plan.Step) *plan.Step {
 	out := Alone(s)
 	out.Sends, out.Cases = s.Sends, s.Cases

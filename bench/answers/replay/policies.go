@@ -38,7 +38,7 @@ type PolicyEffect struct {
 
 // Change is the logarithm of a ratio of times.
 type Change struct {
-	// Log is the mean over rounds of the logarithm.
+	// Log is the mean of the logarithm over rounds.
 	Log float64 `json:"log"`
 	// Limit is half the width of the interval of Log. A smaller Log counts as no change.
 	Limit float64 `json:"limit"`

@@ -24,7 +24,7 @@ var tuned = pattern.New(`-> Algo \w+ proto (\w+)`)
 type Variable struct {
 	// Name of the variable.
 	Name string `json:"name"`
-	// Value is empty if it is not set.
+	// Value is empty if the variable is not set.
 	Value string `json:"value"`
 }
 
@@ -51,7 +51,7 @@ type Conditions struct {
 	Log string
 }
 
-// Variables returns all Variables with their values, set or not.
+// Variables returns all Variables with their values, also those that are not set.
 func (c Conditions) Variables() []Variable {
 	all := []Variable{}
 	for _, name := range Variables {

@@ -50,7 +50,7 @@ type Arm struct {
 	// P is the p-value of Fisher's exact test, two-sided, against the attempts without this level, times the
 	// number of tests; at most 1, and 1 if there is nothing to compare.
 	P float64 `json:"p" jsonschema:"maximum=1"`
-	// Named is true if the arm is wrong more often than the others, beyond chance.
+	// Named is true if the arm is wrong more often than the other arms, beyond chance.
 	Named bool `json:"named"`
 }
 

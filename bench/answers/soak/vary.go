@@ -11,8 +11,8 @@ import (
 	"zbench/bench/hardware/flush"
 )
 
-// Vary is an environment variable whose values take turns. Libraries read it when a process starts, so each
-// value needs processes of its own.
+// Vary is an environment variable whose values take turns. Libraries read the variable when a process
+// starts, so each value needs processes of its own.
 type Vary struct {
 	// Name of the variable.
 	Name string `json:"name" jsonschema:"minLength=1"`
@@ -20,8 +20,8 @@ type Vary struct {
 	Values []string `json:"values"`
 }
 
-// The variable for the fence after a send, which RCCL omits on gfx942, and its older name
-// (ROCm/rocm-systems#10339, #7139). A library that does not know a name ignores it.
+// The variable that restores the fence after a send, which RCCL omits on gfx942, and the variable's older
+// name (ROCm/rocm-systems#10339, #7139). A library that does not know a name ignores it.
 const (
 	Fence       = "RCCL_CHEAP_POST_SEND_FENCE_OFF"
 	FenceBefore = "RCCL_GFX9_CHEAP_FENCE_OFF"
@@ -46,7 +46,8 @@ const mostEnvironments = 64
 
 var variableName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ReadVary reads NAME=VALUE,VALUE…, or the NAME of a Known variable. Each word must name another variable.
+// ReadVary reads NAME=VALUE,VALUE…, or the NAME of a Known variable. Each word must name a different
+// variable.
 func ReadVary(words []string) ([]Vary, error) {
 	var all []Vary
 	combinations := 1
@@ -74,7 +75,7 @@ func ReadVary(words []string) ([]Vary, error) {
 	return all, nil
 }
 
-// combination is the factor whose levels are whole environments. They are counted but not compared.
+// combination is the factor whose levels are whole environments. Environments are counted but not compared.
 const combination = "environment"
 
 // Environment is a combination of values.

@@ -15,7 +15,8 @@ const (
 	leastNodes = 3
 )
 
-// ofActual returns the claims of crossed rails: another NIC than the GPU's carried its bytes.
+// ofActual returns the claims about crossed rails, on which another NIC than the GPU's carried the GPU's
+// bytes.
 func (in Input) ofActual() []Claim {
 	var out []Claim
 	common := in.commonlyCrossed()

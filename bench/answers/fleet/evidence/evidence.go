@@ -1,10 +1,10 @@
 // Package evidence joins independent sources about a fleet: the times of bench/answers/fleet/rails, the
-// counters of NICs, a node's topology and its screen, and RCCL's RAS. Join names one component for
-// each fault, or says that it cannot tell and lists the candidates.
+// counters of NICs, a node's topology and its screen, and RCCL's RAS. Join names one component for each
+// fault, or lists the candidates if it cannot tell.
 //
-// Every source makes claims: for or against a component, with a weight. Claims about components
-// that exclude each other as the cause (a NIC, its GPU, its node, its leaf switch) are weighed
-// against each other; others are separate faults.
+// Every source makes claims: for or against a component, with a weight. Claims about components that
+// exclude each other as the cause (a NIC, its GPU, its node, its leaf switch) are weighed against each
+// other. Other claims belong to separate faults.
 package evidence
 
 import (
@@ -29,7 +29,7 @@ const (
 	RAS      Source = "ras"
 )
 
-// Weights of claims. Negative ones speak against a component.
+// Weights of claims. Negative weights speak against a component.
 const (
 	// Weak marks a component that may explain the observation.
 	Weak = 1
@@ -43,7 +43,8 @@ const (
 type Claim struct {
 	Source    Source
 	Component rails.Component
-	// Weight is Weak to Strong for the component, negative against it.
+	// Weight is Weak to Strong if the claim is for the component, and negative if it is against the
+	// component.
 	Weight int
 	// Says is the reason, in words for the user.
 	Says string
@@ -76,8 +77,8 @@ type Conclusion struct {
 }
 
 const (
-	// leastScore is the sum of weights from which a component is named. leastMargin is its least lead over
-	// the next candidate.
+	// leastScore is the sum of weights from which a component is named. leastMargin is the least lead of a
+	// named component over the next candidate.
 	leastScore  = Medium
 	leastMargin = 1
 	// common is the number of parts with equal evidence from which the whole is the cause.
@@ -161,8 +162,8 @@ func conclude(cluster []hypothesis) Conclusion {
 	return out
 }
 
-// rivals reports whether two components explain the same fault: one is part of the other, or lies
-// on its path.
+// rivals reports whether two components explain the same fault: one is part of the other, or lies on the
+// other's path.
 func (in Input) rivals(a, b rails.Component) bool {
 	return in.covers(a, b) || in.covers(b, a)
 }

@@ -47,7 +47,8 @@ type settling struct {
 	questions []rails.Question
 }
 
-// clear drops a component from findings and questions. A question keeps it if there is no other candidate.
+// clear drops a component from findings and questions. A question without another candidate keeps the
+// component.
 func (s *settling) clear(h hypothesis) {
 	s.findings = slices.DeleteFunc(s.findings, func(f rails.Slow) bool { return f.Component == h.Component })
 	for i, q := range s.questions {

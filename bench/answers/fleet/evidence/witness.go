@@ -23,8 +23,8 @@ type Fact struct {
 	Bad bool
 }
 
-// Topologies holds the topologies of nodes. Facts are by node; Nodes is the number of nodes with a
-// known topology.
+// Topologies holds the topologies of nodes. Facts holds the facts of each node. Nodes is the number of
+// nodes with a known topology.
 type Topologies struct {
 	Facts map[int][]Fact
 	Nodes int
@@ -72,10 +72,10 @@ func joined(all []Claim, c Claim) []Claim {
 	return all
 }
 
-// Screens holds the nodes' screens: each node alone, compared with the others.
+// Screens holds the nodes' screens. Each node was measured alone and compared with the other nodes.
 type Screens struct {
 	Document *nodescreen.Document
-	// Names are the nodes' names. GPUs is the number of GPUs on each.
+	// Names are the nodes' names. GPUs is the number of GPUs per node.
 	Names []string
 	GPUs  int
 	// Rail returns the GPU whose rail the NIC is, −1 if unknown. If Rail is nil, no rail is known.
@@ -141,8 +141,8 @@ func (s Screens) claim(node int, f nodescreen.Deviation) (Claim, bool) {
 
 func (s Screens) node(host string) int { return NodeOf(s.Names, host) }
 
-// NodeOf returns the index of a host among names, −1 if it is not one of them. A name with its
-// domain and one without are the same host.
+// NodeOf returns the index of a host among names, −1 if names does not have the host. A name matches with
+// and without its domain.
 func NodeOf(names []string, host string) int {
 	if i := slices.Index(names, host); i >= 0 {
 		return i
@@ -158,10 +158,10 @@ type Services struct {
 	GPUs   int
 }
 
-// Claims returns claims about the GPUs whose ranks or processes the service singles out, or about the node
-// if most of its GPUs are. The host in the answer counts, because ranks may be numbered in another order
-// than nodes. A rank without a known host is placed by the order of ranks, if the communicator is as large
-// as the fleet. strange lists the ranks on no node of the fleet.
+// Claims returns claims about the GPUs whose ranks or processes the service singles out, or about a node if
+// the service singles out most of its GPUs. The host in the answer counts, because ranks may be numbered in
+// another order than nodes. A rank without a known host is placed by the order of ranks, if the
+// communicator is as large as the fleet. strange lists the ranks on no node of the fleet.
 func (s Services) Claims() (claims []Claim, strange []string) {
 	if s.Answer == nil || s.Answer.State == record.WitnessAbsent {
 		return nil, nil
@@ -230,8 +230,8 @@ func gpusOf(text string) []int {
 	return out
 }
 
-// OfNodes returns claims for fleets whose nodes were measured as a whole. A claim for a part counts
-// for the node; a claim against a part does not.
+// OfNodes returns claims for fleets whose nodes were measured as a whole. A claim for a part becomes a
+// claim for the node. A claim against a part is dropped.
 func OfNodes(claims []Claim) []Claim {
 	var out []Claim
 	for _, c := range claims {

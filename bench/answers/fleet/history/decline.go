@@ -23,9 +23,9 @@ const (
 	Lasting  = 15
 
 	// The newest check must show gateLoss, as a share; only then are the other losses computed. For a
-	// sudden loss, each of the newest checks must show leastLoss, and their median suddenLoss. For a
-	// lasting loss, the mean of their middle half must show lastingLoss. The …Sigmas are the same limits in
-	// robust standard deviations of the kind.
+	// sudden loss, each of the newest checks must show leastLoss, and their median must show suddenLoss.
+	// For a lasting loss, the mean of the middle half of the newest checks must show lastingLoss. The
+	// …Sigmas are the same limits in robust standard deviations of the kind.
 	gateLoss                   = 0.02
 	leastLoss, leastSigmas     = 0.03, 3.1
 	suddenLoss, suddenSigmas   = 0.054, 5.4
@@ -34,18 +34,19 @@ const (
 	fallenLoss, fallenSigmas = 0.015, 3.3
 )
 
-// Loss is a figure below its own past.
+// Loss is the loss of a figure against its own past.
 type Loss struct {
 	// Lost is the missing share, 0 to 1. Before is the centre of the earlier checks. Now is the centre of
-	// the checks that show the loss. Both are in the figure's unit.
+	// the checks that show the loss. Before and Now are in the figure's unit.
 	Lost, Before, Now float64
-	// Checks is the number of checks that show the loss. Of is the number of earlier checks that they are
-	// compared with.
+	// Checks is the number of checks that show the loss. Of is the number of earlier checks in the
+	// comparison.
 	Checks, Of int
 }
 
-// Below compares the newest checks of figures of one kind with their own earlier checks. Each series
-// is one component's, oldest first. It returns a Loss for each series, with 0 checks if there is none.
+// Below compares the newest checks of figures of one kind with their own earlier checks. Each series has
+// the figures of one component, oldest first. It returns a Loss for each series; the Loss has 0 checks if
+// the series shows none.
 func Below(series [][]float64) []Loss {
 	out := make([]Loss, len(series))
 	for i, s := range series {
@@ -72,7 +73,7 @@ func before(s []float64, n int) []float64 {
 	return s[max(end-Window, 0):end]
 }
 
-// loses reports whether a figure is below the median of others by a share. It counts the larger ones,
+// loses reports whether a figure is below the median of others by a share. It counts the larger figures,
 // because that is faster than computing the median.
 func loses(of []float64, figure, share float64) bool {
 	limit, above := figure/(1-share), 0
@@ -173,8 +174,8 @@ func Fallen(series [][]float64) bool {
 // togetherShare is the share of the nodes above which a change belongs to the fleet.
 const togetherShare = 0.05
 
-// Together reports whether so many nodes of a fleet have fallen, this one included, that the cause is
-// not a node.
+// Together reports whether so many nodes of a fleet have fallen, this one included, that the cause is not a
+// single node.
 func Together(fallen, nodes int) bool {
 	return fallen >= 2 && float64(fallen) > togetherShare*float64(nodes)
 }

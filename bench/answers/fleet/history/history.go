@@ -69,8 +69,8 @@ type Round struct {
 	Time time.Time `json:"time"`
 	// Era is the era of the figures.
 	Era int64 `json:"era"`
-	// Figures are rates by kind, then by component. They are in bytes per second, for products in
-	// operations per second.
+	// Figures are rates by kind, then by component. Rates of matrix products are in operations per second;
+	// all other rates are in bytes per second.
 	Figures map[string]map[string]float64 `json:"figures"`
 }
 
@@ -183,7 +183,7 @@ func (m *Memory) Begin(now time.Time, facts map[string]string) (changes []Change
 	return changes
 }
 
-// short cuts a name that another program chose.
+// short limits the length of a name that another program chose.
 func short(name string) string { return strings.ToValidUTF8(name[:min(len(name), longest)], "") }
 
 // Figure is one measurement of a check.
@@ -196,8 +196,8 @@ type Figure struct {
 // the temperature and the neighbouring jobs.
 const gap = 10 * time.Minute
 
-// Add keeps the figures of a check. It returns false if the check is not separate from the one before. The
-// earlier figures then stay.
+// Add keeps the figures of a check. It returns false if the check is not separate from the previous check.
+// The earlier figures then stay.
 func (m *Memory) Add(now time.Time, figures []Figure) bool {
 	if n := len(m.Rounds); n > 0 {
 		since := now.Sub(m.Rounds[n-1].Time)
@@ -259,32 +259,32 @@ func (m *Memory) Declines() (out []Decline, fallen []string) {
 	return out, fallen
 }
 
-// Restart begins an era without a change of the facts: the fleet changed together.
+// Restart begins an era although no fact changed, because the whole fleet changed.
 func (m *Memory) Restart() { m.Era++ }
 
-// Counter is an error counter, as it is read now.
+// Counter is an error counter with its present value.
 type Counter struct {
 	Subject, Name string
 	Value         uint64
 }
 
-// Growth is a counter that grew since the last check. Value is the sum since the driver's reset; New is
-// true if no earlier check has read it.
+// Growth is a counter that grew since the last check. Value is the count since the driver's reset. New is
+// true if no earlier check has read the counter.
 type Growth struct {
 	Counter
 	By  uint64
 	New bool
 }
 
-// Grown keeps the counters and returns those that grew. After a boot, or if a counter is smaller than
-// before, it counts from zero.
+// Grown stores the counters and returns the counters that grew. After a boot, or if a counter is smaller
+// than before, the growth counts from zero.
 func (m *Memory) Grown(boot string, now []Counter) (out []Growth) {
 	before, first := m.Counters, m.Checks <= 1
 	m.Counters = map[string]uint64{}
 	if boot != m.Boot {
 		before = nil
 	}
-	maps.Copy(m.Counters, before) // a counter that could not be read now
+	maps.Copy(m.Counters, before) // keeps counters that could not be read now
 	m.Boot = boot
 	for _, c := range now {
 		name := short(c.Subject) + " " + short(c.Name)

@@ -37,7 +37,7 @@ type Document struct {
 	Pass []string `json:"pass"`
 	// Fail are the nodes to leave out.
 	Fail []string `json:"fail"`
-	// Unclear are nodes that differ from others without a majority.
+	// Unclear are nodes that differ from other nodes while no majority shows which nodes are right.
 	Unclear []string `json:"unclear"`
 	// Judgement has the result of the screen as findings.
 	Judgement finding.Judgement `json:"judgement"`

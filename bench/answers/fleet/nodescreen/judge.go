@@ -16,13 +16,14 @@ import (
 // Fleet holds the nodes to judge.
 type Fleet struct {
 	Nodes []*Node
-	// Expected is the number of nodes that should have reported; 0 is unknown. Hosts are the names of these
-	// nodes, as far as the launcher gives them.
+	// Expected is the number of nodes that should have reported; 0 is unknown. Hosts are the names of the
+	// expected nodes, as far as the launcher gives them.
 	Expected int
 	Hosts    []string
 }
 
-// rule is one comparison. find returns findings. It adds what it could not judge to d.Unchecked.
+// rule is one comparison. find returns findings. find adds the things that it could not judge to
+// d.Unchecked.
 type rule struct {
 	name string
 	find func(f Fleet, d *Document) []Deviation

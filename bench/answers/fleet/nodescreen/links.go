@@ -22,7 +22,7 @@ func (n *Node) linkKind() string {
 	return fmt.Sprintf("links of %d %s%s", len(n.GPUs), product, n.Links.What)
 }
 
-// linkRates returns the rates of a node's links. Each is the median of all launches.
+// linkRates returns the rates of a node's links. Each rate is the median of all launches.
 func (n *Node) linkRates() []measurement {
 	if n.Links == nil {
 		return nil

@@ -14,9 +14,9 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// Limits of the comparison of measurements. A value is named if it has lost at least Effect of the
-// median and lies at least sigmas robust standard deviations below it. Among 1,024 values of a
-// normal distribution, 5 give 0.03 % of false findings per fleet.
+// Limits of the comparison of measurements. A value is named if it has lost at least Effect of the median
+// and lies at least sigmas robust standard deviations below it. With 1,024 values of a normal distribution,
+// 5 deviations give a false finding in 0.03 % of fleets.
 const (
 	// Effect is the smallest loss that is named, as a share.
 	Effect = 0.08
@@ -30,8 +30,8 @@ const (
 	Most = 0.5
 )
 
-// productRule compares matrix products. Their rates are operations per second; all other rates are bytes
-// per second.
+// productRule compares matrix products. The rates of products are in operations per second; all other rates
+// are in bytes per second.
 const productRule = "product"
 
 // rateText formats a rate that a rule compares.
@@ -49,10 +49,10 @@ type kind struct {
 	values     []Extreme
 }
 
-// Limit returns the smallest named loss as a share of the median of some rates. spread is their standard
-// deviation divided by the median. It is estimated as 1.4826 times the median absolute deviation (the
-// factor of a normal distribution), which half of the values cannot change. With few values the spread is
-// itself uncertain, and the limit is wider.
+// Limit returns the smallest named loss as a share of the median of some rates. spread is the standard
+// deviation of the rates divided by their median. It is estimated as 1.4826 times the median absolute
+// deviation (the factor of a normal distribution), which half of the values cannot change. With few values
+// the spread is itself uncertain, and the limit is wider.
 func Limit(rates []float64) (median, spread, limit float64) {
 	median = stat.Quantile(rates, 0.5)
 	spread = rails.Deviation(rates) / median
@@ -71,8 +71,7 @@ func (d *Document) refer(k kind, median, spread, limit float64) {
 	d.References = append(d.References, Reference{What: k.what, Rule: k.rule, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(k.values), Slowest: &slowest, Fastest: &fastest})
 }
 
-// outliers compares values of one kind, names the slow ones, and hands the compared rates to the
-// gate.
+// outliers compares values of one kind, names the slow values, and gives the compared rates to the gate.
 func outliers(d *Document, k kind, next string) []Deviation {
 	what, all := k.what, k.values
 	if len(all) < 2 {

@@ -25,8 +25,8 @@ func nicCount(f Fleet, _ *Document) []Deviation {
 	return out
 }
 
-// nicState finds inactive ports that should be active: most nodes have more active ports, or, on a
-// single node, most of its own are active.
+// nicState finds inactive ports that should be active: most nodes have more active ports or, if there is a
+// single node, most of its ports are active.
 func nicState(f Fleet, d *Document) []Deviation {
 	usual, most := majority(f.Nodes, func(n *Node) int { return n.activePorts() })
 	if !most && len(f.Nodes) > 1 {

@@ -1,7 +1,6 @@
-// Package nodescreen judges the nodes of a fleet before they form a world. Each node reports its
-// facts and its own measurements (Node, one file each). Judge compares the nodes and names failing
-// and outlying ones with the reason. It measures nothing and knows only the faults that the reports
-// show.
+// Package nodescreen judges the nodes of a fleet before they form a world. Each node reports its facts and
+// its own measurements (Node, one file each). Judge compares the nodes and names the failing and outlying
+// nodes with the reason. It measures nothing and knows only the faults that the reports show.
 package nodescreen
 
 import (
@@ -62,7 +61,7 @@ type GPU struct {
 	Bytes int64 `json:"bytes"`
 	// Memory is the bandwidth of the GPU's memory; null if it was not measured.
 	Memory *Rate `json:"memory"`
-	// Product is the rate of a matrix product that fills its compute units; absent if it was not run.
+	// Product is the rate of a matrix product that fills the GPU's compute units; absent if it was not run.
 	Product *Rate `json:"product,omitempty"`
 }
 
@@ -84,7 +83,7 @@ type NIC struct {
 type Fact struct {
 	// Name of the property.
 	Name string `json:"name"`
-	// Value in its source's form.
+	// Value as the fact's source writes it.
 	Value string `json:"value"`
 }
 

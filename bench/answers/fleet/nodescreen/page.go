@@ -34,7 +34,7 @@ func (d *Document) Shown(version string) *document.Document {
 	out.Add("measured", "Compared with the fleet", screenDots(nodes, d)...)
 	if len(d.Findings) > 0 {
 		on := document.Page | document.Verbose | document.Markdown
-		if len(out.Findings) > out.Most { // a terminal does not show all of them
+		if len(out.Findings) > out.Most { // a terminal does not show all findings
 			on = document.Everywhere
 		}
 		out.Add("findings", "Findings and next steps", document.Sheet{Table: d.Table(), Label: "findings"}).Show(on)

@@ -139,7 +139,8 @@ func (s *Standing) reasons() string {
 	return strings.Join(slice.Map(s.Findings, Deviation.Reason), "; ")
 }
 
-// Finding returns the deviation in the common form. It is a warning if no majority decides.
+// Finding returns the deviation in the common form. The finding is a warning if no majority shows which
+// nodes are right.
 func (f Deviation) Finding() finding.Finding {
 	out := finding.Finding{Code: f.Rule, Severity: finding.Fault, Share: f.Lost, Text: f.Reason(), Hint: f.Next}
 	if f.Host != "" {
@@ -155,8 +156,8 @@ func (f Deviation) Finding() finding.Finding {
 	return out
 }
 
-// Reason returns the defect after the name of its component. The name is omitted if it is the node, or if
-// the message begins with it.
+// Reason returns the defect after the name of its component. The name is omitted if the component is the
+// node, or if the message begins with the name.
 func (f Deviation) Reason() string {
 	text := plain.Line(f.Message)
 	if f.Subject == "node" || f.Subject == "nodes" || strings.HasPrefix(f.Message, f.Subject) {

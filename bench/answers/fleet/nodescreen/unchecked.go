@@ -9,11 +9,11 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// area is a subject of a screen. `things` names the parts that are counted for it, such as NICs.
+// area is a subject of a screen. `things` names the parts of a node that are counted, such as NICs.
 type area struct {
 	name, things string
-	// of calls add for each such part of a node: counts says whether the part needs the check, and known
-	// whether the node's report covers it.
+	// of calls `add` once for each part of a node. counts is true if the part needs the check. known is
+	// true if the node's report covers the part.
 	of func(n *Node, add func(counts, known bool))
 }
 

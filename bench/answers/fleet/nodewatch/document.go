@@ -42,7 +42,7 @@ type Document struct {
 	Simulated bool `json:"simulated"`
 	// Findings are the defects, the most severe first.
 	Findings []Found `json:"findings"`
-	// Fallen are the kinds of figures whose components are together below their past.
+	// Fallen are the kinds of figures in which the node's components, taken together, are below their past.
 	Fallen []string `json:"fallen"`
 	// Excused are the kinds whose comparison with the past starts again because the fleet fell together.
 	Excused []string `json:"excused"`

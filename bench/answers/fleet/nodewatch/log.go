@@ -23,9 +23,10 @@ type Line struct {
 const mostLines = 256
 
 var (
-	// record is a line of /dev/kmsg: priority, sequence, microseconds, flags, message.
+	// record matches a line of /dev/kmsg: priority, sequence, microseconds, flags, message.
 	record = pattern.New(`^\d+,\d+,(\d+),[^;]*;(.*)$`)
-	// printed is a line of the kernel's buffer, of dmesg or of a log that journalctl printed: seconds in brackets.
+	// printed matches a line of the kernel's buffer, of dmesg, or of journalctl's output: it has the
+	// seconds in brackets.
 	printed = pattern.New(`^(?:<\d+>|.* kernel: )?\[ *(\d+)\.(\d{6})\] (.*)$`)
 )
 

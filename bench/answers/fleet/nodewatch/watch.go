@@ -41,7 +41,7 @@ var hard = map[string]Action{
 }
 
 // repeated are the codes that take the node out when Separate of the last checks have them. measured are
-// the codes of performance. They also need a longer measurement.
+// the codes of performance. Findings with these codes also need a longer measurement.
 var (
 	repeated = []string{"link_downs", "link_down", "pcie_error", "gpu_reset", "gpu_timeout"}
 	measured = []string{"memory", "product", "link", "collective", "nic_collective"}
@@ -60,7 +60,7 @@ type Seen struct {
 	Boot string `json:"boot"`
 	// For is the duration of one measurement, such as "3 s". Figures of other durations are another kind.
 	For string `json:"for"`
-	// Facts begin an era when they change, as the node's facts do.
+	// Facts are the facts whose change begins an era, in addition to the node's facts.
 	Facts map[string]string `json:"facts"`
 	// Counters are the error counters.
 	Counters []history.Counter `json:"counters"`
@@ -73,8 +73,8 @@ type Seen struct {
 
 // Fleet holds the knowledge about the other nodes.
 type Fleet struct {
-	// Fallen returns the number of nodes of which a kind of figures has fallen, this one included, and the
-	// number of all nodes. Nil if nothing is known.
+	// Fallen returns the number of nodes on which a kind of figures has fallen, this node included, and the
+	// number of all nodes. It is nil if nothing is known about other nodes.
 	Fallen func(kind string) (fallen, nodes int)
 }
 
@@ -106,7 +106,7 @@ func Judge(s *Seen, m *history.Memory, now time.Time, fleet Fleet) *Document {
 	return d
 }
 
-// Figures returns the measured rates, with the time of a measurement in their kind.
+// Figures returns the measured rates. The kind of each rate names the duration of the measurement.
 func (s *Seen) Figures() []history.Figure {
 	return slice.Map(s.Node.Figures(), func(f history.Figure) history.Figure {
 		f.Kind += timed + s.For
@@ -114,7 +114,7 @@ func (s *Seen) Figures() []history.Figure {
 	})
 }
 
-// timed joins a kind with the time of a measurement.
+// timed separates the kind of a figure from the duration of its measurement.
 const timed = ", measured for "
 
 // facts returns the facts that begin an era when they change. The environment of the caller is left out.
@@ -188,8 +188,7 @@ func (d *Document) screened(f nodescreen.Deviation, m *history.Memory) {
 	}
 }
 
-// past adds findings for figures below their own past. If the fleet fell together, it begins an era
-// instead.
+// past adds findings for figures below their own past. If the whole fleet fell, it begins an era instead.
 func (d *Document) past(m *history.Memory, fleet Fleet) {
 	declines, fallen := m.Declines()
 	d.Fallen = append(d.Fallen, fallen...)

@@ -18,7 +18,7 @@ func Judge(d Data) *Verdict {
 	if !d.Given || !j.between(v) {
 		j.parts(v)
 	}
-	v.Ranking = j.ranking() // once the groups' reference is known
+	v.Ranking = j.ranking() // after the reference of groups is known
 	j.compared(v)
 	j.rivals(v)
 	v.finish()
@@ -70,7 +70,7 @@ func (j *judgement) ranking() []Ranked {
 	return out
 }
 
-// judgement joins the results of the kinds of rounds.
+// judgement joins the results of all kinds of rounds.
 type judgement struct {
 	Data
 	net   *network
@@ -98,9 +98,8 @@ func newJudgement(d Data) *judgement {
 // suspicion lists the measurements that a plan repeats.
 type suspicion struct {
 	nodes []int
-	// links are the pairs of GPUs whose link is suspect on some node. allLinks is true if single
-	// links are not enough: several links of a GPU are suspect, or rounds are suspect and no link
-	// is.
+	// links are the pairs of GPUs whose link is suspect on some node. allLinks is true if single links are
+	// not enough: several links of a GPU are suspect, or rounds are suspect but no link is.
 	links        [][2]int
 	allLinks     bool
 	rings        bool

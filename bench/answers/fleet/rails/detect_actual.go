@@ -14,7 +14,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// Use classifies the NICs that carried a GPU's bytes against those expected by PCI parents.
+// Use says how the NICs that carried a GPU's bytes compare with the NICs that its PCI parents suggest.
 type Use string
 
 // The uses.
@@ -23,7 +23,7 @@ const (
 	AsExpected Use = "as_expected"
 	// Crossed: unexpected NICs carried most of the ring's bytes.
 	Crossed Use = "crossed"
-	// SharedUse: expected NICs carried most of the bytes, and other NICs some.
+	// SharedUse: expected NICs carried most of the bytes, and other NICs carried some.
 	SharedUse Use = "shared"
 	// UseUnknown: the GPU's NIC is not known; Why gives the reason.
 	UseUnknown Use = "not_checked"
@@ -142,7 +142,7 @@ func (a ActualRail) Says() string {
 	}
 }
 
-// actual notes the number of GPUs that use the expected NIC, and those that could not be checked.
+// actual notes the number of GPUs that use the expected NIC, and the GPUs that could not be checked.
 func (d *Document) actual(s *Survey) {
 	if len(s.ActualRails) == 0 {
 		return
@@ -169,7 +169,7 @@ func (a ActualRail) name() string { return fmt.Sprintf("GPU %d of %s", a.GPU, a.
 const mostUses = 64
 
 // ActualTables returns two tables of GPUs with their NICs. others has the GPUs that used another NIC than
-// expected or were not checked. expected has the rest.
+// expected or were not checked. expected has the GPUs that used the expected NIC.
 func (s *Survey) ActualTables() (others, expected table.Table) {
 	order := []Use{Crossed, SharedUse, UseUnknown, AsExpected}
 	all := slices.Clone(s.ActualRails)

@@ -32,7 +32,7 @@ type Arrival struct {
 	// collectives at which the rank arrived last.
 	Waited float64
 	// Last is the number of collectives at which the rank arrived last, of the Calls that it took part in.
-	// Neither counts collectives at which several ranks arrived last.
+	// Last and Calls leave out collectives at which several ranks arrived last.
 	Last, Calls int
 	// chance is the expected number of last arrivals if all ranks arrived last equally often. late holds
 	// the delay at each collective at which the rank arrived last, as a share of the collective's time.
@@ -75,14 +75,14 @@ const (
 	leastCalls = 5
 )
 
-// Arrivals finds the ranks that arrive last at the collectives of a job. All ranks leave a
-// collective together, so the last to arrive has the shortest duration, whatever the clocks say.
-// node gives a rank's node; nil is unknown.
+// Arrivals finds the ranks that arrive last at the collectives of a job. All ranks leave a collective
+// together, so the last to arrive has the shortest duration, whatever the clocks say. `node` gives the node
+// of each rank; nil if unknown.
 //
 // A test against chance decides which rank arrives last; the lost time is stated separately.
 //
-// The k-th call of a collective and size is assumed to be the same one on all ranks, in the order
-// of Start. A collective that less than half of the ranks have is left out.
+// The k-th calls of a collective and size on all ranks, in the order of Start, are assumed to be one
+// collective. A collective that less than half of the ranks have is left out.
 func Arrivals(calls []Call, node map[int]int) *Lateness {
 	l := &Lateness{}
 	ranks := map[int]*Arrival{}

@@ -9,8 +9,8 @@ import (
 	"zbench/bench/base/finding"
 )
 
-// compared hands the gate the measured times of the parts, whatever the detectors concluded. The
-// figures are whole times: they still contain the time common to a round, a node or most parts.
+// compared gives the gate the measured times of the parts, whatever the detectors concluded. The figures
+// are whole times: they still contain the time common to a round, a node or most parts.
 func (j *judgement) compared(v *Verdict) {
 	links, gpus := parts{}, parts{}
 	if j.net.known {

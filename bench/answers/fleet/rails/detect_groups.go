@@ -13,7 +13,7 @@ import (
 
 const (
 	// apart is the least distance between the means of two groups that differ, in standard deviations
-	// within the groups. A normal sample split in two gives 2.7, a uniform one 3.5.
+	// within the groups. A normal sample split in two has a distance of 2.7, a uniform sample 3.5.
 	apart = 6
 	// leastGroup is the smallest share of the values that makes a group: fewer are outliers.
 	leastGroup = 0.05
@@ -27,8 +27,8 @@ const (
 
 // twoGroups splits values in two so that the variance within the groups is minimal. slow holds the indices
 // of the larger values, and gap is the difference of the groups' means. ok is true if the groups differ
-// clearly: by more than `least`, and by more than `apart` standard deviations within the groups. A
-// deviation counts as at least se.
+// clearly: by more than `least`, and by more than `apart` standard deviations within the groups. se is the
+// least deviation that it assumes.
 func twoGroups(values []float64, se, least float64) (slow []int, gap float64, ok bool) {
 	n := len(values)
 	if n < 2 {
@@ -100,7 +100,7 @@ func (j *judgement) groups(v *Verdict) {
 	}
 }
 
-// worst returns the components of a ranking whose loss would be named with less noise: its links if links
+// worst returns the components of a ranking whose loss would be named with less noise: its links if `links`
 // is true, otherwise all other components.
 func worst(ranking []Ranked, links bool) []Component {
 	bad := slice.Where(ranking, func(r Ranked) bool { return (r.Component.Part == Link) == links && r.Lost > share(leastLoss) })
@@ -188,7 +188,7 @@ func (j *judgement) groupsOfMeetings(v *Verdict) {
 		return
 	}
 	meetings := slices.SortedFunc(maps.Keys(levels), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
-	values := slice.Map(meetings, func(m [2]int) float64 { return stat.Quantile(levels[m], 0.25) }) // high only if most rails are slow, not if half of them are
+	values := slice.Map(meetings, func(m [2]int) float64 { return stat.Quantile(levels[m], 0.25) }) // the lower quartile is high only if most rails are slow
 	slow, gap, ok := twoGroups(values, 0, leastMeeting)
 	if !ok {
 		return
@@ -219,7 +219,7 @@ func (j *judgement) groupsOfMeetings(v *Verdict) {
 	}
 }
 
-// groupsOfNICs compares the NICs without an explanation.
+// groupsOfNICs compares the NICs whose loss no finding or question explains.
 func (j *judgement) groupsOfNICs(v *Verdict) {
 	if !j.net.known {
 		return

@@ -97,8 +97,8 @@ func (j *judgement) intermittent(v *Verdict) {
 	}
 }
 
-// recurrent names nodes and NICs that are slow in more rounds than chance explains, and
-// asks about the rest.
+// recurrent names nodes and NICs that are slow in more rounds than chance explains, and asks about the
+// remaining slow rounds.
 func (j *judgement) recurrent(v *Verdict) {
 	marks, rate := j.marks(Network)
 	marks = slices.DeleteFunc(marks, func(m mark) bool { return explained(v, m.Pair.A) || explained(v, m.Pair.B) })
@@ -169,8 +169,8 @@ func (j *judgement) repeated(marks []mark) []Component {
 	return out
 }
 
-// hits returns the rounds in which a component is slow, its partners there and the losses. A node
-// is slow in a round if most of its rails are.
+// hits returns the rounds in which a component is slow, its partners in these rounds, and the losses. A
+// node is slow in a round if most of its rails are.
 func (j *judgement) hits(c Component, marks []mark) (rounds, partners map[int]bool, losses []float64) {
 	rounds, partners = map[int]bool{}, map[int]bool{}
 	order, of := slice.Group(slice.Where(marks, func(m mark) bool { return m.of(c) }), func(m mark) int { return m.Round })

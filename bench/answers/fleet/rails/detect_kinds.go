@@ -11,7 +11,7 @@ import (
 type timed struct {
 	Timing
 	// y is the median of the samples, and each holds all samples. typical is the logarithm that was
-	// subtracted from them.
+	// subtracted from all samples.
 	y       float64
 	each    []float64
 	typical float64

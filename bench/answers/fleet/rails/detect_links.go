@@ -13,8 +13,8 @@ import (
 type xgmi struct {
 	Fleet
 	kindTimes
-	// raw is the median of each link's rounds. all is that median less the parts common to links at
-	// the same place of the board and to links of the same node. Both are NaN if the link was not
+	// raw is the median of each link's rounds. `all` is this median less the parts that are common to links
+	// at the same place of the board, and to links of the same node. Both are NaN if the link was not
 	// timed.
 	raw, all [][]float64
 	// each holds the values of each link's rounds.
@@ -24,8 +24,8 @@ type xgmi struct {
 	whole [][]float64
 	// node is each node's own loss, which is subtracted from its links.
 	node []float64
-	// reference is the level of nodes from which losses are counted. It is 0, the level of the median node,
-	// or the level of the faster group if the nodes fall into two groups.
+	// reference is the level of nodes from which losses are counted. It is 0 (the median node's level)
+	// unless the nodes fall into two groups. Then it is the faster group's level.
 	reference float64
 	// nodeSigma and sigma are the robust deviations of nodes and of links.
 	nodeSigma, sigma float64
@@ -41,9 +41,9 @@ func (f Fleet) link(a, b int) int {
 	return a*f.GPUs - a*(a+1)/2 + b - a - 1
 }
 
-// manyNodes is the number of nodes from which each pair of GPUs is compared with the same pair of
-// the other nodes. Links between different places on a board differ by up to 4 % (TransferBench's
-// all-to-all of MI300X, docs/METHOD.md).
+// manyNodes is the number of nodes from which each pair of GPUs is compared with the same pair on the other
+// nodes. Links between different places on a board differ by up to 4 % (TransferBench's all-to-all of
+// MI300X, docs/METHOD.md).
 const manyNodes = 8
 
 func newXGMI(f Fleet, timings []Timing) *xgmi {
@@ -68,8 +68,8 @@ func newXGMI(f Fleet, timings []Timing) *xgmi {
 }
 
 // settled returns one time for the rounds of a link; NaN if there are none. With fewer than manyNodes nodes
-// it is the median. With more, it is the shortest time: among thousands of links, chance slows most of the
-// few rounds of some, but a slow link is slow in every round.
+// it is the median. With manyNodes or more it is the shortest time: among thousands of links, chance slows
+// most rounds of a few links, but a slow link is slow in every round.
 func (f Fleet) settled(of []float64) float64 {
 	if f.Nodes >= manyNodes && len(of) > 0 {
 		return slices.Min(of)
@@ -135,8 +135,8 @@ func (x *xgmi) passes(node, link int) (slow, all int) {
 	return slice.Count(each, func(y float64) bool { return y-common > x.limit()/2 }), len(each)
 }
 
-// confirmed reports whether a link was slow in at least 9 of 10 passes (all of five), and in the
-// median of the passes after the first, which made it a suspect.
+// confirmed reports whether a link was slow in at least 9 of 10 passes (in all passes if there are five),
+// and in the median of all passes after the first, which made the link a suspect.
 func (x *xgmi) confirmed(node, link int) bool {
 	slow, all := x.passes(node, link)
 	common := x.raw[node][link] - x.all[node][link]

@@ -16,7 +16,7 @@ type network struct {
 	kindTimes
 	ends
 	// edges are the transfers in the order of the times. If most given pairs have both directions
-	// (directed), each end counts twice: as a sender, and, after all senders, as a receiver.
+	// (directed), each end has two indices: one as a sender and, after all senders, one as a receiver.
 	edges           []edge
 	given, directed bool
 	// timed is the number of ends with a transfer.
@@ -35,7 +35,7 @@ func (n *network) sides(p Place) []int {
 	return []int{n.at(p)}
 }
 
-// joined merges the chosen sides of an end. It takes the larger loss, and the transfers of both.
+// joined merges the chosen sides of an end. It takes the larger loss, and the transfers of both sides.
 func (n *network) joined(p Place, wanted func(side int) bool) (out end) {
 	for _, at := range n.sides(p) {
 		if e := n.ends.of[at]; e.all > 0 && wanted(at) {

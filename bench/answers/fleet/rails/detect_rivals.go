@@ -50,8 +50,7 @@ func (j *judgement) rivals(v *Verdict) {
 	}
 }
 
-// undecided asks which of the candidates is slow. Questions that share a candidate are one
-// question.
+// undecided asks which of the candidates is slow. Questions that share a candidate are merged.
 func (v *Verdict) undecided(f Slow, candidates []Component) {
 	i := slices.IndexFunc(v.Questions, func(q Question) bool {
 		return q.undecided && slices.ContainsFunc(q.Candidates, func(c Component) bool { return slices.Contains(candidates, c) })
@@ -72,7 +71,8 @@ func (v *Verdict) undecided(f Slow, candidates []Component) {
 }
 
 // partLosses returns the losses of each link and NIC, as logarithms. A link is compared with all links of
-// the fleet, as in the gate. The node's own links would not do: one slow GPU of three has most of them.
+// the fleet, as in the gate. A comparison with the node's own links would fail: one slow GPU of three has
+// most of these links.
 func (j *judgement) partLosses() map[Component]float64 {
 	out := map[Component]float64{}
 	for i, e := range j.net.ends.of {

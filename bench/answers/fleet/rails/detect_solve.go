@@ -71,7 +71,7 @@ func solve(n int, edges []edge) ends {
 	return out
 }
 
-// again is one step of solve.
+// again does one step of solve.
 func (e ends) again(edges []edge, touching [][]int) ends {
 	cut := max(suspectLoss, suspectSigmas*e.sigma)
 	next := ends{of: make([]end, len(e.of))}

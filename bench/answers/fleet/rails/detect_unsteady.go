@@ -16,8 +16,8 @@ const (
 	// fastestTwo is the median difference of the fastest two of five normal samples, in deviations. Up to
 	// half of the samples can be slow without changing this difference.
 	fastestTwo = 0.55
-	// fewNodes is the number of nodes below which the usual rate of slow samples is unknown. There,
-	// leastSlow slow samples among leastSamples make a question.
+	// fewNodes is the number of nodes below which the usual rate of slow samples is unknown. In a smaller
+	// fleet, leastSlow slow samples among leastSamples samples make a question.
 	fewNodes     = 4
 	leastSlow    = 3
 	leastSamples = 12
@@ -69,9 +69,9 @@ func (t Timing) behind() (losses []float64, gap float64, timed int) {
 	return losses, second - first, timed
 }
 
-// samplesOf finds the slow samples of each transfer in a round. They exceed the transfer's fastest sample
-// by more than the noise of its nodes explains. A transfer that is slow for the whole round has no slow
-// samples.
+// samplesOf finds the slow samples of each transfer in a round. A slow sample exceeds the transfer's
+// fastest sample by more than the noise of its nodes explains. A transfer that is slow for the whole round
+// has no slow samples.
 func samplesOf(timings []Timing, kind Kind, nodes int) samples {
 	n := slice.Count(timings, func(t Timing) bool { return t.Kind == kind })
 	s := samples{of: make([]Timing, 0, n), at: make([]int, 0, n), slow: make([][]float64, 0, n), any: make([]bool, 0, n)}
@@ -138,8 +138,8 @@ func (s samples) worst(nodes int) unsteady {
 }
 
 // steady finds the nodes with slow samples beyond chance, the most improbable first, and removes these
-// samples from the timings. The remaining timings show permanent slowness. next is the probability of the
-// next node, which chance still explains.
+// samples from the timings. The remaining timings show permanent slowness. next is the probability that
+// chance explains the next node's slow samples.
 func steady(d Data) (found []unsteady, rest []Timing, next float64) {
 	rest = d.Timings
 	for len(found) < d.Fleet.Nodes {

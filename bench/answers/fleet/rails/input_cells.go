@@ -123,7 +123,7 @@ func number(cell string) (v float64, gap bool, err error) {
 	return v, false, nil
 }
 
-// pointed rewrites a number with a decimal point: 45,5 is 45.5, and 1,234.5 is 1234.5.
+// pointed rewrites a number with a decimal point: 45,5 becomes 45.5, and 1,234.5 becomes 1234.5.
 func pointed(cell string) (string, error) {
 	whole, rest, comma := strings.Cut(cell, ",")
 	switch {

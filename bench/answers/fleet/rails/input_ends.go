@@ -57,7 +57,7 @@ func (m *Matrix) Data() Data {
 		}
 		return p
 	}
-	seconds := slice.Map(m.Values, func(v Value) float64 { return 1 / v.Rate }) // of one byte
+	seconds := slice.Map(m.Values, func(v Value) float64 { return 1 / v.Rate }) // seconds per byte
 	for i, v := range m.Values {
 		t := Timing{Pair: Pair{at(v.From), at(v.To)}, Seconds: seconds[i : i+1 : i+1]}
 		if m.within(v) {
@@ -97,8 +97,8 @@ func (d Data) bothWays() bool {
 	return 2*both >= len(seen)
 }
 
-// Losses returns the share of bandwidth that each pair lost, by from and to, against the median of
-// its kind; NaN if there is no value. Of several values the median counts.
+// Losses returns the share of bandwidth that each pair lost, by from and to, against the median of its
+// kind; NaN if there is no value. If a pair has several values, their median counts.
 func (m *Matrix) Losses() [][]float64 {
 	typical := m.typical()
 	values := map[[2]int][]float64{}

@@ -21,7 +21,7 @@ const mostPrinted = 4 << 20
 // labelled is a square with a title and numbered devices.
 type labelled struct {
 	title string
-	// number is the line number of its first line.
+	// number is the line number of the square's first line.
 	number int
 	// labels are the numbers of the devices. rows holds the cells of each device.
 	labels []string
@@ -38,8 +38,8 @@ var (
 	// that say less about a link.
 	foreign = pattern.New(`(?i)latency|\(us\)|access|connect|distance|cpu ?\(row\)|hops|weight`)
 	slower  = pattern.New(`(?i)bi-?dir|P2P=Disabled|<->`)
-	// listedDevice is a line of rocm_bandwidth_test. A GPU has its bus address behind its name, a
-	// CPU has none.
+	// listedDevice is a line of rocm_bandwidth_test. The line of a GPU has a bus address after the name.
+	// The line of a CPU has none.
 	listedDevice = pattern.New(`^\s*Device: *(\d+), *(.*)$`)
 )
 

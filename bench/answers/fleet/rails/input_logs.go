@@ -17,10 +17,10 @@ type Log struct {
 	Record *record.Record
 }
 
-// FromLogs makes a matrix from logs of pairs. The pair of a log is the two hosts that it lists. If it lists
-// one or none, the file's name gives the pair: two names joined by __, --, _to_, -to- or a comma, or by the
-// only _, or by the only -, after removing an ending and a collective's name in front. Names are names of
-// nodes, or of GPUs as in ReadMatrix.
+// FromLogs makes a matrix from logs of pairs. The pair of a log is the two hosts that it lists. If the log
+// lists fewer hosts, the file's name gives the pair: two names joined by __, --, _to_, -to- or a comma, or
+// by the only _, or by the only -, after removing an ending and a collective's name in front. Names are
+// names of nodes, or of GPUs as in ReadMatrix.
 //
 // A value is the bus bandwidth of the largest size that most logs share. Logs without that size or without
 // a pair are left out, with a note.

@@ -14,9 +14,9 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// ReadMatrix reads bandwidths of pairs: a line for each pair (name, name, GB/s), or a square with
-// names in its first line and first column. Gaps are allowed. A unit in the header applies (Gb/s,
-// MB/s, GiB/s); without one values are GB/s. notes lists the omissions. The error names the line.
+// ReadMatrix reads bandwidths of pairs: a line for each pair (name, name, GB/s), or a square with names in
+// its first line and first column. Gaps are allowed. A unit in the header applies (Gb/s, MB/s, GiB/s);
+// without a unit, values are in GB/s. notes lists the omissions. The error names the line.
 //
 // From the output of a program that measures a node's pairs it reads the labelled square.
 func ReadMatrix(r io.Reader) (m *Matrix, notes []string, err error) {
@@ -241,8 +241,8 @@ type heading struct {
 	unread []string
 }
 
-// titled reports whether a line has names, not values: no number in the value's place, and words or
-// a unit.
+// titled reports whether a line is a header. A header has no number in the value's place, and it has words
+// or a unit.
 func titled(cells []string) bool {
 	if len(cells) < 3 {
 		return false

@@ -38,7 +38,7 @@ var columns = []struct {
 
 // ReadTimes reads a line for each call of each rank: rank, collective, bytes, start, duration, and
 // optionally host. A header may name the columns in any order, and the unit of start and duration
-// (start_us, duration_ms). Without a unit they are in seconds.
+// (start_us, duration_ms). Without a unit, start and duration are in seconds.
 func ReadTimes(r io.Reader) (*Times, error) {
 	all, err := lines(r)
 	if err != nil {

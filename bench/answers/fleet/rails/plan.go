@@ -21,8 +21,8 @@ type Bounds struct {
 const (
 	// mostRounds bounds the rounds between nodes unless Bounds.Least is larger.
 	mostRounds = 20
-	// confirming is the number of rounds between nodes that decide about suspects. They are queued `batch`
-	// rounds at a time, each time for a fresh list of suspects.
+	// confirming is the number of rounds between nodes that decide about suspects. The plan queues `batch`
+	// of these rounds at a time, each time for a fresh list of suspects.
 	confirming = 8
 	batch      = 4
 	// AllPasses is the number of passes over xGMI if a link is suspect. If Bounds.Passes is at least as
@@ -30,7 +30,7 @@ const (
 	AllPasses    = 5
 	confirmRings = 3
 	// fewLinks is the number of link timings from which one pass is enough. Slow samples of one node's
-	// links then stand out from those of other nodes.
+	// links then stand out from the other nodes' samples.
 	fewLinks = 24
 )
 
@@ -80,13 +80,13 @@ func NewPlan(f Fleet, o Bounds) *Plan {
 // enough returns the number of rounds, of `transfers` transfers each, that make `all` transfers. It returns
 // 0 if there are too few different transfers to compare.
 func enough(transfers, different, all int) int {
-	if different < 3 || transfers == 0 { // two alone are no reference however often they are timed
+	if different < 3 || transfers == 0 { // two transfers alone are no reference, however often they are timed
 		return 0
 	}
 	return (all-1)/transfers + 1
 }
 
-// Next returns the next round, given all times so far; false ends the plan.
+// Next returns the next round, given all times so far; it returns false at the end of the plan.
 func (p *Plan) Next(seen []Timing) (Round, bool) {
 	if len(p.queue) == 0 {
 		p.confirm(seen)
@@ -199,7 +199,7 @@ func circle(n, i int) [][2]int {
 	return out
 }
 
-// match pairs all nodes at random. A suspect gets a healthy node as its partner, if possible one that it
+// match pairs all nodes at random. A suspect gets a healthy node as its partner, if possible a node that it
 // has not met.
 func (p *Plan) match(suspect []int) [][2]int {
 	doubted := make([]bool, p.fleet.Nodes)

@@ -24,7 +24,7 @@ const (
 	warmup = 2
 )
 
-// Exchanger runs exchanges and reports whether the last one started together.
+// Exchanger runs exchanges and reports whether the launches of the last exchange started together.
 type Exchanger interface {
 	plan.Exchanger
 	// Held reports whether the host had enqueued all launches before the first ran.
@@ -121,7 +121,7 @@ func KindName(k Kind) string {
 // rank returns the rank of a place: ranks are numbered node-major.
 func (s Measurement) rank(p Place) int { return p.Node*s.Fleet.GPUs + p.GPU }
 
-// peers returns the target and the source of each rank; from is nil if the two are the same.
+// peers returns the target and the source of each rank; from is nil if each rank's source is its target.
 func (s Measurement) peers(r Round) (to, from []int) {
 	none := []int{-1}
 	to = slices.Repeat(none, s.Case.Ranks)
@@ -159,7 +159,7 @@ func (s Measurement) timings(r Round, round int, seconds []float64) []Timing {
 		waited, timed := make([]float64, 0, s.Launches), false
 		for launch := range s.Launches {
 			slowest := slice.Most(ends, func(rank int) float64 { return seconds[launch*s.Case.Ranks+rank] })
-			timed = timed || slowest > 0 // only a positive interval is a time
+			timed = timed || slowest > 0 // an interval of 0 or less is no time
 			t.Seconds = append(t.Seconds, max(slowest, 0))
 			waited = append(waited, seconds[launch*s.Case.Ranks+ends[0]]-seconds[launch*s.Case.Ranks+ends[len(ends)-1]])
 		}

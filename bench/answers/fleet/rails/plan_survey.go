@@ -88,7 +88,7 @@ func pairRates(s *Survey, timings []Timing) [][]float64 {
 	return slice.Map(all, func(row [][]float64) []float64 { return slice.Map(row, median) })
 }
 
-// PairTable returns the matrix of GPUs in GB/s; without columns if none was timed.
+// PairTable returns the matrix of GPUs in GB/s; without columns if no pair was timed.
 func (d *Document) PairTable() table.Table {
 	known := slices.ContainsFunc(d.Pairs, func(row []float64) bool {
 		return slices.ContainsFunc(row, func(rate float64) bool { return !math.IsNaN(rate) })
@@ -179,8 +179,8 @@ func (d *Document) heats(s *Survey, v *Verdict) {
 	}
 }
 
-// WriteRounds writes the times as CSV, one line for each pair of each round. For a ring the second
-// end is empty, and the first is its rail.
+// WriteRounds writes the times as CSV, one line for each pair of each round. For a ring the second end is
+// empty, and the first end is the rail.
 func WriteRounds(w io.Writer, s *Survey, timings []Timing) error {
 	header := []string{"round", "kind", "node_a", "gpu_a", "node_b", "gpu_b", "median_seconds", "bytes_per_second", "samples"}
 	var lines [][]string

@@ -6,12 +6,12 @@
 // Judge takes these times, or bandwidths of pairs from elsewhere (Matrix.Data), and returns a
 // Verdict. Arrivals does the same for the times of a running job's collectives.
 //
-// The model is a bottleneck: a transfer is as slow as the slowest component on its path. So a slow
-// component is slow with every healthy partner, and one fast transfer clears both ends. All
-// comparisons are with the median of the round, which removes effects common to the round.
+// The model is a bottleneck: a transfer is as slow as the slowest component on its path. A slow component
+// is therefore slow with every healthy partner, and one fast transfer clears both ends. All comparisons are
+// with the median of the round, which removes effects common to the round.
 //
 // The files plan_… make and run a plan. input_… read measurements of other tools. detect_… decide;
-// detect.go calls the others. words_… write the texts.
+// detect.go calls the other detect_… files. words_… write the texts.
 //
 // The package judges times alone; bench/answers/fleet/evidence joins counters and other sources. It does
 // not use the simulator of its experiments (docs/EXPERIMENTS.md).
@@ -32,8 +32,8 @@ type Place struct {
 type Fleet struct {
 	// Nodes is the number of nodes. GPUs is the number of GPUs, and of rails, on each node.
 	Nodes, GPUs int
-	// Leaves has the leaf switch of each rail's node: Leaves[rail][node], counted from 0, −1 if
-	// unknown. If it is nil, no switch is known, and only a rail as a whole is compared.
+	// Leaves has the leaf switch of each rail's node: Leaves[rail][node], counted from 0, −1 if unknown. If
+	// Leaves is nil, no switch is known, and only whole rails are compared.
 	Leaves [][]int
 }
 
@@ -61,7 +61,7 @@ const (
 // Pair holds the two ends of a transfer. For a ring A.GPU is the rail; the rest is 0.
 type Pair struct{ A, B Place }
 
-// Round is a set of simultaneous transfers. No GPU is in two of them.
+// Round is a set of simultaneous transfers. No GPU takes part in two transfers of a round.
 type Round struct {
 	Kind  Kind
 	Pairs []Pair
@@ -69,7 +69,7 @@ type Round struct {
 
 // Timing holds the times of one pair in one round.
 type Timing struct {
-	// Round counts the rounds from 0, of whatever kind.
+	// Round is the number of the round, from 0. Rounds of all kinds are numbered together.
 	Round int
 	Kind  Kind
 	Pair  Pair
@@ -77,8 +77,8 @@ type Timing struct {
 	// With fewer than minSamples, intermittent faults are not checked. Samples of the same index in a round
 	// belong to one launch. A sample of 0 was not timed.
 	Seconds []float64
-	// Waited is the median excess of end A's time over end B's, in seconds: A waited for B. It is
-	// negative if B waited.
+	// Waited is the median excess of end A's time over end B's, in seconds: A waited for B. Waited is
+	// negative if B waited for A.
 	Waited float64
 }
 
@@ -101,9 +101,9 @@ type Data struct {
 	Timings []Timing
 	// Profile is optional.
 	Profile *Profile
-	// Given is true for pairs that another tool measured. They have one time per pair and direction, and no
-	// rounds that confirm a suspect. Round 0 has the pairs between nodes, and round 1 the pairs within
-	// nodes. Their ends are GPUs. The GPU number Whole stands for the node itself.
+	// Given is true for pairs that another tool measured. Given pairs have one time per pair and direction,
+	// and no rounds that confirm a suspect. Round 0 has the pairs between nodes, and round 1 the pairs
+	// within nodes. The ends of given pairs are GPUs. The GPU number Whole stands for the node itself.
 	Given bool
 	Whole int
 }
@@ -119,7 +119,7 @@ func (d Data) end(p Place) Component {
 	return Component{Part: GPU, Node: p.Node, A: p.GPU}
 }
 
-// Limits of the method. The experiments of docs/EXPERIMENTS.md set them.
+// Limits of the method. The limits follow from the experiments in docs/EXPERIMENTS.md.
 const (
 	// leastLoss is the logarithm of the slowdown below which nothing is named: 6 % of
 	// the time.

@@ -64,7 +64,7 @@ type Slow struct {
 
 // Question describes what the data cannot decide.
 type Question struct {
-	// What is the observation. Candidates are the components that may explain it.
+	// What is the observation. Candidates are the components that may explain the observation.
 	What       string
 	Candidates []Component
 	// Lost is the lost share of bandwidth, 0 to 1.
@@ -147,7 +147,8 @@ func (v *Verdict) finish() {
 	v.State = finding.Settle(len(v.Findings) > 0, len(v.Questions) > 0, checked || v.profiled).OfNodes()
 }
 
-// behind returns the question about parts that trail their peers and that no detector explains.
+// behind returns the question about parts that are slower than their peers although no detector explains
+// it.
 func (v *Verdict) behind(doubts []finding.Compared[Component]) Question {
 	q := Question{Next: "run again with --rounds 20; look at these by themselves"}
 	var says []string
@@ -173,8 +174,8 @@ const (
 	fails
 )
 
-// standing returns each node's standing after the findings and questions; a node without either
-// passes.
+// standing returns each node's standing after the findings and questions; a node without a finding or
+// question passes.
 func (v *Verdict) standing() map[int]int {
 	at := map[int]int{}
 	for _, q := range v.Questions {
@@ -190,7 +191,7 @@ func (v *Verdict) standing() map[int]int {
 	}
 	for _, f := range v.Findings {
 		switch c := f.Component; c.Part {
-		case Path: // both ends are healthy with others
+		case Path: // both nodes are healthy with other partners
 			at[c.Node], at[c.Peer] = max(at[c.Node], unclear), max(at[c.Peer], unclear)
 		case Leaf:
 			if c.B < 0 {
@@ -218,7 +219,7 @@ func (v *Verdict) doubted() bool {
 	return slices.ContainsFunc(v.Questions, func(q Question) bool { return q.All })
 }
 
-// Replace sets the decisions of other sources.
+// Replace sets findings and questions that other sources decided.
 func (v *Verdict) Replace(findings []Slow, questions []Question) {
 	v.Findings, v.Questions = findings, questions
 	v.finish()

@@ -180,7 +180,7 @@ func documentOf(kind, file string, v *Verdict, n names, notes []string) *Documen
 	return d
 }
 
-// sort divides the nodes into those that passed, failed and are unclear.
+// sort lists the passed, the failed and the unclear nodes.
 func (d *Document) sort(nodes []string, v *Verdict) {
 	d.Pass, d.Fail, d.Unclear = []string{}, []string{}, []string{}
 	state, doubted := v.standing(), v.doubted()
@@ -213,8 +213,8 @@ func Percent(share float64) string {
 	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
-// literal matches names that srun reads as they are: it expands [0-7] and host*4, ends a name at a
-// comma or a space, and starts a comment with #.
+// literal matches names that srun reads literally. srun expands [0-7] and host*4, ends a name at a comma or
+// a space, and reads # as the start of a comment.
 var literal = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 
 // Lines returns names, one per line, as srun --exclude reads them from a file. A name that srun

@@ -37,7 +37,7 @@ func (d *Document) Verdict() finding.List {
 	}
 	for _, q := range d.Questions {
 		text := q.What
-		if q.Lost > 0 && !strings.Contains(text, Percent(q.Lost)) { // the text may contain the word itself
+		if q.Lost > 0 && !strings.Contains(text, Percent(q.Lost)) { // the text may contain the percentage already
 			text += ", " + Percent(q.Lost) + " lost"
 		}
 		if len(q.Candidates) > 0 {

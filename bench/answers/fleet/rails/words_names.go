@@ -70,7 +70,7 @@ func (n names) node(i int) string {
 	return fmt.Sprint(i)
 }
 
-// gpu returns a GPU's name in the input. In a survey that is its number on its node.
+// gpu returns a GPU's name in the input. In a survey the name is the GPU's number on its node.
 func (n names) gpu(node, gpu int) string {
 	if len(n.ends.At) == 0 {
 		return fmt.Sprintf("%d of %s", gpu, n.called(node))

@@ -24,8 +24,7 @@ type NodeList struct {
 	Names []string
 }
 
-// NodeLists returns the lists that have nodes, one node per line as in the files; long ones are
-// folded.
+// NodeLists returns the lists that have nodes, one node per line as in the files. Long lists are folded.
 func NodeLists(lists []NodeList) []document.Block {
 	var out []document.Block
 	for _, one := range lists {
