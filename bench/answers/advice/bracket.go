@@ -13,7 +13,8 @@ import (
 // Bracket is the answer at both ends of the model behind simulated times: with its fastest and its slowest
 // constants.
 type Bracket struct {
-	// Lo is the smallest of three settings of least regret, in elements: the answer's, and one at each end.
+	// Lo is the smallest of three settings of least regret, in elements: the setting in the answer, and the
+	// settings at both ends.
 	Lo int64 `json:"lo"`
 	// Hi is the largest of the three settings, in elements.
 	Hi int64 `json:"hi"`
@@ -49,9 +50,9 @@ func (b *Bracket) DefaultCost() (most float64, end string, ok bool) {
 	return *b.Slowest.DefaultCost, "higher", true
 }
 
-// bracket answers the question of a document at both ends of the model; nil if no result has a bracket, or if
-// an end has no answer. It scales each time by the ratio that the end's constants give, so that noise and
-// faults remain.
+// bracket answers the question of a document at both ends of the model; nil if no result has a bracket, or
+// if an end has no answer. The method scales each time by the ratio that the end's constants give, so that
+// noise and faults remain.
 func (q *Question) bracket(d *Document, sources []recommend.Source) (*Bracket, error) {
 	fastest, err := q.end(sources, func(b *record.Bracket) float64 { return b.Fastest }, func(e *record.Ends) string { return e.Fastest })
 	if err != nil || fastest == nil {

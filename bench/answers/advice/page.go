@@ -34,7 +34,7 @@ func Blocks(d *Document, folder string) []document.Block {
 		reasons = []Reasoning{{Title: "What to do", Lines: []string{a.Refusal.Do()}}}
 	}
 	rule := d.ruleBlocks()
-	if a.Verdict == recommend.Recommended && len(rule) > 0 { // the answer holds for one amount of computation
+	if a.Verdict == recommend.Recommended && len(rule) > 0 { // this answer is for a single amount of computation
 		rule = []document.Block{document.Details{Summary: "The answer at other backward times", Blocks: rule}}
 	}
 	out = append(append(out, rule...), d.observedBlocks()...)

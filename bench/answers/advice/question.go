@@ -416,8 +416,8 @@ func (d *Document) Answered() bool {
 // document is written only if it has an answer.
 func (d *Document) Kept() bool { return d != nil && (!d.IsAssumed() || d.Answered()) }
 
-// Refused returns the error of a document without an answer; nil if it has one, or if the request was
-// assumed.
+// Refused returns the error of a document without an answer; nil if the document has an answer, or if the
+// request was assumed.
 func (d *Document) Refused() error {
 	if d == nil || d.Answer.Refusal == nil || d.IsAssumed() {
 		return nil

@@ -265,8 +265,8 @@ func (d *Document) stretch(r recommend.Range) string {
 	return d.Amount(r.Lo) + " to " + d.Amount(r.Hi)
 }
 
-// stretches lists ranges. Neighbouring ranges are joined if the end of one and the start of the next print
-// the same.
+// stretches lists ranges. Two neighbouring ranges are joined if the end of the first and the start of the
+// second print the same text.
 func (d *Document) stretches(all []recommend.Range) string {
 	var texts []string
 	for i := 0; i < len(all); i++ {

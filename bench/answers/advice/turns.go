@@ -23,7 +23,8 @@ type Turn struct {
 
 // Turns returns the settings to compare in timed steps, in the answer's run: the present setting or the
 // trainer's default; the answer, half of it and twice it; and the first setting again. If elements are
-// given, they replace the answer and its neighbours. Settings with the same messages count once.
+// given, they replace the answer and its neighbours. Of settings with the same messages only the first is
+// kept.
 func (q *Question) Turns(d *Document, sources []recommend.Source, elements []int64) ([]Turn, error) {
 	a := &d.Answer
 	if a.Backward == nil || a.Forward == nil {

@@ -45,7 +45,7 @@ type Document struct {
 	Verdict compare.Verdict `json:"verdict"`
 	// Simulated is true if the times come from a model or an emulation.
 	Simulated bool `json:"simulated"`
-	// Ordered is true if the variants are in order and the search looked for the first slow one.
+	// Ordered is true if the variants are in order and the search looked for the first slow variant.
 	Ordered bool `json:"ordered"`
 	// Complete is false if the search was interrupted or its rounds were used up.
 	Complete bool `json:"complete"`
@@ -62,7 +62,7 @@ type Document struct {
 	Timing string `json:"timing"`
 	// Number of rounds.
 	Rounds int `json:"rounds"`
-	// Number of children, failed ones included.
+	// Number of children, failed children included.
 	Children int `json:"children"`
 	// Time of all children, starts included, in seconds.
 	Seconds float64 `json:"seconds"`
@@ -107,9 +107,9 @@ type Variant struct {
 type Named struct {
 	// Name of the variant.
 	Variant string `json:"variant"`
-	// Last working variant before the first slow one.
+	// Last working variant before the first slow variant.
 	After string `json:"after"`
-	// Variants between the two, which could not be measured. The change may be in one of them.
+	// Variants between these two variants, which could not be measured. The change may be in one of them.
 	Between []string `json:"between"`
 	// Number of cases that are slower from this variant on.
 	Cases int `json:"cases"`
@@ -127,11 +127,11 @@ type Measured struct {
 	Verdict compare.Verdict `json:"verdict"`
 	// First slow variant; absent if none is named.
 	First string `json:"first,omitempty"`
-	// Probability that the named variant is the first slow one or, if none is named, that no variant is
-	// slow; null for unordered variants and for a case that was not checked.
+	// Probability that the named variant is the first slow variant or, if no variant is named, that no
+	// variant is slow; null for unordered variants and for a case that was not checked.
 	Probability *float64 `json:"probability" jsonschema:"maximum=1"`
-	// Change of the time from the first working variant to the first slow one, as a ratio less 1; null if
-	// unknown. If no variant is named, the last working variant takes the place of the slow one.
+	// Change of the time from the first working variant to the first slow variant, as a ratio less 1; null
+	// if unknown. If no variant is named, the last working variant takes the place of the slow variant.
 	Change *float64 `json:"change"`
 	// Variants in the order in which they were given.
 	Variants []Reading `json:"variants"`

@@ -23,8 +23,8 @@ const (
 	twice      = 0.1 // weight of all hypotheses with two slowdowns
 )
 
-// ranges returns count adjoining ranges of slowdowns from least on, as logarithms, with weights
-// that sum to 1.
+// ranges returns `count` adjoining ranges of slowdowns, from `least` up, as logarithms. Their weights sum
+// to 1.
 func ranges(least float64, count int, factor float64) (spans []span, weights []float64) {
 	sum, weight := 0.0, 1.0
 	for i := range count {
@@ -97,7 +97,7 @@ func either(least float64) []hypothesis {
 type belief struct {
 	// evidence is the log likelihood ratio of the readings between some slow variant and none.
 	evidence float64
-	// from[k] is the probability that variant k is the first slow one, given that some variant is slow.
+	// from[k] is the probability that variant k is the first slow variant, given that some variant is slow.
 	from []float64
 	// slowdown is the mean slowdown over the hypotheses, weighted by their probability.
 	slowdown float64

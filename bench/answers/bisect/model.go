@@ -165,8 +165,8 @@ func (n *normal) solve() fit {
 	return f
 }
 
-// between returns the normal equations of the difference between two variants; nil if one has no
-// readings.
+// between returns the normal equations of the difference between two variants; nil if one of the variants
+// has no readings.
 func (f *fit) between(a, b int) *normal {
 	difference := f.effects[b] - f.effects[a]
 	variance := f.covariance[a][a] + f.covariance[b][b] - 2*f.covariance[a][b]

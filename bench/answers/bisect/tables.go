@@ -92,7 +92,8 @@ func (d *Document) orderCells(c *Measured) []string {
 	return out
 }
 
-// rankCells returns the cells of a case of unordered variants: one rank and one change each.
+// rankCells returns the cells of a case of unordered variants. A cell has the rank and the change of a
+// variant.
 func (d *Document) rankCells(c *Measured) []string {
 	return slice.Map(c.Variants, func(r Reading) string {
 		switch {

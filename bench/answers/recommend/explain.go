@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// hidden is the share of a step below which communication counts as hidden; noted is the share below
+	// hidden is the share of a step below which communication counts as hidden. noted is the share below
 	// which a limit is not reported.
 	hidden = 0.01
 	noted  = 0.001

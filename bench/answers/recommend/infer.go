@@ -77,8 +77,8 @@ type other struct {
 	message func(j job) string
 }
 
-// others returns the kinds of jobs that the model does not fit and the fit can recognise. Each kind has one
-// quantity that an ordinary job lacks.
+// others returns the kinds of jobs that the model does not fit, but that the fit can recognise. Each kind
+// has one quantity that an ordinary job lacks.
 func others(e *engine) []other {
 	serial, slow, each, flying := ordinary(e), ordinary(e), ordinary(e), ordinary(e)
 	serial[ofContention] = belief{scale: 1e9, lo: 1, hi: 1, free: true}
@@ -168,8 +168,8 @@ const (
 	leastStep = 1e-3
 )
 
-// search finds the best guess. It starts from the assumptions and from the best random points, and varies one
-// quantity at a time in ever smaller steps.
+// search finds the best guess. It starts from the assumptions and from the best random points, and varies
+// one quantity at a time, in steps that get smaller.
 func (x *explained) search() {
 	rng := rand.New(rand.NewPCG(x.e.q.Seed, 1))
 	type point struct {

@@ -1,5 +1,5 @@
 // Knees are the message sizes from which a collective reaches a share of its plateau. Knees need only a
-// record. A bucket size also needs the model and its backward time, so an answer lists what is missing
+// record. A bucket size also needs the model and its backward time, so an answer lists the missing inputs
 // (Needs).
 
 package recommend
@@ -167,7 +167,7 @@ func (k key) compareKnees(o key) int {
 	return cmp.Or(cmp.Compare(listed(k.collective), listed(o.collective)), cmp.Compare(k.collective, o.collective), cmp.Compare(k.dtype, o.dtype), k.compare(o))
 }
 
-// listed returns the collective's place in the table; unknown ones come last.
+// listed returns the collective's place in the table; unknown collectives come last.
 func listed(name string) int {
 	names := collective.Names()
 	if i := slices.Index(names, name); i >= 0 {
@@ -217,8 +217,8 @@ func (k key) knees(results []record.Result) (KneeCurve, []record.Warning) {
 	return c, append(warnings, c.warnings(curve)...)
 }
 
-// usable returns the results that a curve can be drawn from and the number of failed ones. It sets NotOK,
-// Timing, Extrapolated and Reason of c.
+// usable returns the results that a curve can be drawn from and the number of failed results. It sets
+// NotOK, Timing, Extrapolated and Reason of c.
 func (c *KneeCurve) usable(results []record.Result) (used []record.Result, lost int) {
 	for _, r := range results {
 		switch r.Status {
@@ -304,8 +304,8 @@ func busBWAt(x, y sample, s float64) float64 {
 // slope returns the exponent of the bus bandwidth between two samples.
 func slope(x, y sample) float64 { return math.Log(y.b/x.b) / math.Log(y.s/x.s) }
 
-// crossing returns the size between x and y at which the bus bandwidth is b. It clamps the result, so that
-// rounding of the logarithms cannot leave the interval.
+// crossing returns the size between x and y at which the bus bandwidth is b. It clamps the result to the
+// interval, which rounding of the logarithms could leave.
 func crossing(x, y sample, b float64) float64 {
 	s := x.s * math.Exp(math.Log(b/x.b)/slope(x, y))
 	return min(max(s, x.s), y.s)

@@ -10,9 +10,9 @@ import (
 )
 
 // Nodes returns a step with the answer's setting as nodes: pieces of computation, the calls that they
-// launch, and their dependencies. Calls of one group follow one another, and so do calls on one of the
-// trainer's streams; other calls run at the same time, by the rule of [Flight]. All ranks have the same
-// nodes. `at` returns the group of a call. Nodes returns nil if the answer has no setting or no times.
+// launch, and their dependencies. Calls of one group follow one another, and so do calls on the same stream
+// of the trainer. Other calls run at the same time, by the rule of [Flight]. All ranks have the same nodes.
+// `at` returns the group of a call. Nodes returns nil if the answer has no setting or no times.
 func (a *Answer) Nodes(params []trainer.Param, at func(m trainer.Message) int) []trace.Node {
 	if a.Best == nil {
 		return nil

@@ -46,8 +46,9 @@ func (e event) index() int32 {
 }
 
 // NewPass puts the launches and waits of messages in order. done[p] is the share of the pass's computation
-// that is finished at boundary p. At one boundary the events of an earlier message come first, its launch
-// before its wait: a trainer that waits for one message and then launches the next does so in that order.
+// that is finished at boundary p. At one boundary the events of an earlier message come first, the launch
+// before the wait. This is the order of a trainer that waits for one message and then launches the next
+// message.
 func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
 	waits := slice.Count(messages, func(m trainer.Message) bool { return m.Wait != trainer.Never })
 	all := make([]event, 0, len(messages)+waits)
@@ -70,7 +71,7 @@ func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
 	return Pass{events: all, messages: len(messages), done: done, in: queuesOf(messages)}
 }
 
-// queued holds the two queues of a message, its communicator's and its stream's, and whether it uses the
+// queued holds the queues of a message's communicator and stream. follows is true if the message uses the
 // result of the previous message.
 type queued struct {
 	comms, stream int8
@@ -126,9 +127,9 @@ func (p Pass) End(t Times, cost []float64) float64 {
 }
 
 // run processes the events in several scenarios side by side. In one scenario each event waits for the
-// previous one; the other scenarios keep the processor busy meanwhile. It stores the end of the pass in
-// each scenario's clock. `space` holds the end of each message. The old contents of space do not matter,
-// because a message is launched before the pass waits for it.
+// previous event. Other scenarios keep the processor busy meanwhile. It stores the end of the pass in each
+// scenario's clock. `space` holds the end of each message. The old contents of space do not matter, because
+// a message is launched before the pass waits for it.
 func (p Pass) run(all []Times, cost []float64, space *[]float64) {
 	n := len(all)
 	*space = slices.Grow((*space)[:0], n*p.messages)[:n*p.messages]

@@ -73,7 +73,7 @@ type Scenario struct {
 	// 0.
 	Each float64 `json:"each,omitempty"`
 	// Shared is the share of the latency by which two messages in flight overlap. If Shared is absent,
-	// messages go one at a time.
+	// messages are sent one at a time.
 	Shared float64 `json:"shared,omitempty"`
 }
 

@@ -105,7 +105,7 @@ const missingCurve = "missing_curve"
 // fewSizes is the code of a refusal for a curve with too few sizes.
 const fewSizes = "few_sizes"
 
-// Enough reports whether so many sizes, from `least` to `most` bytes, are enough for an answer.
+// Enough reports whether a number of sizes, from `least` to `most` bytes, is enough for an answer.
 func Enough(sizes int, least, most int64) bool {
 	return sizes >= minSizes && decades(least, most) >= minDecades
 }

@@ -122,7 +122,7 @@ func (r *Resampler) Draw(rng *rand.Rand) []float64 {
 
 // draw returns the median of a resampling of the samples; z is a standard normal value. It takes the order
 // statistic at a share of the samples with mean ½ and variance 1/(4·n_eff), so that correlated samples
-// spread as n_eff independent ones would.
+// spread like n_eff independent samples.
 func (d drawer) draw(z float64) float64 {
 	if d.sorted == nil {
 		return d.seconds * math.Exp(z*d.sigma)

@@ -26,7 +26,7 @@ type Rule struct {
 	// Elements is the setting to use between From and To, in elements; 0 if the present setting stays
 	// everywhere.
 	Elements int64 `json:"elements"`
-	// Kept is the setting to use outside the range From to To, in elements: the current one, or the
+	// Kept is the setting to use outside the range From to To, in elements: the current setting, or the
 	// default.
 	Kept int64 `json:"kept"`
 	// From is the least amount at which Elements is better by 1 % or more; 0 if that is the least amount
@@ -83,7 +83,7 @@ type weighed struct {
 	s      scores
 }
 
-// weigh decides on a setting for one amount; nil if there is none.
+// weigh decides on a setting for one amount; nil if no setting is possible.
 func (e *engine) weigh(p Pace, amount float64) *weighed {
 	q := e.q
 	q.Backward, q.Forward, q.ComputeGuessed, q.Observed, q.Scenarios = p.Backward*amount, p.Forward*amount, true, nil, nil
@@ -114,8 +114,8 @@ func (w *weighed) point() RulePoint {
 	return RulePoint{int64(math.Round(w.amount)), w.a.Keep, best.Step * (1 + costs), best.Step, best.Elements, costs}
 }
 
-// rule finds the amounts between which another setting gains 1 % or more over the present one; nil if every
-// setting exceeds the memory budget.
+// rule finds the amounts between which another setting gains 1 % or more over the present setting; nil if
+// every setting exceeds the memory budget.
 func (e *engine) rule(p Pace) *Rule {
 	r := &Rule{Counts: Tokens}
 	lo, hi := float64(fewestTokens), float64(mostTokens)
@@ -151,7 +151,7 @@ func (e *engine) rule(p Pace) *Rule {
 }
 
 // split returns the range of points (first to last-1) that should use a new setting. Outside this range the
-// present setting is kept. The range is the one that agrees with the decisions of the most points.
+// present setting is kept. No other range agrees with the decisions of more points.
 func split(points []RulePoint) (first, last int) {
 	most := slice.Count(points, func(p RulePoint) bool { return p.Keep })
 	for i := range points {
@@ -183,8 +183,8 @@ func (e *engine) end(p Pace, set, kept *weighed, outside *[]*weighed) int64 {
 	return int64(math.Round(math.Round(kept.amount/digit) * digit))
 }
 
-// together returns one setting for all amounts, and its largest cost over the best. Of the settings that
-// are best at one amount it takes the setting with the least largest cost.
+// together returns one setting for all amounts, and its largest cost over the best sizes. Of the settings
+// that are best at one amount it takes the setting whose largest cost is least.
 func together(all []*weighed) (setting int64, most float64) {
 	most = math.Inf(1)
 	settings := slice.Map(all, func(w *weighed) int64 { return w.a.Elements })

@@ -18,11 +18,11 @@ const (
 )
 
 // unknownRatios are the ratios of backward computation to communication time that an unknown backward time
-// is averaged over; the first ratio is the nominal one.
+// is averaged over; the first ratio is nominal.
 var unknownRatios = []float64{1, 0.5, 2, 4, 8}
 
-// Grid returns the default scenarios, the nominal one first. Messages can take up to 1.6 times as long,
-// because computation slows them down, unless they were measured under load. The computation time can
+// Grid returns the default scenarios, the nominal scenario first. Messages can take up to 1.6 times as
+// long, because computation slows them down, unless they were measured under load. The computation time can
 // differ by a factor of 1.25 if measured, and of 1.6 if estimated.
 func Grid(loaded, estimated bool) []Scenario {
 	networks, computes := []float64{1, 1.3, 1.6}, []float64{1, 0.8, 1.25}
@@ -52,7 +52,7 @@ func (q Question) grid(estimated bool) []Scenario {
 	return all
 }
 
-// setTimes sets computation and scenarios. The first scenario is the nominal one.
+// setTimes sets computation and scenarios. The first scenario is nominal.
 func (e *engine) setTimes() {
 	q := e.q
 	e.scenarios = q.Scenarios
@@ -147,7 +147,7 @@ func (e *engine) settings() []int64 {
 
 const (
 	// maxEdges is the most sums of tensors tried in addition to the grid. With more than exactTensors
-	// tensors, one sum is kept in each of 2^binBits parts of an octave.
+	// tensors, an octave is divided into 2^binBits bins, and one sum per bin is kept.
 	maxEdges     = 2048
 	exactTensors = 512
 	binBits      = 7

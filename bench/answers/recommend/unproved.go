@@ -1,8 +1,8 @@
 package recommend
 
 // provenLatency is the largest share of latency in recorded real steps that the model matches whether one
-// message or two are on the network (testdata/ddp). If messages go one at a time, the model matches up to
-// 54 % (docs/BUCKET.md).
+// message or two are on the network (testdata/ddp). If messages are sent one at a time, the model matches
+// up to 54 % (docs/BUCKET.md).
 const provenLatency = 0.14
 
 // unproved returns the largest share of a step that is latency, over the settings that decide the answer.

@@ -30,8 +30,9 @@ const (
 	// hardly vary.
 	busyFrom = 1.25
 	// busySpread is the number of standard deviations above the fastest time from which a message counts as
-	// slow. The fastest of ten times is 1.5 deviations below the mean, so a slow message is 2.5 above the
-	// mean. By chance one message in a hundred is so slow, which loses less time than busyLost.
+	// slow. The fastest of ten times is 1.5 deviations below the mean, so a slow message is 2.5 deviations
+	// above the mean. By chance one message in a hundred is so slow, and these messages lose less time than
+	// busyLost.
 	busySpread = 4
 	// halfWidth is the average width of the narrowest half of ten normal values, in standard
 	// deviations.

@@ -62,8 +62,8 @@ func Unit(ctx context.Context, p plan.Player, setting int, do plan.StepDo) (floa
 	return stat.Quantile(plan.SlowestOf(seconds, DefaultBlock), 0.5) / unitLaunches, nil
 }
 
-// Working returns the step with a kind of computation in place of spins. Whole launches of `unit` seconds
-// each replace the spins, so that the sum of launches follows the sum of spins.
+// Working returns the step with a kind of computation in place of spins. Launches of `unit` seconds each
+// replace the spins. Their number is rounded so that the total time stays the same.
 func Working(s *plan.Step, do plan.StepDo, unit float64) *plan.Step {
 	out := &plan.Step{Sends: s.Sends, Cases: s.Cases}
 	var seconds float64

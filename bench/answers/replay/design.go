@@ -20,7 +20,7 @@ const (
 	Level = 0.02
 	// first and last are the parts of Level that the test after the first rounds and the final test may
 	// spend. The rest of Level is reserved. The first rounds set the number of further rounds and also
-	// count in the final test, and rounds that happen to spread little end the test too early
+	// count in the final test, so first rounds that happen to spread little end the test too early
 	// (docs/EXPERIMENTS.md).
 	first, last = 0.002, 0.010
 	// firstRounds are measured before the number of steps is announced.
@@ -63,7 +63,7 @@ type Announced struct {
 
 // Difference compares a setting with the first.
 type Difference struct {
-	// Mean over rounds of a step over the first setting's step, less one.
+	// Mean over rounds of a step divided by the first setting's step, less one.
 	Mean float64 `json:"mean"`
 	// Lower end of the mean's interval. All intervals hold at once with a probability of 1 − level.
 	Lo float64 `json:"lo"`
@@ -181,9 +181,9 @@ func (d Design) look(o *Outcome, alpha float64) {
 }
 
 // half returns half the width of an interval, by Student's t, for the mean of n rounds that spread like the
-// given rounds. d.Settings−1 such intervals hold at once. Rounds count as independent. Changes slower than
-// a round affect both of its halves and cancel; for an autoregression of any speed the differences of
-// neighbouring rounds correlate by at most 0.04.
+// given rounds. d.Settings−1 such intervals hold together with an error probability of alpha. Rounds count
+// as independent. Changes slower than a round affect both of its halves and cancel; for an autoregression
+// of any speed the differences of neighbouring rounds correlate by at most 0.04.
 func (d Design) half(rounds []float64, n int, alpha float64) float64 {
 	spread := math.Sqrt(stat.Variance(rounds, stat.Mean(rounds)))
 	p := 1 - alpha/float64(d.Settings-1)/2

@@ -72,8 +72,8 @@ type Document struct {
 	Slow finding.List `json:"slow,omitempty"`
 	// Ended is the reason why the steps ended early; absent if they did not end early.
 	Ended string `json:"ended,omitempty"`
-	// Settings in the order of their turns. The other settings are compared with the first one. The last
-	// setting repeats the first.
+	// Settings in the order of their turns. The other settings are compared with the first setting. The
+	// last setting repeats the first.
 	Settings []Setting `json:"settings"`
 	// Judgement has the result as findings.
 	Judgement finding.Judgement `json:"judgement"`

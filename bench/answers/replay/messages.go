@@ -36,8 +36,8 @@ type Messages struct {
 	Lo float64 `json:"lo"`
 	// Hi is the upper end of the 95 % interval of Factor.
 	Hi float64 `json:"hi"`
-	// Late is the rank for which the others wait; null if none stands out. If messages are on several sets
-	// of communicators, only single launches can show such a rank.
+	// Late is the rank for which the other ranks wait; null if no rank stands out. If messages are on
+	// several sets of communicators, only single launches can show such a rank.
 	Late *Late `json:"late"`
 	// Busy describes a network that is sometimes slow; null if it is not.
 	Busy *Busy `json:"busy"`
@@ -51,7 +51,7 @@ type Late struct {
 	Last int `json:"last"`
 	// Of is the number of messages with a wait in the rank's groups.
 	Of int `json:"of"`
-	// Wait is the median time that the others wait for the rank, in seconds per step or per single launch.
+	// Wait is the median time that other ranks wait for the rank, in seconds per step or per single launch.
 	Wait float64 `json:"wait"`
 	// Per is the unit of Wait: "step" or "launch".
 	Per string `json:"per"`
@@ -59,7 +59,7 @@ type Late struct {
 
 const (
 	messageRounds = 10
-	// waited is the share of a message's time from which the others' wait counts.
+	// waited is the least wait of other ranks that counts, as a share of a message's time.
 	waited = 0.01
 	// lateChance is the largest probability with which a normal rank is called late.
 	lateChance = 1e-3
@@ -186,7 +186,7 @@ func lateOf(rounds [][]float64, comms []plan.Comms) *Late {
 	last, among, waits := make([]int, ranks), make([]int, ranks), make([][]float64, ranks)
 	chance := 0.0 // largest probability that a given rank is last by chance
 	for _, seconds := range rounds {
-		wait := make([]float64, ranks) // the others' wait for each rank
+		wait := make([]float64, ranks) // the wait of other ranks for each rank
 		for i, c := range comms {
 			for _, h := range c.Held(0, ranks) {
 				row := of(h, seconds[i*ranks:])

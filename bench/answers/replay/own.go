@@ -54,7 +54,7 @@ func (o *Own) Fits() bool { return o.Steps != nil && math.Abs(o.off()) <= ownWit
 // off returns the difference of the replayed step, as a share of the trace's.
 func (o *Own) off() float64 { return o.Steps.Median/o.Traced - 1 }
 
-// finding compares the replayed step with the traced one.
+// finding compares the replayed step with the traced step.
 func (o *Own) finding() finding.Finding {
 	if o.Steps == nil {
 		return finding.Finding{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: fmt.Sprintf("The step of %s was not taken.", o.File)}

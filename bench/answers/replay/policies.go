@@ -23,7 +23,7 @@ type PolicyEffect struct {
 	// Unserved lists the step's collectives that the library does not run under the policy, each with the
 	// reason.
 	Unserved []string `json:"unserved"`
-	// Untold is true if the library does not report how it ran the other collectives.
+	// Untold is true if the library does not report how it ran the collectives that it served.
 	Untold bool `json:"untold,omitempty"`
 	// Rounds is the number of steps with the policy and of steps without it, in turn. It is 0 if the policy
 	// serves no collective; nothing was timed then.

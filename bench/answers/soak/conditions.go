@@ -51,7 +51,7 @@ type Conditions struct {
 	Log string
 }
 
-// Variables returns all Variables with their values, also those that are not set.
+// Variables returns all Variables with their values, also variables that are not set.
 func (c Conditions) Variables() []Variable {
 	all := []Variable{}
 	for _, name := range Variables {

@@ -33,7 +33,7 @@ var Sizes = []int64{16 << 10, 256 << 10, 2<<20 - 64<<10, 2<<20 + 64<<10, 8 << 20
 
 // Cases returns the arms. Each collective of each size runs on communicators of one GPU per node, side by
 // side, and on all ranks. Its data are written by a kernel or by a copy from the host, on the stream of the
-// launch or on another one. Cases too small for their ranks are left out.
+// launch or on another stream. Cases too small for their ranks are left out.
 func Cases(w spec.World, sizes []int64) ([]plan.Case, error) {
 	a := plan.Axes{Sizes: sizes, MinBytes: 1, MaxBytes: 1, Factor: 2, InPlace: []bool{false}, World: w}
 	if w.Nodes > 1 && w.PerNode() > 1 {
@@ -77,7 +77,7 @@ type Soak struct {
 	Enough func() bool
 	// Fired returns the number of times that planted faults have changed data so far.
 	Fired func() int
-	// Watch is called after each attempt, saved ones included. An error ends the soak.
+	// Watch is called after each attempt, saved attempts included. An error ends the soak.
 	Watch func(Attempt) error
 }
 

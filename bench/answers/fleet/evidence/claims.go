@@ -42,7 +42,7 @@ const (
 	// NIC carried another NIC's bytes, too.
 	idle = 0.1
 	busy = 1.7
-	// mostOfRail is the share of a rail's NICs from which the leaf switch counts as the cause.
+	// mostOfRail is the share of a rail's NICs from which the leaf switch is taken as the cause.
 	mostOfRail = 0.75
 )
 

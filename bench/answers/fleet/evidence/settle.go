@@ -13,8 +13,8 @@ const decided = 0.8
 
 // Settle joins the sources and changes the verdict of the times. A question that the other sources answer
 // becomes a finding. A finding that the other sources clear, or explain by another component, is dropped.
-// Reasons of the other sources are added to those of the times. Contradicting sources turn a finding into a
-// question. Without other sources the verdict stays as it is.
+// Reasons of the other sources are added to the reasons of the times. Contradicting sources turn a finding
+// into a question. Without other sources the verdict stays as it is.
 func Settle(in Input) {
 	s := settling{in, slices.Clone(in.Verdict.Findings), slices.Clone(in.Verdict.Questions)}
 	for _, h := range in.weighed() {

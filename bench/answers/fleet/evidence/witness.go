@@ -31,7 +31,7 @@ type Topologies struct {
 }
 
 // Claims makes one claim per component. Facts that most nodes share are left out, because they explain no
-// difference between nodes. Several doubts about one component count once.
+// difference between nodes. Several doubts about one component become one claim.
 func (t Topologies) Claims() []Claim {
 	on := map[string]int{}
 	for _, facts := range t.Facts {

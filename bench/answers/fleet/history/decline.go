@@ -73,8 +73,8 @@ func before(s []float64, n int) []float64 {
 	return s[max(end-Window, 0):end]
 }
 
-// loses reports whether a figure is below the median of others by a share. It counts the larger figures,
-// because that is faster than computing the median.
+// loses reports whether a figure is below the median of other figures by a share. It counts the larger
+// figures, because that is faster than computing the median.
 func loses(of []float64, figure, share float64) bool {
 	limit, above := figure/(1-share), 0
 	for _, v := range of {
@@ -143,7 +143,8 @@ func pooled(series [][]float64) float64 {
 }
 
 // Fallen reports whether the components of a kind are together below their past in the newest check, as
-// after a driver change that no version shows. Together they reveal a smaller loss than one component can.
+// after a driver change that no version shows. Many components together reveal a smaller loss than one
+// component can.
 func Fallen(series [][]float64) bool {
 	var lost, newest []float64
 	var pasts [][]float64
@@ -174,8 +175,8 @@ func Fallen(series [][]float64) bool {
 // togetherShare is the share of the nodes above which a change belongs to the fleet.
 const togetherShare = 0.05
 
-// Together reports whether so many nodes of a fleet have fallen, this one included, that the cause is not a
-// single node.
+// Together reports whether so many nodes of a fleet have fallen, this node included, that the cause is not
+// a single node.
 func Together(fallen, nodes int) bool {
 	return fallen >= 2 && float64(fallen) > togetherShare*float64(nodes)
 }

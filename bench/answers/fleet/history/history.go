@@ -304,7 +304,7 @@ func (m *Memory) Grown(boot string, now []Counter) (out []Growth) {
 }
 
 // Again notes a finding of this check. It returns the number of the last Window checks that had the
-// finding, this one included, but at most Separate.
+// finding, this check included, but at most Separate.
 func (m *Memory) Again(name string) int {
 	name = short(name)
 	seen := slice.Where(m.Events[name], func(check int64) bool { return check > m.Checks-Window && check < m.Checks })

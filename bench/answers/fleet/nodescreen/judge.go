@@ -129,7 +129,7 @@ func facts(f Fleet, _ *Document) []Deviation {
 		value := func(n *Node) string { return n.fact(name) }
 		usual, most := majority(f.Nodes, value)
 		if most && usual == "" {
-			continue // if most nodes do not state a property, others need not have it
+			continue // if most nodes do not state a property, no node needs to
 		}
 		for _, n := range f.Nodes {
 			switch have := value(n); {
@@ -160,7 +160,7 @@ func (n *Node) fact(name string) string {
 
 func shown(value string) string { return cmp.Or(value, "unknown") }
 
-// ownChecks returns the findings of the nodes' own checks, except those that most nodes have.
+// ownChecks returns the findings of the nodes' own checks, except findings that most nodes have.
 func ownChecks(f Fleet, d *Document) []Deviation {
 	count := map[string]int{}
 	for _, n := range f.Nodes {
@@ -189,8 +189,8 @@ func ownChecks(f Fleet, d *Document) []Deviation {
 	return out
 }
 
-// failures returns the rule for failed measurements: for those with a wrong result if `wrong` is true,
-// otherwise for the rest.
+// failures returns the rule for failed measurements: for measurements with a wrong result if `wrong` is
+// true, otherwise for all other failures.
 func failures(wrong bool) func(f Fleet, _ *Document) []Deviation {
 	return func(f Fleet, _ *Document) []Deviation {
 		var out []Deviation

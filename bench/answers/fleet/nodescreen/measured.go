@@ -21,8 +21,8 @@ const (
 	// Effect is the smallest loss that is named, as a share.
 	Effect = 0.08
 	sigmas = 5
-	// Least is the number of values from which a value can be named. Among fewer values, a value that has
-	// lost effectOfFew of the best one is unclear: two or three healthy values may differ by more than
+	// Least is the number of values from which a value can be named. Among fewer values, a value that is
+	// effectOfFew below the best value is unclear: two or three healthy values may differ by more than
 	// Effect.
 	Least       = 4
 	effectOfFew = 0.12

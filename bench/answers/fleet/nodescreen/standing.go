@@ -32,8 +32,8 @@ type Standing struct {
 	Findings []Deviation
 }
 
-// Standings returns the judged nodes, worst first: failing ones by the order of the rules, then
-// unclear ones, then by the largest loss.
+// Standings returns the judged nodes, worst first: failing nodes by the order of the rules, then unclear
+// nodes, then the other nodes by the largest loss.
 func (d *Document) Standings() []*Standing {
 	at := map[string]*Standing{}
 	var out []*Standing

@@ -64,7 +64,7 @@ type Found struct {
 	Message string `json:"message"`
 	// Next is the next step.
 	Next string `json:"next"`
-	// Checks is the number of the last checks that showed the defect, this one included.
+	// Checks is the number of the last checks that showed the defect, this check included.
 	Checks int `json:"checks"`
 	// Times is the number of log lines in this check.
 	Times int `json:"times"`

@@ -282,8 +282,8 @@ func (j *judgement) rail(v *Verdict, node, rail int) {
 // called returns the word for a node's ends.
 func (d Data) called() string { return map[bool]string{false: "rails", true: "GPUs"}[d.Given] }
 
-// partly adds an end that is slow in some of its transfers and fast in others to one question about all
-// such ends.
+// partly adds an end to the question about ends that are slow in some of their transfers and fast in other
+// transfers.
 func (v *Verdict) partly(c Component, lost float64, reason string) {
 	i := slices.IndexFunc(v.Questions, func(q Question) bool { return q.partly })
 	if i < 0 {

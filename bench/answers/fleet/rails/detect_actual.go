@@ -38,8 +38,8 @@ type ActualRail struct {
 	Node string `json:"node"`
 	// GPU is the number of the GPU on its node.
 	GPU int `json:"gpu"`
-	// Use is as_expected, crossed (another NIC than expected), shared (the expected one and others)
-	// or not_checked.
+	// Use is as_expected, crossed (another NIC than expected), shared (the expected NIC and other NICs) or
+	// not_checked.
 	Use Use `json:"use"`
 	// Expected are the NICs nearest to the GPU by PCI parents; none if unknown.
 	Expected []string `json:"expected"`

@@ -47,7 +47,7 @@ type Arrival struct {
 // the rank) and nodes.
 type Lateness struct {
 	Verdict
-	// Arrivals are all ranks, starting with the rank for which the others wait most.
+	// Arrivals are all ranks, starting with the rank for which the other ranks wait most.
 	Arrivals []Arrival
 	// Collectives is the number of compared collectives. Typical is their median duration in seconds.
 	Collectives int
@@ -68,16 +68,16 @@ const (
 	farChance  = 1e-6
 	// lateShare is the smallest share of a collective's time that counts as far behind.
 	lateShare = 0.05
-	// leastWait is the share of the time that the others must wait for a rank to be named. A rank with a
-	// smaller share is only noted.
+	// leastWait is the share of the time that the other ranks must wait for a rank to be named. A rank with
+	// a smaller share is only noted.
 	leastWait = 0.005
 	// leastCalls is the number of collectives from which a job is judged.
 	leastCalls = 5
 )
 
 // Arrivals finds the ranks that arrive last at the collectives of a job. All ranks leave a collective
-// together, so the last to arrive has the shortest duration, whatever the clocks say. `node` gives the node
-// of each rank; nil if unknown.
+// together, so the last rank to arrive has the shortest duration, whatever the clocks say. `node` gives the
+// node of each rank; nil if unknown.
 //
 // A test against chance decides which rank arrives last; the lost time is stated separately.
 //
@@ -147,8 +147,8 @@ func (l *Lateness) compared() {
 	l.Compared = append(l.Compared, of)
 }
 
-// lastOf returns the median duration of a collective and the call of the last rank; alone is false
-// if several share the shortest duration.
+// lastOf returns the median duration of a collective and the call of the last rank; `alone` is false if
+// several ranks share the shortest duration.
 func lastOf(one []Call) (middle float64, last Call, alone bool) {
 	durations := slice.Map(one, func(c Call) float64 { return c.Duration })
 	last = slices.MinFunc(one, func(a, b Call) int { return cmp.Compare(a.Duration, b.Duration) })
@@ -170,8 +170,8 @@ func (l *Lateness) collect(ranks map[int]*Arrival) {
 	})
 }
 
-// match groups the calls of all ranks into collectives. The first calls of a collective and size on each
-// rank form one group, their second calls the next, and so on.
+// match groups the calls of all ranks into collectives. The first calls of a collective and size on all
+// ranks form one group, the second calls form the next group, and so on.
 func match(calls []Call) [][]Call {
 	type key struct {
 		collective string
@@ -189,12 +189,12 @@ func match(calls []Call) [][]Call {
 	return slice.Map(order, func(k key) []Call { return of[k] })
 }
 
-// cost returns the share of all collectives' time that the others wait for the rank.
+// cost returns the share of all collectives' time that the other ranks wait for the rank.
 func (a Arrival) cost() float64 {
 	return min(1, a.Waited) * float64(a.Last) / float64(max(a.Calls, 1))
 }
 
-// byChance returns the probability that chance makes a rank, or a node's ranks, last so often.
+// byChance returns the probability that a rank, or a node's ranks, arrive last so often by chance.
 func byChance(last, calls int, chance float64) float64 {
 	if calls == 0 {
 		return 1

@@ -10,7 +10,7 @@ import (
 )
 
 // few judges measurements with too few values for a reference. If slow and fast values are far apart, it
-// asks which ends explain the slow ones. An end that is fast with another partner does not explain a slow
+// asks which ends explain the slow values. An end that is fast with another partner does not explain a slow
 // value.
 func (j *judgement) few(v *Verdict) {
 	times := slices.SortedFunc(slices.Values(j.net.kindTimes.of), func(a, b timed) int { return cmp.Compare(a.y, b.y) })

@@ -69,8 +69,8 @@ func level(values []float64, se float64) float64 {
 	return median(values)
 }
 
-// groups asks about groups of components that differ although no finding names one. The median is then no
-// reference.
+// groups asks about groups of components that differ although no finding names a component of them. The
+// median is then no reference.
 func (j *judgement) groups(v *Verdict) {
 	pair := 0.0
 	if j.Given {

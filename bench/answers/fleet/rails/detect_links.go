@@ -118,7 +118,7 @@ func present(of []float64) []float64 {
 func (x *xgmi) limit() float64 { return max(leastLoss, sigmas*x.sigma) }
 
 // surely returns the smallest loss, as a logarithm, that is always named or asked about in spite of noise.
-// The deviation of few links is itself uncertain, so it counts as at least the error of their samples.
+// The deviation of few links is itself uncertain, so the error of the samples is used if it is larger.
 func (x *xgmi) surely() float64 {
 	passes := max(1, len(x.of)/max(1, slice.Count(x.each, func(of []float64) bool { return len(of) > 0 })))
 	se := x.se / math.Sqrt(float64(passes))

@@ -27,7 +27,7 @@ type network struct {
 // at returns the index of an end.
 func (n *network) at(p Place) int { return p.Node*n.GPUs + p.GPU }
 
-// sides returns the indices of an end's estimates: one index, or one each for sending and receiving.
+// sides returns the indices of an end's estimates: one index, or two for sending and receiving.
 func (n *network) sides(p Place) []int {
 	if n.directed {
 		return []int{n.at(p), n.at(p) + n.Nodes*n.GPUs}
@@ -82,8 +82,8 @@ func (n *network) surely() float64 {
 	return limit
 }
 
-// leaves finds leaf switches: groups of nodes of one rail of which most are slow. It also returns
-// the part of each NIC's loss that its leaf explains.
+// leaves finds slow leaf switches: most nodes of a group that shares a switch are slow on the rail. It also
+// returns the part of each NIC's loss that its leaf explains.
 func (n *network) leaves() (found []Slow, owed []float64) {
 	owed = make([]float64, n.Nodes*n.GPUs)
 	for rail := range n.GPUs {
@@ -138,8 +138,8 @@ func (n *network) slowRails(node int, owed []float64) (rails []int, measured int
 	return rails, measured
 }
 
-// partners counts the transfers of a node's rails with healthy partners, and the slow ones among
-// them.
+// partners counts the transfers of a node's rails with healthy partners, and the slow transfers among
+// these.
 func (n *network) partners(node int, rails []int) (agree, of int) {
 	for _, rail := range rails {
 		e := n.joined(Place{node, rail}, n.slow)

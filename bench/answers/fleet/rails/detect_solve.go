@@ -17,8 +17,8 @@ type edge struct {
 type end struct {
 	// loss is the logarithm of the end's slowdown.
 	loss float64
-	// clear counts the transfers with healthy partners. agree counts the slow ones among them. If clear is
-	// 0, either the end or its partners are slow, and it is unknown which.
+	// clear counts the transfers with healthy partners. agree counts the slow transfers with healthy
+	// partners. If clear is 0, either the end or its partners are slow, and it is unknown which.
 	clear, agree int
 	// all counts the end's transfers.
 	all int

@@ -25,14 +25,14 @@ const (
 	suspectChance = 0.05
 )
 
-// unsteady is a node whose transfers have slow samples more often than the others'.
+// unsteady is a node whose transfers have slow samples more often than other nodes' transfers.
 type unsteady struct {
 	node int
 	// all counts the node's transfers. slow counts the transfers with a slow sample. lost is the median
 	// loss of the slow samples.
 	slow, all int
 	lost      float64
-	// p is the probability that chance gives any node so many slow transfers.
+	// p is the probability that any node has so many slow transfers by chance.
 	p float64
 }
 
@@ -46,8 +46,9 @@ type samples struct {
 	any  []bool
 }
 
-// behind returns the loss of each sample against the transfer's fastest one, and the difference between the
-// fastest two, as logarithms. A sample that was not timed has loss 0. timed is the number of timed samples.
+// behind returns the loss of each sample against the transfer's fastest sample, and the difference between
+// the two fastest samples, as logarithms. A sample that was not timed has loss 0. timed is the number of
+// timed samples.
 func (t Timing) behind() (losses []float64, gap float64, timed int) {
 	losses = make([]float64, len(t.Seconds))
 	first, second := math.Inf(1), math.Inf(1)

@@ -158,7 +158,7 @@ func short(text string) string {
 	return text
 }
 
-// units are spellings of rates, the longer ones first.
+// units are spellings of rates, the longer spellings first.
 var units = []struct {
 	spelled *pattern.Pattern
 	bytes   float64

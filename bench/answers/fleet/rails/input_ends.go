@@ -133,7 +133,7 @@ func (j *judgement) referencesOfGiven(v *Verdict) {
 type lone struct {
 	Component
 	loss float64
-	// values counts the pair's values. slow counts the slow ones among them.
+	// values counts the pair's values. slow counts the slow values of the pair.
 	slow, values int
 	ends         Pair
 }

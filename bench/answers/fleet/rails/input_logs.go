@@ -129,7 +129,7 @@ type point struct {
 }
 
 // ratesOf returns the bus bandwidths of a log. It takes the better of the two placements. Of several runs
-// it takes the slowest, which the others must not hide.
+// it takes the slowest, so that faster runs do not hide it.
 func ratesOf(rec *record.Record) map[point]float64 {
 	type run struct {
 		point

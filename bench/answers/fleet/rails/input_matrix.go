@@ -299,8 +299,8 @@ func columnList(cells []string) string {
 }
 
 var (
-	// endWord matches the words of a column of ends. endMark matches words that only distinguish the two
-	// columns.
+	// endWord matches the words of a column of ends. endMark matches words that only distinguish the column
+	// of one end from the column of the other end.
 	endWord = pattern.New(`^(src|source|dst|dest|destination|from|to|sender|receiver|send|recv|target|client|server|peer|local|remote)?(node|host|hostname|machine|gpu|device|dev|rank|end)?([abij]|\d*)$`)
 	endMark = pattern.New(`^([a-z]|\d+|name|id|one|two|first|second)$`)
 	// elsewise matches columns that are neither an end nor a bandwidth.

@@ -178,8 +178,8 @@ func (p *Plan) circle(i int) [][2]int {
 	return pairs
 }
 
-// circle returns round i of a tournament of n, by the circle method. In n−1 rounds (n if n is odd) each
-// participant meets every other one once. With an odd n, one participant rests in each round.
+// circle returns round i of a tournament of n participants, by the circle method. In n−1 rounds (n if n is
+// odd) each participant meets every other one once. With an odd n, one participant rests in each round.
 func circle(n, i int) [][2]int {
 	even := n + n%2
 	if n < 2 {

@@ -58,7 +58,7 @@ const (
 	Rings
 )
 
-// Pair holds the two ends of a transfer. For a ring A.GPU is the rail; the rest is 0.
+// Pair holds the two ends of a transfer. For a ring, A.GPU is the rail, and all other fields are 0.
 type Pair struct{ A, B Place }
 
 // Round is a set of simultaneous transfers. No GPU takes part in two transfers of a round.

@@ -122,9 +122,9 @@ type Cleared struct {
 type Ranked struct {
 	Component Component
 	// Lost is the lost share of the component's bandwidth, 0 to 1. For a rank it is the share of the time
-	// that others wait.
+	// that other ranks wait.
 	Lost float64
-	// All counts the transfers with healthy partners. Slow counts the slow ones among them.
+	// All counts the transfers with healthy partners. Slow counts the slow transfers with healthy partners.
 	Slow, All int
 }
 

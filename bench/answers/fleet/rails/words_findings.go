@@ -83,7 +83,7 @@ func (d *Document) healthy() string {
 	return text
 }
 
-// list joins names; a long list ends with the number of omitted ones.
+// list joins names. A long list ends with the number of omitted names.
 func list(names []string) string {
 	const most = 8
 	text := joined(names[:min(len(names), most)], ", ")
