@@ -99,7 +99,7 @@ type Document struct {
 	// Assumed lists the assumptions, in words, if the user gave no model; otherwise absent.
 	Assumed []string `json:"assumed,omitempty"`
 	// Bracket is the answer with the fastest and with the slowest constants of the model behind simulated
-	// curves; absent if no curve has such bounds.
+	// curves; absent if no curve has a bracket.
 	Bracket *Bracket `json:"bracket,omitempty"`
 	// form is the title of the lines that a rule would set.
 	form string

@@ -88,7 +88,7 @@ func (d *Document) value(setting int64, words string) string {
 // Size returns the recommended bucket size with its elements, for the verdict: 530 MiB (278 M elements).
 func (d *Document) Size() string { return d.Amount(d.Answer.Elements) + d.spelled(d.Answer.Elements) }
 
-// set returns the instruction to set the answer.
+// set returns the instruction to set the answer's size.
 func (d *Document) set() string { return d.setTo(d.Answer.Elements) }
 
 func (d *Document) setTo(n int64) string {
@@ -144,7 +144,8 @@ func longer(costs float64) string {
 	return unit.Share(costs) + " longer than with the best size"
 }
 
-// over converts a gain, as a share of the step without a change, to a cost over the step with it.
+// over converts a gain, a share of the step without a change, to a cost, a share of the step with the
+// change.
 func over(gain float64) float64 { return gain / (1 - gain) }
 
 // gained lists switches with the saving of each. `makes` is the text between a switch and its saving.

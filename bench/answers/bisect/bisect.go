@@ -1,4 +1,4 @@
-// Package bisect finds the slower one of several builds or environments with few GPU-seconds.
+// Package bisect finds the slow build or environment among several, with few GPU-seconds.
 //
 //  1. A [Search] has variants and cases. If the variants are in order, the search looks for
 //     the first slow variant, case by case. Otherwise it ranks the variants.

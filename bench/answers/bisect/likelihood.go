@@ -52,11 +52,11 @@ func (s *segments) nearest(h *hypothesis) [2]float64 {
 	return l
 }
 
-// negligible bounds the x'x of a segment without readings; rounding can leave a little.
+// negligible bounds the x'x of a segment without readings; rounding can leave a small rest.
 const negligible = 1e-12
 
-// likelihood evaluates a case's readings. The variance of the readings is unknown and integrated out. Its
-// prior comes from the other cases. power is the exponent of the sum of squares.
+// likelihood evaluates a case's readings. The variance of the readings is unknown and integrated out. The
+// prior of the variance comes from the other cases. power is the exponent of the sum of squares.
 type likelihood struct{ prior, power float64 }
 
 func (n noise) likelihood(of *normal, own fit) likelihood {

@@ -21,8 +21,8 @@ type normal struct {
 	// behind and both are sums of by and cross; gather fills them.
 	behind []float64
 	both   [][]float64
-	// n is the number of readings. logDet is half the logarithm of the determinant of their covariance,
-	// in units of the noise's variance.
+	// n is the number of readings. logDet is half the logarithm of the determinant of the readings'
+	// covariance, in units of the noise's variance.
 	n      int
 	logDet float64
 	// end is the filter's state after the last reading.
@@ -228,8 +228,8 @@ var wanders = []float64{0.03, 0.1, 0.3, 1, 3}
 
 // Limits of the noise estimate.
 const (
-	// leastSpread is the smallest credible standard deviation of a logarithm. A clock's resolution
-	// and a simulation without noise are below it.
+	// leastSpread is the smallest credible standard deviation of a logarithm. A clock's resolution and a
+	// simulation without noise are below this value.
 	leastSpread = 1e-4
 	// borrowed bounds the degrees of freedom that a case's variance borrows from the other cases, because
 	// cases are not equally noisy, and cases of one child are not independent.

@@ -11,7 +11,8 @@ type judged struct {
 	belief
 	// first is the most likely first slow variant.
 	first int
-	// slow is true if some variant is slow, same if no variant is slow, and located if first is certain.
+	// slow is true if some variant is slow, same is true if no variant is slow, and located is true if
+	// first is certain.
 	slow, same, located bool
 	// unseen lists first, and the variant before it, if they have no reading. first is then not certain: on
 	// a quiet machine the tried slowdowns are far apart in units of the noise, and a hypothesis about an

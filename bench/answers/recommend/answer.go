@@ -69,7 +69,7 @@ type Answer struct {
 	Single *Candidate `json:"single"`
 	// Within lists all settings that cost at most 1 % more than the best, as measured and on average,
 	// ascending. In 95 % of the resampled curves all listed settings meet this limit at once. If `best`
-	// alone meets it in fewer curves, resampling removes no setting from the list.
+	// alone meets this limit in fewer curves, resampling removes no setting from the list.
 	Within []Range `json:"within"`
 	// Plateau is the range of `within` that holds `elements`; null without an answer.
 	Plateau *Range `json:"plateau"`
@@ -80,8 +80,8 @@ type Answer struct {
 	// Table lists the settings that were tried, ascending. Settings that make the same buckets are listed
 	// once.
 	Table []Candidate `json:"table"`
-	// Latency is the largest share of a step that is latency in a setting that decides the answer. It is 0
-	// unless this share is larger than in all recorded real steps.
+	// Latency is the share of a step that is latency: the largest such share over the settings that decide
+	// the answer. It is 0 unless this share is larger than in all recorded real steps.
 	Latency float64 `json:"latency"`
 	// Rule gives the setting for each number of tokens; absent if no rule was requested.
 	Rule *Rule `json:"rule,omitempty"`
@@ -276,7 +276,7 @@ type Bootstrap struct {
 	// ExposedLo is the lower end of the 95 % interval of the time that communication adds to a step with
 	// the answer's setting, in seconds.
 	ExposedLo float64 `json:"exposed_lo"`
-	// ExposedHi is the upper end of that interval, in seconds.
+	// ExposedHi is the upper end of the same 95 % interval, in seconds.
 	ExposedHi float64 `json:"exposed_hi"`
 }
 

@@ -266,8 +266,8 @@ func (c *candidate) price(models []*CostModel) {
 	}
 }
 
-// find returns the index of the first candidate with at least that many elements, and whether that
-// candidate has exactly that many.
+// find returns the index of the first candidate with at least `elements` elements, and whether that
+// candidate has exactly so many.
 func (e *engine) find(elements int64) (int, bool) {
 	return slices.BinarySearchFunc(e.candidates, elements, func(c *candidate, n int64) int { return cmp.Compare(c.Elements, n) })
 }

@@ -41,7 +41,8 @@ func (e *engine) chooseAnswer(a *Answer, s scores, least int) int {
 	return best
 }
 
-// within lists all settings within PlateauWidth of the best, as ranges of neighbours.
+// within sets Within to all settings that cost at most PlateauWidth more than the best, as ranges of
+// neighbours.
 func (e *engine) within(a *Answer, s scores, best int) {
 	in := func(j int) bool {
 		c := e.candidates[j]

@@ -127,7 +127,7 @@ const fallen = 0.05
 
 // Recovered reports whether the curve ends in a dip. If it does, `other` is the model of a library whose
 // dip ends with the last point: larger messages continue from the point of the best bandwidth. loss is the
-// share of that bandwidth that the last point lacks.
+// share of the best bandwidth that the last point lacks.
 func (m *CostModel) Recovered() (other *CostModel, loss float64, dip bool) {
 	best, last := 0, len(m.size)-1
 	rate := func(i int) float64 { return m.size[i] / math.Exp(m.logTime[i]) }

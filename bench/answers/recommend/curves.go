@@ -78,8 +78,8 @@ type Drop struct {
 	Reason string `json:"reason"`
 }
 
-// Source is one record and its samples, if available: seconds per launch by the key of the result and the
-// name of the series (record.Series…).
+// Source is one record with its samples, if available. Samples are seconds per launch, by the result's key
+// and then by the name of the series (record.Series…).
 type Source struct {
 	// Name is the file or folder of the record; empty if it has none.
 	Name    string
@@ -102,7 +102,8 @@ func (s *Source) With(flags [][]string) {
 
 // Fault is a hardware fault that a record shows.
 type Fault struct {
-	// Text says what is wrong. Remedy says what to do about it. Neither ends with a full stop.
+	// Text says what is wrong. Remedy says what to do about it. Text and Remedy have no full stop at their
+	// ends.
 	Text, Remedy string
 	// Command is a command that finds the faulty component; empty if there is none.
 	Command string

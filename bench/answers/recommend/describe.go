@@ -160,7 +160,7 @@ func (e *engine) messagesOf(i, candidate int) []int64 {
 	return slices.Concat(p[backward].of(i), p[forward].of(i), p[after].of(i))
 }
 
-// of returns the sizes of the messages that call needs[need], in bytes.
+// of returns the sizes of the messages of call needs[need], in bytes.
 func (p *pass) of(need int) (all []int64) {
 	for j, bytes := range p.bytes {
 		if int(p.model[j]) == need {

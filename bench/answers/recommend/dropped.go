@@ -104,13 +104,13 @@ func offBy(points []Point, i int) float64 {
 }
 
 // exponentSlack is the distance by which a curve's exponent may lie outside the range 0 (latency) to 1
-// (bandwidth). A curve with an exponent beyond that is not extrapolated.
+// (bandwidth). A curve with an exponent outside this range is not extrapolated.
 const exponentSlack = 0.3
 
 // expected bounds the time of a point by its two nearest neighbours: it lies between the power law and the
 // straight line through them. If both neighbours lie on one side, the time also lies between the nearer
 // neighbour's time and that time scaled in proportion to the size. If the times of the two neighbours do
-// not rise like a curve, only this second bound counts, with both neighbours.
+// not rise like a curve, only the second bound counts, computed from both neighbours.
 func expected(points []Point, i int) (lo, hi float64) {
 	n := len(points)
 	first := min(max(0, i-1), n-3)

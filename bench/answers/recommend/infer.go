@@ -164,7 +164,7 @@ const (
 	// starts is the number of points from which the search starts: the assumptions, and the best of
 	// `scattered` random points.
 	starts, scattered = 4, 200
-	// leastStep is the step at which the search ends.
+	// leastStep is the step size at which the search ends.
 	leastStep = 1e-3
 )
 

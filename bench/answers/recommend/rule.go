@@ -53,7 +53,7 @@ type Rule struct {
 type RulePoint struct {
 	// Amount in the unit of the rule.
 	Amount int64 `json:"amount"`
-	// Keep is true if the present setting costs less than 1 %.
+	// Keep is true if the present setting costs less than 1 % over the best size.
 	Keep bool `json:"keep"`
 	// Kept is the step with the present setting, in seconds: longer than Best by the share Costs.
 	Kept float64 `json:"kept"`

@@ -6,8 +6,8 @@ import (
 
 // Limits of equal and of acceptable settings, as shares of a step.
 const (
-	// Tie is the difference from the least score up to which scores count as equal. Of equal settings the
-	// current setting is chosen, or the smallest setting if the current one is not equal.
+	// Tie is the difference from the least score up to which scores count as equal. If the current setting
+	// is one of several equal settings, it is chosen. Otherwise the smallest is chosen.
 	Tie = 0.001
 	// PlateauWidth is the cost up to which the current setting is kept.
 	PlateauWidth = 0.01

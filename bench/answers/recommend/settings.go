@@ -233,7 +233,7 @@ func leastSum(before []int64, least int64) int64 {
 	return best
 }
 
-// bin returns the number of the part of an octave that contains a positive sum.
+// bin returns the number of the bin that contains a positive sum.
 func bin(s int64) uint64 { return math.Float64bits(float64(s)) >> (52 - binBits) }
 
 // binEnd returns the least sum above the bin of a given sum.

@@ -63,7 +63,7 @@ func Unit(ctx context.Context, p plan.Player, setting int, do plan.StepDo) (floa
 }
 
 // Working returns the step with a kind of computation in place of spins. Launches of `unit` seconds each
-// replace the spins. Their number is rounded so that the total time stays the same.
+// replace the spins. The number of launches is rounded so that the total time stays the same.
 func Working(s *plan.Step, do plan.StepDo, unit float64) *plan.Step {
 	out := &plan.Step{Sends: s.Sends, Cases: s.Cases}
 	var seconds float64
@@ -142,8 +142,8 @@ const CodeContention = "contention"
 var words = map[plan.StepDo]string{plan.StepTriad: "memory-bound kernels", plan.StepGemm: "matrix products"}
 
 // share returns how much longer computation takes while a message is on the network, as a share; 0 if
-// unknown. With several communicators it is unknown: messages overlap, and their times add up to more than
-// the network's.
+// unknown. With several communicators the share is unknown: messages overlap, and their times add up to
+// more than the network's.
 func (c *Contention) share() float64 {
 	if own := c.Beside - c.Seconds; own > 0 && c.Messages.Communicators < 2 {
 		return max(0, c.Seconds/own)

@@ -121,7 +121,7 @@ func messagesOf(times [2][][]float64, comms []plan.Comms) *Messages {
 			m.Communicators++
 		}
 	}
-	if m.Communicators == 1 { // with several, a slow message of one group makes a rank late to a message of another
+	if m.Communicators == 1 { // with several communicators, a slow message of one group makes a rank late to a message of another
 		m.Late = lateOf(times[1], comms)
 	}
 	for _, rounds := range times {

@@ -9,7 +9,7 @@ import (
 )
 
 // mostNodes is the share of nodes above which a crossed rail is common to the fleet and explains no
-// difference between nodes. leastNodes is the least number of nodes for such a share.
+// difference between nodes. In a fleet with fewer than leastNodes nodes, no crossed rail is common.
 const (
 	mostNodes  = 0.5
 	leastNodes = 3

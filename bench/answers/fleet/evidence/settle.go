@@ -40,7 +40,7 @@ func Settle(in Input) {
 	in.Verdict.Replace(s.findings, append(s.questions, in.askOfFleet()...))
 }
 
-// settling is a verdict in the process of change.
+// settling is a verdict while Settle changes it.
 type settling struct {
 	Input
 	findings  []rails.Slow

@@ -46,7 +46,7 @@ type Loss struct {
 
 // Below compares the newest checks of figures of one kind with their own earlier checks. Each series has
 // the figures of one component, oldest first. It returns a Loss for each series; the Loss has 0 checks if
-// the series shows none.
+// the series shows no loss.
 func Below(series [][]float64) []Loss {
 	out := make([]Loss, len(series))
 	for i, s := range series {

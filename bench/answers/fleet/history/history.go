@@ -197,7 +197,7 @@ type Figure struct {
 const gap = 10 * time.Minute
 
 // Add keeps the figures of a check. It returns false if the check is not separate from the previous check.
-// The earlier figures then stay.
+// The earlier figures are then kept.
 func (m *Memory) Add(now time.Time, figures []Figure) bool {
 	if n := len(m.Rounds); n > 0 {
 		since := now.Sub(m.Rounds[n-1].Time)

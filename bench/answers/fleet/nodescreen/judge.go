@@ -119,7 +119,7 @@ func gpus(f Fleet, d *Document) []Deviation {
 	return out
 }
 
-// facts finds nodes with a property that differs from most nodes'.
+// facts finds nodes with a property that is different on most other nodes.
 func facts(f Fleet, _ *Document) []Deviation {
 	facts := slices.Concat(slice.Map(f.Nodes, func(n *Node) []Fact { return n.Facts })...)
 	names := slice.Map(facts, func(x Fact) string { return x.Name })

@@ -14,9 +14,9 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// Limits of the comparison of measurements. A value is named if it has lost at least Effect of the median
-// and lies at least sigmas robust standard deviations below it. With 1,024 values of a normal distribution,
-// 5 deviations give a false finding in 0.03 % of fleets.
+// Limits of the comparison of measurements. A value is named if it is below the median by at least the
+// share Effect and by at least `sigmas` robust standard deviations. With 1,024 values of a normal
+// distribution, 5 deviations give a false finding in 0.03 % of fleets.
 const (
 	// Effect is the smallest loss that is named, as a share.
 	Effect = 0.08

@@ -16,7 +16,7 @@ import (
 // mostFailed is the number of findings in the verdict; the tables have all.
 const mostFailed = 7
 
-// Shown returns the judgement for readers. version is zbench's.
+// Shown returns the judgement for readers. version is zbench's version.
 func (d *Document) Shown(version string) *document.Document {
 	nodes := slices.SortedFunc(slices.Values(d.Reports), func(a, b *Node) int { return plain.Natural(a.Host, b.Host) })
 	out := &document.Document{

@@ -162,7 +162,7 @@ func (d *Document) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "watch", &out)
 }
 
-// Shown returns the document for readers. version is zbench's.
+// Shown returns the document for readers. version is zbench's version.
 func (d *Document) Shown(version string) *document.Document {
 	out := &document.Document{
 		Command: "watch", Value: d, Title: "Check of " + plain.Line(d.Host), Lead: "The node was compared with its own past.",

@@ -62,8 +62,8 @@ type Lateness struct {
 const Rank Part = "rank"
 
 const (
-	// lastChance is the probability, over all ranks, below which a number of last arrivals is not chance.
-	// farChance is the same for a number of arrivals far behind.
+	// lastChance is the probability, over all ranks, below which a number of last arrivals is not taken for
+	// chance. farChance is the same for a number of arrivals far behind.
 	lastChance = 1e-4
 	farChance  = 1e-6
 	// lateShare is the smallest share of a collective's time that counts as far behind.
@@ -134,7 +134,7 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 }
 
 // compared gives the gate, for each rank, the share of the time that is not spent on waiting for that rank.
-// The limit is the waiting that a rank causes if it is far behind more often than chance explains.
+// The limit is the share lost to a rank that is far behind at just enough collectives to exclude chance.
 func (l *Lateness) compared() {
 	if l.Reference == "" {
 		return

@@ -29,7 +29,7 @@ func (j *judgement) compared(v *Verdict) {
 	}
 }
 
-// wholeLinks returns the timed links with the logarithms of their whole times.
+// wholeLinks returns the timed links with the logarithms of their times (xgmi.whole).
 func (j *judgement) wholeLinks(yield func(Component, float64) bool) {
 	for node, row := range j.links.whole {
 		for a := range j.Fleet.GPUs {

@@ -19,8 +19,8 @@ type xgmi struct {
 	raw, all [][]float64
 	// each holds the values of each link's rounds.
 	each [][]float64
-	// whole is the time of each link's rounds in logarithms (see settled), less only the part
-	// common to its place on the board; NaN if the link was not timed.
+	// whole is the time of each link's rounds as a logarithm (see settled); NaN if the link was not timed.
+	// Only the part that is common to the link's place on the board is subtracted from it.
 	whole [][]float64
 	// node is each node's own loss, which is subtracted from its links.
 	node []float64

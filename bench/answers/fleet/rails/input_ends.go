@@ -116,7 +116,7 @@ func (m *Matrix) Losses() [][]float64 {
 	return out
 }
 
-// referencesOfGiven sets the reference of given pairs, or notes that there are too few.
+// referencesOfGiven sets the reference of given pairs, or notes that there are too few pairs.
 func (j *judgement) referencesOfGiven(v *Verdict) {
 	if !j.net.known {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("%d values of %d ends make no reference: which end is slow needs at least %d values of 3 ends", len(j.net.edges), j.net.timed, minReference))

@@ -65,8 +65,8 @@ func follows(l, before string) bool {
 	return n > m || cpuBefore && !cpu
 }
 
-// labelsOf returns the devices of a square's first line. Columns of sums may follow them. It returns nil
-// for any other line.
+// labelsOf returns the devices of a square's first line. Columns of sums may follow the devices. It returns
+// nil for any other line.
 func labelsOf(text string) (labels []string, titled bool) {
 	words := devicesOf(text)
 	if len(words) > 0 && corner.MatchString(words[0]) {

@@ -135,7 +135,7 @@ func timeUnit(cell string) (base string, seconds float64) {
 	return base, 1
 }
 
-// call reads a line.
+// call reads the call in one line of the file.
 func call(cells []string, at []int, scale [2]float64) (c Call, host string, err error) {
 	cell := func(k int) string {
 		if at[k] < 0 || at[k] >= len(cells) {

@@ -102,7 +102,7 @@ type Data struct {
 	// Profile is optional.
 	Profile *Profile
 	// Given is true for pairs that another tool measured. Given pairs have one time per pair and direction,
-	// and no rounds that confirm a suspect. Round 0 has the pairs between nodes, and round 1 the pairs
+	// and no rounds that confirm a suspect. Round 0 has the pairs between nodes, and round 1 has the pairs
 	// within nodes. The ends of given pairs are GPUs. The GPU number Whole stands for the node itself.
 	Given bool
 	Whole int

@@ -99,7 +99,7 @@ type Verdict struct {
 	Reference string
 	// profiled is true if times were compared with a profile.
 	profiled bool
-	// NetworkLimit is the smallest loss that would be named of NICs or given ends, as a share of the
+	// NetworkLimit is the smallest loss of NICs or given ends that would be named, as a share of the
 	// bandwidth, 0 to 1. LinkLimit is the same for links or given pairs. 0 means not judged.
 	NetworkLimit float64
 	LinkLimit    float64

@@ -41,7 +41,7 @@ func NodeLists(lists []NodeList) []document.Block {
 // mostHeat is the number of ends up to which each pair is drawn.
 const mostHeat = 600
 
-// Shown returns the document for readers. version is zbench's.
+// Shown returns the document for readers. version is zbench's version.
 func (d *Document) Shown(version string) *document.Document {
 	title := map[string]string{OfMatrix: "Bandwidths of pairs: ", OfLogs: "Logs of pairs: ", OfTimes: "Ranks of a job: "}[d.Kind] + d.File
 	out := &document.Document{
