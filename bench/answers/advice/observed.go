@@ -130,7 +130,7 @@ func (d *Document) observedBlocks() []document.Block {
 	}
 	sheet := document.Sheet{
 		Label: "Observed steps", Table: t,
-		Caption: "Observed steps. measured: the median. predicted: without knowing any of them. best fit: with what they say of computation, messages and the rest of a step.",
+		Caption: "Observed steps. measured: the median. predicted: computed without the observed steps. best fit: with the computation, messages and rest of a step that fit them best.",
 	}
 	return []document.Block{document.Plot{Chart: observedChart(d, f)}, sheet}
 }

@@ -47,14 +47,14 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 	limit(a.Latency > 0, "unproved", Low, "unproved here: latency is up to %s of a step; above %s real steps agree if messages go one at a time", percent(a.Latency), percent(provenLatency))
 	limit(a.Simulated, "simulated", Low, "a model, not hardware, decided the times of a curve")
 	limit(e.q.ParamsGuessed, "params_guessed", Medium, "the tensors were generated from totals: real buckets close at other sizes")
-	limit(!e.known && !ruled, "compute_unknown", Low, "the time of backward is not known and was averaged over from half to eight times that of the wire")
+	limit(!e.known && !ruled, "compute_unknown", Low, "the time of backward is unknown: the costs were averaged over backward times of 0.5 to 8 times the communication time")
 	limit(e.known && e.q.ComputeGuessed, "compute_estimated", Medium, "the time of backward is computed from tokens and FLOP/s, not measured")
 	for i := range e.curves {
 		e.capCurve(i, best, limit)
 		e.capDip(i, best, limit)
 	}
 	if ruled { // a rule has no single setting
-		limit(true, "rule", Medium, "the rule takes a rate of computation, where a time would be measured")
+		limit(true, "rule", Medium, "the rule assumes a rate of computation; a measured time would be more certain")
 		return c
 	}
 	e.capUnfounded(a, limit)
@@ -197,7 +197,7 @@ func (e *engine) warnings(a *Answer) []record.Warning {
 				"%s: the curve is of %s, and gradients are reduced in %s: messages of as many bytes are taken to cost the same", n, c.Dtype, want)
 		}
 		for _, h := range a.Curves[i].Holes {
-			warn("hole", "it is in the answer as measured; the library's tuner may know another algorithm for these sizes", "%s: %s", n, h)
+			warn("hole", "the answer uses the sizes as measured; the library's tuner may offer another algorithm for them", "%s: %s", n, h)
 		}
 		if u := a.Curves[i]; u.WantMaxBytes > 0 {
 			warn("sweep_too_short", "raise -e, as far as memory allows",

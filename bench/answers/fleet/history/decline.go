@@ -118,7 +118,7 @@ func beyond(s []float64, l Loss, spread float64) bool {
 	return l.Lost >= suddenSigmas*spread && !slices.ContainsFunc(recent, func(v float64) bool { return !loses(past, v, leastSigmas*spread) })
 }
 
-// middle returns the mean of the middle half, which outliers do not move and which varies less than the
+// middle returns the mean of the middle half. Outliers do not move this mean, and it varies less than the
 // median.
 func middle(of []float64) float64 {
 	s := slices.Sorted(slices.Values(of))
