@@ -137,7 +137,8 @@ func pairsOf(n int) [][2]int {
 // expectations are d standard deviations apart are confused with probability exp(−d²/8) (Bhattacharyya's
 // coefficient).
 func (s *Search) gain(of *judged, at *normal, variance float64, pair [2]int) float64 {
-	if of.slow && len(of.unseen) > 0 && of.from[of.first] >= 1-s.Alpha { // certain but for variants without a reading
+	// first would be certain if it and the variant before it had readings: only these readings count.
+	if of.slow && len(of.unseen) > 0 && of.from[of.first] >= 1-s.Alpha {
 		if slices.ContainsFunc(of.unseen, func(v int) bool { return !slices.Contains(pair[:], v) }) {
 			return 0
 		}

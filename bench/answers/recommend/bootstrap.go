@@ -141,7 +141,8 @@ const (
 )
 
 // contenders returns the candidates that could become the best with a resampled curve, and the candidates
-// in `keep`. If there are more than maxContenders it leaves some out, evenly spread, but none of `keep`.
+// in `keep`. If there are more than maxContenders, it leaves out some at even distances, but none of
+// `keep`.
 func (e *engine) contenders(s scores, keep ...int) []int {
 	var in []int
 	for j, c := range e.candidates {

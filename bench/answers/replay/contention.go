@@ -42,7 +42,7 @@ type Contention struct {
 	// Beside is the time of a step in which messages and this computation run at once, in seconds: the
 	// messages' own times minus the excess of the step over its computation.
 	Beside float64 `json:"beside"`
-	// Messages compares the messages' own times with this computation and without.
+	// Messages compares the messages' own times with this computation and without it.
 	Messages *Messages `json:"messages"`
 }
 
