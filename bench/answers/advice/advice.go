@@ -1,4 +1,4 @@
-// Package advice is a recommendation in the form that people read: the answer with its model, one sentence to
+// Package advice makes a recommendation that people can read: the answer with its model, one sentence to
 // act on, the table, the reasons, and the lines for the trainer's configuration. [Recommend] asks
 // bench/answers/recommend and makes the [Document]; [Blocks] and WriteJSON show it.
 package advice
@@ -39,20 +39,21 @@ type Input struct {
 	// Model is the model; nil if unknown.
 	Model   *trainer.Model
 	Compute trainer.Compute
-	// Pace is the time per token, for a rule; nil for no rule. Rate says at how many FLOP/s.
+	// Pace is the time per token for a rule; nil for no rule. Rate names the FLOP/s that Pace assumes.
 	Pace *recommend.Pace
 	Rate string
 	Run  trainer.Run
 	// MemBudget is in bytes, 0 for no limit.
 	MemBudget int64
-	// Config is the trainer's present configuration; nil if unknown. ConfigFile is its name.
+	// Config is the trainer's present configuration; nil if unknown. ConfigFile is the configuration's file
+	// name.
 	Config     *trainer.Config
 	ConfigFile string
-	// ConfigForm says which part of the file was read, ConfigNotes what could not be read, and ConfigUnread
-	// which settings no trainer reads.
+	// ConfigForm names the part of the file that was read. ConfigNotes says what could not be read.
+	// ConfigUnread lists settings that no trainer reads.
 	ConfigForm                string
 	ConfigNotes, ConfigUnread []string
-	// Asked is the request with its inputs beside the file; nil for none.
+	// Asked is the user's request without the settings of the configuration file; nil if there is none.
 	Asked *spec.Advice
 	// Rescale allows curves of another number of ranks.
 	Rescale bool
@@ -65,7 +66,7 @@ type Input struct {
 	Observed *spec.Observed
 	// Contention is the measured contention; nil assumes the default.
 	Contention *spec.Contention
-	// Plans are kept for the next recommendation for the same model; nil keeps none.
+	// Plans keeps plans for the next recommendation for the same model; nil keeps none.
 	Plans *recommend.Plans
 }
 
@@ -79,12 +80,12 @@ type Document struct {
 	Model *ModelFacts `json:"model"`
 	// Compute says where the times of the passes come from; empty if they are unknown.
 	Compute string `json:"compute"`
-	// Rate says at how many FLOP/s the tokens of a rule count; empty if there is no rule.
+	// Rate names the FLOP/s that convert the tokens of a rule to time; absent if there is no rule.
 	Rate string `json:"rate,omitempty"`
 	// Config is the trainer's present configuration; null if none was given.
 	Config *ConfigFacts `json:"config"`
-	// CurveSHA256 is the SHA-256 of the curves behind the answer, their sizes and times,
-	// in hexadecimal. Snippets carry its beginning.
+	// CurveSHA256 is the SHA-256 of the curves behind the answer, their sizes and times, in hexadecimal.
+	// Snippets carry the beginning of this hash.
 	CurveSHA256 string `json:"curve_sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
 	// Snippets are the setting in the syntax of each tool; empty without an answer.
 	Snippets []trainer.Snippet `json:"snippets"`
@@ -97,8 +98,8 @@ type Document struct {
 	CommandLine []string `json:"command_line"`
 	// Assumed lists the assumptions, in words, if the user gave no model; otherwise absent.
 	Assumed []string `json:"assumed,omitempty"`
-	// Bracket is the answer at both ends of the model behind simulated curves; absent if no curve has a
-	// bracket.
+	// Bracket is the answer with the fastest and with the slowest constants of the model behind simulated
+	// curves; absent if no curve has a bracket.
 	Bracket *Bracket `json:"bracket,omitempty"`
 	// form is the title of the lines that a rule would set.
 	form string
@@ -138,8 +139,8 @@ type ConfigFacts struct {
 	Overlap bool `json:"overlap"`
 	// Notes are remarks on the configuration, in words.
 	Notes []string `json:"notes"`
-	// Read is each part of the run with its source, in words: "file: TP 2, ZeRO 1; flags: accumulation 4;
-	// default: PP 1"; absent in files of earlier versions.
+	// Read lists each part of the run with its source, in words: "file: TP 2, ZeRO 1; flags: accumulation
+	// 4; default: PP 1"; absent in files of earlier versions.
 	Read string `json:"read,omitempty"`
 }
 

@@ -15,16 +15,16 @@ import (
 // published is a real job: Llama 3.1 8B on 8 MI300X in Megatron-LM, two sequences of 8,192 tokens per
 // microbatch, neither tensor nor pipeline parallel, no recomputation, FP8. AMD's Cluster Validation Suite
 // expects 6,500 tokens/s per GPU (380 TFLOP/s with attention's products):
-// https://rocm.docs.amd.com/projects/cvs/en/latest/reference/configuration-files/megatron.html of 2025-11-12,
-// read 2026-11-27. flops counts like trainer.Load: 6 operations per parameter and token, for 7.5 G
-// parameters.
+// https://rocm.docs.amd.com/projects/cvs/en/latest/reference/configuration-files/megatron.html of
+// 2025-11-12, read 2026-11-27. flops is the rate as trainer.Load counts it: 6 operations per parameter and
+// token, for 7.5 G parameters.
 var published = struct {
 	tokens int64
 	flops  float64
 	source string
 }{2 * 8192, 293e12, "AMD's target for Llama 3.1 8B on MI300X"}
 
-// Assumed returns the question for a record if the user asked none: the published job on Megatron's
+// Assumed returns the request for a record if the user made none: the published job on Megatron's
 // distributed optimizer with Adam, with one data-parallel group of all ranks.
 func Assumed() *spec.Advice {
 	return &spec.Advice{Framework: trainer.Assumed, Preset: assumedModel, Optimizer: "adam", GradDtype: "float", Zero: new(1), Tokens: published.tokens}
@@ -32,8 +32,8 @@ func Assumed() *spec.Advice {
 
 const assumedModel = "llama3-8b"
 
-// assumptions returns the assumptions of a question in words; the first ones go into its sentence. ranks is
-// the record's number of ranks.
+// assumptions returns the assumptions of a question in words. The first two assumptions go into the
+// answer's sentence. ranks is the record's number of ranks.
 func assumptions(q *Question, ranks int) []string {
 	who, dtype := "Megatron's distributed optimizer with Adam", "float32"
 	if q.in.Framework == trainer.Unsharded {

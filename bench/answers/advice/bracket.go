@@ -10,11 +10,13 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Bracket is the answer at both ends of the model behind simulated times.
+// Bracket is the answer at both ends of the model behind simulated times: with its fastest and its slowest
+// constants.
 type Bracket struct {
-	// Lo is the smallest of the settings of least regret at both ends and in the answer, in elements.
+	// Lo is the smallest of three settings of least regret, in elements: the setting in the answer, and the
+	// settings at both ends.
 	Lo int64 `json:"lo"`
-	// Hi is the largest of them, in elements.
+	// Hi is the largest of the three settings, in elements.
 	Hi int64 `json:"hi"`
 	// Fastest is the answer at the fast end of the model.
 	Fastest End `json:"fastest"`
@@ -28,16 +30,16 @@ type End struct {
 	Assumes string `json:"assumes"`
 	// Elements is the setting of least regret at this end, in elements.
 	Elements int64 `json:"elements"`
-	// To is the amount up to which another setting gains at this end by the rule; absent without a rule or
-	// such an amount.
+	// To is the rule's upper limit at this end: the amount up to which another setting gains; absent
+	// without a rule or a limit.
 	To int64 `json:"to,omitempty"`
-	// DefaultCost is the cost of the trainer's default over that setting, as a share of a step; null if it
-	// was not tried, or if no percentage can be given.
+	// DefaultCost is the cost of the trainer's default over the setting of least regret at this end, as a
+	// share of a step; null if the default was not tried, or if no percentage can be given.
 	DefaultCost *float64 `json:"default_cost"`
 }
 
 // DefaultCost returns the larger cost of the default at an end, as a share of a step, and the name of that
-// end's latency estimate; ok is false if it was not tried.
+// end's latency estimate; ok is false if the default was not tried.
 func (b *Bracket) DefaultCost() (most float64, end string, ok bool) {
 	switch {
 	case b == nil || b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil:
@@ -48,9 +50,9 @@ func (b *Bracket) DefaultCost() (most float64, end string, ok bool) {
 	return *b.Slowest.DefaultCost, "higher", true
 }
 
-// bracket answers the question of a document at both ends of the model; nil if no result has a bracket, or if
-// an end has no answer. It scales each time by the ratio that the end's constants give, so that noise and
-// faults remain.
+// bracket answers the question of a document at both ends of the model; nil if no result has a bracket, or
+// if an end has no answer. The method scales each time by the ratio that the end's constants give, so that
+// noise and faults remain.
 func (q *Question) bracket(d *Document, sources []recommend.Source) (*Bracket, error) {
 	fastest, err := q.end(sources, func(b *record.Bracket) float64 { return b.Fastest }, func(e *record.Ends) string { return e.Fastest })
 	if err != nil || fastest == nil {
@@ -105,8 +107,8 @@ func least(a *recommend.Answer) int64 {
 	return a.Least.Elements
 }
 
-// defaultCost returns the cost of the trainer's default, as a share of a step; nil if it was not tried, or if
-// no percentage can be given.
+// defaultCost returns the cost of the trainer's default, as a share of a step; nil if the default was not
+// tried, or if no percentage can be given.
 func (d *Document) defaultCost() *float64 {
 	if d.Answer.Default == nil || d.unfounded() != "" {
 		return nil
@@ -114,8 +116,8 @@ func (d *Document) defaultCost() *float64 {
 	return new(d.Answer.Cost(d.Answer.Default))
 }
 
-// Range returns the settings between which the bracket moves the answer, such as "500 M to 2.7 G", with the
-// unit once if both have the same. It is empty without a bracket.
+// Range returns the range of the answer over the bracket, such as "500 M to 2.7 G". If both ends have the
+// same unit, it prints the unit once. It is empty without a bracket.
 func (d *Document) Range() string {
 	b := d.Bracket
 	switch {
@@ -132,8 +134,9 @@ func (d *Document) Range() string {
 	return lo + " to " + hi
 }
 
-// atWorst describes the default's cost over the best size at the end of the network model at which it costs
-// most; empty if that is no more than the cost already stated.
+// atWorst describes the default's cost over the best size at the end of the network model at which that
+// cost is largest. It is empty unless that cost exceeds `costs`, which is already stated, by more than
+// PlateauWidth.
 func (d *Document) atWorst(costs float64) string {
 	most, end, ok := d.Bracket.DefaultCost()
 	if !ok || most <= costs+recommend.PlateauWidth {
@@ -142,8 +145,8 @@ func (d *Document) atWorst(costs float64) string {
 	return fmt.Sprintf(" (%.0f %% with the %s latency)", 100*most, end)
 }
 
-// Ends describes the settings at the ends of the model behind simulated times. It is empty for a setting that
-// is kept, because its cost at the ends is stated beside it.
+// Ends describes the settings at the ends of the model behind simulated times. It is empty if the setting
+// is kept, because the advice then states its cost at the ends.
 func (d *Document) Ends() string {
 	if d.Bracket == nil || d.Answer.Keep {
 		return ""

@@ -71,8 +71,8 @@ func (d *Document) trainer() string {
 	return d.Answer.Trainer
 }
 
-// memory returns the memory that the setting takes in addition to the trainer's own, if that is worth
-// knowing.
+// memory describes the memory that the setting takes in addition to the trainer's own; empty if the trainer
+// takes none.
 func (d *Document) memory() (facts document.Facts) {
 	a := &d.Answer
 	t, err := trainer.ByName(a.Trainer)
@@ -211,7 +211,7 @@ func Read(r io.Reader) (*Document, error) {
 		return nil, fmt.Errorf("advice: %s lacks its fields", a.Verdict)
 	}
 	if jsonfile.Edited(text) {
-		d.Judgement = nil // it may belong to another answer
+		d.Judgement = nil // the judgement may belong to another answer
 		d.Sentence = "EDITED after zbench wrote it: " + d.Sentence
 		a.Warnings = append(a.Warnings, record.Warning{
 			Code: record.CodeEdited, Message: "the recommendation was edited after zbench wrote it: its content does not fit its checksum",

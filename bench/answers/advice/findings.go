@@ -14,9 +14,9 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Findings returns the end of a verdict: the assumptions, what to set and what that gains, the settings that
-// are as good, how far to trust the answer, and what to do next. For a record without a recommendation it
-// says whether the record is simulated.
+// Findings returns the findings of a recommendation: the assumptions, the setting and its gain, the
+// settings that are as good, the confidence, and the next step. For a record without a recommendation it
+// only says whether the record is simulated.
 func Findings(rec *record.Record, d *Document) finding.List {
 	switch {
 	case d == nil:
@@ -27,7 +27,7 @@ func Findings(rec *record.Record, d *Document) finding.List {
 	return d.findings(rec)
 }
 
-// store keeps the findings with the recommendation, which was made from these records.
+// store adds the findings to the recommendation. sources are the records behind the recommendation.
 func (d *Document) store(sources []recommend.Source) {
 	of := sources[0].Record
 	if i := slices.IndexFunc(sources, func(s recommend.Source) bool { return s.Record.Simulated }); i >= 0 {
@@ -86,7 +86,7 @@ func (d *Document) rests() string {
 	}
 	var on []string
 	names := map[string][]string{}
-	for _, u := range d.Answer.Curves { // most of them differ only in the collective
+	for _, u := range d.Answer.Curves { // most curves differ only in the collective
 		of := fmt.Sprintf(" of %s to %s", unit.Count(int64(u.Ranks), "rank"), unit.Bytes(u.MaxBytes))
 		names[of] = append(names[of], u.Collective)
 	}
@@ -107,8 +107,8 @@ func (d *Document) rests() string {
 	return "It rests on " + strings.Join(on, "; ") + "."
 }
 
-// confidenceLine states the confidence in the answer and its limit. For a simulation it also says that it is
-// one, and how well its model is known.
+// confidenceLine states the confidence in the answer and the reason that limits it. For simulated times it
+// also says that they are simulated, and how well the model is known.
 func confidenceLine(rec *record.Record, d *Document) finding.Finding {
 	c := &d.Answer.Confidence
 	l := finding.Finding{Code: judge.CodeConfidence, Text: d.confidence()}
@@ -129,8 +129,8 @@ func confidenceLine(rec *record.Record, d *Document) finding.Finding {
 	return l
 }
 
-// modelDoubt says how well the model behind simulated times is known at this scale, and how far that moves
-// the best size; empty without a bracket.
+// modelDoubt says how well the model behind simulated times is known at this scale, and how far this
+// uncertainty moves the best size; empty without a bracket.
 func modelDoubt(rec *record.Record, d *Document) string {
 	if d.Bracket == nil {
 		return ""

@@ -27,8 +27,8 @@ var remedies = map[string]string{
 	"unstable":          "sweep again and give both records",
 }
 
-// Next says what to do with the answer: copy the printed lines, unless everything is set already, and how to
-// make it more certain.
+// Next says what to do with the answer: copy the printed lines, unless everything is already set, and raise
+// the confidence.
 func (d *Document) Next() string {
 	text := ""
 	if a := &d.Answer; len(d.Snippets) > 0 && (!a.Keep || len(a.Changes) > 0) {

@@ -65,7 +65,7 @@ func (d *Document) reaching(r *recommend.Range) string {
 	return d.Amount(r.Lo)
 }
 
-// inferred lists what the steps say about each quantity, and the quantities that they say nothing about.
+// inferred lists the value of each quantity that the steps determine, and names the other quantities.
 func (d *Document) inferred() []string {
 	f := d.Answer.Observed
 	times := func(v float64) string { return fmt.Sprintf("%.2f", v) }
@@ -130,7 +130,7 @@ func (d *Document) observedBlocks() []document.Block {
 	}
 	sheet := document.Sheet{
 		Label: "Observed steps", Table: t,
-		Caption: "Observed steps. measured: the median. predicted: without knowing any of them. best fit: with what they say of computation, messages and the rest of a step.",
+		Caption: "Observed steps. measured: the median. predicted: computed without the observed steps. best fit: with the computation, messages and rest of a step that fit them best.",
 	}
 	return []document.Block{document.Plot{Chart: observedChart(d, f)}, sheet}
 }

@@ -15,8 +15,8 @@ import (
 // manyRows is the number of settings in the table below the plot.
 const manyRows = 90
 
-// Blocks shows a recommendation: the sentence, what its assumptions leave out, the plot, the settings, how to
-// write the best one, and the reasons. folder contains the record. A refusal has the next steps instead.
+// Blocks shows a recommendation: the sentence, the plot, the settings, the rule, the observed steps, the
+// lines to copy, and the reasons. folder contains the record. A refusal shows the next steps instead.
 func Blocks(d *Document, folder string) []document.Block {
 	if d == nil {
 		return nil
@@ -34,7 +34,7 @@ func Blocks(d *Document, folder string) []document.Block {
 		reasons = []Reasoning{{Title: "What to do", Lines: []string{a.Refusal.Do()}}}
 	}
 	rule := d.ruleBlocks()
-	if a.Verdict == recommend.Recommended && len(rule) > 0 { // the answer is for one amount
+	if a.Verdict == recommend.Recommended && len(rule) > 0 { // this answer is for a single amount of computation
 		rule = []document.Block{document.Details{Summary: "The answer at other backward times", Blocks: rule}}
 	}
 	out = append(append(out, rule...), d.observedBlocks()...)
@@ -55,7 +55,7 @@ func Blocks(d *Document, folder string) []document.Block {
 	return append(append(out, why...), document.Details{Summary: "What was asked", Blocks: []document.Block{d.Facts()}})
 }
 
-// snippetBlocks returns the lines to copy; those for other launchers are folded.
+// snippetBlocks returns the lines to copy. Lines for other launchers are folded.
 func (d *Document) snippetBlocks() []document.Block {
 	var first, others []document.Block
 	for i, s := range d.Snippets {
@@ -76,7 +76,7 @@ func (d *Document) snippetBlocks() []document.Block {
 	return first
 }
 
-// fewLines is the number of lines to copy that fit on a screen beside the rest.
+// fewLines is the number of lines to copy that fit on a screen with the rest of the answer.
 const fewLines = 7
 
 // Lines returns the setting in the syntax of the requested trainer, without remarks; nothing for a rule, or
@@ -97,8 +97,8 @@ func (d *Document) Lines() []document.Block {
 	return []document.Block{document.Code{Label: d.Snippets[0].Title, Language: d.Snippets[0].Language, Text: strings.Join(lines, "")}}
 }
 
-// Commands returns the commands to run next: the one that answers for the user's own model and reads paths,
-// or the one that locates a fault to fix first.
+// Commands returns the commands to run next: the command that answers for the user's own model from the
+// given paths, or the command that locates a fault to fix first.
 func (d *Document) Commands(paths ...string) []document.Command {
 	switch {
 	case d.FixFirst() && d.Answer.Refusal.Command != "":
@@ -109,7 +109,7 @@ func (d *Document) Commands(paths ...string) []document.Command {
 	return nil
 }
 
-// settings returns a table of settings; the one to use is highlighted.
+// settings returns a table of settings. The setting to use is highlighted.
 func settings(d *Document, rows []Row, title, note string) document.Sheet {
 	s := document.Sheet{Role: "settings", Label: title, Caption: title + ". " + note, Table: d.Table(rows)}
 	if d.Answer.Simulated {
@@ -122,7 +122,7 @@ func settings(d *Document, rows []Row, title, note string) document.Sheet {
 	return s
 }
 
-// Chips say what to set and how far to trust it, or that there is no recommendation.
+// Chips returns the setting and the confidence as short facts, or the fact that there is no recommendation.
 func Chips(d *Document) []document.Fact {
 	switch {
 	case d.FixFirst():
@@ -186,7 +186,7 @@ func adviceChart(d *Document) document.Chart {
 		"Every setting that costs at most " + within + " is shaded.",
 		"The line is how much longer a step is than with the best size: as measured, or on average over slower networks and other computation where that is more.",
 	}
-	if b := d.Bracket; b != nil && b.Lo < b.Hi { // only if it moves the answer
+	if b := d.Bracket; b != nil && b.Lo < b.Hi { // only if the bracket moves the answer
 		c.Range = &document.Band{Lo: b.Lo, Hi: b.Hi, Label: document.RangeName + " " + d.Range()}
 		c.Notes = append(c.Notes, "The line across is the "+document.RangeName+": from its fast to its slow end the best size lies between "+strings.Replace(d.Range(), " to ", " and ", 1)+" elements.")
 	}

@@ -28,8 +28,8 @@ type Question struct {
 	want spec.Advice
 }
 
-// Prepare checks a request before anything is measured. It returns nil if nothing is asked. Errors carry exit
-// codes and hints.
+// Prepare checks a request before anything is measured. It returns nil for a missing or incomplete request.
+// Errors carry exit codes and hints.
 func Prepare(want *spec.Advice) (*Question, error) {
 	if want == nil {
 		return nil, nil
@@ -79,7 +79,7 @@ func (q *Question) check(t trainer.Trainer) error {
 	run := q.in.Run
 	run.DP = max(1, run.DP)
 	if run.DP == 1 {
-		run.EP, run.Instances = 0, 0 // unknown until Recommend, which checks again
+		run.EP, run.Instances = 0, 0 // these are unknown until Recommend, which checks again
 	}
 	err := t.Check(run)
 	if err == nil {
@@ -92,8 +92,8 @@ func (q *Question) check(t trainer.Trainer) error {
 	return exit.UsageError(err, hint)
 }
 
-// configure reads the trainer's own settings. They divide a preset between ranks, unless a flag overrides
-// them.
+// configure reads the trainer's own settings. The settings divide a preset between ranks, unless a flag
+// overrides them.
 func (q *Question) configure() error {
 	c := q.want.Config
 	if c == nil {
@@ -255,7 +255,7 @@ func (q *Question) pace() (*recommend.Pace, string) {
 	return &recommend.Pace{Backward: c.Backward, Forward: c.Forward}, fmt.Sprintf("%.4g TFLOP/s%s", l.Flops/1e12, source)
 }
 
-// sharing returns the question with plans that are kept for other questions about the model.
+// sharing returns the question with plans that it shares with other questions about the model.
 func (q *Question) sharing(plans *recommend.Plans) *Question {
 	other := *q
 	other.in.Plans = plans
@@ -264,7 +264,7 @@ func (q *Question) sharing(plans *recommend.Plans) *Question {
 
 // Ask answers the question with the curves of the sources.
 func (q *Question) Ask(sources []recommend.Source) (*Document, error) {
-	if q.in.Plans == nil { // shared with the questions at the ends of the model
+	if q.in.Plans == nil { // the questions at the ends of the model share these plans
 		q = q.sharing(&recommend.Plans{})
 	}
 	d, err := q.ask(q.in, sources)
@@ -344,8 +344,8 @@ func (q *Question) accumulated(in Input) Input {
 	return in
 }
 
-// worldOf returns the number of ranks behind the curves, given the number of ranks that hold one copy of the
-// model: the whole world's, or the largest that a curve has.
+// worldOf returns the number of ranks behind the curves: the largest number of any curve. If several ranks
+// hold one copy of the model (replica > 1), it returns the size of the world if that is larger.
 func worldOf(sources []recommend.Source, replica int) int {
 	most := ranksOf(sources)
 	for _, s := range sources {
@@ -370,7 +370,7 @@ func (q *Question) HasModel() bool { return q != nil && q.in.Model != nil }
 func (q *Question) Rescale() bool { return q.in.Rescale }
 
 // Experts returns the number of expert-parallel groups whose gradients need a curve of their own; 0 if all
-// gradients are reduced alike.
+// gradients are reduced by the same ranks.
 func (q *Question) Experts() int {
 	if !q.HasModel() || q.in.Run.EP < 2 ||
 		!slices.ContainsFunc(q.in.Model.Params, func(p trainer.Param) bool { return p.Expert && p.Elements > 0 }) {
@@ -412,11 +412,12 @@ func (d *Document) Answered() bool {
 	return d != nil && (d.Answer.Verdict == recommend.Recommended || d.Answer.Verdict == recommend.Ruled)
 }
 
-// Kept reports whether a document is written to a file: always if it was requested, and if assumed only with
-// an answer.
+// Kept reports whether a document is written to a file. A requested document is always written. An assumed
+// document is written only if it has an answer.
 func (d *Document) Kept() bool { return d != nil && (!d.IsAssumed() || d.Answered()) }
 
-// Refused returns the error of a document without an answer; nil if it has one, or if the user asked nothing.
+// Refused returns the error of a document without an answer; nil if the document has an answer, or if the
+// request was assumed.
 func (d *Document) Refused() error {
 	if d == nil || d.Answer.Refusal == nil || d.IsAssumed() {
 		return nil
@@ -424,7 +425,7 @@ func (d *Document) Refused() error {
 	return exit.With(exit.Want, errors.New(strings.TrimSuffix(d.Sentence, ".")), d.Answer.Refusal.Hint)
 }
 
-// usage gives an error without an exit code the one for wrong usage.
+// usage adds the exit code for wrong usage to an error that has no exit code.
 func usage(err error, hint string) error {
 	if _, has := errors.AsType[*exit.Error](err); has {
 		return err
@@ -455,8 +456,8 @@ func (q *Question) divide(m *trainer.Model, t trainer.Trainer) error {
 	return nil
 }
 
-// divided returns the number of data-parallel ranks of a world. It includes context-parallel ranks, because
-// they reduce gradients together.
+// divided returns the number of data-parallel ranks of a world. The number includes context-parallel ranks,
+// because they reduce gradients together.
 func (q *Question) divided(world int) (int, error) {
 	parts, cp := q.replica(), max(1, q.want.CP)
 	const hint = "give --dp, the ranks that reduce a gradient together"

@@ -57,7 +57,7 @@ func parts(in Input) []part {
 	return all
 }
 
-// params returns the model's parameters; none if it is unknown.
+// params returns the model's parameters; none if the model is unknown.
 func (in Input) params() []trainer.Param {
 	if in.Model == nil {
 		return nil

@@ -17,19 +17,18 @@ import (
 // Row is a line of the sensitivity table.
 type Row struct {
 	recommend.Candidate
-	// Setting is in the trainer's unit; Marks says what is special about the setting.
+	// Setting is the setting in the trainer's unit. Marks says what is special about the setting.
 	Setting, Marks string
 	// Cost is how much longer a step is than with the best size, as a share of the best step.
 	Cost float64
 }
 
-// column is a column of the table: its heading, and how it prints a row.
+// column is a column of the table: its heading, and the function that prints its cell of a row.
 type column struct {
 	title string
 	cell  func(r Row) string
 }
 
-// columns are the table's columns.
 var columns = []column{
 	{"setting", func(r Row) string { return r.Setting }},
 	{elementsTitle, func(r Row) string { return recommend.Count(r.Elements) }},
@@ -48,7 +47,7 @@ var columns = []column{
 	{"", func(r Row) string { return r.Marks }},
 }
 
-// elementsTitle heads the column that is left out if the knob itself counts elements.
+// elementsTitle heads the column of elements. The column is left out if the knob itself counts elements.
 const elementsTitle = "elements"
 
 // Table returns the rows as text: numbers, and the marks of a setting.
@@ -64,7 +63,7 @@ func (d *Document) Table(rows []Row) table.Table {
 	return t
 }
 
-// reach is the factor below the answer down to which settings are shown. Smaller ones are all latency.
+// reach is the largest ratio of the answer to a shown setting. Smaller settings are all latency.
 const reach = 256
 
 // Floor returns the smallest setting worth showing: a fraction of the answer, or less if the default or the
@@ -80,8 +79,8 @@ func (d *Document) Floor() int64 {
 	return low
 }
 
-// Rows selects the rows that a person wants to see: all with a mark, and up to the wanted number spread
-// evenly over the octaves.
+// Rows selects the rows to show: all rows with a mark, and up to `wanted` rows spread evenly over the
+// octaves.
 func (d *Document) Rows(wanted int) []Row {
 	a := &d.Answer
 	if a.Verdict != recommend.Recommended || len(a.Table) == 0 {
@@ -128,7 +127,7 @@ func (d *Document) row(c recommend.Candidate) Row {
 	a := &d.Answer
 	r := Row{Candidate: c, Setting: d.Amount(c.Elements), Marks: d.marks(c.Elements), Cost: a.Cost(&c)}
 	if a.Keep && c.Elements == a.Elements {
-		r.Cost = max(r.Cost, a.Gain) // for the present setting, as it is and as it would be set
+		r.Cost = max(r.Cost, a.Gain) // Gain includes the trainer's behaviour if nothing is set
 	}
 	if a.Default != nil && c == *a.Default && !strings.Contains(r.Marks, "default") {
 		r.Marks = joined(r.Marks, "default")
@@ -150,7 +149,7 @@ func (d *Document) lacking() string {
 	return strings.Join(slice.Map(t.Switches(d.Answer.Run, d.Answer.Advised), func(s trainer.Switch) string { return s.Name }), " and ")
 }
 
-// marks returns the words beside a setting.
+// marks returns the words in the last column of a setting.
 func (d *Document) marks(setting int64) string {
 	a, marks := &d.Answer, ""
 	if setting == a.Elements {
@@ -158,7 +157,7 @@ func (d *Document) marks(setting int64) string {
 	}
 	for _, r := range a.Within {
 		if len(a.Within) > fewRanges && r != *a.Plateau || !d.compares() {
-			continue // the list of ranges has the others
+			continue // the list of ranges shows this range
 		}
 		if setting == r.Lo && setting != a.Elements {
 			marks = joined(marks, strings.ToLower(WithinTitle())+" begins")
@@ -173,8 +172,8 @@ func (d *Document) marks(setting int64) string {
 	return marks
 }
 
-// fewest returns the words for the largest setting. It may make more than one bucket: experts have their own,
-// and XLA limits how many calls it combines.
+// fewest returns the words for the largest setting. The largest setting may make more than one bucket:
+// experts have their own buckets, and XLA limits how many calls it combines.
 func fewest(c *recommend.Candidate) string {
 	if c != nil && c.Buckets > 1 {
 		return "fewest buckets"
@@ -206,7 +205,7 @@ func (d *Document) Note(rows []Row) string {
 	return note
 }
 
-// averaged says what the means are taken over.
+// averaged names the scenarios that the means are taken over.
 func (d *Document) averaged() string {
 	if d.Answer.Observed != nil {
 		return unit.Count(int64(len(d.Answer.Scenarios)), "case") + " that the observed steps allow"

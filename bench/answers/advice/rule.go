@@ -38,7 +38,7 @@ func (d *Document) rule(why string) string {
 // isSet reports whether the user has set a size.
 func (d *Document) isSet() bool { return d.Config != nil && d.Config.Elements > 0 }
 
-// atRate says at how many FLOP/s the tokens count.
+// atRate names the FLOP/s that convert tokens to time, in parentheses; empty if there is no rate.
 func (d *Document) atRate() string {
 	if rate, _, _ := strings.Cut(d.Rate, ","); rate != "" {
 		return " (at " + rate + ")"
@@ -62,8 +62,8 @@ func (d *Document) ruleAmount(n int64) string {
 	return unit.Comma(n)
 }
 
-// where says at which amounts another setting gains, or that none does, and names the other amounts; outside
-// is empty if the advice is the same for all.
+// where describes the amounts at which another setting gains (inside) and all other amounts (outside). If
+// no setting gains, inside covers all amounts. outside is empty if the advice is the same for all amounts.
 func (d *Document) where() (inside, outside string) {
 	switch r := d.Answer.Rule; {
 	case r.Elements == 0:
@@ -94,7 +94,7 @@ func (d *Document) reaches() string {
 	return "A size gains " + unit.Share(recommend.PlateauWidth) + " or more " + inside + "."
 }
 
-// chartReach is how far a chart goes beyond the amount above which nothing gains, as a factor.
+// chartReach is the ratio of a chart's largest amount to the amount above which no setting gains.
 const chartReach = 8
 
 // ruleBlocks returns a chart and a table of the steps over the amount of computation; nothing without a rule.

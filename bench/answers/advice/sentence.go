@@ -19,7 +19,8 @@ func (d *Document) Amount(setting int64) string {
 	return recommend.Amount(d.Answer.Unit, setting, d.Answer.Run, d.BlockElements)
 }
 
-// sentence returns the whole answer: what to set, what that gains, what is as good, and how far to trust it.
+// sentence returns the whole answer: the setting and its gain, the settings that are as good, and the
+// confidence.
 func (d *Document) sentence() string {
 	a := &d.Answer
 	switch a.Verdict {
@@ -32,7 +33,7 @@ func (d *Document) sentence() string {
 	return d.mark() + strings.Join(said, " ")
 }
 
-// confidence returns the level, and a note if no recorded real steps are like these.
+// confidence returns the level, with a note if no recorded real steps have as much latency.
 func (d *Document) confidence() string {
 	c := &d.Answer.Confidence
 	if why := c.Why(); d.Answer.Latency > 0 && why != nil {
@@ -41,7 +42,7 @@ func (d *Document) confidence() string {
 	return plain.Capital(c.Level) + " confidence"
 }
 
-// Advice says what to set, and what that gains over the present setting. If nobody asked, it begins with the
+// Advice returns the setting and its gain over the present setting. An assumed answer begins with the
 // assumptions.
 func (d *Document) Advice() string {
 	if d.IsAssumed() {
@@ -76,7 +77,7 @@ func (d *Document) Knob() string {
 	return t.KnobIn(form, d.Answer.Advised)
 }
 
-// value returns a setting as it is typed, followed by words.
+// value returns a setting as the user types it, followed by words.
 func (d *Document) value(setting int64, words string) string {
 	if d.Answer.Unit == trainer.Elements && setting >= 1000 {
 		return fmt.Sprintf("%d (%s)", setting, words)
@@ -87,7 +88,7 @@ func (d *Document) value(setting int64, words string) string {
 // Size returns the recommended bucket size with its elements, for the verdict: 530 MiB (278 M elements).
 func (d *Document) Size() string { return d.Amount(d.Answer.Elements) + d.spelled(d.Answer.Elements) }
 
-// set says what to type.
+// set returns the instruction to set the answer's size.
 func (d *Document) set() string { return d.setTo(d.Answer.Elements) }
 
 func (d *Document) setTo(n int64) string {
@@ -102,7 +103,7 @@ func (d *Document) also() string {
 	return ""
 }
 
-// kept says that the setting stays as it is, with its value.
+// kept returns the advice to leave the setting as it is, with its value.
 func (d *Document) kept() string {
 	a := &d.Answer
 	value := d.named(a.Elements) // the user types nothing
@@ -112,8 +113,8 @@ func (d *Document) kept() string {
 	return "keep " + d.Knob() + " at " + value
 }
 
-// keep says that the present setting stays, and the upper bound of its cost. The gain of missing switches is
-// a separate sentence.
+// keep returns the advice to leave the present setting, with the upper bound of its cost. The gain of
+// missing switches is a separate sentence.
 func (d *Document) keep() string {
 	a := &d.Answer
 	keep := func(costs float64) string {
@@ -134,7 +135,8 @@ func (d *Document) keep() string {
 	return set + " With that, " + keep(a.Gain)
 }
 
-// longer says how much longer a step is than with the best size, with the table's figure.
+// longer describes how much longer a step is than with the best size. It prints the same figure as the
+// table.
 func longer(costs float64) string {
 	if costs < same {
 		return "as short as with the best size"
@@ -142,10 +144,11 @@ func longer(costs float64) string {
 	return unit.Share(costs) + " longer than with the best size"
 }
 
-// over converts a gain, as a share of the step without a change, to a cost over the step with it.
+// over converts a gain, a share of the step without a change, to a cost, a share of the step with the
+// change.
 func over(gain float64) float64 { return gain / (1 - gain) }
 
-// gained lists switches with the saving of each; makes is the text between the two.
+// gained lists switches with the saving of each. `makes` is the text between a switch and its saving.
 func gained(all []recommend.Change, makes string) string {
 	texts := slice.Map(all, func(c recommend.Change) string { return c.Name + makes + unit.Share(max(0, c.Gain)) + " shorter" })
 	return strings.Join(texts, ", and ")
@@ -182,7 +185,7 @@ func (d *Document) use() string {
 	return s
 }
 
-// named returns a setting with the word that its unit lacks, and no other number.
+// named returns a setting with its full unit, such as "350 M elements", and no second number.
 func (d *Document) named(setting int64) string {
 	switch d.Answer.Unit {
 	case trainer.Elements:
@@ -206,8 +209,8 @@ func (d *Document) mark() string {
 	return ""
 }
 
-// spelled returns the missing part of a unit: the word "elements", or the number of elements beside another
-// unit.
+// spelled returns the text after a setting: the word "elements", or, for other units, the number of
+// elements in parentheses.
 func (d *Document) spelled(n int64) string {
 	switch d.Answer.Unit {
 	case trainer.Elements:
@@ -225,7 +228,7 @@ const fewRanges = 3
 func WithinTitle() string { return "Within " + unit.Share(recommend.PlateauWidth) }
 
 // AsGood lists the settings that are within one per cent of the best: all ranges if they are few, otherwise
-// the one around the answer and the number of others. It is empty if the setting is kept.
+// the range around the answer and the number of other ranges. It is empty if the setting is kept.
 func (d *Document) AsGood() string {
 	if d.Answer.Keep || d.Answer.Verdict == recommend.Ruled || !d.compares() {
 		return ""
@@ -263,7 +266,8 @@ func (d *Document) stretch(r recommend.Range) string {
 	return d.Amount(r.Lo) + " to " + d.Amount(r.Hi)
 }
 
-// stretches lists ranges. Two ranges whose ends print alike are listed once.
+// stretches lists ranges. Two neighbouring ranges are joined if the end of the first and the start of the
+// second print the same text.
 func (d *Document) stretches(all []recommend.Range) string {
 	var texts []string
 	for i := 0; i < len(all); i++ {
@@ -283,8 +287,8 @@ const same = 0.0005
 // onAverage names the scenarios that scores are averaged over.
 const onAverage = " on average over slower networks and other computation times"
 
-// costs compares a named setting with the answer: as measured, and also on average if either alone would
-// mislead.
+// costs compares a named setting with the answer: as measured, and also on average if one of the two
+// figures alone would mislead.
 func (d *Document) costs(named string, c *recommend.Candidate) string {
 	least := d.Answer.Least
 	more, cost := max(0, c.Step/least.Step-1), d.Answer.Cost(c)

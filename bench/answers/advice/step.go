@@ -15,8 +15,8 @@ func (q *Question) Step(d *Document, rank int) (*trace.Trace, []trace.Node) {
 	return t, d.Answer.Nodes(q.in.Model.Params, groupsOf(&t.Groups, d.Answer.Advised, rank))
 }
 
-// groupsOf returns a function that finds the group in which a data-parallel rank sends a message, and adds it
-// to all.
+// groupsOf returns a function that finds the group in which a data-parallel rank sends a message. The
+// function adds a new group to `all`.
 func groupsOf(all *[]trace.Group, run trainer.Run, rank int) func(m trainer.Message) int {
 	return func(m trainer.Message) int {
 		g := trace.Group{Name: "data parallel", Size: m.Ranks, Ranks: members(run, m, rank)}
@@ -32,10 +32,10 @@ func groupsOf(all *[]trace.Group, run trainer.Run, rank int) func(m trainer.Mess
 	}
 }
 
-// members returns the ranks of a rank's group. The groups have equal sizes; a group's ranks are a constant
-// distance apart, for example those that hold the same expert, or the same share in several of Megatron's
-// optimizer instances. An instance consists of consecutive ranks and runs all collectives except the
-// reduction over instances.
+// members returns the ranks of a rank's group. The groups have equal sizes, and a group's ranks are a
+// constant distance apart. A group can be, for example, the ranks that hold the same expert, or the ranks
+// with the same share in several of Megatron's optimizer instances. An instance consists of consecutive
+// ranks and runs all collectives except the reduction over instances.
 func members(run trainer.Run, m trainer.Message, rank int) (list []int) {
 	block := run.DP
 	if run.Instances > 1 && m.Collective != "all_reduce" && m.Ranks <= run.DP/run.Instances {

@@ -17,12 +17,12 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// alike is the ratio of two pass times up to which they do not contradict each other.
+// alike is the ratio of two pass times up to which the times do not contradict each other.
 const alike = 1.01
 
-// Traced completes a request from a trace: the gradients, the ranks that reduce them, their type, when each
-// is ready, and the backward pass. files are the names of the trace's files. Data that contradict the request
-// are an error. Errors carry exit codes and hints.
+// Traced completes a request from a trace: the gradients, the ranks that reduce them, their type, the time
+// at which each gradient is ready, and the backward pass. files are the names of the trace's files. Data
+// that contradict the request are an error. Errors carry exit codes and hints.
 func Traced(want *spec.Advice, t *trace.Trace, files ...string) error {
 	j := t.Job()
 	if j == nil {
@@ -87,8 +87,8 @@ func contradicts(want *spec.Advice, j *trace.Job, backward float64) error {
 	return nil
 }
 
-// traced returns the model: the one of --params if its trained tensors are the trace's, otherwise the trace's
-// own.
+// traced completes the request's model. Without --params it lists the tensors of the trace. A list whose
+// total differs from the trace's tensors is an error.
 func traced(want *spec.Advice, j *trace.Job, file string) error {
 	m := want.Model
 	switch {

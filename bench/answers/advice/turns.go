@@ -12,8 +12,8 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// Turn is a setting to be compared in timed steps: its name, the curves' prediction, and a step with it. The
-// step's calls are those of rank 0's groups.
+// Turn is a setting to compare in timed steps: its name, its predicted step, and the calls of a step with
+// it. Groups are the groups of rank 0 that these calls use.
 type Turn struct {
 	Name      string
 	Candidate recommend.Candidate
@@ -22,8 +22,9 @@ type Turn struct {
 }
 
 // Turns returns the settings to compare in timed steps, in the answer's run: the present setting or the
-// trainer's default; the answer, half of it and twice it; and the first one again. If elements are given,
-// they replace the answer and its neighbours. Settings with the same messages count once.
+// trainer's default; the answer, half of it and twice it; and the first setting again. If elements are
+// given, they replace the answer and its neighbours. Of settings with the same messages only the first is
+// kept.
 func (q *Question) Turns(d *Document, sources []recommend.Source, elements []int64) ([]Turn, error) {
 	a := &d.Answer
 	if a.Backward == nil || a.Forward == nil {
@@ -50,8 +51,9 @@ func (q *Question) Turns(d *Document, sources []recommend.Source, elements []int
 }
 
 // Planned returns the settings to compare in timed steps if there are no curves: the present setting or the
-// trainer's default, elements, and the first one again. Without elements it takes a quarter, 4, 16 and 64
-// times the first. The document has no answer. world is the number of ranks.
+// trainer's default, elements, and the first setting again. Without elements it takes a quarter of the
+// first setting, and 4, 16 and 64 times the first setting. The document has no answer. world is the number
+// of ranks.
 func (q *Question) Planned(world int, elements []int64) (*Document, []Turn, error) {
 	in := q.in
 	in.Bootstrap = 0
@@ -88,7 +90,7 @@ func (q *Question) Planned(world int, elements []int64) (*Document, []Turn, erro
 	return d, turns, err
 }
 
-// plannedTurns returns the turns without curves; first is the setting in elements if none is set.
+// plannedTurns returns the turns without curves. first is the present setting, in elements.
 func plannedTurns(t trainer.Trainer, a *recommend.Answer, params []trainer.Param, first int64, elements []int64) (turns []Turn, err error) {
 	names, settings := turnsOf(a, elements)
 	if len(elements) == 0 {
@@ -114,7 +116,8 @@ var (
 	errAlone  = exit.With(exit.Want, errors.New("one rank reduces nothing: no bucket size matters"), "give several ranks")
 )
 
-// withTurn adds a turn with its step, unless one has the same step; setting is 0 if nothing is set.
+// withTurn adds a turn with its step, unless another turn has the same step. setting is 0 if nothing is
+// set.
 func withTurn(a *recommend.Answer, turns []Turn, t Turn, params []trainer.Param, setting int64) []Turn {
 	if setting > 0 {
 		setting = t.Candidate.Elements
@@ -131,7 +134,7 @@ func withTurn(a *recommend.Answer, turns []Turn, t Turn, params []trainer.Param,
 	return append(turns, t)
 }
 
-// again appends the first turn again.
+// again repeats the first turn at the end.
 func again(turns []Turn) ([]Turn, error) {
 	if len(turns) < 2 {
 		return nil, exit.With(exit.Want, errors.New("all settings make the same messages"), "give others with --settings")
@@ -141,7 +144,8 @@ func again(turns []Turn) ([]Turn, error) {
 	return append(turns, first), nil
 }
 
-// turnsOf returns the settings and their names; 0 is the trainer's behaviour if nothing is set.
+// turnsOf returns the settings and their names. A setting of 0 is the trainer's behaviour if nothing is
+// set.
 func turnsOf(a *recommend.Answer, elements []int64) (names []string, settings []int64) {
 	names, settings = []string{"default"}, []int64{0}
 	if a.Current != nil {

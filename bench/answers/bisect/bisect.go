@@ -1,17 +1,17 @@
-// Package bisect finds the slower one of several builds or environments with few GPU-seconds.
+// Package bisect finds the slow build or environment among several, with few GPU-seconds.
 //
-//  1. A [Search] has variants and cases. If the variants are in order, it looks for the
-//     first slow one, case by case; otherwise it ranks them.
+//  1. A [Search] has variants and cases. If the variants are in order, the search looks for
+//     the first slow variant, case by case. Otherwise it ranks the variants.
 //  2. [Search.Next] returns the next round: the variants to measure, in random order, and
 //     the useful cases. Each variant of a round is one child process, which starts,
 //     measures the cases once and ends. [Search.Add] takes its times.
-//  3. Rounds measure only undecided cases. A sequential test decides a case: the evidence
-//     is how much likelier the times are with a slow variant than without. It may be
-//     looked at after every child without raising the level of error (Ville's
+//  3. Rounds measure only undecided cases. A sequential test decides a case: its evidence is
+//     how much likelier the times are with a slow variant than without. The evidence may be
+//     evaluated after every child without raising the error probability (Ville's
 //     inequality). Slow drift of the machine is part of the model.
-//  4. [Run] is the loop over a callback. `zbench bisect` prints and writes the [Document].
+//  4. [Run] repeats this with a callback that measures. `zbench bisect` prints and writes the [Document].
 //
-// docs/METHOD.md has the statistics, docs/EXPERIMENTS.md their error rates and cost.
+// docs/METHOD.md has the statistics. docs/EXPERIMENTS.md has their error rates and cost.
 package bisect
 
 import (
@@ -23,24 +23,24 @@ import (
 
 // Criteria set the goal of a search and its error probabilities.
 type Criteria struct {
-	// Unordered ranks the variants. Otherwise they are in order, and the search looks for the first
-	// slow one.
+	// Unordered ranks the variants. Otherwise the variants are in order, and the search looks for the first
+	// slow variant.
 	Unordered bool `json:"unordered"`
 	// Alpha bounds the probability of blaming a variant or case that is not slower, and of naming
 	// the wrong first variant.
 	Alpha float64 `json:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// MinEffect is the smallest relative change of a time that counts.
 	MinEffect float64 `json:"min_effect"`
-	// Miss ends a search for the first slow variant. If slow and healthy were equally likely before
-	// the search, a case that is not named is slow with at most this probability. A ranking calls
-	// two variants equal at this ratio of likelihoods.
+	// Miss is the error probability at which a search for the first slow variant ends. If slow and healthy
+	// were equally likely before the search, a case that is not named is slow with at most this
+	// probability. A ranking calls two variants equal at this ratio of likelihoods.
 	Miss float64 `json:"miss" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// MaxRounds ends the search; cases undecided by then are unclear.
 	MaxRounds int `json:"max_rounds" jsonschema:"minimum=1"`
 	// Seed draws the order of the variants within each round.
 	Seed uint64 `json:"seed"`
-	// Start is the cost of starting a child, in the unit of Each. The two costs decide how many
-	// cases a child measures; zeros are estimated from the trials.
+	// Start is the cost of starting a child, in the unit of Each. The two costs decide how many cases a
+	// child measures. If both are 0, they are estimated from the trials.
 	Start float64 `json:"start"`
 	// Each is the cost of measuring one case once.
 	Each float64 `json:"each"`
@@ -51,8 +51,8 @@ func Defaults() Criteria {
 	return Criteria{Alpha: 0.01, Miss: 0.05, MinEffect: 0.02, MaxRounds: 60, Seed: 1}
 }
 
-// firstReadings is the number of readings of the first and the last variant that a case needs
-// before it is judged. A ranking needs them of every variant.
+// firstReadings is the number of readings of the first and the last variant that a case needs before it is
+// judged. A ranking needs this number of readings of every variant.
 const firstReadings = 2
 
 // Round holds the variants and cases to measure next, by number.
@@ -72,17 +72,17 @@ type Trial struct {
 	Seconds []float64
 	// Cost is the child's time including its start, in the unit of Criteria.Each; 0 if unknown.
 	Cost float64
-	// Broken is true if the variant cannot be measured. It is left out, and the search continues.
+	// Broken is true if the variant cannot be measured. The variant is left out, and the search continues.
 	Broken bool
 }
 
-// Search is the state of a search. Make it with [New].
+// Search is the state of a search. [New] begins a search.
 type Search struct {
 	Criteria
 	variants, cases int
 	trials          []Trial
 	rounds          int
-	// out marks variants that are left out, gone marks cases that a child could not measure.
+	// out marks variants that are left out. gone marks cases that a child could not measure.
 	out, gone []bool
 	// plan caches the hypotheses by number of variants.
 	plan map[int][]hypothesis
@@ -125,8 +125,8 @@ func indicesOfFalse(list []bool) []int {
 	return out
 }
 
-// readings returns the readings of some variants by case. A reading's variant is its index in
-// variants, not its number in the search.
+// readings returns the readings of some variants by case. A reading's `variant` is an index into variants,
+// not a number of the search.
 func (s *Search) readings(variants []int) [][]reading {
 	out := make([][]reading, s.cases)
 	for at, t := range s.trials {
@@ -190,9 +190,8 @@ func (s *Search) fresh(variants []int) []int {
 	return out
 }
 
-// costs returns the cost of a start and of a case: the given ones, or a least-squares fit over the
-// children. Until children have measured different numbers of cases, a start counts as half of a
-// child.
+// costs returns the cost of a start and of a case: the given costs, or a least-squares fit over the
+// children. Until children have measured different numbers of cases, a start counts as half of a child.
 func (s *Search) costs() (start, each float64) {
 	if s.Start > 0 || s.Each > 0 {
 		return s.Start, s.Each

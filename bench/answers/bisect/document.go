@@ -13,7 +13,7 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// Schema is the version of the format of bisect.json, Rules the version of the rules that make its
+// Schema is the version of the format of bisect.json. Rules is the version of the rules that make its
 // findings.
 const (
 	Schema = "zbench.bisect/1"
@@ -31,7 +31,7 @@ const (
 	NotChecked = compare.NotChecked
 )
 
-// Verdicts holds all of them.
+// Verdicts returns all verdicts.
 func Verdicts() []compare.Verdict {
 	return []compare.Verdict{Slower, Ranked, Same, Unclear, NotChecked}
 }
@@ -40,19 +40,19 @@ func Verdicts() []compare.Verdict {
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Verdict is slower if a first slow variant is named, ranked if variants without an
-	// order differ, same if no case is slow, unclear if any is undecided.
+	// Verdict is slower if a first slow variant is named, ranked if variants without an order differ, same
+	// if no case is slow, unclear if any case is undecided.
 	Verdict compare.Verdict `json:"verdict"`
 	// Simulated is true if the times come from a model or an emulation.
 	Simulated bool `json:"simulated"`
-	// Ordered is true if the variants are in order and the search looked for the first slow one.
+	// Ordered is true if the variants are in order and the search looked for the first slow variant.
 	Ordered bool `json:"ordered"`
 	// Complete is false if the search was interrupted or its rounds were used up.
 	Complete bool `json:"complete"`
-	// Alpha is the probability of any wrong slowdown or rank.
+	// Alpha bounds the probability that any named slowdown or rank is wrong.
 	Alpha float64 `json:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
-	// Miss is the probability that a case that is not named is slow, if slow and healthy were
-	// equally likely before.
+	// Miss bounds the probability that a case that is not named is slow, if slow and healthy were equally
+	// likely before the search.
 	Miss float64 `json:"miss" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Smallest relative change of a time that counts.
 	MinEffect float64 `json:"min_effect"`
@@ -62,7 +62,7 @@ type Document struct {
 	Timing string `json:"timing"`
 	// Number of rounds.
 	Rounds int `json:"rounds"`
-	// Number of children, failed ones included.
+	// Number of children, failed children included.
 	Children int `json:"children"`
 	// Time of all children, starts included, in seconds.
 	Seconds float64 `json:"seconds"`
@@ -91,13 +91,13 @@ type Document struct {
 type Variant struct {
 	// Name that was given.
 	Name string `json:"name" jsonschema:"minLength=1"`
-	// Variables and flags of its children, as given.
+	// Variables and flags of the variant's children, as given.
 	Settings string `json:"settings"`
-	// Number of children that measured it.
+	// Number of children that measured the variant.
 	Children int `json:"children"`
-	// LeftOut is true if it could not be measured.
+	// LeftOut is true if the variant could not be measured.
 	LeftOut bool `json:"left_out"`
-	// Reason why it was left out.
+	// Reason why the variant was left out.
 	Reason string `json:"reason,omitempty"`
 	// Evidence holds the last lines that the failed child printed.
 	Evidence []string `json:"evidence,omitempty"`
@@ -107,11 +107,11 @@ type Variant struct {
 type Named struct {
 	// Name of the variant.
 	Variant string `json:"variant"`
-	// Last working variant before it.
+	// Last working variant before the first slow variant.
 	After string `json:"after"`
-	// Variants between the two that were left out: the change may be in them.
+	// Variants between these two variants, which could not be measured. The change may be in one of them.
 	Between []string `json:"between"`
-	// Number of cases that are slower from it on.
+	// Number of cases that are slower from this variant on.
 	Cases int `json:"cases"`
 }
 
@@ -127,11 +127,11 @@ type Measured struct {
 	Verdict compare.Verdict `json:"verdict"`
 	// First slow variant; absent if none is named.
 	First string `json:"first,omitempty"`
-	// Probability of the verdict: that this variant is the first slow one, or else that none is
-	// slow; null for unordered variants and for a case that was not checked.
+	// Probability that the named variant is the first slow variant or, if no variant is named, that no
+	// variant is slow; null for unordered variants and for a case that was not checked.
 	Probability *float64 `json:"probability" jsonschema:"maximum=1"`
-	// Change of the time at the first slow variant, or at the last variant if none is
-	// named, against the first that works, less 1; null if there is none.
+	// Change of the time from the first working variant to the first slow variant, as a ratio less 1; null
+	// if unknown. If no variant is named, the last working variant takes the place of the slow variant.
 	Change *float64 `json:"change"`
 	// Variants in the order in which they were given.
 	Variants []Reading `json:"variants"`
@@ -143,10 +143,10 @@ type Reading struct {
 	Name string `json:"name"`
 	// Number of children that measured the case.
 	Children int `json:"children"`
-	// Median of their times, in seconds; null if there is none.
+	// Median of the children's times, in seconds; null if there is none.
 	Seconds *float64 `json:"seconds" jsonschema:"exclusiveMinimum=0"`
-	// Change of the time against the first working variant, less 1, with drift removed; null if
-	// unknown.
+	// Change of the time from the first working variant to this one, as a ratio less 1, with drift removed;
+	// null if unknown.
 	Change *float64 `json:"change"`
 	// Lower end of the 95 % interval of the change.
 	Lo *float64 `json:"lo"`
@@ -156,8 +156,8 @@ type Reading struct {
 	Rank int `json:"rank,omitempty" jsonschema:"minimum=1"`
 }
 
-// Document returns the result of a search over the variants and cases of a header. entries are the
-// results of its children in order. The document is complete unless the rounds are used up.
+// Document returns the result of a search over the variants and cases of a header. entries are the results
+// of the search's children, in order. The document is complete unless the rounds are used up.
 func (s *Search) Document(h Header, entries []Entry) *Document {
 	d := &Document{
 		Schema: Schema, Ordered: !s.Unordered, Complete: !s.Exhausted(), Alpha: s.Alpha, Miss: s.Miss, MinEffect: s.MinEffect, Seed: s.Seed,

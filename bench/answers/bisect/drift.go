@@ -6,7 +6,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Level is the speed of the machine while one child ran, whatever its variant.
+// Level is the speed of the machine while one child ran, independent of its variant.
 type Level struct {
 	// Round of the child, from 0.
 	Round int `json:"round"`
@@ -14,7 +14,7 @@ type Level struct {
 	Variant string `json:"variant"`
 	// Cases is the number of the child's cases that determine the level.
 	Cases int `json:"cases"`
-	// Change is the time over the mean of all children, less 1, with the effects of variants and
+	// Change is the time divided by the mean of all children, less 1, with the effects of variants and
 	// cases removed; null if no case determines it.
 	Change *float64 `json:"change"`
 }

@@ -4,27 +4,27 @@ import "math"
 
 // hypothesis is one way in which the variants may differ in one case.
 type hypothesis struct {
-	// first is the first slow variant. The slowdown changes at variant second; 0 means it does not.
-	// spans are the ranges of the two slowdowns.
+	// first is the first slow variant. The slowdown changes at variant `second`; 0 means that it does not
+	// change. spans are the ranges of the two slowdowns.
 	first, second int
 	spans         [2]span
 	// logPrior is the logarithm of the hypothesis's weight. The weights sum to 1.
 	logPrior float64
 }
 
-// The ranges of slowdowns. The first lies around the smallest slowdown that counts; each further
-// one is growth times larger and has half its weight. Within a range all slowdowns are equally
-// likely.
+// The ranges of slowdowns. The first lies around the smallest slowdown that counts. Each following range is
+// `growth` times larger and has half the weight of the range before. Within a range all slowdowns are
+// equally likely.
 const (
 	slowdowns  = 9
 	growth     = 1.5
-	coarse     = 5   // ranges if there are two slowdowns,
-	coarseStep = 2.2 // and their growth
+	coarse     = 5   // number of ranges if there are two slowdowns
+	coarseStep = 2.2 // growth of these ranges
 	twice      = 0.1 // weight of all hypotheses with two slowdowns
 )
 
-// ranges returns count adjoining ranges of slowdowns from least on, as logarithms, with weights
-// that sum to 1.
+// ranges returns `count` adjoining ranges of slowdowns, from `least` up, as logarithms. Their weights sum
+// to 1.
 func ranges(least float64, count int, factor float64) (spans []span, weights []float64) {
 	sum, weight := 0.0, 1.0
 	for i := range count {
@@ -40,8 +40,8 @@ func ranges(least float64, count int, factor float64) (spans []span, weights []f
 	return spans, weights
 }
 
-// ordered returns the hypotheses of variants in order: all from one on are slower than those before
-// it, and the slowdown may change at a later one.
+// ordered returns the hypotheses of variants in order. All variants from some variant on are slower than
+// the variants before it, and the slowdown may change at a later variant.
 func ordered(variants int, least float64) []hypothesis {
 	var out []hypothesis
 	singles := 1.0
@@ -97,13 +97,13 @@ func either(least float64) []hypothesis {
 type belief struct {
 	// evidence is the log likelihood ratio of the readings between some slow variant and none.
 	evidence float64
-	// from[k] is the probability that variant k is the first slow one, given that one is slow.
+	// from[k] is the probability that variant k is the first slow variant, given that some variant is slow.
 	from []float64
 	// slowdown is the mean slowdown over the hypotheses, weighted by their probability.
 	slowdown float64
 }
 
-// weigh compares the hypotheses with the hypothesis of no slow variant, by the readings of a case.
+// weigh compares the hypotheses with the hypothesis that no variant is slow, given the readings of a case.
 func (n noise) weigh(of *normal, hypotheses []hypothesis) belief {
 	variants := len(of.by)
 	b := belief{from: make([]float64, variants)}

@@ -11,7 +11,7 @@ import (
 // JournalSchema names the version of the format of bisect.jsonl.
 const JournalSchema = "zbench.bisect-journal/1"
 
-// Header is the first line of a search's journal. It determines all measurements.
+// Header is the first line of a search's journal. The header determines all measurements.
 type Header struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -21,7 +21,7 @@ type Header struct {
 	Options Criteria `json:"options"`
 	// Spec is the request that each child narrows to its cases.
 	Spec spec.Spec `json:"spec"`
-	// Common are flags of all children that the request lacks.
+	// Common are flags for all children that the request does not contain.
 	Common []string `json:"common"`
 	// Timing is the kind of time that is compared.
 	Timing string `json:"timing"`
@@ -31,8 +31,8 @@ type Header struct {
 	Variants []Given `json:"variants"`
 	// Cases of the search.
 	Cases []Planned `json:"cases"`
-	// Scouts are children that only found the cases, in seconds each; absent if the request names
-	// the cases.
+	// Scouts holds the seconds of each child that only listed the cases; absent if the request names the
+	// cases.
 	Scouts []float64 `json:"scouts,omitempty"`
 }
 
@@ -40,7 +40,7 @@ type Header struct {
 type Given struct {
 	// Name of the variant.
 	Name string `json:"name" jsonschema:"minLength=1"`
-	// Variables and flags of its children.
+	// Variables and flags of the variant's children.
 	Settings string `json:"settings"`
 }
 
@@ -62,13 +62,13 @@ type Entry struct {
 	Variant string `json:"variant"`
 	// Time that the child took, its start included, in seconds.
 	Seconds float64 `json:"seconds"`
-	// Simulated is true if its times are of a model or an emulation.
+	// Simulated is true if the times come from a model or an emulation.
 	Simulated bool `json:"simulated,omitempty"`
 	// Times are the medians of the cases in seconds, by key; absent if the child failed.
 	Times map[string]float64 `json:"times,omitempty"`
 	// Groups are the cases' names without their sizes, by key.
 	Groups map[string]string `json:"groups,omitempty"`
-	// Reason why the child has no times; absent if it has.
+	// Reason why the child has no times; absent if it has times.
 	Reason string `json:"reason,omitempty"`
 	// Evidence holds the last lines that a failed child printed.
 	Evidence []string `json:"evidence,omitempty"`
@@ -77,7 +77,7 @@ type Entry struct {
 // Line returns the entry as a line of the search's journal.
 func (e Entry) Line(run string) ([]byte, error) { return jsonfile.Line(run, e) }
 
-// JournalText holds a journal's lines.
+// JournalText returns a journal's lines.
 func JournalText(h Header, entries []Entry) ([]byte, error) {
 	text, err := jsonfile.Line(h.Run, h)
 	for _, e := range entries {

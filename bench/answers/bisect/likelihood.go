@@ -12,8 +12,8 @@ type segments struct {
 	considered int
 }
 
-// of reduces the normal equations of a case to those of a hypothesis. The case's equations must be
-// gathered.
+// of reduces the normal equations of a case to the normal equations of a hypothesis. The case's equations
+// must be gathered.
 func (h *hypothesis) of(n *normal) segments {
 	f, s := h.first, h.second
 	if s == 0 {
@@ -26,8 +26,8 @@ func (h *hypothesis) of(n *normal) segments {
 	}
 }
 
-// best returns the level of a segment with the least residual, given the level of the other
-// segment. It may lie outside the span.
+// best returns the level of a segment with the least residual, given the level of the other segment. The
+// result may lie outside the span.
 func (s *segments) best(i int, levels [2]float64) float64 {
 	return (s.by[i] - s.both*levels[1-i]) / s.own[i]
 }
@@ -42,7 +42,7 @@ func (s *segments) residual(l [2]float64) float64 {
 // without readings takes the middle of its span.
 func (s *segments) nearest(h *hypothesis) [2]float64 {
 	l := [2]float64{h.spans[0].middle(), h.spans[1].middle()}
-	for range 4 { // alternating: the remaining error is small beside a span
+	for range 4 { // alternating: the remaining error is small compared with a span
 		for i := range s.considered {
 			if s.own[i] > negligible {
 				l[i] = min(max(s.best(i, l), h.spans[i].lo), h.spans[i].hi)
@@ -52,11 +52,11 @@ func (s *segments) nearest(h *hypothesis) [2]float64 {
 	return l
 }
 
-// negligible bounds the x'x of a segment without readings; rounding can leave a little.
+// negligible bounds the x'x of a segment without readings; rounding can leave a small rest.
 const negligible = 1e-12
 
-// likelihood evaluates a case's readings. Their variance is unknown and integrated over; its prior
-// comes from the other cases. power is the exponent of the sum of squares.
+// likelihood evaluates a case's readings. The variance of the readings is unknown and integrated out. The
+// prior of the variance comes from the other cases. power is the exponent of the sum of squares.
 type likelihood struct{ prior, power float64 }
 
 func (n noise) likelihood(of *normal, own fit) likelihood {
@@ -68,10 +68,10 @@ func (n noise) likelihood(of *normal, own fit) likelihood {
 // log returns the log likelihood of a fit with this residual, up to a constant of the case.
 func (l likelihood) log(residual float64) float64 { return -l.power / 2 * math.Log(l.prior+residual) }
 
-// mean returns the logarithm of the mean likelihood over a hypothesis's spans, and the level with
-// the highest likelihood from the first slow variant on. A single level in the middle of a span
-// would not do: on a quiet machine it is many standard deviations from the true one, and the
-// nearest hypothesis would win by chance.
+// mean returns the logarithm of the mean likelihood over a hypothesis's spans, and the level with the
+// highest likelihood from the first slow variant on. A single level in the middle of a span would not do:
+// on a quiet machine it is many standard deviations from the true level, and the nearest hypothesis would
+// win by chance.
 func (l likelihood) mean(n *normal, h *hypothesis) (log, level float64) {
 	s := h.of(n)
 	levels := s.nearest(h)
@@ -90,12 +90,12 @@ type span struct{ lo, hi float64 }
 
 func (s span) middle() float64 { return (s.lo + s.hi) / 2 }
 
-// logMean returns the logarithm of the mean over the span of a normal curve about best with inverse
-// variance curve, divided by its highest value within the span.
+// logMean returns the logarithm of the mean of a normal curve over the span, divided by the curve's highest
+// value within the span. The curve has its centre at `best` and the inverse variance `curve`.
 func (s span) logMean(best, curve float64) float64 {
 	k := math.Sqrt(curve)
 	width := (s.hi - s.lo) * k
-	near := max((s.lo-best)*k, (best-s.hi)*k) // distance from the span to best; below 0 it is within
+	near := max((s.lo-best)*k, (best-s.hi)*k) // distance from the span to best; negative if best is within the span
 	var area float64
 	switch {
 	case width < 1e-6:
@@ -104,7 +104,7 @@ func (s span) logMean(best, curve float64) float64 {
 		area = math.Sqrt(math.Pi/2) * (math.Erf((s.hi-best)*k/math.Sqrt2) - math.Erf((s.lo-best)*k/math.Sqrt2))
 	case near < 5:
 		area = math.Sqrt(math.Pi/2) * math.Exp(near*near/2) * (math.Erfc(near/math.Sqrt2) - math.Erfc((near+width)/math.Sqrt2))
-	default: // the tail of a normal curve falls like an exponential one
+	default: // the tail of a normal curve falls like an exponential curve
 		area = -math.Expm1(-near*width-width*width/2) / near
 	}
 	return math.Log(max(area/width, 1e-300))

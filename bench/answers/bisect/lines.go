@@ -15,7 +15,7 @@ import (
 	"zbench/bench/show/document"
 )
 
-// Codes of findings of a search, beside those of a comparison.
+// Codes of findings of a search, in addition to the codes of a comparison.
 const (
 	CodeSlow    = "first_slow"
 	CodeBetween = "first_slow_between"
@@ -81,7 +81,7 @@ func (d *Document) Ends() (first, last string) {
 
 // ranked names the variants that are fastest in most cases.
 func (d *Document) ranked() string {
-	best := make([]int, len(d.Variants)) // number of cases in which no other is faster
+	best := make([]int, len(d.Variants)) // number of cases in which no other variant is faster
 	for _, c := range d.Cases {
 		for v, r := range c.Variants {
 			if r.Rank == 1 {
@@ -126,8 +126,8 @@ func (d *Document) Findings() finding.List {
 	return append(out, d.Gated.Findings()...)
 }
 
-// slowdowns returns a finding for each variant that is the first slow one of a case, with the
-// largest slowdown.
+// slowdowns returns a finding for each variant that is the first slow variant of a case, with the largest
+// slowdown.
 func (d *Document) slowdowns() finding.List {
 	var out finding.List
 	for _, v := range d.Variants {
@@ -153,8 +153,8 @@ func (d *Document) slowdowns() finding.List {
 	return out
 }
 
-// Gate judges the search by a condition: no variant may be slower than those before it, and none
-// may fail.
+// Gate judges the search by a condition: no variant may be slower than the variants before it, and none may
+// fail.
 func (d *Document) Gate(f *compare.FailOn) *gate.Report {
 	broken := ""
 	if i := slices.IndexFunc(d.Variants, func(v Variant) bool { return v.LeftOut && !v.unmodelled() }); i >= 0 {
@@ -188,16 +188,16 @@ func (c *Measured) text() string {
 	return out
 }
 
-// Require judges the search by a condition; nil is none. Unless allowUnchecked is set, an unchecked
-// case fails in a test server's list.
+// Require judges the search by a condition, or by none if f is nil. Unless allowUnchecked is set, an
+// unchecked case fails in the list for a test server.
 func (d *Document) Require(f *compare.FailOn, allowUnchecked bool) {
 	if d.failOn, d.strict = f, f != nil && !allowUnchecked; f != nil {
 		d.Gated = d.Gate(f)
 	}
 }
 
-// checks returns the search for a test server: one check per case, and one per variant for whether
-// it could be measured.
+// checks returns the search for a test server: one check per case, and one check per variant that says
+// whether it could be measured.
 func (d *Document) checks() []document.Check {
 	var out []document.Check
 	for i := range d.Cases {

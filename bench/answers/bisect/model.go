@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// reading is the logarithm of one time of a case, with its variant and the child of the search.
+// reading is the logarithm of one time of a case, with its variant and the index of its child.
 type reading struct {
 	variant, at int
 	log         float64
@@ -21,8 +21,8 @@ type normal struct {
 	// behind and both are sums of by and cross; gather fills them.
 	behind []float64
 	both   [][]float64
-	// n is the number of readings. logDet is half the logarithm of the determinant of their covariance,
-	// in units of the noise's variance.
+	// n is the number of readings. logDet is half the logarithm of the determinant of the readings'
+	// covariance, in units of the noise's variance.
 	n      int
 	logDet float64
 	// end is the filter's state after the last reading.
@@ -30,7 +30,7 @@ type normal struct {
 }
 
 // filter is the state of the Kalman filter that follows the level: the estimate, the share of each
-// variant's effect in it, and its variance in units of the noise's.
+// variant's effect in it, and its variance in units of the noise's variance.
 type filter struct {
 	level  float64
 	marks  []float64
@@ -72,11 +72,11 @@ func (n *normal) ahead(at int, variants ...int) [][]float64 {
 	return out
 }
 
-// whiten removes level and drift from readings in order of time. A reading is level + effect +
-// noise. The level wanders from child to child by a random walk whose steps have wander times the
-// noise's variance (a local level model, Durbin & Koopman 2012, §2). The first level is unknown and
-// costs one degree of freedom. The filter is linear, so the same gains serve the times and the
-// marks of the variants.
+// whiten removes level and drift from readings in order of time. A reading is level + effect + noise. The
+// level wanders from child to child by a random walk. The variance of its steps is `wander` times the
+// noise's variance (a local level model, Durbin & Koopman 2012, §2). The first level is unknown and costs
+// one degree of freedom. The filter is linear, so the same gains serve the times and the marks of the
+// variants.
 func whiten(readings []reading, variants int, wander float64) *normal {
 	n := &normal{by: make([]float64, variants), cross: make([][]float64, variants), n: len(readings)}
 	for v := range n.cross {
@@ -139,7 +139,7 @@ type fit struct {
 // solve fits a separate effect for every variant with readings.
 func (n *normal) solve() fit {
 	f := fit{effects: make([]float64, len(n.by)), covariance: make([][]float64, len(n.by)), squares: n.squares, df: n.n - 1}
-	var free []int // the level takes the first variant's effect
+	var free []int // the level absorbs the first variant's effect
 	first := true
 	for v := range n.by {
 		f.effects[v], f.covariance[v] = math.NaN(), make([]float64, len(n.by))
@@ -165,8 +165,8 @@ func (n *normal) solve() fit {
 	return f
 }
 
-// between returns the normal equations of the difference between two variants; nil if one has no
-// readings.
+// between returns the normal equations of the difference between two variants; nil if one of the variants
+// has no readings.
 func (f *fit) between(a, b int) *normal {
 	difference := f.effects[b] - f.effects[a]
 	variance := f.covariance[a][a] + f.covariance[b][b] - 2*f.covariance[a][b]
@@ -216,23 +216,23 @@ func (n *normal) invert(of []int, logDet *float64) [][]float64 {
 
 // noise is the variance of one reading, pooled over the cases.
 type noise struct {
-	// squares is the sum of squared residuals of all cases, df its degrees of freedom.
+	// squares is the sum of squared residuals of all cases. df is its number of degrees of freedom.
 	squares float64
 	df      int
 }
 
-// wanders are the tried variances of a drift step over the noise's. The smallest drift stays small
-// beside the noise even after thirty children. With the largest, little more than the difference of
-// neighbours counts.
+// wanders are the variances of a drift step that are tried, divided by the noise's variance. The smallest
+// drift stays below the noise even after thirty children. With the largest drift, little more than the
+// differences between neighbouring children counts.
 var wanders = []float64{0.03, 0.1, 0.3, 1, 3}
 
-// The limits of knowledge about the noise.
+// Limits of the noise estimate.
 const (
-	// leastSpread is the smallest credible standard deviation of a logarithm. A clock's resolution
-	// and a simulation without noise are below it.
+	// leastSpread is the smallest credible standard deviation of a logarithm. A clock's resolution and a
+	// simulation without noise are below this value.
 	leastSpread = 1e-4
-	// borrowed bounds the degrees of freedom that a case's variance borrows from the others,
-	// because cases are not equally noisy, and cases of one child are not independent.
+	// borrowed bounds the degrees of freedom that a case's variance borrows from the other cases, because
+	// cases are not equally noisy, and cases of one child are not independent.
 	borrowed = 12
 )
 
@@ -260,7 +260,7 @@ func estimate(cases [][]reading, variants int) (noise, []*normal) {
 	return best, normals
 }
 
-// variance returns that of one reading.
+// variance returns the variance of one reading.
 func (n noise) variance() float64 {
 	return max(n.squares/float64(max(n.df, 1)), leastSpread*leastSpread)
 }

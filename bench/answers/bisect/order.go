@@ -6,16 +6,17 @@ import (
 	"slices"
 )
 
-// judged is the state of a case of ordered variants, numbered among the working ones.
+// judged is the state of a case of ordered variants, numbered among the working variants.
 type judged struct {
 	belief
 	// first is the most likely first slow variant.
 	first int
-	// slow: some variant is slow; same: none is; located: first is certain.
+	// slow is true if some variant is slow, same is true if no variant is slow, and located is true if
+	// first is certain.
 	slow, same, located bool
-	// unseen holds first and the variant before it if they have no reading; then first is not
-	// certain. On a quiet machine the tried slowdowns are far apart in units of the noise, and a
-	// hypothesis about an unmeasured variant may fit best.
+	// unseen lists first, and the variant before it, if they have no reading. first is then not certain: on
+	// a quiet machine the tried slowdowns are far apart in units of the noise, and a hypothesis about an
+	// unmeasured variant may fit best.
 	unseen []int
 }
 
@@ -52,9 +53,8 @@ func (s *Search) judge(working []int) (noise, []*normal, []judged) {
 	return n, normals, out
 }
 
-// rule marks cases as same, the least suspicious first, while the probability that one of them is
-// slow stays below Miss. The prior: slow and healthy are equally likely, and any case may be the
-// slow one.
+// rule marks cases as same, the least suspicious first, while the probability that one of them is slow
+// stays below Miss. The prior: slow and healthy are equally likely, and any case may be the slow case.
 func (s *Search) rule(cases []judged) {
 	var order []int
 	for i := range cases {
@@ -77,8 +77,8 @@ func (s *Search) hypotheses(variants int) []hypothesis {
 	return s.plan[variants]
 }
 
-// share: a pair of variants measures a case if its gain is at least this part of the highest gain
-// of any pair. Between 0.3 and 0.8 it changes the cost of a search by only a few per cent.
+// share is the least gain, relative to the highest gain of any pair, at which a pair of variants measures a
+// case. Values between 0.3 and 0.8 change the cost of a search by only a few per cent.
 const share = 0.5
 
 // nextOfOrder returns the pair of variants and the cases with the highest gain for their cost.
@@ -132,11 +132,13 @@ func pairsOf(n int) [][2]int {
 	return out
 }
 
-// gain returns how much a pair of readings tells about a case: the probability that two hypotheses,
-// drawn by weight, differ and are told apart. Normal readings whose expectations are d standard
-// deviations apart are confused with probability exp(−d²/8) (Bhattacharyya's coefficient).
+// gain returns the expected information of a pair of readings about a case: the probability that two
+// hypotheses, drawn by weight, differ and that the readings distinguish them. Normal readings whose
+// expectations are d standard deviations apart are confused with probability exp(−d²/8) (Bhattacharyya's
+// coefficient).
 func (s *Search) gain(of *judged, at *normal, variance float64, pair [2]int) float64 {
-	if of.slow && len(of.unseen) > 0 && of.from[of.first] >= 1-s.Alpha { // likely enough except for its unseen neighbours
+	// first would be certain if it and the variant before it had readings: only these readings count.
+	if of.slow && len(of.unseen) > 0 && of.from[of.first] >= 1-s.Alpha {
 		if slices.ContainsFunc(of.unseen, func(v int) bool { return !slices.Contains(pair[:], v) }) {
 			return 0
 		}
@@ -145,7 +147,7 @@ func (s *Search) gain(of *judged, at *normal, variance float64, pair [2]int) flo
 	rows := at.ahead(len(s.trials), pair[:]...)
 	odds := math.Exp(min(of.evidence, 100)) / float64(s.cases)
 	slow := odds / (1 + odds)
-	apart := func(h, k int) float64 { // first slow variants; len means none
+	apart := func(h, k int) float64 { // h and k are first slow variants; len(of.from) means no slow variant
 		sum := 0.0
 		for _, row := range rows {
 			d := 0.0

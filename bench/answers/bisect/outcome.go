@@ -13,15 +13,15 @@ import (
 // Outcome is the result of a case.
 type Outcome struct {
 	Verdict compare.Verdict
-	// First is the first slow variant if the verdict is Slower, else −1. Probability belongs to
-	// First, or to no slow variant if the verdict is Same or Unclear.
+	// First is the first slow variant if the verdict is Slower, else −1. Probability is the probability of
+	// First or, if the verdict is Same or Unclear, of no slow variant.
 	First       int
 	Probability float64
 	// Evidence is the log likelihood ratio between a slow variant and none. Likeliest is the
 	// likeliest first slow variant, −1 if none was weighed.
 	Evidence  float64
 	Likeliest int
-	// Effects are the variants of the search, without their names.
+	// Effects holds the readings of each variant of the search, without its name.
 	Effects []Reading
 }
 
@@ -50,7 +50,7 @@ func (s *Search) Outcomes() []Outcome {
 	return out
 }
 
-// effect holds only the number and the median of a variant's times.
+// effect returns a variant's reading with only the number and the median of its times.
 func (s *Search) effect(variant, c int) (e Reading) {
 	of := slice.Where(s.trials, func(t Trial) bool { return t.Variant == variant && usable(t.Seconds[c]) })
 	times := slice.Map(of, func(t Trial) float64 { return t.Seconds[c] })
@@ -79,7 +79,7 @@ func (n noise) measure(o *Outcome, working []int, of *normal) {
 	}
 }
 
-// name gives ordered cases their verdicts.
+// name sets the verdicts of cases of ordered variants.
 func (s *Search) name(working []int, out []Outcome) {
 	_, normals, cases := s.judge(working)
 	for i := range cases {
@@ -103,7 +103,7 @@ func (s *Search) name(working []int, out []Outcome) {
 	}
 }
 
-// rank gives cases of unordered variants their ranks.
+// rank sets the ranks and verdicts of cases of unordered variants.
 func (s *Search) rank(working []int, out []Outcome) {
 	for i, pairs := range s.pair(working) {
 		if s.gone[i] {

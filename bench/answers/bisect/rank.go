@@ -5,15 +5,14 @@ import "math"
 // pairing is the state of two variants in a case.
 type pairing struct {
 	belief
-	// a and b are numbers among the working variants. difference is the logarithm of b's time over
-	// a's.
+	// a and b are indices of working variants. difference is the logarithm of b's time divided by a's time.
 	a, b       int
 	difference float64
 	// differ and same are the decided outcomes; if neither is set, the pair is undecided.
 	differ, same bool
 }
 
-// pair weighs each pair of variants in each case. Alpha is divided among all of them.
+// pair weighs each pair of variants in each case. Alpha is divided among all pairs and cases.
 func (s *Search) pair(working []int) [][]pairing {
 	n, normals := estimate(s.readings(working), len(working))
 	hypotheses := either(s.MinEffect)

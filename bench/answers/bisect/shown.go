@@ -12,8 +12,8 @@ import (
 	"zbench/bench/show/table"
 )
 
-// Shown returns the search for readers: the verdict, the change of each variant by size, the
-// machine's drift, and every case. A terminal omits cases that are the same.
+// Shown returns the search for readers: the verdict, the change of each variant by size, the machine's
+// drift, and every case. A terminal omits cases with the verdict Same.
 func (b *Document) Shown() *document.Document {
 	first, _ := b.Ends()
 	d := &document.Document{
@@ -115,7 +115,7 @@ func driftChart(b *Document) document.Chart {
 	return c
 }
 
-// readingTable has a row for each case and a column for each variant.
+// readingTable returns a table with a row for each case and a column for each variant.
 func readingTable(b *Document) table.Table {
 	t := table.Numbers(append([]string{"size"}, b.names()...)...)
 	t.By = []string{"case"}

@@ -11,7 +11,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// VariantTable is a row for each variant.
+// VariantTable returns a table with a row for each variant.
 func (d *Document) VariantTable() table.Table {
 	t := table.Table{Rule: true, Columns: []table.Column{{Name: "variant"}, {Name: "settings", Wrap: table.Sentences}, {Name: "children", Right: true}, {Name: "state", Wrap: table.Sentences}}}
 	for _, v := range d.Variants {
@@ -32,7 +32,8 @@ func (d *Document) names() []string {
 	return slice.Map(d.Variants, func(v Variant) string { return v.Name })
 }
 
-// CaseTable has a row for each case. Short leaves out the cases that are the same.
+// CaseTable returns a table with a row for each case. If short is true, cases with the verdict Same are
+// left out.
 func (d *Document) CaseTable(short bool) table.Table {
 	t, cells := table.Numbers("size", "first slow", "change", "95 % interval", "probability", "children"), d.orderCells
 	t.Columns[1].Right = false
@@ -91,7 +92,8 @@ func (d *Document) orderCells(c *Measured) []string {
 	return out
 }
 
-// rankCells returns the cells of a case of unordered variants: one rank and one change each.
+// rankCells returns the cells of a case of unordered variants. A cell has the rank and the change of a
+// variant.
 func (d *Document) rankCells(c *Measured) []string {
 	return slice.Map(c.Variants, func(r Reading) string {
 		switch {

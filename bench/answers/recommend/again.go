@@ -9,15 +9,15 @@ import (
 
 // Again describes how to repeat the measurement behind a record.
 type Again struct {
-	// Flags are the flags of zbench collectives that the user gave, each with its values: the ranks, the
-	// sizes, the type, the libraries.
+	// Flags holds the flags of `zbench collectives` that the user gave, each followed by its values: {"-b",
+	// "64K"}.
 	Flags [][]string
-	// Imported is true if another tool measured: its command line is unknown.
+	// Imported is true if another tool made the record. The command line of that tool is unknown.
 	Imported bool
 }
 
-// Sweep returns the command that measures collectives on the same ranks. The given flags are added to the
-// record's flags, or replace them.
+// Sweep returns the command that measures collectives on the same ranks. Each given flag replaces the
+// record's flag of the same name, or is added.
 func (a Again) Sweep(collectives []string, flags ...[]string) string {
 	if a.Imported {
 		programs := slice.Map(collectives, func(name string) string { return name + "_perf" })
@@ -30,8 +30,8 @@ func (a Again) Sweep(collectives []string, flags ...[]string) string {
 	return "sweep " + word(len(collectives) == 1, "it", "them") + " on the same ranks, " + a.command(collectives, flags) + ", and give that folder too"
 }
 
-// Wider returns the command that measures collectives at enough sizes. The Flags of a record with too few
-// sizes contain no size flags.
+// Wider returns the command that measures collectives at enough sizes. zbench's default sizes are enough,
+// and Flags contains no size flags if the record has too few sizes.
 func (a Again) Wider(collectives []string) string {
 	if a.Imported {
 		return a.Sweep(collectives, []string{"-b", "64K", "-e", "8G", "-f", "2"})

@@ -22,8 +22,8 @@ func Count(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Amount prints a setting in the trainer's own unit: 350 M, 1335 MiB, 2 blocks. XLA's knob counts the output
-// of a call. If gradients are scattered, that output is one rank's share.
+// Amount prints a setting in the trainer's own unit: 350 M, 1335 MiB, 2 blocks. XLA's setting counts the
+// output of a call. If gradients are scattered, that output is one rank's share.
 func Amount(of string, setting int64, run trainer.Run, block int64) string {
 	bytes := setting * run.GradBytes()
 	switch of {
@@ -43,7 +43,7 @@ func Amount(of string, setting int64, run trainer.Run, block int64) string {
 	return Count(setting)
 }
 
-// amount is Amount, with a unit after a number that would have none: "350 M elements".
+// amount returns Amount and adds the unit to a bare number: "350 M elements".
 func (e *engine) amount(setting int64) string {
 	switch e.t.Unit {
 	case trainer.Elements:

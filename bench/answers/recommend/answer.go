@@ -17,7 +17,7 @@ const (
 	Refused = "refused"
 )
 
-// Answer is what to set and why. All values are in base units.
+// Answer is the setting to use, with the reasons. All values are in base units.
 type Answer struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -36,8 +36,8 @@ type Answer struct {
 	Unit string `json:"unit"`
 	// Run is the user's training run.
 	Run trainer.Run `json:"run"`
-	// Advised is the run that the answer is for and that the printed lines set. Overlap is on, unless it
-	// gains too little to change anything.
+	// Advised is the run that the answer is for and that the printed lines set. Overlap is on in this run,
+	// unless it would gain too little to justify a change.
 	Advised trainer.Run `json:"advised"`
 	// Params is the number of gradient tensors.
 	Params int `json:"params"`
@@ -53,12 +53,13 @@ type Answer struct {
 	Elements int64 `json:"elements"`
 	// Best is the predicted result of the setting to use; null without an answer.
 	Best *Candidate `json:"best"`
-	// Least is the setting of least mean regret; null without an answer. It equals best unless keep is true.
+	// Least is the setting of least mean regret; null without an answer. It equals `best` unless `keep` is
+	// true.
 	Least *Candidate `json:"least"`
-	// Keep is true if the current setting, or the default, costs so little more than least that it stays.
+	// Keep is true if the current setting (or the default) costs so little more than `least` that it stays.
 	Keep bool `json:"keep"`
-	// Gain is the most that least would gain over best, as a share of a step: the larger of the gain as
-	// measured and the mean gain over the scenarios.
+	// Gain is the share of a step that `least` saves over `best`: as measured, or on average over the
+	// scenarios if that is more.
 	Gain float64 `json:"gain"`
 	// Default is the trainer's own setting; null where it was not tried.
 	Default *Candidate `json:"default"`
@@ -66,22 +67,23 @@ type Answer struct {
 	Current *Candidate `json:"current"`
 	// Single is one bucket for all gradients; null where it was not tried.
 	Single *Candidate `json:"single"`
-	// Within is the list of all settings that cost at most 1 % more than the best, as measured and on
-	// average, ascending. This holds for all of them together in 95 % of the resampled curves. If the setting
-	// to use itself does not reach 95 %, the list is as measured.
+	// Within lists all settings that cost at most 1 % more than the best, as measured and on average,
+	// ascending. In 95 % of the resampled curves all listed settings meet this limit at once. If `best`
+	// alone meets this limit in fewer curves, resampling removes no setting from the list.
 	Within []Range `json:"within"`
-	// Plateau is the range of within that holds elements; null without an answer.
+	// Plateau is the range of `within` that holds `elements`; null without an answer.
 	Plateau *Range `json:"plateau"`
 	// Changes are the steps from the user's run to the answer: first the bucket size under the user's own
 	// settings, then each switch that the answer relies on and the user lacks; empty if there is no such
 	// switch.
 	Changes []Change `json:"changes"`
-	// Table is every setting that was tried, ascending, one per bucketing.
+	// Table lists the settings that were tried, ascending. Settings that make the same buckets are listed
+	// once.
 	Table []Candidate `json:"table"`
-	// Latency is the share of a step that is latency, in a setting that the answer rests on; 0 unless it is
-	// larger than in every recorded real step.
+	// Latency is the share of a step that is latency: the largest such share over the settings that decide
+	// the answer. It is 0 unless this share is larger than in all recorded real steps.
 	Latency float64 `json:"latency"`
-	// Rule says which setting to use at which number of tokens; absent if none was asked for.
+	// Rule gives the setting for each number of tokens; absent if no rule was requested.
 	Rule *Rule `json:"rule,omitempty"`
 	// Observed is the comparison of the model with timed steps; absent if none were given.
 	Observed *Fit `json:"observed,omitempty"`
@@ -113,7 +115,7 @@ type Answer struct {
 type Candidate struct {
 	// Elements is the setting, in elements.
 	Elements int64 `json:"elements"`
-	// Buckets is the number of buckets that it makes.
+	// Buckets is the number of buckets that the setting makes.
 	Buckets int `json:"buckets"`
 	// LargestBytes is the largest of the gradients' messages, in bytes.
 	LargestBytes int64 `json:"largest_bytes"`
@@ -136,11 +138,11 @@ type Candidate struct {
 	Score float64 `json:"score"`
 	// Worst is the maximum of nominal over the scenarios, a ratio.
 	Worst float64 `json:"worst"`
-	// BusBW is the bus bandwidth over all gradient messages: all bytes divided by the sum of the messages'
-	// times, in bytes per second.
+	// BusBW is the bus bandwidth over all gradient messages: their bytes, times the bus factor, divided by
+	// the sum of their times; in bytes per second.
 	BusBW float64 `json:"busbw"`
-	// Latency is the share of the step that its messages take whatever their size: the sum of the least times
-	// of their curves.
+	// Latency is the share of the step that does not depend on message sizes: for each message, the least
+	// time of its curve.
 	Latency float64 `json:"latency"`
 	// Extrapolated is true when a message lies outside the curve's sizes.
 	Extrapolated bool `json:"extrapolated"`
@@ -149,13 +151,13 @@ type Candidate struct {
 	// OverBudget is true when memory exceeds the given budget.
 	OverBudget bool `json:"over_budget"`
 	// Unfounded is the reason why no percentage of a step can be given for the setting; absent if one can.
-	// "beyond_sweep": most of its messages' time, or of the answer's, is beyond the largest swept size.
-	// "dip": a dip of at most two sizes in one run makes the difference.
+	// "beyond_sweep": most of the message time of this setting, or of the answer, is beyond the largest
+	// swept size. "dip": most of the difference comes from a dip of at most two sizes in a single run.
 	Unfounded string `json:"unfounded,omitempty"`
 }
 
-// Now returns the setting that the answer is compared with: the current one, or the default; nil if neither
-// was tried.
+// Now returns the setting that the answer is compared with: the current setting, or the default; nil if
+// neither was tried.
 func (a *Answer) Now() *Candidate {
 	if a.Current != nil {
 		return a.Current
@@ -178,7 +180,7 @@ func (a *Answer) Cost(c *Candidate) float64 {
 	return max(0, a.costOf(c, a.Least.Score))
 }
 
-// Range is a range of settings, in elements. At an open end, going further would not change the buckets.
+// Range is a range of settings, in elements. Beyond an open end, settings make the same buckets.
 type Range struct {
 	// Lo is the least setting, in elements.
 	Lo int64 `json:"lo"`
@@ -197,10 +199,10 @@ func (r Range) Holds(elements int64) bool { return r.Lo <= elements && elements 
 type Change struct {
 	// Name is "bucket", or the switch as the trainer spells it.
 	Name string `json:"name"`
-	// Elements is the setting behind step, in elements.
+	// Elements is the setting for which `step` was computed, in elements.
 	Elements int64 `json:"elements"`
-	// Step is the step with this change, in seconds: with the bucket alone, or at the answer's setting with
-	// this switch and the ones before it.
+	// Step is the time of a step with this change, in seconds. The bucket change is applied alone. A switch
+	// is applied at the answer's setting, together with the switches listed before it.
 	Step float64 `json:"step"`
 	// Gain is the share of the step that the change saves.
 	Gain float64 `json:"gain"`
@@ -241,7 +243,7 @@ type Limit struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Help is a change other than the bucket size, and the resulting step; null if the curves cannot tell.
+// Help is a change other than the bucket size, with the resulting step.
 type Help struct {
 	// Short fixed name of the change.
 	Code string `json:"code"`
@@ -249,7 +251,8 @@ type Help struct {
 	Message string `json:"message"`
 	// Step is the resulting step, in seconds; null if the curves cannot tell.
 	Step *float64 `json:"step"`
-	// Gain is the share of today's best step that is saved per token; null if the curves cannot tell.
+	// Gain is the share of the time per token that the change saves compared with the answer; null if the
+	// curves cannot tell.
 	Gain *float64 `json:"gain"`
 }
 
@@ -267,13 +270,13 @@ type Bootstrap struct {
 	InPlateau float64 `json:"in_plateau"`
 	// Holds is the share of the resampled curves in which the setting to use costs at most 1 %.
 	Holds float64 `json:"holds"`
-	// CostHi is the upper bound of the cost of the setting to use in 95 % of the resampled curves, as a share
-	// of a step.
+	// CostHi is the cost that the setting to use does not exceed in 95 % of the resampled curves, as a
+	// share of a step.
 	CostHi float64 `json:"cost_hi"`
-	// ExposedLo is the lower end of the 95 % interval of the time that communication adds to a step at the
-	// answer, in seconds.
+	// ExposedLo is the lower end of the 95 % interval of the time that communication adds to a step with
+	// the answer's setting, in seconds.
 	ExposedLo float64 `json:"exposed_lo"`
-	// ExposedHi is the upper end of that interval, in seconds.
+	// ExposedHi is the upper end of the same 95 % interval, in seconds.
 	ExposedHi float64 `json:"exposed_hi"`
 }
 
@@ -284,7 +287,7 @@ const (
 	Low    = "low"
 )
 
-// Confidence is how far to trust the answer, with the reasons that limit it.
+// Confidence says how far to trust the answer, with the reasons that limit the trust.
 type Confidence struct {
 	// Level of confidence.
 	Level string `json:"level"`
@@ -312,7 +315,7 @@ type Reason struct {
 	Message string `json:"message"`
 }
 
-// FixFirst is the code of a refusal because of a fault of the hardware.
+// FixFirst is the code of a refusal because of a hardware fault.
 const FixFirst = "fix_first"
 
 // Refusal says what is missing or wrong and how to give it.
@@ -321,7 +324,7 @@ type Refusal struct {
 	Code string `json:"code"`
 	// What is missing or wrong, in words.
 	Message string `json:"message"`
-	// How to give it.
+	// How to give the missing input.
 	Hint string `json:"hint"`
 	// Command is the command to run next; absent if it depends on the missing input.
 	Command string `json:"command,omitempty"`
@@ -356,16 +359,16 @@ type Used struct {
 	Simulated bool `json:"simulated"`
 	// RescaledFrom is the number of ranks that was measured; absent if it equals ranks.
 	RescaledFrom int `json:"rescaled_from,omitempty"`
-	// Alpha is the intercept of T = alpha + S/bandwidth, fitted to the relative error, in seconds. It
+	// Alpha is the intercept of T = alpha + S/bandwidth, fitted to the relative error, in seconds. Alpha
 	// explains the curve; no decision uses it.
 	Alpha float64 `json:"alpha"`
-	// Bandwidth is the bandwidth of the same fit, in bytes per second.
+	// Bandwidth is the bandwidth of the fit T = alpha + S/bandwidth, in bytes per second.
 	Bandwidth float64 `json:"bandwidth"`
 	// Holes are sizes that the library handles worse than their neighbours.
 	Holes []Hole `json:"holes"`
-	// WantMaxBytes is the size that the sweep should reach, in bytes: the largest message of a setting that
-	// was tried; absent if the curve reaches it.
+	// WantMaxBytes is the size that the sweep should reach, in bytes: the largest message of the answer, or
+	// of a single bucket if the bandwidth still grows. It is absent if the curve reaches that size.
 	WantMaxBytes int64 `json:"want_max_bytes,omitempty"`
-	// Refine are sizes worth measuring next, in bytes: the actual messages of settings around the answer.
+	// Refine lists sizes worth measuring next, in bytes: the actual messages of settings around the answer.
 	Refine []int64 `json:"refine"`
 }

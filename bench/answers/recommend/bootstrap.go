@@ -10,8 +10,8 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// bootstrap repeats the answer with resampled curves. In Within it keeps only settings that stay within
-// PlateauWidth. It returns nil if the spread of a curve is unknown.
+// bootstrap repeats the answer with resampled curves. It removes settings from Within that do not stay
+// within PlateauWidth. It returns nil if the spread of a curve is unknown.
 func (e *engine) bootstrap(a *Answer, s scores, least, best int) *Bootstrap {
 	b := &Bootstrap{Replicates: e.q.Bootstrap, From: FromSamples}
 	draws := e.resamplers(b)
@@ -53,8 +53,8 @@ func (e *engine) bootstrap(a *Answer, s scores, least, best int) *Bootstrap {
 	return b
 }
 
-// resamplers returns one resampler per curve, or nil if the spread of any curve is unknown. It notes the
-// resampled quantity in b.
+// resamplers returns one resampler per curve, or nil if the spread of any curve is unknown. It sets b.From
+// to the weakest source of the curves' spread.
 func (e *engine) resamplers(b *Bootstrap) []*Resampler {
 	var draws []*Resampler
 	for i := range e.curves {
@@ -75,21 +75,21 @@ const believed = 0.95
 
 // drawn holds the costs of candidates by resampled curve.
 type drawn struct {
-	// in are the candidates that were priced, ascending; costs[n][k] is the cost of in[k]
-	// by curve n.
+	// `in` holds the indices of the priced candidates, ascending. costs[n][k] is the cost of candidate
+	// in[k] with resampled curve n.
 	in    []int
 	costs [][]float64
 }
 
-// place returns the index in d.in of a candidate, or of the next one that was priced.
+// place returns a candidate's index in d.in, or the index of the next priced candidate.
 func (d *drawn) place(candidate int) int {
 	k, _ := slices.BinarySearch(d.in, candidate)
 	return min(k, len(d.in)-1)
 }
 
-// narrow removes settings from Within, the least certain first, until the believed share of the resampled
-// curves puts all remaining ones within PlateauWidth at once. It returns the share of curves that puts the
-// answer itself there. If that share is too small, narrow removes nothing.
+// narrow removes settings from Within, the least certain first, until a share `believed` of the resampled
+// curves has all remaining settings within PlateauWidth at once. It returns the share of curves that have
+// the answer itself within PlateauWidth. If that share is less than `believed`, narrow removes nothing.
 func (e *engine) narrow(a *Answer, s scores, best int, d *drawn) float64 {
 	all := float64(len(d.costs))
 	wrong := map[int][]int{best: e.wrong(a, s, best, d)}
@@ -119,8 +119,8 @@ func (e *engine) narrow(a *Answer, s scores, best int, d *drawn) float64 {
 	return share
 }
 
-// wrong lists the curves in which a candidate costs more than PlateauWidth. A candidate that was not priced
-// takes its neighbour's costs.
+// wrong lists the curves in which a candidate costs more than PlateauWidth. For a candidate that was not
+// priced it takes its neighbour's costs, shifted by the difference of their costs as measured.
 func (e *engine) wrong(a *Answer, s scores, j int, d *drawn) []int {
 	k := d.place(j)
 	moved := a.costOf(&e.candidates[j].Candidate, s.least) - a.costOf(&e.candidates[d.in[k]].Candidate, s.least)
@@ -134,14 +134,15 @@ func (e *engine) wrong(a *Answer, s scores, j int, d *drawn) []int {
 }
 
 const (
-	// contending is the largest regret in a scenario at which a resampled curve can still make a candidate
-	// the best; maxContenders is the most candidates that are resampled.
+	// contending is the regret in a scenario up to which a candidate can still become the best with a
+	// resampled curve. maxContenders is the largest number of candidates that are resampled.
 	contending    = 0.05
 	maxContenders = 256
 )
 
-// contenders returns the candidates that a resampled curve could choose or compare with. Too many are thinned
-// evenly, but the ones in keep stay.
+// contenders returns the candidates that could become the best with a resampled curve, and the candidates
+// in `keep`. If there are more than maxContenders, it leaves out some at even distances, but none of
+// `keep`.
 func (e *engine) contenders(s scores, keep ...int) []int {
 	var in []int
 	for j, c := range e.candidates {

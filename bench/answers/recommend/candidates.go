@@ -15,10 +15,10 @@ import (
 type engine struct {
 	q Question
 	t trainer.Trainer
-	// run is the run that settings are tried for: the advised one, or the user's.
+	// run is the run that settings are tried for: the advised run, or the user's.
 	run trainer.Run
-	// needs are the different calls of a step, by collective and ranks. curves and models give the cost of
-	// each call; from is the number of ranks that its curve was rescaled from, or 0.
+	// needs holds the distinct calls of a step, by collective and number of ranks. curves[i] and models[i]
+	// give the cost of needs[i]. from[i] is the number of ranks that the curve was rescaled from, or 0.
 	needs     []need
 	curves    []Curve
 	from      []int
@@ -29,28 +29,28 @@ type engine struct {
 	// them.
 	backward, forward float64
 	known             bool
-	// coarse is true if the sums of tensors are not tried as settings.
+	// coarse leaves out the settings that are sums of neighbouring tensors.
 	coarse bool
 	plans  *Plans
-	// candidates are the settings that are tried, ascending, one per bucketing. asIs is what the user runs
-	// today; nil if a candidate equals it.
+	// candidates are the settings to try, ascending, one for each distinct set of buckets. asIs is the
+	// user's present run; nil if a candidate equals it.
 	candidates []*candidate
 	asIs       *candidate
-	// judged are further settings that were compared with the candidates.
+	// judged are other settings that were compared with the candidates.
 	judged []*candidate
 	// asMeasured are the settings within PlateauWidth before curves are resampled.
 	asMeasured []Range
 	// dips are the points of each curve that doubtDips considers dips of one run.
 	dips [][]int
-	// The rest is scratch space.
+	// The remaining fields are scratch space.
 	space   []float64
 	times   []Times
 	timing  []timing
 	reduced []int64
 }
 
-// candidate is a setting with its plan. Of the plan's messages only the passes are kept: there are millions
-// of messages.
+// candidate is a setting with its plan. The plan may have millions of messages, so a candidate keeps only
+// the fields in pass.
 type candidate struct {
 	Candidate
 	setting int64
@@ -58,7 +58,7 @@ type candidate struct {
 	// cut holds the buckets while candidates are compared, see engine.buckets.
 	cut    []trainer.Bucket
 	passes [3]pass
-	// each is true for a pass in which every microbatch communicates.
+	// each[p] is true if pass p communicates in every microbatch, not once per step.
 	each [3]bool
 	// kept is true for the current setting, or for the default if nothing is set.
 	kept bool
@@ -76,14 +76,14 @@ type pass struct {
 	Pass
 	bytes []int64
 	model []int32 // index into needs, per message
-	// latency is the least time of any message, in seconds.
+	// latency is the least time of the messages' curves, in seconds.
 	latency float64
 	place   []Place
 	cost    []float64
 }
 
-// overlap returns how much of their time messages in flight overlap, in seconds: the whole latency for
-// messages of several communicators, otherwise the given share of it.
+// overlap returns the time by which messages in flight overlap, in seconds: all of the latency if they
+// belong to several communicators, otherwise the given share of the latency.
 func (p *pass) overlap(share float64) float64 {
 	if p.in != nil {
 		share = 1
@@ -160,7 +160,7 @@ func (e *engine) findCurves() *Refusal {
 	return nil
 }
 
-// named returns the collectives of the calls of both passes for which holds is true, each once.
+// named returns the collectives of the backward and forward calls that `holds` accepts, each once.
 func (e *engine) named(plan trainer.Plan, holds func(n need) bool) []string {
 	var names []string
 	for _, m := range slices.Concat(plan.Backward, plan.Forward) {
@@ -266,8 +266,8 @@ func (c *candidate) price(models []*CostModel) {
 	}
 }
 
-// find returns the index of the first candidate with at least that many elements, and whether it has exactly
-// that many.
+// find returns the index of the first candidate with at least `elements` elements, and whether that
+// candidate has exactly so many.
 func (e *engine) find(elements int64) (int, bool) {
 	return slices.BinarySearchFunc(e.candidates, elements, func(c *candidate, n int64) int { return cmp.Compare(c.Elements, n) })
 }
@@ -297,7 +297,8 @@ type timing struct {
 	exposed [3]float64
 }
 
-// timings returns the timings of a priced candidate in each scenario, valid until the next call.
+// timings returns the timings of a priced candidate, one per scenario. The timings are valid until the next
+// call.
 func (e *engine) timings(c *candidate, scenarios []Scenario) []timing {
 	m := float64(e.run.Microbatches())
 	e.timing = e.timing[:0]

@@ -4,14 +4,14 @@ import (
 	"slices"
 )
 
-// costOf returns the cost of a setting over the setting of least mean regret: the larger of the difference in
-// the step as measured and in the mean over the scenarios.
+// costOf returns how much longer a step is with a setting than with the setting of least mean regret: as
+// measured, or on average over the scenarios if that is more. leastScore is the least mean regret.
 func (a *Answer) costOf(c *Candidate, leastScore float64) float64 {
 	return max(c.Step/a.Least.Step-1, c.Score-leastScore)
 }
 
-// chooseAnswer decides between the setting of least mean regret and the current one: a change must gain at
-// least PlateauWidth. It compares the user's whole run first, then its bucket size alone. It returns the
+// chooseAnswer decides between the setting of least mean regret and the current setting: a change must gain
+// at least PlateauWidth. It compares the user's whole run first, then its bucket size alone. It returns the
 // index of the answer.
 func (e *engine) chooseAnswer(a *Answer, s scores, least int) int {
 	best := least
@@ -41,7 +41,8 @@ func (e *engine) chooseAnswer(a *Answer, s scores, least int) int {
 	return best
 }
 
-// within lists all settings within PlateauWidth of the best, as ranges of neighbours.
+// within sets Within to all settings that cost at most PlateauWidth more than the best, as ranges of
+// neighbours.
 func (e *engine) within(a *Answer, s scores, best int) {
 	in := func(j int) bool {
 		c := e.candidates[j]
@@ -51,7 +52,7 @@ func (e *engine) within(a *Answer, s scores, best int) {
 	e.asMeasured = a.Within
 }
 
-// list fills Within with the ranges of the settings that in accepts.
+// list fills Within with the ranges of the settings that `in` accepts.
 func (e *engine) list(a *Answer, in func(j int) bool) {
 	a.Within = []Range{}
 	last := len(e.candidates) - 1
@@ -84,7 +85,7 @@ func (e *engine) changesOf(a *Answer) []Change {
 		return []Change{}
 	}
 	own, refusal := e.asked(e.q, e.q.Run, false)
-	if refusal != nil { // cannot happen: these calls need no more curves than the answer's
+	if refusal != nil { // cannot happen: these calls need no other curves than the answer's
 		return []Change{}
 	}
 	s := own.score(own.models, own.candidates)
@@ -94,7 +95,7 @@ func (e *engine) changesOf(a *Answer) []Change {
 	}
 	now := own.judge(s, own.plan(e.q.Current, e.q.Run))
 	alone := own.judge(s, own.plan(own.candidates[i].Elements, e.q.Run))
-	if alone.Step > now.Step { // better on average, but worse as measured
+	if alone.Step > now.Step { // the best size can be better on average but worse as measured
 		alone = now
 	}
 	all := []Change{{BucketChange, alone.Elements, alone.Step, 1 - alone.Step/now.Step}}

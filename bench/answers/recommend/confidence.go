@@ -14,13 +14,13 @@ import (
 const (
 	quietCV, noisyCV = 0.05, 0.20
 	agree            = 0.05
-	// unrelatedRuns is the difference between runs above which they count as runs of different environments.
-	// Repeats differ by a few per cent, at worst by a fifth.
+	// unrelatedRuns is the difference between runs above which the runs count as runs of different
+	// environments. Repeats differ by a few per cent, at worst by a fifth.
 	unrelatedRuns        = 0.5
 	nearSizes            = 5
 	mostlyInside, inside = 0.80, 0.95
-	// mediumScore and lowScore are the scores above which the scenarios need different
-	// buckets, so that the confidence is at most medium or low.
+	// mediumScore and lowScore limit the mean regret. Above these limits the scenarios need different
+	// buckets, and the confidence is at most medium or low.
 	mediumScore, lowScore = 0.01, 0.03
 	// negligible is the share of the messages' time below which extrapolated sizes are ignored.
 	negligible = 0.01
@@ -47,14 +47,14 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 	limit(a.Latency > 0, "unproved", Low, "unproved here: latency is up to %s of a step; above %s real steps agree if messages go one at a time", percent(a.Latency), percent(provenLatency))
 	limit(a.Simulated, "simulated", Low, "a model, not hardware, decided the times of a curve")
 	limit(e.q.ParamsGuessed, "params_guessed", Medium, "the tensors were generated from totals: real buckets close at other sizes")
-	limit(!e.known && !ruled, "compute_unknown", Low, "the time of backward is not known and was averaged over from half to eight times that of the wire")
+	limit(!e.known && !ruled, "compute_unknown", Low, "the time of backward is unknown: the costs were averaged over backward times of 0.5 to 8 times the communication time")
 	limit(e.known && e.q.ComputeGuessed, "compute_estimated", Medium, "the time of backward is computed from tokens and FLOP/s, not measured")
 	for i := range e.curves {
 		e.capCurve(i, best, limit)
 		e.capDip(i, best, limit)
 	}
-	if ruled { // the answer is for no single amount
-		limit(true, "rule", Medium, "the rule takes a rate of computation, where a time would be measured")
+	if ruled { // a rule has no single setting
+		limit(true, "rule", Medium, "the rule assumes a rate of computation; a measured time would be more certain")
 		return c
 	}
 	e.capUnfounded(a, limit)
@@ -64,7 +64,7 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		limit(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
 	}
 	score := e.candidates[least].Score
-	if a.Best.Unfounded == BeyondSweep { // that reason limits to low by itself
+	if a.Best.Unfounded == BeyondSweep { // BeyondSweep alone already limits the level to low
 		score = 0
 	}
 	limit(score > lowScore, "sensitive", Low, "with a slower network or other computation another bucket would save %s on average", percent(score))
@@ -72,8 +72,8 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 	return c
 }
 
-// capBootstrap lists the reasons from the resampled curves: the believed share of them must put the answer
-// within PlateauWidth, and few may have another answer.
+// capBootstrap limits the confidence if the answer costs more than PlateauWidth in too many resampled
+// curves, or if the answers of too many curves lie outside the plateau.
 func (e *engine) capBootstrap(b *Bootstrap, limit limiter) {
 	if b.Holds < believed {
 		limit(true, "unstable", Low, "in %s of resampled curves this setting costs over %s of a step", percent(1-b.Holds), percent(PlateauWidth))
@@ -83,7 +83,7 @@ func (e *engine) capBootstrap(b *Bootstrap, limit limiter) {
 	limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer outside the plateau", percent(1-b.InPlateau))
 }
 
-// capCurve lists the reasons of one curve.
+// capCurve limits the confidence for reasons that curve i shows.
 func (e *engine) capCurve(i, best int, limit limiter) {
 	c := e.curves[i]
 	name := e.needs[i].String()
@@ -129,9 +129,9 @@ func called(name string) string {
 	return strconv.Quote(name)
 }
 
-// capDip limits the confidence if a sweep ends in a dip: the times of all larger messages are then
-// extrapolated from the dip. It compares the answer again with times that assume that the dip ends with the
-// sweep.
+// capDip limits the confidence if curve i ends in a dip, because all larger messages are then extrapolated
+// from the dip. It computes the costs again as if the dip ended with the sweep and reports how much another
+// setting would then save.
 func (e *engine) capDip(i, best int, limit limiter) {
 	recovered, loss, dip := e.models[i].Recovered()
 	if !dip {
@@ -154,8 +154,8 @@ func (e *engine) capDip(i, best int, limit limiter) {
 		e.needs[i], unit.Bytes(c.Points[len(c.Points)-1].Bytes), percent(loss), e.amount(e.candidates[rival].Elements), percent(gain))
 }
 
-// coverage returns the answer's time on a curve above the swept sizes, its whole time on the curve, and the
-// sizes that make up most of that time.
+// coverage returns the time of the answer's messages beyond the swept sizes of curve i, the time of all its
+// messages on that curve (both in seconds), and the sizes that make up most of that time.
 func (e *engine) coverage(i, best int) (above, all float64, sizes []int64) {
 	messages := e.messagesOf(i, best)
 	for _, bytes := range messages {
@@ -197,7 +197,7 @@ func (e *engine) warnings(a *Answer) []record.Warning {
 				"%s: the curve is of %s, and gradients are reduced in %s: messages of as many bytes are taken to cost the same", n, c.Dtype, want)
 		}
 		for _, h := range a.Curves[i].Holes {
-			warn("hole", "it is in the answer as measured; the library's tuner may know another algorithm for these sizes", "%s: %s", n, h)
+			warn("hole", "the answer uses the sizes as measured; the library's tuner may offer another algorithm for them", "%s: %s", n, h)
 		}
 		if u := a.Curves[i]; u.WantMaxBytes > 0 {
 			warn("sweep_too_short", "raise -e, as far as memory allows",

@@ -14,16 +14,16 @@ const leastSlope = 0.3
 // tailPoints is the number of last points whose median slope is the tail's slope.
 const tailPoints = 4
 
-// CostModel gives the time of a message of any size by interpolation between points. log T is a cubic of log
-// S that neither overshoots the points nor bulges like a straight line, which lies 1.5 % above latency plus
-// bandwidth between powers of two.
+// CostModel gives the time of a message of any size by interpolation between points. log T is a cubic of
+// log S that does not overshoot the points. Straight lines between the logarithms would lie up to 1.5 %
+// above a curve of latency plus bandwidth between powers of two.
 type CostModel struct {
 	size, logSize []float64
 	logTime       []float64
-	// tangent is the slope of log T at each point, by log S.
+	// tangent is the derivative of log T by log S at each point.
 	tangent []float64
 	least   float64
-	// Beyond the last point, time grows from the time of point `from` by slope, in seconds per byte.
+	// Beyond the last point the time is a straight line from point `from`. slope is in seconds per byte.
 	slope float64
 	from  int
 }
@@ -35,10 +35,11 @@ const (
 	above
 )
 
-// Place is the position of a size among the points of a model. It is valid for any model of the same sizes.
+// Place is the position of a size among the points of a model. A place is valid for any model of the same
+// sizes.
 type Place struct {
-	// offset is the weight of the next point, from 0 to 1. Above the last point it is the number of bytes
-	// past that point.
+	// offset is the weight of the next point, from 0 to 1. Above the last point, offset is the number of
+	// bytes past that point.
 	offset float64
 	point  int32
 	zone   int8
@@ -65,7 +66,8 @@ func (m *CostModel) With(seconds []float64) *CostModel {
 	return other
 }
 
-// SameSizes reports whether both models have the same sizes. A [Place] of one is then valid for the other.
+// SameSizes reports whether both models have the same sizes. A [Place] of one model is then valid for the
+// other model.
 func (m *CostModel) SameSizes(other *CostModel) bool { return slices.Equal(m.size, other.size) }
 
 func (m *CostModel) set(seconds []float64) {
@@ -77,12 +79,12 @@ func (m *CostModel) set(seconds []float64) {
 	m.tail(len(seconds) - 1)
 }
 
-// apart is the least distance, as a logarithm of size, of the points that give a point its slope. Between two
-// sizes side by side a small error in time would make a steep slope.
+// apart is the least distance, in log S, between the two points that a slope is computed from. Between
+// closer points a small error in time would make a steep slope.
 const apart = math.Ln2 / 2
 
-// bend sets the tangents by the rule of Fritsch and Butland (1984): the weighted harmonic mean of the slopes on both
-// sides, and 0 where the time turns.
+// bend sets the tangents by the rule of Fritsch and Butland (1984): the weighted harmonic mean of the
+// slopes on both sides, and 0 where the time has a minimum or maximum.
 func (m *CostModel) bend() {
 	last := len(m.logTime) - 1
 	m.tangent = make([]float64, last+1)
@@ -120,13 +122,12 @@ func (m *CostModel) tail(from int) {
 	}
 }
 
-// fallen is the loss of bandwidth at the last point against the best one from which it counts as a dip.
-// Repeated measurements differ by less.
+// fallen is the least loss of bandwidth that counts as a dip. Repeated measurements differ by less.
 const fallen = 0.05
 
-// Recovered reports whether the curve ends in a dip. If it does, other is the model of a library whose dip
-// ends with the last point: larger messages continue from the point of the best bandwidth. loss is the last
-// point's bandwidth loss against that point, as a share.
+// Recovered reports whether the curve ends in a dip. If it does, `other` is the model of a library whose
+// dip ends with the last point: larger messages continue from the point of the best bandwidth. loss is the
+// share of the best bandwidth that the last point lacks.
 func (m *CostModel) Recovered() (other *CostModel, loss float64, dip bool) {
 	best, last := 0, len(m.size)-1
 	rate := func(i int) float64 { return m.size[i] / math.Exp(m.logTime[i]) }
@@ -144,13 +145,13 @@ func (m *CostModel) Recovered() (other *CostModel, loss float64, dip bool) {
 	return &alike, loss, true
 }
 
-// maxDip is the largest number of neighbouring sizes that count as one dip. More slow sizes confirm each
-// other.
+// maxDip is the largest number of neighbouring sizes that count as one dip. A longer run of slow sizes is
+// taken as real.
 const maxDip = 2
 
-// Filled returns the model without its dips of at most maxDip sizes: their times are interpolated from the
-// sizes around them. dips lists the changed points. A step to slower times is not a dip, nor is the end of
-// the sweep.
+// Filled returns the model without its dips of at most maxDip sizes. Their times are interpolated from the
+// sizes around them, and `dips` lists the changed points. A lasting step to slower times is not a dip, nor
+// is the end of the sweep.
 func (m *CostModel) Filled() (other *CostModel, dips []int) {
 	alike := *m
 	alike.logTime = slices.Clone(m.logTime)
@@ -173,8 +174,8 @@ func (m *CostModel) Filled() (other *CostModel, dips []int) {
 	return &alike, dips
 }
 
-// dips reports whether times jump up before point first and down again before point end, by more than they
-// grow on both sides.
+// dips reports whether the time jumps up at point `first` and back down at point `end`, by more than the
+// growth around them explains.
 func (m *CostModel) dips(first, end int) bool {
 	if end >= len(m.size) {
 		return false
@@ -231,16 +232,17 @@ func (m *CostModel) At(p Place) float64 {
 	i, w := p.point, p.offset
 	width := m.logSize[i+1] - m.logSize[i]
 	rise := m.logTime[i+1] - m.logTime[i]
-	from, to := width*m.tangent[i]-rise, rise-width*m.tangent[i+1] // how much too flat the line is at either end
+	from, to := width*m.tangent[i]-rise, rise-width*m.tangent[i+1] // how much the straight line differs from the tangent at either end
 	return math.Exp(m.logTime[i] + w*rise + w*(1-w)*((1-w)*from+w*to))
 }
 
-// Seconds returns the time of a message of that many bytes, in seconds: interpolated inside the sweep, the
-// least time below it, a straight line above it.
+// Seconds returns the time of a message of that many bytes, in seconds: interpolated between swept sizes,
+// the least time below the smallest size, and on a straight line above the largest size.
 func (m *CostModel) Seconds(bytes int64) float64 { return m.At(m.Place(bytes)) }
 
-// Fit returns alpha (at least 0, in seconds) and the bandwidth (bytes per second) of T = alpha + S/bandwidth
-// through the points, by least squares of the relative error. It explains a curve; no decision uses it.
+// Fit returns alpha (at least 0, in seconds) and the bandwidth (bytes per second) of T = alpha +
+// S/bandwidth through the points, by least squares of the relative error. The fit explains a curve; no
+// decision uses it.
 func (c *Curve) Fit() (alpha, bandwidth float64) {
 	var w0, w1, w2, y0, y1 float64 // sums of 1/T² · {1, S, S²} and of 1/T · {1, S}
 	for _, p := range c.Points {

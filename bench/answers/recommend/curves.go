@@ -28,14 +28,14 @@ type Curve struct {
 	Ranks      int    `json:"ranks"`
 	Nodes      int    `json:"nodes"`
 	// Groups is the number of communicators of Ranks that ran at once. Stride is the distance between the
-	// ranks of each; 0 if they are neighbours.
+	// ranks of each communicator; 0 if the ranks are neighbours.
 	Groups  int  `json:"groups"`
 	Stride  int  `json:"stride,omitempty"`
 	InPlace bool `json:"in_place"`
-	// Setup is the Setup of record.Result: it tells apart curves that are otherwise alike.
+	// Setup is the result's Setup (record.Result). Setup distinguishes curves that are otherwise equal.
 	Setup string `json:"setup,omitempty"`
-	// Simulated is true if the times come from a model, not from hardware; Extrapolated if parts of that
-	// model have no measurements; Imported if another tool measured.
+	// Simulated is true if the times come from a model, not from hardware. Extrapolated is true if parts of
+	// that model have no measurements. Imported is true if another tool made the record.
 	Simulated    bool `json:"simulated"`
 	Extrapolated bool `json:"extrapolated"`
 	Imported     bool `json:"imported"`
@@ -46,22 +46,22 @@ type Curve struct {
 	// Runs is the number of records behind the curve.
 	Runs   int     `json:"runs"`
 	Points []Point `json:"points"`
-	// Dropped lists the sizes left out, with reasons; Warnings are about the rest.
+	// Dropped lists the sizes left out, with reasons. Warnings are doubts about the sizes that were kept.
 	Dropped  []Drop           `json:"dropped"`
 	Warnings []record.Warning `json:"doubts"`
 }
 
 // Point is one size of a curve.
 type Point struct {
-	// Bytes is the total size S, Seconds the median time of a launch.
+	// Bytes is the total size S. Seconds is the median time of a launch.
 	Bytes   int64   `json:"bytes"`
 	Seconds float64 `json:"seconds"`
-	// Lo and Hi bound the median with 95 %; null where they are not known.
+	// Lo and Hi are the 95 % interval of the median; null if unknown.
 	Lo *float64 `json:"lo"`
 	Hi *float64 `json:"hi"`
-	// CV is the standard deviation over the mean; null where it is not known.
+	// CV is the standard deviation divided by the mean; null if unknown.
 	CV *float64 `json:"cv"`
-	// N is the number of samples; 1 is a mean of unknown spread.
+	// N is the number of samples. A mean of unknown spread counts as one sample.
 	N int `json:"n"`
 	// Disagree is the largest difference between the medians of several runs, as a ratio; 0 for one run.
 	// Fastest and Slowest name the sources of the medians that differ most.
@@ -78,8 +78,8 @@ type Drop struct {
 	Reason string `json:"reason"`
 }
 
-// Source is one record and its samples, if available: seconds per launch by the key of the result and the
-// name of the series (record.Series…).
+// Source is one record with its samples, if available. Samples are seconds per launch, by the result's key
+// and then by the name of the series (record.Series…).
 type Source struct {
 	// Name is the file or folder of the record; empty if it has none.
 	Name    string
@@ -91,8 +91,8 @@ type Source struct {
 	Again Again
 }
 
-// With adds flags to the commands that measure on the source's ranks, such as the paths of the libraries: a
-// record does not keep them as they were given.
+// With adds flags to the commands that measure on the source's ranks, such as the paths of the libraries. A
+// record does not keep such flags as the user typed them.
 func (s *Source) With(flags [][]string) {
 	s.Again.Flags = append(s.Again.Flags, flags...)
 	if s.Fault != nil && s.Fault.Command != "" && len(flags) > 0 {
@@ -102,13 +102,14 @@ func (s *Source) With(flags [][]string) {
 
 // Fault is a hardware fault that a record shows.
 type Fault struct {
-	// Text says what is wrong, Remedy what to do about it. Neither ends with a full stop.
+	// Text says what is wrong. Remedy says what to do about it. Text and Remedy have no full stop at their
+	// ends.
 	Text, Remedy string
 	// Command is a command that finds the faulty component; empty if there is none.
 	Command string
 }
 
-// How returns the remedy with its command.
+// How returns the remedy, followed by its command.
 func (f *Fault) How() string {
 	if f.Command == "" {
 		return f.Remedy
@@ -149,7 +150,7 @@ func (c Curve) Rescale(n int) Curve {
 	return c
 }
 
-// key is what all results of one curve have in common.
+// key holds the properties that all results of one curve share.
 type key struct {
 	collective, dtype, op string
 	ranks, nodes, local   int
@@ -179,7 +180,7 @@ func (k key) compare(o key) int {
 	)
 }
 
-// measured is one result and where it comes from.
+// measured is one result with its source.
 type measured struct {
 	record.Result
 	source  int
@@ -187,9 +188,9 @@ type measured struct {
 	samples map[string][]float64
 }
 
-// Curves makes the curves of the sources. Results that differ only in size form one curve; sources that
-// measured the same become repeats of it. The order of sources and results does not matter. A size that is
-// not the total size is an error.
+// Curves makes the curves of the sources. Results that differ only in size form one curve. Sources that
+// measured the same case are repeats of it. The order of sources and results does not matter. A size that
+// is one rank's share, not the total size, is an error.
 func Curves(sources []Source) ([]Curve, error) {
 	byKey := map[key][]measured{}
 	for i, s := range sources {
@@ -222,12 +223,12 @@ func Curves(sources []Source) ([]Curve, error) {
 	return curves, nil
 }
 
-// totalSize returns an error if the size of a sharded collective is one rank's share. Taken for the total,
-// every message would look n times as expensive.
+// totalSize returns an error if the size of a sharded collective is one rank's share. If it were read as
+// the total size, every message would look n times as expensive.
 func totalSize(r record.Result) error {
 	c, err := collective.ByName(r.Collective)
 	if err != nil || r.Ranks < 2 || !c.SendShare && !c.RecvShare {
-		return nil //nolint:nilerror // nobody asks for the curve of an unknown collective
+		return nil //nolint:nilerror // no trainer calls an unknown collective
 	}
 	d, err := collective.DtypeByName(r.Dtype)
 	if err != nil || r.Count <= 0 {
@@ -297,7 +298,7 @@ var series = map[string]string{
 	Isolated: record.SeriesIsolatedMax, BurstMax: record.SeriesBurstMax, BurstMean: record.SeriesBurstMean,
 }
 
-// point merges the results of one size. Several results give the median of their medians.
+// point merges the results of one size. The time of the point is the median of the results' medians.
 func point(size int64, same []measured, timing string) Point {
 	slices.SortFunc(same, func(a, b measured) int {
 		return cmp.Compare(summary(a.Result, timing).Median, summary(b.Result, timing).Median)
@@ -353,8 +354,8 @@ func SourceOf(rec *record.Record, parts []record.Part) Source {
 }
 
 // Scaled returns the source with the times of each result multiplied by a factor. A factor of 0 leaves a
-// result unchanged. The new source has no samples; it shares with the old one everything that no curve is
-// drawn from.
+// result unchanged. The new source has no samples. It shares all data that no curve depends on with the old
+// source.
 func (s Source) Scaled(factor func(*record.Result) float64) Source {
 	rec := *s.Record
 	rec.Results = make([]record.Result, len(s.Record.Results))

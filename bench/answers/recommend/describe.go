@@ -88,7 +88,8 @@ func (e *engine) describe(c *candidate, exposed [3]float64, step float64) {
 	}
 }
 
-// latency returns the time that the messages of a step take whatever their size, in seconds.
+// latency returns the part of a step's message time that does not depend on the messages' sizes, in
+// seconds.
 func (e *engine) latency(c *candidate) (all float64) {
 	for i, p := range c.passes {
 		often := 1
@@ -159,7 +160,7 @@ func (e *engine) messagesOf(i, candidate int) []int64 {
 	return slices.Concat(p[backward].of(i), p[forward].of(i), p[after].of(i))
 }
 
-// of returns the sizes of the messages of a need, in bytes.
+// of returns the sizes of the messages of call needs[need], in bytes.
 func (p *pass) of(need int) (all []int64) {
 	for j, bytes := range p.bytes {
 		if int(p.model[j]) == need {
@@ -172,9 +173,10 @@ func (p *pass) of(need int) (all []int64) {
 // around are the settings near the answer whose messages are worth measuring, as multiples of the answer.
 var around = []float64{0.5, math.Sqrt2 / 2, math.Sqrt2, 2}
 
-// refineSizes returns the sizes worth measuring, in bytes: the median and the largest message of the answer
-// and of the current setting, which the gain compares, and the median messages of settings around the answer.
-// Alignment can change the time of a size, and the library can switch protocols between two sizes of a sweep.
+// refineSizes returns the sizes worth measuring on curve i, in bytes. They are the median and the largest
+// message of the answer and of the current setting, because the gain compares these two settings, and the
+// median messages of settings around the answer. Alignment can change the time of a size, and the library
+// can switch protocols between two sizes of a sweep.
 func (e *engine) refineSizes(i, best int) []int64 {
 	sizes := []int64{}
 	add := func(candidate int, largest bool) {
@@ -196,8 +198,8 @@ func (e *engine) refineSizes(i, best int) []int64 {
 	return slices.Compact(sizes)
 }
 
-// wantMax returns the largest size that a curve needs, in bytes: the answer's largest message, or the message
-// of one single bucket while the bandwidth still grows.
+// wantMax returns the largest size that curve i needs, in bytes: the answer's largest message or, while the
+// bandwidth still grows, the message of a single bucket.
 func (e *engine) wantMax(i, best int) int64 {
 	all := append(e.messagesOf(i, best), 0)
 	if growth := lastOctave(e.curves[i].samples()); growth == nil || *growth > maxOctaveGrowth {

@@ -11,8 +11,8 @@ import (
 // mostly is the share of the messages' time, or of a difference in cost, above which one cause decides.
 const mostly = 0.5
 
-// doubt marks the settings for which no percentage of a step can be given, wherever the answer has one, and
-// removes them from Within.
+// doubt marks the settings for which no percentage of a step can be given. If the answer itself is not
+// marked, it removes the marked settings from Within.
 func (e *engine) doubt(a *Answer, best int) {
 	all := slices.Concat(e.candidates, e.judged)
 	beyond := func(c *candidate) bool { return c.beyond() > mostly }
@@ -59,7 +59,8 @@ func (c *candidate) beyond() float64 {
 }
 
 // doubtDips marks a setting if dips of one run cause most of its difference from the answer, as measured or
-// on average. It marks the answer if they cause most of its difference from the best. Existing marks stay.
+// on average. It marks the answer if dips cause most of its difference from the best setting. Existing
+// marks stay.
 func (e *engine) doubtDips(all []*candidate, best int) {
 	models, found := slices.Clone(e.models), false
 	e.dips = make([][]int, len(e.models))
@@ -89,7 +90,7 @@ func (e *engine) doubtDips(all []*candidate, best int) {
 }
 
 // capUnfounded limits the confidence if a dip of one run decides about the answer or about the setting that
-// it is compared with.
+// the answer is compared with.
 func (e *engine) capUnfounded(a *Answer, limit limiter) {
 	if now := a.Now(); a.Best.Unfounded != OneDip && (now == nil || now.Unfounded != OneDip) {
 		return

@@ -17,13 +17,13 @@ const (
 	maxCV = 0.5
 	// minSamples is the number of samples below which a point's spread is unknown.
 	minSamples = 5
-	// outlier is the factor above or below the time expected from its neighbours at which a point of unknown
-	// spread counts as an accident. Sizes that a library handles badly are up to 3.5 times as slow (2 ms and
-	// 7 ms for sizes of 6.29 MB, NVIDIA/nccl#413).
+	// outlier is the largest allowed ratio between a point's time and the time expected from its
+	// neighbours. A point of unknown spread with a larger ratio is dropped. Sizes that a library handles
+	// badly are up to 3.5 times as slow (2 ms and 7 ms for sizes of 6.29 MB, NVIDIA/nccl#413).
 	outlier = 4.0
 )
 
-// drop removes misleading points, lists them in Dropped, and warns about the rest.
+// drop removes misleading points, lists them in Dropped, and adds warnings.
 func (c *Curve) drop() {
 	c.Points = slices.DeleteFunc(c.Points, func(p Point) bool {
 		noisy := p.CV != nil && *p.CV > maxCV && p.N >= minSamples
@@ -49,8 +49,8 @@ func (c *Curve) warn(code, message, hint string) {
 	c.Warnings = append(c.Warnings, record.Warning{Code: code, Message: message, Hint: hint})
 }
 
-// dropOutliers removes points of unknown spread that cannot be right, one at a time. A wrong point makes its
-// neighbours look wrong too, so each time it removes the point that leaves the least error in the rest.
+// dropOutliers removes points of unknown spread that cannot be right, one at a time. A wrong point makes
+// its neighbours look wrong too, so each time it removes the point whose removal leaves the least error.
 func (c *Curve) dropOutliers() {
 	for {
 		bad := outliers(c.Points)
@@ -69,7 +69,8 @@ func (c *Curve) dropOutliers() {
 	}
 }
 
-// outliers returns the points that are off by more than the factor outlier, either way.
+// outliers returns the indices of the points that are too slow or too fast by more than the factor
+// `outlier`.
 func outliers(points []Point) []int {
 	var bad []int
 	for i := range points {
@@ -80,7 +81,7 @@ func outliers(points []Point) []int {
 	return bad
 }
 
-// remainingError returns how far off all points are beyond the allowed factor if one point is removed.
+// remainingError returns the sum of the outliers' errors, as logarithms, if one point is removed.
 func remainingError(points []Point, without int) float64 {
 	rest := slices.Delete(slices.Clone(points), without, without+1)
 	return slice.Sum(outliers(rest), func(i int) float64 { return math.Abs(math.Log(offBy(rest, i))) })
@@ -102,14 +103,14 @@ func offBy(points []Point, i int) float64 {
 	return 1
 }
 
-// exponentSlack is how far the exponent of a curve may lie outside 0 (latency) to 1 (bandwidth). Beyond that
-// nothing is extrapolated from it.
+// exponentSlack is the distance by which a curve's exponent may lie outside the range 0 (latency) to 1
+// (bandwidth). A curve with an exponent outside this range is not extrapolated.
 const exponentSlack = 0.3
 
-// expected bounds the time of a point from its two nearest neighbours: between the power law and the straight
-// line through them. If both neighbours lie on one side, the time is also at least proportional to the size
-// and at most the larger neighbour's. If the neighbours themselves do not rise like a curve, only this second
-// bound counts.
+// expected bounds the time of a point by its two nearest neighbours: it lies between the power law and the
+// straight line through them. If both neighbours lie on one side, the time also lies between the nearer
+// neighbour's time and that time scaled in proportion to the size. If the times of the two neighbours do
+// not rise like a curve, only the second bound counts, computed from both neighbours.
 func expected(points []Point, i int) (lo, hi float64) {
 	n := len(points)
 	first := min(max(0, i-1), n-3)

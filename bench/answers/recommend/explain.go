@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// hidden is the share of a step below which communication counts as hidden; noted is the share below
+	// hidden is the share of a step below which communication counts as hidden. noted is the share below
 	// which a limit is not reported.
 	hidden = 0.01
 	noted  = 0.001
 )
 
-// explain reports the limits of the step at the answer, and why the answer is not smaller or larger.
+// explain reports the limits of the step with the answer's setting, and why the setting is not smaller or
+// larger.
 func (e *engine) explain(a *Answer, best int) {
 	c := e.candidates[best]
 	add := func(code string, seconds float64, format string, args ...any) {
@@ -109,9 +110,9 @@ func (e *engine) limitMemory(add func(code string, seconds float64, format strin
 	}
 }
 
-// beyond returns the index of the candidate to compare the answer with: going in the direction of step, the
-// first one that costs more than PlateauWidth and differs by a factor of four or more, otherwise the last
-// one; -1 if there is none.
+// beyond returns the index of the candidate to compare the answer with, in the direction of `step`; -1 if
+// no candidate there costs more than PlateauWidth. It is the first costly candidate that differs from the
+// answer by a factor of four or more, otherwise the last costly candidate.
 func (e *engine) beyond(a *Answer, best, step int) int {
 	at := -1
 	for j := best + step; j >= 0 && j < len(e.candidates); j += step {
@@ -126,8 +127,8 @@ func (e *engine) beyond(a *Answer, best, step int) int {
 	return at
 }
 
-// whyNot describes the cost of the settings to one side of the answer: the smaller ones if step is −1, the
-// larger ones if it is 1.
+// whyNot describes the cost of the settings to one side of the answer: smaller settings if step is −1,
+// larger settings if step is 1.
 func (e *engine) whyNot(a *Answer, best, step int) string {
 	at := e.beyond(a, best, step)
 	if at < 0 {

@@ -14,13 +14,13 @@ import (
 // minReportedGain is the share of a step below which a change is not mentioned.
 const minReportedGain = 0.005
 
-// change is a change other than the bucket size. Tokens is the factor by which it increases the tokens of a
-// step.
+// change is a change other than the bucket size. tokens is the factor by which the change increases the
+// tokens of a step.
 type change struct {
 	code, message string
 	tokens        float64
 	apply         func(q *Question)
-	// times is true if only times change, not the plan.
+	// times is true if the change alters times but not the plan.
 	times bool
 }
 
@@ -57,7 +57,7 @@ func (e *engine) help(a *Answer, best int) []Help {
 		q := e.q
 		x.apply(&q)
 		if x.times && coarse == nil {
-			coarse, _ = e.asked(e.q, e.run, true) // no refusal: its calls have their curves
+			coarse, _ = e.asked(e.q, e.run, true) // no refusal: the question's calls have their curves
 		}
 		var other *engine
 		if x.times {

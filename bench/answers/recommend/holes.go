@@ -35,8 +35,8 @@ const (
 	// time against a larger message. Repeated measurements differ by 1–5 %, which is less than both.
 	minDrop   = 0.15
 	minSaving = 0.05
-	// minHoleBytes is the least size in a hole. No trainer's bucket is smaller, and below it the times are
-	// almost flat, so noise would look like holes.
+	// minHoleBytes is the least size in a hole. No trainer's bucket is smaller, and below this size the
+	// times are almost flat, so noise would look like holes.
 	minHoleBytes = 64 * float64(unit.KiB)
 )
 

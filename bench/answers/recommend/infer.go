@@ -23,11 +23,11 @@ const (
 	unknowns
 )
 
-// guess has one value per quantity, in units of its uncertainty.
+// guess has one value per quantity, in units of the quantity's uncertainty.
 type guess [unknowns]float64
 
-// belief is the assumption about one quantity before any step is observed: the size of one unit of a guess,
-// and bounds. A free quantity has no likely value.
+// belief is the assumption about one quantity before any step is observed. scale is the size of one unit of
+// a guess; lo and hi are the bounds in such units. free marks a quantity without a likely value.
 type belief struct {
 	scale, lo, hi float64
 	free          bool
@@ -77,8 +77,8 @@ type other struct {
 	message func(j job) string
 }
 
-// others returns the kinds of such jobs that the fit can recognise. Each has one quantity that an ordinary
-// job lacks.
+// others returns the kinds of jobs that the model does not fit, but that the fit can recognise. Each kind
+// has one quantity that an ordinary job lacks.
 func others(e *engine) []other {
 	serial, slow, each, flying := ordinary(e), ordinary(e), ordinary(e), ordinary(e)
 	serial[ofContention] = belief{scale: 1e9, lo: 1, hi: 1, free: true}
@@ -106,10 +106,10 @@ type explained struct {
 	e       *engine
 	beliefs beliefs
 	seen    []seen
-	// best is the guess of the best fit, far its distance.
+	// best is the guess of the best fit. far is the distance of best.
 	best guess
 	far  float64
-	// draws are guesses drawn by their probability.
+	// draws are guesses, drawn at random with their probability.
 	draws []guess
 }
 
@@ -127,7 +127,7 @@ func (z guess) meaning(x *explained) job {
 	return j
 }
 
-// scenario returns a job as a scenario whose computation is divided by times.
+// scenario returns a job as a scenario. The computation is divided by `times`.
 func (j job) scenario(times float64) Scenario {
 	return Scenario{Network: j[ofNetwork], Compute: j[ofCompute] / times, Contention: j[ofContention], Rest: j[ofRest], Each: j[ofBucket], Shared: j[ofShared]}
 }
@@ -161,15 +161,15 @@ func (x *explained) inside(z guess) guess {
 }
 
 const (
-	// starts is the number of points from which the search starts; they are the best of `scattered` random
-	// points.
+	// starts is the number of points from which the search starts: the assumptions, and the best of
+	// `scattered` random points.
 	starts, scattered = 4, 200
-	// leastStep is the step at which the search ends.
+	// leastStep is the step size at which the search ends.
 	leastStep = 1e-3
 )
 
-// search finds the best guess. It starts from the assumptions and from the best random points, and varies one
-// quantity at a time in ever smaller steps.
+// search finds the best guess. It starts from the assumptions and from the best random points, and varies
+// one quantity at a time, in steps that get smaller.
 func (x *explained) search() {
 	rng := rand.New(rand.NewPCG(x.e.q.Seed, 1))
 	type point struct {
@@ -247,8 +247,8 @@ func (x *explained) sample() {
 	}
 }
 
-// scenarios returns the scenarios that the steps allow: the best fit first, then draws. Computation is
-// relative to the best fit.
+// scenarios returns scenarios that agree with the observed steps: the best fit first, then draws.
+// Computation is relative to the best fit.
 func (x *explained) scenarios() []Scenario {
 	best := x.best.meaning(x)
 	all := []Scenario{best.scenario(best[ofCompute])}
@@ -274,11 +274,12 @@ func (x *explained) fill(f *Fit) {
 	f.Network, f.Rest = x.estimate(ofNetwork), x.estimate(ofRest)
 }
 
-// halved is the share of a belief's width below which a quantity is inferred.
+// halved is the largest width of a quantity's interval, as a share of the assumed width, at which the
+// quantity counts as inferred.
 const halved = 0.5
 
-// estimate returns what the draws say about a quantity. A quantity other than computation is inferred only
-// from several settings.
+// estimate returns the best value of a quantity and its 95 % interval over the draws. A quantity other than
+// computation is inferred only from several settings.
 func (x *explained) estimate(i int) Estimate {
 	var values, units []float64
 	for _, z := range x.draws {
@@ -300,7 +301,7 @@ func (x *explained) estimate(i int) Estimate {
 	}
 }
 
-// predicted returns the step with a setting, and the interval of its measured medians.
+// predicted returns the step with a setting, and the interval in which measured medians should lie.
 func (x *explained) predicted(c *candidate) Predicted {
 	c.price(x.e.models)
 	steps := slice.Map(x.draws, func(z guess) float64 { return x.step(c, z.meaning(x)) })

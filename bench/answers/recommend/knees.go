@@ -1,5 +1,5 @@
-// Knees are the message sizes from which a collective reaches a share of its plateau. They need only a
-// record. A bucket size also needs the model and its backward time, so an answer lists what is missing
+// Knees are the message sizes from which a collective reaches a share of its plateau. Knees need only a
+// record. A bucket size also needs the model and its backward time, so an answer lists the missing inputs
 // (Needs).
 
 package recommend
@@ -68,7 +68,7 @@ type KneeCurve struct {
 	// InPlace is true for one buffer, false for two.
 	InPlace bool `json:"in_place"`
 	// Setup is the devices or settings in which the curve differs from otherwise equal curves; absent if
-	// there are none.
+	// there is no such curve.
 	Setup string `json:"setup,omitempty"`
 	// Timing names the time behind the bus bandwidth.
 	Timing string `json:"timing"`
@@ -82,7 +82,8 @@ type KneeCurve struct {
 	PlateauBytes int64 `json:"plateau_bytes"`
 	// Saturated is true if the bus bandwidth grew by at most 5 % over the last octave of sizes.
 	Saturated bool `json:"saturated"`
-	// LastOctaveGrowth is that growth as a ratio minus one; null if the curve is shorter than an octave.
+	// LastOctaveGrowth is the growth of the bus bandwidth over the last octave, as a ratio minus one; null
+	// if the curve is shorter than an octave.
 	LastOctaveGrowth *float64 `json:"last_octave_growth"`
 	// Extrapolated is true if a time of the curve comes from a part of the model that was never measured.
 	Extrapolated bool `json:"extrapolated"`
@@ -98,16 +99,16 @@ type KneeCurve struct {
 type KneePoint struct {
 	// Fraction is the share of the plateau, a ratio.
 	Fraction float64 `json:"fraction"`
-	// Bytes is the least total size for which it and every larger size, up to up_to_bytes, reach the share.
+	// Bytes is the least total size from which every size, up to up_to_bytes, reaches the share.
 	Bytes int64 `json:"bytes"`
-	// Elements is that size in elements of the dtype; 0 if the dtype's width is unknown.
+	// Elements is the size `bytes` in elements of the dtype; 0 if the dtype's width is unknown.
 	Elements int64 `json:"elements"`
-	// PerRankBytes is that size divided by the ranks, in bytes: a rank's share.
+	// PerRankBytes is the size `bytes` divided by the number of ranks, in bytes.
 	PerRankBytes int64 `json:"per_rank_bytes"`
-	// BusBW is the bus bandwidth at that size, in bytes per second.
+	// BusBW is the bus bandwidth at the size `bytes`, in bytes per second.
 	BusBW float64 `json:"busbw"`
-	// FirstBytes is the size at which the share is first reached, in bytes: less than bytes if the curve
-	// falls below the share again.
+	// FirstBytes is the smallest size that reaches the share, in bytes. FirstBytes is less than `bytes` if
+	// the curve falls below the share again.
 	FirstBytes int64 `json:"first_bytes"`
 	// UpToBytes is the size beyond the plateau up to which the share holds, in bytes; null if it holds to the
 	// end of the sweep.
@@ -121,17 +122,18 @@ type KneePoint struct {
 type Need struct {
 	// What says what is missing.
 	What string `json:"what"`
-	// How says how to give it.
+	// How says how to give the input.
 	How string `json:"how"`
 }
 
 // KneesOf reads the sizes at 50, 80 and 90 % of the plateau from every curve of the record. The order of the
 // record's results does not matter.
 //
-// Between two neighbouring sizes the time is a power law, log T linear in log S: it is positive, does not
-// overshoot, and is solved in closed form. The answer is the range around the plateau that reaches a share,
-// not the first crossing: a trainer's real buckets exceed their configured size by up to one parameter
-// tensor, so a size is only safe if larger ones are good too. FirstBytes keeps the first crossing.
+// Between two neighbouring sizes the time is a power law, log T linear in log S. A power law is positive,
+// does not overshoot, and is solved in closed form. The answer is the range around the plateau that reaches
+// a share, not the first crossing: a trainer's real buckets exceed their configured size by up to one
+// parameter tensor, so a size is only safe if larger sizes are good too. FirstBytes keeps the first
+// crossing.
 func KneesOf(rec *record.Record) Knees {
 	a := Knees{
 		Schema: KneesSchema, Simulated: rec.Simulated,
@@ -152,7 +154,7 @@ func KneesOf(rec *record.Record) Knees {
 	return a
 }
 
-// FixFirst withdraws the sizes because of a hardware fault: the repaired fabric will have others.
+// FixFirst withdraws the sizes because of a hardware fault. The repaired fabric will have different sizes.
 func (a *Knees) FixFirst(fault, remedy string) {
 	for i := range a.Curves {
 		a.Curves[i].Points, a.Curves[i].Reason = []KneePoint{}, "fix the fault first"
@@ -160,13 +162,12 @@ func (a *Knees) FixFirst(fault, remedy string) {
 	a.Needs = []Need{{"fix the fault first. " + fault, remedy}}
 }
 
-// compareKnees orders the curves of a record: in the order of the table of collectives, the whole world
-// before its parts.
+// compareKnees orders curves by the table of collectives. The whole world comes before its parts.
 func (k key) compareKnees(o key) int {
 	return cmp.Or(cmp.Compare(listed(k.collective), listed(o.collective)), cmp.Compare(k.collective, o.collective), cmp.Compare(k.dtype, o.dtype), k.compare(o))
 }
 
-// listed is the collective's place in the table; unknown ones come last.
+// listed returns the collective's place in the table; unknown collectives come last.
 func listed(name string) int {
 	names := collective.Names()
 	if i := slices.Index(names, name); i >= 0 {
@@ -216,8 +217,8 @@ func (k key) knees(results []record.Result) (KneeCurve, []record.Warning) {
 	return c, append(warnings, c.warnings(curve)...)
 }
 
-// usable returns the results that a curve can be drawn from and the number of failed ones. It fills the
-// fields of c that concern all of them.
+// usable returns the results that a curve can be drawn from and the number of failed results. It sets
+// NotOK, Timing, Extrapolated and Reason of c.
 func (c *KneeCurve) usable(results []record.Result) (used []record.Result, lost int) {
 	for _, r := range results {
 		switch r.Status {
@@ -243,7 +244,8 @@ func (c *KneeCurve) usable(results []record.Result) (used []record.Result, lost 
 	return used, lost
 }
 
-// merge sorts by size. Several results of one size, for example from repeated logs, become their median.
+// merge sorts by size. Several results of one size, for example from repeated logs, are replaced by their
+// median.
 func merge(results []record.Result) []sample {
 	bySize := map[int64][]float64{}
 	for i := range results {
@@ -258,7 +260,7 @@ func merge(results []record.Result) []sample {
 	return curve
 }
 
-// kneeRefusal says why no point is read from the curve; empty if points are.
+// kneeRefusal returns the reason why no point can be read from the curve; empty if there is none.
 func kneeRefusal(ranks int, curve []sample) string {
 	switch {
 	case ranks == 1:
@@ -274,14 +276,14 @@ func kneeRefusal(ranks int, curve []sample) string {
 		len(curve), decades(least, most), minSizes, minDecades)
 }
 
-// plateauOf returns the index of the largest bus bandwidth, the first of equals.
+// plateauOf returns the index of the largest bus bandwidth, at the smallest size that has it.
 func plateauOf(curve []sample) int {
 	rates := slice.Map(curve, func(x sample) float64 { return x.b })
 	return slices.Index(rates, slices.Max(rates))
 }
 
-// lastOctave returns the growth of the bandwidth from half the largest size to the largest, as a ratio minus
-// one; nil if the curve is shorter.
+// lastOctave returns the growth of the bandwidth from half the largest size to the largest, as a ratio
+// minus one; nil if the curve is shorter than an octave.
 func lastOctave(curve []sample) *float64 {
 	last := curve[len(curve)-1]
 	half := last.s / 2
@@ -302,14 +304,14 @@ func busBWAt(x, y sample, s float64) float64 {
 // slope returns the exponent of the bus bandwidth between two samples.
 func slope(x, y sample) float64 { return math.Log(y.b/x.b) / math.Log(y.s/x.s) }
 
-// crossing returns the size between x and y at which the bus bandwidth is b. It clamps the result, so that
-// rounding of the logarithms cannot leave the interval.
+// crossing returns the size between x and y at which the bus bandwidth is b. It clamps the result to the
+// interval, which rounding of the logarithms could leave.
 func crossing(x, y sample, b float64) float64 {
 	s := x.s * math.Exp(math.Log(b/x.b)/slope(x, y))
 	return min(max(s, x.s), y.s)
 }
 
-// point reads the sizes around the plateau that reach the fraction f of it.
+// point reads the sizes around the plateau that reach the fraction f of the plateau's bandwidth.
 func (c *KneeCurve) point(curve []sample, peak int, f float64) KneePoint {
 	target := f * curve[peak].b
 	p := KneePoint{Fraction: f, BusBW: target}
@@ -346,7 +348,7 @@ func rise(curve []sample, i int, target float64) int64 {
 	return int64(math.Ceil(crossing(curve[i-1], curve[i], target)))
 }
 
-// world names the curve's number of ranks, and how many such groups ran at once.
+// world names the curve's number of ranks, and the number of groups that ran at once.
 func (c *KneeCurve) world() string {
 	switch {
 	case c.Stride > 0:
@@ -370,7 +372,7 @@ func (c *KneeCurve) label() string {
 	return label
 }
 
-// kneeNeeds lists the inputs of a bucket size in addition to the curves.
+// kneeNeeds lists the inputs that a bucket size needs in addition to the record's curves.
 func kneeNeeds(rec *record.Record) []Need {
 	list := []Need{
 		{
@@ -449,7 +451,7 @@ func (c *KneeCurve) warnings(curve []sample) []record.Warning {
 	warn := func(code, hint, format string, args ...any) {
 		w = append(w, record.Warning{Code: code, Message: c.label() + ": " + fmt.Sprintf(format, args...), Hint: hint})
 	}
-	if !c.Saturated { // of two decades, which have a last octave
+	if !c.Saturated { // LastOctaveGrowth is set: a curve with points spans two decades
 		warn("not_saturated", fmt.Sprintf("raise -e above %s, as far as memory allows", unit.Bytes(int64(curve[len(curve)-1].s))),
 			"the bus bandwidth still grows by %.0f %% over the last octave, so the plateau and every size read from it may be too small", 100**c.LastOctaveGrowth)
 	}

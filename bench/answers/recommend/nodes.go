@@ -9,10 +9,10 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// Nodes returns a step with the answer's setting as nodes: pieces of computation, the calls that they launch,
-// and their dependencies. Calls of one group follow one another, and so do calls on one of the trainer's
-// streams; other calls run at the same time, by the rule of [Flight]. All ranks have the same nodes. at
-// returns the group of a call. Nodes returns nil if the answer has no setting or no times.
+// Nodes returns a step with the answer's setting as nodes: pieces of computation, the calls that they
+// launch, and their dependencies. Calls of one group follow one another, and so do calls on the same stream
+// of the trainer. Other calls run at the same time, by the rule of [Flight]. All ranks have the same nodes.
+// `at` returns the group of a call. Nodes returns nil if the answer has no setting or no times.
 func (a *Answer) Nodes(params []trainer.Param, at func(m trainer.Message) int) []trace.Node {
 	if a.Best == nil {
 		return nil
@@ -48,12 +48,12 @@ type step struct {
 	waits             []int // nodes that the next computation waits for
 }
 
-// pass adds the nodes of a pass. A microbatch whose passes do not communicate is computation alone.
+// pass adds the nodes of a pass. If `calls` is false, the pass is computation only.
 func (s *step) pass(messages []trainer.Message, done []float64, d Direction, seconds float64, run trainer.Run, calls bool) {
 	if !calls {
 		messages = nil
 	}
-	at, first := make([]int, len(messages)), len(s.nodes) // the messages' nodes, and the first of the pass
+	at, first := make([]int, len(messages)), len(s.nodes) // the node of each message, and the first node of the pass
 	behind := 0.0
 	for _, e := range NewPass(messages, done, d).events {
 		s.compute(seconds * (done[e.boundary] - behind))
@@ -76,13 +76,13 @@ func (s *step) pass(messages []trainer.Message, done []float64, d Direction, sec
 	s.compute(seconds * (1 - behind))
 	for _, k := range slices.Sorted(maps.Values(s.ofGroup)) {
 		if k > first {
-			s.waits = append(s.waits, k-1) // a pass ends with its calls
+			s.waits = append(s.waits, k-1) // a pass ends when its calls have ended
 		}
 	}
 }
 
-// send adds a call. It waits for the last call of its group, the last of its stream, and node `behind`; -1
-// means none.
+// send adds a call. The call waits for the previous call of its group, for the previous call of its stream,
+// and for node `behind` unless that is -1.
 func (s *step) send(c *trace.Call, stream, behind int) int {
 	after := slices.Concat(s.waits, []int{s.last, s.ofGroup[c.Group] - 1, behind})
 	if k := s.ofStream[stream] - 1; k >= 0 && s.nodes[k].Call.Group != c.Group {

@@ -26,13 +26,13 @@ type Observation struct {
 type Fit struct {
 	// Fits is false if nothing explains the steps; there is then no answer.
 	Fits bool `json:"fits"`
-	// Chance is the probability that the steps of a job that fits the model differ from it by at least this
-	// much.
+	// Chance is the probability that the steps of a job that fits the model differ from the model by at
+	// least as much as the observed steps.
 	Chance float64 `json:"chance" jsonschema:"maximum=1"`
 	// Settings are the observed settings, ascending.
 	Settings []Observed `json:"settings"`
-	// Compute is the computation time divided by the given one or, if none was given, by the gradients' time
-	// on the network.
+	// Compute is the computation time divided by the given computation time or, if no time was given, by
+	// the gradients' time on the network.
 	Compute Estimate `json:"compute"`
 	// Contention is how much longer computation takes while a message is on the network, as a
 	// share.
@@ -47,10 +47,10 @@ type Fit struct {
 	// After is the range of the best setting over the scenarios that the observed steps allow; null without
 	// an answer.
 	After *Range `json:"after"`
-	// Curve is the step by setting in the observed run, ascending.
+	// Curve is the predicted step of the observed run, by setting, ascending.
 	Curve []Predicted `json:"curve"`
-	// Why are the causes that would explain steps which the model alone does not. If the model fits with a
-	// cause, the list has that one, and the answer includes it.
+	// Why lists the causes that would explain the steps where the model alone does not. If the model fits
+	// with one cause, the list has only that cause, and the answer includes it.
 	Why []Cause `json:"why"`
 }
 
@@ -60,7 +60,7 @@ type Observed struct {
 	Elements int64 `json:"elements"`
 	// Unset is true where the trainer was left at its default.
 	Unset bool `json:"unset,omitempty"`
-	// Buckets is the number of buckets that it makes.
+	// Buckets is the number of buckets that the setting makes.
 	Buckets int `json:"buckets"`
 	// Steps is the number of timed steps.
 	Steps int `json:"steps" jsonschema:"minimum=1"`
@@ -80,7 +80,7 @@ type Observed struct {
 // Off returns how much longer the median is than the best fit, as a share.
 func (o *Observed) Off() float64 { return o.Median/o.Fitted - 1 }
 
-// Cause would explain steps that the model does not.
+// Cause is an explanation of steps that the model does not fit.
 type Cause struct {
 	// Short fixed name of the cause.
 	Code string `json:"code"`
@@ -88,7 +88,7 @@ type Cause struct {
 	Message string `json:"message"`
 }
 
-// Estimate is what the observed steps say about one quantity.
+// Estimate is the value of one quantity that the observed steps give.
 type Estimate struct {
 	// Value of the best fit.
 	Value float64 `json:"value"`
@@ -96,7 +96,7 @@ type Estimate struct {
 	Lo float64 `json:"lo"`
 	// Upper end of the 95 % interval.
 	Hi float64 `json:"hi"`
-	// Inferred is false if the steps say no more than was assumed before.
+	// Inferred is false if the steps determine the value little better than the assumption did.
 	Inferred bool `json:"inferred"`
 }
 
@@ -113,11 +113,12 @@ type Predicted struct {
 }
 
 const (
-	// modelError is the difference of a step from the model of a job that it fits, as a standard deviation of
-	// the logarithm. loneStep is the same for a single timed step against the median of many.
+	// modelError is the error of the model for a job that the model fits: the standard deviation of the
+	// logarithm of a step. loneStep is the same for the difference of a single timed step from the median
+	// of many steps.
 	modelError = 0.015
 	loneStep   = 0.015
-	// leastChance is the chance below which the model does not fit a job's steps.
+	// leastChance is the chance below which the model counts as not fitting a job's steps.
 	leastChance = 0.01
 	// growth is the share by which the steps of every setting must get longer during the measurement to count
 	// as growing.
@@ -139,7 +140,7 @@ type seen struct {
 func Explain(q Question) (*Fit, error) {
 	t, err := trainer.ByName(q.Trainer)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // as of Ask
+		return nil, err //nolint:wrapcheck // the same error as Ask's
 	}
 	e := &engine{q: q, t: t, run: q.Run, coarse: true, plans: &Plans{}}
 	e.plans.turnTo(t, q.Params)
@@ -239,8 +240,8 @@ func (e *engine) explained(f *Fit, b beliefs) *explained {
 	return x
 }
 
-// grows reports whether the steps of every setting get longer during the measurement: the second half is
-// longer than almost all of the first. It needs at least two settings.
+// grows reports whether the steps of every setting get longer during the measurement: in at least 90 % of
+// all pairs, a step of the second half is longer than a step of the first. It needs at least two settings.
 func (e *engine) grows() bool {
 	const few, mostly = 10, 0.9
 	settings := 0
@@ -269,8 +270,8 @@ func (e *engine) grows() bool {
 // repairs is the number of settings needed to tell the causes apart.
 const repairs = 3
 
-// why returns the causes that would explain the steps; each is tried alone. With enough settings only the
-// best one is returned, with its fit.
+// why returns the causes that would explain the steps; each cause is tried alone. With enough settings,
+// only the best cause is returned, with its fit.
 func (e *engine) why(grown bool) (all []Cause, best *explained) {
 	all = []Cause{}
 	if grown {
@@ -294,8 +295,8 @@ func (e *engine) why(grown bool) (all []Cause, best *explained) {
 	return all, best
 }
 
-// unfit is the refusal of a job that the model does not fit. It names the setting with the largest error, and
-// the best observed setting.
+// unfit returns the refusal of a job that the model does not fit. It names the setting with the largest
+// error, and the best observed setting.
 func (e *engine) unfit(f *Fit) *Refusal {
 	worst := slices.MaxFunc(f.Settings, func(a, b Observed) int {
 		return cmp.Compare(math.Abs(math.Log1p(a.Off())), math.Abs(math.Log1p(b.Off())))

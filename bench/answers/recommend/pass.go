@@ -1,6 +1,6 @@
-// A pass of a training step: computation goes through the parameters, messages are launched
-// on the way, and one network carries them by the rule of [Flight]. [NewPass] fixes the order of
-// events once; [Pass.End] runs them for any times.
+// A pass of a training step: computation goes through the parameters, messages are launched on the way, and
+// one network carries them by the rule of [Flight]. [NewPass] fixes the order of events once; [Pass.End]
+// runs the events for any times.
 
 package recommend
 
@@ -15,23 +15,23 @@ import (
 // Direction of a pass over the boundaries between parameters.
 type Direction bool
 
-// Forward passes boundary 0 first, Backward last.
+// Forward passes boundary 0 first. Backward passes boundary 0 last.
 const (
 	Forward  Direction = false
 	Backward Direction = true
 )
 
-// Pass is the ordered events of one pass.
+// Pass holds the events of one pass in order.
 type Pass struct {
 	events   []event
 	messages int
 	done     []float64
-	// in holds the queues of each message; nil if all messages belong to one communicator.
+	// `in` holds the queues of each message; nil if all messages belong to one communicator.
 	in []queued
 }
 
-// event is a launch or a wait of a message at a boundary. For a wait, message is the complement of the index.
-// This saves memory: a question holds millions of events.
+// event is a launch or a wait of a message at a boundary. `message` is the message's index for a launch,
+// and the complement of the index for a wait. This saves memory: a question holds millions of events.
 type event struct {
 	boundary, message int32
 }
@@ -46,8 +46,9 @@ func (e event) index() int32 {
 }
 
 // NewPass puts the launches and waits of messages in order. done[p] is the share of the pass's computation
-// that is finished at boundary p. At one boundary the events of an earlier message come first, its launch
-// before its wait: a trainer that waits for one message and then launches the next does so in that order.
+// that is finished at boundary p. At one boundary the events of an earlier message come first, the launch
+// before the wait. This is the order of a trainer that waits for one message and then launches the next
+// message.
 func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
 	waits := slice.Count(messages, func(m trainer.Message) bool { return m.Wait != trainer.Never })
 	all := make([]event, 0, len(messages)+waits)
@@ -70,7 +71,7 @@ func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
 	return Pass{events: all, messages: len(messages), done: done, in: queuesOf(messages)}
 }
 
-// queued holds the two queues of a message, its communicator's and its stream's, and whether it uses the
+// queued holds the queues of a message's communicator and stream. follows is true if the message uses the
 // result of the previous message.
 type queued struct {
 	comms, stream int8
@@ -94,8 +95,8 @@ func queuesOf(messages []trainer.Message) (all []queued) {
 	return all
 }
 
-// Shares returns the done argument of [NewPass]: the share of the computation that is finished at each
-// boundary. If all work is 0, it counts as spread evenly.
+// Shares returns the argument `done` of [NewPass]: the share of the computation that is finished at each
+// boundary. If all work is 0, the computation counts as spread evenly.
 func Shares(work []float64, d Direction) []float64 {
 	total := slice.Sum(work, func(w float64) float64 { return w })
 	weight := func(i int) float64 {
@@ -126,9 +127,9 @@ func (p Pass) End(t Times, cost []float64) float64 {
 }
 
 // run processes the events in several scenarios side by side. In one scenario each event waits for the
-// previous one; the other scenarios keep the processor busy meanwhile. It leaves the end in each clock. space
-// holds the end of each message. Its old contents do not matter, because messages are launched before they
-// are waited for.
+// previous event. Other scenarios keep the processor busy meanwhile. It stores the end of the pass in each
+// scenario's clock. `space` holds the end of each message. The old contents of space do not matter, because
+// a message is launched before the pass waits for it.
 func (p Pass) run(all []Times, cost []float64, space *[]float64) {
 	n := len(all)
 	*space = slices.Grow((*space)[:0], n*p.messages)[:n*p.messages]
@@ -190,16 +191,16 @@ type Times struct {
 	Contention float64
 	// Each is the additional time of every message, in seconds.
 	Each float64
-	// Shared is the part of a message's time that overlaps with others in flight, in seconds; 0 means one
-	// message at a time.
+	// Shared is the part of a message's time that overlaps with other messages in flight, in seconds; 0
+	// means one message at a time.
 	Shared float64
 	// The progress of a pass: the host's time, and the messages sent.
 	clock float64
 	sent  Flight
 }
 
-// computed returns when `work` seconds of computation that start at clock are done. The network is busy until
-// network.
+// computed returns the time at which `work` seconds of computation that start at `clock` are done. The
+// network is busy until `network`.
 func (t *Times) computed(clock, network, work float64) float64 {
 	if t.Contention == 0 || network <= clock {
 		return clock + work

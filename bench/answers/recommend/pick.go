@@ -19,16 +19,16 @@ type need struct {
 
 func (n need) String() string { return fmt.Sprintf("%s of %d ranks", n.collective, n.ranks) }
 
-// neighbours reports whether the group is one of Megatron's optimizer instances, which
-// are consecutive ranks (Megatron-Core, parallel_state.py, initialize_model_parallel;
-// read 2026-11-21). Reductions over instances, and those of experts, use strided ranks.
+// neighbours reports whether the group is one of Megatron's optimizer instances, which are consecutive
+// ranks (Megatron-Core, parallel_state.py, initialize_model_parallel; read 2026-11-21). Reductions over
+// instances, and reductions of experts, use strided ranks.
 func (n need) neighbours(r trainer.Run) bool {
 	return r.Instances > 1 && r.EP < 2 && r.Apart(false) == 1 && n.collective != "all_reduce"
 }
 
-// pick chooses the curve for a need. The number of ranks must match; then the trainer's kind of groups, its
-// buffer placement and its element type decide, then the most sizes. With Rescale it may rescale a curve of
-// the nearest other number of ranks.
+// pick chooses the curve for a need. The number of ranks must match. Among such curves it prefers the
+// trainer's kind of groups, then its buffer placement, then its element type, then the curve with the most
+// sizes. With Rescale it may rescale a curve of the nearest other number of ranks.
 func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
 	q, dtype := e.q, e.dtype(n)
 	fit := slice.Where(q.Curves, func(c Curve) bool {
@@ -37,8 +37,8 @@ func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
 	if len(fit) == 0 {
 		return c, 0, missing(n, q)
 	}
-	// A record that compares the library's policies has one curve per policy. A trainer sets none of them by
-	// itself.
+	// A record that compares the library's policies has one curve per policy. No trainer sets a policy, so
+	// a curve without a policy is preferred.
 	if own := slice.Where(fit, func(c Curve) bool { return !policy.Named(c.Setup) }); len(own) > 0 {
 		fit = own
 	}
@@ -63,8 +63,9 @@ func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
 	return best, 0, nil
 }
 
-// unlike returns the distance between a curve's communicators and the trainer's: one communicator of all
-// data-parallel ranks, or groups of neighbours or of strided ranks that run at once.
+// unlike returns how much a curve's communicators differ from the trainer's; 0 is the best match. The
+// trainer has one communicator of all data-parallel ranks, or groups of neighbours or of strided ranks that
+// run at once.
 func unlike(c Curve, part, neighbours bool) int {
 	switch {
 	case !part:
@@ -75,8 +76,8 @@ func unlike(c Curve, part, neighbours bool) int {
 	return 2 + asInt(c.Groups <= 1)
 }
 
-// severalSetups refuses a record that has the chosen curve more than once, from other runs, devices or
-// settings: zbench cannot know which of them the trainer uses.
+// severalSetups refuses a record that has the chosen curve more than once, from different runs, devices or
+// settings: zbench cannot know which curve applies to the trainer.
 func severalSetups(best Curve, fit []Curve) *Refusal {
 	alike := slice.Where(fit, func(c Curve) bool {
 		return c.Dtype == best.Dtype && c.Ranks == best.Ranks && c.Nodes == best.Nodes && c.Groups == best.Groups && c.Stride == best.Stride && c.InPlace == best.InPlace
@@ -97,8 +98,9 @@ func severalSetups(best Curve, fit []Curve) *Refusal {
 	)
 }
 
-// strided reports whether a curve is of neighbours although a call's ranks are apart: ranks with the same
-// experts, or with the same part of a matrix. One rank per node means that they are apart anyway.
+// strided reports whether curve i was measured on neighbouring ranks although the call's ranks are not
+// neighbours. Such a call joins the ranks with the same experts, or with the same part of a matrix. If each
+// rank has its own node, even neighbouring ranks are far enough apart.
 func (e *engine) strided(i int) bool {
 	c, part := e.curves[i], e.needs[i].ranks < e.run.DP
 	switch {

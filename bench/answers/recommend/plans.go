@@ -24,19 +24,19 @@ type Plans struct {
 type tried struct {
 	basis
 	needs      []need
-	models     []*CostModel // with any times
+	models     []*CostModel // their times do not matter
 	candidates []*candidate
 	asIs       *candidate
 }
 
-// basis is the part of those values that == compares.
+// basis holds the values that candidates depend on and that == can compare.
 type basis struct {
 	advised, own       trainer.Run
 	current, memBudget int64
 	coarse             bool
 }
 
-// turnTo drops the plans of other tensors or of another trainer.
+// turnTo drops the plans unless they are for the same tensors and trainer.
 func (p *Plans) turnTo(t trainer.Trainer, params []trainer.Param) {
 	if p.planner != nil && p.trainer == t.Name && slices.EqualFunc(p.params, params, trainer.Param.Equal) {
 		return
@@ -67,8 +67,8 @@ func (e *engine) prepare() *Refusal {
 	return nil
 }
 
-// try plans the candidates. It drops their buckets, which only add compares, and the space for costs, because
-// each copy has its own.
+// try plans the candidates. It drops their buckets, because only add compares them, and the space for
+// costs, because each copy has its own.
 func (e *engine) try() {
 	kept, asIs := e.keep()
 	e.candidates, e.asIs = []*candidate{kept}, asIs

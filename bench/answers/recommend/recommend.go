@@ -22,14 +22,13 @@ type Question struct {
 	Curves []Curve
 	// Trainer is a name or an alias in bench/job/trainer.
 	Trainer string
-	// Params are the parameter tensors in forward order. ParamsGuessed is true if they were generated from
-	// totals.
+	// Params are the parameter tensors in forward order. ParamsGuessed is true if the tensors were
+	// generated from totals.
 	Params        []trainer.Param
 	ParamsGuessed bool
 	Run           trainer.Run
-	// Backward and Forward are the times of one microbatch without communication; 0 if
-	// unknown. ComputeGuessed is true if they are computed from tokens and FLOP/s, not
-	// measured.
+	// Backward and Forward are the times of one microbatch without communication; 0 if unknown.
+	// ComputeGuessed is true if these times are computed from tokens and FLOP/s, not measured.
 	Backward, Forward float64
 	ComputeGuessed    bool
 	// MemBudget is the limit of the trainer's buffers, in bytes; 0 is no limit.
@@ -41,44 +40,45 @@ type Question struct {
 	// Bootstrap is the number of resampled curves, 0 for none.
 	Bootstrap int
 	Seed      uint64
-	// Scenarios are those to average over; the default grid if empty.
+	// Scenarios are the scenarios to average over; empty stands for the default grid.
 	Scenarios []Scenario
-	// Slower is how many times as long messages take beside computation, where that was measured; else 0. Contention is
-	// then how much longer computation takes while a message is on the network, as a share.
+	// Slower is the measured factor by which computation lengthens messages; 0 if it was not measured.
+	// Contention is the share by which a message on the network lengthens computation; it is used only with
+	// Slower.
 	Slower, Contention float64
-	// Observed are steps that were timed with settings, in the user's own run.
+	// Observed are timed steps of the user's own run, by setting.
 	Observed []Observation
-	// Rule asks for a rule beside the answer, at this pace; without a time of the passes it is the answer. nil asks for none.
+	// Rule is the pace for a rule by number of tokens; nil asks for no rule. If the times of the passes are
+	// unknown, the rule takes the answer's place.
 	Rule *Pace
-	// Fault is why no setting may be chosen from the curves; nil is nothing.
+	// Fault is the reason why no setting may be chosen from the curves; nil if there is none.
 	Fault *Fault
-	// Again is how more curves are measured.
+	// Again describes how to measure more curves.
 	Again Again
-	// Plans are kept for the next question; nil keeps none. They change no answer.
+	// Plans keeps plans for the next question, to save time; nil keeps none. Plans changes no answer.
 	Plans *Plans
 }
 
-// Scenario is one way in which reality may differ from the curves and the times
-// that were given: messages take Network times as long, computation Compute times.
+// Scenario is one way in which reality may differ from the curves and the given times.
 type Scenario struct {
-	// Network is how many times as long messages take.
+	// Network is the factor on the time of messages.
 	Network float64 `json:"network"`
-	// Compute is how many times as long computation takes.
+	// Compute is the factor on the time of computation.
 	Compute float64 `json:"compute"`
-	// Contention is how much longer computation takes while a message is on the network, as a
-	// share; absent is 0.
+	// Contention is the share by which a message on the network lengthens computation; absent is 0.
 	Contention float64 `json:"contention,omitempty"`
 	// Rest is the time of a step outside of both passes, in seconds; absent is 0.
 	Rest float64 `json:"rest,omitempty"`
-	// Each is what every message takes more than in the sweep, in seconds; absent is 0.
+	// Each is the time that every message takes in addition to its time in the sweep, in seconds; absent is
+	// 0.
 	Each float64 `json:"each,omitempty"`
-	// Shared is the part of the latency that two messages in flight overlap, as a share; absent is one message at a time.
+	// Shared is the share of the latency by which two messages in flight overlap. If Shared is absent,
+	// messages are sent one at a time.
 	Shared float64 `json:"shared,omitempty"`
 }
 
-// Ask answers the question. Equal questions have equal answers, to the last bit. An
-// error is an inconsistent question (an unknown trainer or element type). Missing input
-// is a Refusal in the answer.
+// Ask answers the question. Equal questions have equal answers, to the last bit. An inconsistent question
+// (an unknown trainer or element type) is an error. Missing input gives a Refusal in the answer.
 func Ask(q Question) (Answer, error) {
 	t, err := trainer.ByName(q.Trainer)
 	if err != nil {
@@ -123,8 +123,9 @@ func Ask(q Question) (Answer, error) {
 	return a, nil
 }
 
-// decide is what to set: it fills the settings and the choice. least is the index of the setting of least mean regret,
-// best that of the answer; ok is false where every setting exceeds the memory.
+// decide chooses the setting and fills the fields about settings. least is the index of the setting of
+// least mean regret, and best is the index of the answer. ok is false if every setting exceeds the memory
+// budget.
 func (e *engine) decide(a *Answer) (s scores, least, best int, ok bool) {
 	s = e.score(e.models, e.candidates)
 	if least, ok = s.best(e.candidates); !ok {
@@ -135,7 +136,7 @@ func (e *engine) decide(a *Answer) (s scores, least, best int, ok bool) {
 	return s, least, e.chooseAnswer(a, s, least), true
 }
 
-// gradients is the number of elements of all gradients.
+// gradients returns the number of elements of all gradients.
 func gradients(params []trainer.Param) int64 {
 	return slice.Sum(params, func(p trainer.Param) int64 { return p.Elements })
 }

@@ -17,7 +17,7 @@ const (
 	minDecades = 2.0
 )
 
-// refuse makes a refusal of a code, what is missing or wrong, and how to give it.
+// refuse returns a refusal. The message says what is missing or wrong, and the hint says how to give it.
 func refuse(code, message, hint string) *Refusal {
 	return &Refusal{Code: code, Message: message, Hint: hint}
 }
@@ -25,7 +25,7 @@ func refuse(code, message, hint string) *Refusal {
 // Do returns the hint without the command at its end.
 func (r *Refusal) Do() string { return strings.TrimSuffix(r.Hint, ": `"+r.Command+"`") }
 
-// incomplete returns a refusal for what the question lacks; nil if it is complete.
+// incomplete returns a refusal for what the question lacks; nil if the question is complete.
 func incomplete(q Question, t trainer.Trainer) *Refusal {
 	total := int64(0)
 	blocks := false
@@ -61,7 +61,7 @@ func incomplete(q Question, t trainer.Trainer) *Refusal {
 	return nil
 }
 
-// missing is the refusal for a missing curve. It lists the available curves.
+// missing returns the refusal for a missing curve. It lists the available curves.
 func missing(n need, q Question) *Refusal {
 	var others, ranks []string
 	for _, c := range q.Curves {
@@ -105,7 +105,7 @@ const missingCurve = "missing_curve"
 // fewSizes is the code of a refusal for a curve with too few sizes.
 const fewSizes = "few_sizes"
 
-// Enough reports whether that many sizes, from the least to the most bytes, are enough for an answer.
+// Enough reports whether a number of sizes, from `least` to `most` bytes, is enough for an answer.
 func Enough(sizes int, least, most int64) bool {
 	return sizes >= minSizes && decades(least, most) >= minDecades
 }
@@ -126,7 +126,7 @@ func tooFew(c Curve) *Refusal {
 	)
 }
 
-// overBudget is the refusal if every setting exceeds the memory budget.
+// overBudget returns the refusal if every setting exceeds the memory budget.
 func (e *engine) overBudget() *Refusal {
 	least := slices.Min(slice.Map(e.candidates, func(c *candidate) int64 { return c.Memory }))
 	return refuse("memory", fmt.Sprintf("the smallest setting takes %s of buffers, and the budget is %s",

@@ -8,7 +8,7 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// The source of a resampled curve.
+// Sources of a resampled curve, the strongest first.
 const (
 	FromSamples  = "samples"
 	FromInterval = "interval of the median"
@@ -20,8 +20,8 @@ const (
 // deviations.
 const width95 = 2 * 1.959963984540054
 
-// medianError is the standard deviation of a median over that of a mean, for
-// normal samples: √(π/2).
+// medianError is the ratio of the standard deviations of a median and of a mean, for normal samples:
+// √(π/2).
 const medianError = 1.2533141373155003
 
 // Resampler draws curves that another measurement of the same machine might give.
@@ -35,7 +35,7 @@ type Resampler struct {
 // drawer draws the median of one point.
 type drawer struct {
 	seconds float64
-	// sorted are the samples; nEff is the number of independent samples that they are worth.
+	// sorted holds the samples. nEff is the number of independent samples that would be as precise.
 	sorted []float64
 	nEff   float64
 	// sigma is the standard deviation of the logarithm of the median.
@@ -45,8 +45,8 @@ type drawer struct {
 	more float64
 }
 
-// Resampler returns nil if the spread of a point is unknown, from its samples as well as from the points'
-// scatter about a local fit.
+// Resampler returns the resampler of the curve. It returns nil if neither a point's samples nor the scatter
+// of all points about a local fit show the point's spread.
 func (c *Curve) Resampler() *Resampler {
 	r := &Resampler{From: FromSamples}
 	scatter, scattered := c.Scatter()
@@ -66,7 +66,8 @@ func (c *Curve) Resampler() *Resampler {
 	return r
 }
 
-// drawer returns what the point's own samples show, and its source; from is empty if they show nothing.
+// drawer returns the spread that the point's own samples show, and its source. `from` is empty if the
+// samples show no spread.
 func (p *Point) drawer() (d drawer, from string) {
 	d = drawer{seconds: p.Seconds}
 	switch {
@@ -119,9 +120,9 @@ func (r *Resampler) Draw(rng *rand.Rand) []float64 {
 	return t
 }
 
-// draw returns the median of a resampling of the samples. It takes the order statistic at a share of the
-// samples with mean ½ and variance 1/(4·n_eff), so that correlated samples spread like the few independent
-// ones that they are worth.
+// draw returns the median of a resampling of the samples; z is a standard normal value. It takes the order
+// statistic at a share of the samples with mean ½ and variance 1/(4·n_eff), so that correlated samples
+// spread like n_eff independent samples.
 func (d drawer) draw(z float64) float64 {
 	if d.sorted == nil {
 		return d.seconds * math.Exp(z*d.sigma)

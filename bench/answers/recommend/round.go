@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// round replaces a new setting by the roundest equivalent one: one with the same buckets, or one with an
-// equal score if more digits would promise too much, because the tensors were generated from totals or a
-// model decided the times.
+// round replaces a new setting by the roundest equivalent one. A setting with the same buckets is
+// equivalent. If the tensors were generated from totals, or a model decided the times, a setting with an
+// equal score is equivalent, too, because more digits would promise too much.
 func (e *engine) round(s *scores, best int) int {
 	c := e.candidates[best]
 	if c.kept || e.t.Settings(e.q.Params, e.run) != nil {
@@ -15,7 +15,7 @@ func (e *engine) round(s *scores, best int) int {
 	}
 	step := e.t.Step(c.Elements, e.run)
 	var units []int64
-	for whole := e.t.Step(math.MaxInt32*step, e.run); whole > step; whole /= 2 { // halves and quarters for a knob that takes fractions
+	for whole := e.t.Step(math.MaxInt32*step, e.run); whole > step; whole /= 2 { // whole units, then halves and quarters if the knob takes fractions
 		units = append(units, whole)
 	}
 	for _, unit := range append(units, rounder(c.Elements, step)...) {
@@ -72,7 +72,7 @@ func (e *engine) equal(s scores, best int, setting int64) bool {
 	return s.score[best]+sum <= s.least+Tie
 }
 
-// place replaces the candidate with the same buckets by a setting.
+// place makes a setting a candidate. It replaces candidate `best` if that has the same buckets.
 func (e *engine) place(setting int64, best int) {
 	c := e.plan(setting, e.run)
 	if slices.Equal(c.cut, e.buckets(e.candidates[best])) {

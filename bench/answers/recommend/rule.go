@@ -17,8 +17,8 @@ const (
 	Microseconds = "microseconds"
 )
 
-// Rule says which setting to use depending on the computation that messages overlap with: the computation of
-// the last microbatch.
+// Rule gives the setting by the computation that messages overlap with: the computation of the last
+// microbatch.
 type Rule struct {
 	// Counts is the unit of the rule's amounts: tokens of a microbatch per GPU, or microseconds of its
 	// backward pass if the pace is unknown.
@@ -26,21 +26,24 @@ type Rule struct {
 	// Elements is the setting to use between From and To, in elements; 0 if the present setting stays
 	// everywhere.
 	Elements int64 `json:"elements"`
-	// Kept is the setting that stays outside of that range, in elements: the current one, or the default.
+	// Kept is the setting to use outside the range From to To, in elements: the current setting, or the
+	// default.
 	Kept int64 `json:"kept"`
 	// From is the least amount at which Elements is better by 1 % or more; 0 if that is the least amount
 	// tried.
 	From int64 `json:"from"`
-	// To is the greatest such amount; 0 if that is the greatest amount tried.
+	// To is the greatest amount at which Elements is better by 1 % or more; 0 if that is the greatest
+	// amount tried.
 	To int64 `json:"to"`
-	// KeptCosts is the most that Kept costs over the best size outside of that range, as a share of a step.
+	// KeptCosts is the most that Kept costs over the best size outside the range From to To, as a share of
+	// a step.
 	KeptCosts float64 `json:"kept_costs"`
-	// SetCosts is the most that Elements costs over the best size of each amount inside the range, as a share
-	// of a step.
+	// SetCosts is the most that Elements costs over the best size of any amount inside the range, as a
+	// share of a step.
 	SetCosts float64 `json:"set_costs"`
 	// Latency is the answer's latency at To, or at the greatest amount if To is 0.
 	Latency float64 `json:"latency"`
-	// Unfounded is the reason why no percentages can be given; absent if they can.
+	// Unfounded is the reason why no percentages can be given; absent if they can be given.
 	Unfounded string `json:"unfounded,omitempty"`
 	// Points are the amounts that were tried, ascending.
 	Points []RulePoint `json:"points"`
@@ -50,13 +53,13 @@ type Rule struct {
 type RulePoint struct {
 	// Amount in the unit of the rule.
 	Amount int64 `json:"amount"`
-	// Keep is true if the present setting costs less than 1 %.
+	// Keep is true if the present setting costs less than 1 % over the best size.
 	Keep bool `json:"keep"`
 	// Kept is the step with the present setting, in seconds: longer than Best by the share Costs.
 	Kept float64 `json:"kept"`
 	// Best is the step with the best size of this amount, in seconds.
 	Best float64 `json:"best"`
-	// Elements is that size, in elements.
+	// Elements is the best size of this amount, in elements.
 	Elements int64 `json:"elements"`
 	// Costs is how much longer a step is with the present setting than with the best size, as a share of the
 	// best step: as measured, or on average over the scenarios if that is more.
@@ -68,11 +71,11 @@ type RulePoint struct {
 const (
 	fewestTokens, mostTokens = 1 << 10, 1 << 18
 	leastWire, mostWire      = 1. / 4, 256.
-	// ruleEnds is the precision of the ends, as a ratio.
+	// ruleEnds is the precision of From and To, as a ratio.
 	ruleEnds = 1.005
 )
 
-// weighed is an amount with the engine that judges settings at it.
+// weighed is an amount of a rule with the engine and the answer for it.
 type weighed struct {
 	amount float64
 	e      *engine
@@ -80,7 +83,7 @@ type weighed struct {
 	s      scores
 }
 
-// weigh decides at an amount.
+// weigh decides on a setting for one amount; nil if no setting is possible.
 func (e *engine) weigh(p Pace, amount float64) *weighed {
 	q := e.q
 	q.Backward, q.Forward, q.ComputeGuessed, q.Observed, q.Scenarios = p.Backward*amount, p.Forward*amount, true, nil, nil
@@ -97,7 +100,7 @@ func (e *engine) weigh(p Pace, amount float64) *weighed {
 	return w
 }
 
-// costs returns the cost of the present setting over the best.
+// costs returns the cost of the present setting over the best size.
 func (w *weighed) costs() float64 {
 	if w.a.Keep {
 		return w.a.Gain
@@ -111,8 +114,8 @@ func (w *weighed) point() RulePoint {
 	return RulePoint{int64(math.Round(w.amount)), w.a.Keep, best.Step * (1 + costs), best.Step, best.Elements, costs}
 }
 
-// rule finds the amounts between which another setting gains 1 % or more over the present one; nil if every
-// setting exceeds the memory budget.
+// rule finds the amounts between which another setting gains 1 % or more over the present setting; nil if
+// every setting exceeds the memory budget.
 func (e *engine) rule(p Pace) *Rule {
 	r := &Rule{Counts: Tokens}
 	lo, hi := float64(fewestTokens), float64(mostTokens)
@@ -147,8 +150,8 @@ func (e *engine) rule(p Pace) *Rule {
 	return r
 }
 
-// split returns the range of points, first to before last, that agrees with the most points: inside a new
-// setting is used, outside the present one is kept.
+// split returns the range of points (first to last-1) that should use a new setting. Outside this range the
+// present setting is kept. No other range agrees with the decisions of more points.
 func split(points []RulePoint) (first, last int) {
 	most := slice.Count(points, func(p RulePoint) bool { return p.Keep })
 	for i := range points {
@@ -165,8 +168,8 @@ func split(points []RulePoint) (first, last int) {
 	return first, last
 }
 
-// end returns the amount between set and kept at which the decision changes, to two digits. It adds the
-// nearest amount at which the present setting is kept to outside.
+// end returns the amount between `set` and `kept` at which the decision changes, to two digits. To
+// `outside` it adds the nearest amount at which the present setting is kept.
 func (e *engine) end(p Pace, set, kept *weighed, outside *[]*weighed) int64 {
 	for max(kept.amount/set.amount, set.amount/kept.amount) > ruleEnds {
 		if mid := e.weigh(p, math.Sqrt(set.amount*kept.amount)); mid.a.Keep {
@@ -180,8 +183,8 @@ func (e *engine) end(p Pace, set, kept *weighed, outside *[]*weighed) int64 {
 	return int64(math.Round(math.Round(kept.amount/digit) * digit))
 }
 
-// together returns one setting for all amounts, and its cost: of the settings that are best at one amount,
-// the one whose largest cost over the best is least.
+// together returns one setting for all amounts, and its largest cost over the best sizes. Of the settings
+// that are best at one amount it takes the setting whose largest cost is least.
 func together(all []*weighed) (setting int64, most float64) {
 	most = math.Inf(1)
 	settings := slice.Map(all, func(w *weighed) int64 { return w.a.Elements })

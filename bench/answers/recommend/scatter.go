@@ -10,33 +10,33 @@ import (
 )
 
 const (
-	// scatterFrom is the smallest size of a residual, in bytes. Smaller messages are all latency, and no
-	// trainer sends them.
+	// scatterFrom is the smallest message whose residual is used, in bytes. Smaller messages are all
+	// latency, and no trainer sends them.
 	scatterFrom = 64 * unit.KiB
-	// fitPoints is the number of neighbouring sizes in a local fit. The fit is a parabola in the logarithms:
-	// over three octaves α + S/B and power laws are close to one.
+	// fitPoints is the number of neighbouring sizes in a local fit. The fit is a parabola in the
+	// logarithms: over three octaves α + S/B and power laws are close to a parabola.
 	fitPoints = 4
 	// minResiduals is the number of residuals below which their spread is unknown.
 	minResiduals = 4
 	// madNormal is the median of |z| for a standard normal z.
 	madNormal = 0.6744897501960817
-	// madWorth is the number of independent normal values that one residual is worth to the median of their
-	// sizes: neighbouring fits share points, and a median uses 37 % of the information.
+	// madWorth is the number of independent normal values that one residual counts as. Neighbouring fits
+	// share points, and a median uses only 37 % of the information.
 	madWorth = 0.4
 )
 
 // Scatter is the error of each point of a curve.
 type Scatter struct {
-	// Sigma is the standard deviation of its logarithm.
+	// Sigma is the standard deviation of the logarithm of a point's time.
 	Sigma float64
 	// Worth is the number of independent values behind Sigma.
 	Worth float64
 }
 
 // Scatter estimates the error of the points, which the samples of one run need not show. It uses the
-// residuals of each size and its neighbours about a local fit or, if there are several runs and their
-// differences are smaller, those differences. A kink or a dip that all runs repeat is not an error. It
-// returns false if there are too few sizes.
+// residuals about a local fit to each size and its neighbours. If there are several runs and their
+// differences are smaller, it uses the differences. A kink or a dip that all runs repeat is not an error.
+// It returns false if there are too few sizes.
 func (c *Curve) Scatter() (Scatter, bool) {
 	s, ok := scatterOf(c.residuals())
 	if d, is := scatterOf(c.differences()); is && (!ok || d.Sigma < s.Sigma) {
@@ -45,7 +45,7 @@ func (c *Curve) Scatter() (Scatter, bool) {
 	return s, ok
 }
 
-// scatterOf returns the spread of values of mean zero. A few outliers do not change it.
+// scatterOf returns the spread of values of mean zero. A few outliers do not change the result.
 func scatterOf(values []float64) (Scatter, bool) {
 	if len(values) < minResiduals {
 		return Scatter{}, false
@@ -97,7 +97,8 @@ func (c *Curve) differences() []float64 {
 	return all
 }
 
-// draw returns a factor for the uncertainty of the scatter: few residuals estimate it badly.
+// draw returns a random factor for Sigma. The fewer residuals Sigma was estimated from, the more the factor
+// varies.
 func (s Scatter) draw(rng *rand.Rand) float64 {
 	n := max(1, math.Round(s.Worth))
 	sum := 0.0

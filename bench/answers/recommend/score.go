@@ -6,8 +6,8 @@ import (
 
 // Limits of equal and of acceptable settings, as shares of a step.
 const (
-	// Tie is the difference from the least score up to which scores count as equal. Among equal settings the
-	// current one is taken, otherwise the smallest.
+	// Tie is the difference from the least score up to which scores count as equal. If the current setting
+	// is one of several equal settings, it is chosen. Otherwise the smallest is chosen.
 	Tie = 0.001
 	// PlateauWidth is the cost up to which the current setting is kept.
 	PlateauWidth = 0.01
@@ -90,8 +90,8 @@ func (s *scores) best(all []*candidate) (int, bool) {
 	return first, found
 }
 
-// costs returns each candidate's cost over one candidate and over a mean regret: the larger of the difference
-// in its step as measured and in its mean over the scenarios.
+// costs returns each candidate's cost. The cost is the increase of the step as measured over candidate
+// `over`, or the increase of the mean regret over `regret` if that is larger.
 func (s *scores) costs(over int, regret float64) []float64 {
 	all := make([]float64, len(s.score))
 	for j := range all {
@@ -100,8 +100,8 @@ func (s *scores) costs(over int, regret float64) []float64 {
 	return all
 }
 
-// plateau returns the contiguous range of settings around the one of least score whose scores are within
-// PlateauWidth. Answers of resampled curves inside it count as the same answer.
+// plateau returns the contiguous range of settings around the setting of least score whose scores are
+// within PlateauWidth of the least. Answers of resampled curves inside this range count as the same answer.
 func (e *engine) plateau(s scores, least int) Range {
 	in := func(j int) bool { return !e.candidates[j].OverBudget && s.score[j] <= s.least+PlateauWidth }
 	lo, hi := least, least

@@ -9,20 +9,21 @@ import (
 )
 
 const (
-	// gridStep is the ratio of neighbouring settings of the grid; leastSetting is its first.
+	// gridStep is the ratio of neighbouring settings of the grid. leastSetting is the first setting, in
+	// elements.
 	gridStep     = 1.189207115002721 // 2^(1/4)
 	leastSetting = 32 << 10
-	// perRank is the least share of a rank in a bucket, in elements.
+	// perRank is the least number of elements per rank in a bucket.
 	perRank = 128
 )
 
-// unknownRatios are the ratios of backward computation to communication time that an
-// unknown backward time is averaged over; the first is the nominal one.
+// unknownRatios are the ratios of backward computation to communication time that an unknown backward time
+// is averaged over; the first ratio is nominal.
 var unknownRatios = []float64{1, 0.5, 2, 4, 8}
 
-// Grid returns the default scenarios, the nominal one first. Computation slows messages down, up to 1.6
-// times, unless they were measured under load. The computation time can differ by a factor of 1.25 if
-// measured, and of 1.6 if estimated.
+// Grid returns the default scenarios, the nominal scenario first. Messages can take up to 1.6 times as
+// long, because computation slows them down, unless they were measured under load. The computation time can
+// differ by a factor of 1.25 if measured, and of 1.6 if estimated.
 func Grid(loaded, estimated bool) []Scenario {
 	networks, computes := []float64{1, 1.3, 1.6}, []float64{1, 0.8, 1.25}
 	if loaded {
@@ -51,7 +52,7 @@ func (q Question) grid(estimated bool) []Scenario {
 	return all
 }
 
-// setTimes sets computation and scenarios. The first scenario is the nominal one.
+// setTimes sets computation and scenarios. The first scenario is nominal.
 func (e *engine) setTimes() {
 	q := e.q
 	e.scenarios = q.Scenarios
@@ -89,9 +90,9 @@ func (e *engine) wire() float64 {
 	return t
 }
 
-// keep returns the present setting in the advised run: the user's, or the trainer's default. asIs is that
-// setting in the user's own run, with the trainer's behaviour if nothing is set; nil if this is the advised
-// run.
+// keep returns the present setting in the advised run: the user's, or the trainer's default. asIs is the
+// present setting in the user's own run, with the trainer's behaviour if nothing is set; nil if the two
+// runs are equal.
 func (e *engine) keep() (kept, asIs *candidate) {
 	setting, run := e.snap(e.t.Default(e.q.Params, e.run)), e.t.Unset(e.q.Run)
 	if e.q.Current > 0 {
@@ -146,7 +147,7 @@ func (e *engine) settings() []int64 {
 
 const (
 	// maxEdges is the most sums of tensors tried in addition to the grid. With more than exactTensors
-	// tensors, one sum is kept in each of 2^binBits parts of an octave.
+	// tensors, an octave is divided into 2^binBits bins, and one sum per bin is kept.
 	maxEdges     = 2048
 	exactTensors = 512
 	binBits      = 7
@@ -156,7 +157,7 @@ const (
 const wholeStep = 1.0905077326652577 // 2^(1/8)
 
 // edges returns settings in addition to the grid that can change where buckets end. With Megatron's
-// layer-wise rule these are not sums of neighbours, so it returns a finer grid.
+// layer-wise rule such settings are not sums of neighbouring tensors, so edges returns a finer grid.
 func (e *engine) edges(total int64) []int64 {
 	if !e.run.LayerWise || e.run.LegacyLayout || e.run.Zero == 0 {
 		return sums(e.q.Params, leastSetting, total, maxEdges)
@@ -168,8 +169,8 @@ func (e *engine) edges(total int64) []int64 {
 	return all
 }
 
-// sums returns the sums of neighbouring tensors, which decide where buckets end: those between lo and hi, at
-// most most of them, evenly spread in their logarithm.
+// sums returns at most `most` sums of neighbouring tensors from lo to hi, evenly spread in their logarithm.
+// Such sums decide where buckets end.
 func sums(params []trainer.Param, lo, hi int64, most int) []int64 {
 	before := make([]int64, 1, len(params)+1)
 	for i, p := range params {
@@ -182,7 +183,7 @@ func sums(params []trainer.Param, lo, hi int64, most int) []int64 {
 	return spread(find(before, lo, hi), most)
 }
 
-// allSums returns the differences of a rising list, ascending.
+// allSums returns the differences of a rising list that lie between lo and hi, ascending.
 func allSums(before []int64, lo, hi int64) []int64 {
 	var all []int64
 	for to := range before {
@@ -196,8 +197,8 @@ func allSums(before []int64, lo, hi int64) []int64 {
 	return slices.Compact(all)
 }
 
-// binnedSums returns the least difference in each bin. One walk over the list finds each of them, as the
-// least one above the previous bins.
+// binnedSums returns the least difference in each bin. One walk over the list finds the least difference
+// above the previous bins.
 func binnedSums(before []int64, lo, hi int64) []int64 {
 	var all []int64
 	for least := max(1, lo); ; {
@@ -210,14 +211,14 @@ func binnedSums(before []int64, lo, hi int64) []int64 {
 	}
 }
 
-// leastSum returns the least difference of a rising list that is at least the given value; MaxInt64 if there
-// is none.
+// leastSum returns the least difference of a rising list that is at least `least`; MaxInt64 if there is
+// none.
 func leastSum(before []int64, least int64) int64 {
 	best := int64(math.MaxInt64)
 	from := 0
 	for _, b := range before {
-		// before[from] is the first entry that lies less than least below b. before[from-1] has the least
-		// sufficient difference.
+		// before[from] is the first entry that lies less than `least` below b. before[from-1] is the
+		// nearest entry that is far enough below.
 		for b-before[from] >= least {
 			from++
 		}
@@ -232,7 +233,7 @@ func leastSum(before []int64, least int64) int64 {
 	return best
 }
 
-// bin returns the number of the part of an octave that contains a positive sum.
+// bin returns the number of the bin that contains a positive sum.
 func bin(s int64) uint64 { return math.Float64bits(float64(s)) >> (52 - binBits) }
 
 // binEnd returns the least sum above the bin of a given sum.
@@ -240,7 +241,7 @@ func binEnd(s int64) int64 {
 	return int64(math.Ceil(math.Float64frombits((bin(s) + 1) << (52 - binBits))))
 }
 
-// spread keeps at most most of the ascending values, evenly spread in their logarithm.
+// spread keeps at most `most` of the ascending values, evenly spread in their logarithm.
 func spread(all []int64, most int) []int64 {
 	if len(all) <= most {
 		return all

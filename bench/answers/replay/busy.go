@@ -29,22 +29,23 @@ const (
 	// busyFrom is the ratio to the fastest time from which a message counts as slow, if times
 	// hardly vary.
 	busyFrom = 1.25
-	// busySpread is the same in standard deviations. The least of ten is 1.5 of them below the
-	// mean, so a slow message is 2.5 above it. By chance that happens one time in a hundred, which
-	// loses less than busyLost.
+	// busySpread is the number of standard deviations above the fastest time from which a message counts as
+	// slow. The fastest of ten times is 1.5 deviations below the mean, so a slow message is 2.5 deviations
+	// above the mean. By chance one message in a hundred is so slow, and these messages lose less time than
+	// busyLost.
 	busySpread = 4
 	// halfWidth is the average width of the narrowest half of ten normal values, in standard
 	// deviations.
 	halfWidth = 0.7
-	// busyLost is the share of messages' time, and busyLeast the number of messages, that exclude
-	// an accident.
+	// busyLost is the least lost share of the messages' time that is reported. busyLeast is the least
+	// number of slow messages that is reported. Smaller values may be an accident.
 	busyLost  = 0.03
 	busyLeast = 3
 )
 
-// busyOf examines the messages' own times in both kinds of steps, by round; nil if each message
-// takes its usual time. Each message is compared with itself, because lateness in every round
-// belongs to the step.
+// busyOf examines the messages' own times in both kinds of steps, by round; nil if each message takes its
+// usual time. Each message is compared with itself in other rounds, because lateness in every round belongs
+// to the step.
 func busyOf(kinds [2][][]float64) *Busy {
 	b := &Busy{}
 	var times []float64
@@ -81,9 +82,10 @@ func busyOf(kinds [2][][]float64) *Busy {
 	return b
 }
 
-// slowFrom returns the least time of each message over rounds, and the time from which it is slow.
-// Its variation is that of the narrowest half of its rounds, which are similar even if most are
-// slow, or that of the median message: a few rounds may be close together by chance.
+// slowFrom returns the least time of each message over rounds, and the time from which the message is slow.
+// The variation of a message is taken from the narrowest half of its rounds, which are similar even if most
+// rounds are slow. It counts as at least the variation of the median message, because a few rounds may be
+// close together by chance.
 func slowFrom(rounds [][]float64) (base, from []float64) {
 	var spread []float64
 	half := (len(rounds) + 1) / 2

@@ -15,40 +15,42 @@ import (
 
 // Contention is the mutual slowdown of GPU computation and a step's messages.
 type Contention struct {
-	// Amount is the setting whose step it is; empty for the trace's own.
+	// Amount is the setting of the step; empty for the trace's own step.
 	Amount string `json:"amount"`
 	// Compute is triad (computation that goes through memory) or gemm (matrix products).
 	Compute plan.StepDo `json:"compute"`
 	// Rounds is the number of steps of each kind, in turn.
 	Rounds int `json:"rounds"`
-	// SpinAlone is the computation of a step of spins without messages, in seconds: the sum of its operations' own
-	// times, the mean over ranks, and the median over rounds.
+	// SpinAlone is the computation time of a step without messages whose computation is spins, in seconds.
+	// A spin is one thread that waits and takes nothing from messages. The value is the sum of the
+	// operations' own times, as a mean over ranks and a median over rounds.
 	SpinAlone float64 `json:"spin_alone"`
-	// Spin is the same in a step with messages.
+	// Spin is the computation time of spins in a step with messages, in seconds.
 	Spin float64 `json:"spin"`
-	// Alone is computation that uses the GPU, about as long, without messages.
+	// Alone is the time of about equally long computation that uses the GPU, in a step without messages, in
+	// seconds.
 	Alone float64 `json:"alone"`
-	// With is the same in a step with messages.
+	// With is the time of that computation in a step with messages, in seconds.
 	With float64 `json:"with"`
-	// Seconds is computation's loss per step: (with - alone) - (spin - spin_alone), the mean over
-	// rounds.
+	// Seconds is the computation's loss per step, in seconds: (with - alone) - (spin - spin_alone), the
+	// mean over rounds.
 	Seconds float64 `json:"seconds"`
-	// Lo is the lower end of its 98 % interval.
+	// Lo is the lower end of the 98 % interval of Seconds.
 	Lo float64 `json:"lo"`
-	// Hi is the upper end.
+	// Hi is the upper end of the 98 % interval of Seconds.
 	Hi float64 `json:"hi"`
-	// Beside is how long messages of a step run beside this computation, in seconds: their own
-	// times less the step's excess over its computation.
+	// Beside is the time of a step in which messages and this computation run at once, in seconds: the
+	// messages' own times minus the excess of the step over its computation.
 	Beside float64 `json:"beside"`
-	// Messages are the messages' own times beside this computation and without.
+	// Messages compares the messages' own times with this computation and without it.
 	Messages *Messages `json:"messages"`
 }
 
-// unitLaunches is the number of launches timed to find the time of one.
+// unitLaunches is the number of launches timed to find the time of one launch.
 const unitLaunches = 64
 
-// Unit returns the seconds of one launch of a kind of computation, on the slowest rank. It is
-// staged as a setting.
+// Unit returns the seconds of one launch of a kind of computation, on the slowest rank. It stages the
+// launches as a setting.
 func Unit(ctx context.Context, p plan.Player, setting int, do plan.StepDo) (float64, error) {
 	if err := p.Stage(ctx, setting, &plan.Step{Ops: []plan.StepOp{{Do: do, Launches: unitLaunches}}}); err != nil {
 		return 0, err
@@ -60,8 +62,8 @@ func Unit(ctx context.Context, p plan.Player, setting int, do plan.StepDo) (floa
 	return stat.Quantile(plan.SlowestOf(seconds, DefaultBlock), 0.5) / unitLaunches, nil
 }
 
-// Working returns the step with a kind of computation in place of spins: whole launches of known
-// seconds each, whose sum follows the seconds' sum.
+// Working returns the step with a kind of computation in place of spins. Launches of `unit` seconds each
+// replace the spins. The number of launches is rounded so that the total time stays the same.
 func Working(s *plan.Step, do plan.StepDo, unit float64) *plan.Step {
 	out := &plan.Step{Sends: s.Sends, Cases: s.Cases}
 	var seconds float64
@@ -77,9 +79,8 @@ func Working(s *plan.Step, do plan.StepDo, unit float64) *plan.Step {
 	return out
 }
 
-// TakeContention times the computation of a step of spins with and without messages, and of the
-// same step with a kind of computation whose launches take a known time. It stages settings from
-// first on.
+// TakeContention times the computation of a step of spins with and without messages, and of the same step
+// with a kind of computation whose launches take a known time. It stages settings from number `first` on.
 func TakeContention(ctx context.Context, p plan.Player, first int, spin *plan.Step, do plan.StepDo, launch float64) (*Contention, error) {
 	with := Working(spin, do, launch)
 	kinds := []*plan.Step{Alone(spin), spin, Alone(with), with, Bare(with)}
@@ -140,8 +141,9 @@ const CodeContention = "contention"
 // words describe the computation.
 var words = map[plan.StepDo]string{plan.StepTriad: "memory-bound kernels", plan.StepGemm: "matrix products"}
 
-// share returns how much longer computation takes while a message is on the network; 0 if unknown:
-// with several communicators messages overlap, and their times add up to more than the network's.
+// share returns how much longer computation takes while a message is on the network, as a share; 0 if
+// unknown. With several communicators the share is unknown: messages overlap, and their times add up to
+// more than the network's.
 func (c *Contention) share() float64 {
 	if own := c.Beside - c.Seconds; own > 0 && c.Messages.Communicators < 2 {
 		return max(0, c.Seconds/own)
@@ -149,7 +151,7 @@ func (c *Contention) share() float64 {
 	return 0
 }
 
-// Named reports whether computation loses more than a given share of itself.
+// Named reports whether computation loses more than the share `margin` of its time, beyond chance.
 func (c *Contention) Named(margin float64) bool { return c.Lo > margin*c.With }
 
 // finding states the losses of computation and messages.

@@ -1,7 +1,7 @@
-// Package replay compares settings of a trainer by timed steps. [Design.Run] takes steps of all
-// settings in turn and states for each whether it is faster than the first, by how much, and with
-// which certainty; [Schedule] is a plan's step as operations for a driver; [Document] is the result
-// of `zbench replay`.
+// Package replay compares settings of a trainer by timed steps. [Design.Run] takes steps of all settings in
+// turn and states for each setting whether it is faster than the first setting, by how much, and with which
+// certainty; [Schedule] is a plan's step as operations for a driver; [Document] is the result of `zbench
+// replay`.
 //
 // The statistics use no prediction: a [Taker] yields seconds, and nothing else enters a verdict.
 package replay
@@ -18,15 +18,15 @@ import (
 const (
 	// Level bounds the probability of any false verdict over all settings together.
 	Level = 0.02
-	// first and last are the shares of it that the look after the first rounds and the final look
-	// may spend. A part is reserved: the first rounds set the number of further rounds and also
-	// count in the test, and rounds that happen to spread little end too early
+	// first and last are the parts of Level that the test after the first rounds and the final test may
+	// spend. The rest of Level is reserved. The first rounds set the number of further rounds and also
+	// count in the final test, so first rounds that happen to spread little end the test too early
 	// (docs/EXPERIMENTS.md).
 	first, last = 0.002, 0.010
 	// firstRounds are measured before the number of steps is announced.
 	firstRounds = 10
-	// roundBlocks is the number of blocks of each setting in a round: one on the way out, one on
-	// the way back.
+	// roundBlocks is the number of blocks of each setting in a round: one in the order of settings, one in
+	// the reverse order.
 	roundBlocks = 2
 )
 
@@ -36,9 +36,10 @@ const DefaultBlock = 7
 
 // Design is the plan of a comparison of settings.
 type Design struct {
-	// Settings is their number, at least 2. The others are compared with the first.
+	// Settings is the number of settings, at least 2. All other settings are compared with the first
+	// setting.
 	Settings int
-	// Block is the number of timed steps of a setting per turn. One untimed step precedes them,
+	// Block is the number of timed steps of a setting per turn. One untimed step precedes the timed steps,
 	// because it begins while the previous setting ends.
 	Block int
 	// Margin is the difference that matters, as a share of a step.
@@ -47,7 +48,7 @@ type Design struct {
 	MaxSteps int
 }
 
-// Taker takes steps of one setting back to back and returns each one's seconds on the slowest rank.
+// Taker takes steps of one setting back to back and returns the seconds of each step on the slowest rank.
 type Taker func(setting, steps int) ([]float64, error)
 
 // Announced is the announcement before the deciding steps.
@@ -62,11 +63,11 @@ type Announced struct {
 
 // Difference compares a setting with the first.
 type Difference struct {
-	// Mean over rounds of a step over the first setting's step, less one.
+	// Mean over rounds of a step divided by the first setting's step, less one.
 	Mean float64 `json:"mean"`
-	// Lower end of its interval. All intervals hold at once with a probability of 1 − level.
+	// Lower end of the mean's interval. All intervals hold at once with a probability of 1 − level.
 	Lo float64 `json:"lo"`
-	// Upper end of its interval.
+	// Upper end of the mean's interval.
 	Hi float64 `json:"hi"`
 	// Verdict is faster, slower, same (no difference above the margin) or undecided.
 	Verdict Verdict `json:"verdict"`
@@ -83,20 +84,21 @@ const (
 	Undecided Verdict = "undecided"
 )
 
-// Verdicts has all of them.
+// Verdicts returns all verdicts.
 func Verdicts() []Verdict { return []Verdict{Faster, Slower, Same, Undecided} }
 
 // Outcome is the result of a design's steps.
 type Outcome struct {
 	// Steps are the seconds of every timed step by setting, in order of time.
 	Steps [][]float64
-	// Differences are by setting; that of the first is zero.
+	// Differences are by setting; the first setting's is zero.
 	Differences []Difference
 	// Announced is the announcement after the first rounds; nil if no more were taken.
 	Announced *Announced
 	// Taken is the number of steps of all settings together, including untimed ones.
 	Taken int
-	// rounds are the logarithms of each setting's step over the first's, by setting and round.
+	// rounds are the logarithms of each setting's step divided by the first setting's step, by setting and
+	// round.
 	rounds [][]float64
 }
 
@@ -106,13 +108,13 @@ func (d Design) RoundSteps() int { return d.Settings * roundBlocks * (d.Block + 
 // FirstSteps returns the number of steps before the total is announced.
 func (d Design) FirstSteps() int { return min(firstRounds, d.most()) * d.RoundSteps() }
 
-// most returns the number of rounds that the bound on steps allows, at least two, because one has
-// no spread.
+// most returns the number of rounds that the bound on steps allows, at least two, because one round has no
+// spread.
 func (d Design) most() int { return max(2, d.MaxSteps/d.RoundSteps()) }
 
-// Run takes rounds: first enough for a spread, then, if these do not decide, the number that the
-// margin needs at that spread. It calls announce between the two. The verdicts come from two looks
-// only.
+// Run takes firstRounds rounds, which show the spread. If these do not decide, it calls announce and takes
+// as many more rounds as the margin needs at that spread. Verdicts are made only after the first rounds and
+// at the end.
 func (d Design) Run(take Taker, announce func(Announced)) (*Outcome, error) {
 	o := &Outcome{Steps: make([][]float64, d.Settings), rounds: make([][]float64, d.Settings)}
 	if err := d.rounds(o, min(firstRounds, d.most()), take); err != nil {
@@ -135,8 +137,8 @@ func (d Design) Run(take Taker, announce func(Announced)) (*Outcome, error) {
 	return o, nil
 }
 
-// rounds takes rounds up to a number. Each has every setting in turn and then in reverse, so that a
-// linear drift over the round cancels; the next begins with another setting.
+// rounds takes rounds up to a number. Each round has every setting in turn and then in reverse, so that a
+// linear drift over the round cancels. The next round begins with another setting.
 func (d Design) rounds(o *Outcome, until int, take Taker) error {
 	for r := len(o.rounds[0]); r < until; r++ {
 		logs := make([]float64, d.Settings)
@@ -158,7 +160,7 @@ func (d Design) rounds(o *Outcome, until int, take Taker) error {
 	return nil
 }
 
-// look makes the verdicts, with a probability of any false one of at most alpha.
+// look makes the verdicts. The probability of any false verdict is at most alpha.
 func (d Design) look(o *Outcome, alpha float64) {
 	o.Differences = make([]Difference, d.Settings)
 	o.Differences[0].Verdict = Same
@@ -178,19 +180,19 @@ func (d Design) look(o *Outcome, alpha float64) {
 	}
 }
 
-// half returns half the width of one of several intervals, by Student's t: that of the mean of n
-// rounds with these rounds' spread. Rounds count as independent. Changes slower than a round affect
-// both of its halves and cancel; for an autoregression of any speed the differences of neighbouring
-// rounds correlate by at most 0.04.
+// half returns half the width of an interval, by Student's t, for the mean of n rounds that spread like the
+// given rounds. d.Settings−1 such intervals hold together with an error probability of alpha. Rounds count
+// as independent. Changes slower than a round affect both of its halves and cancel; for an autoregression
+// of any speed the differences of neighbouring rounds correlate by at most 0.04.
 func (d Design) half(rounds []float64, n int, alpha float64) float64 {
 	spread := math.Sqrt(stat.Variance(rounds, stat.Mean(rounds)))
 	p := 1 - alpha/float64(d.Settings-1)/2
 	return distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(p) * spread / math.Sqrt(float64(n))
 }
 
-// needed returns the number of rounds at which the widest interval has half the margin as its half
-// width: then an interval around zero lies within the margin. It is bounded, and comes with the
-// expected half width.
+// needed returns the number of rounds at which the half width of the widest interval is half the margin,
+// and the expected half width. An interval around zero then lies within the margin. MaxSteps bounds the
+// number.
 func (d Design) needed(o *Outcome) (rounds int, precision float64) {
 	width := func(r int) float64 {
 		widest := 0.0

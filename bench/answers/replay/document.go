@@ -17,7 +17,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// Schema is the version of replay.json, Rules the version of the rules that make its findings.
+// Schema is the version of replay.json. Rules is the version of the rules that make its findings.
 const (
 	Schema = "zbench.replay/1"
 	Rules  = 1
@@ -40,9 +40,9 @@ type Document struct {
 	Faults []string `json:"faults,omitempty"`
 	// Trainer of the steps.
 	Trainer string `json:"trainer"`
-	// Knob is the name of its setting.
+	// Knob is the name of the trainer's setting.
 	Knob string `json:"knob"`
-	// Model is the name of the model; empty if it has none.
+	// Model is the name of the model; empty if the model has no name.
 	Model string `json:"model"`
 	// Ranks of the world.
 	Ranks int `json:"ranks" jsonschema:"minimum=1"`
@@ -59,25 +59,26 @@ type Document struct {
 	Taken int `json:"taken"`
 	// Compute is a step without messages, in seconds; null if it was not timed.
 	Compute *float64 `json:"compute"`
-	// Own is a step of the job from its trace, replayed before all others; absent without a trace.
+	// Own is a step of the job from its trace, replayed before all other steps; absent without a trace.
 	Own *Own `json:"own,omitempty"`
 	// Messages are the messages' own times in the first step; null if there are none.
 	Messages *Messages `json:"messages"`
 	// Contention is the mutual slowdown of computation and messages, if requested; else absent.
 	Contention *Contention `json:"contention,omitempty"`
-	// Policies are what policies of the library change, where that was asked for; else absent.
+	// Policies are the effects of policies of the library; absent if none was requested.
 	Policies []PolicyEffect `json:"policies,omitempty"`
-	// Slow are the components that make messages slow, where steps were longer than expected and they were looked for.
+	// Slow lists the components that make messages slow; absent unless steps were longer than expected and
+	// zbench looked for the cause.
 	Slow finding.List `json:"slow,omitempty"`
-	// Ended is why the steps ended early; absent if they did not.
+	// Ended is the reason why the steps ended early; absent if they did not end early.
 	Ended string `json:"ended,omitempty"`
-	// Settings in the order of their turns. The others are compared with the first; the last
-	// repeats it.
+	// Settings in the order of their turns. The other settings are compared with the first setting. The
+	// last setting repeats the first.
 	Settings []Setting `json:"settings"`
 	// Judgement has the result as findings.
 	Judgement finding.Judgement `json:"judgement"`
 
-	// predicted are the steps by the curves with all settings, for the chart.
+	// predicted are the steps that the curves predict, by setting, for the chart.
 	predicted []document.Point
 }
 
@@ -89,7 +90,7 @@ func (d *Document) Predict(elements int64, step float64) {
 
 // Setting is one setting with its steps.
 type Setting struct {
-	// Name of the setting: default, current, answer, half, double; empty for a requested one.
+	// Name of the setting: default, current, answer, half, double; empty for a requested setting.
 	Name string `json:"name"`
 	// Amount is the setting in its trainer's unit.
 	Amount string `json:"amount"`
@@ -97,8 +98,8 @@ type Setting struct {
 	Elements int64 `json:"elements"`
 	// Number of messages of a step.
 	Messages int `json:"messages"`
-	// Predicted is the step by the curves, in seconds; null without curves. No verdict depends on
-	// it.
+	// Predicted is the step that the curves predict, in seconds; null without curves. No verdict depends on
+	// the prediction.
 	Predicted *float64 `json:"predicted"`
 	// Steps are the timed steps, of the slowest rank; null if there are none.
 	Steps *stat.Summary `json:"steps"`
@@ -138,10 +139,11 @@ const (
 	CodeEnded      = "ended"
 )
 
-// offBy is the difference between prediction and measurement from which it is reported.
+// offBy is the least reported difference between prediction and measurement, as a share.
 const offBy = 0.03
 
-// Findings returns one finding per setting, and their limits.
+// Findings returns the findings in reading order: disturbances, then one finding per setting, then a wrong
+// prediction.
 func (d *Document) Findings() finding.List {
 	var list finding.List
 	if d.Ended != "" {
@@ -201,8 +203,8 @@ func (d *Document) simulated(f finding.Finding) finding.Finding {
 	return f
 }
 
-// Slower reports whether steps are longer than in the trace, or than the curves predict, or wait
-// for launches.
+// Slower reports whether steps are longer than in the trace, or than the curves predict, or whether
+// messages wait for launches.
 func (d *Document) Slower() bool {
 	if d.Messages != nil && d.Messages.LaunchedLate() {
 		return true
@@ -214,7 +216,7 @@ func (d *Document) Slower() bool {
 	return s != nil && s.Steps.Median > *s.Predicted
 }
 
-// off returns the setting whose prediction is furthest off; nil if none is off by more than offBy.
+// off returns the setting whose prediction is furthest off; nil if no prediction is off by more than offBy.
 func (d *Document) off() (worst *Setting) {
 	most := offBy
 	for i := range d.Settings {
@@ -255,8 +257,8 @@ func percent(x *Difference) string {
 	return fmt.Sprintf("%.*f ± %.*f %% %s", digits, 100*math.Abs(x.Mean), digits, half, x.Verdict)
 }
 
-// compared hands the gate the steps against the curves' prediction. Only in a simulation are the
-// curves of this machine.
+// compared gives the gate the steps and their predictions. It does so only in a simulation, where the
+// curves are known to be of this machine.
 func (d *Document) compared() []finding.Compared[string] {
 	c := finding.Compared[string]{Class: "steps against the curves", Limit: offBy, Reference: 1}
 	for _, s := range d.Settings {

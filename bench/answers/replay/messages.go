@@ -16,28 +16,28 @@ import (
 
 // Messages compares the time of a step's messages inside the step with their time back to back.
 type Messages struct {
-	// Amount is the setting whose messages they are; empty for the trace's own.
+	// Amount is the setting whose messages are compared; empty for the trace's own step.
 	Amount string `json:"amount"`
 	// Rounds is the number of steps of each kind, in turn.
 	Rounds int `json:"rounds"`
-	// Communicators is the number of sets of communicators of the messages. Messages of one set
-	// follow each other, and run beside those of others.
+	// Communicators is the number of sets of communicators of the messages. Messages of one set follow each
+	// other; messages of different sets run at the same time.
 	Communicators int `json:"communicators"`
-	// Alone is the time of all messages of a step without computation, in seconds, each on the last
-	// rank to reach it; the median over rounds.
+	// Alone is the sum of the messages' own times in a step without computation, in seconds: the median
+	// over rounds. A message's own time is the time on the last rank to reach it.
 	Alone float64 `json:"alone"`
-	// Within is the same with computation.
+	// Within is the sum of the messages' own times in a step with computation, in seconds.
 	Within float64 `json:"within"`
-	// Factor is within over alone, by the mean logarithm of rounds. Computation by one thread takes
-	// nothing from messages, so an excess over 1 comes from late launches, or from messages of
-	// other communicators on the same links.
+	// Factor is Within divided by Alone, as a geometric mean over rounds. Computation by one thread takes
+	// nothing from messages, so an excess over 1 comes from late launches, or from messages of other
+	// communicators on the same links.
 	Factor float64 `json:"factor"`
-	// Lo is the lower end of its 95 % interval.
+	// Lo is the lower end of the 95 % interval of Factor.
 	Lo float64 `json:"lo"`
-	// Hi is the upper end.
+	// Hi is the upper end of the 95 % interval of Factor.
 	Hi float64 `json:"hi"`
-	// Late is the rank for which the others wait; null if none stands out. If messages are on
-	// several sets of communicators, only single launches can tell.
+	// Late is the rank for which the other ranks wait; null if no rank stands out. If messages are on
+	// several sets of communicators, only single launches can show such a rank.
 	Late *Late `json:"late"`
 	// Busy describes a network that is sometimes slow; null if it is not.
 	Busy *Busy `json:"busy"`
@@ -45,28 +45,28 @@ type Messages struct {
 
 // Late is a rank that comes last to messages more often than chance allows.
 type Late struct {
-	// Rank is its number.
+	// Rank is the number of the rank.
 	Rank int `json:"rank"`
-	// Last is the number of messages with a wait at which it was last.
+	// Last is the number of messages with a wait at which the rank came last.
 	Last int `json:"last"`
-	// Of is the number of messages of its groups with a wait.
+	// Of is the number of messages with a wait in the rank's groups.
 	Of int `json:"of"`
-	// Wait is the others' wait per step or per single launch, in seconds: the median.
+	// Wait is the median time that other ranks wait for the rank, in seconds per step or per single launch.
 	Wait float64 `json:"wait"`
-	// Per is step or launch.
+	// Per is the unit of Wait: "step" or "launch".
 	Per string `json:"per"`
 }
 
 const (
 	messageRounds = 10
-	// waited is the share of a message's time from which the others' wait counts.
+	// waited is the least wait of other ranks that counts, as a share of a message's time.
 	waited = 0.01
 	// lateChance is the largest probability with which a normal rank is called late.
 	lateChance = 1e-3
 )
 
-// Bare returns the step with all of its computation before its messages. These then follow each
-// other, on any communicators, already launched by the host.
+// Bare returns the step with all of its computation before its messages. The messages then follow each
+// other, on any communicators, and the host has already launched them.
 func Bare(s *plan.Step) *plan.Step {
 	out := Alone(s)
 	out.Sends, out.Cases = s.Sends, s.Cases
@@ -79,8 +79,8 @@ func Bare(s *plan.Step) *plan.Step {
 	return out
 }
 
-// TakeMessages times the messages of a staged step in turn with computation and, in the bare one,
-// without.
+// TakeMessages times the messages of a staged step in turn with computation (setting `step`) and without it
+// (setting `bare`).
 func TakeMessages(ctx context.Context, p plan.Player, step, bare int, s *plan.Step) (*Messages, error) {
 	times := [2][][]float64{}
 	for range messageRounds {
@@ -121,7 +121,7 @@ func messagesOf(times [2][][]float64, comms []plan.Comms) *Messages {
 			m.Communicators++
 		}
 	}
-	if m.Communicators == 1 { // else a rank comes late to a message after a slow one of another group
+	if m.Communicators == 1 { // with several communicators, a slow message of one group makes a rank late to a message of another
 		m.Late = lateOf(times[1], comms)
 	}
 	for _, rounds := range times {
@@ -142,8 +142,8 @@ func messagesOf(times [2][][]float64, comms []plan.Comms) *Messages {
 	return m
 }
 
-// ownTimes returns the time of each message of a step, on the last rank to reach it, which waited
-// for none, in the slowest of the simultaneous groups.
+// ownTimes returns each message's own time in a step: the time on the last rank to reach it, which waits
+// for no other rank, in the slowest of the groups that run at once.
 func ownTimes(seconds []float64, comms []plan.Comms) (all []float64) {
 	ranks := len(seconds) / len(comms)
 	for i, c := range comms {
@@ -156,7 +156,7 @@ func ownTimes(seconds []float64, comms []plan.Comms) (all []float64) {
 	return all
 }
 
-// of are the times of a group's ranks.
+// of returns the times of a group's ranks.
 func of(h plan.Held, seconds []float64) []float64 {
 	return slice.Map(h.Ranks, func(rank int) float64 { return seconds[rank] })
 }
@@ -176,17 +176,17 @@ func (m *Messages) Launched(seconds []float64, launches int, c plan.Comms) {
 	}
 }
 
-// LaunchedLate reports whether messages wait for launches inside the step. Those of several
-// communicators may wait for each other.
+// LaunchedLate reports whether messages wait for launches inside the step. It is false with several
+// communicators, because their messages may wait for each other.
 func (m *Messages) LaunchedLate() bool { return m.Lo > 1+waited && m.Communicators == 1 }
 
 // lateOf finds the rank that came last to most of the messages with a wait in its group.
 func lateOf(rounds [][]float64, comms []plan.Comms) *Late {
 	ranks := len(rounds[0]) / len(comms)
 	last, among, waits := make([]int, ranks), make([]int, ranks), make([][]float64, ranks)
-	chance := 0.0 // lead of the last rank
+	chance := 0.0 // largest probability that a given rank is last by chance
 	for _, seconds := range rounds {
-		wait := make([]float64, ranks) // the others' wait at each
+		wait := make([]float64, ranks) // the wait of other ranks for each rank
 		for i, c := range comms {
 			for _, h := range c.Held(0, ranks) {
 				row := of(h, seconds[i*ranks:])

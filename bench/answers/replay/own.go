@@ -11,7 +11,7 @@ import (
 	"zbench/bench/files/trace"
 )
 
-// ownWithin is the largest difference of the replayed step from the trace's: a replay that is
+// ownWithin is the largest difference of the replayed step from the trace's, as a share. A replay that is
 // further off is not of this job, and its results for other settings are worthless.
 const ownWithin = 0.01
 
@@ -24,17 +24,17 @@ type Own struct {
 	File string `json:"file"`
 	// Rank of the step; -1 if the file does not state it.
 	Rank int `json:"rank"`
-	// Of is the number of steps in the trace; the one of middle length is replayed.
+	// Of is the number of steps in the trace. The step of middle length is replayed.
 	Of int `json:"of"`
 	// Traced is the duration of the step in the job, in seconds.
 	Traced float64 `json:"traced"`
-	// TracedCompute is the part without waiting for a message, in seconds.
+	// TracedCompute is the part of Traced in which the step does not wait for a message, in seconds.
 	TracedCompute float64 `json:"traced_compute"`
 	// Messages of the step.
 	Messages int `json:"messages"`
 	// Simulated is true if a model, not hardware, decided the trace's times; else absent.
 	Simulated bool `json:"simulated,omitempty"`
-	// Steps are the replayed ones, of the slowest rank; null if there are none.
+	// Steps are the replayed steps, on the slowest rank; null if there are none.
 	Steps *stat.Summary `json:"steps"`
 	// Compute is a replayed step without messages, in seconds.
 	Compute float64 `json:"compute"`
@@ -54,7 +54,7 @@ func (o *Own) Fits() bool { return o.Steps != nil && math.Abs(o.off()) <= ownWit
 // off returns the difference of the replayed step, as a share of the trace's.
 func (o *Own) off() float64 { return o.Steps.Median/o.Traced - 1 }
 
-// finding compares the two.
+// finding compares the replayed step with the traced step.
 func (o *Own) finding() finding.Finding {
 	if o.Steps == nil {
 		return finding.Finding{Code: finding.CodeNotChecked, Severity: finding.Warning, Text: fmt.Sprintf("The step of %s was not taken.", o.File)}

@@ -14,38 +14,41 @@ import (
 	"zbench/bench/run/plan"
 )
 
-// PolicyEffect is what a policy of the library changes in a step whose computation uses the GPU.
+// PolicyEffect is the effect of a policy of the library on a step whose computation uses the GPU.
 type PolicyEffect struct {
-	// Policy is how buffers are registered, and the policy of compute units.
+	// Policy names the way in which buffers are registered, and the policy of compute units.
 	Policy string `json:"policy"`
 	// Compute is triad (computation that goes through memory) or gemm (matrix products).
 	Compute plan.StepDo `json:"compute"`
-	// Unserved are the collectives of the step that the library does not run as the policy asks, each with the reason.
+	// Unserved lists the step's collectives that the library does not run under the policy, each with the
+	// reason.
 	Unserved []string `json:"unserved"`
-	// Untold tells that the library does not say what ran the others.
+	// Untold is true if the library does not report how it ran the collectives that it served.
 	Untold bool `json:"untold,omitempty"`
-	// Rounds are the steps with the policy and without, in turn; 0 where no collective is served, and nothing was timed.
+	// Rounds is the number of steps with the policy and of steps without it, in turn. It is 0 if the policy
+	// serves no collective; nothing was timed then.
 	Rounds int `json:"rounds"`
-	// Messages is by how much the times of the step's messages change.
+	// Messages is the change in the time of the step's messages.
 	Messages Change `json:"messages"`
-	// Computation is by how much that of its computation changes.
+	// Computation is the change in the time of the step's computation.
 	Computation Change `json:"computation"`
-	// Step is by how much the step's changes.
+	// Step is the change in the time of the whole step.
 	Step Change `json:"step"`
 }
 
 // Change is the logarithm of a ratio of times.
 type Change struct {
-	// Log is the mean over rounds of the logarithm.
+	// Log is the mean of the logarithm over rounds.
 	Log float64 `json:"log"`
-	// Limit is half the width of its interval: what is less is no change.
+	// Limit is half the width of the interval of Log. A smaller Log counts as no change.
 	Limit float64 `json:"limit"`
 }
 
-// policyChance is the chance at most at which a policy that changes none of the three times is said to change one.
+// policyChance is the largest probability that a policy without effect is reported to change one of the
+// three times.
 const policyChance = 0.003
 
-// WithPolicy is the step with its messages on communicators and buffers of a policy.
+// WithPolicy returns the step with its messages on communicators and buffers of a policy.
 func WithPolicy(s *plan.Step, p policy.Policy) *plan.Step {
 	out := *s
 	out.Cases = slices.Clone(s.Cases)
@@ -55,8 +58,8 @@ func WithPolicy(s *plan.Step, p policy.Policy) *plan.Step {
 	return &out
 }
 
-// TakePolicy times a step with a policy and without by turns: its messages, its computation, and all of it. Settings from
-// first on are staged.
+// TakePolicy times the messages, the computation and the whole of a step, in turn with a policy and
+// without. It stages settings from number `first` on.
 func TakePolicy(ctx context.Context, p plan.Player, first int, step *plan.Step, asked policy.Policy) (e PolicyEffect, err error) {
 	var logs [3][]float64
 	comms := slice.Map(step.Sends, func(k int) plan.Comms { return step.Cases[k].Comms() })
@@ -98,7 +101,7 @@ func TakePolicy(ctx context.Context, p plan.Player, first int, step *plan.Step, 
 	return e, nil
 }
 
-// Stage keeps a step and takes two steps, which connect the ranks.
+// Stage stages a step as a setting and runs it twice, which connects the ranks.
 func Stage(ctx context.Context, p plan.Player, setting int, s *plan.Step) error {
 	err := p.Stage(ctx, setting, s)
 	if err == nil {
@@ -110,8 +113,8 @@ func Stage(ctx context.Context, p plan.Player, setting int, s *plan.Step) error 
 // CodePolicy is the finding of a policy.
 const CodePolicy = "policy"
 
-// finding says whether the policy helps this step. A model of the machine has no constants of what messages and computation
-// take from each other.
+// finding says whether the policy helps this step. In a simulation the effect on computation is not
+// checked, because the model has no constants of the contention between messages and computation.
 func (e *PolicyEffect) finding(simulated bool) finding.Finding {
 	f := finding.Finding{Code: CodePolicy, Severity: finding.Note, Text: "POLICY " + e.Policy + ": "}
 	switch {
@@ -133,7 +136,7 @@ func (e *PolicyEffect) finding(simulated bool) finding.Finding {
 	return f
 }
 
-// text is the change in words, with its limit.
+// text returns the change in words, with its limit.
 func (c Change) text(less, more string) string {
 	return policy.Told(c.Log, c.Limit, less, more)
 }

@@ -11,9 +11,9 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// Schedule converts a step into operations for a driver. Computation takes the nodes' seconds, a
-// message is launched after the computation before it, and computation waits for its node's
-// messages. Calls on the same communicators follow each other. find returns the case of a call.
+// Schedule converts a step into operations for a driver. Computation takes the nodes' seconds, a message is
+// launched after the computation before it, and computation waits for its node's messages. Calls on the
+// same communicators follow each other. `find` returns the case of a call.
 func Schedule(nodes []trace.Node, find func(c *trace.Call) (plan.Case, error)) (*plan.Step, error) {
 	s := &plan.Step{}
 	sends := make([]int, len(nodes)) // number of a call's message
@@ -51,7 +51,7 @@ func Schedule(nodes []trace.Node, find func(c *trace.Call) (plan.Case, error)) (
 		}
 		s.Ops = append(s.Ops, plan.StepOp{Do: plan.StepLaunch, Message: me})
 	}
-	for i := range s.Sends { // a step ends with its calls
+	for i := range s.Sends { // a step ends when its calls have ended
 		if final(s, i) {
 			s.Ops = append(s.Ops, plan.StepOp{Do: plan.StepWait, Message: i})
 		}
@@ -122,7 +122,7 @@ func Finder(w spec.World, groups []trace.Group, inPlace map[string]bool) func(c 
 			one.Strides = []int{split.Stride}
 		}
 		cases := one.Cases()
-		// The whole world comes first, then the split.
+		// The list has the whole world first, then the split.
 		last := cases[len(cases)-1]
 		if last.Skip != "" {
 			err = exit.With(exit.Run, fmt.Errorf("%s of %d bytes: %s", c.Collective, c.Bytes, last.Skip), "give other --settings")

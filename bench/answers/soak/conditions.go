@@ -24,7 +24,7 @@ var tuned = pattern.New(`-> Algo \w+ proto (\w+)`)
 type Variable struct {
 	// Name of the variable.
 	Name string `json:"name"`
-	// Value is empty if it is not set.
+	// Value is empty if the variable is not set.
 	Value string `json:"value"`
 }
 
@@ -34,9 +34,9 @@ type Precondition struct {
 	Name string `json:"name"`
 	// Text describes what was found.
 	Text string `json:"text"`
-	// Checked is false if it could not be determined.
+	// Checked is false if the precondition could not be determined.
 	Checked bool `json:"checked"`
-	// Next says how to determine it in that case.
+	// Next says how to determine the precondition; absent if it was determined.
 	Next string `json:"next,omitempty"`
 }
 
@@ -51,7 +51,7 @@ type Conditions struct {
 	Log string
 }
 
-// Variables returns all Variables with their values, set or not.
+// Variables returns all Variables with their values, also variables that are not set.
 func (c Conditions) Variables() []Variable {
 	all := []Variable{}
 	for _, name := range Variables {

@@ -14,13 +14,13 @@ import (
 	"zbench/bench/show/table"
 )
 
-// Schema names the version of soak.json, Rules the version of the rules behind its findings.
+// Schema names the version of soak.json. Rules is the version of the rules behind its findings.
 const (
 	Schema = "zbench.soak/1"
 	Rules  = 1
 )
 
-// Codes of the findings in addition to those of every detector.
+// Codes of the findings, in addition to the common codes.
 const (
 	CodeClean = "clean"
 	CodeArm   = "arm"
@@ -76,7 +76,7 @@ type Document struct {
 	Judgement finding.Judgement `json:"judgement"`
 }
 
-// Judge adds the result of the attempts. name returns a rank's GPU and the name of its node.
+// Judge adds the result of the attempts. `name` returns a rank's GPU and the name of its node.
 func (d *Document) Judge(t *Tally, name func(rank int) (gpu, node string)) {
 	d.Schema, d.Attempts, d.Wrong, d.First, d.Fired, d.UpTo = Schema, t.Attempts, t.Wrong, t.First, t.Fired, UpTo(t.Wrong, t.Attempts)
 	d.Arms, d.Senders, d.State = t.Arms(), t.Senders(), finding.Pass

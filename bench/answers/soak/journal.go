@@ -15,11 +15,11 @@ const JournalSchema = "zbench.soak-journal/1"
 type Header struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Run is the id of the soak; every line ends in it.
+	// Run is the id of the soak. Every line ends with this id.
 	Run string `json:"-"`
 	// Spec is the world, the sizes and the seed.
 	Spec spec.Spec `json:"spec"`
-	// Attempts is the most attempts; 0 is no limit.
+	// Attempts is the largest number of attempts; 0 is no limit.
 	Attempts int `json:"attempts"`
 	// Launches is the number of launches per attempt.
 	Launches int `json:"launches"`

@@ -11,15 +11,15 @@ import (
 	"zbench/bench/run/plan"
 )
 
-// level is the confidence of the bound. An arm is named if so large a difference arises by accident with a
-// probability below chance, over all tests together.
+// level is the confidence of the bound. An arm is named if a difference as large as its own arises by
+// accident with a probability below `chance`, over all tests together.
 const (
 	level  = 0.95
 	chance = 0.01
 )
 
-// UpTo returns the upper 95 % bound of the rate of wrong attempts, given the number of wrong ones among n:
-// the exact binomial bound. For 0 wrong it is 3/n, which is slightly larger.
+// UpTo returns the upper 95 % bound of the rate of wrong attempts, given the number of wrong attempts among
+// n. It is the exact binomial bound. For 0 wrong attempts it is 3/n, which is slightly larger.
 func UpTo(wrong, n int) float64 {
 	switch {
 	case n == 0:
@@ -34,7 +34,7 @@ func UpTo(wrong, n int) float64 {
 type Setting struct {
 	// Factor is the name of the factor.
 	Factor string `json:"factor"`
-	// Level is the arm's level of it.
+	// Level is the arm's level of the factor.
 	Level string `json:"level"`
 }
 
@@ -50,7 +50,7 @@ type Arm struct {
 	// P is the p-value of Fisher's exact test, two-sided, against the attempts without this level, times the
 	// number of tests; at most 1, and 1 if there is nothing to compare.
 	P float64 `json:"p" jsonschema:"maximum=1"`
-	// Named is true if the arm is wrong more often than the others, beyond chance.
+	// Named is true if the arm is wrong more often than the other arms, beyond chance.
 	Named bool `json:"named"`
 }
 
@@ -80,7 +80,8 @@ type Tally struct {
 	at                            map[Setting]int
 }
 
-// sent is a located part, with the attempt and the place in which it was seen.
+// sent is a located part of wrong data with its attempt and collective. first is true if the attempt's
+// first message was wrong.
 type sent struct {
 	plan.WrongPart
 	attempt    int
@@ -154,22 +155,22 @@ func (t *Tally) Arms() []Arm {
 
 // Sender is a sender of wrong data.
 type Sender struct {
-	// Ranks are the candidates, by their numbers in the world: one if it is certain, none if no single rank
-	// explains the data.
+	// Ranks are the candidates, by their numbers in the world: one rank if the sender is certain, none if
+	// no single rank explains the data.
 	Ranks []int `json:"ranks"`
 	// Names are the GPU, node, rail and NIC of each candidate.
 	Names []string `json:"names"`
 	// Nodes are the names of the candidates' nodes, each once.
 	Nodes []string `json:"nodes"`
-	// Attempts is the number of attempts in which it sent wrong data.
+	// Attempts is the number of attempts in which the sender sent wrong data.
 	Attempts int `json:"attempts"`
-	// First is the number of attempts in which its first message was wrong.
+	// First is the number of attempts in which the sender's first message was wrong.
 	First int `json:"first"`
 	// Receivers are the ranks that received wrong data.
 	Receivers []int `json:"receivers"`
 	// Patterns are the kinds of wrong content.
 	Patterns []plan.Pattern `json:"patterns"`
-	// Collectives are the collectives in which it was seen.
+	// Collectives are the collectives in which the sender was seen.
 	Collectives []string `json:"collectives"`
 	// Elements is the total number of wrong elements.
 	Elements int64 `json:"elements"`
@@ -178,7 +179,7 @@ type Sender struct {
 }
 
 // Senders returns the senders of wrong data, the most frequent first. If one candidate of a reduction is a
-// certain sender elsewhere, the reduction counts for that one.
+// certain sender elsewhere, the reduction counts for that candidate.
 func (t *Tally) Senders() []Sender {
 	var certain []int
 	parts, known := slices.Clone(t.parts), map[int][]int{}
@@ -211,7 +212,7 @@ func (t *Tally) Senders() []Sender {
 	return all
 }
 
-// senderOf joins the parts of one sender. The part with the fewest candidates names it.
+// senderOf joins the parts of one sender. The part with the fewest candidates names the sender.
 func senderOf(parts []sent) Sender {
 	s := Sender{Names: []string{}, Nodes: []string{}}
 	best := slices.MinFunc(parts, func(a, b sent) int { return cmp.Compare(len(a.From), len(b.From)) })

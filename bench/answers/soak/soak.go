@@ -1,7 +1,7 @@
-// Package soak looks for data that arrive wrong. An attempt joins fresh communicators, launches a collective
-// on them, verifies every element on every rank, and repeats that a few times. Attempts of all arms take
-// turns in random order. Wrong data are attributed to senders and to arms, and the rate of wrong attempts
-// gets an upper bound.
+// Package soak looks for data that arrive wrong. An attempt joins fresh communicators, launches a
+// collective on them a few times, and verifies every element on every rank after each launch. Attempts of
+// all arms take turns in random order. Wrong data are attributed to senders and to arms, and the rate of
+// wrong attempts gets an upper bound.
 package soak
 
 import (
@@ -17,8 +17,9 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// Names returns the collectives of the arms: those in which every rank receives. Two are left out: data take
-// the same paths in a scatter as in a broadcast, and uneven messages the same as even ones.
+// Names returns the collectives of the arms, in which every rank receives. A scatter is left out because
+// its data take the same paths as a broadcast's. Collectives with uneven messages are left out because even
+// messages take the same paths.
 func Names() []string {
 	all := slice.Where(collective.All(), func(c collective.Collective) bool {
 		return c.Result(1, 2, 0).Blocks > 0 && (!c.Rooted || !c.RecvShare) && !c.Uneven
@@ -31,8 +32,8 @@ func Names() []string {
 var Sizes = []int64{16 << 10, 256 << 10, 2<<20 - 64<<10, 2<<20 + 64<<10, 8 << 20}
 
 // Cases returns the arms. Each collective of each size runs on communicators of one GPU per node, side by
-// side, and on all ranks; its data are written by a kernel or a copy from the
-// host, on the stream of the launch or on another one. Cases too small for their ranks are left out.
+// side, and on all ranks. Its data are written by a kernel or by a copy from the host, on the stream of the
+// launch or on another stream. Cases too small for their ranks are left out.
 func Cases(w spec.World, sizes []int64) ([]plan.Case, error) {
 	a := plan.Axes{Sizes: sizes, MinBytes: 1, MaxBytes: 1, Factor: 2, InPlace: []bool{false}, World: w}
 	if w.Nodes > 1 && w.PerNode() > 1 {
@@ -67,8 +68,8 @@ type Soak struct {
 	Cases []plan.Case
 	// Seed is the seed for the order of the arms.
 	Seed uint64
-	// Attempts is the most attempts; 0 is no limit. Launches is the number of verified launches per attempt:
-	// the first message, then more.
+	// Attempts is the largest number of attempts; 0 is no limit. Launches is the number of verified
+	// launches per attempt, the first message included.
 	Attempts, Launches int
 	// Saved are the attempts from a journal; they are not repeated.
 	Saved []Attempt
@@ -76,7 +77,7 @@ type Soak struct {
 	Enough func() bool
 	// Fired returns the number of times that planted faults have changed data so far.
 	Fired func() int
-	// Watch is called after each attempt, saved ones included. An error ends the soak.
+	// Watch is called after each attempt, saved attempts included. An error ends the soak.
 	Watch func(Attempt) error
 }
 
@@ -86,7 +87,7 @@ type Attempt struct {
 	Number int `json:"number"`
 	// Arms are the attempt's level of each factor.
 	Arms []Setting `json:"arms"`
-	// Wrong are the wrong elements of each launch, the first message's first.
+	// Wrong holds the number of wrong elements of each launch. The first message comes first.
 	Wrong []int64 `json:"wrong"`
 	// Parts are the located wrong elements of all launches.
 	Parts []plan.WrongPart `json:"parts,omitempty"`
@@ -94,7 +95,7 @@ type Attempt struct {
 	Fired int `json:"fired,omitempty"`
 }
 
-// First reports whether the first message was wrong, Any whether any was.
+// First reports whether the first message was wrong.
 func (a *Attempt) First() bool { return len(a.Wrong) > 0 && a.Wrong[0] > 0 }
 
 // Any reports whether any launch was wrong.
@@ -102,7 +103,8 @@ func (a *Attempt) Any() bool {
 	return slices.ContainsFunc(a.Wrong, func(n int64) bool { return n > 0 })
 }
 
-// Turns returns the numbers 0 to n-1 one after the other, in a new random order each time all were returned.
+// Turns returns the numbers 0 to n-1 one after the other in random order. Once all numbers were returned,
+// it begins again in a new order.
 func Turns(seed uint64, n int) func() int {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // an order, not a secret
 	var order []int
@@ -116,7 +118,7 @@ func Turns(seed uint64, n int) func() int {
 	}
 }
 
-// Run makes attempts until there are enough. It calls Watch only for complete attempts.
+// Run makes attempts until Attempts or Enough ends them. It calls Watch only for complete attempts.
 func (s Soak) Run(ctx context.Context, p plan.Process) error {
 	turn := Turns(s.Seed, len(s.Cases))
 	for number := 0; s.Attempts == 0 || number < s.Attempts; number++ {

@@ -11,17 +11,17 @@ import (
 	"zbench/bench/hardware/flush"
 )
 
-// Vary is an environment variable whose values take turns. Libraries read it when a process starts, so each
-// value needs processes of its own.
+// Vary is an environment variable whose values take turns. Libraries read the variable when a process
+// starts, so each value needs processes of its own.
 type Vary struct {
 	// Name of the variable.
 	Name string `json:"name" jsonschema:"minLength=1"`
-	// Values that take turns; an empty one leaves the variable unset.
+	// Values that take turns. An empty value leaves the variable unset.
 	Values []string `json:"values"`
 }
 
-// The variable for the fence after a send, which RCCL omits on gfx942, and its older name
-// (ROCm/rocm-systems#10339, #7139). A library that does not know a name ignores it.
+// The variable that restores the fence after a send, which RCCL omits on gfx942, and the variable's older
+// name (ROCm/rocm-systems#10339, #7139). A library that does not know a name ignores it.
 const (
 	Fence       = "RCCL_CHEAP_POST_SEND_FENCE_OFF"
 	FenceBefore = "RCCL_GFX9_CHEAP_FENCE_OFF"
@@ -40,12 +40,14 @@ var Known = []Vary{
 	{"GPU_MAX_HW_QUEUES", []string{"", "2"}},
 }
 
-// mostEnvironments is the most combinations that take turns: the processes of each start again and again.
+// mostEnvironments is the largest number of combinations that take turns. Each turn starts the processes of
+// its combination again.
 const mostEnvironments = 64
 
 var variableName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ReadVary reads NAME=VALUE,VALUE…, or the NAME of a Known variable. Each word must name another variable.
+// ReadVary reads NAME=VALUE,VALUE…, or the NAME of a Known variable. Each word must name a different
+// variable.
 func ReadVary(words []string) ([]Vary, error) {
 	var all []Vary
 	combinations := 1
@@ -73,7 +75,7 @@ func ReadVary(words []string) ([]Vary, error) {
 	return all, nil
 }
 
-// combination is the factor whose levels are whole environments. They are counted but not compared.
+// combination is the factor whose levels are whole environments. Environments are counted but not compared.
 const combination = "environment"
 
 // Environment is a combination of values.
@@ -102,7 +104,7 @@ func (e Environment) String() string {
 	return strings.Join(slice.Map(e, func(v Variable) string { return v.Name + "=" + v.Value }), " ")
 }
 
-// Settings returns the levels of its attempts, in addition to the levels of their cases.
+// Settings returns the levels that the environment adds to the levels of its attempts' cases.
 func (e Environment) Settings() []Setting {
 	return slice.Map(e, func(v Variable) Setting {
 		if v.Value == "" {
@@ -112,7 +114,7 @@ func (e Environment) Settings() []Setting {
 	})
 }
 
-// Over returns the variables of a process, with the combination's values in place of its own.
+// Over returns the variables of a process, with the combination's values in place of the process's own.
 func (e Environment) Over(environ []string) []string {
 	all := slice.Where(environ, func(text string) bool {
 		name, _, _ := strings.Cut(text, "=")
@@ -132,7 +134,7 @@ type World struct {
 	// Document is nil if the world left none.
 	Document *Document
 	Attempts []Attempt
-	// Failed is the reason why it did not complete.
+	// Failed is the reason why the world did not complete.
 	Failed string
 }
 

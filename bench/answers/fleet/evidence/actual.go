@@ -8,14 +8,15 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// mostNodes is the share of nodes from which a crossed rail is common to the fleet and explains no
-// difference between nodes. leastNodes is the minimum for such a share.
+// mostNodes is the share of nodes above which a crossed rail is common to the fleet and explains no
+// difference between nodes. In a fleet with fewer than leastNodes nodes, no crossed rail is common.
 const (
 	mostNodes  = 0.5
 	leastNodes = 3
 )
 
-// ofActual returns the claims of crossed rails: another NIC than the GPU's carried its bytes.
+// ofActual returns the claims about crossed rails, on which another NIC than the GPU's carried the GPU's
+// bytes.
 func (in Input) ofActual() []Claim {
 	var out []Claim
 	common := in.commonlyCrossed()

@@ -14,8 +14,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// ofTimes returns the claims of a verdict: findings by their confidence, the candidates of
-// questions as possible.
+// ofTimes returns the claims of a verdict. The weight of a finding follows its confidence. Candidates of
+// questions get the weight Weak.
 func ofTimes(v *rails.Verdict) []Claim {
 	if v == nil {
 		return nil
@@ -35,14 +35,14 @@ func ofTimes(v *rails.Verdict) []Claim {
 const (
 	// leastNICs is the number of NICs that make a median.
 	leastNICs = 4
-	// manyTimes the median, and at least manyTimes leastEvents, are outlying retransmissions.
+	// Retransmissions are outlying above manyTimes the median and above manyTimes leastEvents.
 	manyTimes   = 10
 	leastEvents = 10
-	// idle is the share of the median's bytes below which a NIC is idle, busy the share above which
-	// it carried another's.
+	// idle is the share of the median's bytes below which a NIC is idle. busy is the share above which a
+	// NIC carried another NIC's bytes, too.
 	idle = 0.1
 	busy = 1.7
-	// mostOfRail is the share of a rail's NICs that makes it the leaf's fault.
+	// mostOfRail is the share of a rail's NICs from which the leaf switch is taken as the cause.
 	mostOfRail = 0.75
 )
 
@@ -86,7 +86,8 @@ func (in Input) ofCounters() []Claim {
 	return append(out, in.leaves(repeats)...)
 }
 
-// substitutes returns NICs that carried the bytes of an idle one: these are not slow by themselves.
+// substitutes returns claims that clear NICs which carried the bytes of an idle NIC. Such NICs are not slow
+// by themselves.
 func (in Input) substitutes(places []rails.Place, dead map[int]int, sent float64) []Claim {
 	var out []Claim
 	for _, p := range places {
@@ -100,7 +101,8 @@ func (in Input) substitutes(places []rails.Place, dead map[int]int, sent float64
 	return out
 }
 
-// leaves returns rails on which most NICs retransmit: the switch is the likelier cause.
+// leaves returns claims about leaf switches behind which most NICs retransmit. The switch is then the
+// likelier cause.
 func (in Input) leaves(repeats map[int][]rails.Place) []Claim {
 	var out []Claim
 	for _, rail := range slices.Sorted(maps.Keys(repeats)) {

@@ -1,10 +1,10 @@
 // Package evidence joins independent sources about a fleet: the times of bench/answers/fleet/rails, the
-// counters of NICs, a node's topology and its screen, and RCCL's RAS. Join names one component for
-// each fault, or says that it cannot tell and lists the candidates.
+// counters of NICs, a node's topology and its screen, and RCCL's RAS. Join names one component for each
+// fault, or lists the candidates if it cannot tell.
 //
-// Every source makes claims: for or against a component, with a weight. Claims about components
-// that exclude each other as the cause (a NIC, its GPU, its node, its leaf switch) are weighed
-// against each other; others are separate faults.
+// Every source makes claims: for or against a component, with a weight. Claims about components that
+// exclude each other as the cause (a NIC, its GPU, its node, its leaf switch) are weighed against each
+// other. Other claims belong to separate faults.
 package evidence
 
 import (
@@ -29,7 +29,7 @@ const (
 	RAS      Source = "ras"
 )
 
-// Weights of claims. Negative ones speak against a component.
+// Weights of claims. Negative weights speak against a component.
 const (
 	// Weak marks a component that may explain the observation.
 	Weak = 1
@@ -43,9 +43,10 @@ const (
 type Claim struct {
 	Source    Source
 	Component rails.Component
-	// Weight is Weak to Strong for the component, negative against it.
+	// Weight is Weak to Strong if the claim is for the component, and negative if it is against the
+	// component.
 	Weight int
-	// Says is the reason in the user's words.
+	// Says is the reason, in words for the user.
 	Says string
 }
 
@@ -76,8 +77,8 @@ type Conclusion struct {
 }
 
 const (
-	// leastScore is the sum of weights from which a component is named, leastMargin its minimum
-	// lead.
+	// leastScore is the sum of weights from which a component is named. leastMargin is the least lead of a
+	// named component over the next candidate.
 	leastScore  = Medium
 	leastMargin = 1
 	// common is the number of parts with equal evidence from which the whole is the cause.
@@ -111,14 +112,14 @@ func Join(in Input) []Conclusion {
 		c := conclude(cluster)
 		at, _ := slices.BinarySearchFunc(scores, cluster[0].score, func(have, score int) int { return cmp.Compare(score, have) })
 		for at < len(scores) && scores[at] == cluster[0].score {
-			at++ // in the order of the sources
+			at++ // equal scores stay in the order of the sources
 		}
 		out, scores = slices.Insert(out, at, c), slices.Insert(scores, at, cluster[0].score)
 	}
 	return out
 }
 
-// weighed returns all components with a claim.
+// weighed returns all components that have a claim, with their scores.
 func (in Input) weighed() []hypothesis {
 	var all []hypothesis
 	for _, c := range slices.Concat(ofTimes(in.Verdict), in.ofCounters(), in.ofActual(), in.Others) {
@@ -139,7 +140,7 @@ func conclude(cluster []hypothesis) Conclusion {
 	best := cluster[0].score
 	tied := slice.Count(cluster, func(h hypothesis) bool { return h.score == best })
 	if whole := slices.IndexFunc(cluster, func(h hypothesis) bool { return h.Part == rails.Node || h.Part == rails.Leaf }); whole > 0 && tied >= common {
-		// If as many parts fail alike, one common cause is likelier than several.
+		// If so many parts fail in the same way, one common cause is likelier than several.
 		h := cluster[whole]
 		h.score = best + leastMargin
 		cluster = slices.Insert(slices.Delete(cluster, whole, whole+1), 0, h)
@@ -161,8 +162,8 @@ func conclude(cluster []hypothesis) Conclusion {
 	return out
 }
 
-// rivals reports whether two components explain the same fault: one is part of the other, or lies
-// on its path.
+// rivals reports whether two components explain the same fault: one is part of the other, or lies on the
+// other's path.
 func (in Input) rivals(a, b rails.Component) bool {
 	return in.covers(a, b) || in.covers(b, a)
 }

@@ -11,10 +11,10 @@ import (
 // decided is the confidence of decisions by sources other than the times.
 const decided = 0.8
 
-// Settle joins the sources and changes the verdict of the times. A question that the others answer
-// becomes a finding. A finding that they clear, or explain by another component, is dropped. Their
-// reasons are added to the times'. Contradicting sources turn a finding into a question. Without
-// other sources the verdict stays as it is.
+// Settle joins the sources and changes the verdict of the times. A question that the other sources answer
+// becomes a finding. A finding that the other sources clear, or explain by another component, is dropped.
+// Reasons of the other sources are added to the reasons of the times. Contradicting sources turn a finding
+// into a question. Without other sources the verdict stays as it is.
 func Settle(in Input) {
 	s := settling{in, slices.Clone(in.Verdict.Findings), slices.Clone(in.Verdict.Questions)}
 	for _, h := range in.weighed() {
@@ -40,14 +40,15 @@ func Settle(in Input) {
 	in.Verdict.Replace(s.findings, append(s.questions, in.askOfFleet()...))
 }
 
-// settling is a verdict in the process of change.
+// settling is a verdict while Settle changes it.
 type settling struct {
 	Input
 	findings  []rails.Slow
 	questions []rails.Question
 }
 
-// clear drops a component; it stays a candidate if there is no other.
+// clear drops a component from findings and questions. A question without another candidate keeps the
+// component.
 func (s *settling) clear(h hypothesis) {
 	s.findings = slices.DeleteFunc(s.findings, func(f rails.Slow) bool { return f.Component == h.Component })
 	for i, q := range s.questions {
@@ -64,8 +65,8 @@ func (s *settling) clear(h hypothesis) {
 	}
 }
 
-// ask makes one question of the findings and questions whose candidates the sources do not decide
-// between. If the times suspect none of them, there is nothing to explain.
+// ask replaces the findings and questions about the candidates of c by one question, because the sources
+// contradict each other. If the times suspect none of the candidates, there is nothing to explain.
 func (s *settling) ask(c Conclusion) {
 	q := rails.Question{What: strings.Join(c.Reasons, "; "), Candidates: c.Candidates, Next: "the sources contradict each other: measure again, and look at each candidate by itself"}
 	is := func(of rails.Component) bool { return slices.Contains(c.Candidates, of) }
@@ -88,7 +89,7 @@ func (s *settling) ask(c Conclusion) {
 	}
 }
 
-// name makes a finding of a component. It replaces the questions that it answers and the findings
+// name makes a finding of a component. The finding replaces the questions that it answers and the findings
 // that it explains.
 func (s *settling) name(c Conclusion) {
 	f := rails.Slow{Component: *c.Named, Confidence: decided}
@@ -113,8 +114,8 @@ func (s *settling) name(c Conclusion) {
 	s.findings = append(s.findings, f)
 }
 
-// timedWell reports whether only sources other than the times name a component, although the times
-// measured it, or parts of it, and suspect none.
+// timedWell reports whether neither times nor counters speak for a component, although the times measured
+// it or a part of it.
 func (in Input) timedWell(c Conclusion) bool {
 	if slices.Contains(c.Sources, Times) || slices.Contains(c.Sources, Counters) {
 		return false

@@ -23,15 +23,15 @@ type Fact struct {
 	Bad bool
 }
 
-// Topologies holds the topologies of nodes. Facts are by node; Nodes is the number of nodes with a
-// known topology.
+// Topologies holds the topologies of nodes. Facts holds the facts of each node. Nodes is the number of
+// nodes with a known topology.
 type Topologies struct {
 	Facts map[int][]Fact
 	Nodes int
 }
 
-// Claims makes one claim per component. Properties common to most nodes explain no difference
-// between them, and doubts count once.
+// Claims makes one claim per component. Facts that most nodes share are left out, because they explain no
+// difference between nodes. Several doubts about one component become one claim.
 func (t Topologies) Claims() []Claim {
 	on := map[string]int{}
 	for _, facts := range t.Facts {
@@ -59,8 +59,8 @@ func (t Topologies) Claims() []Claim {
 	return out
 }
 
-// joined merges a claim with the same source's others for the component: the strongest weight
-// counts, and all reasons are kept.
+// joined adds a claim. Claims of one source for one component become one claim, with the strongest weight
+// and all reasons.
 func joined(all []Claim, c Claim) []Claim {
 	i := slices.IndexFunc(all, func(o Claim) bool {
 		return o.Source == c.Source && o.Component == c.Component && (o.Weight > 0) == (c.Weight > 0)
@@ -72,13 +72,13 @@ func joined(all []Claim, c Claim) []Claim {
 	return all
 }
 
-// Screens holds the nodes' screens: each node alone, compared with the others.
+// Screens holds the nodes' screens. Each node was measured alone and compared with the other nodes.
 type Screens struct {
 	Document *nodescreen.Document
-	// Names are the nodes' names, GPUs the number of GPUs on each.
+	// Names are the nodes' names. GPUs is the number of GPUs per node.
 	Names []string
 	GPUs  int
-	// Rail returns the GPU whose rail a NIC is, −1 if unknown; a nil Rail knows none.
+	// Rail returns the GPU whose rail the NIC is, −1 if unknown. If Rail is nil, no rail is known.
 	Rail func(node int, nic string) int
 }
 
@@ -86,7 +86,7 @@ type Screens struct {
 // NIC or a GPU's memory, or do not explain slowness.
 var screened = map[string]int{"no_report": Strong, "gpus": Strong, "error": Strong, "nic_count": Medium, "collective": Weak, "own_check": Weak}
 
-// Claims makes claims of findings. It also speaks against GPUs and links of nodes whose own
+// Claims makes claims of findings. It also makes claims that clear the GPUs and links of nodes whose own
 // collective was healthy.
 func (s Screens) Claims() []Claim {
 	var out []Claim
@@ -117,7 +117,7 @@ func (s Screens) Claims() []Claim {
 	return out
 }
 
-// claim returns that of a finding; false if it says nothing about bandwidth.
+// claim returns the claim of a finding; false if the finding says nothing about bandwidth.
 func (s Screens) claim(node int, f nodescreen.Deviation) (Claim, bool) {
 	says := f.Subject + ": " + f.Message
 	switch f.Rule {
@@ -133,7 +133,7 @@ func (s Screens) claim(node int, f nodescreen.Deviation) (Claim, bool) {
 				return Claim{Screen, rails.Component{Part: rails.Rail, Node: node, A: rail}, Strong, says}, true
 			}
 		}
-		return Claim{Screen, rails.Component{Part: rails.Node, Node: node}, Weak, says}, true // some rail of it
+		return Claim{Screen, rails.Component{Part: rails.Node, Node: node}, Weak, says}, true // some rail of the node
 	}
 	weight, known := screened[f.Rule]
 	return Claim{Screen, rails.Component{Part: rails.Node, Node: node}, weight, says}, known
@@ -141,8 +141,8 @@ func (s Screens) claim(node int, f nodescreen.Deviation) (Claim, bool) {
 
 func (s Screens) node(host string) int { return NodeOf(s.Names, host) }
 
-// NodeOf returns the index of a host among names, −1 if it is not one of them. A name with its
-// domain and one without are the same host.
+// NodeOf returns the index of a host among names, −1 if names does not have the host. A name matches with
+// and without its domain.
 func NodeOf(names []string, host string) int {
 	if i := slices.Index(names, host); i >= 0 {
 		return i
@@ -150,18 +150,18 @@ func NodeOf(names []string, host string) int {
 	return slices.IndexFunc(names, func(name string) bool { return host != "" && nodescreen.SameHost(name, host) })
 }
 
-// Services is an answer of RCCL's RAS service with the fleet that it may describe: the names of the
-// nodes, and the GPUs of each, 0 if nodes were measured as a whole.
+// Services is an answer of RCCL's RAS service with the fleet that it may describe. Names are the names of
+// the nodes. GPUs is the number of GPUs per node; 0 if nodes were measured as a whole.
 type Services struct {
 	Answer *record.Witness
 	Names  []string
 	GPUs   int
 }
 
-// Claims returns claims about the GPUs whose ranks or processes the service singles out, or about
-// the node if most of its GPUs are. The host in the answer counts, because ranks may be numbered in
+// Claims returns claims about the GPUs whose ranks or processes the service singles out, or about a node if
+// the service singles out most of its GPUs. The host in the answer counts, because ranks may be numbered in
 // another order than nodes. A rank without a known host is placed by the order of ranks, if the
-// communicator is as large as the fleet. strange are the ranks on no node of the fleet.
+// communicator is as large as the fleet. strange lists the ranks on no node of the fleet.
 func (s Services) Claims() (claims []Claim, strange []string) {
 	if s.Answer == nil || s.Answer.State == record.WitnessAbsent {
 		return nil, nil
@@ -200,7 +200,7 @@ func (s Services) Claims() (claims []Claim, strange []string) {
 	return claims, strange
 }
 
-// place returns the node of a rank, −1 for none of the fleet, and its GPUs there.
+// place returns the node of a rank, −1 if it is not in the fleet, and the rank's GPUs on that node.
 func (s Services) place(r record.WitnessRank) (node int, gpus []int) {
 	if r.Host != "" {
 		return NodeOf(s.Names, r.Host), gpusOf(r.GPU)
@@ -230,8 +230,8 @@ func gpusOf(text string) []int {
 	return out
 }
 
-// OfNodes returns claims for fleets whose nodes were measured as a whole. A claim for a part counts
-// for the node; a claim against a part does not.
+// OfNodes returns claims for fleets whose nodes were measured as a whole. A claim for a part becomes a
+// claim for the node. A claim against a part is dropped.
 func OfNodes(claims []Claim) []Claim {
 	var out []Claim
 	for _, c := range claims {

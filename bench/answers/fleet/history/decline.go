@@ -13,36 +13,40 @@ import (
 const (
 	// Sigma is the assumed standard deviation between checks, as a share of the figure.
 	Sigma = 0.01
-	// Window is the number of checks that a figure is compared with, Least the smallest number.
+	// Window is the largest number of earlier checks that a figure is compared with. Least is the smallest
+	// number.
 	Window = 30
 	Least  = 10
-	// Separate is the number of checks that must show a sudden loss: all of the newest. Lasting is
-	// the number of newest checks that show a small loss together.
+	// Separate is the number of newest checks that must all show a sudden loss. Lasting is the number of
+	// newest checks that show a small loss together.
 	Separate = 3
 	Lasting  = 15
 
-	// The newest check must show gateLoss, as a share; everything else is computed only then. A sudden
-	// loss is the median of the newest checks, each of which shows leastLoss. A lasting loss is their
-	// middle. The factors are in robust standard deviations of the kind.
+	// The newest check must show gateLoss, as a share; only then are the other losses computed. For a
+	// sudden loss, each of the newest checks must show leastLoss, and their median must show suddenLoss.
+	// For a lasting loss, the mean of the middle half of the newest checks must show lastingLoss. The
+	// …Sigmas are the same limits in robust standard deviations of the kind.
 	gateLoss                   = 0.02
 	leastLoss, leastSigmas     = 0.03, 3.1
 	suddenLoss, suddenSigmas   = 0.054, 5.4
 	lastingLoss, lastingSigmas = 0.027, 3.0
-	// fallenLoss is the smallest loss of most components of a kind, as a share.
+	// fallenLoss is the smallest loss that the components of a kind must show together, as a share.
 	fallenLoss, fallenSigmas = 0.015, 3.3
 )
 
-// Loss is a figure below its own past.
+// Loss is the loss of a figure against its own past.
 type Loss struct {
-	// Lost is the missing share, 0 to 1. Before is the centre of the earlier checks, Now that of the
-	// checks that show the loss, both in the figure's unit.
+	// Lost is the missing share, 0 to 1. Before is the centre of the earlier checks. Now is the centre of
+	// the checks that show the loss. Before and Now are in the figure's unit.
 	Lost, Before, Now float64
-	// Checks is the number of checks that show the loss, Of the number that it is compared with.
+	// Checks is the number of checks that show the loss. Of is the number of earlier checks in the
+	// comparison.
 	Checks, Of int
 }
 
-// Below compares the newest checks of figures of one kind with their own earlier checks. Each series
-// is one component's, oldest first. It returns a Loss for each series, with 0 checks if there is none.
+// Below compares the newest checks of figures of one kind with their own earlier checks. Each series has
+// the figures of one component, oldest first. It returns a Loss for each series; the Loss has 0 checks if
+// the series shows no loss.
 func Below(series [][]float64) []Loss {
 	out := make([]Loss, len(series))
 	for i, s := range series {
@@ -69,8 +73,8 @@ func before(s []float64, n int) []float64 {
 	return s[max(end-Window, 0):end]
 }
 
-// loses reports whether a figure is below the median of others by a share. It counts, because that is
-// faster than the median.
+// loses reports whether a figure is below the median of other figures by a share. It counts the larger
+// figures, because that is faster than computing the median.
 func loses(of []float64, figure, share float64) bool {
 	limit, above := figure/(1-share), 0
 	for _, v := range of {
@@ -81,7 +85,7 @@ func loses(of []float64, figure, share float64) bool {
 	return 2*above > len(of)
 }
 
-// loss compares the newest n checks with those before them. It finds what is above the limits of a quiet
+// loss compares the newest n checks with the checks before them. It applies only the limits of a quiet
 // component.
 func loss(s []float64, n int) Loss {
 	past := before(s, n)
@@ -114,7 +118,7 @@ func beyond(s []float64, l Loss, spread float64) bool {
 	return l.Lost >= suddenSigmas*spread && !slices.ContainsFunc(recent, func(v float64) bool { return !loses(past, v, leastSigmas*spread) })
 }
 
-// middle returns the mean of the middle half, which outliers do not move and which varies less than the
+// middle returns the mean of the middle half. Outliers do not move this mean, and it varies less than the
 // median.
 func middle(of []float64) float64 {
 	s := slices.Sorted(slices.Values(of))
@@ -122,9 +126,9 @@ func middle(of []float64) float64 {
 	return stat.Mean(s[cut : len(s)-cut])
 }
 
-// pooled returns the robust standard deviation of the earlier checks of all series of a kind, each as
-// a share of its own median. A single component has too few checks for a precise one. The factor
-// allows for a small number.
+// pooled returns the robust standard deviation of the earlier checks of all series of a kind, each as a
+// share of its own median. A single component has too few checks for a precise deviation. The factor raises
+// the deviation if there are few checks in all.
 func pooled(series [][]float64) float64 {
 	var off []float64
 	for _, s := range series {
@@ -139,7 +143,8 @@ func pooled(series [][]float64) float64 {
 }
 
 // Fallen reports whether the components of a kind are together below their past in the newest check, as
-// after a change of the driver that no version tells. Together they show a smaller loss than one can.
+// after a driver change that no version shows. Many components together reveal a smaller loss than one
+// component can.
 func Fallen(series [][]float64) bool {
 	var lost, newest []float64
 	var pasts [][]float64
@@ -170,8 +175,8 @@ func Fallen(series [][]float64) bool {
 // togetherShare is the share of the nodes above which a change belongs to the fleet.
 const togetherShare = 0.05
 
-// Together reports whether so many nodes of a fleet have fallen, this one included, that the cause is
-// not a node.
+// Together reports whether so many nodes of a fleet have fallen, this node included, that the cause is not
+// a single node.
 func Together(fallen, nodes int) bool {
 	return fallen >= 2 && float64(fallen) > togetherShare*float64(nodes)
 }

@@ -18,7 +18,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Schema is the version of a memory's file, and family what all versions begin with.
+// Schema is the version of a memory's file. The names of all versions begin with `family`.
 const (
 	Schema = "zbench.history/1"
 	family = "zbench.history/"
@@ -47,7 +47,7 @@ type Memory struct {
 	Checks int64 `json:"checks"`
 	// Last is the time of the last check in UTC; the clock may step.
 	Last time.Time `json:"last"`
-	// Boot is the kernel's id of the last check's boot; empty if unknown.
+	// Boot is the kernel's id of the boot during the last check; empty if unknown.
 	Boot string `json:"boot"`
 	// Log is the time of the newest line of the kernel log that was read, in microseconds after boot.
 	Log int64 `json:"log_microseconds"`
@@ -59,7 +59,7 @@ type Memory struct {
 	Rounds []Round `json:"rounds"`
 	// Counters are the error counters of the last check, by component and name.
 	Counters map[string]uint64 `json:"counters"`
-	// Events are the newest checks with a finding, by its name.
+	// Events holds the numbers of the newest checks that had a finding, by the finding's name.
 	Events map[string][]int64 `json:"events"`
 }
 
@@ -69,8 +69,8 @@ type Round struct {
 	Time time.Time `json:"time"`
 	// Era is the era of the figures.
 	Era int64 `json:"era"`
-	// Figures are rates in bytes per second, of products in operations per second: by kind, then by
-	// component.
+	// Figures are rates by kind, then by component. Rates of matrix products are in operations per second;
+	// all other rates are in bytes per second.
 	Figures map[string]map[string]float64 `json:"figures"`
 }
 
@@ -94,7 +94,7 @@ func (m *Memory) fill() {
 	}
 }
 
-// ErrFuture is wrapped by the error of a file of a later version. It must not be replaced.
+// ErrFuture is wrapped by the error of a file of a later version. Such a file must not be replaced.
 var ErrFuture = errors.New("a later version of zbench wrote it")
 
 // Read reads a node's file. The error describes the defect: the file is torn, was edited, belongs to
@@ -134,7 +134,7 @@ func Read(text []byte, host string) (*Memory, error) {
 	return &m.Memory, m.validate()
 }
 
-// validate refuses what Write cannot have written, although the checksum fits.
+// validate refuses content that WriteJSON cannot have written, even if the checksum fits.
 func (m *Memory) validate() error {
 	switch {
 	case m.Checks < 0 || m.Era < 0 || m.Log < 0:
@@ -183,7 +183,7 @@ func (m *Memory) Begin(now time.Time, facts map[string]string) (changes []Change
 	return changes
 }
 
-// short cuts a name that another program chose.
+// short limits the length of a name that another program chose.
 func short(name string) string { return strings.ToValidUTF8(name[:min(len(name), longest)], "") }
 
 // Figure is one measurement of a check.
@@ -192,12 +192,12 @@ type Figure struct {
 	Rate          float64
 }
 
-// gap is the time after which a check is separate from the one before: measurements within minutes
-// share temperature and neighbours.
+// gap is the time after which a check is separate from the check before. Measurements within minutes share
+// the temperature and the neighbouring jobs.
 const gap = 10 * time.Minute
 
-// Add keeps the figures of a check. It returns false if the check is not separate from the one before,
-// whose figures then stay.
+// Add keeps the figures of a check. It returns false if the check is not separate from the previous check.
+// The earlier figures are then kept.
 func (m *Memory) Add(now time.Time, figures []Figure) bool {
 	if n := len(m.Rounds); n > 0 {
 		since := now.Sub(m.Rounds[n-1].Time)
@@ -229,8 +229,8 @@ type Decline struct {
 	Loss
 }
 
-// Declines compares the newest check with those before it in its era. fallen are the kinds of which most
-// components are below their past.
+// Declines compares the newest check with the checks before it in its era. fallen lists the kinds whose
+// components are below their past together.
 func (m *Memory) Declines() (out []Decline, fallen []string) {
 	if len(m.Rounds) == 0 {
 		return nil, nil
@@ -259,32 +259,32 @@ func (m *Memory) Declines() (out []Decline, fallen []string) {
 	return out, fallen
 }
 
-// Restart begins an era without a change of the facts: the fleet changed together.
+// Restart begins an era although no fact changed, because the whole fleet changed.
 func (m *Memory) Restart() { m.Era++ }
 
-// Counter is an error counter, as it is read now.
+// Counter is an error counter with its present value.
 type Counter struct {
 	Subject, Name string
 	Value         uint64
 }
 
-// Growth is a counter that grew since the last check. Value is the sum since the driver's reset; New is
-// true if no earlier check has read it.
+// Growth is a counter that grew since the last check. Value is the count since the driver's reset. New is
+// true if no earlier check has read the counter.
 type Growth struct {
 	Counter
 	By  uint64
 	New bool
 }
 
-// Grown keeps the counters and returns those that grew. After a boot, or if a counter is smaller than
-// before, it counts from zero.
+// Grown stores the counters and returns the counters that grew. After a boot, or if a counter is smaller
+// than before, the growth counts from zero.
 func (m *Memory) Grown(boot string, now []Counter) (out []Growth) {
 	before, first := m.Counters, m.Checks <= 1
 	m.Counters = map[string]uint64{}
 	if boot != m.Boot {
 		before = nil
 	}
-	maps.Copy(m.Counters, before) // a counter that could not be read now
+	maps.Copy(m.Counters, before) // keeps counters that could not be read now
 	m.Boot = boot
 	for _, c := range now {
 		name := short(c.Subject) + " " + short(c.Name)
@@ -303,8 +303,8 @@ func (m *Memory) Grown(boot string, now []Counter) (out []Growth) {
 	return out
 }
 
-// Again notes a finding of this check and returns how many of the last Window checks had it, this one
-// included, at most Separate.
+// Again notes a finding of this check. It returns the number of the last Window checks that had the
+// finding, this check included, but at most Separate.
 func (m *Memory) Again(name string) int {
 	name = short(name)
 	seen := slice.Where(m.Events[name], func(check int64) bool { return check > m.Checks-Window && check < m.Checks })

@@ -9,8 +9,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Schema is the version of screen.json, RulesVersion the version of the rules that make its
-// findings.
+// Schema is the version of screen.json. RulesVersion is the version of the rules that make its findings.
 const (
 	Schema       = "zbench.screen/1"
 	RulesVersion = 1
@@ -32,20 +31,20 @@ type Document struct {
 	Findings []Deviation `json:"findings"`
 	// References are the values for comparison.
 	References []Reference `json:"references"`
-	// Unchecked lists the omitted judgements with reasons.
+	// Unchecked lists what was not judged, with reasons.
 	Unchecked []string `json:"unchecked"`
 	// Pass are the nodes without a finding.
 	Pass []string `json:"pass"`
 	// Fail are the nodes to leave out.
 	Fail []string `json:"fail"`
-	// Unclear are nodes that differ from others without a majority.
+	// Unclear are nodes that differ from other nodes while no majority shows which nodes are right.
 	Unclear []string `json:"unclear"`
 	// Judgement has the result of the screen as findings.
 	Judgement finding.Judgement `json:"judgement"`
 
 	// Reports are the reports of the judged nodes, by name.
 	Reports []*Node `json:"-"`
-	// compared are the rates behind the references, for the gate before OK.
+	// compared holds the rates behind the references. The gate checks them before an OK.
 	compared []finding.Compared[Extreme]
 	// checked is true if something could be compared.
 	checked bool
@@ -55,7 +54,7 @@ type Document struct {
 type Deviation struct {
 	// Host is the node; empty for nodes that did not report and whose names are unknown.
 	Host string `json:"host"`
-	// Rule is the name of the rule that found it: gpus, library, nic_state, …
+	// Rule is the name of the rule that found the defect: gpus, library, nic_state, …
 	Rule string `json:"rule"`
 	// Code is the code of the node's own check; absent for other rules.
 	Code string `json:"code,omitempty"`
@@ -63,7 +62,7 @@ type Deviation struct {
 	Subject string `json:"subject"`
 	// Message states the finding and the value for comparison.
 	Message string `json:"message"`
-	// Lost is the missing share of the usual bandwidth, 0 to 1; 0 if it is not a bandwidth.
+	// Lost is the missing share of the usual bandwidth, 0 to 1; 0 if the defect is not a loss of bandwidth.
 	Lost float64 `json:"lost"`
 	// Unclear is true if no majority shows which nodes are right.
 	Unclear bool `json:"unclear"`
@@ -75,7 +74,7 @@ type Deviation struct {
 type Reference struct {
 	// Kind of measurement.
 	What string `json:"what"`
-	// Rule that compared it.
+	// Rule that compared the measurements.
 	Rule string `json:"rule,omitempty"`
 	// Median of all nodes, in bytes per second; for products in operations per second.
 	Median float64 `json:"median"`

@@ -16,13 +16,14 @@ import (
 // Fleet holds the nodes to judge.
 type Fleet struct {
 	Nodes []*Node
-	// Expected is the number of nodes that should have reported; 0 is unknown. Hosts are their
-	// names as far as the launcher gives them.
+	// Expected is the number of nodes that should have reported; 0 is unknown. Hosts are the names of the
+	// expected nodes, as far as the launcher gives them.
 	Expected int
 	Hosts    []string
 }
 
-// rule is one comparison. It returns findings and the things that it could not judge.
+// rule is one comparison. find returns findings. find adds the things that it could not judge to
+// d.Unchecked.
 type rule struct {
 	name string
 	find func(f Fleet, d *Document) []Deviation
@@ -96,7 +97,7 @@ func noReport(f Fleet, _ *Document) []Deviation {
 	return out
 }
 
-// gpus finds nodes whose runtime shows fewer GPUs than most nodes', or than the kernel.
+// gpus finds nodes whose runtime shows fewer GPUs than most nodes', or fewer than the kernel shows.
 func gpus(f Fleet, d *Document) []Deviation {
 	usual, most := majority(f.Nodes, func(n *Node) int { return len(n.GPUs) })
 	if !most && len(f.Nodes) > 1 {
@@ -118,7 +119,7 @@ func gpus(f Fleet, d *Document) []Deviation {
 	return out
 }
 
-// facts finds nodes with a property that differs from most nodes'.
+// facts finds nodes with a property that is different on most other nodes.
 func facts(f Fleet, _ *Document) []Deviation {
 	facts := slices.Concat(slice.Map(f.Nodes, func(n *Node) []Fact { return n.Facts })...)
 	names := slice.Map(facts, func(x Fact) string { return x.Name })
@@ -128,7 +129,7 @@ func facts(f Fleet, _ *Document) []Deviation {
 		value := func(n *Node) string { return n.fact(name) }
 		usual, most := majority(f.Nodes, value)
 		if most && usual == "" {
-			continue // if most nodes do not state a property, others need not have it
+			continue // if most nodes do not state a property, no node needs to
 		}
 		for _, n := range f.Nodes {
 			switch have := value(n); {
@@ -159,7 +160,7 @@ func (n *Node) fact(name string) string {
 
 func shown(value string) string { return cmp.Or(value, "unknown") }
 
-// ownChecks takes over a node's own findings, unless most nodes have the same.
+// ownChecks returns the findings of the nodes' own checks, except findings that most nodes have.
 func ownChecks(f Fleet, d *Document) []Deviation {
 	count := map[string]int{}
 	for _, n := range f.Nodes {
@@ -188,7 +189,8 @@ func ownChecks(f Fleet, d *Document) []Deviation {
 	return out
 }
 
-// failures is the rule of failed measurements: those with a wrong result, or the others.
+// failures returns the rule for failed measurements: for measurements with a wrong result if `wrong` is
+// true, otherwise for all other failures.
 func failures(wrong bool) func(f Fleet, _ *Document) []Deviation {
 	return func(f Fleet, _ *Document) []Deviation {
 		var out []Deviation

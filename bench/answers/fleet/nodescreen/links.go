@@ -13,7 +13,7 @@ import (
 // linkRule compares the links between the GPUs of a node.
 const linkRule = "link"
 
-// linkKind identifies messages that are compared with each other.
+// linkKind names the kind of the node's messages. Messages of one kind are compared with each other.
 func (n *Node) linkKind() string {
 	product := ""
 	if len(n.GPUs) > 0 {
@@ -22,7 +22,7 @@ func (n *Node) linkKind() string {
 	return fmt.Sprintf("links of %d %s%s", len(n.GPUs), product, n.Links.What)
 }
 
-// linkRates are the rates of a node's links, each the median of all launches.
+// linkRates returns the rates of a node's links. Each rate is the median of all launches.
 func (n *Node) linkRates() []measurement {
 	if n.Links == nil {
 		return nil
@@ -85,7 +85,7 @@ func linksOf(d *Document, kind string, nodes []*Node) []Deviation {
 		d.Unchecked = append(d.Unchecked, kind+": too few to compare")
 		return nil
 	}
-	of := kinds(nodes, linkRule)[0] // they are of one kind
+	of := kinds(nodes, linkRule)[0] // all nodes are of one kind
 	median, spread, _ := Limit(of.rates())
 	d.refer(of, median, spread, v.LinkLimit)
 	var out []Deviation

@@ -14,15 +14,15 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// Limits of the comparison of measurements. A value is named if it has lost at least Effect of the
-// median and lies at least sigmas robust standard deviations below it. Among 1,024 values of a
-// normal distribution, 5 give 0.03 % of false findings per fleet.
+// Limits of the comparison of measurements. A value is named if it is below the median by at least the
+// share Effect and by at least `sigmas` robust standard deviations. With 1,024 values of a normal
+// distribution, 5 deviations give a false finding in 0.03 % of fleets.
 const (
 	// Effect is the smallest loss that is named, as a share.
 	Effect = 0.08
 	sigmas = 5
-	// Least is the number of values from which a value can be named. Among fewer, those that lost
-	// effectOfFew of the best one are unclear: two or three healthy values may differ by more than
+	// Least is the number of values from which a value can be named. Among fewer values, a value that is
+	// effectOfFew below the best value is unclear: two or three healthy values may differ by more than
 	// Effect.
 	Least       = 4
 	effectOfFew = 0.12
@@ -30,7 +30,8 @@ const (
 	Most = 0.5
 )
 
-// productRule compares products: their rates are operations per second, all others bytes per second.
+// productRule compares matrix products. The rates of products are in operations per second; all other rates
+// are in bytes per second.
 const productRule = "product"
 
 // rateText formats a rate that a rule compares.
@@ -48,10 +49,10 @@ type kind struct {
 	values     []Extreme
 }
 
-// Limit returns the smallest named loss as a share of the median of some rates. spread is their
-// standard deviation over the median: 1.4826 times the median absolute deviation (of a normal
-// distribution), which half of the values cannot move. With few values it is uncertain itself, and
-// the limit is wider.
+// Limit returns the smallest named loss as a share of the median of some rates. spread is the standard
+// deviation of the rates divided by their median. It is estimated as 1.4826 times the median absolute
+// deviation (the factor of a normal distribution), which half of the values cannot change. With few values
+// the spread is itself uncertain, and the limit is wider.
 func Limit(rates []float64) (median, spread, limit float64) {
 	median = stat.Quantile(rates, 0.5)
 	spread = rails.Deviation(rates) / median
@@ -70,8 +71,7 @@ func (d *Document) refer(k kind, median, spread, limit float64) {
 	d.References = append(d.References, Reference{What: k.what, Rule: k.rule, Median: median, Spread: spread, Limit: min(limit, 1), Count: len(k.values), Slowest: &slowest, Fastest: &fastest})
 }
 
-// outliers compares values of one kind, names the slow ones, and hands the compared rates to the
-// gate.
+// outliers compares values of one kind, names the slow values, and gives the compared rates to the gate.
 func outliers(d *Document, k kind, next string) []Deviation {
 	what, all := k.what, k.values
 	if len(all) < 2 {
@@ -86,7 +86,7 @@ func outliers(d *Document, k kind, next string) []Deviation {
 	of := finding.Compared[Extreme]{Class: what, Limit: limit, Figures: slice.Map(all, func(v Extreme) finding.Figure[Extreme] { return finding.Figure[Extreme]{Subject: v, Rate: v.Rate} })}
 	if limit > Most {
 		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: the values vary by %s, so none can be named", what, rails.Percent(spread)))
-		of.Limit = Effect // half of them may be slow
+		of.Limit = Effect // half of the values may be slow
 	}
 	if d.compared = append(d.compared, of); limit > Most || len(all) < Least {
 		return nil
@@ -103,7 +103,7 @@ func outliers(d *Document, k kind, next string) []Deviation {
 	return out
 }
 
-// doubts returns the values behind their peers whose node has no finding.
+// doubts returns values far below their peers, if their node has no finding.
 func (d *Document) doubts() []Deviation {
 	doubts, checked := finding.Gate(d.compared, func(v Extreme) bool {
 		return slices.ContainsFunc(d.Findings, func(f Deviation) bool { return f.Host == v.Host })
@@ -136,15 +136,15 @@ func kinds(nodes []*Node, rule string) []kind {
 	return slice.Map(slices.Sorted(maps.Keys(all)), func(what string) kind { return kind{rule, what, all[what]} })
 }
 
-// slow is the rule that compares the rates of one kind of measurement. next is the remedy for a
-// slow one.
+// slow returns the rule that compares the rates of one kind of measurement. next is the remedy for a slow
+// component.
 func slow(rule, next string) func(f Fleet, d *Document) []Deviation {
 	return func(f Fleet, d *Document) []Deviation {
 		return slices.Concat(slice.Map(kinds(f.Nodes, rule), func(k kind) []Deviation { return outliers(d, k, next) })...)
 	}
 }
 
-// majority returns the value of more than half, zero if there is none.
+// majority returns the value that more than half of the entries have; zero if there is none.
 func majority[E any, T comparable](all []E, of func(E) T) (usual T, found bool) {
 	count := map[T]int{}
 	for _, one := range all {

@@ -25,8 +25,8 @@ func nicCount(f Fleet, _ *Document) []Deviation {
 	return out
 }
 
-// nicState finds inactive ports that should be active: most nodes have more active ports, or, on a
-// single node, most of its own are active.
+// nicState finds inactive ports that should be active: most nodes have more active ports or, if there is a
+// single node, most of its ports are active.
 func nicState(f Fleet, d *Document) []Deviation {
 	usual, most := majority(f.Nodes, func(n *Node) int { return n.activePorts() })
 	if !most && len(f.Nodes) > 1 {
@@ -71,8 +71,8 @@ func (n *Node) running() []NIC {
 	return slices.DeleteFunc(slices.Clone(n.NICs), func(c NIC) bool { return c.State != active || c.Negotiated == nil })
 }
 
-// nicRate finds active ports that are slower than most: than the NIC of that name on three nodes or
-// more, else than the others of the node.
+// nicRate finds active ports that are slower than usual. A port is compared with the NICs of the same name
+// if three nodes or more have it, otherwise with the other NICs of its node.
 func nicRate(f Fleet, _ *Document) []Deviation {
 	rate := func(c NIC) float64 { return *c.Negotiated }
 	_, byName := slice.Group(slices.Concat(slice.Map(f.Nodes, (*Node).running)...), func(c NIC) string { return c.Name })

@@ -1,7 +1,6 @@
-// Package nodescreen judges the nodes of a fleet before they form a world. Each node reports its
-// facts and its own measurements (Node, one file each). Judge compares the nodes and names failing
-// and outlying ones with the reason. It measures nothing and knows only the faults that the reports
-// show.
+// Package nodescreen judges the nodes of a fleet before they form a world. Each node reports its facts and
+// its own measurements (Node, one file each). Judge compares the nodes and names the failing and outlying
+// nodes with the reason. It measures nothing and knows only the faults that the reports show.
 package nodescreen
 
 import (
@@ -44,7 +43,7 @@ type Node struct {
 	Faults []Fault `json:"faults"`
 	// Collective is the collective over the node's GPUs; null if it was not run.
 	Collective *Rate `json:"collective"`
-	// Links are messages between each two of the node's GPUs; absent if they were not run.
+	// Links are messages between every two GPUs of the node; absent if they were not run.
 	Links *Links `json:"links,omitempty"`
 	// Notes list omitted steps with reasons.
 	Notes []string `json:"notes"`
@@ -60,9 +59,9 @@ type GPU struct {
 	PCI string `json:"pci"`
 	// Bytes of memory.
 	Bytes int64 `json:"bytes"`
-	// Memory is the bandwidth of its memory; null if it was not run.
+	// Memory is the bandwidth of the GPU's memory; null if it was not measured.
 	Memory *Rate `json:"memory"`
-	// Product is the rate of a matrix product that fills its compute units; absent if it was not run.
+	// Product is the rate of a matrix product that fills the GPU's compute units; absent if it was not run.
 	Product *Rate `json:"product,omitempty"`
 }
 
@@ -84,7 +83,7 @@ type NIC struct {
 type Fact struct {
 	// Name of the property.
 	Name string `json:"name"`
-	// Value in its source's form.
+	// Value as the fact's source writes it.
 	Value string `json:"value"`
 }
 
@@ -104,18 +103,18 @@ type Fault struct {
 type Rate struct {
 	// Workload with its size, such as "copy 1 GiB".
 	What string `json:"what"`
-	// Rate is the median in bytes per second (bus bandwidth for a collective, operations per second
-	// for a product); null if it failed or has none.
+	// Rate is the median in bytes per second (bus bandwidth for a collective, operations per second for a
+	// product); null if the measurement failed or has no rate.
 	Rate *float64 `json:"rate" jsonschema:"exclusiveMinimum=0"`
 	// Samples is the number of samples behind the median.
 	Samples int `json:"samples"`
 	// Error is the reason of a failure; absent without one.
 	Error string `json:"error,omitempty"`
-	// Wrong is true if it failed with a wrong result; absent otherwise.
+	// Wrong is true if the measurement failed with a wrong result; absent otherwise.
 	Wrong bool `json:"wrong,omitempty"`
 }
 
-// Links are messages between each two GPUs of a node, in the rounds of zbench rails.
+// Links are messages between every two GPUs of a node, in the rounds of zbench rails.
 type Links struct {
 	// Workload with its size.
 	What string `json:"what"`
@@ -133,7 +132,7 @@ type LinkTiming struct {
 	Round int `json:"round"`
 	// A is a GPU of the pair, by the runtime's number.
 	A int `json:"a"`
-	// B is the other one.
+	// B is the other GPU of the pair.
 	B int `json:"b"`
 	// Seconds of each launch.
 	Seconds []float64 `json:"seconds"`
@@ -151,8 +150,8 @@ func (n *Node) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "node", &out)
 }
 
-// hostName is the pattern of a node's name, which is part of command lines and files. Its length is
-// checked separately: as a count in the expression it would take a fifth of the program's start.
+// hostName is the pattern of a node's name, which is part of command lines and files. Its length is checked
+// separately: as a count in the expression it would take a fifth of the program's start-up time.
 var hostName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // longestHost is the longest name in the DNS, in bytes.
@@ -194,7 +193,7 @@ type measurement struct {
 	*Rate
 }
 
-// rates are all measurements of the node.
+// rates returns all measurements of the node.
 func (n *Node) rates() []measurement {
 	var out []measurement
 	add := func(rule, of, subject string, r *Rate) {

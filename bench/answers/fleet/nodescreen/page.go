@@ -16,7 +16,7 @@ import (
 // mostFailed is the number of findings in the verdict; the tables have all.
 const mostFailed = 7
 
-// Shown returns the judgement for readers. version is zbench's.
+// Shown returns the judgement for readers. version is zbench's version.
 func (d *Document) Shown(version string) *document.Document {
 	nodes := slices.SortedFunc(slices.Values(d.Reports), func(a, b *Node) int { return plain.Natural(a.Host, b.Host) })
 	out := &document.Document{
@@ -34,7 +34,7 @@ func (d *Document) Shown(version string) *document.Document {
 	out.Add("measured", "Compared with the fleet", screenDots(nodes, d)...)
 	if len(d.Findings) > 0 {
 		on := document.Page | document.Verbose | document.Markdown
-		if len(out.Findings) > out.Most { // a terminal does not show all of them
+		if len(out.Findings) > out.Most { // a terminal does not show all findings
 			on = document.Everywhere
 		}
 		out.Add("findings", "Findings and next steps", document.Sheet{Table: d.Table(), Label: "findings"}).Show(on)
@@ -65,7 +65,7 @@ func (d *Document) chips() []document.Fact {
 	}
 }
 
-// rankedBlocks returns the nodes with a finding, and folded those without.
+// rankedBlocks returns the nodes with a finding. The nodes without a finding follow, folded.
 func rankedBlocks(standings []*Standing) []document.Block {
 	first := slices.IndexFunc(standings, func(s *Standing) bool { return s.Result == passed })
 	if first < 0 {
@@ -123,7 +123,7 @@ func screenDots(nodes []*Node, d *Document) []document.Block {
 		}
 		byLimit := func(a, b Reference) int { return cmp.Compare(a.Limit, b.Limit) }
 		dots.Limits = []float64{slices.MinFunc(limits, byLimit).Limit}
-		if most := slices.MaxFunc(limits, byLimit).Limit; most-dots.Limits[0] >= 0.02 { // few enough to be distinguishable
+		if most := slices.MaxFunc(limits, byLimit).Limit; most-dots.Limits[0] >= 0.02 { // closer limits would look like one line
 			dots.Limits = append(dots.Limits, most)
 		}
 		dots.Table = &document.Sheet{Table: compared(limits), Label: "medians and limits"}

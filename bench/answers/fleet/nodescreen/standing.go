@@ -13,7 +13,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// passed is the result of a node without a finding; results has all results, the worst first.
+// passed is the result of a node without a finding. results has all results, the worst first.
 const passed = "pass"
 
 var results = []string{"fail", "unclear", passed}
@@ -23,17 +23,17 @@ type Standing struct {
 	Host string
 	// Result is fail, unclear or pass.
 	Result string
-	// Node is its report; nil if it sent none.
+	// Node is the node's report; nil if it sent none.
 	Node *Node
-	// Lost is the largest loss of a measurement below the median, as a share, by rule; negative
-	// above the median. A rule without a measurement is absent.
+	// Lost is, by rule, the largest loss of a measurement against the median, as a share; negative if all
+	// are above the median. A rule without a measurement is absent.
 	Lost map[string]float64
 	// Findings are the node's defects, in the order of the rules.
 	Findings []Deviation
 }
 
-// Standings returns the judged nodes, worst first: failing ones by the order of the rules, then
-// unclear ones, then by the largest loss.
+// Standings returns the judged nodes, worst first: failing nodes by the order of the rules, then unclear
+// nodes, then the other nodes by the largest loss.
 func (d *Document) Standings() []*Standing {
 	at := map[string]*Standing{}
 	var out []*Standing
@@ -95,7 +95,7 @@ func (d *Document) reference(what string) Reference {
 	return Reference{}
 }
 
-// Ranked has one row per node, with reasons if any node has one.
+// Ranked returns a table with one row per node. It has a column of reasons if any node has a finding.
 func Ranked(all []*Standing) table.Table {
 	t := table.Of([]string{"NODE"})
 	reasons := slices.ContainsFunc(all, func(s *Standing) bool { return len(s.Findings) > 0 })
@@ -139,7 +139,8 @@ func (s *Standing) reasons() string {
 	return strings.Join(slice.Map(s.Findings, Deviation.Reason), "; ")
 }
 
-// Finding returns the deviation in the common form. It is a warning if no majority decides.
+// Finding returns the deviation in the common form. The finding is a warning if no majority shows which
+// nodes are right.
 func (f Deviation) Finding() finding.Finding {
 	out := finding.Finding{Code: f.Rule, Severity: finding.Fault, Share: f.Lost, Text: f.Reason(), Hint: f.Next}
 	if f.Host != "" {
@@ -155,7 +156,8 @@ func (f Deviation) Finding() finding.Finding {
 	return out
 }
 
-// Reason states the defect after its component, which is omitted if it is the node or part of it.
+// Reason returns the defect after the name of its component. The name is omitted if the component is the
+// node, or if the message begins with the name.
 func (f Deviation) Reason() string {
 	text := plain.Line(f.Message)
 	if f.Subject == "node" || f.Subject == "nodes" || strings.HasPrefix(f.Message, f.Subject) {

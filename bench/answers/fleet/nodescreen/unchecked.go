@@ -9,10 +9,11 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// area is a subject of a screen, and the number of its things in the nodes' reports.
+// area is a subject of a screen. `things` names the parts of a node that are counted, such as NICs.
 type area struct {
 	name, things string
-	// of adds a node's things: whether each counts, and whether its report covers it.
+	// of calls `add` once for each part of a node. `counts` is true if the part needs the check. `known` is
+	// true if the node's report covers the part.
 	of func(n *Node, add func(counts, known bool))
 }
 
@@ -29,7 +30,7 @@ var areas = []area{
 	{"links between the GPUs of a node", "nodes", func(n *Node, add func(counts, known bool)) { add(len(n.GPUs) > 1, n.Links != nil) }},
 }
 
-// gpusThat adds a node's GPUs.
+// gpusThat returns the function `of` for an area of GPUs.
 func gpusThat(known func(g GPU) bool) func(n *Node, add func(counts, known bool)) {
 	return func(n *Node, add func(counts, known bool)) {
 		for _, g := range n.GPUs {
@@ -38,7 +39,7 @@ func gpusThat(known func(g GPU) bool) func(n *Node, add func(counts, known bool)
 	}
 }
 
-// nicsThat adds a node's NICs.
+// nicsThat returns the function `of` for an area of NICs.
 func nicsThat(is func(c NIC) (counts, known bool)) func(n *Node, add func(counts, known bool)) {
 	return func(n *Node, add func(counts, known bool)) {
 		for _, c := range n.NICs {
@@ -76,7 +77,7 @@ func (d *Document) unchecked(nodes []*Node) {
 	}
 }
 
-// notChecked returns the unchecked things in a few words, without their reasons.
+// notChecked lists the unchecked things in a few words, without their reasons.
 func (d *Document) notChecked() string {
 	if len(d.Unchecked) == 0 {
 		return ""

@@ -63,7 +63,7 @@ func compared(all []Reference) table.Table {
 	return t
 }
 
-// text is a component with its node and its rate.
+// text returns a component with its node and its rate.
 func (e *Extreme) text(rule string) string {
 	where := e.Host
 	if e.Subject != "node" {

@@ -16,7 +16,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// Schema is the version of watch.json, Rules that of the rules that make its findings.
+// Schema is the version of watch.json. Rules is the version of the rules that make its findings.
 const (
 	Schema = "zbench.watch/1"
 	Rules  = 1
@@ -32,19 +32,19 @@ type Document struct {
 	Time time.Time `json:"time"`
 	// Check is the number of this check since the memory began; 0 if there is no memory.
 	Check int64 `json:"check"`
-	// Action is the most severe of the findings'.
+	// Action is the most severe action of the findings.
 	Action Action `json:"action"`
-	// Reason is the first finding with that action in one line, for scontrol; empty without one.
+	// Reason is the first finding with this action, in one line for scontrol; empty without a finding.
 	Reason string `json:"reason"`
-	// Withheld is why an ISOLATE was not carried out; empty otherwise.
+	// Withheld is the reason why an ISOLATE was not carried out; empty otherwise.
 	Withheld string `json:"withheld"`
 	// Simulated is true if the loopback timed the measurements.
 	Simulated bool `json:"simulated"`
 	// Findings are the defects, the most severe first.
 	Findings []Found `json:"findings"`
-	// Fallen are the kinds of figures that are together below their past.
+	// Fallen are the kinds of figures in which the node's components, taken together, are below their past.
 	Fallen []string `json:"fallen"`
-	// Excused are the kinds whose figures begin anew because the fleet fell together.
+	// Excused are the kinds whose comparison with the past starts again because the fleet fell together.
 	Excused []string `json:"excused"`
 	// Unchecked lists what was not judged, with reasons.
 	Unchecked []string `json:"unchecked"`
@@ -64,11 +64,11 @@ type Found struct {
 	Message string `json:"message"`
 	// Next is the next step.
 	Next string `json:"next"`
-	// Checks is the number of the last checks that showed it, this one included.
+	// Checks is the number of the last checks that showed the defect, this check included.
 	Checks int `json:"checks"`
 	// Times is the number of log lines in this check.
 	Times int `json:"times"`
-	// Lost is the missing share of a bandwidth or rate, 0 to 1; 0 if it is none.
+	// Lost is the missing share of a bandwidth or rate, 0 to 1; 0 if the defect is not a loss.
 	Lost float64 `json:"lost" jsonschema:"maximum=1"`
 	// Pending is true if a longer measurement would decide whether to isolate the node.
 	Pending bool `json:"pending"`
@@ -85,7 +85,7 @@ func (d *Document) add(a Action, code, subject, message, next string) int {
 	return len(d.Findings) - 1
 }
 
-// found adds a finding with the action of its code, more severe if it comes again.
+// found adds a finding with the action of its code. Some codes become ISOLATE if the finding repeats.
 func (d *Document) found(m *history.Memory, code, subject, message, next string) {
 	action, again := hard[code], m.Again(code+" "+subject)
 	if action == "" {
@@ -162,7 +162,7 @@ func (d *Document) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "watch", &out)
 }
 
-// Shown returns the document for readers. version is zbench's.
+// Shown returns the document for readers. version is zbench's version.
 func (d *Document) Shown(version string) *document.Document {
 	out := &document.Document{
 		Command: "watch", Value: d, Title: "Check of " + plain.Line(d.Host), Lead: "The node was compared with its own past.",

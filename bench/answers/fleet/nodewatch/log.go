@@ -13,24 +13,25 @@ import (
 type Line struct {
 	// At is the line's time in microseconds after boot; 0 if it has none.
 	At int64 `json:"at"`
-	// Code is the sign's, Subject its component; empty if the line names none.
+	// Code is the sign's code. Subject is the sign's component; empty if the line names none.
 	Code    string `json:"code"`
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
 }
 
-// mostLines is the number of kept lines, the newest.
+// mostLines is the number of newest lines that are kept.
 const mostLines = 256
 
 var (
-	// record is a line of /dev/kmsg: priority, sequence, microseconds, flags, message.
+	// record matches a line of /dev/kmsg: priority, sequence, microseconds, flags, message.
 	record = pattern.New(`^\d+,\d+,(\d+),[^;]*;(.*)$`)
-	// printed is a line of the kernel's buffer, of dmesg or of a log that journalctl printed: seconds in brackets.
+	// printed matches a line of the kernel's buffer, of dmesg, or of journalctl's output: it has the
+	// seconds in brackets.
 	printed = pattern.New(`^(?:<\d+>|.* kernel: )?\[ *(\d+)\.(\d{6})\] (.*)$`)
 )
 
 // ReadLog finds the signs in the text of a kernel log, as /dev/kmsg or dmesg gives it. newest is the time
-// of the newest line, in microseconds after boot. A line without a time has that of the line before.
+// of the newest line, in microseconds after boot. A line without a time gets the time of the line before.
 func ReadLog(text string) (found []Line, newest int64) {
 	at := int64(0)
 	for line := range strings.Lines(text) {

@@ -1,5 +1,5 @@
-// Package nodewatch judges one check of a node for its scheduler: what nodescreen finds on the node, what
-// the kernel log says since the last check, and what the node's history adds. It measures nothing.
+// Package nodewatch judges one check of a node for its scheduler. It combines the findings of nodescreen,
+// the kernel log since the last check, and the node's history. It measures nothing.
 package nodewatch
 
 import (
@@ -32,7 +32,7 @@ func Actions() []Action { return []Action{None, Monitor, Reset, Isolate} }
 
 func (a Action) rank() int { return slices.Index(Actions(), a) }
 
-// hard has the actions of findings that one check proves, by code. Others are for MONITOR.
+// hard holds the actions of findings that a single check proves, by code. Other findings begin as MONITOR.
 var hard = map[string]Action{
 	"uncorrected_errors": Isolate, "gpu_uncorrectable": Isolate, "gpu_lost": Isolate, "wrong_data": Isolate,
 	"pcie_width": Isolate, "nic_state": Isolate, "nic_rate": Isolate, "xgmi_link_missing": Isolate,
@@ -40,8 +40,8 @@ var hard = map[string]Action{
 	"gpu_reset": Reset, "gpu_timeout": Reset, "kfd_unreadable": Reset, "address_twice": Reset, "unique_id_twice": Reset,
 }
 
-// repeated are the codes that take the node out when Separate of the last checks have them. Those of
-// performance also need a longer measurement.
+// repeated are the codes that take the node out when Separate of the last checks have them. measured are
+// the codes of performance. Findings with these codes also need a longer measurement.
 var (
 	repeated = []string{"link_downs", "link_down", "pcie_error", "gpu_reset", "gpu_timeout"}
 	measured = []string{"memory", "product", "link", "collective", "nic_collective"}
@@ -52,29 +52,29 @@ var (
 // decline is the code of a figure below its own past.
 const decline = "own_past"
 
-// Seen is what one check read and measured.
+// Seen holds the readings and measurements of one check.
 type Seen struct {
 	// Node is the report of the node; active checks add their measurements.
 	Node *nodescreen.Node `json:"node"`
 	// Boot is the kernel's id of this boot; empty if unknown.
 	Boot string `json:"boot"`
-	// For is the time of one measurement, such as "3 s": figures of other times are another kind.
+	// For is the duration of one measurement, such as "3 s". Figures of other durations are another kind.
 	For string `json:"for"`
-	// Facts are what eras are made of, besides the node's.
+	// Facts are the facts whose change begins an era, in addition to the node's facts.
 	Facts map[string]string `json:"facts"`
 	// Counters are the error counters.
 	Counters []history.Counter `json:"counters"`
-	// Log are the signs of the kernel log, oldest first; NoLog says why it was not read.
+	// Log has the signs of the kernel log, oldest first. NoLog says why the log was not read.
 	Log   []Line `json:"log"`
 	NoLog string `json:"no_log"`
-	// Newest is the time of the newest line, in microseconds after boot.
+	// Newest is the time of the log's newest line, in microseconds after boot.
 	Newest int64 `json:"newest"`
 }
 
-// Fleet is what is known about the other nodes.
+// Fleet holds the knowledge about the other nodes.
 type Fleet struct {
-	// Fallen returns the number of nodes of which a kind of figures has fallen, this one included, and
-	// the number of nodes. Nil if nothing is known.
+	// Fallen returns the number of nodes on which a kind of figures has fallen, this node included, and the
+	// number of all nodes. It is nil if nothing is known about other nodes.
 	Fallen func(kind string) (fallen, nodes int)
 }
 
@@ -106,7 +106,7 @@ func Judge(s *Seen, m *history.Memory, now time.Time, fleet Fleet) *Document {
 	return d
 }
 
-// Figures returns the measured rates, with the time of a measurement in their kind.
+// Figures returns the measured rates. The kind of each rate names the duration of the measurement.
 func (s *Seen) Figures() []history.Figure {
 	return slice.Map(s.Node.Figures(), func(f history.Figure) history.Figure {
 		f.Kind += timed + s.For
@@ -114,10 +114,10 @@ func (s *Seen) Figures() []history.Figure {
 	})
 }
 
-// timed joins a kind with the time of a measurement.
+// timed separates the kind of a figure from the duration of its measurement.
 const timed = ", measured for "
 
-// facts are the node's, without the environment of the caller.
+// facts returns the facts that begin an era when they change. The environment of the caller is left out.
 func (s *Seen) facts() map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, s.Facts)
@@ -129,7 +129,7 @@ func (s *Seen) facts() map[string]string {
 	return out
 }
 
-// log adds the signs that the kernel wrote since the last check, each once for a component.
+// log adds the signs that the kernel wrote since the last check, once per component.
 func (d *Document) log(s *Seen, m *history.Memory) {
 	if s.NoLog != "" {
 		d.Unchecked = append(d.Unchecked, "the kernel log: "+s.NoLog)
@@ -151,7 +151,8 @@ func (d *Document) log(s *Seen, m *history.Memory) {
 	}
 }
 
-// grew adds a counter that grew. Topology's rules judge the uncorrected ones by their value.
+// grew adds a finding for a counter that grew. Counters of uncorrected errors are left to the topology's
+// rules, which judge their value.
 func (d *Document) grew(g history.Growth, m *history.Memory) {
 	since := "since the last check"
 	if g.New {
@@ -167,7 +168,7 @@ func (d *Document) grew(g history.Growth, m *history.Memory) {
 	}
 }
 
-// screened adds a finding of the screen of this node alone.
+// screened adds a finding from the screen of this node alone.
 func (d *Document) screened(f nodescreen.Deviation, m *history.Memory) {
 	code := f.Rule
 	if f.Code != "" {
@@ -187,7 +188,7 @@ func (d *Document) screened(f nodescreen.Deviation, m *history.Memory) {
 	}
 }
 
-// past adds figures below their own past. If the fleet fell together, an era begins instead.
+// past adds findings for figures below their own past. If the whole fleet fell, it begins an era instead.
 func (d *Document) past(m *history.Memory, fleet Fleet) {
 	declines, fallen := m.Declines()
 	d.Fallen = append(d.Fallen, fallen...)

@@ -18,7 +18,7 @@ func Judge(d Data) *Verdict {
 	if !d.Given || !j.between(v) {
 		j.parts(v)
 	}
-	v.Ranking = j.ranking() // once the groups' reference is known
+	v.Ranking = j.ranking() // after the reference of groups is known
 	j.compared(v)
 	j.rivals(v)
 	v.finish()
@@ -70,7 +70,7 @@ func (j *judgement) ranking() []Ranked {
 	return out
 }
 
-// judgement joins the results of the kinds of rounds.
+// judgement joins the results of all kinds of rounds.
 type judgement struct {
 	Data
 	net   *network
@@ -98,9 +98,8 @@ func newJudgement(d Data) *judgement {
 // suspicion lists the measurements that a plan repeats.
 type suspicion struct {
 	nodes []int
-	// links are the pairs of GPUs whose link is suspect on some node. allLinks is true if single
-	// links are not enough: several links of a GPU are suspect, or rounds are suspect and no link
-	// is.
+	// links are the pairs of GPUs whose link is suspect on some node. allLinks is true if single links are
+	// not enough: several links of a GPU are suspect, or rounds are suspect but no link is.
 	links        [][2]int
 	allLinks     bool
 	rings        bool
@@ -123,7 +122,7 @@ func suspects(d Data) suspicion {
 	return s
 }
 
-// references states the values for comparison, and what was not judged.
+// references sets the verdict's reference and limits, and lists what was not judged.
 func (j *judgement) references(v *Verdict) {
 	if j.Given {
 		j.referencesOfGiven(v)
@@ -194,7 +193,7 @@ func (j *judgement) ofNode(v *Verdict, node int) {
 			What: fmt.Sprintf("%d of %d %s of one node are slow", len(rails), measured, j.called()), Lost: share(j.net.loss(node, rails)),
 			Next: "compare the PCIe links and NUMA nodes of its NICs",
 		}
-		if j.Fleet.Nodes > 1 { // with one node it would mean all of them
+		if j.Fleet.Nodes > 1 { // in a fleet of one node this candidate would say nothing
 			q.Candidates = append(q.Candidates, Component{Part: Node, Node: node})
 		}
 		for _, rail := range rails {
@@ -210,7 +209,7 @@ func (j *judgement) ofNode(v *Verdict, node int) {
 	j.slowLinks(v, node, in)
 }
 
-// node is the finding of a slow node.
+// node returns the finding of a slow node.
 func (j *judgement) node(node int, rails []int, measured int, links bool) Slow {
 	f := Slow{Component: Component{Part: Node, Node: node}, Confidence: 0.9}
 	if len(rails) > 0 {
@@ -280,11 +279,11 @@ func (j *judgement) rail(v *Verdict, node, rail int) {
 	v.Findings = append(v.Findings, f)
 }
 
-// called names the ends of a node.
+// called returns the word for a node's ends.
 func (d Data) called() string { return map[bool]string{false: "rails", true: "GPUs"}[d.Given] }
 
-// partly asks, in one question, about ends that are slow in some of their transfers and fast in
-// others.
+// partly adds an end to the question about ends that are slow in some of their transfers and fast in other
+// transfers.
 func (v *Verdict) partly(c Component, lost float64, reason string) {
 	i := slices.IndexFunc(v.Questions, func(q Question) bool { return q.partly })
 	if i < 0 {
@@ -428,7 +427,8 @@ func explained(v *Verdict, at Place) bool {
 	})
 }
 
-// explainedLink does the same for a link: the fault is its node, one of its GPUs, or itself.
+// explainedLink reports whether a named fault accounts for a slow link: a fault of its node, of one of its
+// GPUs, or of the link.
 func explainedLink(v *Verdict, p Pair) bool {
 	return slices.ContainsFunc(v.Findings, func(f Slow) bool {
 		c := f.Component

@@ -14,7 +14,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// Use classifies the NICs that carried a GPU's bytes against those expected by PCI parents.
+// Use says how the NICs that carried a GPU's bytes compare with the NICs that its PCI parents suggest.
 type Use string
 
 // The uses.
@@ -23,13 +23,13 @@ const (
 	AsExpected Use = "as_expected"
 	// Crossed: unexpected NICs carried most of the ring's bytes.
 	Crossed Use = "crossed"
-	// SharedUse: an expected NIC carried most bytes, and others some.
+	// SharedUse: expected NICs carried most of the bytes, and other NICs carried some.
 	SharedUse Use = "shared"
 	// UseUnknown: the GPU's NIC is not known; Why gives the reason.
 	UseUnknown Use = "not_checked"
 )
 
-// Uses holds all of them.
+// Uses returns all values of Use.
 func Uses() []Use { return []Use{AsExpected, Crossed, SharedUse, UseUnknown} }
 
 // ActualRail lists the NICs that carried a GPU's bytes off its node.
@@ -38,8 +38,8 @@ type ActualRail struct {
 	Node string `json:"node"`
 	// GPU is the number of the GPU on its node.
 	GPU int `json:"gpu"`
-	// Use is as_expected, crossed (another NIC than expected), shared (the expected one and others)
-	// or not_checked.
+	// Use is as_expected, crossed (another NIC than expected), shared (the expected NIC and other NICs) or
+	// not_checked.
 	Use Use `json:"use"`
 	// Expected are the NICs nearest to the GPU by PCI parents; none if unknown.
 	Expected []string `json:"expected"`
@@ -48,21 +48,20 @@ type ActualRail struct {
 	// Why is the reason why a GPU was not checked; empty otherwise.
 	Why string `json:"why"`
 
-	// Place is the GPU by the number of its node.
+	// Place is the GPU with the index of its node.
 	Place Place `json:"-"`
 }
 
-// Limits of the conclusion, as shares of the bytes sent by a rank of the ring. Headers add a few
-// percent. A late reading includes bytes of the previous ring through the same GPU: at most as many
-// again.
+// Limits of the conclusion, as shares of the bytes sent by a rank of the ring. Headers add a few percent. A
+// late reading includes bytes of the previous ring through the same GPU, at most as many as the ring's own.
 const (
 	// leastCarried is the share below which the NICs' counts do not include the ring.
 	leastCarried = 0.5
-	// mostCarried is the share above which they include other traffic.
+	// mostCarried is the share above which the NICs' counts include other traffic.
 	mostCarried = 2.5
-	// wholly is the share from which the expected NICs carried the whole ring.
+	// wholly is the least share with which the expected NICs count as having carried the whole ring.
 	wholly = 0.9
-	// leastPart is the share from which a NIC took part.
+	// leastPart is the least share with which a NIC counts as having carried bytes of the ring.
 	leastPart = 0.1
 )
 
@@ -143,7 +142,7 @@ func (a ActualRail) Says() string {
 	}
 }
 
-// actual notes the number of GPUs that use the expected NIC, and those that could not be checked.
+// actual notes the number of GPUs that use the expected NIC, and the GPUs that could not be checked.
 func (d *Document) actual(s *Survey) {
 	if len(s.ActualRails) == 0 {
 		return
@@ -169,8 +168,8 @@ func (a ActualRail) name() string { return fmt.Sprintf("GPU %d of %s", a.GPU, a.
 // mostUses is the number of GPUs in a table of actual rails.
 const mostUses = 64
 
-// ActualTables lists the GPUs with their NICs: those with another NIC than expected or not checked,
-// and those with the expected one.
+// ActualTables returns two tables of GPUs with their NICs. others has the GPUs that used another NIC than
+// expected or were not checked. expected has the GPUs that used the expected NIC.
 func (s *Survey) ActualTables() (others, expected table.Table) {
 	order := []Use{Crossed, SharedUse, UseUnknown, AsExpected}
 	all := slices.Clone(s.ActualRails)
@@ -203,15 +202,15 @@ type Ring struct {
 	NICs  []record.NICCounters
 }
 
-// countedLaunches of a ring are counted, after leadLaunches that are not. A NIC's driver may return
-// counters that are a few milliseconds old, and these must not include another GPU's ring.
+// A ring runs leadLaunches times without being counted, then countedLaunches times. A NIC's driver may
+// return counters that are a few milliseconds old, and these must not include another GPU's ring.
 const (
 	leadLaunches    = 1
 	countedLaunches = 2
 )
 
-// CountRings runs one ring after the other, each only through one GPU of every node, and reads the
-// NICs' counters around it. round is the number of earlier rounds. After an error the finished
+// CountRings runs one ring after the other, each only through one GPU of every node, and reads the NICs'
+// counters before and after each ring. round is the number of earlier rounds. After an error the finished
 // rings are returned.
 func (s Measurement) CountRings(ctx context.Context, d Exchanger, round int, read func() []record.NICCounters) ([]Ring, error) {
 	var out []Ring

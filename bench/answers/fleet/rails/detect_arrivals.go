@@ -23,7 +23,7 @@ type Call struct {
 
 // Arrival summarises a rank's arrival times from its calls.
 type Arrival struct {
-	// Rank with the index of its node, −1 if unknown.
+	// Node is the index of the rank's node, −1 if unknown.
 	Rank, Node int
 	// When is the median delay in seconds behind the median rank, over the collectives at which the
 	// rank arrived last.
@@ -31,15 +31,15 @@ type Arrival struct {
 	// Waited is the median share of the collective's time that the median rank waits, over the
 	// collectives at which the rank arrived last.
 	Waited float64
-	// Last of Calls is how often it arrived last. Collectives at which several arrived last do not
-	// count.
+	// Last is the number of collectives at which the rank arrived last, of the Calls that it took part in.
+	// Last and Calls leave out collectives at which several ranks arrived last.
 	Last, Calls int
-	// chance is the expected frequency if all ranks arrived last equally often. late holds the
-	// delay at each collective at which the rank arrived last, as a share of the collective's time;
-	// when is that in seconds.
+	// chance is the expected number of last arrivals if all ranks arrived last equally often. late holds
+	// the delay at each collective at which the rank arrived last, as a share of the collective's time.
+	// `when` holds the same delays in seconds.
 	chance     float64
 	late, when []float64
-	// met is true for a rank with a compared collective.
+	// met is true if the rank took part in a compared collective.
 	met bool
 }
 
@@ -47,12 +47,12 @@ type Arrival struct {
 // the rank) and nodes.
 type Lateness struct {
 	Verdict
-	// Arrivals are all ranks, starting with the rank for which the others wait most.
+	// Arrivals are all ranks, starting with the rank for which the other ranks wait most.
 	Arrivals []Arrival
-	// Collectives is the number of compared collectives, Typical their median duration in seconds.
+	// Collectives is the number of compared collectives. Typical is their median duration in seconds.
 	Collectives int
 	Typical     float64
-	// Enough is how often, of Collectives, a rank must arrive last to exclude chance.
+	// Enough is the number of last arrivals, of Collectives, that excludes chance.
 	Enough int
 	// limit is the share of a collective's time from which a rank is far behind.
 	limit float64
@@ -62,27 +62,27 @@ type Lateness struct {
 const Rank Part = "rank"
 
 const (
-	// lastChance is the probability, over all ranks, below which being last so often is not chance;
-	// farChance is the same for being far behind.
+	// lastChance is the probability, over all ranks, below which a number of last arrivals is not taken for
+	// chance. farChance is the same for a number of arrivals far behind.
 	lastChance = 1e-4
 	farChance  = 1e-6
 	// lateShare is the smallest share of a collective's time that counts as far behind.
 	lateShare = 0.05
-	// leastWait is the share of the time that the others must wait for a rank to be named. Less is
-	// noted.
+	// leastWait is the share of the time that the other ranks must wait for a rank to be named. A rank with
+	// a smaller share is only noted.
 	leastWait = 0.005
 	// leastCalls is the number of collectives from which a job is judged.
 	leastCalls = 5
 )
 
-// Arrivals finds the ranks that arrive last at the collectives of a job. All ranks leave a
-// collective together, so the last to arrive has the shortest duration, whatever the clocks say.
-// node gives a rank's node; nil is unknown.
+// Arrivals finds the ranks that arrive last at the collectives of a job. All ranks leave a collective
+// together, so the last rank to arrive has the shortest duration, whatever the clocks say. `node` gives the
+// node of each rank; nil if unknown.
 //
 // A test against chance decides which rank arrives last; the lost time is stated separately.
 //
-// The k-th call of a collective and size is assumed to be the same one on all ranks, in the order
-// of Start. A collective that less than half of the ranks have is left out.
+// The k-th calls of a collective and size on all ranks, in the order of Start, are assumed to be one
+// collective. A collective that less than half of the ranks have is left out.
 func Arrivals(calls []Call, node map[int]int) *Lateness {
 	l := &Lateness{}
 	ranks := map[int]*Arrival{}
@@ -133,8 +133,8 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 	return l
 }
 
-// compared hands the gate the share of the time without waiting for each rank. The limit is that of
-// a rank that is far behind more often than chance explains.
+// compared gives the gate, for each rank, the share of the time that is not spent on waiting for that rank.
+// The limit is the share lost to a rank that is far behind at just enough collectives to exclude chance.
 func (l *Lateness) compared() {
 	if l.Reference == "" {
 		return
@@ -147,8 +147,8 @@ func (l *Lateness) compared() {
 	l.Compared = append(l.Compared, of)
 }
 
-// lastOf returns the median duration of a collective and the call of the last rank; alone is false
-// if several share the shortest duration.
+// lastOf returns the median duration of a collective and the call of the last rank; `alone` is false if
+// several ranks share the shortest duration.
 func lastOf(one []Call) (middle float64, last Call, alone bool) {
 	durations := slice.Map(one, func(c Call) float64 { return c.Duration })
 	last = slices.MinFunc(one, func(a, b Call) int { return cmp.Compare(a.Duration, b.Duration) })
@@ -170,8 +170,8 @@ func (l *Lateness) collect(ranks map[int]*Arrival) {
 	})
 }
 
-// match groups the calls of all ranks into collectives: the first call of a kind on each rank, the
-// second …
+// match groups the calls of all ranks into collectives. The first calls of a collective and size on all
+// ranks form one group, the second calls form the next group, and so on.
 func match(calls []Call) [][]Call {
 	type key struct {
 		collective string
@@ -189,12 +189,12 @@ func match(calls []Call) [][]Call {
 	return slice.Map(order, func(k key) []Call { return of[k] })
 }
 
-// cost returns the share of all collectives' time that the others wait for the rank.
+// cost returns the share of all collectives' time that the other ranks wait for the rank.
 func (a Arrival) cost() float64 {
 	return min(1, a.Waited) * float64(a.Last) / float64(max(a.Calls, 1))
 }
 
-// byChance returns the probability that chance makes a rank, or a node's ranks, last so often.
+// byChance returns the probability that a rank, or a node's ranks, arrive last so often by chance.
 func byChance(last, calls int, chance float64) float64 {
 	if calls == 0 {
 		return 1
@@ -202,8 +202,8 @@ func byChance(last, calls int, chance float64) float64 {
 	return stat.BinomialTail(last, calls, min(1, chance/float64(calls)))
 }
 
-// power sets how often a rank must be last to be named. If even always is not enough, nothing is
-// known of the ranks.
+// power sets Enough. If even a rank that is last at every collective could be chance, the ranks are not
+// checked.
 func (l *Lateness) power(ranks int) {
 	calls := slice.Most(l.Arrivals, func(a Arrival) int { return a.Calls })
 	for l.Enough = 1; l.Enough <= calls; l.Enough++ {
@@ -252,8 +252,8 @@ func sureOf(p float64) float64 {
 	return 0.8
 }
 
-// node returns the finding of a node whose ranks together arrive last too often, with none worse
-// than the others of the node.
+// node returns the finding of a node whose ranks together arrive last too often, if no single rank causes
+// it.
 func (l *Lateness) node(node int, ranks []Arrival, nodes int) (f Slow, ok bool) {
 	if node < 0 || nodes < 2 || len(ranks) < 2 {
 		return f, false

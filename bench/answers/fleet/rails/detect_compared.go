@@ -9,8 +9,8 @@ import (
 	"zbench/bench/base/finding"
 )
 
-// compared hands the gate the measured times of the parts, whatever the detectors concluded. The
-// figures are whole times: they still contain the time common to a round, a node or most parts.
+// compared gives the gate the measured times of the parts, whatever the detectors concluded. The figures
+// are whole times: they still contain the time common to a round, a node or most parts.
 func (j *judgement) compared(v *Verdict) {
 	links, gpus := parts{}, parts{}
 	if j.net.known {
@@ -29,7 +29,7 @@ func (j *judgement) compared(v *Verdict) {
 	}
 }
 
-// wholeLinks returns the timed links with the logarithms of their whole times.
+// wholeLinks returns the timed links with the logarithms of their times (xgmi.whole).
 func (j *judgement) wholeLinks(yield func(Component, float64) bool) {
 	for node, row := range j.links.whole {
 		for a := range j.Fleet.GPUs {
@@ -43,8 +43,8 @@ func (j *judgement) wholeLinks(yield func(Component, float64) bool) {
 	}
 }
 
-// endsCompared hands over the ends (given ones per direction, and those within nodes separately)
-// and the given pairs.
+// endsCompared gives the gate the ends and the given pairs. Given ends are separated by direction, and by
+// transfers within and between nodes.
 func (j *judgement) endsCompared(v *Verdict) {
 	type class struct {
 		kind     Kind
@@ -83,8 +83,8 @@ type parts map[Component][]float64
 
 func (p parts) add(c Component, y float64) { p[c] = append(p[c], y) }
 
-// compared turns the times into rates. of chooses one of a part's times: the shortest if a single
-// fast transfer clears both ends, else the median.
+// compared turns the times into rates. `of` chooses one of a part's times: the shortest if a single fast
+// transfer clears both ends, else the median.
 func (p parts) compared(class string, limit float64, of func([]float64) float64) finding.Compared[Component] {
 	out := finding.Compared[Component]{Class: class, Limit: limit}
 	for _, c := range slices.SortedFunc(maps.Keys(p), func(a, b Component) int { return cmp.Or(cmp.Compare(a.Part, b.Part), a.compare(b)) }) {

@@ -9,13 +9,14 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// few asks which ends explain the slow values, if there are too few values for a reference and slow
-// and fast are far apart. An end that is fast with another partner does not.
+// few judges measurements with too few values for a reference. If slow and fast values are far apart, it
+// asks which ends explain the slow values. An end that is fast with another partner does not explain a slow
+// value.
 func (j *judgement) few(v *Verdict) {
 	times := slices.SortedFunc(slices.Values(j.net.kindTimes.of), func(a, b timed) int { return cmp.Compare(a.y, b.y) })
 	const leastGap = 0.2 // the logarithm of a slowdown
 	cut, gap := 0, 0.0
-	for i := 2; i < len(times); i++ { // at least two agree on what is fast
+	for i := 2; i < len(times); i++ { // at least two transfers must be fast
 		if d := times[i].y - times[i-1].y; d > gap {
 			cut, gap = i, d
 		}
@@ -41,7 +42,7 @@ func (j *judgement) few(v *Verdict) {
 		case len(ends) == 0:
 			q.What, ends = "the pair is slow, and each end is fast with another", []Place{t.Pair.A, t.Pair.B}
 		case len(ends) == 2 && slow[ends[0]] > slow[ends[1]]:
-			ends = ends[:1] // it explains more
+			ends = ends[:1] // this end explains more slow transfers
 			fallthrough
 		default:
 			q.What = fmt.Sprintf("slow in %d of %d transfers", slow[ends[0]], slow[ends[0]])

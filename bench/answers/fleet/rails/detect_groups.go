@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// apart is the distance of the means of two groups, in deviations within them, from which they
-	// differ. A split normal sample gives 2.7, a uniform one 3.5.
+	// apart is the least distance between the means of two groups that differ, in standard deviations
+	// within the groups. A normal sample split in two has a distance of 2.7, a uniform sample 3.5.
 	apart = 6
 	// leastGroup is the smallest share of the values that makes a group: fewer are outliers.
 	leastGroup = 0.05
-	// leastMeeting is the smallest difference of the logarithms of meetings' times. Meetings of
-	// different rounds are compared, which include the rounds' own variation.
+	// leastMeeting is the least difference between two groups of pairs of nodes, as a logarithm of time.
+	// The pairs were timed in different rounds, so their times also vary by round.
 	leastMeeting = 0.15
 	// mostLimit is the logarithm of the loss from which a limit is too high for a verdict: a
 	// component that lost a third of its bandwidth must not be called healthy.
 	mostLimit = 0.4
 )
 
-// twoGroups splits values in two so that the variance within the groups is minimal. slow holds the
-// indices of the larger values, gap the difference of the groups' means. ok reports that the groups
-// differ clearly: by more than least, and by more than apart deviations of the values, which are at
-// least se.
+// twoGroups splits values in two so that the variance within the groups is minimal. slow holds the indices
+// of the larger values, and gap is the difference of the groups' means. ok is true if the groups differ
+// clearly: by more than `least`, and by more than `apart` standard deviations within the groups. se is the
+// least deviation that it assumes.
 func twoGroups(values []float64, se, least float64) (slow []int, gap float64, ok bool) {
 	n := len(values)
 	if n < 2 {
@@ -55,9 +55,9 @@ func twoGroups(values []float64, se, least float64) (slow []int, gap float64, ok
 	return order[cut:], gap, gap > least && gap > apart*deviation && small >= leastGroup*float64(n)
 }
 
-// level returns the median, or, if the values fall into two groups, that of the faster group if it
-// has at least a quarter of them: a slow GPU of four has half of the node's links. se is the error
-// of each value.
+// level returns the median of the values. If the values fall into two groups, and the faster group has at
+// least a quarter of them, it returns that group's median: one slow GPU of four, for example, slows half of
+// the node's links. se is the standard error of each value.
 func level(values []float64, se float64) float64 {
 	if slow, _, ok := twoGroups(values, se, leastLoss); ok && 4*len(slow) <= 3*len(values) {
 		values = slices.Clone(values)
@@ -69,8 +69,8 @@ func level(values []float64, se float64) float64 {
 	return median(values)
 }
 
-// groups asks about differing groups of the fleet of which none is named: then the median is no
-// reference.
+// groups asks about groups of components that differ although no finding names a component of them. The
+// median is then no reference.
 func (j *judgement) groups(v *Verdict) {
 	pair := 0.0
 	if j.Given {
@@ -100,7 +100,8 @@ func (j *judgement) groups(v *Verdict) {
 	}
 }
 
-// worst returns the links of a ranking, or all others, whose loss would be named with less noise.
+// worst returns the components of a ranking whose loss would be named with less noise: its links if `links`
+// is true, otherwise all other components.
 func worst(ranking []Ranked, links bool) []Component {
 	bad := slice.Where(ranking, func(r Ranked) bool { return (r.Component.Part == Link) == links && r.Lost > share(leastLoss) })
 	return slice.Map(bad, func(r Ranked) Component { return r.Component })
@@ -147,8 +148,8 @@ func (j *judgement) groupsOfNodes(v *Verdict) {
 	v.Questions = append(v.Questions, q)
 }
 
-// groupLimit is the loss of all links of a node, as a logarithm, that is named or asked about in
-// spite of noise.
+// groupLimit returns the smallest loss of all links of a node, as a logarithm, that is always named or
+// asked about in spite of noise.
 func (x *xgmi) groupLimit() float64 {
 	if x.Nodes < 2 {
 		return 0
@@ -156,8 +157,8 @@ func (x *xgmi) groupLimit() float64 {
 	return max(leastLoss, apart*x.levelError()) + surely*x.levelError()
 }
 
-// levelError returns the standard error of a node's level, which is a median of its links; for a
-// single link, that of its passes.
+// levelError returns the standard error of a node's level. The level is the median of the node's links, or
+// of the passes over its only link.
 func (x *xgmi) levelError() float64 {
 	if x.links() > 1 {
 		return 1.25 * x.sigma / math.Sqrt(float64(x.links()))
@@ -187,7 +188,7 @@ func (j *judgement) groupsOfMeetings(v *Verdict) {
 		return
 	}
 	meetings := slices.SortedFunc(maps.Keys(levels), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
-	values := slice.Map(meetings, func(m [2]int) float64 { return stat.Quantile(levels[m], 0.25) }) // on all rails, not on half of them
+	values := slice.Map(meetings, func(m [2]int) float64 { return stat.Quantile(levels[m], 0.25) }) // the lower quartile is high only if most rails are slow
 	slow, gap, ok := twoGroups(values, 0, leastMeeting)
 	if !ok {
 		return
@@ -210,7 +211,7 @@ func (j *judgement) groupsOfMeetings(v *Verdict) {
 			q.Candidates = append(q.Candidates, c)
 		}
 	}
-	if len(q.Candidates) == 0 && len(meetings) == 3 { // each in rounds of its own
+	if len(q.Candidates) == 0 && len(meetings) == 3 { // with three nodes, each pair of nodes is timed in rounds of its own
 		q.Candidates = slice.Map(slow, func(i int) Component { return Component{Part: Path, Node: meetings[i][0], Peer: meetings[i][1]} })
 	}
 	if len(q.Candidates) > 0 {
@@ -218,7 +219,7 @@ func (j *judgement) groupsOfMeetings(v *Verdict) {
 	}
 }
 
-// groupsOfNICs compares the NICs without an explanation.
+// groupsOfNICs compares the NICs whose loss no finding or question explains.
 func (j *judgement) groupsOfNICs(v *Verdict) {
 	if !j.net.known {
 		return
@@ -231,7 +232,7 @@ func (j *judgement) groupsOfNICs(v *Verdict) {
 			places, losses = append(places, at), append(losses, e.loss)
 		}
 	}
-	slow, gap, ok := twoGroups(losses, j.net.se/2, leastLoss) // of four transfers or more
+	slow, gap, ok := twoGroups(losses, j.net.se/2, leastLoss) // a NIC's loss comes from four transfers or more
 	if !ok {
 		return
 	}
@@ -243,7 +244,7 @@ func (j *judgement) groupsOfNICs(v *Verdict) {
 	})
 }
 
-// named reports whether a finding names a component, asked whether a question has it as a
+// named reports whether a finding names a component. asked reports whether the component is a question's
 // candidate.
 func named(v *Verdict, c Component) bool {
 	return slices.ContainsFunc(v.Findings, func(f Slow) bool { return f.Component == c })

@@ -17,8 +17,8 @@ const (
 	// chance is the probability, over all components, below which slow rounds are no
 	// longer chance.
 	chance = 5e-5
-	// fewRounds is the number of slow rounds without a common component up to which each is a
-	// question; more are the noise of the fleet.
+	// fewRounds is the largest number of slow rounds without a common component at which each becomes a
+	// question. More such rounds are the fleet's noise.
 	fewRounds = 3
 )
 
@@ -30,8 +30,8 @@ type mark struct {
 	full bool    // all samples are slow
 }
 
-// marks are the transfers of a kind that have slow samples, and the share of slow samples among all
-// of that kind.
+// marks returns the transfers of a kind that have slow samples, and the share of slow samples among all
+// samples of that kind.
 func (j *judgement) marks(kind Kind) (out []mark, rate float64) {
 	of := j.net.kindTimes.of
 	if kind == XGMI {
@@ -54,7 +54,7 @@ func (j *judgement) marks(kind Kind) (out []mark, rate float64) {
 	return out, float64(slow) / float64(max(all, 1))
 }
 
-// residues are samples less their expected values, for some thousand transfers spread evenly.
+// residues returns samples minus their expected values, for at most 2,000 evenly spread transfers.
 func residues(of []timed, expected []float64) []float64 {
 	var out []float64
 	every := 1 + len(of)/2000
@@ -97,8 +97,8 @@ func (j *judgement) intermittent(v *Verdict) {
 	}
 }
 
-// recurrent names nodes and NICs that are slow in more rounds than chance explains, and
-// asks about the rest.
+// recurrent names nodes and NICs that are slow in more rounds than chance explains, and asks about the
+// remaining slow rounds.
 func (j *judgement) recurrent(v *Verdict) {
 	marks, rate := j.marks(Network)
 	marks = slices.DeleteFunc(marks, func(m mark) bool { return explained(v, m.Pair.A) || explained(v, m.Pair.B) })
@@ -120,14 +120,14 @@ func (j *judgement) recurrent(v *Verdict) {
 	j.lone(v, slice.Where(marks, func(m mark) bool { return m.full }))
 }
 
-// has reports whether a place is on the component, a node or a NIC.
+// has reports whether a place belongs to the component, a node or a NIC.
 func (c Component) has(p Place) bool { return p.Node == c.Node && (c.Part == Node || p.GPU == c.A) }
 
-// of tells whether one end of the transfer is at a node or NIC.
+// of reports whether one end of the transfer belongs to a node or NIC.
 func (m mark) of(c Component) bool { return c.has(m.Pair.A) || c.has(m.Pair.B) }
 
-// recurs returns the node or NIC that is slow in more rounds than chance explains, the least
-// probable first.
+// recurs returns the node or NIC whose slow rounds are the least probable by chance. ok is false if chance
+// explains all slow rounds.
 func (j *judgement) recurs(marks []mark, floor float64) (best Slow, ok bool) {
 	lowest := chance
 	for _, c := range j.repeated(marks) {
@@ -169,8 +169,8 @@ func (j *judgement) repeated(marks []mark) []Component {
 	return out
 }
 
-// hits returns the rounds in which a component is slow, its partners there and the losses. A node
-// is slow in a round if most of its rails are.
+// hits returns the rounds in which a component is slow, its partners in these rounds, and the losses. A
+// node is slow in a round if most of its rails are.
 func (j *judgement) hits(c Component, marks []mark) (rounds, partners map[int]bool, losses []float64) {
 	rounds, partners = map[int]bool{}, map[int]bool{}
 	order, of := slice.Group(slice.Where(marks, func(m mark) bool { return m.of(c) }), func(m mark) int { return m.Round })

@@ -10,8 +10,8 @@ import (
 // timed is one timing in logarithms, less its round's typical time.
 type timed struct {
 	Timing
-	// y is the median of the samples, each holds the samples; typical is the logarithm that was
-	// subtracted.
+	// y is the median of the samples, and each holds all samples. typical is the logarithm that was
+	// subtracted from all samples.
 	y       float64
 	each    []float64
 	typical float64
@@ -21,13 +21,13 @@ type timed struct {
 type kindTimes struct {
 	of []timed
 	// se is the standard error of a median of samples.
-	se float64
-	// rounds is the number of rounds, passes the largest number of timings of a pair.
+	se     float64
 	rounds int
 }
 
-// tabulate returns the logarithms of the times of some kinds, less their round's median. Times that
-// are not positive are left out.
+// tabulate returns the logarithms of the times of some kinds, minus the typical value of their round.
+// `middle` computes that value from the medians of the round and their standard error. Times that are not
+// positive are left out.
 func tabulate(timings []Timing, middle func([]float64, float64) float64, kinds ...Kind) kindTimes {
 	byRound := map[int][]int{}
 	n, samples := 0, 0
@@ -72,7 +72,7 @@ func tabulate(timings []Timing, middle func([]float64, float64) float64, kinds .
 	return out
 }
 
-// errorOf returns the standard error of the medians of transfers, by the scatter of their samples.
+// errorOf returns the standard error of the medians of transfers, from the scatter of their samples.
 func errorOf(of []timed) float64 {
 	var all []float64
 	for i := 0; i < len(of); i += 1 + len(of)/2000 {

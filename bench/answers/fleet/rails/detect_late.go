@@ -14,7 +14,7 @@ func (j *judgement) late(v *Verdict) {
 	if !j.net.known {
 		return
 	}
-	ahead := make([][]float64, j.Fleet.Nodes) // the wait of a node's partners, over the typical time
+	ahead := make([][]float64, j.Fleet.Nodes) // the wait of a node's partners, divided by the typical time
 	meetings := map[[2]int][]float64{}
 	var all []float64
 	typical := median(slice.Map(j.net.kindTimes.of, func(t timed) float64 { return math.Exp(t.y + t.typical) }))

@@ -13,26 +13,26 @@ import (
 type xgmi struct {
 	Fleet
 	kindTimes
-	// raw is the median of each link's rounds. all is that median less the parts common to links at
-	// the same place of the board and to links of the same node. Both are NaN if the link was not
+	// raw is the median of each link's rounds. `all` is this median less the parts that are common to links
+	// at the same place of the board, and to links of the same node. Both are NaN if the link was not
 	// timed.
 	raw, all [][]float64
-	// each are the values of each link's rounds.
+	// each holds the values of each link's rounds.
 	each [][]float64
-	// whole is the time of each link's rounds in logarithms (see settled), less only the part
-	// common to its place on the board; NaN if the link was not timed.
+	// whole is the time of each link's rounds as a logarithm (see settled); NaN if the link was not timed.
+	// Only the part that is common to the link's place on the board is subtracted from it.
 	whole [][]float64
 	// node is each node's own loss, which is subtracted from its links.
 	node []float64
-	// reference is the level of nodes from which losses are counted: 0, the median's, or, if the
-	// nodes fall into two groups, the faster group's.
+	// reference is the level of nodes from which losses are counted. It is 0 (the median node's level)
+	// unless the nodes fall into two groups. Then it is the faster group's level.
 	reference float64
 	// nodeSigma and sigma are the robust deviations of nodes and of links.
 	nodeSigma, sigma float64
 	known            bool
 }
 
-// links is the number of pairs of GPUs of a node.
+// links returns the number of pairs of GPUs of a node.
 func (f Fleet) links() int { return f.GPUs * (f.GPUs - 1) / 2 }
 
 // link returns the index of a pair of GPUs.
@@ -41,9 +41,9 @@ func (f Fleet) link(a, b int) int {
 	return a*f.GPUs - a*(a+1)/2 + b - a - 1
 }
 
-// manyNodes is the number of nodes from which each pair of GPUs is compared with the same pair of
-// the other nodes. Links between different places on a board differ by up to 4 % (TransferBench's
-// all-to-all of MI300X, docs/METHOD.md).
+// manyNodes is the number of nodes from which each pair of GPUs is compared with the same pair on the other
+// nodes. Links between different places on a board differ by up to 4 % (TransferBench's all-to-all of
+// MI300X, docs/METHOD.md).
 const manyNodes = 8
 
 func newXGMI(f Fleet, timings []Timing) *xgmi {
@@ -67,9 +67,9 @@ func newXGMI(f Fleet, timings []Timing) *xgmi {
 	return x
 }
 
-// settled returns one time for the rounds of a link: the median; NaN for none. Among thousands of
-// links chance slows most of the few rounds of some. In that case it is the shortest time, because
-// each round of a slow link is slow.
+// settled returns one time for the rounds of a link; NaN if there are none. With fewer than manyNodes nodes
+// it is the median. With manyNodes or more it is the shortest time: among thousands of links, chance slows
+// most rounds of a few links, but a slow link is slow in every round.
 func (f Fleet) settled(of []float64) float64 {
 	if f.Nodes >= manyNodes && len(of) > 0 {
 		return slices.Min(of)
@@ -110,15 +110,15 @@ func (x *xgmi) takeOutPlaces(rows [][]float64) {
 	}
 }
 
-// present leaves out NaN.
+// present returns the values that are not NaN.
 func present(of []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(of), math.IsNaN)
 }
 
 func (x *xgmi) limit() float64 { return max(leastLoss, sigmas*x.sigma) }
 
-// surely returns the loss that is named or asked about in spite of noise, as a logarithm. The
-// deviation of few links is uncertain itself, so it is at least that of their samples.
+// surely returns the smallest loss, as a logarithm, that is always named or asked about in spite of noise.
+// The deviation of few links is itself uncertain, so the error of the samples is used if it is larger.
 func (x *xgmi) surely() float64 {
 	passes := max(1, len(x.of)/max(1, slice.Count(x.each, func(of []float64) bool { return len(of) > 0 })))
 	se := x.se / math.Sqrt(float64(passes))
@@ -128,15 +128,15 @@ func (x *xgmi) surely() float64 {
 // slow reports whether a link is slow in all passes together.
 func (x *xgmi) slow(node, link int) bool { return x.all[node][link] > x.limit() }
 
-// passes returns the number of a link's rounds and of slow ones.
+// passes returns the number of a link's slow rounds and the number of all its rounds.
 func (x *xgmi) passes(node, link int) (slow, all int) {
 	each := x.each[node*x.links()+link]
 	common := x.raw[node][link] - x.all[node][link]
 	return slice.Count(each, func(y float64) bool { return y-common > x.limit()/2 }), len(each)
 }
 
-// confirmed reports whether a link was slow in at least 9 of 10 passes (all of five), and in the
-// median of the passes after the first, which made it a suspect.
+// confirmed reports whether a link was slow in at least 9 of 10 passes (in all passes if there are five),
+// and in the median of all passes after the first, which made the link a suspect.
 func (x *xgmi) confirmed(node, link int) bool {
 	slow, all := x.passes(node, link)
 	common := x.raw[node][link] - x.all[node][link]
@@ -150,17 +150,17 @@ func (x *xgmi) slowNode(node int) bool {
 
 // inNode holds the slow GPUs and links of one node.
 type inNode struct {
-	// gpus are slow GPUs with their losses; links are slow by themselves.
+	// gpus holds the slow GPUs with their losses. links holds the slow links that no slow GPU explains.
 	gpus  map[int]float64
 	links [][2]int
 	// doubtful are GPUs with some slow links, but too few for a slow GPU.
 	doubtful []int
-	// unconfirmed is true if a slow link was timed once.
+	// unconfirmed is true if a slow link was timed only once.
 	unconfirmed bool
 }
 
-// examine finds the slow GPUs and links of a node: GPUs first, because one explains all of its
-// links.
+// examine finds the slow GPUs and links of a node. It finds GPUs first, because a slow GPU explains all of
+// its links.
 func (x *xgmi) examine(node int) inNode {
 	out := inNode{gpus: map[int]float64{}}
 	slow := func(a, b int) bool {
@@ -212,8 +212,8 @@ func (x *xgmi) slowOf(node, a int, slow func(a, b int) bool) (losses []float64, 
 	return losses, timed
 }
 
-// suspects returns the pairs of GPUs whose link may be slow on some node. all is true if several
-// links of one GPU may be: then the GPU is suspect.
+// suspects returns the pairs of GPUs whose link may be slow on some node. all is true if several links of
+// one GPU may be slow. The GPU is then suspect.
 func (x *xgmi) suspects() (pairs [][2]int, all bool) {
 	cut := max(suspectLoss, suspectSigmas*x.sigma)
 	for node := range x.Nodes {
@@ -235,10 +235,10 @@ func (x *xgmi) suspects() (pairs [][2]int, all bool) {
 	return pairs, all
 }
 
-// loss returns a link's loss including its node's.
+// loss returns a link's loss, including the loss of its node.
 func (x *xgmi) loss(node, link int) float64 { return x.all[node][link] + x.node[node] - x.reference }
 
-// reason describes the observed links.
+// reason says how many links of a GPU are slow, and by how much.
 func (x *xgmi) reason(node int, links [][2]int) string {
 	of := slice.Map(links, func(l [2]int) float64 { return share(x.all[node][x.link(l[0], l[1])]) })
 	least, most := fmt.Sprintf("%.0f", 100*slices.Min(of)), fmt.Sprintf("%.0f", 100*slices.Max(of))

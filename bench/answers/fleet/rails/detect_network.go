@@ -9,14 +9,14 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// network holds the results of transfers for their ends. The ends are NICs, with transfers between
-// nodes. If the pairs are given, the ends are nodes or GPUs, and transfers within nodes count, too.
+// network holds the results of transfers for their ends. The ends are NICs, and only transfers between
+// nodes count. If the pairs are given, the ends are nodes or GPUs, and transfers within nodes count, too.
 type network struct {
 	Fleet
 	kindTimes
 	ends
 	// edges are the transfers in the order of the times. If most given pairs have both directions
-	// (directed), each end counts twice: as a sender, and, after all senders, as a receiver.
+	// (directed), each end has two indices: one as a sender and, after all senders, one as a receiver.
 	edges           []edge
 	given, directed bool
 	// timed is the number of ends with a transfer.
@@ -24,10 +24,10 @@ type network struct {
 	known bool
 }
 
-// at returns an end: node·GPUs + rail.
+// at returns the index of an end.
 func (n *network) at(p Place) int { return p.Node*n.GPUs + p.GPU }
 
-// sides returns the estimates of an end: one, or sending and receiving.
+// sides returns the indices of an end's estimates: one index, or two for sending and receiving.
 func (n *network) sides(p Place) []int {
 	if n.directed {
 		return []int{n.at(p), n.at(p) + n.Nodes*n.GPUs}
@@ -35,7 +35,7 @@ func (n *network) sides(p Place) []int {
 	return []int{n.at(p)}
 }
 
-// joined merges the chosen sides of an end: the larger loss, and all transfers.
+// joined merges the chosen sides of an end. It takes the larger loss, and the transfers of both sides.
 func (n *network) joined(p Place, wanted func(side int) bool) (out end) {
 	for _, at := range n.sides(p) {
 		if e := n.ends.of[at]; e.all > 0 && wanted(at) {
@@ -67,23 +67,23 @@ func newNetwork(d Data) *network {
 	return n
 }
 
-// surely returns the loss that is named in spite of noise; the deviation of few given ends is
-// uncertain itself. Slowness of all rails of one node of three shows only in the difference of
-// rounds.
+// surely returns the smallest loss, as a logarithm, that is always named in spite of noise. The deviation
+// of few given ends is itself uncertain and is therefore raised. In a fleet of three nodes, a node whose
+// rails are all slow shows only in the differences between rounds, so the limit is at least leastMeeting.
 func (n *network) surely() float64 {
 	sigma := max(n.sigma, n.se/math.Sqrt(max(1, float64(2*len(n.edges))/float64(max(1, n.timed)))))
 	if n.given {
 		sigma *= 1 + 4/float64(n.timed)
 	}
-	limit := max(leastLoss+surely*sigma, (sigmas+surely)*sigma, sigmas*n.se) // the deviation of few NICs is uncertain itself
+	limit := max(leastLoss+surely*sigma, (sigmas+surely)*sigma, sigmas*n.se) // the deviation of few NICs is itself uncertain
 	if n.Nodes == 3 && !n.given {
 		limit = max(limit, leastMeeting)
 	}
 	return limit
 }
 
-// leaves finds leaf switches: groups of nodes of one rail of which most are slow. It also returns
-// the part of each NIC's loss that its leaf explains.
+// leaves finds slow leaf switches: most nodes of a group that shares a switch are slow on the rail. It also
+// returns the part of each NIC's loss that its leaf explains.
 func (n *network) leaves() (found []Slow, owed []float64) {
 	owed = make([]float64, n.Nodes*n.GPUs)
 	for rail := range n.GPUs {
@@ -138,8 +138,8 @@ func (n *network) slowRails(node int, owed []float64) (rails []int, measured int
 	return rails, measured
 }
 
-// partners counts the transfers of a node's rails with healthy partners, and the slow ones among
-// them.
+// partners counts the transfers of a node's rails with healthy partners, and the slow transfers among
+// these.
 func (n *network) partners(node int, rails []int) (agree, of int) {
 	for _, rail := range rails {
 		e := n.joined(Place{node, rail}, n.slow)
@@ -148,15 +148,16 @@ func (n *network) partners(node int, rails []int) (agree, of int) {
 	return agree, of
 }
 
-// loss is the median loss of a node's rails.
+// loss returns the median loss of a node's rails.
 func (n *network) loss(node int, rails []int) float64 {
 	return median(slice.Map(rails, func(rail int) float64 { return n.joined(Place{node, rail}, n.slow).loss }))
 }
 
-// hidden asks about ends that only met slow ones: of each rail, or of all given pairs.
+// hidden asks about slow ends whose partners are all slow. It asks once per rail, or once for all given
+// pairs.
 func (j *judgement) hidden(v *Verdict) {
 	if j.Given && !j.net.known && len(v.Questions) > 0 {
-		return // few has asked
+		return // the function few has already asked
 	}
 	by := map[int]*Question{}
 	for node := range j.Fleet.Nodes {

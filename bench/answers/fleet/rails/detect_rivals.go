@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	// likely is the share of a loss from which other parts share it: halfway between none of it and
-	// all.
+	// likely is the share of a loss from which other parts count as sharing it: halfway between none and
+	// all of it.
 	likely = 0.5
-	// hardly is the share below which they do not.
+	// hardly is the share of a loss below which other parts count as not sharing it.
 	hardly = 0.4
-	// alike is the share from which another NIC of the rail may be behind the same unknown switch.
+	// alike is the share of a NIC's loss from which another NIC of the rail may be behind the same unknown
+	// switch.
 	alike = 0.6
 )
 
-// rivals withdraws names if the times fit another component as well, such as a slow GPU and its
-// NIC. Near the limit, noise hides some parts of a slow component. The candidates of questions get
-// rivals, too.
+// rivals turns a finding into a question if the times fit another component as well, such as a slow GPU and
+// its NIC. Near the limit, noise hides some parts of a slow component. Questions get the rivals of their
+// candidates as candidates, too.
 func (j *judgement) rivals(v *Verdict) {
 	if j.Given {
-		return // no part of an end was measured
+		return // the parts of given ends were not measured
 	}
 	j.losses = j.partLosses()
 	named := v.Findings
@@ -49,8 +50,7 @@ func (j *judgement) rivals(v *Verdict) {
 	}
 }
 
-// undecided asks which of the candidates is slow. Questions that share a candidate are one
-// question.
+// undecided asks which of the candidates is slow. Questions that share a candidate are merged.
 func (v *Verdict) undecided(f Slow, candidates []Component) {
 	i := slices.IndexFunc(v.Questions, func(q Question) bool {
 		return q.undecided && slices.ContainsFunc(q.Candidates, func(c Component) bool { return slices.Contains(candidates, c) })
@@ -70,8 +70,9 @@ func (v *Verdict) undecided(f Slow, candidates []Component) {
 	}
 }
 
-// partLosses returns the losses of each link and NIC, as logarithms. Links are compared as in the
-// gate, because a slow GPU of three has most of the node's links.
+// partLosses returns the losses of each link and NIC, as logarithms. A link is compared with all links of
+// the fleet, as in the gate. A comparison with the node's own links would fail: one slow GPU of three has
+// most of these links.
 func (j *judgement) partLosses() map[Component]float64 {
 	out := map[Component]float64{}
 	for i, e := range j.net.ends.of {
@@ -91,8 +92,8 @@ func (j *judgement) partLosses() map[Component]float64 {
 	return out
 }
 
-// rivalsOf returns the components that may be the slow one if this one seems to be, with such a
-// loss.
+// rivalsOf returns the components that may be slow instead of c, if c seems to have the given loss (a
+// logarithm).
 func (j *judgement) rivalsOf(c Component, loss float64) (out []Component) {
 	node := Component{Part: Node, Node: c.Node}
 	gpu := func(number int) Component { return Component{Part: GPU, Node: c.Node, A: number} }
@@ -119,8 +120,8 @@ func (j *judgement) rivalsOf(c Component, loss float64) (out []Component) {
 	return append(out, slice.Where(wider, func(w Component) bool { return j.share(w, c) > likely*loss })...)
 }
 
-// share returns the loss of a component's parts that are not parts of another: the mean of its
-// links' median and its NICs'. It is 0 without such parts.
+// share returns the loss of the parts of a component that are not parts of component `but`. It is the mean
+// of the links' median and the NICs' median; 0 without such parts.
 func (j *judgement) share(of, but Component) float64 {
 	byPart := map[Part][]float64{}
 	add := func(c Component) {
@@ -141,7 +142,7 @@ func (j *judgement) share(of, but Component) float64 {
 	return sum / float64(max(1, len(byPart)))
 }
 
-// holds reports whether a link or NIC is a component or part of it.
+// holds reports whether a link or NIC is component c or a part of it.
 func (c Component) holds(part Component) bool {
 	switch c.Part {
 	case Node:
@@ -153,8 +154,8 @@ func (c Component) holds(part Component) bool {
 	}
 }
 
-// leavesOf returns the leaf switch that may slow a NIC: most others behind it share the loss, or,
-// if the leaf is unknown, one other NIC of the rail.
+// leavesOf returns the leaf switch that may slow a NIC: most other NICs behind that leaf share the loss. If
+// the leaf is unknown, one other NIC of the rail with a similar loss is enough.
 func (j *judgement) leavesOf(c Component, loss float64) []Component {
 	leaf := j.Fleet.Leaf(c.A, c.Node)
 	var others []float64

@@ -7,7 +7,7 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// edge is one transfer between two ends: y is the logarithm of its time over the typical one's.
+// edge is one transfer between two ends. y is the logarithm of its time divided by the typical time.
 type edge struct {
 	a, b int
 	y    float64
@@ -15,12 +15,12 @@ type edge struct {
 
 // end summarises the transfers of an end.
 type end struct {
-	// loss is the logarithm of its slowdown.
+	// loss is the logarithm of the end's slowdown.
 	loss float64
-	// clear counts its transfers with healthy partners, agree the slow ones among them. With none,
-	// the loss belongs to the end or to its partners, and it is unknown which is slow.
+	// clear counts the transfers with healthy partners. agree counts the slow transfers with healthy
+	// partners. If clear is 0, either the end or its partners are slow, and it is unknown which.
 	clear, agree int
-	// all counts its transfers.
+	// all counts the end's transfers.
 	all int
 }
 
@@ -71,7 +71,7 @@ func solve(n int, edges []edge) ends {
 	return out
 }
 
-// again is one step of solve.
+// again does one step of solve.
 func (e ends) again(edges []edge, touching [][]int) ends {
 	cut := max(suspectLoss, suspectSigmas*e.sigma)
 	next := ends{of: make([]end, len(e.of))}
@@ -114,7 +114,7 @@ func other(e edge, i int) int {
 	return e.a
 }
 
-// median is NaN of none.
+// median returns the median; NaN for no values.
 func median(of []float64) float64 { return stat.Quantile(of, 0.5) }
 
 // Deviation returns the standard deviation of a normal distribution with the sample's median

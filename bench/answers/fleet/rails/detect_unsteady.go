@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// spreadSigmas is the number of deviations by which a slow sample exceeds the fastest of its
-	// transfer in a round; five normal samples spread so far in 0.04 %.
+	// spreadSigmas is the number of deviations by which a slow sample exceeds the transfer's fastest sample
+	// of the round. Five normal samples spread so far in 0.04 % of all cases.
 	spreadSigmas = 6
-	// fastestTwo is the median difference of the fastest two of five normal samples, in deviations.
-	// Up to half of the samples can be slow without changing it.
+	// fastestTwo is the median difference of the fastest two of five normal samples, in deviations. Up to
+	// half of the samples can be slow without changing this difference.
 	fastestTwo = 0.55
-	// fewNodes is the number of nodes below which the usual rate of slow samples is unknown. There,
-	// leastSlow slow samples among leastSamples make a question.
+	// fewNodes is the number of nodes below which the usual rate of slow samples is unknown. In a smaller
+	// fleet, leastSlow slow samples among leastSamples samples make a question.
 	fewNodes     = 4
 	leastSlow    = 3
 	leastSamples = 12
@@ -25,28 +25,30 @@ const (
 	suspectChance = 0.05
 )
 
-// unsteady is a node whose transfers have slow samples more often than the others'.
+// unsteady is a node whose transfers have slow samples more often than other nodes' transfers.
 type unsteady struct {
 	node int
-	// slow counts the transfers, of all, with a slow sample; lost is their median loss.
+	// all counts the node's transfers. slow counts the transfers with a slow sample. lost is the median
+	// loss of the slow samples.
 	slow, all int
 	lost      float64
-	// p is the probability of this number in any node by chance.
+	// p is the probability that any node has so many slow transfers by chance.
 	p float64
 }
 
 // samples holds the transfers of a kind with their slow samples.
 type samples struct {
 	of []Timing
-	// at holds their positions among all timings.
+	// at holds the transfers' positions among all timings.
 	at []int
-	// slow holds the losses of each transfer's slow samples, 0 for the others.
+	// slow holds the losses of each transfer's slow samples; 0 for other samples.
 	slow [][]float64
 	any  []bool
 }
 
-// behind returns the losses of a transfer's samples against its fastest, 0 for samples that were
-// not timed, and the difference of the fastest two; timed is the number of timed samples.
+// behind returns the loss of each sample against the transfer's fastest sample, and the difference between
+// the two fastest samples, as logarithms. A sample that was not timed has loss 0. timed is the number of
+// timed samples.
 func (t Timing) behind() (losses []float64, gap float64, timed int) {
 	losses = make([]float64, len(t.Seconds))
 	first, second := math.Inf(1), math.Inf(1)
@@ -68,8 +70,9 @@ func (t Timing) behind() (losses []float64, gap float64, timed int) {
 	return losses, second - first, timed
 }
 
-// samplesOf finds the slow samples of each transfer in a round: those slower than its fastest by
-// more than its nodes' noise explains. A transfer that is slow for the whole round has none.
+// samplesOf finds the slow samples of each transfer in a round. A slow sample exceeds the transfer's
+// fastest sample by more than the noise of its nodes explains. A transfer that is slow for the whole round
+// has no slow samples.
 func samplesOf(timings []Timing, kind Kind, nodes int) samples {
 	n := slice.Count(timings, func(t Timing) bool { return t.Kind == kind })
 	s := samples{of: make([]Timing, 0, n), at: make([]int, 0, n), slow: make([][]float64, 0, n), any: make([]bool, 0, n)}
@@ -102,8 +105,8 @@ func samplesOf(timings []Timing, kind Kind, nodes int) samples {
 	return s
 }
 
-// worst returns the node with the least probable rate of slow samples, compared with the transfers
-// of all others.
+// worst returns the node whose rate of slow samples is the least probable, compared with the transfers of
+// all other nodes.
 func (s samples) worst(nodes int) unsteady {
 	own, hits := make([]int, nodes), make([]int, nodes)
 	total := 0
@@ -135,9 +138,9 @@ func (s samples) worst(nodes int) unsteady {
 	return best
 }
 
-// steady finds the nodes with slow samples beyond chance, the most improbable first, and removes
-// these samples from the timings. The rest shows permanent slowness. next is the least probability
-// of another node.
+// steady finds the nodes with slow samples beyond chance, the most improbable first, and removes these
+// samples from the timings. The remaining timings show permanent slowness. next is the probability that
+// chance explains the next node's slow samples.
 func steady(d Data) (found []unsteady, rest []Timing, next float64) {
 	rest = d.Timings
 	for len(found) < d.Fleet.Nodes {
@@ -188,9 +191,9 @@ func (j *judgement) unsteady(v *Verdict) {
 	}
 }
 
-// alone asks about nodes that are slow part of the time if there are too few others for comparison:
-// their samples fall into two groups, each against the fastest of its transfer or against the mean
-// of its pair.
+// alone asks about nodes that are slow part of the time in a fleet with too few nodes for a comparison. The
+// samples of such a node fall into two groups, relative to the transfer's fastest sample or to the pair's
+// mean.
 func (j *judgement) alone(v *Verdict) {
 	if j.Fleet.Nodes >= fewNodes {
 		return
@@ -208,7 +211,7 @@ func (j *judgement) alone(v *Verdict) {
 				}
 			}
 			slow, gap, ok := twoGroups(losses, 0, slowSample)
-			if !ok { // these do not contain the noise of the fastest
+			if !ok { // differences from the mean do not contain the noise of the fastest sample
 				losses = nil
 				for _, of := range pairs {
 					mean := slice.Sum(of, func(y float64) float64 { return y }) / float64(max(1, len(of)))

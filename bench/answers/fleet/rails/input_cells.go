@@ -28,7 +28,7 @@ const (
 	mostLines  = 5_000_000
 	mostLine   = 1 << 20
 	mostEnds   = 20_000
-	mostValues = 1 << 20 // of 1,024 ends all pairs: 0.8 GB and ten seconds
+	mostValues = 1 << 20 // all pairs of 1,024 ends: 0.8 GB and ten seconds
 	mostCells  = 20_000_000
 )
 
@@ -105,7 +105,8 @@ func split(text, separator string) []string {
 	return slice.Map(cells, strings.TrimSpace)
 }
 
-// number reads a finite number; gap is true for a cell without one, or of a failed test.
+// number reads a finite number. gap is true for an empty cell and for a word that means no value or a
+// failed test.
 func number(cell string) (v float64, gap bool, err error) {
 	switch strings.ToLower(cell) {
 	case "", "-", "--", "–", "—", "x", "?", "n/a", "#n/a", "na", "nan", "nil", "null", "none", "fail", "failed", "err", "error", "timeout", "timed out":
@@ -122,7 +123,7 @@ func number(cell string) (v float64, gap bool, err error) {
 	return v, false, nil
 }
 
-// pointed rewrites a number with a decimal point: 45,5 is 45.5, and 1,234.5 is 1234.5.
+// pointed rewrites a number with a decimal point: 45,5 becomes 45.5, and 1,234.5 becomes 1234.5.
 func pointed(cell string) (string, error) {
 	whole, rest, comma := strings.Cut(cell, ",")
 	switch {
@@ -157,7 +158,7 @@ func short(text string) string {
 	return text
 }
 
-// units are spellings of rates, the longer ones first.
+// units are spellings of rates, the longer spellings first.
 var units = []struct {
 	spelled *pattern.Pattern
 	bytes   float64

@@ -11,7 +11,7 @@ import (
 
 // Ends describes the rows and columns of a matrix.
 type Ends struct {
-	// Names are the ends' names as given, Nodes the nodes' names.
+	// Names are the ends' names as given. Nodes are the nodes' names.
 	Names, Nodes []string
 	// At holds the node and GPU of each end; the GPU is −1 if ends are nodes.
 	At []Place
@@ -19,13 +19,13 @@ type Ends struct {
 
 // Value is one bandwidth of a matrix.
 type Value struct {
-	// From and To are ends.
+	// From and To are indices of ends.
 	From, To int
 	// Rate is in bytes per second, above 0.
 	Rate float64
 }
 
-// Matrix holds bandwidths of pairs from elsewhere, usually one value per pair. Pairs may be
+// Matrix holds bandwidths of pairs that another tool measured, usually one value per pair. Pairs may be
 // missing.
 type Matrix struct {
 	Ends
@@ -33,17 +33,17 @@ type Matrix struct {
 }
 
 const (
-	// pairSigmas is the number of robust standard deviations by which a pair must be slower than
-	// its ends explain, pairLoss the smallest logarithm of that.
+	// pairSigmas is the number of robust standard deviations by which a pair must be slower than its ends
+	// explain. pairLoss is the least such difference, as a logarithm.
 	pairSigmas = 6
 	pairLoss   = 0.1
-	// manyValues is the number of values from which lonePart of them may be slow by themselves
+	// manyValues is the number of values from which a share lonePart of them may be slow by themselves
 	// without a question, because single samples are sometimes slow.
 	manyValues = 200
 	lonePart   = 0.02
 )
 
-// Data turns a matrix into two rounds: its pairs between nodes, and those within.
+// Data turns a matrix into two rounds: its pairs between nodes, and its pairs within nodes.
 func (m *Matrix) Data() Data {
 	gpus := slice.Most(m.At, func(p Place) int { return p.GPU + 1 })
 	d := Data{Fleet: Fleet{Nodes: len(m.Nodes), GPUs: gpus}, Given: true, Whole: gpus}
@@ -57,7 +57,7 @@ func (m *Matrix) Data() Data {
 		}
 		return p
 	}
-	seconds := slice.Map(m.Values, func(v Value) float64 { return 1 / v.Rate }) // of one byte
+	seconds := slice.Map(m.Values, func(v Value) float64 { return 1 / v.Rate }) // seconds per byte
 	for i, v := range m.Values {
 		t := Timing{Pair: Pair{at(v.From), at(v.To)}, Seconds: seconds[i : i+1 : i+1]}
 		if m.within(v) {
@@ -97,8 +97,8 @@ func (d Data) bothWays() bool {
 	return 2*both >= len(seen)
 }
 
-// Losses returns the share of bandwidth that each pair lost, by from and to, against the median of
-// its kind; NaN if there is no value. Of several values the median counts.
+// Losses returns the share of bandwidth that each pair lost, by from and to, against the median of its
+// kind; NaN if there is no value. If a pair has several values, their median counts.
 func (m *Matrix) Losses() [][]float64 {
 	typical := m.typical()
 	values := map[[2]int][]float64{}
@@ -116,7 +116,7 @@ func (m *Matrix) Losses() [][]float64 {
 	return out
 }
 
-// referencesOfGiven states the reference of given pairs, or that they are too few.
+// referencesOfGiven sets the reference of given pairs, or notes that there are too few pairs.
 func (j *judgement) referencesOfGiven(v *Verdict) {
 	if !j.net.known {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("%d values of %d ends make no reference: which end is slow needs at least %d values of 3 ends", len(j.net.edges), j.net.timed, minReference))
@@ -133,7 +133,7 @@ func (j *judgement) referencesOfGiven(v *Verdict) {
 type lone struct {
 	Component
 	loss float64
-	// slow of its values are slow.
+	// values counts the pair's values. slow counts the slow values of the pair.
 	slow, values int
 	ends         Pair
 }
@@ -159,8 +159,8 @@ func (j *judgement) pairs(v *Verdict) {
 	}
 }
 
-// manyPairs returns the question about more lone slow pairs than chance explains. Ends that several
-// of them share are candidates, too.
+// manyPairs returns the question about more lone slow pairs than chance explains. Ends that several of
+// these pairs share are candidates, too.
 func (j *judgement) manyPairs(all []lone) Question {
 	q := Question{Next: "measure these pairs again"}
 	shared := map[Component]int{}
@@ -183,8 +183,8 @@ func (j *judgement) manyPairs(all []lone) Question {
 	return q
 }
 
-// beyond returns each pair's loss beyond its ends', and the loss from which a pair is slow by
-// itself.
+// beyond returns the loss of each pair beyond the loss of its ends, and the limit from which a pair is slow
+// by itself.
 func (j *judgement) beyond() (residues []float64, limit float64) {
 	ends := j.net.ends.of
 	residues = slice.Map(j.net.edges, func(e edge) float64 { return e.y - max(ends[e.a].loss, ends[e.b].loss) })
@@ -197,8 +197,8 @@ func (j *judgement) lonePairs() []lone {
 	middle := median(residues)
 	var out []lone
 	for i, e := range j.net.edges {
-		// An end that shares a slow pair with its only partner takes over its loss. The pair of two
-		// slow ends may be slower than either.
+		// An end whose only partner is in a slow pair takes over the pair's loss. The pair of two slow ends
+		// may be slower than either end.
 		if residues[i]-middle <= limit || j.net.slow(e.a) && j.net.slow(e.b) {
 			continue
 		}
@@ -219,8 +219,8 @@ func (j *judgement) lonePairs() []lone {
 	return out
 }
 
-// pair returns two ends as a component: a link within a node, or a path between nodes. Peer is the
-// other end's node, A and B are the GPUs.
+// pair returns two ends as a component: a link within a node, or a path between nodes. Peer is the node of
+// the other end. A and B are the GPUs.
 func (j *judgement) pair(p Pair) Component {
 	if j.net.at(p.A) > j.net.at(p.B) {
 		p.A, p.B = p.B, p.A
@@ -234,17 +234,17 @@ func (j *judgement) pair(p Pair) Component {
 
 // mode holds the pairs of a kind whose values fall into two groups.
 type mode struct {
-	// fast and slow are the values of both groups.
+	// fast and slow hold the indices of each group's values.
 	fast, slow []int
 	gap        float64
 }
 
-// mostPair bounds the limit of a single pair relative to that of an end, which has many pairs.
-// Values that scatter by 13 % are still noise.
+// mostPair is how far the limit of a single pair may exceed mostLimit. An end has many pairs, but a pair
+// may have one value, and values that scatter by 13 % are still noise.
 const mostPair = 0.4
 
-// modes finds the kinds of pairs, within and between nodes, whose values fall into two groups,
-// without explained ones.
+// modes finds the kinds of pairs, within and between nodes, whose values fall into two groups. Explained
+// pairs are left out.
 func (j *judgement) modes(explained func(Pair) bool) []mode {
 	var out []mode
 	for _, kind := range []Kind{Network, XGMI} {
@@ -257,7 +257,7 @@ func (j *judgement) modes(explained func(Pair) bool) []mode {
 		}
 		slow, gap, ok := twoGroups(ys, 0, leastLoss)
 		if least := max(2, len(ys)/10); !ok || len(ys) < minReference || len(slow) < least || len(ys)-len(slow) < least {
-			continue // each single value is its own pair
+			continue // the function pairs names a few slow values one by one
 		}
 		m := mode{gap: gap, slow: slice.Map(slow, func(i int) int { return of[i] })}
 		slices.Sort(m.slow)
@@ -278,8 +278,8 @@ func (j *judgement) says(m mode) string {
 	return fmt.Sprintf("two groups of values: %d about %.3g GB/s and %d about %.3g GB/s", len(m.fast), rate(m.fast), len(m.slow), rate(m.slow))
 }
 
-// sets returns the ends that fast pairs of a mode join: the number of each end's set, and the size
-// of each set.
+// sets joins the ends of fast pairs into sets. It returns the number of each end's set, and the size of
+// each set.
 func (j *judgement) sets(m mode) (of, size []int) {
 	of, size = make([]int, j.Fleet.Nodes*j.Fleet.GPUs), make([]int, j.Fleet.Nodes*j.Fleet.GPUs)
 	for end := range of {
@@ -303,8 +303,8 @@ func (j *judgement) sets(m mode) (of, size []int) {
 	return of, size
 }
 
-// between asks about sets of ends whose pairs are fast within and slow between them. Then no end is
-// slow, but the connection between the sets. It reports whether it asked.
+// between asks about sets of ends if pairs are fast within a set and slow between sets. The connection
+// between the sets is then slow, not an end. It reports whether it asked.
 func (j *judgement) between(v *Verdict) bool {
 	for _, m := range j.modes(func(Pair) bool { return false }) {
 		of, size := j.sets(m)

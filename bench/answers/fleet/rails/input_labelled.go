@@ -10,19 +10,20 @@ import (
 	"zbench/bench/base/plain"
 )
 
-// Programs that measure pairs of a node's GPUs print squares with a title and numbers in the first line and column:
-// TransferBench, rocm_bandwidth_test, CUDA's p2pBandwidthLatencyTest, nvbandwidth. Around them stand lists of devices,
-// other squares (access, latency, both directions), sums, and rows of CPUs.
+// Programs that measure pairs of a node's GPUs print squares with a title and with numbers in the first
+// line and column: TransferBench, rocm_bandwidth_test, CUDA's p2pBandwidthLatencyTest, nvbandwidth. Their
+// output also has lists of devices, other squares (access, latency, both directions), sums, and rows of
+// CPUs.
 
 // mostPrinted is more bytes than any of these programs prints.
 const mostPrinted = 4 << 20
 
-// labelled is such a square.
+// labelled is a square with a title and numbered devices.
 type labelled struct {
 	title string
-	// number is the line number of its first line.
+	// number is the line number of the square's first line.
 	number int
-	// labels are the numbers of its devices, rows the cells of each.
+	// labels are the numbers of the devices. rows holds the cells of each device.
 	labels []string
 	rows   [][]string
 }
@@ -33,22 +34,21 @@ var (
 	corner      = pattern.New(`^[A-Za-z+]+[\\/]+[A-Za-z]+$`)
 	// borders are the characters that draw tables.
 	borders = pattern.New(`[│┌├└┬┴┼┤┐┘─|]+`)
-	// foreign are titles of squares without bandwidths of GPUs; slower are titles of bandwidths
+	// foreign matches titles of squares without bandwidths of GPUs. slower matches titles of bandwidths
 	// that say less about a link.
 	foreign = pattern.New(`(?i)latency|\(us\)|access|connect|distance|cpu ?\(row\)|hops|weight`)
 	slower  = pattern.New(`(?i)bi-?dir|P2P=Disabled|<->`)
-	// listedDevice is a line of rocm_bandwidth_test. A GPU has its bus address behind its name, a
-	// CPU has none.
+	// listedDevice is a line of rocm_bandwidth_test. The line of a GPU has a bus address after the name.
+	// The line of a CPU has none.
 	listedDevice = pattern.New(`^\s*Device: *(\d+), *(.*)$`)
 )
 
-// devicesOf splits a line into words and keeps GPU 00 as one.
+// devicesOf splits a line into words. It keeps "GPU 00" as one word.
 func devicesOf(text string) []string {
 	return strings.Fields(deviceWords.ReplaceAllString(text, "$1$2"))
 }
 
-// label returns the number of a device, with CPU in front of a CPU's; empty if a word is not a
-// device.
+// label returns the number of a device, with CPU in front for a CPU; empty if a word is not a device.
 func label(word string) string {
 	if m := deviceLabel.FindStringSubmatch(word); m != nil {
 		return strings.ToUpper(m[1]) + m[2]
@@ -60,13 +60,13 @@ func label(word string) string {
 func follows(l, before string) bool {
 	digits, cpu := strings.CutPrefix(l, "CPU")
 	digitsBefore, cpuBefore := strings.CutPrefix(before, "CPU")
-	n, _ := strconv.Atoi(digits) // a label has some
+	n, _ := strconv.Atoi(digits) // a label has digits
 	m, _ := strconv.Atoi(digitsBefore)
 	return n > m || cpuBefore && !cpu
 }
 
-// labelsOf returns the devices of a square's first line, which sums may follow; nil if it is not
-// such a line.
+// labelsOf returns the devices of a square's first line. Columns of sums may follow the devices. It returns
+// nil for any other line.
 func labelsOf(text string) (labels []string, titled bool) {
 	words := devicesOf(text)
 	if len(words) > 0 && corner.MatchString(words[0]) {
@@ -169,8 +169,8 @@ func linesOf(text string) (table []line, notes []string) {
 	return table, notes
 }
 
-// cpus returns the devices that are not GPUs: the list of devices has no bus for them, or the
-// square's diagonal is empty where others have their local memory.
+// cpus returns the devices that are not GPUs. The list of devices has no bus address for a CPU. Without
+// such a list, a CPU's cell on the square's diagonal is empty, where a GPU has its local memory.
 func (s *labelled) cpus(text []string) map[string]bool {
 	cpu, listed := map[string]bool{}, false
 	for _, l := range text {
@@ -181,7 +181,7 @@ func (s *labelled) cpus(text []string) map[string]bool {
 			}
 		}
 	}
-	named := strings.HasPrefix(s.labels[0], "CPU") // those of TransferBench come first
+	named := strings.HasPrefix(s.labels[0], "CPU") // TransferBench lists CPUs first
 	for i, row := range s.rows {
 		_, gap, _ := number(row[i])
 		if named && strings.HasPrefix(s.labels[i], "CPU") || gap && !named && !listed {
@@ -194,7 +194,7 @@ func (s *labelled) cpus(text []string) map[string]bool {
 		}
 	}
 	if len(cpu) == len(s.labels) {
-		return nil // a diagonal of gaps
+		return nil // the diagonal is always empty in this square
 	}
 	return cpu
 }

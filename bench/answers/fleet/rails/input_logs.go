@@ -12,17 +12,17 @@ import (
 
 // Log is a log of rccl-tests or nccl-tests of one pair.
 type Log struct {
-	// File is its base name.
+	// File is the log's base name.
 	File   string
 	Record *record.Record
 }
 
-// FromLogs makes a matrix of logs of pairs. A log's pair are the two hosts that it lists. If it
-// lists none or one, the file's name gives the pair: two names joined by __, --, _to_, -to- or a
-// comma, or by the only _, or by the only -, after removing an ending and a collective's name in
-// front. Names are those of nodes, or of GPUs as in ReadMatrix.
+// FromLogs makes a matrix from logs of pairs. The pair of a log is the two hosts that it lists. If the log
+// lists fewer hosts, the file's name gives the pair: two names joined by __, --, _to_, -to- or a comma, or
+// by the only _, or by the only -, after removing an ending and a collective's name in front. Names are
+// names of nodes, or of GPUs as in ReadMatrix.
 //
-// A value is the bus bandwidth of the largest size that the logs share. Logs without it or without
+// A value is the bus bandwidth of the largest size that most logs share. Logs without that size or without
 // a pair are left out, with a note.
 func FromLogs(logs []Log) (m *Matrix, notes []string, err error) {
 	b := newBuilder()
@@ -90,8 +90,8 @@ func digits(name string) bool {
 	return name != "" && strings.Trim(name, "0123456789") == ""
 }
 
-// common returns the collective that most logs have, and the largest size of it that all of these
-// have.
+// common returns the collective that most logs have, and its largest size that at least three quarters of
+// these logs have.
 func common(logs []Log, of []int) (collective string, bytes int64) {
 	have := map[string]int{}
 	sizes := map[string]map[int64]int{}
@@ -113,8 +113,7 @@ func common(logs []Log, of []int) (collective string, bytes int64) {
 			collective = name
 		}
 	}
-	// The largest size that most logs have: a log that ended early is left out, not all large
-	// sizes.
+	// If all logs had to have the size, one log that ended early would exclude all large sizes.
 	for size, n := range sizes[collective] {
 		if 4*n >= 3*have[collective] && size > bytes {
 			bytes = size
@@ -129,8 +128,8 @@ type point struct {
 	bytes      int64
 }
 
-// ratesOf returns the bus bandwidths of a log: the better of the two placements, and of several
-// runs the slowest, which the others must not hide.
+// ratesOf returns the bus bandwidths of a log. It takes the better of the two placements. Of several runs
+// it takes the slowest, so that faster runs do not hide it.
 func ratesOf(rec *record.Record) map[point]float64 {
 	type run struct {
 		point

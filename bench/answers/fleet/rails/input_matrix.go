@@ -14,9 +14,9 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// ReadMatrix reads bandwidths of pairs: a line for each pair (name, name, GB/s), or a square with
-// names in its first line and first column. Gaps are allowed. A unit in the header applies (Gb/s,
-// MB/s, GiB/s); without one values are GB/s. notes lists the omissions. The error names the line.
+// ReadMatrix reads bandwidths of pairs: a line for each pair (name, name, GB/s), or a square with names in
+// its first line and first column. Gaps are allowed. A unit in the header applies (Gb/s, MB/s, GiB/s);
+// without a unit, values are in GB/s. notes lists the omissions. The error names the line.
 //
 // From the output of a program that measures a node's pairs it reads the labelled square.
 func ReadMatrix(r io.Reader) (m *Matrix, notes []string, err error) {
@@ -135,7 +135,6 @@ func shiftOf(all []line) int {
 	return 0
 }
 
-// square reads a square.
 func (b *builder) square(all []line, columns map[string]int) error {
 	b.oneNode = len(columns) <= 16 && slices.IndexFunc(all[1:], func(l line) bool {
 		_, err := strconv.Atoi(word.ReplaceAllString(l.cells[0], ""))
@@ -193,7 +192,7 @@ func unread(all []line, columns map[string]int) []string {
 	return []string{"columns without a row of their name: " + strings.Join(names[:min(len(names), 8)], ", ")}
 }
 
-// long reads a line for each pair.
+// long reads a table with one line per pair.
 func (b *builder) long(all []line) error {
 	h := heading{at: [3]int{0, 1, 2}, scale: 1e9}
 	if titled(all[0].cells) {
@@ -242,8 +241,8 @@ type heading struct {
 	unread []string
 }
 
-// titled reports whether a line has names, not values: no number in the value's place, and words or
-// a unit.
+// titled reports whether a line is a header. A header has no number in the value's place, and it has words
+// or a unit.
 func titled(cells []string) bool {
 	if len(cells) < 3 {
 		return false
@@ -261,8 +260,8 @@ func titled(cells []string) bool {
 // wanted are the columns that a table of pairs needs.
 const wanted = "a table of pairs has two columns of ends (node_a,node_b; src,dst; from,to; gpu_a,gpu_b) and one of bandwidths (GB/s, bw, busbw)"
 
-// header finds the columns. Three columns need no known names, unless one is known to be something
-// else. With more, the names must identify the ends and the bandwidth.
+// header finds the columns. Three columns may have unknown names, but no name that is known to mean
+// something else. With more columns, the names must identify the ends and the bandwidth.
 func header(cells []string) (heading, error) {
 	h := heading{columns: len(cells), at: [3]int{0, 1, 2}}
 	h.scale, _ = unitOf(cells)
@@ -273,7 +272,7 @@ func header(cells []string) (heading, error) {
 			ends = append(ends, i)
 		}
 	}
-	if rate < 0 && len(ends) == 3 { // words alone
+	if rate < 0 && len(ends) == 3 { // no name is a bandwidth's
 		rate, ends = 2, ends[:2]
 	}
 	if rate < 0 || len(ends) != 2 {
@@ -300,10 +299,11 @@ func columnList(cells []string) string {
 }
 
 var (
-	// endWord are the words of a column of ends, endMark the words that only distinguish the two.
+	// endWord matches the words of a column of ends. endMark matches words that only distinguish the column
+	// of one end from the column of the other end.
 	endWord = pattern.New(`^(src|source|dst|dest|destination|from|to|sender|receiver|send|recv|target|client|server|peer|local|remote)?(node|host|hostname|machine|gpu|device|dev|rank|end)?([abij]|\d*)$`)
 	endMark = pattern.New(`^([a-z]|\d+|name|id|one|two|first|second)$`)
-	// elsewise are columns that are neither an end nor a bandwidth.
+	// elsewise matches columns that are neither an end nor a bandwidth.
 	elsewise = pattern.New(`(?i)file|path|log|test|size|bytes|count|time|date|latency|lat_|nodes|pair|^n$|^g$|^op$|error|iter|type|collective`)
 )
 
@@ -347,7 +347,7 @@ func newBuilder() *builder {
 	return &builder{at: map[string]int{}, nodes: map[string]int{}, places: map[Place]string{}}
 }
 
-// end returns the number of an end.
+// end returns the index of an end. It adds the end if the name is new.
 func (b *builder) end(name string) (int, error) {
 	if i, known := b.at[name]; known {
 		return i, nil
@@ -373,8 +373,8 @@ func (b *builder) end(name string) (int, error) {
 	return b.at[name], nil
 }
 
-// place reads the name of an end: NODE, or NODE:GPU, NODE/GPU or NODE:gpu3. gpu3 alone, and a
-// number if the ends are known to be GPUs, is a GPU of the only node. A node has the GPU −1.
+// place reads the name of an end: NODE, or NODE:GPU, NODE/GPU or NODE:gpu3. gpu3 alone is a GPU of the only
+// node, and so is a bare number if oneNode is true. For a node the GPU is −1.
 func place(name string, oneNode bool) (node string, gpu int) {
 	after, i := name, strings.LastIndexAny(name, ":/")
 	cut := i > 0

@@ -11,9 +11,9 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// ReadProfile reads the figures of healthy hardware for messages of a number of bytes. Each line
-// has network or xgmi, the rate of a message in each direction and the source: network, 45 GB/s,
-// SOURCE. The error names the line.
+// ReadProfile reads the figures of healthy hardware for messages of `bytes` bytes. Each line has network or
+// xgmi, the rate of a message in each direction, and the source: network, 45 GB/s, SOURCE. The error names
+// the line.
 func ReadProfile(r io.Reader, bytes int64) (*Profile, error) {
 	all, err := lines(r)
 	if err != nil {
@@ -62,8 +62,8 @@ func rateOfCell(cell string) (float64, error) {
 	return v * scale, nil
 }
 
-// ReadLeaves reads the leaf switches, one line per cable: node, rail, name of the switch. Nodes
-// outside the run are ignored. names are the switches of each rail and node, "" if unknown.
+// ReadLeaves reads the leaf switches, one line per cable: node, rail, name of the switch. Nodes outside the
+// run are ignored. names has the switch of each rail and node, "" if unknown.
 func ReadLeaves(r io.Reader, nodes []string, gpus int) (names [][]string, err error) {
 	all, err := lines(r)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 // Times are the calls of a running job.
 type Times struct {
 	Calls []Call
-	// Hosts are the names of the nodes, Node is the host of each rank; both are empty if the file
-	// has no column for it.
+	// Hosts are the names of the nodes. Node gives the index in Hosts of each rank's node. Both are empty
+	// if the file has no column for hosts.
 	Hosts []string
 	Node  map[int]int
 }
 
-// columns of a file of times, with their other names.
+// columns are the columns of a file of times, with their other names.
 var columns = []struct {
 	name  string
 	other []string
@@ -36,9 +36,9 @@ var columns = []struct {
 	{"host", []string{"node", "hostname"}},
 }
 
-// ReadTimes reads a line for each call of each rank: rank, collective, bytes, start,
-// duration, and optionally host. A header may name the columns in any order, and the
-// unit of start and duration (start_us, duration_ms); without one they are seconds.
+// ReadTimes reads a line for each call of each rank: rank, collective, bytes, start, duration, and
+// optionally host. A header may name the columns in any order, and the unit of start and duration
+// (start_us, duration_ms). Without a unit, start and duration are in seconds.
 func ReadTimes(r io.Reader) (*Times, error) {
 	all, err := lines(r)
 	if err != nil {
@@ -84,8 +84,8 @@ func ReadTimes(r io.Reader) (*Times, error) {
 	return t, nil
 }
 
-// timesHeader finds the columns by name, −1 if missing, and the units of seconds; without a header
-// they are in the order above.
+// timesHeader returns the index of each column, −1 if missing, and the units of start and duration in
+// seconds. Without a header the cells are in the order of `columns`.
 func timesHeader(cells []string) (at []int, scale [2]float64, headed bool, err error) {
 	scale = [2]float64{1, 1}
 	if len(cells) < 5 {
@@ -135,7 +135,7 @@ func timeUnit(cell string) (base string, seconds float64) {
 	return base, 1
 }
 
-// call reads a line.
+// call reads the call in one line of the file.
 func call(cells []string, at []int, scale [2]float64) (c Call, host string, err error) {
 	cell := func(k int) string {
 		if at[k] < 0 || at[k] >= len(cells) {
@@ -173,7 +173,7 @@ func call(cells []string, at []int, scale [2]float64) (c Call, host string, err 
 	return Call{Rank: rank, Collective: cell(1), Bytes: bytes, Start: seconds[0], Duration: seconds[1]}, cell(5), nil
 }
 
-// Place puts this number of ranks on each node, in order, if the file has no hosts.
+// Place puts gpusPerNode ranks on each node, in order, if the file has no hosts.
 func (t *Times) Place(gpusPerNode int) {
 	if len(t.Hosts) > 0 || gpusPerNode < 1 {
 		return

@@ -8,8 +8,8 @@ import (
 
 // Bounds of a plan.
 type Bounds struct {
-	// Least is the minimum number of rounds between nodes, rings included; the maximum is Least or
-	// mostRounds. If Least is 0, the plan ends after log₂N rounds if nothing is suspect. More
+	// Least is the minimum number of rounds between nodes, rings included. The maximum is the larger of
+	// Least and mostRounds. If Least is 0, the plan ends after log₂N rounds if nothing is suspect. More
 	// rounds find intermittent faults.
 	Least int
 	// Passes is the minimum number of passes over the links of every node; 0 means 1.
@@ -21,16 +21,16 @@ type Bounds struct {
 const (
 	// mostRounds bounds the rounds between nodes unless Bounds.Least is larger.
 	mostRounds = 20
-	// confirming is the number of rounds between nodes that decide about suspects, in batches of
-	// batch; each batch starts with a fresh list of suspects.
+	// confirming is the number of rounds between nodes that decide about suspects. The plan queues `batch`
+	// of these rounds at a time, each time for a fresh list of suspects.
 	confirming = 8
 	batch      = 4
-	// AllPasses is the number of passes over xGMI if a link was suspect; if Bounds.Passes is not
-	// smaller, a plan has no further ones. confirmRings is the number of rounds of rings.
+	// AllPasses is the number of passes over xGMI if a link is suspect. If Bounds.Passes is at least as
+	// large, a plan adds no passes. confirmRings is the number of rounds of rings if a ring is suspect.
 	AllPasses    = 5
 	confirmRings = 3
-	// fewLinks is the number of link timings from which one pass is enough: slow samples of a
-	// node's links then show against the others'.
+	// fewLinks is the number of link timings from which one pass is enough. Slow samples of one node's
+	// links then stand out from the other nodes' samples.
 	fewLinks = 24
 )
 
@@ -44,8 +44,8 @@ type Plan struct {
 	order []int
 	// queue holds the next rounds.
 	queue []Round
-	// network counts the rounds between nodes, including rings; rings counts only the rings, passes
-	// those over xGMI.
+	// network counts the rounds between nodes, including rings. rings counts only the rings. passes counts
+	// the passes over xGMI.
 	network, rings, passes int
 	// met are the pairs of nodes that were timed.
 	met map[[2]int]bool
@@ -77,16 +77,16 @@ func NewPlan(f Fleet, o Bounds) *Plan {
 	return p
 }
 
-// enough returns the number of rounds, each with a number of transfers, that gives a required
-// number of them, if there are enough different ones to compare.
+// enough returns the number of rounds, of `transfers` transfers each, that make `all` transfers. It returns
+// 0 if there are too few different transfers to compare.
 func enough(transfers, different, all int) int {
-	if different < 3 || transfers == 0 { // two alone are no reference however often they are timed
+	if different < 3 || transfers == 0 { // two transfers alone are no reference, however often they are timed
 		return 0
 	}
 	return (all-1)/transfers + 1
 }
 
-// Next returns the next round, given all times so far; false ends the plan.
+// Next returns the next round, given all times so far; it returns false at the end of the plan.
 func (p *Plan) Next(seen []Timing) (Round, bool) {
 	if len(p.queue) == 0 {
 		p.confirm(seen)
@@ -99,7 +99,7 @@ func (p *Plan) Next(seen []Timing) (Round, bool) {
 	return next, true
 }
 
-// confirm queues the repetitions.
+// confirm queues rounds that measure the suspects again.
 func (p *Plan) confirm(seen []Timing) {
 	if p.fleet.Nodes < 1 {
 		return
@@ -126,8 +126,8 @@ func (p *Plan) confirm(seen []Timing) {
 	}
 }
 
-// xgmi queues a pass over the pairs of GPUs of every node: all rounds, or those with one of the
-// given pairs.
+// xgmi queues a pass over the pairs of GPUs of every node. If pairs are given, it queues only the rounds
+// that have one of them.
 func (p *Plan) xgmi(only [][2]int) {
 	p.passes++
 	for i := range p.fleet.GPUs + p.fleet.GPUs%2 - 1 {
@@ -169,7 +169,7 @@ func (p *Plan) meet(nodes [][2]int) {
 	p.queue = append(p.queue, r)
 }
 
-// circle returns round i of the plan's own tournament.
+// circle returns round i of a tournament of the nodes in the plan's order.
 func (p *Plan) circle(i int) [][2]int {
 	pairs := circle(p.fleet.Nodes, i)
 	for k, x := range pairs {
@@ -178,8 +178,8 @@ func (p *Plan) circle(i int) [][2]int {
 	return pairs
 }
 
-// circle returns round i of a tournament of n, by the circle method: n−1 rounds (n if n is odd) in
-// which every one meets each other once. With an odd n one rests.
+// circle returns round i of a tournament of n participants, by the circle method. In n−1 rounds (n if n is
+// odd) each participant meets every other one once. With an odd n, one participant rests in each round.
 func circle(n, i int) [][2]int {
 	even := n + n%2
 	if n < 2 {
@@ -199,13 +199,13 @@ func circle(n, i int) [][2]int {
 	return out
 }
 
-// match pairs all nodes at random: suspects with healthy nodes, if possible with nodes that they
-// have not met.
+// match pairs all nodes at random. A suspect gets a healthy node as its partner, if possible a node that it
+// has not met.
 func (p *Plan) match(suspect []int) [][2]int {
 	doubted := make([]bool, p.fleet.Nodes)
 	if 3*len(suspect) > p.fleet.Nodes {
-		// Most likely a leaf switch. Its nodes would occupy all others, which then could not meet
-		// each other.
+		// Most likely a leaf switch is slow. Its nodes would occupy all other nodes, which then could not
+		// meet each other.
 		suspect = nil
 	}
 	for _, node := range suspect {
@@ -217,7 +217,7 @@ func (p *Plan) match(suspect []int) [][2]int {
 	for len(free) > 1 {
 		a := free[0]
 		free = free[1:]
-		// From the end, which has the nodes that are not suspect.
+		// Search from the end, where the healthy nodes are.
 		best := len(free) - 1
 		for k, b := range slices.Backward(free) {
 			if !p.met[unordered(a, b)] && (!doubted[a] || !doubted[b]) {

@@ -24,7 +24,7 @@ const (
 	warmup = 2
 )
 
-// Exchanger runs exchanges and reports whether the last one started together.
+// Exchanger runs exchanges and reports whether the launches of the last exchange started together.
 type Exchanger interface {
 	plan.Exchanger
 	// Held reports whether the host had enqueued all launches before the first ran.
@@ -42,13 +42,13 @@ type Measurement struct {
 	Watch func(done int, r Round)
 }
 
-// Rounds holds the measured rounds, incomplete if an error came with it.
+// Rounds holds the measured rounds. It is incomplete if Run returned an error.
 type Rounds struct {
 	Timings []Timing
-	// Rounds is the number of rounds, Network the number between nodes, rings included.
+	// Rounds is the number of rounds. Network is the number of rounds between nodes, rings included.
 	Rounds, Network int
-	// Early is the number of rounds whose launches began before the host had enqueued all:
-	// their times may include the host's.
+	// Early is the number of rounds whose launches began before the host had enqueued all of them. Their
+	// times may include time of the host.
 	Early int
 }
 
@@ -121,7 +121,7 @@ func KindName(k Kind) string {
 // rank returns the rank of a place: ranks are numbered node-major.
 func (s Measurement) rank(p Place) int { return p.Node*s.Fleet.GPUs + p.GPU }
 
-// peers returns the target and the source of each rank; from is nil if the two are the same.
+// peers returns the target and the source of each rank; from is nil if each rank's source is its target.
 func (s Measurement) peers(r Round) (to, from []int) {
 	none := []int{-1}
 	to = slices.Repeat(none, s.Case.Ranks)
@@ -143,8 +143,8 @@ func (s Measurement) peers(r Round) (to, from []int) {
 	return to, nil
 }
 
-// timings returns the samples of each pair: the slower end's time per launch; for a ring the
-// slowest rank's.
+// timings returns the samples of each pair: per launch, the time of the slower end, or of the slowest rank
+// of a ring.
 func (s Measurement) timings(r Round, round int, seconds []float64) []Timing {
 	out := make([]Timing, 0, len(r.Pairs))
 	for _, p := range r.Pairs {
@@ -159,7 +159,7 @@ func (s Measurement) timings(r Round, round int, seconds []float64) []Timing {
 		waited, timed := make([]float64, 0, s.Launches), false
 		for launch := range s.Launches {
 			slowest := slice.Most(ends, func(rank int) float64 { return seconds[launch*s.Case.Ranks+rank] })
-			timed = timed || slowest > 0 // only a positive interval is a time
+			timed = timed || slowest > 0 // an interval of 0 or less is no time
 			t.Seconds = append(t.Seconds, max(slowest, 0))
 			waited = append(waited, seconds[launch*s.Case.Ranks+ends[0]]-seconds[launch*s.Case.Ranks+ends[len(ends)-1]])
 		}

@@ -29,7 +29,7 @@ type Survey struct {
 	Nodes []string `json:"nodes"`
 	// GPUs is the number of GPUs of each node; rails have the same numbers.
 	GPUs int `json:"gpus_per_node"`
-	// Leaves are the names of leaf switches by rail and node, "" if unknown; absent if all are.
+	// Leaves are the names of leaf switches by rail and node, "" if unknown; absent if no name is known.
 	Leaves [][]string `json:"leaves,omitempty"`
 	// Bytes of a message, in each direction.
 	Bytes int64 `json:"bytes"`
@@ -42,7 +42,7 @@ type Survey struct {
 	// NetworkSeconds is the median time of a message between nodes, in seconds; null if
 	// none was measured.
 	NetworkSeconds *float64 `json:"network_seconds" jsonschema:"exclusiveMinimum=0"`
-	// XGMISeconds is the same within nodes.
+	// XGMISeconds is the median time of a message within nodes, in seconds; null if none was measured.
 	XGMISeconds *float64 `json:"xgmi_seconds" jsonschema:"exclusiveMinimum=0"`
 	// Counters holds the increase of each node's NIC counters; absent if none were read.
 	Counters []record.NICCounters `json:"counters,omitempty"`
@@ -88,7 +88,7 @@ func pairRates(s *Survey, timings []Timing) [][]float64 {
 	return slice.Map(all, func(row [][]float64) []float64 { return slice.Map(row, median) })
 }
 
-// PairTable returns the matrix of GPUs in GB/s; without columns if none was timed.
+// PairTable returns the matrix of GPUs in GB/s; without columns if no pair was timed.
 func (d *Document) PairTable() table.Table {
 	known := slices.ContainsFunc(d.Pairs, func(row []float64) bool {
 		return slices.ContainsFunc(row, func(rate float64) bool { return !math.IsNaN(rate) })
@@ -151,7 +151,7 @@ func typical(timings []Timing, kind Kind) *float64 {
 	return nil
 }
 
-// heats returns the maps of rails and of links. Nodes are columns, because there are many.
+// heats adds the maps of rails and of links. Nodes are columns, because there are many.
 func (d *Document) heats(s *Survey, v *Verdict) {
 	var rails, links []string
 	lost := map[Part][][]float64{}
@@ -179,8 +179,8 @@ func (d *Document) heats(s *Survey, v *Verdict) {
 	}
 }
 
-// WriteRounds writes the times as CSV, one line for each pair of each round. For a ring the second
-// end is empty, and the first is its rail.
+// WriteRounds writes the times as CSV, one line for each pair of each round. For a ring the second end is
+// empty, and the first end is the rail.
 func WriteRounds(w io.Writer, s *Survey, timings []Timing) error {
 	header := []string{"round", "kind", "node_a", "gpu_a", "node_b", "gpu_b", "median_seconds", "bytes_per_second", "samples"}
 	var lines [][]string

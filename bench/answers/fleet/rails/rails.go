@@ -6,12 +6,12 @@
 // Judge takes these times, or bandwidths of pairs from elsewhere (Matrix.Data), and returns a
 // Verdict. Arrivals does the same for the times of a running job's collectives.
 //
-// The model is a bottleneck: a transfer is as slow as the slowest component on its path. So a slow
-// component is slow with every healthy partner, and one fast transfer clears both ends. All
-// comparisons are with the median of the round, which removes effects common to the round.
+// The model is a bottleneck: a transfer is as slow as the slowest component on its path. A slow component
+// is therefore slow with every healthy partner, and one fast transfer clears both ends. All comparisons are
+// with the median of the round, which removes effects common to the round.
 //
-// Files: plan_… make and run a plan, input_… read others' measurements, detect_… decide (detect.go
-// calls the others), words_… make the texts.
+// The files plan_… make and run a plan. input_… read measurements of other tools. detect_… decide;
+// detect.go calls the other detect_… files. words_… write the texts.
 //
 // The package judges times alone; bench/answers/fleet/evidence joins counters and other sources. It does
 // not use the simulator of its experiments (docs/EXPERIMENTS.md).
@@ -30,10 +30,10 @@ type Place struct {
 
 // Fleet is the set of compared nodes.
 type Fleet struct {
-	// Nodes is the number of nodes, GPUs the number of GPUs and rails on each.
+	// Nodes is the number of nodes. GPUs is the number of GPUs, and of rails, on each node.
 	Nodes, GPUs int
-	// Leaves has the leaf switch of each rail's node: Leaves[rail][node], counted from 0, −1 if
-	// unknown. If it is nil, no switch is known, and only a rail as a whole is compared.
+	// Leaves has the leaf switch of each rail's node: Leaves[rail][node], counted from 0, −1 if unknown. If
+	// Leaves is nil, no switch is known, and only whole rails are compared.
 	Leaves [][]int
 }
 
@@ -58,10 +58,10 @@ const (
 	Rings
 )
 
-// Pair holds the two ends of a transfer. For a ring A.GPU is the rail; the rest is 0.
+// Pair holds the two ends of a transfer. For a ring, A.GPU is the rail, and all other fields are 0.
 type Pair struct{ A, B Place }
 
-// Round is a set of simultaneous transfers. No GPU is in two of them.
+// Round is a set of simultaneous transfers. No GPU takes part in two transfers of a round.
 type Round struct {
 	Kind  Kind
 	Pairs []Pair
@@ -69,16 +69,16 @@ type Round struct {
 
 // Timing holds the times of one pair in one round.
 type Timing struct {
-	// Round counts the rounds from 0, of whatever kind.
+	// Round is the number of the round, from 0. Rounds of all kinds are numbered together.
 	Round int
 	Kind  Kind
 	Pair  Pair
-	// Seconds are the samples of this round. Several samples distinguish a slow round from a slow
-	// sample; with fewer than minSamples intermittent faults are not checked. Samples of the same
-	// index in a round belong to one launch; 0 was not timed.
+	// Seconds are the samples of this round. Several samples distinguish a slow round from a slow sample.
+	// With fewer than minSamples, intermittent faults are not checked. Samples of the same index in a round
+	// belong to one launch. A sample of 0 was not timed.
 	Seconds []float64
-	// Waited is the median excess of end A's time over end B's, in seconds: A waited for B. It is
-	// negative if B waited.
+	// Waited is the median excess of end A's time over end B's, in seconds: A waited for B. Waited is
+	// negative if B waited for A.
 	Waited float64
 }
 
@@ -101,9 +101,9 @@ type Data struct {
 	Timings []Timing
 	// Profile is optional.
 	Profile *Profile
-	// Given is true for pairs that others measured: one time per pair and direction, and no rounds
-	// that confirm a suspect. Round 0 has the pairs between nodes, round 1 those within. Their ends
-	// are GPUs; the number Whole stands for the node itself.
+	// Given is true for pairs that another tool measured. Given pairs have one time per pair and direction,
+	// and no rounds that confirm a suspect. Round 0 has the pairs between nodes, and round 1 has the pairs
+	// within nodes. The ends of given pairs are GPUs. The GPU number Whole stands for the node itself.
 	Given bool
 	Whole int
 }
@@ -119,21 +119,21 @@ func (d Data) end(p Place) Component {
 	return Component{Part: GPU, Node: p.Node, A: p.GPU}
 }
 
-// Limits of the method. The experiments of docs/EXPERIMENTS.md set them.
+// Limits of the method. The limits follow from the experiments in docs/EXPERIMENTS.md.
 const (
 	// leastLoss is the logarithm of the slowdown below which nothing is named: 6 % of
 	// the time.
 	leastLoss = 0.06
 	// suspectLoss is the loss from which a component is measured again.
 	suspectLoss = 0.03
-	// sigmas is the number of robust standard deviations from its kind that makes a component slow.
-	// There are thousands of components, and the estimate has heavier tails than a normal
-	// distribution.
+	// sigmas is the number of robust standard deviations above the median of its kind from which a
+	// component is slow. There are thousands of components, and the estimate has heavier tails than a
+	// normal distribution.
 	sigmas = 5.5
-	// surely is the number of deviations beyond the limit from which a loss is named in spite of
-	// noise. The OK states that loss.
+	// surely is the number of deviations beyond the limit from which a loss is named in spite of noise. An
+	// OK states this loss.
 	surely = 3
-	// suspectSigmas is the same for a suspect.
+	// suspectSigmas is the number of deviations from which a component is measured again.
 	suspectSigmas = 4
 	// most is the share of a component's parts that must be slow before the whole counts as slow.
 	most = 0.75

@@ -25,17 +25,17 @@ const (
 	Path Part = "path"
 )
 
-// Parts are all kinds of components, with Rank.
+// Parts returns all kinds of components, with Rank.
 func Parts() []Part { return []Part{Link, GPU, Rail, Node, Leaf, Path, Rank} }
 
 // Component is one thing that can be slow. Fields that do not apply to its kind are 0.
 type Component struct {
 	Part Part
-	// Node is the node of a link, GPU, rail, node or path; Peer the other node of a path.
+	// Node is the node of a link, GPU, rail, node or path. Peer is the other node of a path.
 	Node int
 	Peer int
-	// A is the GPU, the rail, or a link's first GPU. B is a link's second GPU, or a leaf's number,
-	// −1 if it is all of a rail.
+	// A is the GPU, the rail, or a link's first GPU. B is a link's second GPU, or a leaf's number: −1 for
+	// all leaves of a rail.
 	A int
 	B int
 }
@@ -48,7 +48,8 @@ func (c Component) compare(o Component) int {
 // Slow is a slow component.
 type Slow struct {
 	Component Component
-	// Lost is the lost share of its bandwidth, 0 to 1; for an intermittent fault while it lasts.
+	// Lost is the lost share of the component's bandwidth, 0 to 1. For an intermittent fault it is the
+	// share lost while the fault lasts.
 	Lost float64
 	// Intermittent is true for a fault that comes and goes.
 	Intermittent bool
@@ -63,30 +64,31 @@ type Slow struct {
 
 // Question describes what the data cannot decide.
 type Question struct {
-	// Observation, and the components that explain it.
+	// What is the observation. Candidates are the components that may explain the observation.
 	What       string
 	Candidates []Component
 	// Lost is the lost share of bandwidth, 0 to 1.
 	Lost float64
-	// Next is the step that would decide it.
+	// Next is the step that would decide the question.
 	Next string
 	// All is true if the reference is in doubt: no node is known to be healthy.
 	All bool
 	// ring is true for a rail that is slow only in its ring.
 	ring bool
-	// undecided is true for withdrawn names.
+	// undecided is true for a question that replaces a finding.
 	undecided bool
 	// partly is true for ends that are slow with some of their partners.
 	partly bool
 }
 
-// Levels are the words for a confidence, the highest first.
+// Levels returns the words for a confidence, the highest first.
 func Levels() []string { return []string{"high", "medium", "low"} }
 
 // Verdict is the result for a fleet.
 type Verdict struct {
 	State finding.State
-	// Findings are named components, the worst first. Questions could not be decided.
+	// Findings are named components, the worst first. Questions are observations whose cause is not
+	// certain.
 	Findings  []Slow
 	Questions []Question
 	// Unchecked lists the parts that were not judged, with reasons.
@@ -97,16 +99,16 @@ type Verdict struct {
 	Reference string
 	// profiled is true if times were compared with a profile.
 	profiled bool
-	// Limit is the smallest named loss of bandwidth as a share, 0 to 1, of NICs or given ends, and
-	// of links or given pairs; 0 if they are not judged.
+	// NetworkLimit is the smallest loss of NICs or given ends that would be named, as a share of the
+	// bandwidth, 0 to 1. LinkLimit is the same for links or given pairs. 0 means not judged.
 	NetworkLimit float64
 	LinkLimit    float64
-	// Ranking lists every NIC and link, or end, or rank with its loss, the worst first.
+	// Ranking lists every NIC and link, or every given end, or every rank, with its loss, the worst first.
 	Ranking []Ranked
-	// Compared holds the figures behind the OK, for the gate before it.
+	// Compared holds the figures that the gate checks before an OK.
 	Compared []finding.Compared[Component]
-	// rivals returns the components that may be slow if one seems to have such a loss, a logarithm;
-	// nil if none are known.
+	// rivals returns the components that may be slow instead of c if c seems to have this loss, a
+	// logarithm; nil if unknown.
 	rivals func(c Component, loss float64) []Component
 }
 
@@ -119,20 +121,20 @@ type Cleared struct {
 // Ranked is a component with its loss.
 type Ranked struct {
 	Component Component
-	// Lost is the lost share of its bandwidth, 0 to 1; for a rank the share of the time that others
-	// wait.
+	// Lost is the lost share of the component's bandwidth, 0 to 1. For a rank it is the share of the time
+	// that other ranks wait.
 	Lost float64
-	// Slow of All transfers with healthy partners were slow.
+	// All counts the transfers with healthy partners. Slow counts the slow transfers with healthy partners.
 	Slow, All int
 }
 
-// loss is the logarithm of the slowdown.
+// loss returns the logarithm of the slowdown.
 func (f Slow) loss() float64 { return -math.Log(max(1-f.Lost, 1e-9)) }
 
 // share converts a loss in logarithms into a share of bandwidth.
 func share(loss float64) float64 { return max(0, 1-math.Exp(-loss)) }
 
-// finish asks about the gate's findings, sorts, and decides the state.
+// finish asks about the parts that the gate doubts, sorts the findings, and sets the state.
 func (v *Verdict) finish() {
 	at := v.standing()
 	doubts, checked := finding.Gate(v.Compared, func(c Component) bool { return at[c.Node] > passes || v.ofLeaf(c) })
@@ -145,7 +147,8 @@ func (v *Verdict) finish() {
 	v.State = finding.Settle(len(v.Findings) > 0, len(v.Questions) > 0, checked || v.profiled).OfNodes()
 }
 
-// behind returns the question about parts that trail their peers and that no detector explains.
+// behind returns the question about parts that are slower than their peers although no detector explains
+// it.
 func (v *Verdict) behind(doubts []finding.Compared[Component]) Question {
 	q := Question{Next: "run again with --rounds 20; look at these by themselves"}
 	var says []string
@@ -164,21 +167,21 @@ func (v *Verdict) behind(doubts []finding.Compared[Component]) Question {
 	return q
 }
 
-// The standing of a node: it passes, it is a candidate, or it fails.
+// The standings of a node: it passes, it is a candidate, or it fails.
 const (
 	passes = iota
 	unclear
 	fails
 )
 
-// standing returns each node's standing after the findings and questions; a node without either
-// passes.
+// standing returns each node's standing after the findings and questions; a node without a finding or
+// question passes.
 func (v *Verdict) standing() map[int]int {
 	at := map[int]int{}
 	for _, q := range v.Questions {
 		for _, c := range q.Candidates {
 			if c.Part == Leaf {
-				continue // no node by itself
+				continue // a leaf makes no single node a candidate
 			}
 			at[c.Node] = unclear
 			if c.Part == Path {
@@ -188,11 +191,11 @@ func (v *Verdict) standing() map[int]int {
 	}
 	for _, f := range v.Findings {
 		switch c := f.Component; c.Part {
-		case Path: // both ends are healthy with others
+		case Path: // both nodes are healthy with other partners
 			at[c.Node], at[c.Peer] = max(at[c.Node], unclear), max(at[c.Peer], unclear)
 		case Leaf:
 			if c.B < 0 {
-				continue // all nodes are behind the rail's switches: a job has no others
+				continue // every node is behind the rail's switches, so a job cannot avoid them
 			}
 			for _, node := range f.Nodes {
 				at[node] = fails
@@ -216,7 +219,7 @@ func (v *Verdict) doubted() bool {
 	return slices.ContainsFunc(v.Questions, func(q Question) bool { return q.All })
 }
 
-// Replace sets the decisions of other sources.
+// Replace sets findings and questions that other sources decided.
 func (v *Verdict) Replace(findings []Slow, questions []Question) {
 	v.Findings, v.Questions = findings, questions
 	v.finish()

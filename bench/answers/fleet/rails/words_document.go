@@ -16,7 +16,7 @@ import (
 	"zbench/bench/show/document"
 )
 
-// Schema is the version of rails.json, Rules the version of the rules that make its findings.
+// Schema is the version of rails.json. Rules is the version of the rules that make its findings.
 const (
 	Schema = "zbench.rails/1"
 	Rules  = 1
@@ -30,7 +30,7 @@ const (
 	Measured = "measured"
 )
 
-// Kinds holds all of them.
+// Kinds returns all kinds of Source.
 func Kinds() []string { return []string{OfMatrix, OfLogs, OfTimes, Measured} }
 
 // Document is the content of rails.json. Names are taken from the input.
@@ -51,9 +51,9 @@ type Document struct {
 	Limit float64 `json:"limit" jsonschema:"maximum=1"`
 	// Findings are the named components, the worst first.
 	Findings []NamedSlow `json:"findings"`
-	// Questions could not be decided from the data.
+	// Questions are observations whose cause the data cannot decide.
 	Questions []NamedQuestion `json:"questions"`
-	// Ranking is all components, the worst first.
+	// Ranking lists all components, the worst first.
 	Ranking []NamedRank `json:"ranking"`
 	// Unchecked lists the parts that were not judged.
 	Unchecked []string `json:"unchecked"`
@@ -82,10 +82,10 @@ type NamedSlow struct {
 	Name string `json:"name"`
 	// Part is the kind of the component: xgmi_link, gpu, rail, node, leaf, path or rank.
 	Part Part `json:"part"`
-	// Nodes are the names of its nodes: for a leaf those behind it, for a path both ends; none if
-	// unknown.
+	// Nodes are the names of the component's nodes: the nodes behind a leaf, or both ends of a path; empty
+	// if unknown.
 	Nodes []string `json:"nodes"`
-	// Lost is the lost share of bandwidth, 0 to 1; for a rank the share of a collective's time that
+	// Lost is the lost share of bandwidth, 0 to 1. For a rank it is the share of a collective's time that
 	// others wait.
 	Lost float64 `json:"lost" jsonschema:"maximum=1"`
 	// Intermittent is true for a component that is not always slow.
@@ -100,13 +100,13 @@ type NamedSlow struct {
 
 // NamedQuestion describes what the data cannot decide.
 type NamedQuestion struct {
-	// Observation.
+	// What is the observation.
 	What string `json:"what"`
-	// Candidates are the components that explain it.
+	// Candidates are the components that may explain the observation.
 	Candidates []string `json:"candidates"`
 	// Lost is the lost share of bandwidth, 0 to 1.
 	Lost float64 `json:"lost" jsonschema:"maximum=1"`
-	// Next is the step that would decide it.
+	// Next is the step that would decide the question.
 	Next string `json:"next"`
 }
 
@@ -114,13 +114,14 @@ type NamedQuestion struct {
 type NamedRank struct {
 	// Name for people.
 	Name string `json:"name"`
-	// Lost is the lost share of bandwidth, 0 to 1; for a rank the share of a collective's time that
+	// Lost is the lost share of bandwidth, 0 to 1. For a rank it is the share of a collective's time that
 	// others wait.
 	Lost float64 `json:"lost" jsonschema:"maximum=1"`
-	// Slow is the number of slow pairs among All; for a rank, the collectives at which it arrived
-	// last.
+	// Slow is the number of slow pairs among All. For a rank it is the number of collectives at which the
+	// rank arrived last.
 	Slow int `json:"slow"`
-	// All is the number of pairs with healthy partners; for a rank, its collectives.
+	// All is the number of pairs with healthy partners. For a rank it is the number of the rank's
+	// collectives.
 	All int `json:"all"`
 }
 
@@ -179,7 +180,7 @@ func documentOf(kind, file string, v *Verdict, n names, notes []string) *Documen
 	return d
 }
 
-// sort divides the nodes into those that passed, failed and are unclear.
+// sort lists the passed, the failed and the unclear nodes.
 func (d *Document) sort(nodes []string, v *Verdict) {
 	d.Pass, d.Fail, d.Unclear = []string{}, []string{}, []string{}
 	state, doubted := v.standing(), v.doubted()
@@ -212,8 +213,8 @@ func Percent(share float64) string {
 	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
-// literal matches names that srun reads as they are: it expands [0-7] and host*4, ends a name at a
-// comma or a space, and starts a comment with #.
+// literal matches names that srun reads literally. srun expands [0-7] and host*4, ends a name at a comma or
+// a space, and reads # as the start of a comment.
 var literal = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 
 // Lines returns names, one per line, as srun --exclude reads them from a file. A name that srun

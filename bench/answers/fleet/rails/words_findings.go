@@ -11,7 +11,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Codes of the findings of slow components, beside the common ones.
+// Codes of the findings of slow components, in addition to the common codes.
 const (
 	CodeSlow    = "slow"
 	CodeHealthy = "healthy"
@@ -37,7 +37,7 @@ func (d *Document) Verdict() finding.List {
 	}
 	for _, q := range d.Questions {
 		text := q.What
-		if q.Lost > 0 && !strings.Contains(text, Percent(q.Lost)) { // the text may contain the word itself
+		if q.Lost > 0 && !strings.Contains(text, Percent(q.Lost)) { // the text may contain the percentage already
 			text += ", " + Percent(q.Lost) + " lost"
 		}
 		if len(q.Candidates) > 0 {
@@ -83,7 +83,7 @@ func (d *Document) healthy() string {
 	return text
 }
 
-// list joins names; a long list ends with the number of omitted ones.
+// list joins names. A long list ends with the number of omitted names.
 func list(names []string) string {
 	const most = 8
 	text := joined(names[:min(len(names), most)], ", ")

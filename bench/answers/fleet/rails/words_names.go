@@ -54,7 +54,7 @@ func (n names) nodes(f Slow) []string {
 	return jsonfile.Filled(slice.Map(slice.Where(of, func(i int) bool { return i >= 0 && i < len(n.hosts) }), n.node))
 }
 
-// called returns a node's name for a sentence: node7, and node gpu-7.
+// called returns a node's name for a sentence: "node7", but "node gpu-7" for a name without "node".
 func (n names) called(i int) string {
 	name := n.node(i)
 	if strings.HasPrefix(strings.ToLower(name), "node") {
@@ -70,7 +70,7 @@ func (n names) node(i int) string {
 	return fmt.Sprint(i)
 }
 
-// gpu returns a GPU's name in the input; in a survey its number on its node.
+// gpu returns a GPU's name in the input. In a survey the name is the GPU's number on its node.
 func (n names) gpu(node, gpu int) string {
 	if len(n.ends.At) == 0 {
 		return fmt.Sprintf("%d of %s", gpu, n.called(node))

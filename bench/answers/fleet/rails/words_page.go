@@ -24,8 +24,7 @@ type NodeList struct {
 	Names []string
 }
 
-// NodeLists returns the lists that have nodes, one node per line as in the files; long ones are
-// folded.
+// NodeLists returns the lists that have nodes, one node per line as in the files. Long lists are folded.
 func NodeLists(lists []NodeList) []document.Block {
 	var out []document.Block
 	for _, one := range lists {
@@ -42,7 +41,7 @@ func NodeLists(lists []NodeList) []document.Block {
 // mostHeat is the number of ends up to which each pair is drawn.
 const mostHeat = 600
 
-// Shown returns the document for readers. version is zbench's.
+// Shown returns the document for readers. version is zbench's version.
 func (d *Document) Shown(version string) *document.Document {
 	title := map[string]string{OfMatrix: "Bandwidths of pairs: ", OfLogs: "Logs of pairs: ", OfTimes: "Ranks of a job: "}[d.Kind] + d.File
 	out := &document.Document{
@@ -156,7 +155,7 @@ func railsLead(d *Document) string {
 	}
 }
 
-// Table is the worst-first list.
+// Table returns the components, the worst first.
 func (d *Document) Table() table.Table {
 	last := []string{"SLOW", "OF PAIRS"}
 	if d.Kind == OfTimes {
@@ -164,7 +163,7 @@ func (d *Document) Table() table.Table {
 	}
 	t := table.Numbers("COMPONENT", "LOST", last[0], last[1])
 	t.Columns[0].Right = false
-	most := 0 // those that matter, ten at least
+	most := 0 // rows with a notable loss; the table has at least ten
 	for most < len(d.Ranking) && d.Ranking[most].Lost > cmp.Or(d.Limit, 0.05)/2 {
 		most++
 	}
