@@ -248,7 +248,7 @@ func (r *BisectRow) what() string {
 	return out
 }
 
-// BisectTable is the table of docs/EXPERIMENTS.md.
+// BisectTable is the table of RESULTS.md.
 func BisectTable(rows []BisectRow) string {
 	var b strings.Builder
 	b.WriteString("| planted | drift of 5 % | start, in cases | right % | bar | blamed wrongly % | bar | children | cost over equal sampling | bar | over calibrated equal sampling |\n|---|---|---|---|---|---|---|---|---|---|---|\n")

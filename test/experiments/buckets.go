@@ -132,7 +132,7 @@ func regrets(t *truth, chosen, others []trainer.Plan) []float64 {
 	return steps
 }
 
-// Markdown is the table of docs/BUCKET.md.
+// Markdown is the table of docs/EXPERIMENTS.md and of RESULTS.md.
 func (b Buckets) Markdown() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "\n%s: %d clusters × %d truths; %d refused\n\n| policy | mean | median | p95 | worst |\n|---|---|---|---|---|\n",

@@ -14,7 +14,7 @@ import (
 )
 
 // full runs every experiment at its full size, judges it by the bars themselves
-// and prints the tables of docs/EXPERIMENTS.md.
+// and prints the tables of docs/EXPERIMENTS.md and of RESULTS.md.
 var full = flag.Bool("full", false, "run the experiments at full size and print their tables")
 
 const (

@@ -78,7 +78,7 @@ func TestDelayedSteps(t *testing.T) {
 		table += line + fmt.Sprintf(" %.1f | %.1f |\n", 100*largest, 100*after)
 	}
 	require.LessOrEqual(t, stat.Quantile(errors, 0.5), 0.03)
-	documented(t, strings.TrimSpace(table))
+	documented(t, "testdata/ddp/README.md", strings.TrimSpace(table))
 }
 
 // observed is what three observed settings come to, the default, the one nearest to the answer and the smallest: the largest

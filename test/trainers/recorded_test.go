@@ -288,36 +288,36 @@ func TestRealSteps(t *testing.T) {
 	require.LessOrEqual(t, slices.Max(errors), 0.08)
 	require.LessOrEqual(t, stat.Quantile(regrets, 0.5), 0.01)
 	require.LessOrEqual(t, slices.Max(regrets), 0.03)
-	documented(t, summary)
+	documented(t, "docs/BUCKET.md", summary)
 }
 
 func mebi(elements int64) float64 { return float64(elements) / (1 << 18) }
 
-// documented fails where docs/BUCKET.md lacks the lines: it then has to be edited.
-func documented(t *testing.T, lines string) {
+// documented fails where a document lacks the lines, however they are wrapped: it then has to be edited.
+func documented(t *testing.T, document, lines string) {
 	t.Helper()
 	if os.Getenv("ZBENCH_STEPS") != "" {
 		t.Logf("\n%s", lines)
 		return
 	}
 	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	if !strings.Contains(words(project.Read(t, "docs/BUCKET.md")), words(lines)) { // the document is too long to print
-		t.Errorf("docs/BUCKET.md has not:\n%s", lines)
+	if !strings.Contains(words(project.Read(t, document)), words(lines)) { // the document is too long to print
+		t.Errorf("%s has not:\n%s", document, lines)
 	}
 }
 
-// docs/BUCKET.md has the figures.
+// docs/BUCKET.md has the figures, testdata/ddp those of each configuration.
 func TestRealStepsAreDocumented(t *testing.T) {
 	all := "| configuration | ranks | Mbit/s | backward, s | undecided | largest error, % | answer, MiB | regret, % | default costs, % | predicted, % |\n|---|---|---|---|---|---|---|---|---|---|\n"
 	for _, j := range judgedRecordings(t) {
 		if j.name == "even" {
-			documented(t, bySetting(j.cells))
+			documented(t, "docs/BUCKET.md", bySetting(j.cells))
 		}
 		if r := j.recording; !slices.IsSorted(r.Order) {
 			r.Order = slices.Sorted(slices.Values(r.Order))
 			registered := judged{}
 			registered.cells, _ = r.cells(t)
-			documented(t, fmt.Sprintf("in the order of registration its largest error is %.1f %%, in that of forward %.1f %%", 100*slices.Max(registered.errors()), 100*slices.Max(j.errors())))
+			documented(t, "docs/BUCKET.md", fmt.Sprintf("in the order of registration its largest error is %.1f %%, in that of forward %.1f %%", 100*slices.Max(registered.errors()), 100*slices.Max(j.errors())))
 		}
 		best, least := math.Inf(1), math.Inf(1)
 		for _, c := range j.cells {
@@ -327,7 +327,7 @@ func TestRealStepsAreDocumented(t *testing.T) {
 		all += fmt.Sprintf("| %s | %d | %.0f | %.2f | %d of %d | %.1f | %g | %.1f | %.0f | %.0f |\n", j.title(), j.Ranks, j.Link*8/1e6, j.Backward,
 			len(j.cells)-len(j.errors()), len(j.cells), 100*slices.Max(append(j.errors(), 0)), mebi(j.answer.Elements), 100*j.regret, 100*(last.real/best-1), 100*(last.predicted/least-1))
 	}
-	documented(t, all)
+	documented(t, "testdata/ddp/README.md", all)
 }
 
 // bySetting is a table of the settings of one recording.

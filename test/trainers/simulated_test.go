@@ -46,8 +46,7 @@ func TestSimulatedStepsAreReal(t *testing.T) {
 		}
 		all, decided, within = all+len(r.Steps)-1, decided+len(errors), within+len(errors)-len(beyond)
 		medians, fastest = append(medians, errors...), append(fastest, least...)
-		// The document has the line of each recording.
-		lineOf(t, fmt.Sprintf("| %s | %d | %.0f | %d of %d | %.1f | %.1f | %s |", r.title(), r.Ranks, r.Link*8/1e6, len(errors), len(r.Steps)-1,
+		documented(t, "testdata/ddp/README.md", fmt.Sprintf("| %s | %d | %.0f | %d of %d | %.1f | %.1f | %s |", r.title(), r.Ranks, r.Link*8/1e6, len(errors), len(r.Steps)-1,
 			100*median(append(errors, 0)), 100*slices.Max(append(errors, 0)), strings.Join(beyond, ", ")))
 	}
 	largest := slices.Max(medians)
@@ -58,8 +57,8 @@ func TestSimulatedStepsAreReal(t *testing.T) {
 	without := fmt.Sprintf("By the fastest repeat of each size of the curve and of each setting, all are within %.1f %%.", 100*slices.Max(fastest))
 	t.Log(summary, without)
 	if *full {
-		lineOf(t, summary)
-		lineOf(t, without)
+		documented(t, "docs/LOOPBACK.md", summary)
+		documented(t, "docs/LOOPBACK.md", without)
 	}
 	require.GreaterOrEqual(t, float64(within), 0.95*float64(decided))
 	require.LessOrEqual(t, largest, 0.08)
@@ -81,14 +80,6 @@ func (in inside) beside(t *testing.T, r recording, of func([]float64) float64) (
 		}
 	}
 	return decided, errors
-}
-
-// lineOf fails where docs/LOOPBACK.md lacks a line: it then has to be edited.
-func lineOf(t *testing.T, line string) {
-	t.Helper()
-	if os.Getenv("ZBENCH_STEPS") == "" && !strings.Contains(project.Read(t, "docs/LOOPBACK.md"), line) {
-		t.Errorf("docs/LOOPBACK.md has not:\n%s", line)
-	}
 }
 
 // simulated are the steps of a recording's settings on the loopback with the curve of those repeats, in seconds.

@@ -122,14 +122,21 @@ func document() string {
 		}
 		b.WriteString("\n")
 	}
+	last := map[string]string{} // a line holds until the same transport has another of its name
+	write := func(transport, name, line string) {
+		if last[transport+name] != line {
+			b.WriteString(line)
+		}
+		last[transport+name] = line
+	}
 	for _, r := range table().Rows {
 		fmt.Fprintf(&b, "\n**%s%s.** %s.\n\n", r.Transport, strings.TrimSuffix(" from "+r.From, " from "), r.Title)
 		for i, name := range []string{"Default", "Honoured", "Ordering", "Fence", "Hang"} {
 			if c := cells(r)[i]; c.Is != "" {
-				fmt.Fprintf(&b, "* %s %s: %s.\n", name, c.Is, c.Source)
+				write(r.Transport, name, fmt.Sprintf("* %s %s: %s.\n", name, c.Is, c.Source))
 			}
 		}
-		fmt.Fprintf(&b, "* Advice: %s.\n", r.Advice)
+		write(r.Transport, "Advice", fmt.Sprintf("* Advice: %s.\n", r.Advice))
 	}
 	return b.String()
 }
