@@ -44,13 +44,15 @@ func PlannedRow(k record.Kernel, of string, device int) record.Kernel {
 // launches. Emulated kernels are launched once, checked and not timed.
 func (d *Driver) Job(c kernelCase, rule stat.Rule) plan.Job {
 	keys := slice.Map(d.Planned(c), func(k record.Kernel) string { return k.Key })
-	return KernelJob(keys, func(pass int) ([]record.Part, error) { return d.take(c, plan.PerPass(rule), pass) })
+	return KernelJob(d.p, keys, func(pass int) ([]record.Part, error) { return d.take(c, plan.PerPass(rule), pass) })
 }
 
 // KernelJob returns a job whose rows fail together if take fails. take returns their parts in the
-// order of the keys, which it need not set.
-func KernelJob(keys []string, take func(pass int) ([]record.Part, error)) plan.Job {
+// order of the keys, which it need not set. The loopback's noise depends on the keys and the pass
+// alone, so that a resumed run has the figures of an uninterrupted one.
+func KernelJob(p *native.Provider, keys []string, take func(pass int) ([]record.Part, error)) plan.Job {
 	return plan.Job{Keys: keys, Take: func(ctx context.Context, pass int) ([]record.Part, bool) {
+		p.BeginCase(plan.CaseSeed(keys[0], pass))
 		parts, err := take(pass)
 		if err != nil {
 			parts = slices.Repeat([]record.Part{{Status: record.Failed, Reason: err.Error()}}, len(keys))

@@ -9,9 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
-	"strconv"
 	"sync/atomic"
 
 	"zbench/bench/base/stat"
@@ -195,9 +193,7 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 		return err
 	}
 	d.expect(c)
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(c.Key + "/" + strconv.Itoa(pass))) // a hash never fails
-	d.library.BeginCase(h.Sum64())
+	d.library.BeginCase(plan.CaseSeed(c.Key, pass))
 	d.place(c)
 	if c.Policy != (policy.Policy{}) {
 		text, _ := d.log()

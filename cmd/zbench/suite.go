@@ -336,6 +336,9 @@ func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number in
 	if again != nil {
 		attempts = append([][]string{append(again, "--resume", out, "--quiet")}, attempts...)
 	}
+	if err := o.free(ctx, s, out); err != nil {
+		return e, err
+	}
 	for i, argv := range attempts {
 		began := s.Now()
 		code, tail, err := o.child(ctx, s, argv)
@@ -355,6 +358,24 @@ func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number in
 	}
 	s.note(o.run.quiet, "[%d/%d] %s: exit code %d after %s\n", number+1, len(o.suite.Rows), r.Title, e.Code, unit.Seconds(e.Seconds))
 	return e, nil
+}
+
+// free waits until no process uses a row's folder: a killed suite leaves a command that saves what it
+// has, and then ends.
+func (o *suiteOptions) free(ctx context.Context, s State, dir string) error {
+	late, stop := newTimer(2 * firstGrace)
+	defer stop()
+	for s.FS.Held(filepath.Join(dir, folder.LockFile)) != nil {
+		soon, _ := newTimer(100 * time.Millisecond)
+		select {
+		case <-soon:
+		case <-late:
+			return nil // the command says who uses it
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // path is the suite's folder; DIR in a dry run, which has none.
@@ -418,10 +439,10 @@ func (o *suiteOptions) child(ctx context.Context, s State, args []string) (code 
 		return 0, tail, err
 	}
 	if code < 0 {
-		fmt.Fprintf(tail, "\nended early: %s\n", how)
 		if how == "" {
-			fmt.Fprintf(tail, "not done after %s (--row-timeout)\n", o.timeout)
+			how = fmt.Sprintf("not done after %s (--row-timeout)", o.timeout)
 		}
+		tail.text = append(tail.text, "\nended early: "+how+"\n"...)
 	}
 	return code, tail, nil
 }
@@ -464,15 +485,15 @@ func (o *suiteOptions) result(s State, r *suite.Row, command string) *suite.Resu
 	if err != nil {
 		return nil
 	}
-	var any struct {
+	var found struct {
 		Simulated bool
 		Survey    struct{ Simulated bool }
 		Judgement finding.Judgement
 	}
-	if json.Unmarshal(text, &any) != nil {
+	if json.Unmarshal(text, &found) != nil {
 		return nil
 	}
-	out := &suite.Result{Findings: any.Judgement.Findings, Simulated: any.Simulated || any.Survey.Simulated}
+	out := &suite.Result{Findings: found.Judgement.Findings, Simulated: found.Simulated || found.Survey.Simulated}
 	if command == "rails" {
 		out.Rails = &rails.Document{}
 		if json.Unmarshal(text, out.Rails) != nil {

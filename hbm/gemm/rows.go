@@ -75,7 +75,7 @@ func (d *Driver) Plan(shapes []method.Shape, dtypes []string, most int, rule sta
 				reason := err.Error()
 				none := d.planned(t, entry{record.Choice, d.units[0].lt.Library.Name, 0, workspaceBytes}, p)
 				rows = append(rows, none...)
-				jobs = append(jobs, hbm.KernelJob(keys(none), func(int) ([]record.Part, error) {
+				jobs = append(jobs, hbm.KernelJob(d.p, keys(none), func(int) ([]record.Part, error) {
 					return slices.Repeat([]record.Part{{Status: record.Skipped, Reason: reason}}, len(none)), nil
 				}))
 				continue
@@ -86,7 +86,7 @@ func (d *Driver) Plan(shapes []method.Shape, dtypes []string, most int, rule sta
 			for _, e := range entries {
 				some := d.planned(t, e, p)
 				rows = append(rows, some...)
-				jobs = append(jobs, hbm.KernelJob(keys(some), func(pass int) ([]record.Part, error) { return d.take(t, e, plan.PerPass(rule), pass) }))
+				jobs = append(jobs, hbm.KernelJob(d.p, keys(some), func(pass int) ([]record.Part, error) { return d.take(t, e, plan.PerPass(rule), pass) }))
 			}
 		}
 	}

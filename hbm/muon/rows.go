@@ -123,7 +123,7 @@ func (d *Driver) Plan(shapes []method.Shape, few bool, rule stat.Rule) (rows []r
 		for _, e := range d.entries(d.counted(t)) {
 			row := d.row(t, e)
 			rows = append(rows, row)
-			jobs = append(jobs, hbm.KernelJob([]string{row.Key}, func(pass int) ([]record.Part, error) {
+			jobs = append(jobs, hbm.KernelJob(d.p, []string{row.Key}, func(pass int) ([]record.Part, error) {
 				parts, err := d.take(t, e, plan.PerPass(rule), pass)
 				if errors.Is(err, native.ErrVendor) { // only of this row: the others continue
 					return []record.Part{{Status: record.Skipped, Reason: err.Error()}}, nil

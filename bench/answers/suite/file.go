@@ -251,7 +251,7 @@ func (r *Row) Args(w World) (args []string, why string) {
 		nodes = 1
 	}
 	holes := strings.NewReplacer(nodesHole, strconv.Itoa(nodes), powersHole, powers(nodes), rowsHole, w.Rows, beforeHole, w.Before)
-	for _, word := range strings.Fields(line) {
+	for word := range strings.FieldsSeq(line) {
 		args = append(args, holes.Replace(word))
 	}
 	return args, ""

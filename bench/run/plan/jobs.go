@@ -2,7 +2,9 @@ package plan
 
 import (
 	"context"
+	"hash/fnv"
 	"slices"
+	"strconv"
 
 	"zbench/bench/base/slice"
 	"zbench/bench/base/stat"
@@ -144,4 +146,12 @@ func PerPass(r stat.Rule) stat.Rule {
 		r.Batch = MaxBatch
 	}
 	return r
+}
+
+// CaseSeed returns the number of a pass of a case. The loopback draws its noise by it, so that
+// neither the order of the cases nor a resumption changes a figure.
+func CaseSeed(key string, pass int) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(key + "/" + strconv.Itoa(pass))) // a hash never fails
+	return h.Sum64()
 }

@@ -162,11 +162,18 @@ static int zbl_hostBarrier(const int32_t *device, size_t stride, int n) {
   return zbl.hub->barrier >= mine;
 }
 
-/* Resets the clock of the current device's host. The rounding of a time depends on its size, and
- * a case's times must not depend on earlier cases. */
+/* Returns what the noise of a device's next kernel or product depends on: the device, the case and
+ * the number of the launch in it. */
+zbl_turn zbl_kernel_turn(int device) {
+  return (zbl_turn){zbl_lane_of(device)->case_key ^ (uint64_t)device, zbl.devices[device].streamed++};
+}
+
+/* Resets the clock of the current device's host and the count of its kernels. The rounding of a
+ * time depends on its size, and a case's times must not depend on earlier cases. */
 static void zbl_caseBegin(uint64_t key) {
   zbl_lane *l;
   ZBL_ENTER;
+  zbl.devices[zbl_current_device()].streamed = 0;
   l = zbl_lane_of(zbl_current_device());
   l->case_key = key;
   l->case_epoch++;

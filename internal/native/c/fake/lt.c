@@ -330,11 +330,11 @@ static const double zbl_lt_most = 1 << 27;
 
 static int zbl_lt_run(zbl_op *op, zbl_stream *s) {
   const zbl_lt_product *p = op->data;
-  zbl_turn at = {.key = (uint64_t)s->device};
+  zbl_turn at;
   if (zbl_undecided(s->device, p->behind)) {
     return 0;
   }
-  at.launch = zbl.devices[s->device].streamed++;
+  at = zbl_kernel_turn(s->device);
   s->s = zbl_arrival(op, s);
   zbl_reveal(s);
   if (zbl.moves_data > 0 &&

@@ -153,8 +153,7 @@ static double zbl_streamed_bytes(const zbl_launched *l) {
 static double zbl_kernel_time(const zbl_launched *l, int device) {
   double bytes = zbl.hbm_rate > 0 ? zbl_streamed_bytes(l) : 0;
   if (bytes > 0) {
-    const zbl_turn at = {(uint64_t)device, zbl.devices[device].streamed++};
-    return zbl_noisy(bytes / zbl_hbm_rate(device), zbl_draws(at), 0);
+    return zbl_noisy(bytes / zbl_hbm_rate(device), zbl_draws(zbl_kernel_turn(device)), 0);
   }
   return zbl_plain_time(device);
 }

@@ -122,7 +122,7 @@ typedef struct zbl_device {
   uint64_t used;
   struct zbl_stream *null; /* its null stream, once it was used */
   int blocking; /* streams ordered with the null stream, itself included */
-  uint64_t streamed; /* kernels that went through its memory */
+  uint64_t streamed; /* products, and kernels that went through its memory, in this case */
   uint64_t calls, left; /* collectives: enqueued on it, and gone from its streams */
   struct { double from, to; } busy; /* the last period of collectives without a gap */
   size_t stack;      /* a thread's stack plus 1; 0 if the program has not set it */
@@ -296,6 +296,7 @@ double zbl_model(const zbl_curve *c, double bytes);
 uint64_t zbl_draws(zbl_turn at);
 double zbl_noisy(double seconds, uint64_t draws, int group);
 double zbl_uniform(uint64_t draws, uint64_t rank);
+zbl_turn zbl_kernel_turn(int device);
 zbl_lane *zbl_lane_of(int device);
 double *zbl_host_clock(int device);
 double zbl_host_cost(int device);
