@@ -184,7 +184,7 @@ func curveOf(rec *record.Record, c recommend.Used) *record.Result {
 // measuredAt reports whether the curve has that size after rounding.
 func measuredAt(rec *record.Record, of *record.Result, bytes int64) bool {
 	return slices.ContainsFunc(rec.Results, func(r record.Result) bool {
-		return r.Bytes == bytes && r.Collective == of.Collective && r.Ranks == of.Ranks && r.Groups == of.Groups && r.Stride == of.Stride && r.Dtype == of.Dtype && r.Op == of.Op && r.InPlace == of.InPlace
+		return r.Bytes == bytes && r.CurveKey() == of.CurveKey()
 	})
 }
 

@@ -141,9 +141,7 @@ func kneeOf(c curve.Curve, knees *recommend.Knees) *document.Point {
 	r := c.Rows[0]
 	for i := range knees.Curves {
 		k := &knees.Curves[i]
-		same := k.Collective == r.Collective && k.Dtype == r.Dtype && k.Op == r.Op && k.Ranks == r.Ranks && k.Nodes == r.Nodes &&
-			k.GPUsPerProcess == r.GPUsPerProcess && max(k.Groups, 1) == max(r.Groups, 1) && k.Stride == r.Stride && k.InPlace == r.InPlace && k.Setup == r.Setup
-		if !same {
+		if k.CurveKey != r.CurveKey() {
 			continue
 		}
 		for _, p := range k.Points {

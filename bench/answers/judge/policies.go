@@ -29,14 +29,13 @@ type effect struct {
 // cases alternate with the library's own: each pass has all, the second in reverse order.
 func (j judged) policies() (out finding.List) {
 	type same struct {
-		collective, dtype, op, rest        string
-		bytes                              int64
-		ranks, nodes, local, groups, apart int
-		inPlace                            bool
+		curve record.CurveKey
+		bytes int64
 	}
 	of := func(r *record.Result) same {
-		_, rest := policy.Split(r.Setup)
-		return same{r.Collective, r.Dtype, r.Op, rest, r.BytesRequested, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace}
+		s := same{r.CurveKey(), r.BytesRequested}
+		_, s.curve.Setup = policy.Split(r.Setup)
+		return s
 	}
 	base, asked := map[same]*record.Result{}, []*record.Result(nil)
 	for r := range j.Each() {

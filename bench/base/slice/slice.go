@@ -79,3 +79,11 @@ func Group[T any, K comparable](all []T, key func(T) K) (keys []K, of map[K][]T)
 	}
 	return keys, of
 }
+
+// AsInt returns 1 for true and 0 for false, so that true sorts after false.
+func AsInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -65,29 +65,27 @@ func (w World) Text() string {
 	return ranks
 }
 
-// alike holds the traits that the curves of a Scaling share.
-type alike struct {
-	collective, dtype, op, setup string
-	inPlace                      bool
-	gpusPerProcess               int
-	family                       Family
-}
-
 // Scalings returns the collectives that have results in at least two worlds of a family.
 func Scalings(drawn []Curve) []Scaling {
 	known := slice.Where(drawn, func(c Curve) bool { return c.Rows[0].Ranks > 0 })
+	type alike struct {
+		record.CurveKey
+		family Family
+	}
 	keys, of := slice.Group(known, func(c Curve) alike {
-		r := c.Rows[0]
-		return alike{plain.OrUnnamed(c.Collective), r.Dtype, r.Op, r.Setup, r.InPlace, r.GPUsPerProcess, familyOf(r)}
+		k := alike{c.Rows[0].CurveKey(), familyOf(c.Rows[0])}
+		k.Collective = plain.OrUnnamed(c.Collective)
+		k.Ranks, k.Nodes, k.Groups, k.Stride = 0, 0, 0, 0 // the worlds differ in them
+		return k
 	})
 	var out []Scaling
 	for _, k := range keys {
-		s := Scaling{Name: k.collective, Collective: k.collective, Family: k.family, Worlds: slice.Map(of[k], worldOf)}
-		if k.inPlace {
+		s := Scaling{Name: k.Collective, Collective: k.Collective, Family: k.family, Worlds: slice.Map(of[k], worldOf)}
+		if k.InPlace {
 			s.Name += " in place"
 		}
-		if k.setup != "" {
-			s.Name += " " + k.setup
+		if k.Setup != "" {
+			s.Name += " " + k.Setup
 		}
 		slices.SortStableFunc(s.Worlds, func(a, b World) int { return cmp.Compare(a.Ranks, b.Ranks) })
 		if s.Sizes = commonSizes(s.Worlds); len(s.Worlds) > 1 && len(s.Sizes) > 0 {
