@@ -14,6 +14,9 @@ type Batches struct {
 	Bursts *Bursts `json:"bursts,omitempty"`
 	// Isolated is the number of isolated launches, 0 for none. They follow the bursts.
 	Isolated int `json:"isolated,omitempty"`
+	// Hold is the time for which isolated launches are held back, in seconds per launch; 0 leaves it to
+	// the process.
+	Hold float64 `json:"hold,omitempty"`
 }
 
 // both reports whether there are batches of both timings.
@@ -101,17 +104,13 @@ func firstCount(rule stat.Rule, expected, within float64) int {
 	return slow.Next
 }
 
-// timed appends the times of batches to the report.
+// timed appends the times of batches to the report, whether isolated launches were held, and the next hold.
 func (w *worker) timed(b Batches, got Timed, r *Report) {
 	r.Seconds = slices.Concat(r.Seconds, got.Bursts, got.Isolated)
-	if b.Isolated > 0 {
-		w.holding(got.Held, r)
+	if b.Isolated < 1 {
+		return
 	}
-}
-
-// holding adds to the report whether isolated launches were held, and the next hold.
-func (w *worker) holding(held bool, r *Report) {
-	r.StartedEarly = !held
+	r.StartedEarly = !got.Held
 	if h, holds := w.p.(Holder); holds {
 		r.Hold = h.NextHold()
 	}

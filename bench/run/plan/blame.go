@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/base/slice"
 	"zbench/bench/run/record"
 )
 
@@ -57,15 +58,7 @@ func (e *GroupError) Error() string {
 		kind    FailureKind
 		message string
 	}
-	members := map[quote][]int{}
-	var order []quote
-	for i, f := range e.Failures {
-		q := quote{f.Kind, f.Message}
-		if members[q] == nil {
-			order = append(order, q)
-		}
-		members[q] = append(members[q], i)
-	}
+	order, members := slice.Group(e.Failures, func(f ProcessFailure) quote { return quote{f.Kind, f.Message} })
 	slices.SortStableFunc(order, func(a, b quote) int {
 		return cmp.Compare(slices.Index(failureKinds, a.kind), slices.Index(failureKinds, b.kind))
 	})
@@ -97,13 +90,9 @@ func (e *GroupError) Error() string {
 }
 
 // named names the processes of some failures; a single one with its host.
-func (e *GroupError) named(failures []int) string {
-	numbers := make([]int, len(failures))
-	for i, at := range failures {
-		numbers[i] = e.Failures[at].Process
-	}
-	text := record.ProcessText(numbers, e.processes)
-	if host := e.Failures[failures[0]].Host; len(failures) == 1 && host != "" {
+func (e *GroupError) named(failures []ProcessFailure) string {
+	text := record.ProcessText(slice.Map(failures, func(f ProcessFailure) int { return f.Process }), e.processes)
+	if host := failures[0].Host; len(failures) == 1 && host != "" {
 		text += " on " + host
 	}
 	return text

@@ -58,5 +58,23 @@ const ByItselfTime = 5 * time.Second
 // limit returns how long the leader waits for the reports on an order, in seconds. It ends the wait
 // for a process that hangs outside a launch; a launch has its own deadline.
 func (g *Group) limit(o Order) float64 {
-	return o.Verb.within(g.deadlines.OrDefault(), g.slowest) + limitMargin
+	d := g.deadlines.OrDefault()
+	if own, has := o.Verb.(bounding); has {
+		return own.within(d, g.slowest) + limitMargin
+	}
+	if _, launches, launched := o.Verb.batch(); launched {
+		return d.launched(launches, g.slowest) + limitMargin
+	}
+	return d.Init + limitMargin
+}
+
+// bounding is a Verb with a time limit of its own.
+type bounding interface {
+	// within returns the limit in seconds. perLaunch is the longest launch of the current case.
+	within(d Deadlines, perLaunch float64) float64
+}
+
+// launched returns how long launches may take, including the connections that the first one makes.
+func (d Deadlines) launched(launches int, perLaunch float64) float64 {
+	return d.First + d.Of(launches, perLaunch)
 }

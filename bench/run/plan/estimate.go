@@ -46,10 +46,7 @@ type Estimate struct {
 // cost returns the expected time of a case; a measured part overrides it.
 func Predict(cases []Case, o Effort, parts []record.Part, ranks int, cost func(Case) Cost) Estimate {
 	e := Estimate{Ranks: ranks}
-	have := map[string][]record.Part{}
-	for _, p := range parts {
-		have[p.Key] = append(have[p.Key], p)
-	}
+	have := record.ByKey(parts)
 	for _, c := range cases {
 		done := have[c.Key]
 		switch {

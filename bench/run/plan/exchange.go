@@ -88,10 +88,6 @@ func (Exchange) Name() string { return "exchange" }
 
 func (e Exchange) batch() (string, int, bool) { return record.DuringIsolated, e.Launches, true }
 
-func (e Exchange) within(d Deadlines, perLaunch float64) float64 {
-	return launched(d, e.Launches, perLaunch)
-}
-
 func (e Exchange) carryOut(w *worker, r *Report) (err error) {
 	d, can := w.p.(Exchanger)
 	if !can {

@@ -134,7 +134,7 @@ func (w *worker) whole() context.Context {
 // the process can then only report it.
 func (w *worker) bound(o Order) Report {
 	if w.stuck {
-		return hanging()
+		return hanging
 	}
 	if w.Abandoning == nil {
 		return w.reported(o)
@@ -142,15 +142,13 @@ func (w *worker) bound(o Order) Report {
 	var r Report // the call's alone if it does not return
 	if !w.Returns(func() { r = w.reported(o) }) {
 		w.stuck = true
-		return hanging()
+		return hanging
 	}
 	return r
 }
 
-// hanging returns the report of a process in which a call does not return.
-func hanging() Report {
-	return failed(Failure{Kind: FailedHanging, Message: "a call of a library does not return"})
-}
+// hanging is the report of a process in which a call does not return.
+var hanging = Failing(FailedHanging, "a call of a library does not return")
 
 func (w *worker) reported(o Order) Report {
 	var r Report

@@ -47,11 +47,7 @@ func (t *Taken) resultOf(c Case) record.Result { return t.Result(c.Planned(), t.
 
 // NewTaken begins with the passes that earlier runs have finished.
 func NewTaken(parts []record.Part) *Taken {
-	t := &Taken{Parts: map[string][]record.Part{}}
-	for _, p := range parts {
-		t.Parts[p.Key] = append(t.Parts[p.Key], p)
-	}
-	return t
+	return &Taken{Parts: record.ByKey(parts)}
 }
 
 // Run runs the missing passes of the jobs: all jobs upwards, then downwards. It hands each part to

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"zbench/bench/base/slice"
-	"zbench/bench/hardware/policy"
 	"zbench/bench/run/record"
 )
 
@@ -15,6 +14,9 @@ import (
 // of them and merges their reports. Slices contain all ranks, in the order of the
 // processes.
 type Group struct {
+	// Registering is this process's library. The others have the same one, and all processes register
+	// together.
+	Registering
 	own    worker
 	others Followers
 	world  []Member
@@ -58,11 +60,14 @@ type Member struct {
 // Call End afterwards.
 func Lead(ctx context.Context, own Process, others Followers, world []Member) (*Group, context.Context) {
 	ctx, stop := context.WithCancelCause(ctx)
-	g := &Group{own: worker{p: own, ties: tiesOf(others)}, others: others, world: world, first: []int{0}, ctx: ctx, stop: stop}
+	g := &Group{Registering: unregistered{}, own: worker{p: own, ties: tiesOf(others)}, others: others, world: world, first: []int{0}, ctx: ctx, stop: stop}
 	for i, m := range world {
 		g.first = append(g.first, g.first[i]+m.Ranks)
 	}
 	g.active = g.first[len(world)]
+	if r, ok := own.(Registering); ok {
+		g.Registering = r
+	}
 	return g, ctx
 }
 
@@ -200,31 +205,6 @@ func (g *Group) Unverifiable(c Case) string {
 	return g.own.p.Unverifiable(c)
 }
 
-// Unserved returns the features that this process's library does not serve; the others have the
-// same library.
-func (g *Group) Unserved(c Case) string {
-	if r, ok := g.own.p.(Registering); ok {
-		return r.Unserved(c)
-	}
-	return ""
-}
-
-// Registration returns this process's duration, because all processes register together.
-func (g *Group) Registration() float64 {
-	if r, ok := g.own.p.(Registering); ok {
-		return r.Registration()
-	}
-	return 0
-}
-
-// Ran returns the report of this process's library: rank 0 writes the log.
-func (g *Group) Ran(c Case) policy.Ran {
-	if r, ok := g.own.p.(Registering); ok {
-		return r.Ran(c)
-	}
-	return policy.Ran{}
-}
-
 // Verify adds up the results of all processes.
 func (g *Group) Verify(_ context.Context, _ Case, launch int) (Verification, error) {
 	reports, err := g.do(Order{Verb: Verify{Launch: launch}})
@@ -256,7 +236,7 @@ func (g *Group) Burst(_ context.Context, b Bursts) ([]float64, error) {
 
 // Isolated runs isolated launches in all processes.
 func (g *Group) Isolated(_ context.Context, launches int) ([]float64, error) {
-	return g.timed(Order{Verb: Isolated{Launches: launches, Hold: g.hold}, Counters: g.counting}, launches)
+	return g.timed(Order{Verb: Batches{Isolated: launches, Hold: g.hold}, Counters: g.counting}, launches)
 }
 
 // Held reports whether the last isolated launches were held in all processes.
@@ -276,7 +256,7 @@ func (g *Group) timed(o Order, rows int) ([]float64, error) {
 func (g *Group) rows(o Order, reports []Report, rows int) ([]float64, error) {
 	for i, r := range reports {
 		if _, ranks := g.activeOf(g.first[i], g.world[i].Ranks); len(r.Seconds) != rows*ranks {
-			reports[i].Failure = Unreadable(fmt.Errorf("reports %d times for %s: %d times of %d ranks were ordered", len(r.Seconds), o.Verb.Name(), rows, ranks)).Failure
+			reports[i].Failure = Failing(FailedOrder, fmt.Sprintf("reports %d times for %s: %d times of %d ranks were ordered", len(r.Seconds), o.Verb.Name(), rows, ranks)).Failure
 		}
 	}
 	if err := g.describeFailures(o, reports); err != nil {
@@ -332,9 +312,5 @@ func (g *Group) Counters() []record.NICCounters {
 // nicsOf returns the counters in the reports. A failed process reports those at its failure: bytes
 // per rail are evidence of a hang.
 func nicsOf(reports []Report) []record.NICCounters {
-	var all []record.NICCounters
-	for _, r := range reports {
-		all = append(all, r.NICs...)
-	}
-	return all
+	return slices.Concat(slice.Map(reports, func(r Report) []record.NICCounters { return r.NICs })...)
 }

@@ -33,8 +33,6 @@ type Verb interface {
 	carryOut(w *worker, r *Report) error
 	// batch is the phase of the last launches and their number; false if the verb launches nothing.
 	batch() (during string, launches int, launched bool)
-	// within is how long it may take, in seconds. perLaunch is the longest launch of the current case.
-	within(d Deadlines, perLaunch float64) float64
 }
 
 // verbs reads the arguments of each verb.
@@ -48,7 +46,6 @@ var verbs = map[string]func([]byte) (Verb, error){
 	Verify{}.Name():       read[Verify],
 	WarmUp{}.Name():       read[WarmUp],
 	Batches{}.Name():      read[Batches],
-	Isolated{}.Name():     read[Isolated],
 	Exchange{}.Name():     read[Exchange],
 	Stage{}.Name():        read[Stage],
 	Play{}.Name():         read[Play],
@@ -120,13 +117,7 @@ func (u unknown) carryOut(*worker, *Report) error {
 // still is embedded in verbs that launch nothing.
 type still struct{}
 
-func (still) batch() (string, int, bool)            { return "", 0, false }
-func (still) within(d Deadlines, _ float64) float64 { return d.Init }
-
-// launched returns how long launches may take, including the connections that the first one makes.
-func launched(d Deadlines, launches int, perLaunch float64) float64 {
-	return d.First + d.Of(launches, perLaunch)
-}
+func (still) batch() (string, int, bool) { return "", 0, false }
 
 // Open opens the ranks of a process that was started without any.
 type Open struct{ still }
@@ -230,7 +221,7 @@ func (p Preparation) within(d Deadlines, perLaunch float64) float64 {
 	if _, _, launches := p.batch(); !launches {
 		return d.Init
 	}
-	return launched(d, p.Warmup+1+p.First.launches(), perLaunch)
+	return d.launched(p.Warmup+1+p.First.launches(), perLaunch)
 }
 
 // carryOut begins a case. The leader decides what can be verified: a process that finds otherwise was opened
@@ -256,8 +247,6 @@ func (Verify) Name() string { return "verify" }
 
 func (Verify) batch() (string, int, bool) { return record.DuringVerification, 1, true }
 
-func (Verify) within(d Deadlines, perLaunch float64) float64 { return launched(d, 1, perLaunch) }
-
 func (v Verify) carryOut(w *worker, r *Report) (err error) {
 	r.Verified, err = w.p.Verify(w.whole(), w.c, v.Launch)
 	return err
@@ -273,17 +262,13 @@ func (WarmUp) Name() string { return "warm-up" }
 
 func (v WarmUp) batch() (string, int, bool) { return record.DuringWarmUp, v.Launches, true }
 
-func (v WarmUp) within(d Deadlines, perLaunch float64) float64 {
-	return launched(d, v.Launches, perLaunch)
-}
-
 func (v WarmUp) carryOut(w *worker, r *Report) (err error) {
 	r.Seconds, err = w.p.WarmUp(w.whole(), v.Launches)
 	return err
 }
 
 // Name returns the verb.
-func (Batches) Name() string { return "burst" }
+func (Batches) Name() string { return "batches" }
 
 // batch returns the last of the two timings.
 func (b Batches) batch() (string, int, bool) {
@@ -297,41 +282,19 @@ func (b Batches) batch() (string, int, bool) {
 }
 
 func (b Batches) within(d Deadlines, perLaunch float64) float64 {
-	return launched(d, b.launches(), perLaunch)
+	return d.launched(b.launches(), perLaunch)
 }
 
+// carryOut runs the batches, with the hold that all processes use.
 func (b Batches) carryOut(w *worker, r *Report) error {
-	if b.Bursts == nil {
+	if b.rows() < 1 {
 		return fmt.Errorf("%w: %q lacks its arguments", errOrder, b.Name())
+	}
+	if h, holds := w.p.(Holder); holds && b.Hold > 0 {
+		h.SetHold(b.Hold)
 	}
 	got, err := runBatches(w.whole(), w.p, b)
 	w.timed(b, got, r)
-	return err
-}
-
-// Isolated runs isolated launches.
-type Isolated struct {
-	Launches int `json:"launches"`
-	// Hold is the time for which they are held back, in seconds per launch; 0 leaves it to the process.
-	Hold float64 `json:"hold,omitempty"`
-}
-
-// Name returns the verb.
-func (Isolated) Name() string { return "isolated" }
-
-func (v Isolated) batch() (string, int, bool) { return record.DuringIsolated, v.Launches, true }
-
-func (v Isolated) within(d Deadlines, perLaunch float64) float64 {
-	return launched(d, v.Launches, perLaunch)
-}
-
-// carryOut runs the launches with the hold that all processes use.
-func (v Isolated) carryOut(w *worker, r *Report) (err error) {
-	if h, holds := w.p.(Holder); holds && v.Hold > 0 {
-		h.SetHold(v.Hold)
-	}
-	r.Seconds, err = w.p.Isolated(w.whole(), v.Launches)
-	w.holding(w.p.Held(), r)
 	return err
 }
 

@@ -227,8 +227,6 @@ func (Play) Name() string { return "play" }
 
 func (v Play) batch() (string, int, bool) { return record.DuringBurst, v.Steps, true }
 
-func (v Play) within(d Deadlines, perLaunch float64) float64 { return launched(d, v.Steps, perLaunch) }
-
 func (v Play) carryOut(w *worker, r *Report) error {
 	return w.play(func(p Player) (err error) {
 		r.Seconds, err = p.Play(w.whole(), v.Setting, v.Steps)
@@ -240,8 +238,6 @@ func (v Play) carryOut(w *worker, r *Report) error {
 func (Watch) Name() string { return "watch" }
 
 func (Watch) batch() (string, int, bool) { return record.DuringBurst, 2, true }
-
-func (Watch) within(d Deadlines, perLaunch float64) float64 { return launched(d, 2, perLaunch) }
 
 func (v Watch) carryOut(w *worker, r *Report) error {
 	return w.play(func(p Player) (err error) {

@@ -46,6 +46,12 @@ type Part struct {
 	Kernel *KernelSamples `json:"kernel,omitempty"`
 }
 
+// ByKey returns the parts of each case, in order.
+func ByKey(parts []Part) map[string][]Part {
+	_, of := slice.Group(parts, func(p Part) string { return p.Key })
+	return of
+}
+
 // BurstSamples are the bursts of one pass in order of time, in seconds per launch: the mean over
 // ranks and the slowest rank.
 type BurstSamples struct {
