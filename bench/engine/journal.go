@@ -7,7 +7,6 @@ package engine
 
 import (
 	"bytes"
-	"io"
 	"slices"
 
 	"zbench/bench/answers/judge"
@@ -52,7 +51,7 @@ func NewJournal(dir *folder.Folder, entries *record.Journal) (*Journal, error) {
 		return nil, err
 	}
 	if dir.Has(ResultsFile) {
-		if err := dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, entries.Record()) }); err != nil {
+		if err := dir.Write(ResultsFile, entries.Record().WriteJSON); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +85,7 @@ func (j *Journal) Close() error { return j.file.Close() }
 // WriteRecord judges a record and writes it with its findings.
 func WriteRecord(dir *folder.Folder, rec *record.Record) error {
 	judge.Store(rec)
-	return dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) })
+	return dir.Write(ResultsFile, rec.WriteJSON)
 }
 
 // WriteSamples writes samples.f32 and samples.json.

@@ -67,7 +67,7 @@ func halved(r *record.Result) bool { return r.Warned(record.OnePass) }
 // wrongText states the number of cases with wrong data and the place of the first.
 func wrongText(rec *record.Record, n int) string {
 	text := unit.Count(n, "case") + " gave wrong data, kept out of charts and figures"
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		if r.Status == record.WrongData {
 			return text + ". The first, " + caseName(r) + ": " + reasonOf(r) + "."
 		}
@@ -90,7 +90,7 @@ func count(rec *record.Record, s record.Status) int {
 }
 
 func countOf(rec *record.Record, is func(*record.Result) bool) (n int) {
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		if is(r) {
 			n++
 		}

@@ -60,7 +60,7 @@ func whatToDo(remedy string) document.Paragraph {
 // stuckBlocks show every rank's progress in each case with evidence.
 func stuckBlocks(rec *record.Record) []document.Block {
 	var out []document.Block
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		if r.Evidence == nil {
 			continue
 		}
@@ -114,7 +114,7 @@ func counted(n *int) string {
 // nicBlocks show the NICs' counts over all cases.
 func nicBlocks(rec *record.Record) []document.Block {
 	var all [][]record.NICCounters
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		all = append(all, r.NICs)
 	}
 	nics := record.AddNICs(all...)

@@ -76,7 +76,7 @@ func averages(rec *record.Record) []document.Fact {
 	var each []string
 	for _, name := range rec.Collectives() {
 		sum, n, world, whole := 0.0, 0, 0, true
-		for r := range rec.Each() {
+		for _, r := range rec.Each() {
 			bw, known := curve.BusBW(r)
 			whole = whole && (r.Collective != name || r.Status != record.Interrupted)
 			if r.Collective != name || r.Status != record.OK || r.Groups > 1 || r.Ranks < world || !known {

@@ -143,7 +143,7 @@ func otherBlocks(rec *record.Record) []document.Block {
 	t := table.Table{Columns: []table.Column{
 		{Name: "collective"}, {Name: "size", Right: true}, {Name: "status"}, {Name: "reason", Wrap: table.Sentences}, {Name: "time, µs", Right: true},
 	}}
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		if r.Status == record.OK {
 			continue
 		}

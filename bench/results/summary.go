@@ -333,7 +333,7 @@ func summaryTitle(rec *record.Record) string {
 
 // dtypeAndOp returns the element type and the operator, if all results have the same.
 func dtypeAndOp(rec *record.Record) []string {
-	all := slices.Collect(rec.Each())
+	all := rec.Each()
 	types := slice.Distinct(slice.Map(all, func(r *record.Result) string { return r.Dtype }))
 	ops := nonEmpty(slice.Distinct(slice.Map(all, func(r *record.Result) string { return r.Op }))...)
 	var out []string

@@ -257,7 +257,7 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 // unverified groups the reasons why results were not verified.
 func unverified(rec *record.Record) *messageGroups {
 	var why messageGroups
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		if r.Status == record.OK && r.Verified.State != record.VerifiedOK && r.Verified.State != record.VerifiedWrong && r.Verified.Reason != "" {
 			why.add(r.Verified.Reason)
 		}

@@ -38,7 +38,7 @@ func warningGroups(rec *record.Record) []*warningGroup {
 	for _, w := range rec.Warnings {
 		add(w, nil)
 	}
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		for _, w := range r.Warnings {
 			add(w, r)
 		}

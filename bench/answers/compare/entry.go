@@ -44,7 +44,7 @@ func members(runs []Run) []member {
 // entries returns the cases of a record.
 func entries(rec *record.Record) []*entry {
 	var out []*entry
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		e := &entry{Row: r.Row(), pool: r.Collective, group: groupOf(r), burst: r.Burst}
 		if c, err := collective.ByName(r.Collective); err == nil && r.Ranks > 0 {
 			e.factor = float64(r.Bytes) * c.BusFactor(r.Ranks)

@@ -16,7 +16,7 @@ import (
 // noFault states what was searched for without result, and in which cases.
 func (j judged) noFault(c *checked, classes []compared) finding.List {
 	ok, known, partly := 0, 0, 0
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		switch {
 		case r.Status == record.Interrupted && r.Burst != nil:
 			partly++

@@ -31,7 +31,7 @@ func (j judged) hangs() finding.List {
 	var out finding.List
 	without := slice.Count(j.Results, func(r record.Result) bool { return r.Status == record.Failed || strings.HasPrefix(r.Reason, NotRun) })
 	lost := fmt.Sprintf("%s of %s lost", unit.Comma(without), unit.Count(len(j.Results), "case"))
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		if r.Status != record.Failed {
 			continue
 		}
@@ -96,7 +96,7 @@ func (j judged) wrongData() finding.List {
 	var wrong []*record.Result
 	verified, worst := 0, 0.0
 	var first, most *record.Result
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		switch {
 		case r.Status == record.WrongData || r.Verified.State == record.VerifiedWrong:
 			wrong = append(wrong, r)
@@ -201,7 +201,7 @@ func (j judged) place(rank int, r *record.Result) string {
 func (j judged) interrupted() finding.List {
 	count, ok, partly := 0, 0, 0
 	why, hint, severity := "", "", finding.Warning
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		switch r.Status {
 		case record.Interrupted:
 			count++

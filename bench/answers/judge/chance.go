@@ -105,15 +105,8 @@ func likely(count, n, k, of int) float64 {
 // candidates, for which this holds only together. A node is late as a whole if it is also late
 // without its latest ranks. per is the number of ranks of a node, 0 if unknown.
 func lateParts(counts []int, per int) (late, candidates parts) {
-	ranks := make([]int, len(counts))
-	for i := range ranks {
-		ranks[i] = i
-	}
-	var nodes parts
-	if per > 1 && len(counts)%per == 0 {
-		nodes = slices.Collect(slices.Chunk(ranks, per))
-	}
-	lateNodes, candidates := nodes.often(counts)
+	ranks := slice.Numbers(len(counts))
+	lateNodes, candidates := nodesOf(ranks, per).often(counts)
 	for _, node := range lateNodes {
 		late = append(late, inNode(node, counts)...)
 	}
@@ -122,6 +115,14 @@ func lateParts(counts []int, per int) (late, candidates parts) {
 		candidates = together
 	}
 	return late, candidates
+}
+
+// nodesOf returns the ranks of each node; nil for a single node, or if their number per node is unknown.
+func nodesOf(ranks []int, per int) parts {
+	if per < 2 || per >= len(ranks) || len(ranks)%per != 0 {
+		return nil
+	}
+	return slices.Collect(slices.Chunk(ranks, per))
 }
 
 // inNode returns the late part of a late node: some of its ranks, or the whole node if it is also

@@ -125,7 +125,7 @@ func add(c *compared, of finding.Subject, times, noise float64) {
 func (j judged) modelled() []compared {
 	bursts := compared{Class: "bursts", Reference: 1, Limit: leastLost}
 	alone := compared{Class: "single launches", Reference: 1, Limit: leastLost}
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		want, known := j.want.seconds(r)
 		if !known || !j.want.simulated || r.Status != record.OK {
 			continue
@@ -149,7 +149,7 @@ func (j judged) modelled() []compared {
 // are few. Of an even number half may be slow, and the typical time lies between the halves.
 func (j judged) groups() compared {
 	c := compared{Class: "groups that ran at once", Reference: 1, Limit: leastLost}
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		g, t := r.SlowestGroup, curve.IsolatedOf(r)
 		if g == nil || r.Status != record.OK || !t.Known || !(g.Fastest > 0) {
 			continue
@@ -172,13 +172,10 @@ func (j judged) groups() compared {
 // for them on average, beyond their fair share. Worlds with too few launches are left out.
 func (j judged) lateness() (out []compared) {
 	for _, l := range slice.Where(Late(j.Record), Lateness.enough) {
-		all := make([]int, len(l.counts))
-		for rank := range all {
-			all[rank] = rank
-		}
+		all := slice.Numbers(len(l.counts))
 		out = append(out, l.compared("late ranks", singles(all), j.World))
-		if per := perNode(l.World, j.World); per > 1 && per < len(all) && len(all)%per == 0 {
-			out = append(out, l.compared("late nodes", slices.Collect(slices.Chunk(all, per)), j.World))
+		if nodes := nodesOf(all, perNode(l.World, j.World)); nodes != nil {
+			out = append(out, l.compared("late nodes", nodes, j.World))
 		}
 	}
 	return out

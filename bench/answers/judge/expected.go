@@ -28,7 +28,7 @@ func expect(rec *record.Record) expected {
 	}
 	healthy := *e.fabric
 	healthy.Faults = nil
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		n := r.Nodes
 		if _, known := e.machines[n]; known {
 			continue
@@ -118,7 +118,7 @@ func (e expected) excess(r *record.Result) (times, lo float64, ok bool) {
 // world with most ranks, by size, out of place if available.
 func wholes(rec *record.Record) (names []string, rows map[string][]*record.Result) {
 	rows = map[string][]*record.Result{}
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		if r.Status != record.OK || r.Groups > 1 || policy.Named(r.Setup) {
 			continue
 		}

@@ -48,7 +48,7 @@ func (j judged) voids(l finding.Finding) bool {
 // rank slows its group only in small ones.
 func (j judged) slowCost() (most float64) {
 	largest := map[splitOf]*record.Result{}
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		if s := (splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}); r.SlowestGroup != nil && r.Status == record.OK && (largest[s] == nil || r.Bytes > largest[s].Bytes) {
 			largest[s] = r
 		}

@@ -60,7 +60,7 @@ type LateUnit struct {
 // in every world of the record. It only uses collectives in which every rank waits for all others:
 // elsewhere the shortest interval is not the late rank's.
 func Late(rec *record.Record) []Lateness {
-	waited := slice.Where(slices.Collect(rec.Each()), func(r *record.Result) bool {
+	waited := slice.Where(rec.Each(), func(r *record.Result) bool {
 		return r.Status == record.OK && r.Ranks > 1 && r.Groups < 2 && len(lateCounts(r)) > 0 && waitsForAll(r.Collective)
 	})
 	order, pooled := slice.Group(waited, func(r *record.Result) World { return World{r.Ranks, r.Nodes, r.GPUsPerProcess} })

@@ -52,7 +52,7 @@ const (
 // SettingsOf derives settings from a record; nil if it has no time of an operation of all ranks.
 func SettingsOf(rec *record.Record) *LongRun {
 	s := &LongRun{Simulated: rec.Simulated}
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		s.take(r, rec.World.Ranks)
 	}
 	if s.Tail <= 0 {

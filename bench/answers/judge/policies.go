@@ -38,7 +38,7 @@ func (j judged) policies() (out finding.List) {
 		return s
 	}
 	base, asked := map[same]*record.Result{}, []*record.Result(nil)
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		if policy.Named(r.Setup) {
 			asked = append(asked, r)
 		} else {

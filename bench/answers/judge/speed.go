@@ -70,7 +70,7 @@ func (j judged) late() finding.List {
 // slowGroups names the slow ones of simultaneous groups, by the clearest case, one line for each
 // way of grouping.
 func (j judged) slowGroups() finding.List {
-	order, of := slice.Group(slice.Where(slices.Collect(j.Each()), slowest), func(r *record.Result) splitOf {
+	order, of := slice.Group(slice.Where(j.Each(), slowest), func(r *record.Result) splitOf {
 		return splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}
 	})
 	excess := func(r *record.Result) float64 { return r.SlowestGroup.Median / r.SlowestGroup.Typical }
@@ -191,7 +191,7 @@ func (j judged) unstable() finding.List {
 // the cases of a group: the cost of slow launches.
 func (j judged) burstExcess(u Instability) float64 {
 	var all []weighted
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		burst, alone := curve.BurstOf(r), curve.IsolatedOf(r)
 		if r.Status != record.OK || r.Ranks != u.Ranks || r.Stride != u.Stride || max(r.Groups, 1) != u.Groups || !burst.Known || !alone.Known {
 			continue
@@ -239,7 +239,7 @@ func (j judged) dips() finding.List {
 
 // noisy says that most cases vary, if no flaky link explains it.
 func (j judged) noisy() finding.List {
-	rows := slice.Where(slices.Collect(j.Each()), func(r *record.Result) bool { return r.Status == record.OK && r.Burst != nil })
+	rows := slice.Where(j.Each(), func(r *record.Result) bool { return r.Status == record.OK && r.Burst != nil })
 	timed, noisy := len(rows), slice.Count(rows, func(r *record.Result) bool { return r.Warned(warnNoisy) })
 	if timed == 0 || float64(noisy) < noisyShare*float64(timed) || len(Unstable(j.Record)) > 0 {
 		return nil

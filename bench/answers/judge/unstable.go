@@ -43,7 +43,7 @@ func Unstable(rec *record.Record) []Instability {
 
 // communicators groups the results with isolated launches by communicator.
 func communicators(rec *record.Record) (order []splitOf, pooled map[splitOf][]*record.Result) {
-	alone := slice.Where(slices.Collect(rec.Each()), func(r *record.Result) bool {
+	alone := slice.Where(rec.Each(), func(r *record.Result) bool {
 		return r.Status == record.OK && r.Isolated != nil && r.Isolated.MaxOfRanks != nil
 	})
 	return slice.Group(alone, func(r *record.Result) splitOf {

@@ -87,3 +87,21 @@ func AsInt(b bool) int {
 	}
 	return 0
 }
+
+// Numbers returns the numbers below n.
+func Numbers(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// Pointers returns a pointer to each element, for reading or changing in place.
+func Pointers[T any](all []T) []*T {
+	out := make([]*T, len(all))
+	for i := range all {
+		out[i] = &all[i]
+	}
+	return out
+}

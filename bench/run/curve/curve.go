@@ -50,11 +50,7 @@ func Traits(r *record.Result) []string {
 
 // Of groups the results of a record, in order of first appearance, each by size.
 func Of(rec *record.Record) []Curve {
-	rows := make([]*record.Result, len(rec.Results))
-	for i := range rec.Results {
-		rows[i] = &rec.Results[i]
-	}
-	return OfRows(rows)
+	return OfRows(rec.Each())
 }
 
 // OfRows groups results like Of.

@@ -55,10 +55,7 @@ func NewTaken(parts []record.Part) *Taken {
 // failed pass, because the device or the communicator can no longer be trusted, after the loss of a
 // process, at the end of ctx, and after an error of log. A pass that was cut short is not kept.
 func (t *Taken) Run(ctx context.Context, jobs []Job, log func(record.Part) error, done func(job int)) error {
-	order := make([]int, len(jobs))
-	for i := range order {
-		order[i] = i
-	}
+	order := slice.Numbers(len(jobs))
 	var err error
 	for pass := range Passes {
 		for _, i := range order {

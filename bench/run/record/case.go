@@ -50,7 +50,7 @@ func (c *Case) LeftWrong() bool {
 // Cases returns what the cases of all benchmarks have, for reading or changing in place.
 func (rec *Record) Cases() []*Case {
 	return slices.Concat(
-		slice.Map(slices.Collect(rec.Each()), func(r *Result) *Case { return &r.Case }),
+		slice.Map(rec.Each(), func(r *Result) *Case { return &r.Case }),
 		slice.Map(rec.KernelRows(), func(k *Kernel) *Case { return &k.Case }),
 	)
 }

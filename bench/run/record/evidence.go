@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/base/slice"
 	"zbench/bench/hardware/backend"
 )
 
@@ -121,25 +122,22 @@ func (e *Evidence) SetRanksFrom(first int, ranks []RankProgress) {
 			stuck = min(stuck, r.Ended)
 		}
 	}
-	members := map[progressGroup][]int{}
-	var order []progressGroup
-	for i, r := range ranks {
+	order, members := slice.Group(slice.Numbers(len(ranks)), func(i int) progressGroup {
+		r := ranks[i]
 		one := progressGroup{state: r.state(marked, stuck, e.Iterations), enqueued: r.Enqueued, err: r.Error}
 		if marked && r.known() {
 			one.started, one.ended = r.Started, r.Ended
 		}
-		if members[one] == nil {
-			order = append(order, one)
-		}
-		members[one] = append(members[one], first+i)
-	}
+		return one
+	})
 	slices.SortStableFunc(order, func(a, b progressGroup) int {
 		return cmp.Or(cmp.Compare(place(a.state, a.err), place(b.state, b.err)), cmp.Compare(slices.Index(rankStates, a.state), slices.Index(rankStates, b.state)))
 	})
 	e.Ranks = make([]RankEvidence, len(order))
 	for i, one := range order {
-		e.Ranks[i] = RankEvidence{State: one.state, Ranks: RankSet(members[one]), Count: len(members[one]), Enqueued: one.enqueued, Error: one.err}
-		if marked && ranks[members[one][0]-first].known() {
+		numbers := slice.Map(members[one], func(i int) int { return first + i })
+		e.Ranks[i] = RankEvidence{State: one.state, Ranks: RankSet(numbers), Count: len(numbers), Enqueued: one.enqueued, Error: one.err}
+		if marked && ranks[members[one][0]].known() {
 			e.Ranks[i].Started, e.Ranks[i].Ended = &one.started, &one.ended
 		}
 	}

@@ -29,15 +29,12 @@ var (
 	ErrVersion   = errors.New("unknown version of the record format")
 )
 
-// Encode writes the record as indented JSON with a newline at its end. The same record gives the
+// WriteJSON writes the record as indented JSON with a newline at its end. The same record gives the
 // same bytes: nil lists are written as empty, and the time of creation in UTC. It fails on a NaN or
 // an infinity, which JSON cannot represent.
-func Encode(w io.Writer, rec *Record) error {
-	return jsonfile.Write(w, "record", normal(*rec))
+func (r *Record) WriteJSON(w io.Writer) error {
+	return jsonfile.Write(w, "record", normal(*r))
 }
-
-// WriteJSON writes the record as Encode does.
-func (r *Record) WriteJSON(w io.Writer) error { return Encode(w, r) }
 
 // CodeEdited is the code of the warning that a record's content differs from what zbench wrote.
 const CodeEdited = "edited"

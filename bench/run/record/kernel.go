@@ -213,13 +213,7 @@ func (rec *Record) DeviceName() string {
 }
 
 // KernelRows returns the results of kernels, for reading or changing in place.
-func (rec *Record) KernelRows() []*Kernel {
-	out := make([]*Kernel, len(rec.Kernels))
-	for i := range rec.Kernels {
-		out[i] = &rec.Kernels[i]
-	}
-	return out
-}
+func (rec *Record) KernelRows() []*Kernel { return slice.Pointers(rec.Kernels) }
 
 // GPU names the device of a row, with its node if several were measured.
 func (rec *Record) GPU(k *Kernel) string {

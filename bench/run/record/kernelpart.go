@@ -110,15 +110,6 @@ func AssembleKernel(planned Kernel, parts []Part, peak *float64) Kernel {
 	return k
 }
 
-// kernel returns the row of a kernel that another's failure interrupted: skipped without a pass,
-// else the row of its passes with a warning.
-func (e End) kernel(k Kernel, parts []Part) Kernel {
-	if k.Status == Interrupted && e.Failed != "" && k.cutShort(parts, e.Failed) {
-		k.Warnings = append(k.Warnings, onePass(parts, e.Failed))
-	}
-	return k
-}
-
 // conclude fills in the results across rows: the metrics that compare them, the devices that are
 // slower than the others, and the seconds of all sequences.
 func (rec *Record) conclude() {

@@ -188,32 +188,27 @@ func (e End) Result(planned Result, parts []Part) Result {
 	switch {
 	case r.Status != Interrupted:
 	case e.Failed != "":
-		if r.cutShort(parts, e.Failed) {
-			join(parts).conclude(&r)
-			r.Warnings = append(r.Warnings, onePass(parts, e.Failed))
-		}
+		join(parts).conclude(&r)
+		r.cutShort(parts, e.Failed)
 	case e.Lost != nil && e.Lost.Key == r.Key:
 		r.Reason, r.Evidence = e.Lost.Reason, e.Lost.Evidence
 	}
 	return r
 }
 
-// cutShort settles a case with these parts after another case failed. It reports whether it has a result.
-func (c *Case) cutShort(parts []Part, failed string) bool {
+// cutShort settles a case with these parts after another case failed: without a pass it was skipped, with one
+// it has a result and a warning.
+func (c *Case) cutShort(parts []Part, failed string) {
 	if len(parts) == 0 {
 		c.Status, c.Reason = Skipped, "not run: "+failed+" failed before it"
-		return false
+		return
 	}
 	c.Status, c.Reason = OK, ""
-	return true
-}
-
-func onePass(parts []Part, failed string) Warning {
-	return Warning{
+	c.Warnings = append(c.Warnings, Warning{
 		Code:    OnePass,
 		Message: fmt.Sprintf("%d of %d passes: %s failed before the next pass, so drift is not detected", len(parts), Passes, failed),
 		Hint:    "--resume measures what is missing",
-	}
+	})
 }
 
 // conclude sets the headline and the warnings of a case that is ok.

@@ -38,7 +38,7 @@ const (
 // tolerance, longer than in proportion to a smaller one.
 func (r *Record) Stalls() (all []Stall) {
 	var rows []row
-	for x := range r.Each() {
+	for _, x := range r.Each() {
 		if seconds, ok := x.Seconds(); x.Status == OK && ok && x.Isolated == nil && (x.Ranks != 1 || !x.InPlace) { // zbench's own measurements have samples and are repeated; one rank moves nothing in place
 			rows = append(rows, row{x, seconds})
 		}
