@@ -67,12 +67,8 @@ func halved(r *record.Result) bool { return r.Warned(record.OnePass) }
 // wrongText states the number of cases with wrong data and the place of the first.
 func wrongText(rec *record.Record, n int) string {
 	text := unit.Count(n, "case") + " gave wrong data, kept out of charts and figures"
-	for _, r := range rec.Each() {
-		if r.Status == record.WrongData {
-			return text + ". The first, " + caseName(r) + ": " + reasonOf(r) + "."
-		}
-	}
-	return text + "."
+	first := slice.First(rec.Each(), func(r *record.Result) bool { return r.Status == record.WrongData })
+	return text + ". The first, " + caseName(first) + ": " + reasonOf(first) + "."
 }
 
 // caseName describes a case: all_reduce in place, 1 KiB.
@@ -89,13 +85,8 @@ func count(rec *record.Record, s record.Status) int {
 	return countOf(rec, func(r *record.Result) bool { return r.Status == s })
 }
 
-func countOf(rec *record.Record, is func(*record.Result) bool) (n int) {
-	for _, r := range rec.Each() {
-		if is(r) {
-			n++
-		}
-	}
-	return n
+func countOf(rec *record.Record, is func(*record.Result) bool) int {
+	return slice.Count(rec.Each(), is)
 }
 
 // unmeasured explains extrapolated. The fabric lists the parts: a number of nodes, of GPUs on a

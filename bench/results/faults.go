@@ -82,14 +82,8 @@ func stuckBlocks(rec *record.Record) []document.Block {
 // stuckTable has a row for the ranks with equal progress, in launches, with the asynchronous error
 // of their communicators if any rank reports one.
 func stuckTable(e *record.Evidence) table.Table {
-	t := table.Table{Columns: []table.Column{
-		{Name: "state"},
-		{Name: "ranks", Wrap: table.Words},
-		{Name: "count", Right: true},
-		{Name: "enqueued", Right: true},
-		{Name: "started", Right: true},
-		{Name: "ended", Right: true},
-	}}
+	t := table.Numbers("count", "enqueued", "started", "ended")
+	t.Columns = append([]table.Column{{Name: "state"}, {Name: "ranks", Wrap: table.Words}}, t.Columns...)
 	async := slices.ContainsFunc(e.Ranks, func(g record.RankEvidence) bool { return g.Error != "" })
 	if async {
 		t.Columns = append(t.Columns, table.Column{Name: "asynchronous error", Wrap: table.Sentences})
@@ -113,11 +107,7 @@ func counted(n *int) string {
 
 // nicBlocks show the NICs' counts over all cases.
 func nicBlocks(rec *record.Record) []document.Block {
-	var all [][]record.NICCounters
-	for _, r := range rec.Each() {
-		all = append(all, r.NICs)
-	}
-	nics := record.AddNICs(all...)
+	nics := record.AddNICs(slice.Map(rec.Each(), func(r *record.Result) []record.NICCounters { return r.NICs })...)
 	if len(nics) == 0 {
 		return nil
 	}

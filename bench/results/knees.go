@@ -75,16 +75,9 @@ func kneeBlocks(a *recommend.Knees, advised bool) []document.Block {
 	out := []document.Block{document.Paragraph{Role: "answer", Text: document.Said(a.Sentence())}}
 	var plateaus []document.Text
 	var caveats []string
-	t := table.Table{Columns: []table.Column{
-		{Name: "collective"},
-		{Name: "of plateau", Right: true},
-		{Name: "bucket", Right: true},
-		{Name: "bytes", Right: true},
-		{Name: "elements", Right: true},
-		{Name: "per rank", Right: true},
-		{Name: "busbw", Right: true},
-		{Name: "note", Wrap: table.Sentences},
-	}}
+	t := table.Numbers("collective", "of plateau", "bucket", "bytes", "elements", "per rank", "busbw")
+	t.Columns[0].Right = false
+	t.Columns = append(t.Columns, table.Column{Name: "note", Wrap: table.Sentences})
 	for i := range a.Curves {
 		c := &a.Curves[i]
 		name := kneeName(c)

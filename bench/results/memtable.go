@@ -172,12 +172,8 @@ func countings(rec *record.Record) []string {
 	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.Rate != nil }) {
 		lines = append(lines, "GB/s of the median, 1 GB = 1e9 B, with the interval that bounds it with 95 %; fastest is of the shortest time, BabelStream's headline; p95 of the 95th percentile of the times.")
 	}
-	seen := map[string]bool{}
-	for _, r := range rec.KernelRows() {
-		if !seen[r.Counting] && r.Counting != "" {
-			seen[r.Counting] = true
-			lines = append(lines, "Bytes: "+r.Counting+".")
-		}
+	for _, counting := range nonEmpty(slice.Distinct(slice.Map(rec.Kernels, func(k record.Kernel) string { return k.Counting }))...) {
+		lines = append(lines, "Bytes: "+counting+".")
 	}
 	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.ToUnfused != nil }) {
 		lines = append(lines, "× unfused: time kernel by kernel over the fused time. Of copy: the fused kernel's rate by its least bytes over that of a copy of as many bytes. All of this run, on the same device.")

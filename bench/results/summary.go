@@ -74,7 +74,7 @@ const detailWidth = 100
 func Summary(rec *record.Record, width int) []table.Table {
 	curves, _ := curve.Drawn(curve.Of(rec))
 	for i := range curves {
-		curves[i].Name = shortName(curves, i)
+		curves[i].Name = curve.NameBy(shortTraits, curves, i)
 	}
 	curves = slices.DeleteFunc(curves, func(c curve.Curve) bool { // the notes have the reason
 		return !slices.ContainsFunc(c.Rows, func(r *record.Result) bool { return r.Status != record.Skipped })
@@ -301,21 +301,6 @@ func shortTraits(r *record.Result) []string {
 		ranks = ""
 	}
 	return []string{r.Dtype, r.Op, place, ranks, nodes, fmt.Sprintf("-g%d", r.GPUsPerProcess), plain.Clip(r.Setup, 16)}
-}
-
-// shortName adds the differing traits to the collective, in short.
-func shortName(curves []curve.Curve, i int) string {
-	mine, short := curve.Traits(curves[i].Rows[0]), shortTraits(curves[i].Rows[0])
-	parts := []string{plain.OrUnnamed(curves[i].Collective)}
-	for t, word := range mine {
-		differs := slices.ContainsFunc(curves, func(c curve.Curve) bool {
-			return c.Collective == curves[i].Collective && curve.Traits(c.Rows[0])[t] != word
-		})
-		if differs && short[t] != "" {
-			parts = append(parts, short[t])
-		}
-	}
-	return strings.Join(parts, " ")
 }
 
 // summaryTitle describes the world, in one line if the GPUs are known.

@@ -134,12 +134,7 @@ func roofValue(rec *record.Record, label string) float64 {
 	if rec.Fabric == nil {
 		return 0
 	}
-	for _, r := range rec.Fabric.Roofs {
-		if r.Label == label {
-			return r.BusBW
-		}
-	}
-	return 0
+	return slice.First(rec.Fabric.Roofs, func(r record.Roof) bool { return r.Label == label }).BusBW
 }
 
 // scale names the collective that loses most with the number of ranks, and the message size.

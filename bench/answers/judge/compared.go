@@ -252,16 +252,10 @@ func (j judgedKernels) compared() (out []compared) {
 
 // gpus returns the GPUs at one case.
 func (j judgedKernels) gpus(rows []*record.Kernel) compared {
-	c := compared{Class: "GPUs at the same case"}
-	var rates []float64
-	nodes := map[string][]float64{}
-	for _, k := range rows {
-		rate, host := *rateOf(k), j.DeviceOf(k).Host
-		rates, nodes[host] = append(rates, rate), append(nodes[host], rate)
-		at := finding.Subject{Kind: finding.GPU, Name: j.GPU(k)}
-		c.Figures = append(c.Figures, figure{Subject: at, Rate: rate})
-	}
-	if c.Limit = slowLimit(rates, nodes); c.Limit > nodescreen.Most {
+	c := compared{Class: "GPUs at the same case", Figures: slice.Map(rows, func(k *record.Kernel) figure {
+		return figure{Subject: finding.Subject{Kind: finding.GPU, Name: j.GPU(k)}, Rate: *rateOf(k)}
+	})}
+	if c.Limit = slowLimit(j.rates(rows, rateOf)); c.Limit > nodescreen.Most {
 		c.Limit = nodescreen.Effect // half of them may be slow
 	}
 	return c

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/base/slice"
 	"zbench/bench/hardware/policy"
 	"zbench/bench/run/curve"
 	"zbench/bench/run/record"
@@ -34,11 +35,7 @@ func expect(rec *record.Record) expected {
 			continue
 		}
 		w := spec.World{Nodes: n, GPUsPerNode: rec.World.GPUsPerNode, GPUsPerProcess: max(r.GPUsPerProcess, 1)}
-		m, err := healthy.Resolve(w, fabric.Conditions{})
-		if err != nil {
-			m = nil
-		}
-		e.machines[n] = m
+		e.machines[n], _ = healthy.Resolve(w, fabric.Conditions{})
 	}
 	return e
 }
@@ -117,22 +114,15 @@ func (e expected) excess(r *record.Result) (times, lo float64, ok bool) {
 // wholes returns the results of whole worlds (no groups) that ended ok, of one collective, in the
 // world with most ranks, by size, out of place if available.
 func wholes(rec *record.Record) (names []string, rows map[string][]*record.Result) {
-	rows = map[string][]*record.Result{}
-	for _, r := range rec.Each() {
-		if r.Status != record.OK || r.Groups > 1 || policy.Named(r.Setup) {
-			continue
-		}
-		if have := rows[r.Collective]; len(have) == 0 {
-			names = append(names, r.Collective)
-		} else if r.Ranks < have[0].Ranks || r.Ranks == have[0].Ranks && r.InPlace && !have[0].InPlace {
-			continue
-		} else if r.Ranks > have[0].Ranks || !r.InPlace && have[0].InPlace {
-			rows[r.Collective] = nil
-		}
-		rows[r.Collective] = append(rows[r.Collective], r)
-	}
-	for _, list := range rows {
-		slices.SortStableFunc(list, func(a, b *record.Result) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	names, rows = slice.Group(slice.Where(rec.Each(), func(r *record.Result) bool {
+		return r.Status == record.OK && r.Groups <= 1 && !policy.Named(r.Setup)
+	}), func(r *record.Result) string { return r.Collective })
+	for name, all := range rows {
+		most := slices.MaxFunc(all, func(a, b *record.Result) int {
+			return cmp.Or(cmp.Compare(a.Ranks, b.Ranks), slice.AsInt(b.InPlace)-slice.AsInt(a.InPlace))
+		})
+		rows[name] = slice.Where(all, func(r *record.Result) bool { return r.Ranks == most.Ranks && r.InPlace == most.InPlace })
+		slices.SortStableFunc(rows[name], func(a, b *record.Result) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	}
 	return names, rows
 }

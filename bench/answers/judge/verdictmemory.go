@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -96,30 +97,19 @@ func (j judgedKernels) slowDevice() finding.List {
 	of, text := func(k *record.Kernel) *float64 { return k.Metrics.Rate }, unit.Rate
 	if best.Metrics.Effective != nil { // products, which memory does not bound
 		of, text = func(k *record.Kernel) *float64 { return k.Metrics.Effective }, unit.Flops
-		for i := range j.Kernels {
-			if k := &j.Kernels[i]; k.Status == record.OK && of(k) != nil && *of(k) > *of(best) {
+		for _, k := range j.KernelRows() {
+			if k.Status == record.OK && of(k) != nil && *of(k) > *of(best) {
 				best = k
 			}
 		}
 	}
-	var rates []float64
-	var slowest *record.Kernel
-	nodes := map[string][]float64{}
-	for _, k := range j.KernelRows() {
-		if k.Job() != best.Job() || of(k) == nil {
-			continue
-		}
-		rates = append(rates, *of(k))
-		host := j.DeviceOf(k).Host
-		nodes[host] = append(nodes[host], *of(k))
-		if slowest == nil || *of(k) < *of(slowest) {
-			slowest = k
-		}
-	}
+	rows := j.where(func(k *record.Kernel) bool { return k.Job() == best.Job() && of(k) != nil })
+	rates, nodes := j.rates(rows, of)
 	slices.Sort(rates)
 	if len(rates) < 2 {
 		return nil
 	}
+	slowest := slices.MinFunc(rows, func(a, b *record.Kernel) int { return cmp.Compare(*of(a), *of(b)) })
 	limit := slowLimit(rates, nodes)
 	// The upper one of an even number: of two GPUs the slow one is compared with the other.
 	median := rates[len(rates)/2]
@@ -139,6 +129,16 @@ func (j judgedKernels) slowDevice() finding.List {
 		Text: fmt.Sprintf("Slow: %s reaches %s at %s %s, %s less than the median of the %d GPUs%s.", j.GPU(slowest), text(rates[0]), best.Kernel, best.Dtype, unit.Part(lost), len(rates), more),
 		Hint: "Look at that GPU's clocks, temperature and throttling (" + backend.ToolOf(j.Source.Backend) + "), and at other processes on it.",
 	}}
+}
+
+// rates returns the rates of cases, in all and by host.
+func (j judgedKernels) rates(rows []*record.Kernel, of func(*record.Kernel) *float64) (all []float64, hosts map[string][]float64) {
+	hosts = map[string][]float64{}
+	for _, k := range rows {
+		host := j.DeviceOf(k).Host
+		all, hosts[host] = append(all, *of(k)), append(hosts[host], *of(k))
+	}
+	return all, hosts
 }
 
 // uneven returns the finding of GPUs that differ so much that no slow one can be named.

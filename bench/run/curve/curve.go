@@ -76,11 +76,14 @@ func Size(r *record.Result) int64 {
 }
 
 // Name adds the traits in which the collective's curves differ.
-func Name(curves []Curve, i int) string {
-	mine := Traits(curves[i].Rows[0])
-	parts := []string{plain.OrUnnamed(curves[i].Collective)}
-	for t, word := range mine {
-		if word != "" && slices.ContainsFunc(curves, func(c Curve) bool { return c.Collective == curves[i].Collective && Traits(c.Rows[0])[t] != word }) {
+func Name(curves []Curve, i int) string { return NameBy(Traits, curves, i) }
+
+// NameBy is Name with other words for the traits, in the order of Traits.
+func NameBy(words func(*record.Result) []string, curves []Curve, i int) string {
+	first := curves[i].Rows[0]
+	mine, parts := Traits(first), []string{plain.OrUnnamed(curves[i].Collective)}
+	for t, word := range words(first) {
+		if word != "" && slices.ContainsFunc(curves, func(c Curve) bool { return c.Collective == curves[i].Collective && Traits(c.Rows[0])[t] != mine[t] }) {
 			parts = append(parts, word)
 		}
 	}
@@ -90,19 +93,11 @@ func Name(curves []Curve, i int) string {
 // Shared lists the traits that all curves have in common, for a subtitle: data type, operator and
 // placement.
 func Shared(curves []Curve) []string {
-	if len(curves) == 0 {
-		return nil
-	}
 	const described = 3 // the world is described elsewhere
 	var words []string
 	for t := range described {
-		var seen []string
-		for _, c := range curves {
-			if w := Traits(c.Rows[0])[t]; w != "" && !slices.Contains(seen, w) {
-				seen = append(seen, w)
-			}
-		}
-		if len(seen) == 1 {
+		all := slice.Where(slice.Map(curves, func(c Curve) string { return Traits(c.Rows[0])[t] }), func(w string) bool { return w != "" })
+		if seen := slice.Distinct(all); len(seen) == 1 {
 			words = append(words, seen[0])
 		}
 	}

@@ -143,12 +143,8 @@ func (s Scaling) Best(size int64) float64 {
 // Fall compares the largest world with the best one at a size. kept is the remaining share of the
 // bus bandwidth; falls is true if it is below FallShare, and text says so.
 func (s Scaling) Fall(size int64) (text string, kept float64, falls bool) {
-	last, best := s.Worlds[len(s.Worlds)-1], s.Worlds[0]
-	for _, w := range s.Worlds {
-		if *w.BySize[size].BusBW > *best.BySize[size].BusBW {
-			best = w
-		}
-	}
+	last := s.Worlds[len(s.Worlds)-1]
+	best := slices.MaxFunc(s.Worlds, func(a, b World) int { return cmp.Compare(*a.BySize[size].BusBW, *b.BySize[size].BusBW) })
 	now := Share(*last.BySize[size].BusBW, *best.BySize[size].BusBW)
 	if now >= FallShare || best.Ranks >= last.Ranks {
 		return "", now, false
