@@ -73,8 +73,8 @@ const launchesFact = "launches in a burst (-n)"
 // launchesOf returns the launches per burst of a log.
 func launchesOf(r *record.Record) string {
 	var seen []string
-	for i := range r.Results {
-		if t := r.Results[i].Burst; t != nil && t.Iterations != 0 {
+	for _, x := range r.Results {
+		if t := x.Burst; t != nil && t.Iterations != 0 {
 			seen = append(seen, fmt.Sprint(t.Iterations))
 		}
 	}
@@ -158,11 +158,9 @@ func changes(base, fresh []Run) []Change {
 		out = appendChange(out, f.what, base, fresh, f.of)
 	}
 	for _, table := range []func(*record.Record) map[string]string{libraries, variables, options} {
-		names := map[string]bool{}
+		names := map[string]string{}
 		for _, r := range slices.Concat(base, fresh) {
-			for name := range table(r.Record) {
-				names[name] = true
-			}
+			maps.Copy(names, table(r.Record))
 		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			out = appendChange(out, name, base, fresh, func(r *record.Record) string { return table(r)[name] })

@@ -101,11 +101,7 @@ func (d *Document) Require(f *FailOn, allowUnchecked bool) {
 // Gate judges the comparison by a condition: no case may be slower or fail, and all cases together
 // may not be slower.
 func (d *Document) Gate(f *FailOn) *gate.Report {
-	cases := make([]Judged, len(d.Cases))
-	for i := range d.Cases {
-		c := &d.Cases[i]
-		cases[i] = Judged{f.of(c), c.change(), c.text()}
-	}
+	cases := slice.Map(slice.Pointers(d.Cases), func(c *Case) Judged { return Judged{f.of(c), c.change(), c.text()} })
 	checks := []gate.Check{f.Check("no case may be", "", cases)}
 	if d.Common != nil {
 		c := gate.Check{Check: finding.Check{Name: f.Text + " for all cases together", State: f.State(d.Common.Verdict, d.Common.Change, false)}, Cases: len(d.Cases)}
@@ -142,8 +138,7 @@ func (d *Document) checks() []document.Check {
 	add := func(class, name string, state finding.State, text string) {
 		out = append(out, document.Check{Class: class, Check: finding.Check{Name: name, State: state, Reason: text}})
 	}
-	for i := range d.Cases {
-		c := &d.Cases[i]
+	for _, c := range slice.Pointers(d.Cases) {
 		add(c.Group, c.Key, d.failOn.of(c), c.text())
 	}
 	if c := d.Common; c != nil {

@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/base/finding"
 	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
 	"zbench/bench/base/unit"
 )
 
@@ -77,13 +78,7 @@ const slowerUntested = "SLOWER, not tested"
 
 // suspected returns the untested case that is slowest after its allowance; nil if there is none.
 func (d *Document) suspected() *Case {
-	var out *Case
-	for i := range d.Cases {
-		if c := &d.Cases[i]; c.SlowerUntested && (out == nil || c.beyond() > out.beyond()) {
-			out = c
-		}
-	}
-	return out
+	return d.largest(func(c *Case) bool { return c.SlowerUntested }, (*Case).beyond)
 }
 
 // word returns the verdict of the case in the user's words.
@@ -181,14 +176,16 @@ const ManyRuns = 100
 
 // extreme returns the case with a verdict that changed most.
 func (d *Document) extreme(v Verdict) *Case {
-	var out *Case
-	for i := range d.Cases {
-		c := &d.Cases[i]
-		if c.Verdict == v && (out == nil || cmp.Compare(math.Abs(*c.Change), math.Abs(*out.Change)) > 0) {
-			out = c
-		}
+	return d.largest(func(c *Case) bool { return c.Verdict == v }, func(c *Case) float64 { return math.Abs(*c.Change) })
+}
+
+// largest returns the first of the cases that hold for which by is largest; nil if there is none.
+func (d *Document) largest(holds func(*Case) bool, by func(*Case) float64) *Case {
+	all := slice.Where(slice.Pointers(d.Cases), holds)
+	if len(all) == 0 {
+		return nil
 	}
-	return out
+	return slices.MaxFunc(all, func(a, b *Case) int { return cmp.Compare(by(a), by(b)) })
 }
 
 // Percent prints a ratio: 2 %, 0.45 %.

@@ -67,12 +67,7 @@ const (
 
 // curves returns the cases with a time on both sides by group, in order, without their kind.
 func curves(cases []Case) (out []Shape) {
-	var sized []*Case
-	for i := range cases {
-		if c := &cases[i]; c.Change != nil && c.Bytes > 0 {
-			sized = append(sized, c)
-		}
-	}
+	sized := slice.Where(slice.Pointers(cases), func(c *Case) bool { return c.Change != nil && c.Bytes > 0 })
 	order, of := slice.Group(sized, func(c *Case) string { return c.Group })
 	return slice.Map(order, func(group string) Shape { return Shape{Group: group, cases: of[group]} })
 }
@@ -143,8 +138,7 @@ func shapeOf(small, large, least float64) ShapeKind {
 func (d *Document) largestShape() *Shape {
 	var out *Shape
 	size := func(s *Shape) float64 { return max(math.Abs(math.Log1p(s.Small)), math.Abs(math.Log1p(s.Large))) }
-	for i := range d.Shapes {
-		s := &d.Shapes[i]
+	for _, s := range slice.Pointers(d.Shapes) {
 		settled := slices.ContainsFunc(s.cases, func(c *Case) bool { return c.Verdict == Slower || c.Verdict == Faster })
 		if s.Kind != ShapeNone && (settled || !d.tested()) && (out == nil || size(s) > size(out)) {
 			out = s

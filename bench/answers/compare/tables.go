@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
 	"zbench/bench/base/unit"
 	"zbench/bench/show/table"
 )
@@ -43,8 +44,7 @@ func abridged(values []string) string {
 func (d *Document) CaseTable(short bool) table.Table {
 	t, ranked, noted := d.caseColumns()
 	left := 0
-	for i := range d.Cases {
-		c := &d.Cases[i]
+	for _, c := range slice.Pointers(d.Cases) {
 		if short && c.Verdict == Same {
 			left++
 			continue
@@ -75,16 +75,8 @@ func (d *Document) CaseTable(short bool) table.Table {
 // caseColumns returns the columns of CaseTable; those of the rank test and of the notes exist if
 // any case has one.
 func (d *Document) caseColumns() (t table.Table, ranked, noted bool) {
-	t = table.Table{Rule: true, By: []string{"case"}, Columns: []table.Column{
-		{Name: "size", Right: true},
-		{Name: "runs", Right: true},
-		{Name: "BASE", Right: true},
-		{Name: "NEW", Right: true},
-		{Name: "change", Right: true},
-		{Name: "95 % interval", Right: true},
-		{Name: "p (Holm)", Right: true},
-		{Name: "verdict"},
-	}}
+	t = table.Numbers("size", "runs", "BASE", "NEW", "change", "95 % interval", "p (Holm)")
+	t.Rule, t.By, t.Columns = true, []string{"case"}, append(t.Columns, table.Column{Name: "verdict"})
 	for i := range d.Cases {
 		ranked, noted = ranked || d.Cases[i].RankP != nil, noted || d.Cases[i].note() != ""
 	}
@@ -138,8 +130,7 @@ func (v Values) text() string {
 // CSV has a row for each case, in base units.
 func (d *Document) CSV() (header []string, rows [][]string) {
 	header = []string{"key", "group", "bytes", "timing", "base_runs", "new_runs", "base_seconds", "new_seconds", "change", "change_lo", "change_hi", "p", "adjusted_p", "verdict", "reason", "simulated"}
-	for i := range d.Cases {
-		c := &d.Cases[i]
+	for _, c := range slice.Pointers(d.Cases) {
 		row := []string{c.Key, c.Group, strconv.FormatInt(c.Bytes, 10), c.Timing, strconv.Itoa(c.Base.Runs), strconv.Itoa(c.New.Runs), table.Number(c.Base.Seconds), table.Number(c.New.Seconds), table.Number(c.Change)}
 		if c.Test != nil {
 			row = append(row, table.Number(&c.Test.Lo), table.Number(&c.Test.Hi), table.Number(&c.Test.P), table.Number(&c.Test.AdjustedP))

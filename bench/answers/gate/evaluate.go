@@ -30,12 +30,10 @@ func rowsOf(rec *record.Record) []*row {
 			curves[r] = c.Name
 		}
 	}
-	for i := range rec.Results {
-		x := &rec.Results[i]
+	for _, x := range rec.Each() {
 		out = append(out, &row{x.Row(), plain.Text(curves[x]) + ", " + unit.Bytes(max(x.Bytes, x.BytesRequested))})
 	}
-	for i := range rec.Kernels {
-		x := &rec.Kernels[i]
+	for _, x := range rec.KernelRows() {
 		out = append(out, &row{x.Row(), plain.Text(x.Key)})
 	}
 	return out
@@ -127,12 +125,7 @@ func (t *Threshold) values(r *row) (out []float64, lacks string) {
 
 // content lists the record's content for a threshold that finds nothing.
 func content(rows []*row) string {
-	var names []string
-	for _, r := range rows {
-		if name := plain.Text(r.Name); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
+	names := slice.Distinct(slice.Map(rows, func(r *row) string { return plain.Text(r.Name) }))
 	if len(names) == 0 {
 		return "no case at all"
 	}

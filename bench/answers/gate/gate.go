@@ -115,12 +115,10 @@ func (r *Report) Findings() finding.List {
 	if r.Simulated {
 		label = " (SIMULATED times)"
 	}
-	var out finding.List
-	for _, c := range r.Checks {
+	return slice.Map(r.Checks, func(c Check) finding.Finding {
 		text := fmt.Sprintf("%s%s: %s: %s", c.State.Marked(), label, c.Name, c.why())
-		out = append(out, finding.Finding{Code: CodeThreshold, Text: text, Severity: c.State.Severity()})
-	}
-	return out
+		return finding.Finding{Code: CodeThreshold, Text: text, Severity: c.State.Severity()}
+	})
 }
 
 // why returns the reason with the threshold's source.

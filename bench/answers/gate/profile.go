@@ -165,12 +165,7 @@ func (p *Published) outside(rec *record.Record) string {
 
 // Library returns the record's version of RCCL; empty if unknown.
 func Library(rec *record.Record) string {
-	for _, l := range rec.Source.Libraries {
-		if strings.Contains(strings.ToLower(l.Name), "rccl") {
-			return l.Version
-		}
-	}
-	return ""
+	return slice.First(rec.Source.Libraries, func(l record.Library) bool { return strings.Contains(strings.ToLower(l.Name), "rccl") }).Version
 }
 
 // Mixed returns a sentence for each era in which records with cases of it differ, with the names of
