@@ -33,11 +33,6 @@ type Hello struct {
 	Rows []string `json:"rows,omitempty"`
 }
 
-// HelloOf returns the hello of the process with these facts.
-func HelloOf(f Facts, backend string, build record.Tool, firstRank, ranks int, host string, pid int) Hello {
-	return Hello{FirstRank: firstRank, Ranks: ranks, Host: host, PID: pid, Build: build, Backend: backend, Facts: f}
-}
-
 func (h Hello) name() string { return fmt.Sprintf("process %d on %s", h.PID, h.Host) }
 
 // host returns the name by which the library tells hosts apart.

@@ -15,9 +15,8 @@ import (
 // Hello describes a process's kernels, if several processes drive a node each.
 func (k *Kernels) Hello(backend string, build record.Tool, process int, host string, pid int) Hello {
 	n := len(k.Facts.Devices)
-	h := HelloOf(k.Facts, backend, build, process*n, n, host, pid)
+	h := Hello{FirstRank: process * n, Ranks: n, Host: host, PID: pid, Build: build, Backend: backend, Facts: k.Facts, Rows: keysOf(k.Rows)}
 	h.Simulated = k.Facts.Devices[0].Kind == record.OnLoopback
-	h.Rows = keysOf(k.Rows)
 	return h
 }
 

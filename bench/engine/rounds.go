@@ -110,26 +110,18 @@ func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 		why  string
 		more func(recommend.Used) []int64
 	}{{record.Extension, u.largerSizes}, {record.AnswerSizes, func(c recommend.Used) []int64 { return c.Refine }}} {
-		if x.why == record.AnswerSizes && count(j, x.why) >= maxAnswerRounds {
+		added := slice.Count(j.Rounds, func(f record.AddedRound) bool { return f.Reason == x.why })
+		if x.why == record.AnswerSizes && added >= maxAnswerRounds {
 			continue
 		}
 		if cases := u.missingCases(rec, d, room, x.more); len(cases) > 0 {
-			return newRound(x.why, len(j.Parts), cases, d), nil
+			return &round{
+				AddedRound: record.AddedRound{Reason: x.why, After: len(j.Parts), Cases: slice.Map(cases, plan.Case.Planned)}, cases: cases,
+				most: slice.Most(d.Answer.Curves, func(c recommend.Used) int64 { return c.WantMaxBytes }),
+			}, nil
 		}
 	}
 	return nil, nil
-}
-
-// newRound returns a round that is added after the journal's first after parts.
-func newRound(why string, after int, cases []plan.Case, d *advice.Document) *round {
-	return &round{
-		AddedRound: record.AddedRound{Reason: why, After: after, Cases: slice.Map(cases, plan.Case.Planned)}, cases: cases,
-		most: slice.Most(d.Answer.Curves, func(c recommend.Used) int64 { return c.WantMaxBytes }),
-	}
-}
-
-func count(j *record.Journal, why string) int {
-	return slice.Count(j.Rounds, func(f record.AddedRound) bool { return f.Reason == why })
 }
 
 // largerSizes returns the next larger size of a curve that ends too early.

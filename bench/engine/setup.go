@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"zbench/bench/answers/advice"
 	"zbench/bench/answers/recommend"
 	"zbench/bench/base/exit"
+	"zbench/bench/base/slice"
 	"zbench/bench/base/stat"
 	"zbench/bench/hardware/collective"
 	"zbench/bench/hardware/policy"
@@ -181,26 +183,15 @@ func (u *Setup) name() (err error) {
 	if s.StepBytes > 0 {
 		s.Factor = 1
 	}
-	if u.axes.Dtypes, s.Dtype, err = collective.DtypesByName(s.Dtype); err != nil {
+	if len(s.Collectives) == 0 {
+		s.Collectives = collective.Default()
+	}
+	if u.axes, err = u.axes.Named(s.Dtype, s.Op, s.Collectives...); err != nil {
 		return err
 	}
-	if u.axes.Ops, s.Op, err = collective.OpsByName(s.Op); err != nil {
-		return err
-	}
-	wanted := s.Collectives
-	if len(wanted) == 0 {
-		wanted = collective.Default()
-	}
-	s.Collectives = nil
-	for _, name := range wanted {
-		c, err := collective.ByName(name)
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(s.Collectives, c.Name) {
-			u.axes.Collectives, s.Collectives = append(u.axes.Collectives, c), append(s.Collectives, c.Name)
-		}
-	}
+	s.Dtype = strings.Join(slice.Map(u.axes.Dtypes, func(d collective.Dtype) string { return d.Name }), ",")
+	s.Op = strings.Join(slice.Map(u.axes.Ops, func(o collective.Op) string { return o.Name }), ",")
+	s.Collectives = slice.Map(u.axes.Collectives, func(c collective.Collective) string { return c.Name })
 	return nil
 }
 

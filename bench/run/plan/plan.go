@@ -109,17 +109,17 @@ func (a Axes) Named(dtypes, ops string, collectives ...string) (Axes, error) {
 	if a.Dtypes, _, err = collective.DtypesByName(dtypes); err != nil {
 		return a, err
 	}
-	if ops != "" {
-		if a.Ops, _, err = collective.OpsByName(ops); err != nil {
-			return a, err
-		}
+	if a.Ops, _, err = collective.OpsByName(ops); err != nil {
+		return a, err
 	}
 	for _, name := range collectives {
 		c, err := collective.ByName(name)
 		if err != nil {
 			return a, err
 		}
-		a.Collectives = append(a.Collectives, c)
+		if !slices.ContainsFunc(a.Collectives, func(o collective.Collective) bool { return o.Name == c.Name }) {
+			a.Collectives = append(a.Collectives, c)
+		}
 	}
 	return a, nil
 }
