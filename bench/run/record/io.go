@@ -13,7 +13,7 @@ import (
 	"zbench/bench/base/jsonfile"
 )
 
-// SchemaJSON is the JSON Schema (draft 2020-12) of Encode's output.
+// SchemaJSON is the JSON Schema (draft 2020-12) of WriteJSON's output.
 //
 //go:embed schema/v2.json
 var SchemaJSON []byte
@@ -80,8 +80,8 @@ func normal(rec Record) Record {
 	return rec
 }
 
-// Decode reads one record. It ignores unknown fields, so that a record with an addition can be
-// read; a change that could mislead it has another Schema and is refused. A record whose content
+// Decode reads one record. It ignores unknown fields, so that records with added fields can be read.
+// It refuses another Schema, which a change has that could mislead it. A record whose content
 // does not match its checksum gets the warning CodeEdited. Every error states the defect and, if
 // possible, its place.
 func Decode(r io.Reader) (*Record, error) { return decode(r, MaxBytes) }
@@ -144,7 +144,7 @@ func located(text []byte, err error) error {
 	return err
 }
 
-// line counts from 1.
+// line returns the number of the line at an offset, from 1.
 func line(text []byte, offset int64) int {
 	return 1 + bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n"))
 }

@@ -23,8 +23,8 @@ const JournalSchema = "zbench.journal/3"
 var JournalSchemaJSON []byte
 
 // Header is the first line of a journal: everything that is known before the first result. Parts
-// and AddedRounds follow. Each line ends in the run's id, which the record also has, and its own
-// checksum.
+// and AddedRounds follow. Each line ends with the run's id, which is also in the record, and with the
+// line's checksum.
 type Header struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -160,8 +160,8 @@ func checkPlanned(rec *Record) error {
 // planned is a planned case with its passes so far.
 type planned struct {
 	Result
-	// kernel is true for a row of kernels; Result then only has the key and the status. untimed is
-	// true if kernels are checked and not timed.
+	// kernel is true for a row of kernels; of Result only Case is then set. untimed is true if kernels
+	// are checked and not timed.
 	kernel, untimed bool
 	parts           []Part
 }
@@ -189,7 +189,8 @@ func (j *Journal) plan(cases map[string]*planned, results []Result, kernels []Ke
 // Record assembles the record so far. A truncated last line becomes a warning.
 func (j *Journal) Record() *Record { return j.Ended(End{}) }
 
-// Ended is Record with the run's knowledge of its end, which no line of the journal has.
+// Ended assembles the record as Record does, with the reason why the run ended: no line of the journal
+// has it.
 func (j *Journal) Ended(how End) *Record {
 	rec, cases := j.whole(), j.cases()
 	for i, r := range rec.Results {
@@ -216,7 +217,7 @@ func (j *Journal) Ended(how End) *Record {
 	return &rec
 }
 
-// Left counts the cases that still have something to run.
+// Left counts the cases with passes left to run.
 func (j *Journal) Left() int {
 	cases := slices.Collect(maps.Values(j.cases()))
 	return slice.Count(cases, func(c *planned) bool { return !Finished(c.Status, c.parts) })
@@ -238,7 +239,7 @@ const (
 	Tuned = "tuned"
 )
 
-// Reasons lists them.
+// Reasons returns all reasons.
 func Reasons() []string { return []string{Extension, AnswerSizes, Tuned} }
 
 // AddedRound holds cases that were added for the bucket size of a sweep, or to a run of kernels,

@@ -79,8 +79,8 @@ func (k *Kernel) Job() string {
 }
 
 // AssembleKernel makes a kernel's row from the planned row and its passes, in order. It is the only
-// place where its samples become figures. peak is its device's, null if unknown. An unfinished row
-// has the figures of its passes.
+// place where a kernel's samples become figures. peak is the peak bandwidth of its device in bytes per
+// second, nil if unknown. An unfinished row has the figures of its passes.
 func AssembleKernel(planned Kernel, parts []Part, peak *float64) Kernel {
 	k := planned
 	k.Case = planned.assembled(parts)

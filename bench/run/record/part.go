@@ -32,7 +32,8 @@ type Part struct {
 	// Registration is how long all ranks registered their buffers before the pass, in seconds;
 	// absent if they did not.
 	Registration float64 `json:"registration,omitempty" jsonschema:"minimum=0"`
-	// Ran is what ran the pass, by the library's own name such as CE or RING; absent where it does not tell.
+	// Ran is the library's name for what ran the pass, such as CE or RING; absent if the library does not
+	// report it.
 	Ran string `json:"ran,omitempty"`
 	// Verified is the result of the verification; absent if the pass verified nothing.
 	Verified *Verified `json:"verified,omitempty"`
@@ -180,9 +181,8 @@ type End struct {
 	Lost *Part
 }
 
-// Result is Assemble for a run that ended in this way. A case interrupted by another's failure
-// before its first pass was not run. One complete, verified pass with intervals gives the headline,
-// with the warning one_pass.
+// Result assembles a case's result in a run that ended in this way. After another case failed, a case
+// without a pass is skipped. A case with one complete pass keeps its figures, with the warning one_pass.
 func (e End) Result(planned Result, parts []Part) Result {
 	r := Assemble(planned, parts)
 	switch {
@@ -303,9 +303,9 @@ func (s *samples) isolated() *Timing {
 	return t
 }
 
-// Unfinished describes the progress of an interrupted run of a number of cases, in a few words and
-// in counts, which are empty if nothing was measured. ok cases are finished; partly of the others
-// have their first pass.
+// Unfinished describes the progress of an interrupted run: in a few words, and in counts, which are
+// empty if nothing was measured. ok is the number of finished cases, partly the number of cases with
+// only their first pass, all the number of planned cases.
 func Unfinished(ok, partly, all int) (head, counts string) {
 	passes := fmt.Sprintf("%d of %d passes", 1, Passes)
 	switch {
