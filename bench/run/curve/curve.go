@@ -1,6 +1,6 @@
 // Package curve arranges the results of a record as lines of a chart. Results that differ only in
-// size are a curve, placements that nearly coincide are drawn as one, and worlds of different
-// numbers of ranks make a scaling. Judgement and pages read the same curves.
+// size form a curve. Placements that nearly coincide are drawn as one curve. Worlds of different numbers
+// of ranks form a scaling. Judgement and pages read the same curves.
 package curve
 
 import (
@@ -23,8 +23,8 @@ type Curve struct {
 	Name       string
 	Collective string
 	Rows       []*record.Result
-	// Also are in-place results that are not drawn because they nearly coincide with the curve.
-	// Apart is their largest distance from it, as a share; below 0 if none has a time.
+	// Also has in-place results that are not drawn because they nearly coincide with the curve. Apart
+	// is their largest deviation from the curve, as a share; below 0 if none has a time.
 	Also  []*record.Result
 	Apart float64
 }
@@ -48,12 +48,12 @@ func Traits(r *record.Result) []string {
 	}
 }
 
-// Of groups the results of a record, in order of first appearance, each by size.
+// Of returns the curves of a record in order of first appearance, each sorted by size.
 func Of(rec *record.Record) []Curve {
 	return OfRows(rec.Each())
 }
 
-// OfRows groups results like Of.
+// OfRows returns the curves of some results, as Of does.
 func OfRows(rows []*record.Result) []Curve {
 	keys, of := slice.Group(rows, func(r *record.Result) string { return r.Collective + "\x00" + strings.Join(Traits(r), "\x00") })
 	curves := slice.Map(keys, func(key string) Curve { return Curve{Collective: of[key][0].Collective, Rows: of[key]} })
@@ -75,10 +75,10 @@ func Size(r *record.Result) int64 {
 	return r.BytesRequested
 }
 
-// Name adds the traits in which the collective's curves differ.
+// Name returns the collective with the traits in which its curves differ.
 func Name(curves []Curve, i int) string { return NameBy(Traits, curves, i) }
 
-// NameBy is Name with other words for the traits, in the order of Traits.
+// NameBy returns a name as Name does, with other words for the traits, in the order of Traits.
 func NameBy(words func(*record.Result) []string, curves []Curve, i int) string {
 	first := curves[i].Rows[0]
 	mine, parts := Traits(first), []string{plain.OrUnnamed(curves[i].Collective)}
@@ -111,7 +111,7 @@ type Timing struct {
 	Sum            *stat.Summary
 }
 
-// BurstOf reads the burst time, which is behind the headline figures.
+// BurstOf returns the burst time, from which the headline figures are computed.
 func BurstOf(r *record.Result) Timing {
 	if r.Burst == nil {
 		return Timing{}
@@ -119,7 +119,7 @@ func BurstOf(r *record.Result) Timing {
 	return summed(r.Burst.MeanOfRanks)
 }
 
-// IsolatedOf reads the isolated time of one launch, on the slowest rank.
+// IsolatedOf returns the time of an isolated launch on the slowest rank.
 func IsolatedOf(r *record.Result) Timing {
 	if r.Isolated == nil {
 		return Timing{}
@@ -127,7 +127,7 @@ func IsolatedOf(r *record.Result) Timing {
 	return summed(r.Isolated.MaxOfRanks)
 }
 
-// summed reads a summary. Only a positive finite number is a time.
+// summed returns the timing of a summary. Only a positive finite median counts as a time.
 func summed(sum *stat.Summary) Timing {
 	if sum == nil || !unit.Finite(sum.Median) || sum.Median <= 0 {
 		return Timing{}
@@ -147,7 +147,7 @@ func BusBW(r *record.Result) (float64, bool) {
 	return *r.BusBW, true
 }
 
-// ManyRanges is the most ranges of cases that a text lists.
+// ManyRanges is the largest number of ranges of cases that a text lists.
 const ManyRanges = 12
 
 // Ranges lists cases by collective, each with the sizes they span.
@@ -167,8 +167,8 @@ func Ranges(cases []*record.Result) []string {
 	return parts
 }
 
-// Label returns the curve's name with its number of ranks. The name alone has the number only if
-// curves differ in it.
+// Label returns the curve's name with the number of ranks, which the name itself has only if curves
+// differ in it.
 func (c Curve) Label() string {
 	r := c.Rows[0]
 	if r.Ranks <= 0 || strings.Contains(c.Name, unit.Count(r.Ranks, "rank")) {

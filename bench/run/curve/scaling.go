@@ -15,7 +15,7 @@ import (
 // absurd is a bus bandwidth that only a damaged record can have, in bytes per second.
 const absurd = 1e18
 
-// FallShare is the share of the best bus bandwidth below which a larger world counts as fallen off.
+// FallShare is the share of the best bus bandwidth below which a larger world has fallen off.
 const FallShare = 0.9
 
 // scaleStepDown is the ratio of the largest message size to the second one.
@@ -32,15 +32,15 @@ const (
 	Strided  Family = "strided groups at once"
 )
 
-// Scaling is one collective in the worlds of one family with equal other traits.
+// Scaling is one collective in all worlds of a family; all other traits are equal.
 type Scaling struct {
-	// Name is the collective, with the traits that distinguish it from others of its name.
+	// Name is the collective with the traits that distinguish this scaling from others of the collective.
 	Name       string
 	Collective string
 	Family     Family
 	Worlds     []World
-	// Sizes are message sizes for which every world has a result, in bytes: the largest, and one
-	// about scaleStepDown times smaller if there is any.
+	// Sizes are message sizes for which every world has a result, in bytes: the largest, and a size about
+	// scaleStepDown times smaller if there is one.
 	Sizes []int64
 }
 
@@ -105,8 +105,8 @@ func familyOf(r *record.Result) Family {
 	return Groups
 }
 
-// worldOf indexes the results of a curve by the requested size. Worlds of different ranks share
-// that even if the moved size was rounded.
+// worldOf indexes the results of a curve by the requested size, which is equal in all worlds, while the
+// moved size is rounded to the ranks.
 func worldOf(c Curve) World {
 	r := c.Rows[0]
 	w := World{r.Ranks, r.Nodes, max(r.Groups, 1), r.Stride, map[int64]*record.Result{}}
@@ -118,8 +118,8 @@ func worldOf(c Curve) World {
 	return w
 }
 
-// commonSizes returns the largest size that all worlds have, and the one nearest to scaleStepDown
-// times less.
+// commonSizes returns the largest size that all worlds have, and the smallest that is at least
+// 1/scaleStepDown of it.
 func commonSizes(worlds []World) []int64 {
 	common := slice.Where(slices.Sorted(maps.Keys(worlds[0].BySize)), func(size int64) bool {
 		return !slices.ContainsFunc(worlds, func(w World) bool { return w.BySize[size] == nil })

@@ -20,8 +20,8 @@ type Exchange struct {
 	// rank receives from the rank that it sends to.
 	To   []int `json:"to"`
 	From []int `json:"from,omitempty"`
-	// Warmup and Launches are the launches before the timing, which connect the peers, and
-	// the timed ones, at most MaxBatch.
+	// Warmup is the number of launches before the timing, which connect the peers; Launches is the
+	// number of timed launches. Each is at most MaxBatch.
 	Warmup   int `json:"warmup"`
 	Launches int `json:"launches"`
 }
@@ -34,7 +34,7 @@ func (e Exchange) Peers(rank int) (to, from int) {
 	return to, e.From[rank]
 }
 
-// Check reports inconsistent peers, with which the ranks would wait for ever.
+// Check refuses inconsistent peers, because the ranks would wait for ever.
 func (e Exchange) Check(ranks int) error {
 	if len(e.To) != ranks || e.From != nil && len(e.From) != ranks {
 		return fmt.Errorf("an exchange of %d and %d peers for %d ranks", len(e.To), len(e.From), ranks)

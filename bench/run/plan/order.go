@@ -8,9 +8,9 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Order is one decision of the leader, equal for all processes; of the ids, a process may
-// get its own alone. It is sent as JSON with the protocol number; an order of another
-// protocol is refused.
+// Order is one decision of the leader, equal for all processes; only an order with ids may have just the
+// ids that its process needs. It is sent as JSON with the protocol number. An order of another protocol
+// is refused.
 type Order struct {
 	// Limit is how long the leader waits for the reports, in seconds; 0 for ever.
 	Limit float64
@@ -25,13 +25,13 @@ func (o Order) Ends() bool {
 	return ends
 }
 
-// Verb is what the processes do for an order, with its arguments: a method of Process, or the end.
+// Verb is the action of an order with its arguments: a method of Process, or the end.
 type Verb interface {
 	// Name is the verb in messages between processes.
 	Name() string
-	// carryOut does it on the ranks of a process, and reports.
+	// carryOut executes the verb on the ranks of a process and fills in the report.
 	carryOut(w *worker, r *Report) error
-	// batch is the phase of the last launches and their number; false if the verb launches nothing.
+	// batch returns the phase of the last launches and their number; false if the verb launches nothing.
 	batch() (during string, launches int, launched bool)
 }
 
@@ -61,8 +61,8 @@ func read[V Verb](text []byte) (Verb, error) {
 	return v, err
 }
 
-// orderMessage is an order with the number of the protocol. With are the arguments of its verb: a Verb when it is sent,
-// and their text when it is read.
+// orderMessage is an order with the number of the protocol. With has the arguments of the verb: as a Verb when
+// an order is sent, as text when it is read.
 type orderMessage[With any] struct {
 	Protocol int     `json:"protocol"`
 	Do       string  `json:"do"`
@@ -90,7 +90,7 @@ func (o *Order) UnmarshalJSON(text []byte) error {
 	arguments, known := verbs[in.Do]
 	switch {
 	case !known:
-		return nil // carried out, it is refused in a report, which reaches the leader
+		return nil // its execution fails, and the report on it reaches the leader
 	case len(in.With) == 0 || string(in.With) == "null":
 		return fmt.Errorf("%w: %q lacks its arguments", errOrder, in.Do)
 	}
@@ -119,7 +119,7 @@ type still struct{}
 
 func (still) batch() (string, int, bool) { return "", 0, false }
 
-// Open opens the ranks of a process that was started without any.
+// Open opens the ranks of a process that has not opened them yet.
 type Open struct{ still }
 
 // Name returns the verb.
@@ -162,7 +162,7 @@ func (v MakeIDs) carryOut(w *worker, r *Report) (err error) {
 	return err
 }
 
-// Join joins communicators, in the place of the current ones or beside them.
+// Join joins communicators, which replace the current ones or are added to them (Beside).
 type Join struct {
 	Comms  Comms    `json:"comms"`
 	IDs    []CommID `json:"ids,omitempty"`
@@ -206,7 +206,7 @@ func (v Allocate) carryOut(w *worker, _ *Report) error { return w.p.Allocate(w.w
 // Name returns the verb.
 func (Preparation) Name() string { return "prepare" }
 
-// batch returns the last of the launches.
+// batch describes the last launches of the preparation.
 func (p Preparation) batch() (string, int, bool) {
 	if during, launches, launched := p.First.batch(); launched {
 		return during, launches, true
@@ -224,7 +224,7 @@ func (p Preparation) within(d Deadlines, perLaunch float64) float64 {
 	return d.launched(p.Warmup+1+p.First.launches(), perLaunch)
 }
 
-// carryOut begins a case. The leader decides what can be verified: a process that finds otherwise was opened
+// carryOut begins a case. The leader decides what can be verified: a process that cannot verify it was opened
 // with other options.
 func (p Preparation) carryOut(w *worker, r *Report) error {
 	w.c = p.Case
@@ -270,7 +270,7 @@ func (v WarmUp) carryOut(w *worker, r *Report) (err error) {
 // Name returns the verb.
 func (Batches) Name() string { return "batches" }
 
-// batch returns the last of the two timings.
+// batch describes the later of the two timings.
 func (b Batches) batch() (string, int, bool) {
 	switch {
 	case b.Isolated > 0:

@@ -59,8 +59,8 @@ type FailureKind string
 const (
 	// FailedLost: the process does not answer. The leader sets this kind.
 	FailedLost FailureKind = "lost"
-	// FailedUnreached: the process through which it is connected was lost. The leader sets
-	// this kind.
+	// FailedUnreached: the process is connected through another process, which was lost. The leader
+	// sets this kind.
 	FailedUnreached FailureKind = "unreached"
 	// FailedHanging: a call of this process does not return.
 	FailedHanging FailureKind = "hanging"
@@ -92,7 +92,7 @@ func (f *Failure) Own() bool {
 	return f != nil && slices.Contains([]FailureKind{FailedHanging, FailedCall, FailedOrder}, f.Kind)
 }
 
-// Failing returns the report of a process that fails, also as the leader makes it for a process that cannot.
+// Failing returns the report of a process that failed. The leader also makes it for a process that cannot report.
 func Failing(kind FailureKind, message string) Report {
 	return failed(Failure{Kind: kind, Message: message}).bounded()
 }

@@ -9,15 +9,15 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// A rank has one allocation of device memory, its arena. It starts with ArenaHead bytes for the
-// driver. Each case places its buffers after them, independently of other cases.
+// A rank has one allocation of device memory, its arena. The first ArenaHead bytes are the driver's. Each
+// case places its buffers after them, independently of other cases.
 const (
 	// Align is the alignment of every buffer, in bytes: more than a cache line of the device and
 	// than the widest access of a library.
 	Align = 512
 	// ArenaHead is the part of an arena before the buffers, in bytes.
 	ArenaHead = 2 * Align
-	// cacheFactor is the size that buffers rotate over, in sizes of the last-level cache.
+	// cacheFactor is the size that buffers rotate over, as a multiple of the last-level cache.
 	cacheFactor = 2
 )
 
@@ -32,8 +32,8 @@ type Room struct {
 	Library bool `json:"library,omitempty"`
 }
 
-// For returns the memory that one rank needs for all cases that are not skipped, with the cache of
-// r.
+// For returns the memory that one rank needs for all cases that are not skipped, if buffers rotate over
+// r.Cache.
 func (r Room) For(cases []Case) Room {
 	registers := slices.ContainsFunc(cases, func(c Case) bool { return c.Skip == "" && c.Policy.Register != "" })
 	return Room{Bytes: Arena(cases, r.Cache), Cache: r.Cache, Library: registers}
@@ -47,14 +47,14 @@ type Places struct {
 	Send, Recv             int64
 	SendStride, RecvStride int64
 	Slots                  int64
-	// Arena is the size of an arena that holds them all, ArenaHead included.
+	// Arena is the size of an arena that holds all of them, ArenaHead included.
 	Arena int64
 }
 
 // Places computes the offsets of the case's buffers. The larger of the two buffers rotates over at
-// least cacheFactor times the cache, so that no launch finds its data in the cache. It comes first:
-// the verified buffers of slot 0 then overlap those of other sizes and collectives, and a
-// simulation only touches memory for the largest.
+// least cacheFactor times the cache, so that no launch finds its data in the cache. The larger buffer
+// comes first: then the verified buffers of slot 0 overlap in all cases, and a simulation touches memory
+// only for the largest.
 func (c Case) Places(cache int64) Places {
 	send, recv := aligned(c.Layout.SendBytes), aligned(c.Layout.RecvBytes)
 	both := send + recv
@@ -90,7 +90,7 @@ func Arena(cases []Case, cache int64) int64 {
 }
 
 // Fit skips the cases whose arena is larger than the room of a rank. The others need Arena bytes,
-// which is no more than the room. At least the largest of each collective is checked by blocks.
+// which is no more than the room. At least the largest case of each collective is checked by blocks.
 func Fit(cases []Case, r Room) {
 	defer byBlocks(cases)
 	for i := range cases {
