@@ -16,7 +16,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// lateBlocks name the late ranks and the number of launches behind it.
+// lateBlocks names the late ranks, and the number of launches that show it.
 func lateBlocks(rec *record.Record) []document.Block {
 	var out []document.Block
 	worlds := judge.Late(rec)
@@ -38,7 +38,7 @@ func lateBlocks(rec *record.Record) []document.Block {
 	return out
 }
 
-// unstableLines returns a record's sentences, empty if nothing is unstable.
+// unstableLines returns a sentence for each unstable group.
 func unstableLines(rec *record.Record) []string {
 	return slice.Map(judge.Unstable(rec), func(i judge.Instability) string { return plain.Sentence(i.Text()) })
 }
@@ -79,8 +79,8 @@ func stuckBlocks(rec *record.Record) []document.Block {
 	return append([]document.Block{document.Paragraph{Role: "small", Text: document.Said("The state is at the first launch that not every rank ended. Launches of a timed burst carry no marks, so it is unknown which have started.")}}, out...)
 }
 
-// stuckTable has a row for the ranks with equal progress, in launches, with the asynchronous error
-// of their communicators if any rank reports one.
+// stuckTable has a row for each set of ranks with equal progress, in launches. If any rank reports an
+// asynchronous error, a column has the errors.
 func stuckTable(e *record.Evidence) table.Table {
 	t := table.Numbers("count", "enqueued", "started", "ended")
 	t.Columns = append([]table.Column{{Name: "state"}, {Name: "ranks", Wrap: table.Words}}, t.Columns...)
@@ -105,7 +105,7 @@ func counted(n *int) string {
 	return unit.Comma(*n)
 }
 
-// nicBlocks show the NICs' counts over all cases.
+// nicBlocks shows the NICs' counters, summed over all cases.
 func nicBlocks(rec *record.Record) []document.Block {
 	nics := record.AddNICs(slice.Map(rec.Each(), func(r *record.Result) []record.NICCounters { return r.NICs })...)
 	if len(nics) == 0 {

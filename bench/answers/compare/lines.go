@@ -56,8 +56,7 @@ func (d *Document) Headline() string {
 	return text + "."
 }
 
-// Word returns the overall verdict in capitals. If nothing is slower, cases that failed only in NEW
-// are not called slower.
+// Word returns the overall verdict in capitals. If cases only failed in NEW and none is slower, it says BROKEN.
 func (d *Document) Word() string {
 	n := d.Counts
 	switch {
@@ -72,8 +71,7 @@ func (d *Document) Word() string {
 	return strings.ToUpper(d.Verdict.Word())
 }
 
-// slowerUntested is the word for a case that takes longer than chance explains, with too few runs
-// for a test.
+// slowerUntested is the word for a case that is slower than chance explains but has too few runs for a test.
 const slowerUntested = "SLOWER, not tested"
 
 // suspected returns the untested case that is slowest after its allowance; nil if there is none.
@@ -128,7 +126,7 @@ func (d *Document) Findings() finding.List {
 	return append(out, d.Gated.Findings()...)
 }
 
-// limits returns what the runs do not decide, and what would help.
+// limits returns what the runs leave open, and what would help.
 func (d *Document) limits() finding.List {
 	var out finding.List
 	if d.Counts.Unclear > 0 {
@@ -174,12 +172,12 @@ func (d *Document) limits() finding.List {
 // ManyRuns is the number of runs per side above which more runs are not recommended.
 const ManyRuns = 100
 
-// extreme returns the case with a verdict that changed most.
+// extreme returns the case that changed most among those with a verdict; nil if there is none.
 func (d *Document) extreme(v Verdict) *Case {
 	return d.largest(func(c *Case) bool { return c.Verdict == v }, func(c *Case) float64 { return math.Abs(*c.Change) })
 }
 
-// largest returns the first of the cases that hold for which by is largest; nil if there is none.
+// largest returns, of the cases for which holds is true, the first with the largest value of by; nil if there is none.
 func (d *Document) largest(holds func(*Case) bool, by func(*Case) float64) *Case {
 	all := slice.Where(slice.Pointers(d.Cases), holds)
 	if len(all) == 0 {

@@ -26,8 +26,8 @@ func (d *Document) ChangeTable() *table.Table {
 	return &t
 }
 
-// abridged returns values for a cell. Of a list of many words, such as the hosts of a large run, it
-// keeps the first ones and the total.
+// abridged returns values for a cell. A value of many words, such as the hosts of a large run, is cut to the first
+// words and their total number.
 func abridged(values []string) string {
 	const most, kept = 16, 4
 	out := make([]string, len(values))
@@ -72,8 +72,8 @@ func (d *Document) CaseTable(short bool) table.Table {
 	return t
 }
 
-// caseColumns returns the columns of CaseTable; those of the rank test and of the notes exist if
-// any case has one.
+// caseColumns returns the columns of CaseTable. ranked and noted are true if any case has a rank test or a note, which
+// then has a column.
 func (d *Document) caseColumns() (t table.Table, ranked, noted bool) {
 	t = table.Numbers("size", "runs", "BASE", "NEW", "change", "95 % interval", "p (Holm)")
 	t.Rule, t.By, t.Columns = true, []string{"case"}, append(t.Columns, table.Column{Name: "verdict"})
@@ -102,8 +102,7 @@ func (c *Case) cells() []string {
 	return out
 }
 
-// note returns the reason of a case that was not checked. The reason for unclear cases stands once,
-// in the verdict.
+// note returns the reason of a case that was not checked. The reason for unclear cases is in the findings.
 func (c *Case) note() string {
 	if c.Verdict == NotChecked {
 		return c.Reason
@@ -111,8 +110,7 @@ func (c *Case) note() string {
 	return ""
 }
 
-// probability prints a p-value. Below 1e-6 the value has no meaning, because noise is not that
-// normal.
+// probability prints a p-value. It prints no value below 1e-6: noise is not normal enough for that.
 func probability(p float64) string {
 	if p < 1e-6 {
 		return "<1e-6"
