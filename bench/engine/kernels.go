@@ -180,7 +180,7 @@ func (k *Kernels) keep(keys []string) error {
 	return nil
 }
 
-// giga is the unit of --peak. MaxPeak, in bytes per second, is beyond any memory.
+// giga is the unit of --peak. MaxPeak is larger than the bandwidth of any memory, in bytes per second.
 const (
 	giga    = 1e9
 	MaxPeak = 1e18

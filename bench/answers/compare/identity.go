@@ -27,8 +27,8 @@ func (m *member) times() map[timed][2]uint64 {
 	return out
 }
 
-// repeated refuses a run that is given twice. Twice on one side, the runs would seem to vary less than they do. On
-// both sides, there would be no difference, and the comparison would pass whatever the software does.
+// repeated refuses a run that is given twice. If one side has it twice, its runs seem to vary less than they do. If both
+// sides have it, they do not differ, and the comparison passes whatever the software does.
 func repeated(base, fresh []member) error {
 	all, of := slices.Concat(base, fresh), func(i int) string {
 		if i < len(base) {

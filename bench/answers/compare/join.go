@@ -97,7 +97,7 @@ func trouble(side []*entry) (why string, bad bool) {
 // value is the logarithm of a run's median of a case, with its variances as in observed.
 type value struct{ log, rounding, within float64 }
 
-// values returns the values of the runs of a side that have one.
+// values returns the values of a side. Runs without a time of the case are left out.
 func values(side []*entry, kind int) []value {
 	var out []value
 	for _, e := range side {

@@ -37,8 +37,8 @@ type Lateness struct {
 	Late, Candidates []LateUnit
 	// tool is the program of the GPUs' vendor.
 	tool string
-	// counts holds the number of launches in which each rank came last, shares the spreads in these
-	// launches as shares of a launch.
+	// counts has for each rank the number of launches in which it came last. shares has the spreads in
+	// these launches, as shares of a launch.
 	counts []int
 	shares [][]weighted
 }

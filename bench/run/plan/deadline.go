@@ -47,8 +47,8 @@ func (d Deadlines) OrDefault() Deadlines {
 // Bound sets the leader's deadlines; zeros are the defaults.
 func (g *Group) Bound(d Deadlines) { g.deadlines = d.OrDefault() }
 
-// limitMargin is how much longer than the processes the leader waits, in seconds. Within it each process
-// reports its own passed deadline, with evidence.
+// limitMargin is how much longer the leader waits than the deadlines of the processes, in seconds. In that time
+// each process reports that its deadline has passed, with evidence.
 const limitMargin = 5
 
 // ByItselfTime is the time in which ranks whose init did not end try to join a communicator of their

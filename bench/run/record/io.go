@@ -22,8 +22,8 @@ var SchemaJSON []byte
 // quarter of a million cases.
 const MaxBytes = 256 << 20
 
-// ErrNotRecord is wrapped by Decode's errors about another kind of file; ErrVersion by its errors
-// about a record of another format version.
+// Decode wraps ErrNotRecord if the file is not a record, and ErrVersion if the record has another version of
+// the format.
 var (
 	ErrNotRecord = errors.New("not a zbench record")
 	ErrVersion   = errors.New("unknown version of the record format")
