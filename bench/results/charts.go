@@ -138,16 +138,10 @@ func kneeOf(c curve.Curve, knees *recommend.Knees) *document.Point {
 	if knees == nil {
 		return nil
 	}
-	r := c.Rows[0]
-	for i := range knees.Curves {
-		k := &knees.Curves[i]
-		if k.CurveKey != r.CurveKey() {
-			continue
-		}
-		for _, p := range k.Points {
-			if p.Fraction == document.KneeShare && p.Bytes > 0 && document.BusBW.Drawable(p.BusBW) {
-				return &document.Point{Bytes: p.Bytes, Value: p.BusBW}
-			}
+	own := slice.First(knees.Curves, func(k recommend.KneeCurve) bool { return k.CurveKey == c.Rows[0].CurveKey() })
+	for _, p := range own.Points {
+		if p.Fraction == document.KneeShare && p.Bytes > 0 && document.BusBW.Drawable(p.BusBW) {
+			return &document.Point{Bytes: p.Bytes, Value: p.BusBW}
 		}
 	}
 	return nil

@@ -78,8 +78,7 @@ func kneeBlocks(a *recommend.Knees, advised bool) []document.Block {
 	t := table.Numbers("collective", "of plateau", "bucket", "bytes", "elements", "per rank", "busbw")
 	t.Columns[0].Right = false
 	t.Columns = append(t.Columns, table.Column{Name: "note", Wrap: table.Sentences})
-	for i := range a.Curves {
-		c := &a.Curves[i]
+	for _, c := range slice.Pointers(a.Curves) {
 		name := kneeName(c)
 		if c.Reason != "" {
 			caveats = append(caveats, name+": "+c.Reason)

@@ -107,8 +107,7 @@ func (j judged) figures(top *record.Result) string {
 	}
 	var parts []string
 	var near *fabric.Roof
-	for i := range f.Roofs {
-		r := &f.Roofs[i]
+	for _, r := range slice.Pointers(f.Roofs) {
 		at := roofValue(j.Record, r.Label)
 		switch {
 		case r.Per != "" && at > 0 && len(parts) == 0:

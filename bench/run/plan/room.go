@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"zbench/bench/base/slice"
 	"zbench/bench/base/unit"
 	"zbench/bench/hardware/collective"
 )
@@ -93,8 +95,7 @@ func Arena(cases []Case, cache int64) int64 {
 // which is no more than the room. At least the largest case of each collective is checked by blocks.
 func Fit(cases []Case, r Room) {
 	defer byBlocks(cases)
-	for i := range cases {
-		c := &cases[i]
+	for _, c := range slice.Pointers(cases) {
 		need := c.Places(r.Cache).Arena
 		if c.Skip != "" || need <= r.Bytes {
 			continue
@@ -109,16 +110,11 @@ func Fit(cases []Case, r Room) {
 // byBlocks marks the largest case of each collective of the whole world that is not skipped,
 // preferably with two buffers.
 func byBlocks(cases []Case) {
-	largest := map[string]*Case{}
-	for i := range cases {
-		c := &cases[i]
-		before := largest[c.Collective.Name]
-		if c.Skip == "" && c.Split == (Split{}) && (before == nil || c.Layout.Bytes > before.Layout.Bytes) {
-			largest[c.Collective.Name] = c
-		}
-	}
-	for _, c := range largest {
-		c.ByBlocks = true
+	whole := slice.Where(slice.Pointers(cases), func(c *Case) bool { return c.Skip == "" && c.Split == (Split{}) })
+	_, of := slice.Group(whole, func(c *Case) string { return c.Collective.Name })
+	for _, all := range of {
+		largest := slices.MaxFunc(all, func(a, b *Case) int { return cmp.Compare(a.Layout.Bytes, b.Layout.Bytes) })
+		largest.ByBlocks = true
 	}
 }
 
