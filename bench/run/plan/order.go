@@ -120,7 +120,7 @@ type still struct{}
 func (still) batch() (string, int, bool) { return "", 0, false }
 
 // Open opens the ranks of a process that has not opened them yet.
-type Open struct{ still }
+type Open struct{}
 
 // Name returns the verb.
 func (Open) Name() string { return "open" }
