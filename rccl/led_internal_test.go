@@ -46,7 +46,7 @@ func (all followers) Reports(plan.Report) (out []plan.Report) {
 	for _, f := range all {
 		var r plan.Report
 		if err := json.Unmarshal(<-f.reports, &r); err != nil {
-			r = plan.Unreadable(err)
+			r = plan.Failing(plan.FailedOrder, err.Error())
 		}
 		out = append(out, r)
 	}

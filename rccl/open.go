@@ -117,9 +117,7 @@ func (d *Driver) openEach(at *atomic.Int32) (o opened) {
 		}
 	}
 	if have == need { // all that this process sees, because a launcher may show each process its own
-		for i := range devices {
-			devices[i] = i
-		}
+		devices = slice.Numbers(have)
 	}
 	if need > len(devices) || slices.Max(devices) >= have {
 		o.err = fmt.Errorf("%s backend: %w: %d GPUs requested, %d visible", d.provider.Backend, native.ErrUnavailable, max(need, slices.Max(devices)+1), have)

@@ -184,12 +184,12 @@ func heatLabels(h document.HeatMap, f heatForm, cell vec) layer {
 	if prefix != "" {
 		put(label{role: "muted", text: fitting(prefix, f.left-8, f.font, false), at: vec{f.left - 6, f.head - 8}, size: f.font, anchor: end})
 	}
-	for i, at := range append(rows, counted(len(h.Rows))...) {
+	for i, at := range append(rows, slice.Numbers(len(h.Rows))...) {
 		put(label{role: heatRole(i < len(rows)), text: fitting(h.Rows[at], f.left-8, f.font, false), at: vec{f.left - 6, middleOf(at)}, size: f.font * 0.95, anchor: end})
 	}
 	widest := max(1, slice.Most(h.Columns, func(name string) float64 { return textWidth(name[len(prefix):], f.font, false) }))
 	every := max(1, int(math.Ceil(min(widest, 90)/cell.x)))
-	for i, at := range append(columns, counted(len(h.Columns))...) {
+	for i, at := range append(columns, slice.Numbers(len(h.Columns))...) {
 		if i >= len(columns) && at%every != 0 {
 			continue
 		}
@@ -207,15 +207,6 @@ func heatLabels(h document.HeatMap, f heatForm, cell vec) layer {
 		put(one)
 	}
 	return l
-}
-
-// counted returns the numbers below n.
-func counted(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }
 
 // heatRole returns the colour of a row's or a column's name.

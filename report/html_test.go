@@ -21,11 +21,11 @@ import (
 func knees() *recommend.Knees {
 	return &recommend.Knees{
 		Curves: []recommend.KneeCurve{
-			{Collective: "all_reduce", Ranks: 1024, PlateauBusBW: 347e9, Saturated: true, Points: []recommend.KneePoint{
+			{CurveKey: record.CurveKey{Collective: "all_reduce", Ranks: 1024}, PlateauBusBW: 347e9, Saturated: true, Points: []recommend.KneePoint{
 				{Fraction: .5, Bytes: 256 << 20, Elements: 64 << 20, PerRankBytes: 256 << 10, BusBW: 173e9},
 				{Fraction: .8, Bytes: 1 << 30, Elements: 256 << 20, PerRankBytes: 1 << 20, BusBW: 277e9, AtSmallestSize: true},
 			}},
-			{Collective: "reduce_scatter", Ranks: 1024, Reason: "no size ended ok"},
+			{CurveKey: record.CurveKey{Collective: "reduce_scatter", Ranks: 1024}, Reason: "no size ended ok"},
 		},
 		Needs:    []recommend.Need{{What: "the time of a backward pass", How: "--backward-ms MS"}},
 		Warnings: []record.Warning{{Code: "not_saturated", Message: "The curve still grows", Hint: "raise -e"}},

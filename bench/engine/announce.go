@@ -25,9 +25,9 @@ func (u *Setup) estimate(cases []plan.Case, parts []record.Part) plan.Estimate {
 	return plan.Predict(cases, u.Options, parts, u.Spec.World.GPUs(), u.cost)
 }
 
-// check asks the caller whether the sweep may start.
+// check asks the engine's caller whether the sweep may start.
 func (u *Setup) check(e *Engine, d Ranks, cases []plan.Case, parts []record.Part) error {
-	seconds := u.estimate(cases, parts).Seconds.Low // the sooner communicators follow one another, the more ports they need
+	seconds := u.estimate(cases, parts).Seconds.Low // the lower bound: the shorter the sweep, the more ports are in use at once
 	if u.Machine != nil {
 		seconds = 0
 	}
@@ -42,9 +42,9 @@ func (u *Setup) late(e *Engine, est plan.Estimate) string {
 	return est.Against(e.Deadline.Sub(e.Now()).Seconds())
 }
 
-// Estimate returns the sweep's cost, and a warning if it exceeds the deadline. Nothing is launched
-// or written. The loopback's driver is opened and closed again. Real devices stay untouched, so
-// cases that exceed their memory are counted, too. old is the journal of a resumed sweep, else nil.
+// Estimate returns the sweep's cost, and a warning if the cost exceeds the deadline. Nothing is launched
+// or written. The loopback's driver is opened and closed again. Real devices are not opened, so the
+// estimate includes cases that exceed their memory. old is the journal of a resumed sweep, else nil.
 func (e *Engine) Estimate(ctx context.Context, u *Setup, old *record.Journal) (plan.Estimate, string, error) {
 	entries := &record.Journal{}
 	if old != nil {
@@ -82,8 +82,8 @@ func (u *Setup) announceRound(e *Engine, r *round, parts []record.Part) {
 	u.announce(e, r.cases, parts)
 }
 
-// announceMemory reports that cases are skipped because the simulated GPUs have less memory than
-// the fabric's.
+// announceMemory reports that cases are skipped because the simulated GPUs have less memory than the
+// GPUs of the fabric.
 func (u *Setup) announceMemory(e *Engine, cases []plan.Case, have int64) {
 	if u.Machine == nil || have >= u.Machine.HBM || !slices.ContainsFunc(cases, func(c plan.Case) bool { return strings.HasPrefix(c.Skip, plan.SkippedForMemory) }) {
 		return
@@ -95,7 +95,7 @@ func (u *Setup) announceMemory(e *Engine, cases []plan.Case, have int64) {
 // alignBytes is the size of the all_reduce before each isolated launch.
 const alignBytes = 4
 
-// cost returns the model's time of a case; zero on hardware, where it is unknown.
+// cost returns the model's time of a case; zero on hardware, where the time is unknown.
 func (u *Setup) cost(c plan.Case) plan.Cost {
 	if u.Machine == nil {
 		return plan.Cost{}

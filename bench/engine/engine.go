@@ -27,9 +27,9 @@ type Ranks interface {
 	Close() error
 }
 
-// Facts are an open driver's reports about itself.
+// Facts is what an open driver reports about itself.
 type Facts struct {
-	// Simulated is true if its times come from a model.
+	// Simulated is true if the driver's times come from a model.
 	Simulated bool             `json:"simulated,omitempty"`
 	Libraries []record.Library `json:"libraries,omitempty"`
 	// Devices are the GPUs; none if they are simulated.
@@ -50,10 +50,11 @@ type Facts struct {
 
 // Watcher receives a run's progress.
 type Watcher interface {
-	// Pass is one finished pass of a planned case, Done a finished case.
+	// Pass receives a finished pass of a planned case, Done a finished case.
 	Pass(record.Result, record.Part)
 	Done(record.Result)
-	// First holds every finished pass of a kernel's row, Last only the last one.
+	// First receives every finished pass of a job of kernels, Last only its last pass. Each has the part
+	// of the job's first row.
 	First(record.Part)
 	Last(record.Part)
 }
@@ -82,9 +83,9 @@ type Engine struct {
 	// Source turns a record into the input for a bucket size, with the fault that must be fixed
 	// first.
 	Source func(*record.Record, []record.Part) recommend.Source
-	// Witness asks the library's service after Open missed a deadline; nil is none.
+	// Witness asks the library's service after Open missed a deadline; nil if there is no service.
 	Witness func() *record.Witness
-	// Watch starts a round of total cases, of which done are already finished.
+	// Watch is called before a round of total cases, of which done are already finished.
 	Watch func(total, done int) Watcher
 }
 
@@ -93,14 +94,14 @@ type Outcome struct {
 	Setup   *Setup
 	Journal *record.Journal
 	Record  *record.Record
-	// Advice is the requested bucket size, or the assumed one; nil if the sweep failed, and
-	// without collectives.
+	// Advice is the requested bucket size, or the bucket size for assumed settings; nil if the sweep
+	// failed, and for kernels.
 	Advice *advice.Document
 }
 
 // opened measures a request: the ranks of a sweep, or the devices of kernels.
 type opened interface {
-	// measure returns the outcome so far; nil if the run has not started.
+	// measure returns the outcome so far; nil if the run did not start.
 	measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Folder, old *record.Journal) (*Outcome, error)
 	Close() error
 }
@@ -143,9 +144,9 @@ func (e *Engine) run(ctx context.Context, u *Setup, dir *folder.Folder, old *rec
 	case err == nil:
 		err = e.finish(dir, out)
 	case !errors.Is(err, folder.ErrGone): // otherwise the path may belong to another run now
-		_ = save(dir, out) // as much as fits on the disk; err is the first failure
+		_ = save(dir, out) // as much as fits on the disk; err is returned, because it came first
 	}
-	// After a failed case, closing fails too, with no new information.
+	// After a failed case closing fails, too, with no new information.
 	if closing := d.Close(); err == nil && failed(out.Record, "") == nil {
 		err = closing
 	}
@@ -165,7 +166,7 @@ func (e *Engine) finish(dir *folder.Folder, out *Outcome) error {
 	return errors.Join(unanswered, save(dir, out))
 }
 
-// advise adds the requested bucket size, or the one for assumed settings.
+// advise adds the requested bucket size, or the bucket size for assumed settings.
 func (e *Engine) advise(out *Outcome) (err error) {
 	sources := []recommend.Source{e.Source(out.Record, out.Journal.Parts)}
 	if q := out.Setup.question; q != nil {
@@ -213,7 +214,7 @@ func (d sweep) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Fol
 	return u.into(dir, entries, func(j *Journal) (record.End, error) { return e.rounds(ctx, u, j, cases, d.Ranks) })
 }
 
-// into writes the entries as the folder's journal and what rounds adds to it, and returns the outcome.
+// into writes the entries as the folder's journal, lets rounds add to it, and returns the outcome.
 func (u *Setup) into(dir *folder.Folder, entries *record.Journal, rounds func(*Journal) (record.End, error)) (*Outcome, error) {
 	j, err := NewJournal(dir, entries)
 	if err != nil {
@@ -247,10 +248,10 @@ func (e *Engine) begin(u *Setup, d Ranks, old *record.Journal) (*record.Journal,
 	return entries, cases, u.resumable(entries, cases)
 }
 
-// clocks are the clocks of the kinds of times.
+// clocks has the name of the clock for each kind of times.
 var clocks = map[string]string{record.Measured: "monotonic", record.Simulated: "virtual", record.Emulated: "none"}
 
-// record returns what is known of a request before its first result. times is one of the kinds of a record's source.
+// record returns the record of a request before its first result. times is the kind of its source.
 func (e *Engine) record(want *spec.Spec, f Facts, times string) *record.Record {
 	rec := &record.Record{
 		Schema: record.Schema, Tool: e.Tool, Created: e.Created, Simulated: times != record.Measured, Spec: want, Warnings: []record.Warning{},
@@ -263,7 +264,7 @@ func (e *Engine) record(want *spec.Spec, f Facts, times string) *record.Record {
 	return rec
 }
 
-// record returns everything that is known before the first result.
+// record returns the record of a sweep before its first result.
 func (u *Setup) record(e *Engine, f Facts, old *record.Journal) *record.Record {
 	want, times := u.Spec.Clone(), record.Measured
 	if f.Simulated {

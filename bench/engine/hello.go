@@ -18,24 +18,19 @@ type Hello struct {
 	// FirstRank is the world rank of the process's first rank; it has Ranks ranks.
 	FirstRank int `json:"first_rank"`
 	Ranks     int `json:"ranks"`
-	// Host is its host's name, PID its process id there.
+	// Host is the name of the process's host, PID the process id there.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
-	// HostID replaces the host's name for the library (NCCL_HOSTID); empty if not set. The library
-	// treats processes with different ones as on different hosts.
+	// HostID replaces the host's name for the library (NCCL_HOSTID); empty if not set. To the library,
+	// processes with different values run on different hosts.
 	HostID string `json:"host_id,omitempty"`
-	// Build is the process's zbench.
+	// Build is the version of the process's zbench.
 	Build record.Tool `json:"build"`
-	// Backend is the provider. Facts describe it and the GPUs of its ranks, in order.
+	// Backend is the provider. Facts describes the provider and the GPUs of the process's ranks, in order.
 	Backend string `json:"backend"`
 	Facts
-	// Rows are the keys of its planned rows of kernels; absent for collectives.
+	// Rows are the keys of the process's planned rows of kernels; absent for collectives.
 	Rows []string `json:"rows,omitempty"`
-}
-
-// HelloOf returns the hello of the process with these facts.
-func HelloOf(f Facts, backend string, build record.Tool, firstRank, ranks int, host string, pid int) Hello {
-	return Hello{FirstRank: firstRank, Ranks: ranks, Host: host, PID: pid, Build: build, Backend: backend, Facts: f}
 }
 
 func (h Hello) name() string { return fmt.Sprintf("process %d on %s", h.PID, h.Host) }
@@ -59,8 +54,9 @@ func (h Hello) clash(other Hello, pci string) error {
 	return fmt.Errorf("%s and %s use the same GPU %s of one host, as %s says: give each process its own GPU", other.name(), h.name(), pci, h.host())
 }
 
-// Together returns the facts of a world of ranks ranks, of which perGPU share a GPU. The processes
-// are in the order of their ranks. An error names the process that does not fit the first, and why.
+// Together returns the facts of a world with this number of ranks, of which perGPU share a GPU. The
+// processes are in the order of their ranks. An error names the process that does not fit the first one,
+// and the reason.
 func Together(world []Hello, ranks, perGPU int) (Facts, error) {
 	if len(world) == 0 {
 		return Facts{}, fmt.Errorf("no process of %d ranks has registered", ranks)

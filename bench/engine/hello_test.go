@@ -23,7 +23,7 @@ func fourProcesses(t *testing.T) []engine.Hello {
 		for g := range 2 {
 			f.Devices = append(f.Devices, record.Device{Index: g, Name: "MI300X", PCI: fmt.Sprintf("0000:%02x:00.0", 2*(i%2)+g)})
 		}
-		text, err := json.Marshal(engine.HelloOf(f, "rocm", record.Tool{Name: "zbench", Version: "1"}, 2*i, 2, fmt.Sprint("node", i/2), 100+i))
+		text, err := json.Marshal(engine.Hello{Facts: f, Backend: "rocm", Build: record.Tool{Name: "zbench", Version: "1"}, FirstRank: 2 * i, Ranks: 2, Host: fmt.Sprint("node", i/2), PID: 100 + i})
 		require.NoError(t, err)
 		var h engine.Hello
 		require.NoError(t, json.Unmarshal(text, &h))

@@ -15,9 +15,8 @@ import (
 // Hello describes a process's kernels, if several processes drive a node each.
 func (k *Kernels) Hello(backend string, build record.Tool, process int, host string, pid int) Hello {
 	n := len(k.Facts.Devices)
-	h := HelloOf(k.Facts, backend, build, process*n, n, host, pid)
+	h := Hello{FirstRank: process * n, Ranks: n, Host: host, PID: pid, Build: build, Backend: backend, Facts: k.Facts, Rows: keysOf(k.Rows)}
 	h.Simulated = k.Facts.Devices[0].Kind == record.OnLoopback
-	h.Rows = keysOf(k.Rows)
 	return h
 }
 
@@ -25,9 +24,9 @@ func keysOf(rows []record.Kernel) []string {
 	return slice.Map(rows, func(r record.Kernel) string { return r.Key })
 }
 
-// Join makes one run of the kernels of all processes, this one's first. Each has the same rows, and
-// all take every pass of a job at once. take does that and returns the parts of each process, like
-// plan.Group.Take.
+// Join makes one run of the kernels of all processes; all has this process's hello first. Each process
+// has the same rows, and all take every pass of a job at the same time. take takes it and returns the
+// parts of each process, as plan.Group.Take does.
 func (k *Kernels) Join(all []Hello, take func(job, pass int) ([][]record.Part, error)) error {
 	n, own := len(k.Facts.Devices), all[0]
 	for _, h := range all {
@@ -63,7 +62,7 @@ func (k *Kernels) Join(all []Hello, take func(job, pass int) ([][]record.Part, e
 		k.Jobs = append(k.Jobs, plan.Job{Keys: keys, Take: func(ctx context.Context, pass int) ([]record.Part, bool) {
 			reports, err := take(i, pass)
 			parts := slices.Concat(reports...)
-			if errors.Is(err, context.Canceled) { // a process was asked to stop, and this one does not know yet
+			if errors.Is(err, context.Canceled) { // another process received a signal to stop
 				return nil, false
 			}
 			if err != nil {
@@ -80,8 +79,8 @@ func (k *Kernels) Join(all []Hello, take func(job, pass int) ([][]record.Part, e
 	return nil
 }
 
-// NodeNames returns the names of the nodes: their hosts', or node0, node1 … in a simulation, which
-// has no hosts, and if nodes share one.
+// NodeNames returns the names of the nodes: the names of their hosts, or node0, node1 … if there is not one
+// host per node, as in a simulation.
 func NodeNames(hosts []string, nodes int) []string {
 	if len(hosts) == nodes {
 		return hosts
@@ -93,8 +92,7 @@ func NodeNames(hosts []string, nodes int) []string {
 	return names
 }
 
-// OnNodes numbers the devices through all nodes and gives each its node: its host, or a number in a
-// simulation and if hosts share a name.
+// OnNodes numbers the devices through all nodes, and gives each the name of its node (NodeNames).
 func (f *Facts) OnNodes(nodes int) {
 	f.Hosts = NodeNames(f.Hosts, nodes)
 	f.Devices = slices.Clone(f.Devices)

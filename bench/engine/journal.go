@@ -7,7 +7,6 @@ package engine
 
 import (
 	"bytes"
-	"io"
 	"slices"
 
 	"zbench/bench/answers/judge"
@@ -30,16 +29,15 @@ const (
 
 // Journal is a journal that is being written.
 type Journal struct {
-	// Log is its content so far.
+	// Log is the content of the journal so far.
 	Log  *record.Journal
 	file *folder.Journal[record.JournalLine]
 	// resume is the command that continues the run.
 	resume string
 }
 
-// NewJournal writes the entries as the folder's new journal and opens it for more. The results of
-// these entries replace a results.json of an earlier run, so that it is not mistaken for this
-// run's.
+// NewJournal writes the entries as the folder's new journal and opens it for more. If the folder has a
+// results.json, the results of these entries replace it, so that nobody takes the old one for this run's.
 func NewJournal(dir *folder.Folder, entries *record.Journal) (*Journal, error) {
 	if rec := &entries.Header.Record; rec.Run == "" { // a new one, or begun by an earlier version
 		var err error
@@ -52,7 +50,7 @@ func NewJournal(dir *folder.Folder, entries *record.Journal) (*Journal, error) {
 		return nil, err
 	}
 	if dir.Has(ResultsFile) {
-		if err := dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, entries.Record()) }); err != nil {
+		if err := dir.Write(ResultsFile, entries.Record().WriteJSON); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +84,7 @@ func (j *Journal) Close() error { return j.file.Close() }
 // WriteRecord judges a record and writes it with its findings.
 func WriteRecord(dir *folder.Folder, rec *record.Record) error {
 	judge.Store(rec)
-	return dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) })
+	return dir.Write(ResultsFile, rec.WriteJSON)
 }
 
 // WriteSamples writes samples.f32 and samples.json.

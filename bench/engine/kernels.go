@@ -30,20 +30,20 @@ type Kernels struct {
 	Driver Driver
 	// Spec is the request with the values that follow from the devices.
 	Spec spec.Spec
-	// Facts describe the devices; Vendor is Source.Vendor.
+	// Facts describes the devices; Vendor is the record's Source.Vendor.
 	Facts  Facts
 	Vendor string
-	// Rows are planned; Jobs measure them.
+	// Rows are the planned rows; Jobs measure them.
 	Rows []record.Kernel
 	Jobs []plan.Job
-	// More returns rows that follow from measured ones; nil if there are none.
+	// More returns rows that follow from measured rows, with their jobs; nil if none can follow.
 	More func(*record.Record) ([]record.Kernel, []plan.Job)
 }
 
 // Close closes the devices.
 func (k *Kernels) Close() error { return k.Driver.Close() }
 
-// record returns everything that is known before the first result.
+// record returns the record of the kernels before the first result.
 func (k *Kernels) record(e *Engine) *record.Record {
 	n, nodes := len(k.Facts.Devices), max(1, len(k.Facts.Hosts))
 	k.Spec.World = spec.World{Nodes: nodes, GPUsPerNode: n / nodes, GPUsPerProcess: n / nodes}
@@ -103,7 +103,7 @@ func (e *Engine) take(ctx context.Context, jobs []plan.Job, j *Journal) (how rec
 	before, ofJob := make([]bool, len(jobs)), map[string]bool{}
 	done := 0
 	for i, job := range jobs {
-		ofJob[job.Keys[0]] = true // one of its rows stands for all
+		ofJob[job.Keys[0]] = true // its progress is that of the job
 		before[i] = !slices.ContainsFunc(job.Keys, func(key string) bool { return !record.Finished(record.Interrupted, taken.Parts[key]) })
 		if before[i] {
 			done++
@@ -147,7 +147,7 @@ func sameRun(old, now record.Header) error {
 	return sameRows(old.Record.Kernels, now.Record.Kernels)
 }
 
-// sameRows refuses planned rows that are not those of the journal.
+// sameRows refuses planned rows that differ from the journal's.
 func sameRows(old, now []record.Kernel) error {
 	for i := range max(len(old), len(now)) {
 		if i < len(old) && i < len(now) {
@@ -162,7 +162,7 @@ func sameRows(old, now []record.Kernel) error {
 	return nil
 }
 
-// keep leaves the jobs that measure a row of these keys, and their rows.
+// keep drops all jobs that measure none of the rows with these keys, and their rows.
 func (k *Kernels) keep(keys []string) error {
 	kept := map[string]bool{}
 	k.Jobs = slices.DeleteFunc(k.Jobs, func(j plan.Job) bool {
@@ -173,14 +173,14 @@ func (k *Kernels) keep(keys []string) error {
 		return !wanted
 	})
 	k.Rows = slices.DeleteFunc(k.Rows, func(r record.Kernel) bool { return !kept[r.Key] })
-	k.More = nil // rows that follow from all rows do not follow from a part of them
+	k.More = nil // further rows follow only from all rows
 	if len(k.Jobs) == 0 {
 		return exit.With(exit.Usage, fmt.Errorf("none of the rows that the request names is there: %s", keys[0]), "a request for other devices or another size has other rows")
 	}
 	return nil
 }
 
-// giga is the unit of --peak. MaxPeak, in bytes per second, is beyond any memory.
+// giga is the unit of --peak. MaxPeak is larger than the bandwidth of any memory, in bytes per second.
 const (
 	giga    = 1e9
 	MaxPeak = 1e18

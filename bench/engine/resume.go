@@ -58,8 +58,8 @@ func ReadRun(files folder.FS, path, benchmark string) (*record.Journal, error) {
 	return old, err
 }
 
-// Resume continues a journal's run by the request. A complete sweep is extended if the bucket size
-// needs more sizes; otherwise the outcome is the journal's.
+// Resume continues the run of a journal according to the request. A complete sweep is extended if the
+// bucket size needs more sizes; otherwise the outcome is that of the journal.
 func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal, dir *folder.Folder) (*Outcome, error) {
 	u, unfit := prepare(want, true, e.Launched)
 	left, err := e.left(u, unfit, old)
@@ -81,8 +81,8 @@ func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal
 	return out, e.finish(dir, out)
 }
 
-// left reports whether a journal's run has something left to measure. unfit is why its request
-// cannot be run, which only matters then.
+// left reports whether a journal's run has something left to measure. unfit is the reason why its
+// request cannot be run; it is returned only if something is left.
 func (e *Engine) left(u *Setup, unfit error, old *record.Journal) (bool, error) {
 	switch {
 	case old.Left() > 0 || e.Force:
@@ -96,9 +96,9 @@ func (e *Engine) left(u *Setup, unfit error, old *record.Journal) (bool, error) 
 	return more != nil, err
 }
 
-// continued compares a journal's header with the resuming sweep's. If they differ, earlier and
-// later cases cannot be compared: it returns an error, or with force keeps the finished cases with
-// a warning.
+// continued compares a journal's header with that of the resuming sweep. If they differ, earlier and
+// later cases cannot be compared. Then continued returns an error; with force it keeps the finished cases
+// and adds a warning.
 func continued(old *record.Journal, now record.Header, force bool) (*record.Journal, error) {
 	changes := differences(old.Header, now)
 	if len(changes) == 0 {
@@ -122,7 +122,7 @@ func continued(old *record.Journal, now record.Header, force bool) (*record.Jour
 			continue
 		}
 		if i, again := planned[r.Key]; again {
-			now.Record.Results[i].Status, now.Record.Results[i].Reason = r.Status, r.Reason // it has a result, although it would be skipped now
+			now.Record.Results[i].Status, now.Record.Results[i].Reason = r.Status, r.Reason // the case has a result, although it would be skipped now
 		} else {
 			now.Record.Results = append(now.Record.Results, r)
 		}
@@ -165,8 +165,8 @@ func libraries(rec record.Record) string {
 	return strings.Join(slice.Map(rec.Source.Libraries, func(l record.Library) string { return strings.TrimSpace(l.Name + " " + l.Version) }), ", ")
 }
 
-// follow skips the cases that the journal's header skips, even if they would fit now, because the
-// journal has no place for them.
+// follow skips the cases that the journal's header skips, even if they would fit into the memory now: the
+// journal refuses passes of skipped cases.
 func follow(cases []plan.Case, h record.Header) {
 	skip := map[string]string{}
 	for _, r := range h.Record.Results {
@@ -197,9 +197,9 @@ func (u *Setup) resumable(entries *record.Journal, cases []plan.Case) error {
 	return nil
 }
 
-// agree compares a journal's cases with those of the sweep's request. The journal decides whether a
-// case fits the memory. A finished case that the request does not produce is from before a change,
-// and valid.
+// agree compares a journal's cases with those of the sweep's request. The journal decides which cases fit
+// into the memory. A finished case that the request does not produce is valid: it is from before a
+// change.
 func (u *Setup) agree(entries *record.Journal, cases []plan.Case) error {
 	made := map[string]record.Result{}
 	for _, c := range cases {

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// maxRounds is the most rounds added to a sweep.
+	// maxRounds is the largest number of rounds that are added to a sweep.
 	maxRounds = 24
-	// maxAnswerRounds is the most rounds of sizes around an answer, because each can move the
-	// answer.
+	// maxAnswerRounds is the largest number of rounds of sizes around an answer. It is limited because
+	// each round can move the answer.
 	maxAnswerRounds = 3
 )
 
@@ -54,7 +54,7 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 	return taken.End, err
 }
 
-// runCases runs the passes that the journal lacks.
+// runCases runs the passes of the cases that the journal lacks.
 func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d plan.Driver) (*plan.Taken, error) {
 	w := e.Watch(len(cases), done(j.Log, cases))
 	planned := map[string]record.Result{}
@@ -78,8 +78,8 @@ func done(j *record.Journal, cases []plan.Case) int {
 	})
 }
 
-// round returns the n-th round: the journal's if it has one, otherwise a new one; nil if none is
-// needed.
+// round returns the n-th round: from the journal if it has that round, otherwise a new round; nil if no
+// round is needed.
 func (u *Setup) round(j *Journal, n int, d plan.Process) (*round, error) {
 	if n < len(j.Log.Rounds) {
 		return u.replayRound(j.Log.Rounds[n])
@@ -94,9 +94,9 @@ func (u *Setup) round(j *Journal, n int, d plan.Process) (*round, error) {
 // anyRoom is unlimited memory, to find out whether a round is needed at all.
 var anyRoom = plan.Room{Bytes: math.MaxInt64}
 
-// nextRound returns the cases that the bucket size still needs, nil if none. It depends only on the
-// journal and the request, so a resumed sweep returns the same. room is the memory for a rank's
-// buffers.
+// nextRound returns the cases that the bucket size still needs, nil if it needs none. The result depends
+// only on the journal and the request, so it is the same in a resumed sweep. room is the memory for a
+// rank's buffers.
 func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 	if u.Spec.Sweep.FixedSizes || len(j.Rounds) >= maxRounds || u.question == nil {
 		return nil, nil
@@ -110,26 +110,18 @@ func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 		why  string
 		more func(recommend.Used) []int64
 	}{{record.Extension, u.largerSizes}, {record.AnswerSizes, func(c recommend.Used) []int64 { return c.Refine }}} {
-		if x.why == record.AnswerSizes && count(j, x.why) >= maxAnswerRounds {
+		added := slice.Count(j.Rounds, func(f record.AddedRound) bool { return f.Reason == x.why })
+		if x.why == record.AnswerSizes && added >= maxAnswerRounds {
 			continue
 		}
 		if cases := u.missingCases(rec, d, room, x.more); len(cases) > 0 {
-			return newRound(x.why, len(j.Parts), cases, d), nil
+			return &round{
+				AddedRound: record.AddedRound{Reason: x.why, After: len(j.Parts), Cases: slice.Map(cases, plan.Case.Planned)}, cases: cases,
+				most: slice.Most(d.Answer.Curves, func(c recommend.Used) int64 { return c.WantMaxBytes }),
+			}, nil
 		}
 	}
 	return nil, nil
-}
-
-// newRound returns a round that is added after the journal's first after parts.
-func newRound(why string, after int, cases []plan.Case, d *advice.Document) *round {
-	return &round{
-		AddedRound: record.AddedRound{Reason: why, After: after, Cases: slice.Map(cases, plan.Case.Planned)}, cases: cases,
-		most: slice.Most(d.Answer.Curves, func(c recommend.Used) int64 { return c.WantMaxBytes }),
-	}
-}
-
-func count(j *record.Journal, why string) int {
-	return slice.Count(j.Rounds, func(f record.AddedRound) bool { return f.Reason == why })
 }
 
 // largerSizes returns the next larger size of a curve that ends too early.
@@ -144,8 +136,8 @@ func (u *Setup) largerSizes(c recommend.Used) []int64 {
 	return []int64{c.MaxBytes * factor}
 }
 
-// missingCases returns the cases on the answer's curves with those sizes that the record lacks and
-// that fit the memory.
+// missingCases returns the cases of these sizes on the answer's curves that the record lacks and that fit
+// into the memory.
 func (u *Setup) missingCases(rec *record.Record, d *advice.Document, room plan.Room, sizes func(recommend.Used) []int64) []plan.Case {
 	var cases []plan.Case
 	have := map[string]bool{}
@@ -181,10 +173,10 @@ func curveOf(rec *record.Record, c recommend.Used) *record.Result {
 	return &rec.Results[i]
 }
 
-// measuredAt reports whether the curve has that size after rounding.
+// measuredAt reports whether the curve of the result has a case that moved that size.
 func measuredAt(rec *record.Record, of *record.Result, bytes int64) bool {
 	return slices.ContainsFunc(rec.Results, func(r record.Result) bool {
-		return r.Bytes == bytes && r.Collective == of.Collective && r.Ranks == of.Ranks && r.Groups == of.Groups && r.Stride == of.Stride && r.Dtype == of.Dtype && r.Op == of.Op && r.InPlace == of.InPlace
+		return r.Bytes == bytes && r.CurveKey() == of.CurveKey()
 	})
 }
 

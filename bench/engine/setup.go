@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"zbench/bench/answers/advice"
 	"zbench/bench/answers/recommend"
 	"zbench/bench/base/exit"
+	"zbench/bench/base/slice"
 	"zbench/bench/base/stat"
 	"zbench/bench/hardware/collective"
 	"zbench/bench/hardware/policy"
@@ -33,7 +35,7 @@ type Setup struct {
 	Machine *fabric.Machine
 	// Options set the number of launches of each case.
 	Options plan.Effort
-	// Cache is the size of the last-level cache that buffers rotate over, in bytes; 0 disables
+	// Cache is the size of the last-level cache in bytes, over which buffers rotate; 0 disables
 	// rotation.
 	Cache int64
 
@@ -121,7 +123,7 @@ func (u *Setup) fit(f *fabric.Fabric, resumed, launched bool) (err error) {
 }
 
 // onHardware resolves the world for a real backend: one rank per GPU of a process, as with
-// rccl-tests' -g. This process alone drives all of them, unless a world of several is launched.
+// rccl-tests' -g. This process drives all GPUs, unless a world of several processes is launched.
 func (u *Setup) onHardware(launched bool) error {
 	s := &u.Spec
 	w := &s.World
@@ -181,26 +183,15 @@ func (u *Setup) name() (err error) {
 	if s.StepBytes > 0 {
 		s.Factor = 1
 	}
-	if u.axes.Dtypes, s.Dtype, err = collective.DtypesByName(s.Dtype); err != nil {
+	if len(s.Collectives) == 0 {
+		s.Collectives = collective.Default()
+	}
+	if u.axes, err = u.axes.Named(s.Dtype, s.Op, s.Collectives...); err != nil {
 		return err
 	}
-	if u.axes.Ops, s.Op, err = collective.OpsByName(s.Op); err != nil {
-		return err
-	}
-	wanted := s.Collectives
-	if len(wanted) == 0 {
-		wanted = collective.Default()
-	}
-	s.Collectives = nil
-	for _, name := range wanted {
-		c, err := collective.ByName(name)
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(s.Collectives, c.Name) {
-			u.axes.Collectives, s.Collectives = append(u.axes.Collectives, c), append(s.Collectives, c.Name)
-		}
-	}
+	s.Dtype = strings.Join(slice.Map(u.axes.Dtypes, func(d collective.Dtype) string { return d.Name }), ",")
+	s.Op = strings.Join(slice.Map(u.axes.Ops, func(o collective.Op) string { return o.Name }), ",")
+	s.Collectives = slice.Map(u.axes.Collectives, func(c collective.Collective) string { return c.Name })
 	return nil
 }
 
@@ -231,8 +222,8 @@ func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
 	return cases, nil
 }
 
-// mark records whether the model of a case has parts without measurements, and the range of its
-// time. Before a driver is open this is unknown, and nothing is marked.
+// mark records whether the model of a case has parts without measurements, and the range of the case's
+// time. Before a driver is open both are unknown, and nothing is marked.
 func (u *Setup) mark(c *plan.Case) {
 	c.Extrapolated = u.extrapolated != nil && u.extrapolated(*c)
 	if c.Policy != (policy.Policy{}) {
@@ -265,7 +256,7 @@ func (u *Setup) checkExperts() error {
 		return nil
 	}
 	dp, ranks := u.question.DataRanks(u.Spec.World.Size()), u.question.ExpertRanks(u.Spec.World.Size())
-	if dp%ep != 0 || ranks == 1 { // refused elsewhere; or each expert is on one rank
+	if dp%ep != 0 || ranks == 1 { // the first is refused elsewhere; in the second each expert is on one rank
 		return nil
 	}
 	if slices.ContainsFunc(u.axes.Cases(), func(c plan.Case) bool { return c.Ranks == ranks }) {
@@ -278,10 +269,10 @@ func (u *Setup) checkExperts() error {
 	return exit.Usagef(hint, "with --ep %d the experts' gradients are reduced in groups of %d ranks; this sweep has no such group", ep, ranks)
 }
 
-// answerable refuses a sweep whose curves cannot give a bucket size, before anything is measured.
-// The curves are known; placeholder times stand in for the measurements. Without a model nothing is
-// refused, because the curves are used later. The answer and the table report memory limits and
-// cases that cannot run later.
+// answerable refuses a sweep whose curves cannot give a bucket size, before anything is measured. The
+// curves are known, and placeholder times replace the measurements. Without a trainer's model nothing is
+// refused, because the curves may be used later. Memory limits, and cases that cannot run, are reported
+// after the sweep.
 func (u *Setup) answerable() error {
 	if !u.question.HasModel() {
 		return nil

@@ -24,7 +24,7 @@ func baseChart(rec *record.Record, drawn []curve.Curve) document.Chart {
 	return document.Chart{Subtitle: strings.Join(sub, " · "), Mark: record.Mark(rec)}
 }
 
-// points keeps results that ended ok and have a place on the axes.
+// points returns the results that ended ok and that the axes can show.
 func points(c curve.Curve, q document.Quantity) []document.Point {
 	var out []document.Point
 	for _, r := range c.Rows {
@@ -62,7 +62,7 @@ func points(c curve.Curve, q document.Quantity) []document.Point {
 	return out
 }
 
-// roofsOf letters the roofs of a record's fabric.
+// roofsOf returns the roofs of a record's fabric with their letters.
 func roofsOf(rec *record.Record) []document.Roof {
 	if rec.Fabric == nil {
 		return nil
@@ -79,8 +79,8 @@ func usable(roofs []document.Roof) []document.Roof {
 	return slice.Where(roofs, func(r document.Roof) bool { return document.BusBW.Drawable(r.Value) && r.Value > 0 })
 }
 
-// charts makes the charts of one quantity: one, or one for each collective. Knees
-// are marked and the band is shaded in charts of bus bandwidth.
+// charts makes the charts of one quantity: a single chart, or one for each collective. Charts of bus
+// bandwidth also show the knees and the band.
 func charts(rec *record.Record, drawn []curve.Curve, q document.Quantity, note string, knees *recommend.Knees, band *document.Band) []document.Chart {
 	c := baseChart(rec, drawn)
 	c.Quantity = q
@@ -114,10 +114,10 @@ func charts(rec *record.Record, drawn []curve.Curve, q document.Quantity, note s
 // smallTitle names the chart of small messages.
 var smallTitle = "Bus bandwidth of messages up to " + unit.Bytes(int64(document.MostSmall))
 
-// smallCharts returns the charts of small messages, which the linear axis of the others flattens,
-// if there are three or more.
+// smallCharts returns the charts of small messages, which the linear axis of the other charts flattens;
+// nil if no curve has three such messages.
 func smallCharts(rec *record.Record, drawn []curve.Curve, note string) []document.Chart {
-	const flat = 64 // ratio to a small message
+	const flat = 64 // from this ratio of the largest message to a small one
 	hidden := slices.ContainsFunc(drawn, func(c curve.Curve) bool {
 		all := points(c, document.BusBW)
 		return len(points(c, document.SmallBW)) > 2 && all[len(all)-1].Bytes >= flat*document.MostSmall
@@ -138,24 +138,16 @@ func kneeOf(c curve.Curve, knees *recommend.Knees) *document.Point {
 	if knees == nil {
 		return nil
 	}
-	r := c.Rows[0]
-	for i := range knees.Curves {
-		k := &knees.Curves[i]
-		same := k.Collective == r.Collective && k.Dtype == r.Dtype && k.Op == r.Op && k.Ranks == r.Ranks && k.Nodes == r.Nodes &&
-			k.GPUsPerProcess == r.GPUsPerProcess && max(k.Groups, 1) == max(r.Groups, 1) && k.Stride == r.Stride && k.InPlace == r.InPlace && k.Setup == r.Setup
-		if !same {
-			continue
-		}
-		for _, p := range k.Points {
-			if p.Fraction == document.KneeShare && p.Bytes > 0 && document.BusBW.Drawable(p.BusBW) {
-				return &document.Point{Bytes: p.Bytes, Value: p.BusBW}
-			}
+	own := slice.First(knees.Curves, func(k recommend.KneeCurve) bool { return k.CurveKey == c.Rows[0].CurveKey() })
+	for _, p := range own.Points {
+		if p.Fraction == document.KneeShare && p.Bytes > 0 && document.BusBW.Drawable(p.BusBW) {
+			return &document.Point{Bytes: p.Bytes, Value: p.BusBW}
 		}
 	}
 	return nil
 }
 
-// adviceBand marks the size of the recommended messages; nil without a recommendation.
+// adviceBand returns a mark at the size of the recommended messages; nil without a recommendation.
 func adviceBand(d *advice.Document) *document.Band {
 	if !d.Answered() || d.Answer.Best == nil || d.Answer.Best.LargestBytes <= 0 {
 		return nil
@@ -164,7 +156,7 @@ func adviceBand(d *advice.Document) *document.Band {
 	return &document.Band{Lo: size, Hi: size, Label: "recommended: " + d.Size()}
 }
 
-// bracket sets the ends of a point: the range of its bus bandwidth in the model.
+// bracket sets the range of a point: its bus bandwidth at the slow and the fast end of the model.
 func bracket(p *document.Point, r *record.Result) {
 	lo, hi, ok := r.BusBWBounds()
 	if ok && document.BusBW.Drawable(lo) && document.BusBW.Drawable(hi) && lo < hi {
@@ -172,8 +164,8 @@ func bracket(p *document.Point, r *record.Result) {
 	}
 }
 
-// distributions makes a small chart for each curve with isolated times: by size, the launches'
-// distance from their median.
+// distributions makes a small chart for each curve with isolated times: how far the launches lie from
+// their median, by size.
 func distributions(rec *record.Record, drawn []curve.Curve) []document.Chart {
 	var out []document.Chart
 	for i, c := range drawn {
@@ -194,7 +186,7 @@ func distributions(rec *record.Record, drawn []curve.Curve) []document.Chart {
 	return out
 }
 
-// tails copies a summary's ends of the distribution. An impossible end stays at the median.
+// tails sets the ends of a point's distribution from its summary. An impossible end stays at the median.
 func tails(p *document.Point, t curve.Timing) {
 	sum := t.Sum
 	p.N, p.Min, p.Max = sum.N, p.Value, p.Value
@@ -209,7 +201,7 @@ func tails(p *document.Point, t curve.Timing) {
 	}
 }
 
-// notesOf explains only the signs that occur.
+// notesOf returns the notes of a chart. It explains only the signs that occur.
 func notesOf(c document.Chart, rec *record.Record) []string {
 	var bars, hollow, filled, plotted, bursts bool
 	for _, s := range c.Series {

@@ -74,7 +74,7 @@ func Collectives(rec *record.Record, x Extras) *document.Document {
 	return d
 }
 
-// summaryInto adds the first table of a terminal: the best figures in as many columns as fit.
+// summaryInto adds the first table on a terminal, with as many figures as fit.
 func summaryInto(d *document.Document, rec *record.Record, width int) {
 	var blocks []document.Block
 	heading := ""
@@ -90,7 +90,7 @@ func summaryInto(d *document.Document, rec *record.Record, width int) {
 	d.Add("summary", heading, append(blocks, averageBlocks(rec)...)...).Show(document.Terminal | document.Verbose)
 }
 
-// faultsInto adds late, unstable and stuck ranks, and the NICs' counts.
+// faultsInto adds late, unstable and stuck ranks, and the NICs' counters.
 func faultsInto(d *document.Document, rec *record.Record) {
 	late := slices.ContainsFunc(judge.Late(rec), func(l judge.Lateness) bool { return len(l.Texts()) > 0 })
 	d.Add("late", "Late ranks", lateBlocks(rec)...).Folded = !late
@@ -102,14 +102,14 @@ func faultsInto(d *document.Document, rec *record.Record) {
 // fewResults is the number of rows of results that a page shows unfolded.
 const fewResults = 12
 
-// glance summarises every curve, unless there are too many.
+// glance adds a summary of every curve, unless there are too many curves.
 func glance(d *document.Document, rec *record.Record, drawn []curve.Curve) {
 	if cards := figures(rec, drawn); len(cards) > 0 && len(cards) <= document.SeriesPerChart {
 		d.Add("figures", "At a glance", cards)
 	}
 }
 
-// bandwidthInto draws bus bandwidth by size and by number of ranks.
+// bandwidthInto adds bus bandwidth by size and by number of ranks.
 func bandwidthInto(d *document.Document, rec *record.Record, drawn []curve.Curve, note string, x Extras) {
 	all := charts(rec, drawn, document.BusBW, note, x.Knees, adviceBand(x.Advice))
 	blocks := document.Plots(all)
@@ -120,12 +120,12 @@ func bandwidthInto(d *document.Document, rec *record.Record, drawn []curve.Curve
 	d.Add("scaling", "Scaling by number of ranks", scalingBlocks(rec, drawn)...)
 }
 
-// timesInto draws times by size, folded if there are many curves.
+// timesInto adds times by size, folded if there are many curves.
 func timesInto(d *document.Document, rec *record.Record, drawn []curve.Curve, note string) {
 	many := len(drawn) > document.SeriesPerChart
 	times := document.Plots(charts(rec, drawn, document.Time, note, nil, nil))
 	if hasIsolated(rec) {
-		// A second chart of the same sizes, which few readers need.
+		// Few readers need this second chart of the same sizes.
 		times = append(times, document.Details{Summary: "Time of one launch alone", Blocks: document.Plots(charts(rec, drawn, document.Alone, note, nil, nil))})
 	}
 	d.Add("times", "Time by message size", times...).Folded = many
@@ -189,7 +189,7 @@ func title(rec *record.Record) string {
 	return t
 }
 
-// worldText describes the world without unknown parts.
+// worldText describes the world, without its unknown properties.
 func worldText(w record.World) string {
 	var parts []string
 	add := func(n int, word, tail string) {

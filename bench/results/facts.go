@@ -13,7 +13,7 @@ import (
 	"zbench/bench/show/document"
 )
 
-// banners must be read before any number.
+// banners returns what must be read before any number.
 func banners(rec *record.Record) []document.Banner {
 	out := edited(rec)
 	if rec.Simulated {
@@ -51,28 +51,24 @@ func banners(rec *record.Record) []document.Banner {
 	return out
 }
 
-// edited says that the figures are not as zbench wrote them.
+// edited returns banners if the figures are not as zbench wrote them.
 func edited(rec *record.Record) []document.Banner {
 	return slice.Map(rec.Edits(), func(w record.Warning) document.Banner {
 		return document.Banner{Kind: "wrong", Label: "EDITED", Text: plain.Capital(w.Message) + ": " + w.Hint + "."}
 	})
 }
 
-// onePass says that results lack their second pass.
+// onePass ends a sentence about results that lack their second pass.
 const onePass = " one pass of two, in which a drift would not show"
 
-// halved returns the results that lack their second pass.
+// halved reports whether a result lacks its second pass.
 func halved(r *record.Result) bool { return r.Warned(record.OnePass) }
 
 // wrongText states the number of cases with wrong data and the place of the first.
 func wrongText(rec *record.Record, n int) string {
 	text := unit.Count(n, "case") + " gave wrong data, kept out of charts and figures"
-	for r := range rec.Each() {
-		if r.Status == record.WrongData {
-			return text + ". The first, " + caseName(r) + ": " + reasonOf(r) + "."
-		}
-	}
-	return text + "."
+	first := slice.First(rec.Each(), func(r *record.Result) bool { return r.Status == record.WrongData })
+	return text + ". The first, " + caseName(first) + ": " + reasonOf(first) + "."
 }
 
 // caseName describes a case: all_reduce in place, 1 KiB.
@@ -89,20 +85,15 @@ func count(rec *record.Record, s record.Status) int {
 	return countOf(rec, func(r *record.Result) bool { return r.Status == s })
 }
 
-func countOf(rec *record.Record, is func(*record.Result) bool) (n int) {
-	for r := range rec.Each() {
-		if is(r) {
-			n++
-		}
-	}
-	return n
+func countOf(rec *record.Record, is func(*record.Result) bool) int {
+	return slice.Count(rec.Each(), is)
 }
 
-// unmeasured explains extrapolated. The fabric lists the parts: a number of nodes, of GPUs on a
-// node, a collective.
+// unmeasured is the explanation of extrapolated results. The fabric lists the parts: a number of nodes, a
+// number of GPUs on a node, a collective.
 const unmeasured = "parts of their model have no measurements"
 
-// facts describes the set-up without unknown parts.
+// facts describes the set-up, without its unknown properties.
 func facts(rec *record.Record) document.Facts {
 	var out document.Facts
 	out.AddKnown("World", worldText(rec.World))

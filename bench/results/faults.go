@@ -16,7 +16,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// lateBlocks name the late ranks and the number of launches behind it.
+// lateBlocks names the late ranks, and the number of launches that show it.
 func lateBlocks(rec *record.Record) []document.Block {
 	var out []document.Block
 	worlds := judge.Late(rec)
@@ -38,7 +38,7 @@ func lateBlocks(rec *record.Record) []document.Block {
 	return out
 }
 
-// unstableLines returns a record's sentences, empty if nothing is unstable.
+// unstableLines returns a sentence for each unstable group.
 func unstableLines(rec *record.Record) []string {
 	return slice.Map(judge.Unstable(rec), func(i judge.Instability) string { return plain.Sentence(i.Text()) })
 }
@@ -60,7 +60,7 @@ func whatToDo(remedy string) document.Paragraph {
 // stuckBlocks show every rank's progress in each case with evidence.
 func stuckBlocks(rec *record.Record) []document.Block {
 	var out []document.Block
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		if r.Evidence == nil {
 			continue
 		}
@@ -79,17 +79,11 @@ func stuckBlocks(rec *record.Record) []document.Block {
 	return append([]document.Block{document.Paragraph{Role: "small", Text: document.Said("The state is at the first launch that not every rank ended. Launches of a timed burst carry no marks, so it is unknown which have started.")}}, out...)
 }
 
-// stuckTable has a row for the ranks with equal progress, in launches, with the asynchronous error
-// of their communicators if any rank reports one.
+// stuckTable has a row for each set of ranks with equal progress, in launches. If any rank reports an
+// asynchronous error, a column has the errors.
 func stuckTable(e *record.Evidence) table.Table {
-	t := table.Table{Columns: []table.Column{
-		{Name: "state"},
-		{Name: "ranks", Wrap: table.Words},
-		{Name: "count", Right: true},
-		{Name: "enqueued", Right: true},
-		{Name: "started", Right: true},
-		{Name: "ended", Right: true},
-	}}
+	t := table.Numbers("count", "enqueued", "started", "ended")
+	t.Columns = append([]table.Column{{Name: "state"}, {Name: "ranks", Wrap: table.Words}}, t.Columns...)
 	async := slices.ContainsFunc(e.Ranks, func(g record.RankEvidence) bool { return g.Error != "" })
 	if async {
 		t.Columns = append(t.Columns, table.Column{Name: "asynchronous error", Wrap: table.Sentences})
@@ -111,13 +105,9 @@ func counted(n *int) string {
 	return unit.Comma(*n)
 }
 
-// nicBlocks show the NICs' counts over all cases.
+// nicBlocks shows the NICs' counters, summed over all cases.
 func nicBlocks(rec *record.Record) []document.Block {
-	var all [][]record.NICCounters
-	for r := range rec.Each() {
-		all = append(all, r.NICs)
-	}
-	nics := record.AddNICs(all...)
+	nics := record.AddNICs(slice.Map(rec.Each(), func(r *record.Result) []record.NICCounters { return r.NICs })...)
 	if len(nics) == 0 {
 		return nil
 	}

@@ -68,21 +68,20 @@ func latencyOf(r *record.Result) []document.CardFigure {
 	return out
 }
 
-// averages returns the last line of a rccl-tests table for each collective: the arithmetic mean of
-// the busbw over all rows of the whole world. It depends on the requested sizes, so nothing is
-// judged by it. It is omitted for a collective that was interrupted, or that has no busbw above 0,
-// as with one rank.
+// averages returns what rccl-tests prints below its table, for each collective: the arithmetic mean of the
+// busbw over all rows of the whole world. The mean depends on the requested sizes, so nothing is judged
+// by it. It is omitted for a collective that was interrupted or has no busbw above 0, as with one rank.
 func averages(rec *record.Record) []document.Fact {
 	var each []string
 	for _, name := range rec.Collectives() {
 		sum, n, world, whole := 0.0, 0, 0, true
-		for r := range rec.Each() {
+		for _, r := range rec.Each() {
 			bw, known := curve.BusBW(r)
 			whole = whole && (r.Collective != name || r.Status != record.Interrupted)
 			if r.Collective != name || r.Status != record.OK || r.Groups > 1 || r.Ranks < world || !known {
 				continue
 			}
-			if r.Ranks > world { // earlier lines belong to a part of the world
+			if r.Ranks > world { // earlier results are of a part of the world
 				sum, n, world = 0, 0, r.Ranks
 			}
 			sum, n = sum+bw, n+1
@@ -97,7 +96,7 @@ func averages(rec *record.Record) []document.Fact {
 	return []document.Fact{{Term: "Average busbw, GB/s, as rccl-tests prints it", Text: strings.Join(each, ", ")}}
 }
 
-// averageBlocks is that line as a paragraph.
+// averageBlocks returns the averages as a paragraph.
 func averageBlocks(rec *record.Record) []document.Block {
 	return slice.Map(averages(rec), func(f document.Fact) document.Block {
 		return document.Paragraph{Text: document.Said("Average busbw, GB/s: " + f.Text + ".")}

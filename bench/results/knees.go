@@ -20,8 +20,8 @@ func Knees(a *recommend.Knees) *document.Document {
 	return d
 }
 
-// Recommendation returns the document of a recommendation from the curves of records. Beside a
-// refusal it has their sizes near the plateaus. paths are the records' files, for the next command.
+// Recommendation returns the document of a recommendation from the curves of records, with the sizes near
+// the plateaus in knees. paths are the records' files, for the next command.
 func Recommendation(a *advice.Document, records []*record.Record, knees []*recommend.Knees, paths ...string) *document.Document {
 	of := simulatedOf(records)
 	d := &document.Document{
@@ -35,8 +35,8 @@ func Recommendation(a *advice.Document, records []*record.Record, knees []*recom
 	return d
 }
 
-// adviceInto adds a recommendation. A terminal shows the lines to copy, above the findings, unless
-// it shows everything. An answer that was not requested, or that is a refusal, has no lines.
+// adviceInto adds a recommendation. A terminal shows only the lines to copy, above the findings, unless it
+// shows everything. A refusal, and an answer for assumed settings, have no lines to copy.
 func adviceInto(d *document.Document, title string, a *advice.Document, folder string) {
 	all := d.Add("advice", title, advice.Blocks(a, folder)...)
 	switch {
@@ -51,8 +51,8 @@ func adviceInto(d *document.Document, title string, a *advice.Document, folder s
 	}
 }
 
-// simulatedOf returns the record whose label an answer from several gets: the first simulated one,
-// else the first.
+// simulatedOf returns the record that labels an answer from several records: the first simulated record,
+// else the first record.
 func simulatedOf(records []*record.Record) *record.Record {
 	if i := slices.IndexFunc(records, func(r *record.Record) bool { return r.Simulated }); i >= 0 {
 		return records[i]
@@ -75,18 +75,10 @@ func kneeBlocks(a *recommend.Knees, advised bool) []document.Block {
 	out := []document.Block{document.Paragraph{Role: "answer", Text: document.Said(a.Sentence())}}
 	var plateaus []document.Text
 	var caveats []string
-	t := table.Table{Columns: []table.Column{
-		{Name: "collective"},
-		{Name: "of plateau", Right: true},
-		{Name: "bucket", Right: true},
-		{Name: "bytes", Right: true},
-		{Name: "elements", Right: true},
-		{Name: "per rank", Right: true},
-		{Name: "busbw", Right: true},
-		{Name: "note", Wrap: table.Sentences},
-	}}
-	for i := range a.Curves {
-		c := &a.Curves[i]
+	t := table.Numbers("collective", "of plateau", "bucket", "bytes", "elements", "per rank", "busbw")
+	t.Columns[0].Right = false
+	t.Columns = append(t.Columns, table.Column{Name: "note", Wrap: table.Sentences})
+	for _, c := range slice.Pointers(a.Curves) {
 		name := kneeName(c)
 		if c.Reason != "" {
 			caveats = append(caveats, name+": "+c.Reason)

@@ -12,8 +12,8 @@ import (
 	"zbench/bench/show/document"
 )
 
-// barsByDevice draws one chart per device from the bars of its results; a result without a bar
-// returns false. Each chart is long enough for its marks.
+// barsByDevice returns one chart per device. bar returns the bar of a result, or false if it has none. Each
+// chart is long enough for its marks.
 func barsByDevice(rec *record.Record, id string, bar func(record.Device, *record.Kernel) (document.Bar, bool), title func(record.Device, []document.Bar) string) []document.Bars {
 	var out []document.Bars
 	for _, d := range rec.World.Devices {
@@ -37,8 +37,8 @@ func barsByDevice(rec *record.Record, id string, bar func(record.Device, *record
 	return out
 }
 
-// barCharts draws one chart per device: every kernel's bandwidth in each configuration, against the
-// peak and others' published figures.
+// barCharts returns one chart per device: every kernel's bandwidth in each configuration, against the peak
+// and the figures that others published.
 func barCharts(rec *record.Record, published []device.Published) []document.Bars {
 	return barsByDevice(rec, "bars", func(d record.Device, r *record.Kernel) (document.Bar, bool) {
 		m := r.Metrics
@@ -73,7 +73,7 @@ func barCharts(rec *record.Record, published []device.Published) []document.Bars
 	})
 }
 
-// barLabel names a result; a norm by its shape, because the title has its kernel.
+// barLabel names a result. A norm is named by its shape, because the title names the kernel.
 func barLabel(r *record.Kernel) string {
 	if r.Shape.Rows > 0 {
 		return strings.Join([]string{shortType(r.Dtype), r.Shape.Text(), r.Role}, " ")
@@ -81,13 +81,13 @@ func barLabel(r *record.Kernel) string {
 	return strings.Join([]string{r.Kernel, r.Dtype, r.Role}, " ")
 }
 
-// shortType keeps a label within its room.
+// shortType shortens an element type for a label: bf16 for bfloat16.
 func shortType(dtype string) string {
 	return strings.NewReplacer("bfloat", "bf", "float", "f").Replace(dtype)
 }
 
-// ratioCharts draws one chart per device: the speed-up of a fused kernel over the same work kernel
-// by kernel, with its check's result. A speed with wrong results is omitted.
+// ratioCharts returns one chart per device: the speed-up of a fused kernel over the same work kernel by
+// kernel, with the result of its check. Kernels with wrong results have no speed-up.
 func ratioCharts(rec *record.Record) []document.Bars {
 	return barsByDevice(rec, "ratios", func(_ record.Device, k *record.Kernel) (document.Bar, bool) {
 		if k.Metrics.ToUnfused == nil {

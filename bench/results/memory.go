@@ -15,8 +15,8 @@ import (
 	"zbench/bench/work/kernel"
 )
 
-// Kernels returns the document of a record of hbm or kernels. command reproduces it; empty omits
-// that.
+// Kernels returns the document of a record of hbm or kernels. command reproduces the record; if it is empty,
+// the document does not show it.
 func Kernels(rec *record.Record, command string) *document.Document {
 	family := kernel.Of(rec.Benchmark())
 	d := &document.Document{
@@ -31,7 +31,7 @@ func Kernels(rec *record.Record, command string) *document.Document {
 	return d
 }
 
-// memoryInto shows one device's memory: streams or a norm.
+// memoryInto adds the results of streams or of a norm.
 func memoryInto(d *document.Document, rec *record.Record) {
 	d.Title, d.Banners, d.Foot = memoryTitle(rec), append(d.Banners, memoryBanners(rec)...), "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s."
 	published := judge.Published(rec)
@@ -49,7 +49,7 @@ func memoryInto(d *document.Document, rec *record.Record) {
 	d.Add("setup", "Set-up", memoryFacts(rec))
 }
 
-// barBlocks return pictures of bars with a note beneath.
+// barBlocks returns charts of bars with a note beneath.
 func barBlocks(all []document.Bars, note string) []document.Block {
 	out := slice.Map(all, func(b document.Bars) document.Block { return b })
 	if len(out) > 0 {
@@ -83,7 +83,7 @@ func publishedList(published []device.Published) document.Block {
 	return l
 }
 
-// memoryBanners must be read before any number.
+// memoryBanners returns what must be read before any number.
 func memoryBanners(rec *record.Record) []document.Banner {
 	var out []document.Banner
 	simulated := 0
@@ -112,7 +112,7 @@ func memoryBanners(rec *record.Record) []document.Banner {
 	return out
 }
 
-// levels returns the bandwidth over the size of an array: where it falls, a cache level ends.
+// levels returns the chart of bandwidth by size of the arrays. Where the bandwidth falls, a cache level ends.
 func levels(rec *record.Record) document.Chart {
 	c := document.Chart{ID: "levels", Title: "Levels of cache", Subtitle: memoryTitle(rec), Quantity: document.Rate}
 	bound := 0

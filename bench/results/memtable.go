@@ -20,7 +20,7 @@ type memoryColumn struct {
 	of   func(*record.Record, *record.Kernel) string
 }
 
-// memoryColumns are the columns, with those of the metrics between others.
+// memoryColumns are the columns. Those of the metrics follow the interval.
 var memoryColumns = slices.Concat([]memoryColumn{
 	{"kernel", true, func(_ *record.Record, r *record.Kernel) string { return r.Kernel }},
 	{"type", true, func(_ *record.Record, r *record.Kernel) string { return r.Dtype }},
@@ -53,8 +53,8 @@ func metricColumns() (out []memoryColumn) {
 	return out
 }
 
-// shortMemory are the columns of a terminal: at most 100 characters. The page keeps the shortest
-// time of a fused kernel, and the title a kernel or type that all rows share.
+// shortMemory returns the columns on a terminal: at most 100 characters. The shortest time of a fused kernel
+// is only on the page. A kernel or type that all rows share is in the title.
 func shortMemory(rec *record.Record) []string {
 	short := []string{"shape", "run", "GB/s", "of peak", "data", "notes"}
 	if fused := slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.ToUnfused != nil }); fused {
@@ -71,7 +71,7 @@ func shortMemory(rec *record.Record) []string {
 	return short
 }
 
-// optional formats a value; empty for none.
+// optional returns a format for values that may be missing; a missing value gives an empty text.
 func optional(text func(float64) string) func(*float64) string {
 	return func(v *float64) string {
 		if v == nil {
@@ -161,23 +161,19 @@ func typesOf(rec *record.Record) []string {
 	return slice.Distinct(slice.Map(rec.KernelRows(), func(r *record.Kernel) string { return r.Dtype }))
 }
 
-// memoryFooter states the conventions that every figure of the table has.
+// memoryFooter returns the conventions of the figures, and the notes.
 func memoryFooter(rec *record.Record) []string {
 	return append(countings(rec), memoryNotes(rec)...)
 }
 
-// countings explain the figures.
+// countings returns the conventions of the figures.
 func countings(rec *record.Record) []string {
 	var lines []string
 	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.Rate != nil }) {
 		lines = append(lines, "GB/s of the median, 1 GB = 1e9 B, with the interval that bounds it with 95 %; fastest is of the shortest time, BabelStream's headline; p95 of the 95th percentile of the times.")
 	}
-	seen := map[string]bool{}
-	for _, r := range rec.KernelRows() {
-		if !seen[r.Counting] && r.Counting != "" {
-			seen[r.Counting] = true
-			lines = append(lines, "Bytes: "+r.Counting+".")
-		}
+	for _, counting := range nonEmpty(slice.Distinct(slice.Map(rec.Kernels, func(k record.Kernel) string { return k.Counting }))...) {
+		lines = append(lines, "Bytes: "+counting+".")
 	}
 	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.ToUnfused != nil }) {
 		lines = append(lines, "× unfused: time kernel by kernel over the fused time. Of copy: the fused kernel's rate by its least bytes over that of a copy of as many bytes. All of this run, on the same device.")
@@ -188,7 +184,7 @@ func countings(rec *record.Record) []string {
 	return lines
 }
 
-// memoryNotes are remarks about a row or a device.
+// memoryNotes returns remarks about rows and devices.
 func memoryNotes(rec *record.Record) []string {
 	var lines []string
 	for _, r := range rec.KernelRows() {

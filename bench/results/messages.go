@@ -11,14 +11,14 @@ import (
 // figureIn finds the figures in a message, each a size with its unit.
 var figureIn = pattern.New(`\b(?:0x[0-9a-fA-F]+|\d+(?:[.,]\d+)*(?: (?:[KMGT]i)?B\b)?)`)
 
-// messageGroups groups messages that differ only in their figures: a hundred cases with the same
-// trouble become one line with the range of the figures.
+// messageGroups groups messages that differ only in their figures: a hundred cases with the same problem
+// become one line with the range of the figures.
 type messageGroups struct{ order []*messageGroup }
 
 // messageGroup is one message with the figures of all its occurrences.
 type messageGroup struct {
 	topic string
-	// between are the words around the figures, one more than figures.
+	// between are the texts around the figures: one more than there are figures.
 	between []string
 	lo, hi  []string
 	count   int
@@ -27,7 +27,7 @@ type messageGroup struct {
 // add adds a message to the group of its kind, and returns the group.
 func (a *messageGroups) add(message string) *messageGroup { return a.addAs("", message) }
 
-// addAs is add; messages of different topics are in different groups.
+// addAs adds a message like add. Messages of different topics are in different groups.
 func (a *messageGroups) addAs(topic, message string) *messageGroup {
 	figures := figureIn.FindAllString(message, -1)
 	between := figureIn.Split(message, -1)
@@ -49,7 +49,7 @@ func (a *messageGroups) addAs(topic, message string) *messageGroup {
 	return k
 }
 
-// text returns the message, each figure as its range.
+// text returns the message with the range of each figure.
 func (k *messageGroup) text() string {
 	var b strings.Builder
 	for i, words := range k.between {

@@ -19,7 +19,7 @@ const unitsText = "GB/s = 1e9 B/s; sizes are IEC (1 KiB = 1,024 B) and total byt
 // busText states the bus factor of every collective.
 var busText = "algbw = S / time; busbw = algbw " + strings.Join(busFactors(), ", ") + ", with n ranks"
 
-// busFactors lists the collectives by their factor over n ranks.
+// busFactors lists the collectives by their bus factor for n ranks.
 func busFactors() []string {
 	const n = 1 << 10
 	var all []string
@@ -102,7 +102,7 @@ func sweepText(rec *record.Record) string {
 	return strings.Join(parts, ", ") + "." + addedText(rec)
 }
 
-// addedText names the cases with sizes outside the sweep's own.
+// addedText states how many cases have sizes that were added to the sweep.
 func addedText(rec *record.Record) string {
 	count := map[string]int64{}
 	for _, a := range rec.Added {
@@ -121,7 +121,7 @@ func addedText(rec *record.Record) string {
 	return " Added for the bucket size once the others were done: " + strings.Join(parts, ", ") + "."
 }
 
-// verifiedMethod explains "verified" and its extent.
+// verifiedMethod explains "verified", and states which cases were checked.
 func verifiedMethod(rec *record.Record) string {
 	text := "“yes” means that the output of separate launches was compared element by element with the expected result, outside the timed part. "
 	if rec.Source.Kind == record.Imported {

@@ -14,8 +14,8 @@ import (
 	"zbench/bench/show/table"
 )
 
-// resultBlock returns the table of the results that ended ok, in µs and GB/s; the others have a
-// separate one.
+// resultBlock returns the table of the cases that ended ok, in µs and GB/s. The other cases are in a
+// separate table.
 func resultBlock(rec *record.Record, curves []curve.Curve) document.Block {
 	isolated := hasIsolated(rec)
 	s := document.Sheet{Label: "Results", Role: document.ResultsID, Table: resultTable(curves, isolated)}
@@ -105,7 +105,7 @@ func hasIsolated(rec *record.Record) bool {
 	return countOf(rec, func(r *record.Result) bool { return curve.IsolatedOf(r).Known }) > 0
 }
 
-// verifiedText says whether the data were checked, and in brackets the number of launches.
+// verifiedText states whether the data were checked, and in brackets the number of launches.
 func verifiedText(v record.Verified) string {
 	text := "no"
 	switch {
@@ -143,7 +143,7 @@ func otherBlocks(rec *record.Record) []document.Block {
 	t := table.Table{Columns: []table.Column{
 		{Name: "collective"}, {Name: "size", Right: true}, {Name: "status"}, {Name: "reason", Wrap: table.Sentences}, {Name: "time, µs", Right: true},
 	}}
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		if r.Status == record.OK {
 			continue
 		}

@@ -28,7 +28,7 @@ func scalingBlocks(rec *record.Record, drawn []curve.Curve) []document.Block {
 	}
 	out = append(out, document.Plots(scalingCharts(rec, all))...)
 	for _, f := range []curve.Family{curve.OneWorld, curve.Groups, curve.Strided} {
-		t := scalingTable(all, f)
+		t := scalingTable(slice.Where(all, func(s curve.Scaling) bool { return s.Family == f }))
 		if len(t.Groups) == 0 {
 			continue
 		}
@@ -68,9 +68,6 @@ func fallLines(all []curve.Scaling) []string {
 
 // scalingCharts draw bus bandwidth over the number of ranks.
 func scalingCharts(rec *record.Record, all []curve.Scaling) []document.Chart {
-	if len(all) == 0 {
-		return nil
-	}
 	c := baseChart(rec, nil)
 	c.ID, c.Title, c.Quantity = "scaling", "Bus bandwidth by number of ranks", document.Scale
 	var names []string
@@ -99,41 +96,33 @@ func scalingCharts(rec *record.Record, all []curve.Scaling) []document.Chart {
 }
 
 // scalingTable has a row for each world and a pair of columns for each collective
-// and message size: the bus bandwidth and its share of the best of the same family.
-func scalingTable(all []curve.Scaling, f curve.Family) (t table.Table) {
+// and message size: the bus bandwidth and its share of the best of the family.
+func scalingTable(of []curve.Scaling) (t table.Table) {
+	var worlds []curve.World
+	for _, s := range of {
+		worlds = append(worlds, s.Worlds...)
+	}
+	slices.SortStableFunc(worlds, func(a, b curve.World) int { return cmp.Compare(a.Ranks, b.Ranks) })
+	names := slice.Distinct(slice.Map(worlds, curve.World.Text))
 	t.Columns = []table.Column{{Name: "ranks"}}
-	rows := map[string][]string{}
-	var order []curve.World
-	width := 0
-	for _, s := range all {
-		if s.Family != f {
-			continue
-		}
+	rows := slice.Map(names, func(name string) []string { return []string{name} })
+	for _, s := range of {
 		for _, size := range s.Sizes {
 			for i, name := range []string{"busbw", "of best"} {
 				t.Columns = append(t.Columns, table.Column{Name: name, Over: s.Name + ", " + unit.Bytes(size), Right: true, Begins: i == 0})
 			}
-			for _, w := range s.Worlds {
-				key := w.Text()
-				if rows[key] == nil {
-					order = append(order, w)
+			for i, name := range names {
+				cells := []string{unit.None, unit.None}
+				w := slice.First(s.Worlds, func(w curve.World) bool { return w.Text() == name })
+				if r := w.BySize[size]; r != nil {
+					cells = []string{unit.Rate(*r.BusBW), unit.Percent(curve.Share(*r.BusBW, s.Best(size)))}
 				}
-				for len(rows[key]) < width {
-					rows[key] = append(rows[key], unit.None)
-				}
-				bw := *w.BySize[size].BusBW
-				rows[key] = append(rows[key], unit.Rate(bw), unit.Percent(curve.Share(bw, s.Best(size))))
+				rows[i] = append(rows[i], cells...)
 			}
-			width += 2
 		}
 	}
-	slices.SortStableFunc(order, func(a, b curve.World) int { return cmp.Compare(a.Ranks, b.Ranks) })
-	for _, w := range order {
-		cells := rows[w.Text()]
-		for len(cells) < width {
-			cells = append(cells, unit.None)
-		}
-		t.Add(append([]string{w.Text()}, cells...)...)
+	for _, cells := range rows {
+		t.Add(cells...)
 	}
 	return t
 }

@@ -54,8 +54,8 @@ var (
 	}}
 )
 
-// details are the levels of detail of a summary's curves, the least first: the most that fits is
-// used.
+// details are the levels of detail of a summary, the fewest figures first. The summary uses the most
+// detailed level that fits.
 var details = [][]figure{
 	{figureBusBW},
 	{figureTime, figureBusBW},
@@ -67,14 +67,13 @@ var details = [][]figure{
 // bandwidth.
 const detailWidth = 100
 
-// Summary returns the results in short: a row per size, a column per curve, with as many figures as
-// fit the terminal's columns. Curves that do not fit beside each other get tables of their own.
-// In-place results that agree with those out of place are left out, and so are sizes without a
-// result.
+// Summary returns the results in short: a row per size, a column per curve, with as many figures as fit into
+// the terminal's width. Curves that do not fit side by side get separate tables. In-place results that
+// agree with out-of-place results are left out, and so are sizes without a result.
 func Summary(rec *record.Record, width int) []table.Table {
 	curves, _ := curve.Drawn(curve.Of(rec))
 	for i := range curves {
-		curves[i].Name = shortName(curves, i)
+		curves[i].Name = curve.NameBy(shortTraits, curves, i)
 	}
 	curves = slices.DeleteFunc(curves, func(c curve.Curve) bool { // the notes have the reason
 		return !slices.ContainsFunc(c.Rows, func(r *record.Result) bool { return r.Status != record.Skipped })
@@ -85,7 +84,7 @@ func Summary(rec *record.Record, width int) []table.Table {
 	return tables
 }
 
-// units are the rates' units in the tables.
+// units names the rates in the tables, with their unit.
 func units(tables []table.Table) string {
 	rates := "busbw"
 	for _, t := range tables {
@@ -113,9 +112,9 @@ func explained(tables []table.Table) (out []string) {
 	return out
 }
 
-// beside returns the table of all curves with the most detail that fits. If time and bus bandwidth
-// do not fit, the tables only have bus bandwidth and a column per world, with as many collectives
-// side by side as fit.
+// beside returns the table of all curves with the most detail that fits. If even time and bus bandwidth do
+// not fit, it returns tables of bus bandwidth with a column per world, and with as many collectives side by
+// side as fit.
 func beside(curves []curve.Curve, width int) []table.Table {
 	for level, detail := range slices.Backward(details[1:]) {
 		if t := summaryTable(curves, detail); fits(t, width) && (level == 0 || len(curves) == 1 || width >= detailWidth) {
@@ -155,7 +154,7 @@ func beside(curves []curve.Curve, width int) []table.Table {
 	return tables
 }
 
-// byCollective returns the curves of each collective, whole worlds by size before groups.
+// byCollective returns the curves of each collective: whole worlds first, by number of ranks, then groups.
 func byCollective(curves []curve.Curve) [][]curve.Curve {
 	names, of := slice.Group(curves, func(c curve.Curve) string { return c.Collective })
 	return slice.Map(names, func(name string) []curve.Curve {
@@ -168,8 +167,8 @@ func byCollective(curves []curve.Curve) [][]curve.Curve {
 	})
 }
 
-// fits reports whether no line is wider. The space after the last column is cut, the line beneath
-// the names is not.
+// fits reports whether the table is at most that wide. The space after the last column is cut, unless a line
+// is drawn beneath the names.
 func fits(t table.Table, width int) bool {
 	for first, last := range t.Headings() {
 		if tooWide(t, first, last) {
@@ -228,7 +227,7 @@ func summaryTable(curves []curve.Curve, show []figure) table.Table {
 	if len(show) > 1 {
 		return t
 	}
-	for first, last := range t.Headings() { // a collective in one world needs no heading, and one may be too wide
+	for first, last := range t.Headings() { // a collective in one world needs no heading; other headings may be too wide
 		named := t.Columns[first].Name == t.Columns[first].Over
 		if !named && !tooWide(t, first, last) {
 			continue
@@ -262,8 +261,8 @@ func cells(c curve.Curve, r *record.Result, show []figure) []string {
 	return out
 }
 
-// ended returns the status of a case that failed or has wrong data, also if only the hidden
-// in-place case did; empty otherwise.
+// ended returns the status of a case that failed or has wrong data, or whose hidden in-place case did; empty
+// otherwise.
 func ended(c curve.Curve, r *record.Result) string {
 	if r == nil {
 		return ""
@@ -286,7 +285,7 @@ func ended(c curve.Curve, r *record.Result) string {
 	return ""
 }
 
-// shortTraits returns traits in as few letters as a heading has room for.
+// shortTraits returns the traits in few letters, for headings.
 func shortTraits(r *record.Result) []string {
 	place, ranks, nodes := "out", unit.Count(r.Ranks, "rank"), unit.Count(r.Nodes, "node")
 	if r.InPlace {
@@ -301,21 +300,6 @@ func shortTraits(r *record.Result) []string {
 		ranks = ""
 	}
 	return []string{r.Dtype, r.Op, place, ranks, nodes, fmt.Sprintf("-g%d", r.GPUsPerProcess), plain.Clip(r.Setup, 16)}
-}
-
-// shortName adds the differing traits to the collective, in short.
-func shortName(curves []curve.Curve, i int) string {
-	mine, short := curve.Traits(curves[i].Rows[0]), shortTraits(curves[i].Rows[0])
-	parts := []string{plain.OrUnnamed(curves[i].Collective)}
-	for t, word := range mine {
-		differs := slices.ContainsFunc(curves, func(c curve.Curve) bool {
-			return c.Collective == curves[i].Collective && curve.Traits(c.Rows[0])[t] != word
-		})
-		if differs && short[t] != "" {
-			parts = append(parts, short[t])
-		}
-	}
-	return strings.Join(parts, " ")
 }
 
 // summaryTitle describes the world, in one line if the GPUs are known.
@@ -333,7 +317,7 @@ func summaryTitle(rec *record.Record) string {
 
 // dtypeAndOp returns the element type and the operator, if all results have the same.
 func dtypeAndOp(rec *record.Record) []string {
-	all := slices.Collect(rec.Each())
+	all := rec.Each()
 	types := slice.Distinct(slice.Map(all, func(r *record.Result) string { return r.Dtype }))
 	ops := nonEmpty(slice.Distinct(slice.Map(all, func(r *record.Result) string { return r.Op }))...)
 	var out []string
@@ -352,7 +336,7 @@ func summaryNotes(rec *record.Record) []string {
 	return nonEmpty(append(append([]string{placeText(curves)}, legend(curves)...), warningText(rec))...)
 }
 
-// placeText says that in-place results are omitted, and their distance from the shown ones.
+// placeText states which in-place results are omitted, and how close they are to the shown results.
 func placeText(curves []curve.Curve) string {
 	apart, left, kept := 0.0, false, false
 	for _, c := range curves {

@@ -11,13 +11,13 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Scales of the tables: rccl-tests prints µs and GB/s, and so do these.
+// Units of the tables, as in rccl-tests: µs and GB/s.
 const (
 	micro = 1e-6
 	giga  = 1e9
 )
 
-// fixed prints v to at least three significant digits, and whole from 100 on, with thousands
+// fixed prints v with three significant digits, and from 100 on as a whole number with thousands
 // separators.
 func fixed(v float64) string {
 	if !unit.Finite(v) {
@@ -43,8 +43,8 @@ func gigas(v *float64) string {
 	return fixed(*v / giga)
 }
 
-// footnotes numbers the texts that do not fit into a row. Texts that only differ in their figures
-// share a number.
+// footnotes numbers the texts that do not fit into a row. Texts that differ only in their figures share a
+// number.
 type footnotes struct{ messageGroups }
 
 // ref returns the text's number in brackets.
@@ -62,7 +62,7 @@ func (f *footnotes) lines() []string {
 	return out
 }
 
-// reasonOf returns why a case did not end ok, as far as the record knows.
+// reasonOf returns the reason why a case did not end ok, as far as the record has it.
 func reasonOf(r *record.Result) string {
 	switch {
 	case r.Reason != "":

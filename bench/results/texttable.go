@@ -16,8 +16,8 @@ import (
 // columns selects a row's figures: both placements side by side, and isolated times.
 type columns struct{ both, alone bool }
 
-// figures are the columns of one half before the number of wrong elements. If two halves must fit,
-// it omits figures that the page and the files also have: ± and, beside the isolated time, algbw.
+// figures returns the columns of one placement, without the number of wrong elements. If both placements
+// must fit, it omits ± and, if there is an isolated time, algbw. The page and the files have both.
 func (c columns) figures() []figure {
 	out := []figure{figureTime}
 	if !c.both {
@@ -32,7 +32,7 @@ func (c columns) figures() []figure {
 	return append(out, figureBusBW)
 }
 
-// half prints a result, or dashes if there is none.
+// half returns the cells of a result in one placement; dashes if there is none.
 func (c columns) half(r *record.Result) []string {
 	return append(slice.Map(c.figures(), func(f figure) string { return f.text(r) }), wrongCell(r))
 }
@@ -51,9 +51,9 @@ func wrongCell(r *record.Result) string {
 	return unit.None
 }
 
-// Results returns a table of every case, grouped by collective, with the units beneath: a row per
-// size with out-of-place and in-place results side by side, as in rccl-tests, if the record has
-// both. Cases that did not end ok are rows too, with the reason beneath.
+// Results returns a table of every case, grouped by collective, with the units beneath. If the record has
+// both placements, a row has the out-of-place and the in-place result of a size side by side, as in
+// rccl-tests. Cases that did not end ok are rows, too, with the reason beneath.
 func Results(rec *record.Record) table.Table {
 	curves := curve.Of(rec)
 	all := curve.Pairs(curves)
@@ -104,8 +104,7 @@ func (c columns) columns() []table.Column {
 	return out
 }
 
-// groupOf names a pair's rows; its name includes the traits in which collectives of one name
-// differ.
+// groupOf names the rows of a pair. The name includes the traits in which the pairs of a collective differ.
 func groupOf(all []curve.Pair, i int) table.Group {
 	either := slice.Map(all, curve.Pair.Either)
 	r := either[i].Rows[0]
@@ -114,7 +113,7 @@ func groupOf(all []curve.Pair, i int) table.Group {
 	return table.Group{Cells: []string{name, r.Dtype, r.Op}}
 }
 
-// row prints one size.
+// row returns the cells of one size.
 func (c columns) row(pair [2]*record.Result) []string {
 	r := pair[0]
 	if r == nil {
@@ -135,8 +134,8 @@ type noter struct {
 	beneath footnotes
 }
 
-// cell returns the notes of a line: keywords, marked if they only hold for one of the two results,
-// or a number if they are too long.
+// cell returns the notes of a line as keywords, with a mark if they hold for one of the two results only. Notes
+// that are too long become the number of a footnote.
 func (n *noter) cell(pair [2]*record.Result) string {
 	first, second := n.words(pair[0]), n.words(pair[1])
 	out, in := " (out)", " (in)"
@@ -176,7 +175,7 @@ func (n *noter) words(r *record.Result) []string {
 	return []string{plain.Clip(statusText(r.Status), 12) + " " + n.beneath.ref(why)}
 }
 
-// tableNotes returns a row's keywords: the page's, and those without a column here.
+// tableNotes returns a row's keywords: those of the page, and "in place" if the table has no column for it.
 func tableNotes(r *record.Result, c columns) []string {
 	var notes []string
 	if r.InPlace && !c.both {
@@ -206,7 +205,7 @@ func commonNotes(curves []curve.Curve, c columns) []string {
 	return slices.DeleteFunc(notes, func(n string) bool { return len(of[n]) < results })
 }
 
-// tableTitle describes the world and whether a model decided it.
+// tableTitle describes the world, and marks simulated results.
 func tableTitle(rec *record.Record) string {
 	return plain.Line(strings.Join(nonEmpty(record.Mark(rec), worldText(rec.World)), " · "))
 }
@@ -257,7 +256,7 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 // unverified groups the reasons why results were not verified.
 func unverified(rec *record.Record) *messageGroups {
 	var why messageGroups
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		if r.Status == record.OK && r.Verified.State != record.VerifiedOK && r.Verified.State != record.VerifiedWrong && r.Verified.Reason != "" {
 			why.add(r.Verified.Reason)
 		}

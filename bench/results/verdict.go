@@ -19,7 +19,7 @@ func Verdict(rec *record.Record, d *advice.Document) finding.List {
 	return append(own, advice.Findings(rec, d)...)
 }
 
-// kernelChips are the best figure, the correctness of the data, and the confidence in the times.
+// kernelChips returns the best figure, the result of the checks, and the confidence in the times.
 func kernelChips(rec *record.Record, family kernel.Family) []document.Fact {
 	s := judge.Summarise(rec)
 	var out document.Facts

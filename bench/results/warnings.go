@@ -10,21 +10,21 @@ import (
 	"zbench/bench/show/document"
 )
 
-// warningGroup holds warnings of one code and shape, with their cases.
+// warningGroup holds warnings that differ only in their figures, with their cases.
 type warningGroup struct {
 	code, hint string
 	kind       *messageGroup
 	cases      []*record.Result
 }
 
-// warningGroups groups warnings of one code and shape, the record's first: a hundred cases with the
-// same warning become one.
+// warningGroups groups warnings that have the same code and hint and differ only in figures. The record's own
+// warnings come first.
 func warningGroups(rec *record.Record) []*warningGroup {
 	var order []*warningGroup
 	var messages messageGroups
 	index := map[*messageGroup]*warningGroup{}
 	add := func(w record.Warning, r *record.Result) {
-		// Warnings are only grouped if their codes and hints are equal, too.
+		// The codes and the hints must be equal, too.
 		kind := messages.addAs(w.Code+"\x00"+w.Hint, w.Message)
 		g := index[kind]
 		if g == nil {
@@ -38,7 +38,7 @@ func warningGroups(rec *record.Record) []*warningGroup {
 	for _, w := range rec.Warnings {
 		add(w, nil)
 	}
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		for _, w := range r.Warnings {
 			add(w, r)
 		}
@@ -46,8 +46,8 @@ func warningGroups(rec *record.Record) []*warningGroup {
 	return slices.DeleteFunc(order, func(g *warningGroup) bool { return g.byChance(rec) })
 }
 
-// byChance reports whether independent samples explain the number of cases called correlated: one
-// series in a hundred is. The cases' own rows keep the warning.
+// byChance reports whether the number of cases with the warning "correlated" is what independent samples give:
+// one series in a hundred has it by chance. The cases' own rows keep the warning.
 func (g *warningGroup) byChance(rec *record.Record) bool {
 	if g.code != judge.WarnCorrelated {
 		return false

@@ -33,7 +33,7 @@ func plantedRun(t *testing.T, name string, vars map[string]string) string {
 	file := filepath.Join(t.TempDir(), name+".json")
 	f, err := os.Create(file)
 	require.NoError(t, err)
-	require.NoError(t, record.Encode(f, rec))
+	require.NoError(t, rec.WriteJSON(f))
 	require.NoError(t, f.Close())
 	return file
 }

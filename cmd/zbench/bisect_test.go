@@ -86,7 +86,7 @@ func measuredBy(t *testing.T, c Command, backend string) {
 	dir := c.Argv[slices.Index(c.Argv, "--out")+1]
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	var b bytes.Buffer
-	require.NoError(t, record.Encode(&b, rec))
+	require.NoError(t, rec.WriteJSON(&b))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, engine.ResultsFile), b.Bytes(), 0o600))
 }
 

@@ -144,17 +144,25 @@ func (osFS) RemoveTemporary(dir string) error {
 	return err
 }
 
-// WriteFile writes a temporary file beside it, makes it durable, and renames it into place.
+// WriteFile renames a whole file into place.
 func (osFS) WriteFile(name string, data []byte) error {
 	if info, err := os.Lstat(name); err == nil && info.IsDir() {
 		// The rename's error would say "file exists" about a temporary name.
 		return exit.With(exit.Run, fmt.Errorf("%s is a folder; zbench would write a file there", name), "move it away, or choose another folder")
 	}
+	return writeWhole(name, data, os.Rename)
+}
+
+// Create links a whole file to its name, which also NFS does for one host alone.
+func (osFS) Create(name string, data []byte) error { return writeWhole(name, data, os.Link) }
+
+// writeWhole writes a temporary file beside the one of that name, makes it durable, and gives it the name.
+func writeWhole(name string, data []byte, place func(from, to string) error) error {
 	f, err := createTemporary(name)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // gone already after the rename
+	defer func() { _ = os.Remove(f.Name()) }() // gone already after a rename
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
@@ -162,21 +170,7 @@ func (osFS) WriteFile(name string, data []byte) error {
 	if err = cmp.Or(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), name)
-}
-
-// Create links a whole file to its name, which also NFS does for one host alone.
-func (osFS) Create(name string, data []byte) error {
-	f, err := createTemporary(name)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = f.Write(data)
-	if err = cmp.Or(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Link(f.Name(), name)
+	return place(f.Name(), name)
 }
 
 // kernelLog reads the kernel's buffer without removing lines from it: syslog(2), actions 10 and 3.

@@ -52,8 +52,10 @@ func introduce(s State, d *collectivesDriver, with *opening, role launch.Role, h
 	if with.Folder != "" {
 		h.Folder = preflight.Look(s.FS.ReadFile, with.Folder, folder.LockFile, with.Owner+"\n")
 	}
-	hello := engine.HelloOf(facts, with.Backend, tool(), role.Rank*with.ranks(), with.ranks(), s.Hostname(), s.PID)
-	hello.HostID = s.Getenv(engine.HostIDVariable)
+	hello := engine.Hello{
+		FirstRank: role.Rank * with.ranks(), Ranks: with.ranks(), Host: s.Hostname(), PID: s.PID, HostID: s.Getenv(engine.HostIDVariable),
+		Build: tool(), Backend: with.Backend, Facts: facts,
+	}
 	return introduction{Hello: hello, Preflight: preflight.Collect(h)}, nil
 }
 

@@ -280,7 +280,7 @@ func TestResumeWithOtherFacts(t *testing.T) {
 func roundTrip(t *testing.T, rec *record.Record) *record.Record {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, record.Encode(&b, rec))
+	require.NoError(t, rec.WriteJSON(&b))
 	back, err := record.Decode(&b)
 	require.NoError(t, err)
 	return back

@@ -79,17 +79,17 @@ func (a *answers) accept(process, number int, r plan.Report) bool {
 func (a *answers) unreadable(process int, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.put(process-1, plan.Unreadable(err))
+	a.put(process-1, plan.Failing(plan.FailedOrder, err.Error()))
 }
 
 // gone marks a process as lost; it returns false if it already was.
-func (a *answers) gone(process int, why string, as func(string) plan.Report) bool {
+func (a *answers) gone(process int, why string, as plan.FailureKind) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.lost[process-1] != nil {
 		return false
 	}
-	report := as(why)
+	report := plan.Failing(as, why)
 	a.lost[process-1] = &report
 	a.answered(process)
 	a.put(process-1, report)
@@ -340,15 +340,15 @@ func (l *Leader) leave(process int, why string) {
 		if one.Process == process {
 			l.lose(process, why)
 		} else {
-			l.loseAs(one.Process, fmt.Sprintf("process %d, through which it is connected: %s", process, why), plan.Unreached)
+			l.loseAs(one.Process, fmt.Sprintf("process %d, through which it is connected: %s", process, why), plan.FailedUnreached)
 		}
 	}
 }
 
 // lose marks a process as lost after Start. Its reports are Lost from now on.
-func (l *Leader) lose(process int, why string) { l.loseAs(process, why, plan.Lost) }
+func (l *Leader) lose(process int, why string) { l.loseAs(process, why, plan.FailedLost) }
 
-func (l *Leader) loseAs(process int, why string, as func(string) plan.Report) {
+func (l *Leader) loseAs(process int, why string, as plan.FailureKind) {
 	l.hub.forget(process)
 	if l.gone(process, why, as) {
 		loss := Loss{Process: process, Host: l.host(process), Why: why}

@@ -131,7 +131,7 @@ func BenchmarkOrder(b *testing.B) {
 		name := fmt.Sprintf("processes=%d/gathered=%t", c.processes, c.gathered)
 		b.Run(name, func(b *testing.B) { benchmarkOrder(b, c.processes, c.gathered, bursts) })
 		b.Run(name+"/counters", func(b *testing.B) {
-			benchmarkOrder(b, c.processes, c.gathered, plan.Order{Verb: plan.Isolated{Launches: 12}, Counters: true})
+			benchmarkOrder(b, c.processes, c.gathered, plan.Order{Verb: plan.Batches{Isolated: 12}, Counters: true})
 		})
 	}
 }

@@ -157,7 +157,7 @@ func (f *Follower) take(text []byte) error {
 			close(f.ready)
 		}
 	case own != nil && err != nil:
-		return f.report(message.Number, plan.Unreadable(err))
+		return f.report(message.Number, plan.Failing(plan.FailedOrder, err.Error()))
 	case own != nil:
 		f.orders <- numbered{message.Number, order}
 	case message.Roll > 0:
@@ -222,7 +222,7 @@ func (f *Follower) message(number int, r plan.Report) (up, error) {
 	}
 	text, err := json.Marshal(r)
 	if err == nil && len(text) > plan.MaxReport {
-		r = plan.Unreadable(fmt.Errorf("the report has %d bytes; the limit is %d", len(text), plan.MaxReport))
+		r = plan.Failing(plan.FailedOrder, fmt.Sprintf("the report has %d bytes; the limit is %d", len(text), plan.MaxReport))
 		text, err = json.Marshal(r)
 	}
 	return up{Number: number, Reports: []reportOf{{f.options.Self.Process, text}}}, err

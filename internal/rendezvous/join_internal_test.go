@@ -2,7 +2,6 @@ package rendezvous
 
 import (
 	"bufio"
-	"errors"
 	"net"
 	"slices"
 	"testing"
@@ -74,7 +73,7 @@ func TestReportsOfANodeTravelAsOne(t *testing.T) {
 // A failure reaches the leader at once: the other processes of the node may be waiting for
 // the one that failed. Times wait for the others.
 func TestFailuresDoNotWaitForTheNode(t *testing.T) {
-	failed := plan.Unreadable(errors.New("no such order"))
+	failed := plan.Failing(plan.FailedOrder, "no such order")
 	for wait, report := range map[time.Duration]plan.Report{0: failed, gatherTime: {Seconds: []float64{1}}} {
 		synctest.Test(t, func(t *testing.T) {
 			in, out := net.Pipe()

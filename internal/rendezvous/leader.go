@@ -179,7 +179,7 @@ func (l *Leader) Send(o plan.Order) {
 	text = down{Number: number, Order: text}.line()
 	switch {
 	case err != nil:
-		l.failAll(plan.Unreadable(fmt.Errorf("the order cannot be sent: %w", err)))
+		l.failAll(plan.Failing(plan.FailedOrder, "the order cannot be sent: "+err.Error()))
 	case o.Ends():
 		l.hub.end(text)
 	default:
@@ -221,7 +221,7 @@ func (l *Leader) Reports(own plan.Report) []plan.Report {
 	case <-l.ended():
 		l.callRoll()
 		for _, process := range l.missing() {
-			l.loseAs(process, "no report: "+l.reason(), plan.Hanging)
+			l.loseAs(process, "no report: "+l.reason(), plan.FailedHanging)
 		}
 	}
 	<-l.all()

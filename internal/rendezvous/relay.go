@@ -231,7 +231,7 @@ func (r *relay) heard(process int, text []byte, err error) {
 		r.mu.Lock()
 		number := r.number
 		r.mu.Unlock()
-		bad, _ := json.Marshal(plan.Unreadable(err)) // writing a report of text cannot fail
+		bad, _ := json.Marshal(plan.Failing(plan.FailedOrder, err.Error())) // writing a report of text cannot fail
 		r.collect(process, up{Number: number, Reports: []reportOf{{process, bad}}})
 		return
 	}

@@ -52,7 +52,7 @@ func (r raw) next() string {
 // A registered process that sends what it should not harms no report of another. Each
 // message is refused and counted.
 func TestMisbehavingProcess(t *testing.T) {
-	const good = `{"protocol":12,"budget":{"bytes":7},"verified":{"Wrong":0,"First":""}}`
+	const good = `{"protocol":13,"budget":{"bytes":7},"verified":{"Wrong":0,"First":""}}`
 	unreadable := func(text string) func(t *testing.T, r plan.Report) {
 		return func(t *testing.T, r plan.Report) {
 			require.Equal(t, plan.FailedOrder, r.Failure.Kind)
@@ -75,12 +75,12 @@ func TestMisbehavingProcess(t *testing.T) {
 		"not JSON":         {[]string{"hello"}, unreadable("a message cannot be read"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
 		"unknown field":    {[]string{`{"number":1,"shutdown":true}`}, unreadable("shutdown"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
 		"other protocol":   {[]string{report(1, `{"protocol":99}`)}, unreadable("protocol 99"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
-		"negative":         {[]string{report(1, `{"protocol":12,"budget":{"bytes":-7}}`)}, unreadable("negative"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
+		"negative":         {[]string{report(1, `{"protocol":13,"budget":{"bytes":-7}}`)}, unreadable("negative"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
 		"for another":      {[]string{report(2, good), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
 		"for the leader":   {[]string{report(0, good), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
 		"for no process":   {[]string{report(-5, good), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
-		"twice":            {[]string{report(1, good), report(1, `{"protocol":12}`)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
-		"another order":    {[]string{strings.Replace(report(1, `{"protocol":12}`), `"number":1`, `"number":2`, 1), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
+		"twice":            {[]string{report(1, good), report(1, `{"protocol":13}`)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
+		"another order":    {[]string{strings.Replace(report(1, `{"protocol":13}`), `"number":1`, `"number":2`, 1), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
 		"times, well":      {[]string{`{"number":1,"joined":[{"processes":[1],"seconds":"AAAAAAAA8D8="}]}`}, func(t *testing.T, r plan.Report) { require.Equal(t, plan.Times{1}, r.Seconds) }, nil},
 		"times of another": {[]string{`{"number":1,"joined":[{"processes":[1,2]}]}`, report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
 		"times of none":    {[]string{`{"number":1,"joined":[{"processes":[]}]}`}, unreadable("reports of 0 processes"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
@@ -106,7 +106,7 @@ func TestMisbehavingProcess(t *testing.T) {
 				require.NoError(t, l.Start("go"))
 				require.JSONEq(t, `{"start":"go"}`, one.next())
 				l.Send(plan.Order{Verb: plan.AskBudget{}})
-				require.JSONEq(t, `{"number":1,"order":{"protocol":12,"do":"budget","with":{}}}`, one.next())
+				require.JSONEq(t, `{"number":1,"order":{"protocol":13,"do":"budget","with":{}}}`, one.next())
 				var text bytes.Buffer
 				for _, line := range c.lines {
 					text.WriteString(line + "\n")

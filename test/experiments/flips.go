@@ -146,7 +146,7 @@ func newRunFiles(rng *rand.Rand, bare bool) (runFiles, error) {
 	text, err := j.Text()
 	var results, index, values bytes.Buffer
 	rec := j.Record()
-	err = errors.Join(err, record.Encode(&results, rec), record.WriteSamples(&values, &index, rec, j.Parts))
+	err = errors.Join(err, rec.WriteJSON(&results), record.WriteSamples(&values, &index, rec, j.Parts))
 	search := bisect.Header{
 		Schema: bisect.JournalSchema, Run: run, Options: bisect.Defaults(), Spec: *rec.Spec, Common: []string{}, Timing: "burst", GPUs: 2,
 		Variants: []bisect.Given{{Name: "a"}, {Name: "b"}}, Cases: []bisect.Planned{{Key: rec.Results[0].Key, Bytes: 1024}},
@@ -236,7 +236,7 @@ func (r runFiles) figures() (text string, said bool, err error) {
 	for _, w := range []*record.Record{rec, j.Record()} {
 		w.Warnings = nil
 		var b bytes.Buffer
-		err = errors.Join(err, record.Encode(&b, w))
+		err = errors.Join(err, w.WriteJSON(&b))
 		text += b.String()
 	}
 	all, failed := json.Marshal([]any{h, entries, samples, j.Parts})

@@ -141,9 +141,9 @@ func (all wires) Reports(plan.Report) []plan.Report {
 			}
 		}
 		if text == nil {
-			out[i] = plan.Lost(errGone.Error())
+			out[i] = plan.Failing(plan.FailedLost, errGone.Error())
 		} else if err := json.Unmarshal(text, &out[i]); err != nil {
-			out[i] = plan.Unreadable(err)
+			out[i] = plan.Failing(plan.FailedOrder, err.Error())
 		}
 	}
 	return out

@@ -145,9 +145,9 @@ func (j *timedJob) observe(first, last []float64, rng *rand.Rand) *recommend.Fit
 		}
 		q.Observed = append(q.Observed, o)
 	}
-	f, err := recommend.Explain(q)
+	a, err := recommend.Ask(q)
 	must(err)
-	return f
+	return a.Observed
 }
 
 // RunObserved draws so many jobs that fit, and as many of the other kinds together.

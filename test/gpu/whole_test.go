@@ -67,7 +67,7 @@ func records(t *testing.T, slow float64) map[string][]byte {
 	out := map[string][]byte{}
 	for name, rec := range all {
 		var b bytes.Buffer
-		require.NoError(t, record.Encode(&b, rec))
+		require.NoError(t, rec.WriteJSON(&b))
 		out[name] = b.Bytes()
 	}
 	return out

@@ -336,7 +336,7 @@ func readRecord(t *testing.T, text string) *reading {
 func encoded(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, record.Encode(&b, rec))
+	require.NoError(t, rec.WriteJSON(&b))
 	return b.String()
 }
 

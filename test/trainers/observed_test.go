@@ -55,13 +55,13 @@ func TestTwoObservedSettingsPredictTheOthers(t *testing.T) {
 				}
 			}
 			q.Observed = all
-			whole, err := recommend.Explain(q)
+			whole, err := recommend.Ask(q)
 			require.NoError(t, err)
-			require.True(t, whole.Fits, "%s %g: chance %g", r.name, m, whole.Chance)
+			require.True(t, whole.Observed.Fits, "%s %g: chance %g", r.name, m, whole.Observed.Chance)
 			q.Observed = []recommend.Observation{all[near], all[last]}
-			two, err := recommend.Explain(q)
+			two, err := recommend.Ask(q)
 			require.NoError(t, err)
-			require.True(t, two.Fits, "%s %g: chance %g", r.name, m, two.Chance)
+			require.True(t, two.Observed.Fits, "%s %g: chance %g", r.name, m, two.Observed.Chance)
 			for i, o := range all[:last] {
 				if i == near {
 					continue

@@ -14,7 +14,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// deviceFact names the GPU in the list of facts, hostsFact the hosts.
+// deviceFact is the name of the GPU in the list of facts, hostsFact that of the hosts.
 const (
 	deviceFact = "device"
 	hostsFact  = "hosts"
@@ -67,14 +67,14 @@ func toolsOf(r *record.Record) string {
 	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// launchesFact names the launches in a burst among the options.
+// launchesFact is the name of the launches in a burst among the options.
 const launchesFact = "launches in a burst (-n)"
 
 // launchesOf returns the launches per burst of a log.
 func launchesOf(r *record.Record) string {
 	var seen []string
-	for i := range r.Results {
-		if t := r.Results[i].Burst; t != nil && t.Iterations != 0 {
+	for _, x := range r.Results {
+		if t := x.Burst; t != nil && t.Iterations != 0 {
 			seen = append(seen, fmt.Sprint(t.Iterations))
 		}
 	}
@@ -92,7 +92,7 @@ func editedNotes(base, fresh []Run) []string {
 	return out
 }
 
-// severalNotes names logs that have a case more than once. They count as one run, with the median.
+// severalNotes names logs that have a case more than once. Such a log counts as one run, with the median.
 func severalNotes(base, fresh []Run) []string {
 	var out []string
 	for _, run := range slices.Concat(base, fresh) {
@@ -158,11 +158,9 @@ func changes(base, fresh []Run) []Change {
 		out = appendChange(out, f.what, base, fresh, f.of)
 	}
 	for _, table := range []func(*record.Record) map[string]string{libraries, variables, options} {
-		names := map[string]bool{}
+		names := map[string]string{}
 		for _, r := range slices.Concat(base, fresh) {
-			for name := range table(r.Record) {
-				names[name] = true
-			}
+			maps.Copy(names, table(r.Record))
 		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			out = appendChange(out, name, base, fresh, func(r *record.Record) string { return table(r)[name] })
@@ -195,8 +193,8 @@ func eras(base, fresh []Run) (settings, defaults []string) {
 	return gate.Mixed(slice.Map(all, func(r Run) string { return r.Name }), slice.Map(all, func(r Run) *record.Record { return r.Record }))
 }
 
-// eraNotes names the differing eras that are compared anyway: versions, because an update is the
-// subject of the comparison, and with --across settings.
+// eraNotes names the eras in which the runs differ and that are compared all the same: versions, because an update is
+// what users compare, and settings with --across.
 func eraNotes(base, fresh []Run) []string {
 	settings, defaults := eras(base, fresh)
 	across := slice.Map(settings, func(e string) string { return "ACROSS: " + e })

@@ -1,5 +1,5 @@
-// Package compare tells whether the runs of one side, NEW, take longer than those of another, BASE.
-// Each case is slower, faster, the same, or unclear.
+// Package compare decides whether the runs of one side, NEW, take longer than those of the other, BASE. Each
+// case is slower, faster, the same, or unclear.
 //
 //  1. The caller reads records (of zbench or of imported logs) into Runs. A run is the
 //     unit: its median of a case is one value, whatever its number of launches.
@@ -41,22 +41,22 @@ type Criteria struct {
 	// BetweenRunCV is the relative standard deviation of a run's median between runs, if known; 0
 	// estimates it from the runs.
 	BetweenRunCV float64
-	// Timing is the kind of time to compare, one of Timings; if empty, the first that both sides
-	// have.
+	// Timing is the kind of time to compare, one of Timings. If it is empty, it is the first kind that
+	// both sides have.
 	Timing string
 	// Across also compares runs of different eras (see [gate.Era]).
 	Across bool
-	// Names are the sides' names in charts. If empty, charts use the name of the run, or BASE and
-	// NEW if cases are compared.
+	// Names are the names of the sides in charts. An empty one is replaced by BASE or NEW, or, if no case
+	// is compared, by the name of the run.
 	Names [2]string
 }
 
 // Defaults returns the options of the command without flags.
 func Defaults() Criteria { return Criteria{Alpha: 0.01, MinEffect: 0.02} }
 
-// Compare compares two sides. It returns a [RefusedError] if they must not be compared, with nil or
-// with a document that has the curves of both sides and no cases. Cases that only one side has are
-// in the document as not checked.
+// Compare compares two sides. If they must not be compared, it returns a [RefusedError] and, if there is something
+// to draw, a document with the curves of both sides and no cases. Cases that only one side has are in the document
+// as not checked.
 func Compare(base, fresh []Run, o Criteria) (*Document, error) {
 	if err := refuse(base, fresh, o.Across); err != nil {
 		return curvesAlone(base, fresh, o, err), err
@@ -99,8 +99,8 @@ func Compare(base, fresh []Run, o Criteria) (*Document, error) {
 	return d, nil
 }
 
-// curvesAlone returns the document of sides that must not be compared, for the reason why; nil if
-// there is nothing to draw.
+// curvesAlone returns the document of sides that must not be compared; why is the reason. It returns nil if there is
+// nothing to draw.
 func curvesAlone(base, fresh []Run, o Criteria, why error) *Document {
 	if len(base) == 0 || len(fresh) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func curvesAlone(base, fresh []Run, o Criteria, why error) *Document {
 	return d
 }
 
-// judge sets a case's verdict from its test, one of a number of tests.
+// judge sets a case's verdict from its test. tests is the number of all tests.
 func (c *Case) judge(o Criteria, tests int) {
 	of := c.observed
 	if of == nil {
@@ -143,8 +143,8 @@ func (c *Case) judge(o Criteria, tests int) {
 	}
 }
 
-// verdict applies three conditions: significance, a minimum effect, and, for the same, an interval
-// within the minimum effect. Every tested case meets the fourth, enough runs.
+// verdict returns slower or faster if the difference is significant and at least the minimum effect, and the same if
+// its interval lies within the minimum effect.
 func (t *tested) verdict(o Criteria) Verdict {
 	least := math.Log1p(o.MinEffect)
 	switch significant := t.adjusted <= o.Alpha; {
@@ -158,11 +158,10 @@ func (t *tested) verdict(o Criteria) Verdict {
 	return Unclear
 }
 
-// power is the standard normal quantile of 0.9, the probability with which the needed runs find the
-// difference.
+// power is the standard normal quantile of 0.9, the probability with which the needed runs find the difference.
 const power = 1.2816
 
-// needed returns the runs per side that would find the difference, or the minimum effect if that is
+// needed returns the number of runs per side that would find the difference, or the minimum effect if that is
 // larger, with probability 0.9.
 func needed(t *tested, o Criteria, tests int) int {
 	size := max(math.Abs(t.difference), math.Log1p(o.MinEffect))
@@ -171,11 +170,11 @@ func needed(t *tested, o Criteria, tests int) int {
 	return int(min(most, max(MinRuns, n)))
 }
 
-// most bounds the stated number of needed runs.
+// most is the largest number of needed runs that is stated.
 const most = 1e6
 
-// rank returns the p of the Mann–Whitney U test, which assumes no distribution; nil below RankRuns
-// runs per side. It is advisory: over a large family it cannot reach Holm's level.
+// rank returns the p-value of the Mann–Whitney U test, which assumes no distribution; nil below RankRuns runs per
+// side. It is advisory: with many cases it cannot be small enough for Holm's procedure.
 func rank(c *observed) *float64 {
 	if min(len(c.sides[0]), len(c.sides[1])) < RankRuns {
 		return nil
@@ -189,8 +188,7 @@ func rank(c *observed) *float64 {
 	return &p
 }
 
-// conclude counts the verdicts and sets that of the whole: the worst of any case or the common
-// shift.
+// conclude counts the verdicts and sets the overall verdict: the worst of all cases and of the common shift.
 func (d *Document) conclude() {
 	for i := range d.Cases {
 		d.Counts.add(&d.Cases[i])

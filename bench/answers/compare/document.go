@@ -11,8 +11,7 @@ import (
 	"zbench/bench/show/document"
 )
 
-// Schema is the version of the format of compare.json, Rules the version of the rules that make its
-// findings.
+// Schema is the version of the format of compare.json, Rules the version of the rules for its findings.
 const (
 	Schema = "zbench.compare/1"
 	Rules  = 1
@@ -21,8 +20,7 @@ const (
 // Verdict is the result of a comparison.
 type Verdict string
 
-// The verdicts. Unclear means that the runs do not decide; NotChecked that there was nothing to
-// compare.
+// The verdicts. Unclear means that the runs do not decide, NotChecked that there was nothing to compare.
 const (
 	Slower     Verdict = "slower"
 	Faster     Verdict = "faster"
@@ -31,7 +29,7 @@ const (
 	NotChecked         = Verdict(finding.NotChecked)
 )
 
-// Verdicts holds all of them.
+// Verdicts returns all verdicts.
 func Verdicts() []Verdict { return []Verdict{Slower, Faster, Same, Unclear, NotChecked} }
 
 // Document is a comparison in the form of compare.json.
@@ -55,12 +53,12 @@ type Document struct {
 	Base []Member `json:"base"`
 	// Runs of NEW, the judged side.
 	New []Member `json:"new"`
-	// Other differences between the sides, or between the runs of one.
+	// Other differences between the sides, or between the runs of one side.
 	Changes []Change `json:"changes"`
 	// Number of cases by verdict.
 	Counts Counts `json:"counts"`
-	// NeedsRuns is the number of runs per side that should make the unclear cases clear; absent if
-	// none is unclear.
+	// NeedsRuns is the number of runs per side that should decide the unclear cases; absent if no case is
+	// unclear.
 	NeedsRuns int `json:"needs_runs,omitempty" jsonschema:"minimum=1"`
 	// Shift that all cases have in common; null if there are too few runs or cases for it.
 	Common *Common `json:"common"`
@@ -93,7 +91,7 @@ type Member struct {
 	Name string `json:"name"`
 	// Number of cases with a time.
 	Cases int `json:"cases"`
-	// Number of cases without one.
+	// Number of cases without a time.
 	Without int `json:"without"`
 }
 
@@ -105,8 +103,7 @@ type Change struct {
 	Base []string `json:"base"`
 	// Values in the runs of NEW.
 	New []string `json:"new"`
-	// Within is true if the runs of one side differ among themselves: then the side mixes different
-	// things.
+	// Within is true if the runs of one side differ: then the side mixes different things.
 	Within bool `json:"within"`
 }
 
@@ -118,7 +115,7 @@ type Counts struct {
 	Faster int `json:"faster"`
 	// Cases whose change is within the minimum effect.
 	Same int `json:"same"`
-	// Cases that the runs do not decide.
+	// Cases for which the runs do not decide.
 	Unclear int `json:"unclear"`
 	// Cases that could not be compared.
 	NotChecked int `json:"not_checked"`
@@ -152,7 +149,7 @@ type Case struct {
 	Group string `json:"group"`
 	// Size in bytes; 0 if the case has none.
 	Bytes int64 `json:"bytes"`
-	// Timing is the compared kind of time; absent if the two sides share none.
+	// Timing is the compared kind of time; absent if the sides have no kind in common.
 	Timing string `json:"timing,omitempty"`
 	// Values of BASE.
 	Base Values `json:"base"`
@@ -162,14 +159,13 @@ type Case struct {
 	Change *float64 `json:"change"`
 	// Test behind the verdict; null if there was none.
 	Test *Test `json:"test"`
-	// Allowance is the relative change that runs of the same thing may have at this size; with
-	// probability alpha any case exceeds its own. Absent if the case was tested.
+	// Allowance is the relative change that runs of the same thing may have at this size. With probability
+	// alpha any case exceeds its allowance by chance. Absent if the case was tested.
 	Allowance *float64 `json:"allowance,omitempty"`
-	// SlowerUntested is true if the case was not tested and is slower by the minimum effect even
-	// after its allowance.
+	// SlowerUntested is true if the case was not tested and is slower by more than its allowance and the
+	// minimum effect together.
 	SlowerUntested bool `json:"slower_untested,omitempty"`
-	// RankP is the p-value of the Mann–Whitney U test, advisory; absent below 10 runs a
-	// side.
+	// RankP is the p-value of the Mann–Whitney U test, which is advisory; absent below 10 runs per side.
 	RankP *float64 `json:"rank_p,omitempty"`
 	// Verdict of the case.
 	Verdict Verdict `json:"verdict"`
@@ -177,11 +173,11 @@ type Case struct {
 	Reason string `json:"reason,omitempty"`
 	// Broken is true if the case failed or had wrong data only in NEW.
 	Broken bool `json:"broken,omitempty"`
-	// NeedsRuns is the number of runs a side that should make an unclear case clear;
-	// absent for others.
+	// NeedsRuns is the number of runs per side that should decide an unclear case; absent for other
+	// cases.
 	NeedsRuns int `json:"needs_runs,omitempty" jsonschema:"minimum=1"`
 
-	// factor over seconds is the bandwidth; 0 if there is none.
+	// factor divided by seconds is the bandwidth; 0 if there is none.
 	factor float64
 	// observed has the times of all runs; nil if the case cannot be compared.
 	observed *observed
@@ -210,7 +206,7 @@ func (v *Values) set(logs []float64, factor float64) {
 	}
 }
 
-// Test is a test of no change. Lo and Hi are relative changes like Case.Change.
+// Test tests whether there is no change. Lo and Hi are relative changes like Case.Change.
 type Test struct {
 	// Lower end of the 95 % interval of the change, a ratio less 1.
 	Lo float64 `json:"lo"`
@@ -222,7 +218,7 @@ type Test struct {
 	DF *float64 `json:"df"`
 	// Two-sided probability of such a change by chance.
 	P float64 `json:"p" jsonschema:"maximum=1"`
-	// The same by Holm's procedure over all tests; significant if at most alpha.
+	// That probability adjusted by Holm's procedure over all tests; significant if at most alpha.
 	AdjustedP float64 `json:"adjusted_p" jsonschema:"maximum=1"`
 }
 
@@ -238,7 +234,7 @@ func testOf(t *tested) *Test {
 type Common struct {
 	// Change is the median over cases of the time of NEW over that of BASE, less 1.
 	Change float64 `json:"change"`
-	// Test of no shift.
+	// Test tests whether there is no shift.
 	Test Test `json:"test"`
 	// Verdict of the shift.
 	Verdict Verdict `json:"verdict"`

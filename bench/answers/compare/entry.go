@@ -18,16 +18,16 @@ type entry struct {
 	pool string
 	// group is the case's name without its size.
 	group string
-	// factor over seconds is the case's bandwidth; 0 if there is none.
+	// factor divided by seconds is the case's bandwidth; 0 if there is none.
 	factor float64
-	// burst is the burst timing behind the first kind of time, nil for none.
+	// burst is the burst timing, to which the first kind of time belongs; nil if there is none.
 	burst *record.Timing
 }
 
 // timings are the kinds of time of a case.
 var timings = record.TimeNames()
 
-// Timings are the kinds of time, the preferred one first. Different kinds are never compared.
+// Timings returns the kinds of time, the preferred one first. Different kinds are never compared.
 func Timings() []string { return record.TimeNames() }
 
 // member is a run with its cases.
@@ -36,7 +36,7 @@ type member struct {
 	entries []*entry
 }
 
-// members reads the cases of runs.
+// members returns the runs with their cases.
 func members(runs []Run) []member {
 	return slice.Map(runs, func(r Run) member { return member{r, entries(r.Record)} })
 }
@@ -44,7 +44,7 @@ func members(runs []Run) []member {
 // entries returns the cases of a record.
 func entries(rec *record.Record) []*entry {
 	var out []*entry
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		e := &entry{Row: r.Row(), pool: r.Collective, group: groupOf(r), burst: r.Burst}
 		if c, err := collective.ByName(r.Collective); err == nil && r.Ranks > 0 {
 			e.factor = float64(r.Bytes) * c.BusFactor(r.Ranks)
@@ -57,7 +57,7 @@ func entries(rec *record.Record) []*entry {
 	return out
 }
 
-// ended returns how the case ended, and why.
+// ended returns how the case ended, with the reason.
 func (e *entry) ended() string { return e.Status.Text() + ": " + plain.Text(e.Reason) }
 
 // groupOf names a collective's case by all of its properties except its size.
@@ -117,7 +117,7 @@ type Reading struct {
 	// Key is the case's key in the record; Group has all of its properties except the size.
 	Key, Group string
 	Bytes      int64
-	// Seconds is its median; 0 if it has none, and Why gives the reason.
+	// Seconds is the median of the case; 0 if it has none. Why is then the reason.
 	Seconds float64
 	Why     string
 }

@@ -28,7 +28,7 @@ func ParseFailOn(text string) (*FailOn, error) {
 	return &FailOn{strings.TrimSpace(text), least}, err
 }
 
-// Words returns the condition in a sentence.
+// Words returns the condition as part of a sentence.
 func (f *FailOn) Words() string {
 	if f.Least == 0 {
 		return string(Slower)
@@ -48,8 +48,8 @@ func (f *FailOn) State(v Verdict, change float64, broken bool) finding.State {
 	return finding.Pass
 }
 
-// of returns the state of a case. A case that was not tested fails if it is slower by the limit
-// even after its allowance; it never passes.
+// of returns the state of a case. A case that was not tested never passes. It fails if it is slower by the limit even
+// after its allowance is subtracted.
 func (f *FailOn) of(c *Case) finding.State {
 	if f != nil && c.SlowerUntested && c.beyond() >= f.Least {
 		return finding.Fail
@@ -65,9 +65,8 @@ type Judged struct {
 	Text   string
 }
 
-// Check is the condition for all cases. must states the requirement: "no variant may be". broken is
-// the reason why something could not be measured, which fails the condition; empty if there is
-// none.
+// Check applies the condition to all cases. must states the requirement: "no variant may be". broken is the reason why
+// something could not be measured, which fails the condition; empty if everything was measured.
 func (f *FailOn) Check(must, broken string, cases []Judged) gate.Check {
 	check := gate.Check{Check: finding.Check{Name: f.Text, State: finding.NotChecked, Reason: "there is no case to compare"}}
 	_, by := slice.Group(cases, func(c Judged) finding.State { return c.State })
@@ -90,8 +89,8 @@ func (f *FailOn) Check(must, broken string, cases []Judged) gate.Check {
 	return check
 }
 
-// Require judges the comparison by a condition; nil is none. Unless allowUnchecked is set, an
-// unchecked case fails in a test server's list.
+// Require judges the comparison by a condition; with nil there is none. Unless allowUnchecked is set, test servers
+// count an unchecked case as failed.
 func (d *Document) Require(f *FailOn, allowUnchecked bool) {
 	if d.failOn, d.strict = f, f != nil && !allowUnchecked; f != nil {
 		d.Gated = d.Gate(f)
@@ -101,11 +100,7 @@ func (d *Document) Require(f *FailOn, allowUnchecked bool) {
 // Gate judges the comparison by a condition: no case may be slower or fail, and all cases together
 // may not be slower.
 func (d *Document) Gate(f *FailOn) *gate.Report {
-	cases := make([]Judged, len(d.Cases))
-	for i := range d.Cases {
-		c := &d.Cases[i]
-		cases[i] = Judged{f.of(c), c.change(), c.text()}
-	}
+	cases := slice.Map(slice.Pointers(d.Cases), func(c *Case) Judged { return Judged{f.of(c), c.change(), c.text()} })
 	checks := []gate.Check{f.Check("no case may be", "", cases)}
 	if d.Common != nil {
 		c := gate.Check{Check: finding.Check{Name: f.Text + " for all cases together", State: f.State(d.Common.Verdict, d.Common.Change, false)}, Cases: len(d.Cases)}
@@ -119,8 +114,7 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 	return gate.NewReport(d.Simulated, "", checks)
 }
 
-// beyond returns the relative change of an untested case after its whole allowance is subtracted
-// from NEW.
+// beyond returns the relative change of an untested case after its allowance is subtracted.
 func (c *Case) beyond() float64 { return (1+*c.Change)/(1+*c.Allowance) - 1 }
 
 // change returns the relative change of the time: 0 if unknown, infinite for a broken case.
@@ -134,16 +128,14 @@ func (c *Case) change() float64 {
 	return *c.Change
 }
 
-// checks returns the comparison for a test server: one check per case, and one for the common
-// shift.
+// checks returns the comparison for a test server: a check per case, and a check for the common shift.
 func (d *Document) checks() []document.Check {
 	const together = "all cases together"
 	var out []document.Check
 	add := func(class, name string, state finding.State, text string) {
 		out = append(out, document.Check{Class: class, Check: finding.Check{Name: name, State: state, Reason: text}})
 	}
-	for i := range d.Cases {
-		c := &d.Cases[i]
+	for _, c := range slice.Pointers(d.Cases) {
 		add(c.Group, c.Key, d.failOn.of(c), c.text())
 	}
 	if c := d.Common; c != nil {

@@ -27,9 +27,8 @@ func (m *member) times() map[timed][2]uint64 {
 	return out
 }
 
-// repeated refuses a run that is given twice. On one side it would count as a second run, and the
-// runs would seem to vary less than they do. On both sides it has no difference, and would pass
-// whatever the software does.
+// repeated refuses a run that is given twice. If one side has it twice, its runs seem to vary less than they do. If both
+// sides have it, they do not differ, and the comparison passes whatever the software does.
 func repeated(base, fresh []member) error {
 	all, of := slices.Concat(base, fresh), func(i int) string {
 		if i < len(base) {
@@ -59,12 +58,12 @@ func repeated(base, fresh []member) error {
 	return nil
 }
 
-// surely is the number of different times above which two measured runs that agree in all of them
-// are the same run. Fewer may agree by chance if a log prints three digits or a clock is coarse.
+// surely is the number of different times from which two measured runs that agree in all of them are the same run.
+// Fewer times may agree by chance if a log prints three digits or a clock is coarse.
 const surely = 8
 
-// equalTimes returns the number of different values among the common times; 0 if any time differs.
-// An interrupted run is compared in the times that it has.
+// equalTimes returns the number of different values among the common times; 0 if any time differs. Of an interrupted
+// run only the times that it has count.
 func equalTimes(a, b map[timed][2]uint64) int {
 	different := map[[2]uint64]bool{}
 	for key, x := range a {
@@ -79,8 +78,8 @@ func equalTimes(a, b map[timed][2]uint64) int {
 	return len(different)
 }
 
-// oneOrigin reports whether two records that agree in a few times are the same run: from one log,
-// one start, or a simulation, which repeats.
+// oneOrigin reports whether two records that agree in a few times are the same run: they are of one log, were started
+// at the same time, or are of a simulation, which repeats exactly.
 func oneOrigin(a, b *record.Record) bool {
 	if a.Source.Kind == record.Imported {
 		return slices.EqualFunc(a.Source.Imports, b.Source.Imports, func(x, y record.Import) bool { return x.SHA256 == y.SHA256 })

@@ -11,7 +11,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// join matches the cases of all runs by key: first in BASE's order, then those only in NEW.
+// join matches the cases of all runs by key. It sorts them by the first appearance of their group, then by size.
 func join(base, fresh []member, o Criteria) []Case {
 	var order []string
 	cases := map[string]*[2][]*entry{}
@@ -69,8 +69,8 @@ func pair(sides *[2][]*entry, o Criteria) Case {
 	return c
 }
 
-// trouble returns why a side has no value of a case, or, with bad, why its value is not
-// trustworthy. A side with a time in some runs and no failure has no trouble.
+// trouble returns why a side has no usable time of a case; empty if a run has one and none failed. bad is true if the
+// case failed or had wrong data in a run.
 func trouble(side []*entry) (why string, bad bool) {
 	usable, present := false, false
 	for _, e := range side {
@@ -94,10 +94,10 @@ func trouble(side []*entry) (why string, bad bool) {
 	return why, false
 }
 
-// value is a run's log median of a case, with its variances; observed holds their means.
+// value is the logarithm of a run's median of a case, with its variances as in observed.
 type value struct{ log, rounding, within float64 }
 
-// values returns the values of a side's runs, without runs that have none.
+// values returns the values of a side. Runs without a time of the case are left out.
 func values(side []*entry, kind int) []value {
 	var out []value
 	for _, e := range side {
@@ -124,7 +124,7 @@ func values(side []*entry, kind int) []value {
 
 func square(x float64) float64 { return x * x }
 
-// observe gathers the values of a case from both sides. e is the case in one of the runs.
+// observe collects the values of a case from both sides. e is the case in any of the runs.
 func observe(e *entry, sides [2][]value) *observed {
 	c, n := &observed{pool: e.pool}, float64(len(sides[0])+len(sides[1]))
 	if e.Times[len(timings)-1] == nil {

@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// judge tests every case, and the shift common to all. A case with too few runs and no given
-// variation between runs has no test but an allowance. tests counts the tested cases. The shift is
-// nil if too few cases have every run.
+// judge tests every case, and the shift common to all cases. A case with too few runs gets an allowance instead of a
+// test, unless the variation between runs is given. tests is the number of tested cases. shift is nil if too few cases
+// have a time in every run.
 func judge(cases []*observed, runs [2]int, o Criteria) (tests int, shift *tested) {
 	strength := prior(pools(cases))
 	var family []*tested
@@ -30,7 +30,7 @@ func judge(cases []*observed, runs [2]int, o Criteria) (tests int, shift *tested
 		t := test(c, n)
 		c.test, family = &t, append(family, &t)
 	}
-	for _, c := range few { // with probability α any of them exceeds it
+	for _, c := range few { // with probability α any of these cases exceeds its allowance by chance
 		n := c.assumed()
 		c.allowance = quantile(1-o.Alpha/float64(len(few)), n.df) * c.se(n)
 	}
@@ -53,7 +53,7 @@ func common(cases []*observed, runs [2]int, o Criteria) *tested {
 	return ofRuns(shift(whole, median), o)
 }
 
-// ofRuns tests a shift by the variance of whole runs; nil if there are too few.
+// ofRuns tests a shift by the variance of whole runs; nil if there are too few runs.
 func ofRuns(c *observed, o Criteria) *tested {
 	n := noise{o.BetweenRunCV * o.BetweenRunCV, math.Inf(1)}
 	if o.BetweenRunCV == 0 {
@@ -71,18 +71,18 @@ const (
 	// MinRuns is the number of runs per side below which nothing is concluded, unless the variation
 	// between runs is given.
 	MinRuns = 3
-	// HostRuns is the requested number of runs per side if hosts differ. If runs have two modes,
-	// each half of the time, BASE has only one and NEW only the other in 2 of 2^(2n) comparisons: 3
-	// % with 3 runs per side, 0.2 % with 5.
+	// HostRuns is the number of runs per side that is asked for if hosts differ. If runs have two equally
+	// frequent modes, n runs per side have one mode in BASE and the other in NEW in 2 of 2^(2n)
+	// comparisons: 3 % with 3 runs per side, 0.2 % with 5.
 	HostRuns = 5
-	// RankRuns is the number of runs per side from which a rank test is shown as well.
+	// RankRuns is the number of runs per side from which a rank test is shown, too.
 	RankRuns = 10
 	// minCommon is the number of cases from which the common shift is tested.
 	minCommon = 4
-	// commonWeight is the share of α for the test of a common shift; the cases share the rest
-	// equally. A common shift has the variance of whole runs and few degrees of freedom. With an
-	// equal part of α over a hundred cases, a shift of 3 % in 6 runs per side that vary by 1 %
-	// would be found one time in three.
+	// commonWeight is the share of α for the test of a common shift; the cases share the rest equally. A
+	// common shift has the variance of whole runs and few degrees of freedom. If it got the same part of α
+	// as each of a hundred cases, a shift of 3 % in 6 runs per side that vary by 1 % would be found in one
+	// comparison of three.
 	commonWeight = 0.25
 	// level is the confidence level of the intervals.
 	level = 0.95
@@ -106,12 +106,12 @@ func test(c *observed, n noise) tested {
 	return t
 }
 
-// se is the standard error of the case's difference, from its noise.
+// se returns the standard error of the case's difference, given its noise.
 func (c *observed) se(n noise) float64 {
 	return math.Sqrt(max(n.variance, c.rounding) * (1/float64(len(c.sides[0])) + 1/float64(len(c.sides[1]))))
 }
 
-// twoSided returns the probability of a difference at least as large by chance.
+// twoSided returns the probability that chance gives at least this difference, in either direction.
 func twoSided(difference, se, df float64) float64 {
 	switch {
 	case difference == 0:
@@ -123,12 +123,12 @@ func twoSided(difference, se, df float64) float64 {
 	if math.IsInf(df, 1) {
 		return math.Erfc(math.Abs(t) / math.Sqrt2)
 	}
-	// The regularised incomplete beta function keeps its digits in the tail, where 1 less
-	// a distribution function loses them.
+	// The regularised incomplete beta function keeps its precision in the tail, where 1 minus the
+	// distribution function loses it.
 	return mathext.RegIncBeta(df/2, 0.5, df/(df+t*t))
 }
 
-// quantile returns that of Student's t, or of the normal distribution.
+// quantile returns a quantile of Student's t; of the normal distribution if df is infinite.
 func quantile(p, df float64) float64 {
 	if math.IsInf(df, 1) {
 		return distuv.UnitNormal.Quantile(p)

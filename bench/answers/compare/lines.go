@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/base/finding"
 	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
 	"zbench/bench/base/unit"
 )
 
@@ -55,8 +56,7 @@ func (d *Document) Headline() string {
 	return text + "."
 }
 
-// Word returns the overall verdict in capitals. If nothing is slower, cases that failed only in NEW
-// are not called slower.
+// Word returns the overall verdict in capitals. If cases only failed in NEW and none is slower, it says BROKEN.
 func (d *Document) Word() string {
 	n := d.Counts
 	switch {
@@ -71,19 +71,12 @@ func (d *Document) Word() string {
 	return strings.ToUpper(d.Verdict.Word())
 }
 
-// slowerUntested is the word for a case that takes longer than chance explains, with too few runs
-// for a test.
+// slowerUntested is the word for a case that is slower than chance explains but has too few runs for a test.
 const slowerUntested = "SLOWER, not tested"
 
 // suspected returns the untested case that is slowest after its allowance; nil if there is none.
 func (d *Document) suspected() *Case {
-	var out *Case
-	for i := range d.Cases {
-		if c := &d.Cases[i]; c.SlowerUntested && (out == nil || c.beyond() > out.beyond()) {
-			out = c
-		}
-	}
-	return out
+	return d.largest(func(c *Case) bool { return c.SlowerUntested }, (*Case).beyond)
 }
 
 // word returns the verdict of the case in the user's words.
@@ -133,7 +126,7 @@ func (d *Document) Findings() finding.List {
 	return append(out, d.Gated.Findings()...)
 }
 
-// limits returns what the runs do not decide, and what would help.
+// limits returns what the runs leave open, and what would help.
 func (d *Document) limits() finding.List {
 	var out finding.List
 	if d.Counts.Unclear > 0 {
@@ -179,16 +172,18 @@ func (d *Document) limits() finding.List {
 // ManyRuns is the number of runs per side above which more runs are not recommended.
 const ManyRuns = 100
 
-// extreme returns the case with a verdict that changed most.
+// extreme returns the case that changed most among those with a verdict; nil if there is none.
 func (d *Document) extreme(v Verdict) *Case {
-	var out *Case
-	for i := range d.Cases {
-		c := &d.Cases[i]
-		if c.Verdict == v && (out == nil || cmp.Compare(math.Abs(*c.Change), math.Abs(*out.Change)) > 0) {
-			out = c
-		}
+	return d.largest(func(c *Case) bool { return c.Verdict == v }, func(c *Case) float64 { return math.Abs(*c.Change) })
+}
+
+// largest returns, of the cases for which holds is true, the first with the largest value of by; nil if there is none.
+func (d *Document) largest(holds func(*Case) bool, by func(*Case) float64) *Case {
+	all := slice.Where(slice.Pointers(d.Cases), holds)
+	if len(all) == 0 {
+		return nil
 	}
-	return out
+	return slices.MaxFunc(all, func(a, b *Case) int { return cmp.Compare(by(a), by(b)) })
 }
 
 // Percent prints a ratio: 2 %, 0.45 %.

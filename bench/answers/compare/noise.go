@@ -8,14 +8,14 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// noise is the variance of one run's log median of a case.
+// noise is the variance of the logarithm of one run's median of a case.
 type noise struct {
-	// df are the degrees of freedom of the variance; infinite if it was given.
+	// df is the number of degrees of freedom of the variance; infinite if the variance was given.
 	variance, df float64
 }
 
-// betweenRuns are relative standard deviations of a case's time between runs of one thing on the
-// same hosts, by the smallest size in bytes. The sources are runs of RCCL on 1 to 3 nodes of 8
+// betweenRuns has the relative standard deviation of a case's time between runs of the same thing on the
+// same hosts, by size in bytes. The sources are runs of RCCL on 1 to 3 nodes of 8
 // MI355X with Pollara 400 (ylerman-dn/amd-dev @ababbc49, results-tuning):
 //   - 2026-08-03-5-lognoise and -9-multinode, all_reduce and all_gather by default, two or three runs each:
 //     2.5 % below 1 MiB, without the outlying case of betweenDF; 1.9 % below 32 MiB; 0.7 % above;
@@ -25,33 +25,33 @@ type noise struct {
 // The loopback varies by less: 1 % per launch.
 var betweenRuns = []sizedCV{{32 << 20, 0.015}, {1 << 20, 0.02}, {0, 0.03}}
 
-// sizedCV is a relative standard deviation from a size on, in bytes.
+// sizedCV is the relative standard deviation from a size in bytes on.
 type sizedCV struct {
 	from int64
 	cv   float64
 }
 
-// betweenSource cites the figures for the reader of a comparison.
+// betweenSource cites these figures in a comparison.
 const betweenSource = "a standard deviation of 3 % below 1 MiB, 2 % below 32 MiB and 1.5 % above, from published runs of RCCL on 1 to 3 nodes of 8 MI355X (ylerman-dn/amd-dev, results-tuning)"
 
-// betweenDF are the degrees of freedom of Student's t for those times. The tails are heavy: half of
-// the cases differ by less than 1.3 %, and one of 144 took 87 % longer in one of its runs. With 3
-// degrees that case is within the allowance. A stall at the beginning of one run, 500 times as
-// long, is not.
+// betweenDF is the number of degrees of freedom of Student's t for those times. The tails are heavy: half of
+// the cases differ by less than 1.3 %, and one of 144 took 87 % longer in one of its runs. With 3 degrees
+// the allowance covers that case. It does not cover a stall at the beginning of a run, which was 500 times as
+// long.
 const betweenDF = 3
 
-// assumed returns the noise of a case with too few runs. The published times are of collectives, so
-// a kernel, which is a case of 0 bytes here, has the largest figure.
+// assumed returns the noise of a case with too few runs. The published times are of collectives. A kernel has 0
+// bytes here, and so the largest deviation.
 func (c *observed) assumed() noise {
 	i := slices.IndexFunc(betweenRuns, func(s sizedCV) bool { return c.bytes >= s.from })
 	return noise{square(betweenRuns[i].cv) + c.within, betweenDF}
 }
 
-// pool holds the cases whose between-run variance is estimated together: those of one collective.
+// pool holds the cases of a collective, whose variance between runs is estimated together.
 type pool struct {
 	cases []*observed
-	// variance is the mean of the cases' variances, weighted by their degrees of freedom; df is the
-	// pool's, given the correlation between cases.
+	// variance is the mean of the cases' variances, weighted by their degrees of freedom. df is the number
+	// of degrees of freedom of the pool, given the correlation between its cases.
 	variance, df float64
 }
 
@@ -61,8 +61,8 @@ func pools(cases []*observed) []*pool {
 	return slice.Map(order, func(name string) *pool { return newPool(of[name]) })
 }
 
-// newPool pools the residuals. Cases of a run share what that run had in common, so
-// the pool has fewer degrees of freedom than its cases together.
+// newPool makes a pool of cases. What a run does to all of its cases makes them correlated, so the pool has fewer
+// degrees of freedom than its cases together.
 func newPool(cases []*observed) *pool {
 	p := &pool{cases: cases}
 	for _, c := range cases {
@@ -73,8 +73,8 @@ func newPool(cases []*observed) *pool {
 	return p
 }
 
-// independent is the pool's share of the cases' degrees of freedom: from 1/m, if the m cases move
-// as one, to 1, if they are independent. With Σ the covariance between cases it is tr(Σ)² /
+// independent returns the pool's share of the cases' degrees of freedom: from 1/m, if the m cases vary in
+// step, to 1, if they are independent. With Σ the covariance between cases it is tr(Σ)² /
 // (m·tr(Σ²)) (Box 1954). Both traces are estimated without bias from the sample covariance S with ν
 // degrees of freedom (Srivastava 2005), as E tr(S²) = (1 + 1/ν) tr(Σ²) + tr(Σ)²/ν and E tr(S)² =
 // tr(Σ)² + 2 tr(Σ²)/ν.
@@ -121,16 +121,16 @@ func traces(rows [][]float64, nu float64) (trace, squared float64) {
 	return trace, squared
 }
 
-// unequalKurtosis is the excess kurtosis of log χ² with four degrees of freedom, as for three runs
-// per side; with more runs it is smaller. Variances count as unequal if they differ beyond chance
-// by unequalZ standard errors.
+// unequalKurtosis is the excess kurtosis of log χ² with four degrees of freedom, as with three runs per side; with
+// more runs it is smaller. Variances count as unequal if they differ by more than chance explains, by unequalZ
+// standard errors.
 const (
 	unequalKurtosis = 1.19
 	unequalZ        = 1.645
 )
 
-// prior returns the weight of the pool's variance beside a case's own, in degrees of freedom;
-// infinite if the noise of the pool's cases does not differ beyond chance. It follows Smyth (2004):
+// prior returns the weight of the pool's variance relative to a case's own variance, in degrees of freedom;
+// infinite if chance explains how the noise of the pool's cases differs. It follows Smyth (2004):
 // by chance the logarithms of variances with ν degrees of freedom have the variance trigamma(ν/2);
 // any excess is trigamma(prior/2).
 func prior(all []*pool) float64 {

@@ -9,31 +9,31 @@ import (
 
 // observed holds one case of all runs that have it.
 type observed struct {
-	// pool names the cases that share a between-run variance, which pooled holds; nil if each side
-	// has one run.
+	// pool is the name of the cases that share a variance between runs. pooled has that variance; nil if
+	// each side has a single run.
 	pool   string
 	pooled *pool
 	// bytes is the size of a collective's case; 0 for others.
 	bytes int64
-	// test is nil if the case was not tested. allowance is then the difference that runs of the
-	// same thing may have.
+	// test is nil if the case was not tested. allowance is then the difference, as a logarithm, that runs
+	// of the same thing may have.
 	test      *tested
 	allowance float64
-	// sides are log seconds, the logarithms of the run medians of BASE and of NEW.
+	// sides has the logarithms of the run medians in seconds, of BASE and of NEW.
 	sides [2][]float64
-	// rounding is the variance that the printed digits of an imported log leave, per run.
+	// rounding is the variance per run that comes from the rounding of an imported log.
 	rounding float64
-	// within is the variance of a run's own median, by its interval; 0 where unknown.
+	// within is the variance of a run's own median, from its interval; 0 if unknown.
 	within float64
 }
 
-// difference is the log ratio of NEW over BASE.
+// difference returns the logarithm of the ratio of NEW to BASE.
 func (c *observed) difference() float64 { return stat.Mean(c.sides[1]) - stat.Mean(c.sides[0]) }
 
-// df is the degrees of freedom of the case's own variance.
+// df returns the number of degrees of freedom of the case's own variance.
 func (c *observed) df() int { return max(0, len(c.sides[0])-1) + max(0, len(c.sides[1])-1) }
 
-// residuals are the values less the mean of their side, BASE first.
+// residuals returns the values minus the mean of their side, BASE first.
 func (c *observed) residuals() []float64 {
 	out := make([]float64, 0, len(c.sides[0])+len(c.sides[1]))
 	for _, side := range c.sides {
@@ -43,7 +43,7 @@ func (c *observed) residuals() []float64 {
 	return out
 }
 
-// squares is the sum of the squared residuals.
+// squares returns the sum of the squared residuals.
 func (c *observed) squares() float64 {
 	return slice.Sum(c.residuals(), func(r float64) float64 { return r * r })
 }
@@ -56,9 +56,9 @@ func everywhere(cases []*observed, runs [2]int) []*observed {
 	return slices.DeleteFunc(slices.Clone(cases), func(c *observed) bool { return len(c.sides[0]) != runs[0] || len(c.sides[1]) != runs[1] })
 }
 
-// shift returns the change common to the cases of each run: the median over the cases of the run's
-// distance from the middle of both sides of the case. The median ignores a few cases that changed a
-// lot. The cases must have a time in every run.
+// shift returns for each run the change common to its cases: the middle, over the cases, of the difference between the
+// run's value and the mean of both sides. With a median as the middle a few cases that changed a lot do not matter. The
+// cases must have a time in every run.
 func shift(whole []*observed, middle func([]float64) float64) *observed {
 	out, values := &observed{}, make([]float64, len(whole))
 	for s := range out.sides {

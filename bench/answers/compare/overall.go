@@ -15,7 +15,7 @@ import (
 type Overall struct {
 	// Number of cases with a time in every run.
 	Cases int `json:"cases" jsonschema:"minimum=1"`
-	// Change is the geometric mean over them of the time of NEW over that of BASE, less 1.
+	// Change is the geometric mean over these cases of the time of NEW divided by that of BASE, minus 1.
 	Change float64 `json:"change"`
 	// Lower end of the 95 % interval of the change, by the variation between whole runs; null if
 	// there are too few runs.
@@ -24,7 +24,7 @@ type Overall struct {
 	Hi *float64 `json:"hi"`
 }
 
-// overall returns nil if no case has every run.
+// overall returns the ratio over all cases with a time in every run; nil if there is none.
 func overall(cases []*observed, runs [2]int, o Criteria) *Overall {
 	whole := everywhere(cases, runs)
 	if len(whole) == 0 {
@@ -81,7 +81,7 @@ func ratioText(ratio, lo, hi float64) string {
 	return fmt.Sprintf("%.*f ± %.*f", digits, ratio, digits, half)
 }
 
-// called returns the name of a side's only run, or of the folder that contains all its runs, else
+// called returns the name of a side's only run, or the name of the folder that contains all of its runs; otherwise
 // other.
 func called(runs []Member, other string) string {
 	if len(runs) == 1 {

@@ -14,8 +14,8 @@ import (
 	"zbench/bench/show/document"
 )
 
-// overlay draws the first run of each side together if no case can be compared, such as with other
-// numbers of ranks or another fabric. Nothing is concluded from the curves.
+// overlay draws the first run of each side together if no case can be compared, for example because the numbers of
+// ranks differ. Nothing is concluded from the curves.
 func (d *Document) overlay(base, fresh []Run, o Criteria) {
 	if d.Benchmark != spec.Collectives || benchmark(fresh[0].Record) != spec.Collectives {
 		return

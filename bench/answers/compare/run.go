@@ -21,14 +21,15 @@ func refusef(hint, format string, args ...any) error {
 	return &RefusedError{fmt.Sprintf(format, args...), hint}
 }
 
-// property must be equal in all runs of both sides. of returns nothing if a run does not state it.
+// property is a property that must be equal in all runs of both sides. of returns an empty text if a run does not
+// have it.
 type property struct {
 	what, hint string
 	of         func(*record.Record) string
 	same       func(a, b string) bool
 }
 
-// required are the properties without which a difference has no meaning.
+// required are the properties that must agree for a difference to mean anything.
 var required = []property{
 	{"times", "compare simulated runs with simulated ones, and measured with measured", timesOf, equal},
 	{"benchmark", "compare runs of one benchmark", benchmark, equal},
@@ -38,7 +39,7 @@ var required = []property{
 
 func equal(a, b string) bool { return a == b }
 
-// timesOf distinguishes a model's times from a clock's.
+// timesOf states whether times are simulated or measured.
 func timesOf(rec *record.Record) string {
 	if rec.Simulated {
 		return "simulated"
@@ -64,7 +65,7 @@ func deviceOf(rec *record.Record) string {
 	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// sameDevice treats "MI300X", as in a log, as "AMD Instinct MI300X".
+// sameDevice reports whether two names can be of the same device: MI300X, as in a log, is AMD Instinct MI300X.
 func sameDevice(a, b string) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	words := strings.Fields
@@ -108,7 +109,7 @@ func refuse(base, fresh []Run, across bool) error {
 	return nil
 }
 
-// side lists the runs.
+// side returns the runs of a side with their numbers of cases.
 func side(runs []member) []Member {
 	out := make([]Member, len(runs))
 	for i, r := range runs {

@@ -13,7 +13,7 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// Shape says how the change of a curve, the cases of one group, depends on size.
+// Shape describes how the change of a curve, the cases of one group, depends on size.
 type Shape struct {
 	// Group of the cases.
 	Group string `json:"group"`
@@ -21,7 +21,7 @@ type Shape struct {
 	Kind ShapeKind `json:"kind"`
 	// Small is the median relative change of the smallest sizes.
 	Small float64 `json:"small"`
-	// SmallSeconds is the median difference of their times, in seconds, NEW less BASE.
+	// SmallSeconds is the median difference of the smallest sizes' times, NEW minus BASE, in seconds.
 	SmallSeconds float64 `json:"small_seconds"`
 	// Large is the median relative change of the largest sizes.
 	Large float64 `json:"large"`
@@ -47,7 +47,7 @@ const (
 	ShapeMixed ShapeKind = "mixed"
 )
 
-// ShapeKinds lists them.
+// ShapeKinds returns all kinds.
 func ShapeKinds() []ShapeKind {
 	return []ShapeKind{ShapeNone, ShapeBandwidth, ShapeLatency, ShapeAlike, ShapeMixed}
 }
@@ -57,22 +57,17 @@ const (
 	leastSizes = 4
 	// ends is the ratio of the largest to the smallest size within one end of a curve.
 	ends = 4
-	// Times grow with a power of the size. At the small end, where the launch dominates, the power
-	// is at most flat; at the large end, where the bytes dominate, it is at least steep.
+	// Times grow with a power of the size. At the small end, where the cost of a launch dominates, the
+	// power is at most flat; at the large end, where the bytes dominate, it is at least steep.
 	flat, steep = 0.3, 0.5
-	// moved is the least change that counts at an end of a curve that was not tested. The changes
-	// of both ends differ if one is more times the other on a log scale.
+	// moved is the smallest change that counts at an end of a curve that was not tested. The changes of the
+	// two ends differ if the logarithm of one is more than the factor more times that of the other.
 	moved, more = 0.05, 1.5
 )
 
-// curves returns the cases with a time on both sides by group, in order, without their kind.
+// curves returns the cases with a time on both sides by group, in order. The kind is not set.
 func curves(cases []Case) (out []Shape) {
-	var sized []*Case
-	for i := range cases {
-		if c := &cases[i]; c.Change != nil && c.Bytes > 0 {
-			sized = append(sized, c)
-		}
-	}
+	sized := slice.Where(slice.Pointers(cases), func(c *Case) bool { return c.Change != nil && c.Bytes > 0 })
 	order, of := slice.Group(sized, func(c *Case) string { return c.Group })
 	return slice.Map(order, func(group string) Shape { return Shape{Group: group, cases: of[group]} })
 }
@@ -115,8 +110,8 @@ func (s *Shape) tell(least float64) {
 	}
 }
 
-// slopes returns the powers of the size with which the times of both sides grow between two cases,
-// the smaller first: 0 if a launch dominates the time, 1 if the bytes do.
+// slopes returns the powers of the size with which the times of the two sides grow between two cases, the smaller
+// first. The power is 0 if the cost of a launch dominates the time, 1 if the bytes do.
 func slopes(a, b *Case) (lowest, most float64) {
 	by := math.Log(float64(b.Bytes) / float64(a.Bytes))
 	base, fresh := math.Log(*b.Base.Seconds / *a.Base.Seconds)/by, math.Log(*b.New.Seconds / *a.New.Seconds)/by
@@ -138,13 +133,12 @@ func shapeOf(small, large, least float64) ShapeKind {
 	return ShapeAlike
 }
 
-// largestShape returns the curve that changed most, nil if none has a shape. If anything was
-// tested, only curves with a verdict of slower or faster count.
+// largestShape returns the curve that changed most; nil if no curve changed. If anything was tested, only curves with
+// a case that is slower or faster count.
 func (d *Document) largestShape() *Shape {
 	var out *Shape
 	size := func(s *Shape) float64 { return max(math.Abs(math.Log1p(s.Small)), math.Abs(math.Log1p(s.Large))) }
-	for i := range d.Shapes {
-		s := &d.Shapes[i]
+	for _, s := range slice.Pointers(d.Shapes) {
 		settled := slices.ContainsFunc(s.cases, func(c *Case) bool { return c.Verdict == Slower || c.Verdict == Faster })
 		if s.Kind != ShapeNone && (settled || !d.tested()) && (out == nil || size(s) > size(out)) {
 			out = s
@@ -170,9 +164,8 @@ func (d *Document) untested() string {
 	}
 }
 
-// magnitude returns the case that stands for the whole if nothing was tested: the largest size of
-// the curve that changed most, else the case that changed most. Cases beyond their allowance come
-// first.
+// magnitude describes the case that represents the change if nothing was tested: the largest size of the curve that
+// changed most, else the case that changed most. A case beyond its allowance has precedence.
 func (d *Document) magnitude() string {
 	var of *Case
 	if s := d.largestShape(); s != nil {
@@ -195,7 +188,7 @@ func (d *Document) magnitude() string {
 	return text
 }
 
-// shapeLine says how the change of the curve that changed most depends on size, and where to look.
+// shapeLine describes how the change of the curve that changed most depends on size, and where to look.
 func (d *Document) shapeLine() (finding.Finding, bool) {
 	s := d.largestShape()
 	if s == nil {
@@ -253,7 +246,7 @@ func seconds(v float64) string {
 	return "+" + unit.Seconds(v)
 }
 
-// average returns the mean of the cases' bandwidths on either side; 0 if one has none.
+// average returns the mean bandwidth of the cases on each side; 0 if any case has none.
 func average(cases []*Case) (base, fresh float64) {
 	for _, c := range cases {
 		if c.Base.Rate == nil || c.New.Rate == nil {

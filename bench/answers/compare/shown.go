@@ -11,8 +11,8 @@ import (
 	"zbench/bench/show/table"
 )
 
-// Shown returns the comparison for readers: the verdict, other differences, both curves and the
-// change by size, and every case. A terminal omits cases that are the same.
+// Shown returns the comparison as a document: the verdict, other differences, both curves and the change by size, and
+// every case. A terminal omits cases that are the same.
 func (c *Document) Shown() *document.Document {
 	d := &document.Document{
 		Command: "compare", Value: c, CSV: c.CSV, Checks: c.checks(), Strict: c.strict,
@@ -39,7 +39,7 @@ func (c *Document) Shown() *document.Document {
 	return d
 }
 
-// groupNames returns the collectives or kernels, by which charts are split.
+// groupNames returns the collective or kernel of each group. Charts are split by it.
 func groupNames(groups []Shape) []string {
 	out := make([]string, len(groups))
 	for i, g := range groups {
@@ -71,7 +71,7 @@ func changeChart(c *Document, groups []Shape) document.Chart {
 	return chart
 }
 
-// pairBlocks returns the curves of both sides, one chart per group. The first is open.
+// pairBlocks returns the curves of both sides, a chart per group. The first chart is open.
 func pairBlocks(c *Document, groups []Shape) []document.Block {
 	var out []document.Block
 	for i, g := range groups {

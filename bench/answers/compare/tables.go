@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
 	"zbench/bench/base/unit"
 	"zbench/bench/show/table"
 )
@@ -25,8 +26,8 @@ func (d *Document) ChangeTable() *table.Table {
 	return &t
 }
 
-// abridged returns values for a cell. Of a list of many words, such as the hosts of a large run, it
-// keeps the first ones and the total.
+// abridged returns values for a cell. A value of many words, such as the hosts of a large run, is cut to the first
+// words and their total number.
 func abridged(values []string) string {
 	const most, kept = 16, 4
 	out := make([]string, len(values))
@@ -43,8 +44,7 @@ func abridged(values []string) string {
 func (d *Document) CaseTable(short bool) table.Table {
 	t, ranked, noted := d.caseColumns()
 	left := 0
-	for i := range d.Cases {
-		c := &d.Cases[i]
+	for _, c := range slice.Pointers(d.Cases) {
 		if short && c.Verdict == Same {
 			left++
 			continue
@@ -72,19 +72,11 @@ func (d *Document) CaseTable(short bool) table.Table {
 	return t
 }
 
-// caseColumns returns the columns of CaseTable; those of the rank test and of the notes exist if
-// any case has one.
+// caseColumns returns the columns of CaseTable. ranked and noted are true if any case has a rank test or a note, which
+// then has a column.
 func (d *Document) caseColumns() (t table.Table, ranked, noted bool) {
-	t = table.Table{Rule: true, By: []string{"case"}, Columns: []table.Column{
-		{Name: "size", Right: true},
-		{Name: "runs", Right: true},
-		{Name: "BASE", Right: true},
-		{Name: "NEW", Right: true},
-		{Name: "change", Right: true},
-		{Name: "95 % interval", Right: true},
-		{Name: "p (Holm)", Right: true},
-		{Name: "verdict"},
-	}}
+	t = table.Numbers("size", "runs", "BASE", "NEW", "change", "95 % interval", "p (Holm)")
+	t.Rule, t.By, t.Columns = true, []string{"case"}, append(t.Columns, table.Column{Name: "verdict"})
 	for i := range d.Cases {
 		ranked, noted = ranked || d.Cases[i].RankP != nil, noted || d.Cases[i].note() != ""
 	}
@@ -110,8 +102,7 @@ func (c *Case) cells() []string {
 	return out
 }
 
-// note returns the reason of a case that was not checked. The reason for unclear cases stands once,
-// in the verdict.
+// note returns the reason of a case that was not checked. The reason for unclear cases is in the findings.
 func (c *Case) note() string {
 	if c.Verdict == NotChecked {
 		return c.Reason
@@ -119,8 +110,7 @@ func (c *Case) note() string {
 	return ""
 }
 
-// probability prints a p-value. Below 1e-6 the value has no meaning, because noise is not that
-// normal.
+// probability prints a p-value. It prints no value below 1e-6: noise is not normal enough for that.
 func probability(p float64) string {
 	if p < 1e-6 {
 		return "<1e-6"
@@ -138,8 +128,7 @@ func (v Values) text() string {
 // CSV has a row for each case, in base units.
 func (d *Document) CSV() (header []string, rows [][]string) {
 	header = []string{"key", "group", "bytes", "timing", "base_runs", "new_runs", "base_seconds", "new_seconds", "change", "change_lo", "change_hi", "p", "adjusted_p", "verdict", "reason", "simulated"}
-	for i := range d.Cases {
-		c := &d.Cases[i]
+	for _, c := range slice.Pointers(d.Cases) {
 		row := []string{c.Key, c.Group, strconv.FormatInt(c.Bytes, 10), c.Timing, strconv.Itoa(c.Base.Runs), strconv.Itoa(c.New.Runs), table.Number(c.Base.Seconds), table.Number(c.New.Seconds), table.Number(c.Change)}
 		if c.Test != nil {
 			row = append(row, table.Number(&c.Test.Lo), table.Number(&c.Test.Hi), table.Number(&c.Test.P), table.Number(&c.Test.AdjustedP))

@@ -20,8 +20,7 @@ func Evaluate(rec *record.Record, list []*Threshold) []Check {
 	return slice.Map(list, func(t *Threshold) Check { return t.judge(rows) })
 }
 
-// rowsOf returns the record's cases. A case is labelled with its curve's name, which distinguishes
-// it from others.
+// rowsOf returns the record's cases. The label of a case has the name of its curve, which tells it from other cases.
 func rowsOf(rec *record.Record) []*row {
 	var out []*row
 	curves := map[*record.Result]string{}
@@ -30,19 +29,17 @@ func rowsOf(rec *record.Record) []*row {
 			curves[r] = c.Name
 		}
 	}
-	for i := range rec.Results {
-		x := &rec.Results[i]
+	for _, x := range rec.Each() {
 		out = append(out, &row{x.Row(), plain.Text(curves[x]) + ", " + unit.Bytes(max(x.Bytes, x.BytesRequested))})
 	}
-	for i := range rec.Kernels {
-		x := &rec.Kernels[i]
+	for _, x := range rec.KernelRows() {
 		out = append(out, &row{x.Row(), plain.Text(x.Key)})
 	}
 	return out
 }
 
-// judge finds the threshold's cases and returns the worst figure of each metric. A case that misses
-// the threshold fails it; a case without the figure leaves it not checked, unless another fails.
+// judge judges the cases that the threshold selects, and quotes the worst figure of each metric. A case that misses the
+// threshold fails it. A case without the figure leaves it not checked, unless another case fails.
 func (t *Threshold) judge(rows []*row) Check {
 	out := Check{Check: finding.Check{Name: t.Text, State: finding.NotChecked, Reason: "no case is of this kind; the record has " + content(rows)}}
 	var lacking string
@@ -109,8 +106,7 @@ func (t *Threshold) about(r *row) bool {
 	return (t.name == "" || r.Name == t.name) && !slices.ContainsFunc(t.where, func(c condition) bool { return !c.matches(r) })
 }
 
-// values returns the figures of a case that the threshold needs; lacks is the reason if there are
-// none.
+// values returns the figures of a case that the threshold needs; lacks is the reason if a figure is missing.
 func (t *Threshold) values(r *row) (out []float64, lacks string) {
 	if r.Status != record.OK {
 		return nil, fmt.Sprintf("%s is %s: %s", r.label, r.Status.Text(), plain.Text(r.Reason))
@@ -125,14 +121,9 @@ func (t *Threshold) values(r *row) (out []float64, lacks string) {
 	return out, ""
 }
 
-// content lists the record's content for a threshold that finds nothing.
+// content describes the record's cases, for a threshold that selects none of them.
 func content(rows []*row) string {
-	var names []string
-	for _, r := range rows {
-		if name := plain.Text(r.Name); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
+	names := slice.Distinct(slice.Map(rows, func(r *row) string { return plain.Text(r.Name) }))
 	if len(names) == 0 {
 		return "no case at all"
 	}

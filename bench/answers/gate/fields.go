@@ -6,7 +6,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// row is a case as thresholds see it, with its name for people.
+// row is a case with its name for people.
 type row struct {
 	record.Row
 	label string
@@ -15,8 +15,8 @@ type row struct {
 // field is the subject of a condition: a word, a number of the case, or a metric.
 type field struct {
 	name string
-	// parse reads a number; nil if the field is a word. show prints a metric, which can be
-	// required; nil for others.
+	// parse reads a number; nil if the field is a word. show prints a metric; nil for a field that is not a
+	// metric and only selects cases.
 	parse func(string) (float64, error)
 	show  func(float64) string
 }
@@ -48,7 +48,7 @@ var (
 	duration  = quantity("a time", "39.2us", times)
 )
 
-// kinds are how the metrics of kernels are read and shown.
+// kinds defines how each kind of metric of kernels is read and shown.
 var kinds = map[record.MetricKind]field{
 	record.BytesRate:      {parse: quantity("a rate", "3.5TB/s", rates), show: unit.Rate},
 	record.OperationsRate: {parse: quantity("a rate", "600TFLOP/s", operations), show: unit.Flops},

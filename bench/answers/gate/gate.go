@@ -6,8 +6,8 @@
 //  2. [Evaluate] judges a record by each: pass, fail, or not checked. An unchecked
 //     threshold has not passed.
 //  3. [Report] is the outcome, as in gates.json; [Report.AddTo] adds it to a document,
-//     and [Report.Err] carries the exit code. A gate closes: an unchecked threshold fails
-//     the command as well, unless the user allows it.
+//     and [Report.Err] carries the exit code. An unchecked threshold fails the command,
+//     too, unless the user allows it.
 package gate
 
 import (
@@ -29,7 +29,7 @@ import (
 // Schema is the version of gates.json.
 const Schema = "zbench.gates/1"
 
-// States are the states of a threshold.
+// States returns the states that a threshold can have.
 func States() []finding.State {
 	return []finding.State{finding.Pass, finding.Fail, finding.NotChecked}
 }
@@ -40,9 +40,9 @@ const CodeThreshold = "threshold"
 // Check is one threshold with its result.
 type Check struct {
 	finding.Check
-	// Source of the threshold's figure; absent for the user's own.
+	// Source of the threshold's figure; absent for a threshold of the user.
 	Source string `json:"source,omitempty"`
-	// Cases behind the result.
+	// Number of cases behind the result.
 	Cases int `json:"cases"`
 }
 
@@ -59,11 +59,11 @@ type Report struct {
 	// Checks in the order in which they were given.
 	Checks []Check `json:"checks"`
 
-	// Next is how to check the unchecked ones; empty points to the reasons.
+	// Next describes how to check the unchecked thresholds; if it is empty, errors point to the reasons.
 	Next string `json:"-"`
 }
 
-// NewReport settles the state of checks. Without any check the state is not a pass.
+// NewReport returns the report on checks. Without any check its state is not checked.
 func NewReport(simulated bool, profile string, checks []Check) *Report {
 	is := func(s finding.State) func(Check) bool { return func(c Check) bool { return c.State == s } }
 	checked := len(checks) > 0 && !slices.ContainsFunc(checks, is(finding.NotChecked))
@@ -73,8 +73,8 @@ func NewReport(simulated bool, profile string, checks []Check) *Report {
 	}
 }
 
-// Err returns the error that ends the command: exit.Regression if a check failed, else exit.Want if
-// one was not checked, unless allowUnchecked is set. It is nil otherwise, and for a nil report.
+// Err returns the error that ends the command: with exit.Regression if a check failed, else with exit.Want if a check
+// was not checked and allowUnchecked is not set; otherwise nil. A nil report has no error.
 func (r *Report) Err(allowUnchecked bool) error {
 	switch {
 	case r == nil || r.State == finding.Pass || r.State == finding.NotChecked && allowUnchecked:
@@ -115,12 +115,10 @@ func (r *Report) Findings() finding.List {
 	if r.Simulated {
 		label = " (SIMULATED times)"
 	}
-	var out finding.List
-	for _, c := range r.Checks {
+	return slice.Map(r.Checks, func(c Check) finding.Finding {
 		text := fmt.Sprintf("%s%s: %s: %s", c.State.Marked(), label, c.Name, c.why())
-		out = append(out, finding.Finding{Code: CodeThreshold, Text: text, Severity: c.State.Severity()})
-	}
-	return out
+		return finding.Finding{Code: CodeThreshold, Text: text, Severity: c.State.Severity()}
+	})
 }
 
 // why returns the reason with the threshold's source.
@@ -138,8 +136,8 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "gates", c)
 }
 
-// AddTo adds the outcome to a document. Unless allowUnchecked is set, a test server counts
-// unchecked ones as failed. A nil report adds nothing.
+// AddTo adds the outcome to a document. Unless allowUnchecked is set, a test server counts unchecked thresholds as
+// failed. A nil report adds nothing.
 func (r *Report) AddTo(d *document.Document, allowUnchecked bool) {
 	if r == nil {
 		return

@@ -31,8 +31,8 @@ type Profile struct {
 	Thresholds []Published `yaml:"thresholds"`
 }
 
-// Published is a published threshold with its library versions: from From, before Before; empty is
-// without bound.
+// Published is a published threshold. It holds from the library version From on, and for versions before Before; an
+// empty version is no bound.
 type Published struct {
 	Require string `yaml:"require"`
 	Source  string `yaml:"source"`
@@ -54,7 +54,8 @@ type Era struct {
 	BytesTo   int64 `yaml:"bytes_to"`
 	// From is the first version of RCCL with the algorithm; empty for a setting.
 	From string `yaml:"from"`
-	// Variables set it, the newest name first; the first one set counts. 0 turns an algorithm off.
+	// Variables are the variables that set it, the newest name first. The first variable that is set counts; 0
+	// turns an algorithm off.
 	Variables []string `yaml:"variables"`
 	Source    string   `yaml:"source"`
 }
@@ -97,8 +98,8 @@ func ProfileByName(name string) (*Profile, error) {
 	return &p, nil
 }
 
-// Evaluate judges a record by the profile. On other hardware, with simulated times and outside a
-// figure's library versions, nothing is checked.
+// Evaluate judges a record by the profile. A threshold is not checked if the hardware is different, the times are
+// simulated, or the figure is of other library versions.
 func (p *Profile) Evaluate(rec *record.Record) []Check {
 	why := p.unfit(rec)
 	out := make([]Check, len(p.Thresholds))
@@ -117,7 +118,7 @@ func (p *Profile) Evaluate(rec *record.Record) []Check {
 	return out
 }
 
-// unfit returns why the profile does not apply to the record's hardware; empty if it does.
+// unfit returns the reason why the profile does not apply to the record; empty if it does.
 func (p *Profile) unfit(rec *record.Record) string {
 	w := rec.World
 	has := func(of int, one string) string {
@@ -141,12 +142,12 @@ func (p *Profile) unfit(rec *record.Record) string {
 	return ""
 }
 
-// isGPU reports whether a driver's name belongs to the GPU: MI300X is a word of it.
+// isGPU reports whether a name as drivers print it is of a GPU: one of its words is, for example, MI300X.
 func isGPU(name, gpu string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '_' }), func(w string) bool { return strings.EqualFold(w, gpu) })
 }
 
-// outside returns why the figure does not apply to the record's library.
+// outside returns the reason why the figure does not apply to the record's library; empty if it does.
 func (p *Published) outside(rec *record.Record) string {
 	if p.From == "" && p.Before == "" {
 		return ""
@@ -165,17 +166,12 @@ func (p *Published) outside(rec *record.Record) string {
 
 // Library returns the record's version of RCCL; empty if unknown.
 func Library(rec *record.Record) string {
-	for _, l := range rec.Source.Libraries {
-		if strings.Contains(strings.ToLower(l.Name), "rccl") {
-			return l.Version
-		}
-	}
-	return ""
+	return slice.First(rec.Source.Libraries, func(l record.Library) bool { return strings.Contains(strings.ToLower(l.Name), "rccl") }).Version
 }
 
-// Mixed returns a sentence for each era in which records with cases of it differ, with the names of
-// the first and the other, the variables and both states. Settings differ if somebody set them,
-// defaults if the versions differ. An unknown state is no difference.
+// Mixed returns a sentence for each era in which records with affected cases differ from the first record. settings has
+// differences that a variable makes, defaults those that the library's version makes. An unknown state is no
+// difference.
 func Mixed(names []string, recs []*record.Record) (settings, defaults []string) {
 	for _, e := range table().Eras {
 		seen := []string{"", e.state(recs[0])}
@@ -193,7 +189,7 @@ func Mixed(names []string, recs []*record.Record) (settings, defaults []string) 
 	return settings, defaults
 }
 
-// set returns the setting in a record's variables; empty is the default.
+// set returns the value of the setting in a record's variables; empty means the default.
 func (e *Era) set(rec *record.Record) (value string) {
 	for _, name := range e.Variables {
 		value = cmp.Or(value, rec.Source.Environment[name])
@@ -213,7 +209,8 @@ func (e *Era) setBy() string {
 	return strings.Join(append(by, e.Variables...), ", ")
 }
 
-// state returns the era's state of a record; empty if unknown: a log does not have the variables.
+// state returns the era's state in a record: on, off, or a value. It is empty if unknown, as for a log, which does not
+// have the variables.
 func (e *Era) state(rec *record.Record) string {
 	env := func(name string) string { return rec.Source.Environment[name] }
 	version, set := Library(rec), e.set(rec)
@@ -238,7 +235,7 @@ func (e *Era) state(rec *record.Record) string {
 	return "on"
 }
 
-// touches reports whether a record has a case of the era with a time.
+// touches reports whether the era affects a case of the record that ended ok.
 func (e *Era) touches(rec *record.Record) bool {
 	gpu := rec.World.GPU
 	concerned := gpu == "" || len(e.GPUs) == 0 || slices.ContainsFunc(e.GPUs, func(own string) bool { return isGPU(gpu, own) })

@@ -17,7 +17,7 @@ import (
 type Threshold struct {
 	// Text is the threshold as given, with single spaces.
 	Text string
-	// name is the collective's or kernel's; empty is any.
+	// name is the name of the collective or kernel; empty means any.
 	name        string
 	where, need []condition
 }
@@ -39,8 +39,8 @@ const Grammar = "NAME [FIELD>=VALUE…] METRIC>=VALUE"
 // signs are the comparisons, longest first.
 var signs = []string{">=", "<=", "!=", ">", "<", "="}
 
-// Parse reads a threshold. names are the kernels that it may name besides collectives. An error
-// states the mistake and the valid values.
+// Parse reads a threshold. names are the kernels that a threshold may name besides collectives. An error states the
+// mistake and the valid values.
 func Parse(text string, names ...string) (*Threshold, error) {
 	t, err := selection(strings.Fields(text), names)
 	if err != nil {
@@ -75,7 +75,7 @@ func selection(words, names []string) (*Threshold, error) {
 	return t, nil
 }
 
-// setName accepts a collective's name in any spelling, or a kernel's.
+// setName sets the name from a collective's or a kernel's name in any spelling.
 func (t *Threshold) setName(word string, kernels []string) error {
 	if word == Any || word == "*" {
 		return nil
@@ -136,7 +136,7 @@ func parseCondition(word string) (condition, error) {
 	return c, nil
 }
 
-// holds compares a number.
+// holds reports whether a number meets the condition.
 func (c condition) holds(v float64) bool {
 	order := cmp.Compare(v, c.number)
 	if c.sign == "!=" {
@@ -145,7 +145,7 @@ func (c condition) holds(v float64) bool {
 	return strings.Contains(c.sign, "<=>"[order+1:order+2])
 }
 
-// worse reports whether a figure is further from the required side than another.
+// worse reports whether the figure v misses the condition by more, or meets it by less, than another figure.
 func (c condition) worse(v, than float64) bool {
 	switch c.sign[0] {
 	case '>':
@@ -179,7 +179,7 @@ func (c condition) matches(r *row) bool {
 	return slices.ContainsFunc(values, c.holds)
 }
 
-// scale is a unit's name and its size.
+// scale is the name of a unit and its size in base units.
 type scale struct {
 	suffix string
 	size   float64
@@ -195,7 +195,7 @@ var (
 	factors    = []scale{{"x", 1}, {"", 1}}
 )
 
-// quantity parses a positive number with one of the units.
+// quantity returns a parser of numbers from 0 on with one of the units.
 func quantity(what, example string, scales []scale) func(string) (float64, error) {
 	return func(text string) (float64, error) {
 		for _, s := range scales {
@@ -228,8 +228,8 @@ func count(text string) (float64, error) {
 	return float64(n), nil
 }
 
-// ParseFailOn reads a condition of --fail-on, "slower" or "slower:5%" for the word slower, and
-// returns its limit as a ratio; without a limit the standard.
+// ParseFailOn reads a condition of --fail-on: the word alone, or with a limit, as in "slower:5%". It returns the limit
+// as a ratio; standard if none is given.
 func ParseFailOn(text, word string, standard float64) (least float64, err error) {
 	given, limit, limited := strings.Cut(strings.TrimSpace(text), ":")
 	if given != word {

@@ -13,10 +13,10 @@ import (
 	"zbench/bench/work/fabric"
 )
 
-// noFault states what was searched for without result, and in which cases.
+// noFault states which faults were looked for and not found, and in which cases.
 func (j judged) noFault(c *checked, classes []compared) finding.List {
 	ok, known, partly := 0, 0, 0
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		switch {
 		case r.Status == record.Interrupted && r.Burst != nil:
 			partly++
@@ -37,7 +37,7 @@ func (j judged) noFault(c *checked, classes []compared) finding.List {
 	return c.finding(cases, looked(noLoss(classes), j.bandwidth(ok, known)))
 }
 
-// bandwidth states the reference of the cases' bandwidth.
+// bandwidth states with which reference the cases' bandwidth was compared.
 func (j judged) bandwidth(ok, compared int) string {
 	switch {
 	case j.Simulated || len(j.lostBusBW()) > 0:
@@ -50,8 +50,7 @@ func (j judged) bandwidth(ok, compared int) string {
 	return "bandwidth as published"
 }
 
-// checked counts the cases with verified data.
-// noneEnded says that no case ended ok. Tables show the figures of partly timed cases.
+// noneEnded states that no case ended ok. Tables show the figures of partly timed cases.
 func noneEnded(partly int, c *checked) finding.List {
 	text := "Nothing was measured: no case ended ok."
 	if partly > 0 {
@@ -60,7 +59,7 @@ func noneEnded(partly int, c *checked) finding.List {
 	return finding.List{{Code: CodeFailed, Severity: finding.Warning, Text: text + c.skippedText()}}
 }
 
-// looked describes the examined cases in a sentence.
+// looked joins the statements about what was examined to a sentence; empty without any.
 func looked(at ...string) string {
 	if at = slice.Where(at, func(s string) bool { return s != "" }); len(at) == 0 {
 		return ""
@@ -68,7 +67,7 @@ func looked(at ...string) string {
 	return " " + plain.Capital(strings.Join(at, ", ")) + "."
 }
 
-// bestOf returns the best bus bandwidth of rows.
+// bestOf returns the result with the best bus bandwidth.
 func bestOf(rows []*record.Result) (best *record.Result, bw float64) {
 	for _, r := range rows {
 		if v, ok := curve.BusBW(r); ok && v > bw {
@@ -78,7 +77,7 @@ func bestOf(rows []*record.Result) (best *record.Result, bw float64) {
 	return best, bw
 }
 
-// best returns the best bus bandwidth beside the roof and the published figure.
+// best returns the best bus bandwidth with the roof and the published figure.
 func (j judged) best() finding.List {
 	names, rows := wholes(j.Record)
 	var top *record.Result
@@ -97,7 +96,7 @@ func (j judged) best() finding.List {
 	return finding.List{{Code: CodeBusBW, Text: text + " at " + unit.Bytes(top.Bytes) + "."}}
 }
 
-// roofNames describe the kinds of roofs with a Per.
+// roofNames describes the roofs that are computed per node (Per).
 var roofNames = map[string]string{"rails": "line rate", "links_raw": "peak of the links"}
 
 // figures returns the best result's shares of the roof and of its fabric's published figure.
@@ -108,8 +107,7 @@ func (j judged) figures(top *record.Result) string {
 	}
 	var parts []string
 	var near *fabric.Roof
-	for i := range f.Roofs {
-		r := &f.Roofs[i]
+	for _, r := range slice.Pointers(f.Roofs) {
 		at := roofValue(j.Record, r.Label)
 		switch {
 		case r.Per != "" && at > 0 && len(parts) == 0:
@@ -134,12 +132,7 @@ func roofValue(rec *record.Record, label string) float64 {
 	if rec.Fabric == nil {
 		return 0
 	}
-	for _, r := range rec.Fabric.Roofs {
-		if r.Label == label {
-			return r.BusBW
-		}
-	}
-	return 0
+	return slice.First(rec.Fabric.Roofs, func(r record.Roof) bool { return r.Label == label }).BusBW
 }
 
 // scale names the collective that loses most with the number of ranks, and the message size.

@@ -18,20 +18,20 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Prefixes of reasons: of a case that another's failure prevented, and of one in which the library
+// Prefixes of the reasons of cases: NotRun if another case failed before, asynchronous if the library
 // reported an error.
 const (
 	NotRun       = "not run: "
 	asynchronous = "asynchronous error: "
 )
 
-// hangs returns the cases that did not end because a deadline passed or the library reported an
-// asynchronous error, and those that failed otherwise.
+// hangs returns the cases that hung, in which the library reported an asynchronous error, or that failed
+// otherwise.
 func (j judged) hangs() finding.List {
 	var out finding.List
 	without := slice.Count(j.Results, func(r record.Result) bool { return r.Status == record.Failed || strings.HasPrefix(r.Reason, NotRun) })
 	lost := fmt.Sprintf("%s of %s lost", unit.Comma(without), unit.Count(len(j.Results), "case"))
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		if r.Status != record.Failed {
 			continue
 		}
@@ -46,8 +46,7 @@ func (j judged) hangs() finding.List {
 	return out
 }
 
-// stuck describes a hung case with evidence: the state, the missing ranks, and the source of more
-// information.
+// stuck describes a hung case with evidence: its kind, the missing ranks, and as a hint what to do next.
 func stuck(r *record.Result, where, lost string) (kind, text, hint string) {
 	e := r.Evidence
 	kind, text = CodeHang, "Hang: "+where+" did not end"
@@ -91,12 +90,12 @@ func firstClause(reason string) string {
 // wrongAt matches the place of the first wrong element.
 var wrongAt = pattern.New(`first on rank (\d+) at element (\d+)`)
 
-// wrongData states how much of the data is wrong, and whose, if known.
+// wrongData states how much of the data is wrong and, if known, on which rank.
 func (j judged) wrongData() finding.List {
 	var wrong []*record.Result
 	verified, worst := 0, 0.0
 	var first, most *record.Result
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		switch {
 		case r.Status == record.WrongData || r.Verified.State == record.VerifiedWrong:
 			wrong = append(wrong, r)
@@ -144,7 +143,7 @@ func outputs(r *record.Result) float64 {
 	return float64(each) * float64(max(r.Verified.Launches, 1))
 }
 
-// wrongShare returns the wrong part of the elements of all ranks, 0 if unknown.
+// wrongShare returns the share of wrong elements over all ranks; 0 if unknown.
 func wrongShare(r *record.Result) float64 {
 	all := outputs(r) * float64(r.Ranks) * float64(max(r.Groups, 1))
 	if r.Verified.Wrong == nil || all <= 0 {
@@ -153,8 +152,8 @@ func wrongShare(r *record.Result) float64 {
 	return min(1, float64(*r.Verified.Wrong)/all)
 }
 
-// suspect returns the rank whose data are wrong: the only one that received any, or the one whose
-// block an all_gather has wrong on several ranks.
+// suspect returns the rank whose data are wrong: the only rank that received wrong data, or the rank whose
+// block is wrong on several ranks after an all_gather.
 func (j judged) suspect(wrong []*record.Result) string {
 	var alone []int
 	several := false
@@ -185,7 +184,7 @@ func (j judged) suspect(wrong []*record.Result) string {
 	return ""
 }
 
-// gathered reports whether an all_gather was verified and right.
+// gathered reports whether an all_gather was verified and had no wrong element.
 func (j judged) gathered() bool {
 	return slices.ContainsFunc(j.Results, func(r record.Result) bool {
 		return r.Collective == "all_gather" && r.Status == record.OK && r.Verified.State == record.VerifiedOK
@@ -201,7 +200,7 @@ func (j judged) place(rank int, r *record.Result) string {
 func (j judged) interrupted() finding.List {
 	count, ok, partly := 0, 0, 0
 	why, hint, severity := "", "", finding.Warning
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		switch r.Status {
 		case record.Interrupted:
 			count++
@@ -232,8 +231,7 @@ func (j judged) interrupted() finding.List {
 	}}
 }
 
-// lostIn names the case in which a process was lost and the missing ranks, or the process that
-// stood still.
+// lostIn names the case in which a process was lost or stood still, and the missing ranks or the process.
 func lostIn(r *record.Result) (text, hint string) {
 	what, why, _ := strings.Cut(r.Reason, ": ")
 	text = what + " in " + plain.OrUnnamed(r.Collective) + " at " + unit.Bytes(curve.Size(r)) + ". "

@@ -13,9 +13,9 @@ import (
 // correction for the number of ranks.
 const beyond = 1e-6
 
-// beyondChance reports whether a part came last in count of n launches more often than chance
-// explains with equally likely parts. The probability is multiplied by the number of parts, because
-// all of them are tested (Bonferroni).
+// beyondChance reports whether a part that came last in count of n launches did so more often than chance
+// explains, if all parts were equally likely. The probability is multiplied by the number of parts, because
+// all parts are tested (Bonferroni).
 func beyondChance(count, n, parts int) bool {
 	if parts < 2 {
 		return false // a single part is always last
@@ -27,13 +27,13 @@ func beyondChance(count, n, parts int) bool {
 // chance.
 const correlatedChance = 0.05
 
-// CorrelatedByChance reports whether independent samples explain the number of timed cases called
-// correlated.
+// CorrelatedByChance reports whether independent samples explain that so many of the timed cases have the
+// warning "correlated".
 func CorrelatedByChance(cases, timed int) bool {
 	return stat.BinomialTail(cases, timed, stat.CorrelatedByChance) > correlatedChance
 }
 
-// parts are equal parts of a world, ranks or nodes, each with its ranks.
+// parts are parts of a world of equal size, single ranks or nodes; each is a list of ranks.
 type parts [][]int
 
 // lastOf returns how often any rank of a part came last.
@@ -41,9 +41,9 @@ func lastOf(part, counts []int) int {
 	return slice.Sum(part, func(rank int) int { return counts[rank] })
 }
 
-// often returns the parts that came last more often than chance explains (each), and a set of parts
-// for which this holds only together. A part is compared with those that did not come last too
-// often, so that several late parts do not hide each other.
+// often returns in each the parts that came last more often than chance explains, and in together a set of
+// parts of which that holds only for the whole set. A part is compared with the parts that did not come
+// last too often, so that several late parts do not hide each other.
 func (p parts) often(counts []int) (each, together parts) {
 	for {
 		set, without := p.unlikely(counts)
@@ -59,16 +59,16 @@ func (p parts) often(counts []int) (each, together parts) {
 	}
 }
 
-// without returns the parts that are not among these.
+// without returns the parts that have no rank in these.
 func (p parts) without(these parts) parts {
 	return slices.DeleteFunc(slices.Clone(p), func(part []int) bool {
 		return slices.ContainsFunc(these, func(other []int) bool { return slices.Contains(other, part[0]) })
 	})
 }
 
-// unlikely returns the set of parts that is least likely to come last so often by chance, and the
-// number of launches in which others came last; nil if chance explains all. The probability is
-// Chernoff's bound times the number of sets of that size.
+// unlikely returns the set of parts that is least likely to come last so often by chance, and the number of
+// launches in which other parts came last; nil if chance explains every set. The probability is Chernoff's
+// bound times the number of sets of that size.
 func (p parts) unlikely(counts []int) (set parts, without int) {
 	sorted := slices.Clone(p)
 	slices.SortStableFunc(sorted, func(a, b []int) int { return cmp.Compare(lastOf(b, counts), lastOf(a, counts)) })
@@ -83,8 +83,8 @@ func (p parts) unlikely(counts []int) (set parts, without int) {
 	return set, without
 }
 
-// likely bounds the logarithm of the probability that some k of the parts came last in at least as
-// many of n launches.
+// likely returns an upper bound of the logarithm of the probability that some set of k parts comes last in at
+// least count of n launches.
 func likely(count, n, k, of int) float64 {
 	q, share := float64(k)/float64(of), float64(count)/float64(max(n, 1))
 	if share <= q {
@@ -95,25 +95,18 @@ func likely(count, n, k, of int) float64 {
 		distance += (1 - share) * math.Log((1-share)/(1-q))
 	}
 	least := -float64(n) * distance
-	if tail := stat.BinomialTail(count, n, q); k == 1 && tail > 0 { // tighter, and 0 far out
+	if tail := stat.BinomialTail(count, n, q); k == 1 && tail > 0 { // a tighter bound; far out it underflows to 0
 		least = math.Log(tail)
 	}
 	return stat.LogChoose(of, k) + least
 }
 
-// lateParts returns the ranks and nodes that came last more often than chance explains, and the
-// candidates, for which this holds only together. A node is late as a whole if it is also late
-// without its latest ranks. per is the number of ranks of a node, 0 if unknown.
+// lateParts returns the ranks and nodes that came last more often than chance explains. For the candidates
+// that holds only together. A node is late as a whole if it is also late without its latest ranks. per is
+// the number of ranks per node, 0 if unknown.
 func lateParts(counts []int, per int) (late, candidates parts) {
-	ranks := make([]int, len(counts))
-	for i := range ranks {
-		ranks[i] = i
-	}
-	var nodes parts
-	if per > 1 && len(counts)%per == 0 {
-		nodes = slices.Collect(slices.Chunk(ranks, per))
-	}
-	lateNodes, candidates := nodes.often(counts)
+	ranks := slice.Numbers(len(counts))
+	lateNodes, candidates := nodesOf(ranks, per).often(counts)
 	for _, node := range lateNodes {
 		late = append(late, inNode(node, counts)...)
 	}
@@ -124,8 +117,16 @@ func lateParts(counts []int, per int) (late, candidates parts) {
 	return late, candidates
 }
 
-// inNode returns the late part of a late node: some of its ranks, or the whole node if it is also
-// late without them.
+// nodesOf returns the ranks of each node; nil for a single node, or if the number of ranks per node is unknown.
+func nodesOf(ranks []int, per int) parts {
+	if per < 2 || per >= len(ranks) || len(ranks)%per != 0 {
+		return nil
+	}
+	return slices.Collect(slices.Chunk(ranks, per))
+}
+
+// inNode returns the late part of a late node: some of its ranks, or the whole node if it is late even without
+// these ranks.
 func inNode(node, counts []int) parts {
 	each, together := singles(node).often(counts)
 	some := slices.Concat(each, together)
@@ -152,8 +153,8 @@ type weighted struct {
 	weight int
 }
 
-// weightedMedian returns the smallest value that at least half of the weight does not exceed; 0 for
-// an empty list.
+// weightedMedian returns the smallest value v such that the values up to v have at least half of the weight; 0
+// for an empty list.
 func weightedMedian(of []weighted) float64 {
 	sorted := slices.SortedFunc(slices.Values(of), func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
 	total := slice.Sum(sorted, func(w weighted) int { return w.weight })

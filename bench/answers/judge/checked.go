@@ -11,12 +11,12 @@ import (
 	"zbench/bench/run/record"
 )
 
-// checked counts the cases with verified data, and keeps the reasons for the others, or why they
-// did not run.
+// checked counts the cases with verified data. For the other cases it keeps the reason why their data were not
+// verified, or why the case did not run.
 type checked struct {
 	ok, whole     int
-	parts         []string // the blocks by which each of the others was checked
-	left, skipped []string // the reason of each case
+	parts         []string // for each case that was checked by blocks: their number and size
+	left, skipped []string // the reasons of the cases that were not verified, and of those that did not run
 }
 
 // check counts the cases of a record with verified data.
@@ -47,7 +47,7 @@ func (c *checked) add(x *record.Case) {
 	c.ok++
 }
 
-// none reports whether no data were checked although they should have been.
+// none reports whether no data were checked, although the user did not switch the checks off.
 func (c *checked) none() bool {
 	return c.ok > 0 && !c.some() && slice.Count(c.left, func(why string) bool { return why == notAsked }) < c.ok
 }
@@ -58,7 +58,7 @@ func (c *checked) some() bool { return c.whole+len(c.parts) > 0 }
 // notAsked is the short reason for -c 0.
 const notAsked = "not asked for (-c 0)"
 
-// reasons maps the beginnings of reasons to a verdict's words.
+// reasons maps the beginnings of reasons to the words of a finding.
 var reasons = []struct{ begins, text string }{
 	{NotRun, "a case failed before them"},
 	{"rounds to 0", "fewer than 16 bytes per rank"},
@@ -79,7 +79,7 @@ func short(reason string) string {
 	return cmp.Or(strings.TrimSuffix(first, "."), "no reason is recorded")
 }
 
-// counted returns the first three reasons with their numbers.
+// counted returns the first three different reasons with their numbers of cases.
 func counted(reasons []string, form string) string {
 	why, of := slice.Group(reasons, func(r string) string { return r })
 	return unit.FirstFew(slice.Map(why, func(r string) string { return fmt.Sprintf(form, unit.Comma(len(of[r])), r) }), 3)

@@ -15,16 +15,16 @@ import (
 const (
 	// lowClockPart is the share of the highest clock below which a finding names the clock.
 	lowClockPart = 0.75
-	// fellClockPart is the loss of clock from the first pass to the last from which a finding names
-	// it.
+	// fellClockPart is the share by which the clock must fall from the first pass to the last for a
+	// finding.
 	fellClockPart = 0.05
-	// expectedClockPart is the share of others' clock under such a load from which a low one is no
-	// surprise.
+	// expectedClockPart is the share of the clock that others measured under such a load, from which a
+	// low clock is expected.
 	expectedClockPart = 0.9
 )
 
-// lowClock names rows whose compute units ran well below the driver's highest clock. For products
-// it is a note if others measured such a clock under that load.
+// lowClock names rows whose compute units ran well below the driver's highest clock. For products the finding
+// is a note if others measured such a clock under that load.
 func (j judgedKernels) lowClock() finding.List {
 	n, least, expected := 0, 1.0, true
 	worst, timed := (*record.Kernel)(nil), 0
@@ -61,8 +61,8 @@ func (j judgedKernels) lowClock() finding.List {
 	return j.clockFinding(worst, text+".")
 }
 
-// throttled names rows during which a driver lowered the clock because of heat or of the hardware.
-// Power alone limits most GPUs under load.
+// throttled names rows during which a driver lowered the clock because of heat or the hardware. A limit by power
+// alone is not named: most GPUs have it under load.
 func (j judgedKernels) throttled() finding.List {
 	lowered := j.where(func(k *record.Kernel) bool {
 		by := k.Timing.Most().LimitedBy

@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// leastLost is the smallest lost share of a rate that prevents an OK, and mostLost the largest
-	// limit: figures that vary by more have no meaning.
+	// leastLost is the smallest lost share of a rate that prevents an OK. mostLost is the largest limit:
+	// figures that vary by more mean nothing.
 	leastLost, mostLost = 0.05, 0.2
-	// In 1 % of records one of 300 healthy figures is apart standard errors off. A figure at the
-	// limit is seen in 99 %, because it is assumed to be surely standard errors slower than
-	// measured.
+	// apart and surely are in standard errors. With 300 healthy figures, one of them is off by apart in
+	// 1 % of records. A part at the limit is found in 99 % of records, because every part is assumed to
+	// be slower than measured by surely.
 	apart, surely = 4, 2.3
-	// groupsApart is apart for medians of the slowest and fastest of up to 500 groups, in standard
-	// errors of the mean of each launch's slowest group, which varies by a third of one group's
-	// variation.
+	// groupsApart replaces apart for the medians of the slowest and the fastest of up to 500 groups. Its
+	// unit is the standard error of the mean over launches of the slowest group's time, which varies by a
+	// third as much as a single group's.
 	groupsApart = 20
-	// gateChance is the probability by chance from which a count prevents an OK.
+	// gateChance is the probability below which a count is not attributed to chance and prevents an OK.
 	gateChance = 1e-3
-	// gatePower is the probability with which a share of slow launches at the limit is seen.
+	// gatePower is the probability with which a share of slow launches at the limit is found.
 	gatePower = 0.99
 )
 
@@ -39,8 +39,8 @@ type compared = finding.Compared[finding.Subject]
 
 type figure = finding.Figure[finding.Subject]
 
-// gated returns the OK of a record, or what prevents it: parts that are behind although no detector
-// names them, or nothing to examine. verified reports whether data were.
+// gated returns the OK of a record, or what prevents it: parts that are behind although no detector names
+// them, or nothing to examine. verified is true if data were verified.
 func gated(ok finding.List, classes []compared, verified bool, next string) finding.List {
 	if len(ok.Only(CodeNoFault)) == 0 {
 		return ok
@@ -55,7 +55,7 @@ func gated(ok finding.List, classes []compared, verified bool, next string) find
 	return ok
 }
 
-// behind is the finding of parts that are behind their peers, the worst of them by name.
+// behind returns the finding that parts are behind their peers. It names the worst.
 func behind(doubts []compared, next string) finding.Finding {
 	f := finding.Finding{Code: finding.CodeUnclear, Severity: finding.Fault, Hint: next}
 	var says []string
@@ -74,7 +74,7 @@ func behind(doubts []compared, next string) finding.Finding {
 	return f
 }
 
-// noLoss states, per class, the loss that was searched for and not found.
+// noLoss states for each class the loss that was looked for and not found.
 func noLoss(classes []compared) string {
 	limit := map[string]float64{}
 	for _, c := range classes {
@@ -89,8 +89,8 @@ func noLoss(classes []compared) string {
 	}), ", ")
 }
 
-// compared hands the gate the record's figures of its parts, whatever the detectors concluded. A
-// class whose limit exceeds mostLost has no meaning, and no OK names it.
+// compared returns the record's figures of its parts for the gate, whatever the detectors found. A class whose
+// limit exceeds mostLost means nothing and is left out, so that no OK names it.
 func (j judged) compared() []compared {
 	if j.alone() { // a single rank has no peer to be behind
 		return nil
@@ -99,13 +99,13 @@ func (j judged) compared() []compared {
 	return slices.DeleteFunc(all, func(c compared) bool { return len(c.Figures) == 0 || c.Limit > mostLost })
 }
 
-// next returns the step that tells more about parts that are behind.
+// next returns the next step that locates parts that are behind.
 func (j judged) next() string {
 	return cmp.Or(j.whereLost(), "Measure again with a larger --max-time; `zbench rails` looks at each link and NIC.")
 }
 
-// errorOf returns the standard error of a mean as a share of it; the largest that a limit allows if
-// unknown.
+// errorOf returns the standard error of a timing's mean as a share of the mean. If it is unknown, it returns the
+// largest that a limit allows.
 func errorOf(t curve.Timing) float64 {
 	if t.Sum.CV == nil || t.Sum.NEff == nil || !(*t.Sum.NEff > 0) {
 		return mostLost / (apart + surely)
@@ -113,19 +113,19 @@ func errorOf(t curve.Timing) float64 {
 	return *t.Sum.CV / math.Sqrt(*t.Sum.NEff)
 }
 
-// add adds a part with its time relative to the expected time, and widens the limit to what noise
-// explains.
+// add adds a part to a class. times is the part's time relative to the expected time. The limit widens to what
+// noise explains.
 func add(c *compared, of finding.Subject, times, noise float64) {
 	c.Figures = append(c.Figures, figure{Subject: of, Rate: 1 / times})
 	c.Limit = min(mostLost, max(c.Limit, noise))
 }
 
-// modelled compares the cases of a simulation with the model. A late rank only delays an isolated
-// launch, and intermittent slowness only delays bursts.
+// modelled compares the cases of a simulation with the model, in both timings: a late rank delays isolated
+// launches only, and intermittent slowness delays bursts only.
 func (j judged) modelled() []compared {
 	bursts := compared{Class: "bursts", Reference: 1, Limit: leastLost}
 	alone := compared{Class: "single launches", Reference: 1, Limit: leastLost}
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		want, known := j.want.seconds(r)
 		if !known || !j.want.simulated || r.Status != record.OK {
 			continue
@@ -145,11 +145,12 @@ func (j judged) modelled() []compared {
 	return []compared{bursts, alone}
 }
 
-// groups compares the slowest of the simultaneous groups with its peers: with the fastest if they
-// are few. Of an even number half may be slow, and the typical time lies between the halves.
+// groups compares the slowest of the simultaneous groups with its peers. Few groups are compared with the
+// fastest. Of an even number of groups half may be slow; the typical time then lies between the halves, and is
+// corrected.
 func (j judged) groups() compared {
 	c := compared{Class: "groups that ran at once", Reference: 1, Limit: leastLost}
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		g, t := r.SlowestGroup, curve.IsolatedOf(r)
 		if g == nil || r.Status != record.OK || !t.Known || !(g.Fastest > 0) {
 			continue
@@ -168,24 +169,21 @@ func (j judged) groups() compared {
 	return c
 }
 
-// lateness returns the ranks and nodes of each world, by the share of a launch that the others wait
-// for them on average, beyond their fair share. Worlds with too few launches are left out.
+// lateness compares the ranks and the nodes of each world by the share of a launch for which the others wait for
+// them on average, beyond their fair share. Worlds with too few launches are left out.
 func (j judged) lateness() (out []compared) {
 	for _, l := range slice.Where(Late(j.Record), Lateness.enough) {
-		all := make([]int, len(l.counts))
-		for rank := range all {
-			all[rank] = rank
-		}
+		all := slice.Numbers(len(l.counts))
 		out = append(out, l.compared("late ranks", singles(all), j.World))
-		if per := perNode(l.World, j.World); per > 1 && per < len(all) && len(all)%per == 0 {
-			out = append(out, l.compared("late nodes", slices.Collect(slices.Chunk(all, per)), j.World))
+		if nodes := nodesOf(all, perNode(l.World, j.World)); nodes != nil {
+			out = append(out, l.compared("late nodes", nodes, j.World))
 		}
 	}
 	return out
 }
 
-// compared has the remaining time of a launch without waiting for a part. The limit is the wait
-// that a part causes by chance.
+// compared returns the class of these parts. The rate of a part is the share of a launch that is not waiting for
+// it. The limit is the wait that a part causes by chance.
 func (l Lateness) compared(class string, of parts, where record.World) compared {
 	spread := slice.Most(slices.Concat(l.shares...), func(w weighted) float64 { return w.value })
 	fair := 1 / float64(len(of))
@@ -202,7 +200,7 @@ func (l Lateness) compared(class string, of parts, where record.World) compared 
 	return c
 }
 
-// byChance returns the largest count of n launches that chance explains in one of the parts.
+// byChance returns the largest number of n launches that chance explains for any of the parts.
 func byChance(n int, p float64, parts int) int {
 	k := 0
 	for k < n && stat.BinomialTail(k+1, n, p)*float64(parts) > gateChance {
@@ -220,7 +218,7 @@ func (j judged) launches() (out []compared) {
 		all, n := s.slowLaunches(pooled[s])
 		slow := compared{Class: "slow launches", Reference: 1}
 		slow.Limit = max(UnstableShare, stat.BinomialUpper(byChance(n, UsualSlow, s.groups), n, gatePower))
-		slow.Figures = append(slow.Figures, figure{Rate: 1}) // those without slow launches
+		slow.Figures = append(slow.Figures, figure{Rate: 1}) // groups without slow launches
 		for _, one := range all {
 			slow.Figures = append(slow.Figures, figure{Subject: finding.Subject{Name: one.who()}, Rate: 1 - stat.BinomialUpper(one.Slow, n, gatePower)})
 		}
@@ -238,7 +236,7 @@ func (j judged) launches() (out []compared) {
 	return append(out, uneven)
 }
 
-// compared hands the gate the GPUs of each case that only the GPU bounds, not just of the best one.
+// compared returns for the gate the GPUs at each case that only the GPU bounds, not just at the best case.
 func (j judgedKernels) compared() (out []compared) {
 	rows := j.where(func(k *record.Kernel) bool {
 		other := slices.Contains([]string{record.SizeSweep, record.Tune, record.Unfused, record.Copy}, k.Role)
@@ -253,18 +251,12 @@ func (j judgedKernels) compared() (out []compared) {
 	return out
 }
 
-// gpus returns the GPUs at one case.
+// gpus compares the GPUs at one case.
 func (j judgedKernels) gpus(rows []*record.Kernel) compared {
-	c := compared{Class: "GPUs at the same case"}
-	var rates []float64
-	nodes := map[string][]float64{}
-	for _, k := range rows {
-		rate, host := *rateOf(k), j.DeviceOf(k).Host
-		rates, nodes[host] = append(rates, rate), append(nodes[host], rate)
-		at := finding.Subject{Kind: finding.GPU, Name: j.GPU(k)}
-		c.Figures = append(c.Figures, figure{Subject: at, Rate: rate})
-	}
-	if c.Limit = slowLimit(rates, nodes); c.Limit > nodescreen.Most {
+	c := compared{Class: "GPUs at the same case", Figures: slice.Map(rows, func(k *record.Kernel) figure {
+		return figure{Subject: finding.Subject{Kind: finding.GPU, Name: j.GPU(k)}, Rate: *rateOf(k)}
+	})}
+	if c.Limit = slowLimit(j.rates(rows, rateOf)); c.Limit > nodescreen.Most {
 		c.Limit = nodescreen.Effect // half of them may be slow
 	}
 	return c

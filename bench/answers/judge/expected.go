@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/base/slice"
 	"zbench/bench/hardware/policy"
 	"zbench/bench/run/curve"
 	"zbench/bench/run/record"
@@ -12,8 +13,8 @@ import (
 	"zbench/bench/work/fabric"
 )
 
-// expected holds the times of cases on a fabric without a fault: for a simulation the model's time;
-// for measurements the model's, if it was fitted to published tables.
+// expected holds the times of cases on a fabric without a fault, from the fabric's model. For measurements the
+// model counts only where it was fitted to published tables.
 type expected struct {
 	fabric    *fabric.Fabric
 	simulated bool
@@ -28,23 +29,19 @@ func expect(rec *record.Record) expected {
 	}
 	healthy := *e.fabric
 	healthy.Faults = nil
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		n := r.Nodes
 		if _, known := e.machines[n]; known {
 			continue
 		}
 		w := spec.World{Nodes: n, GPUsPerNode: rec.World.GPUsPerNode, GPUsPerProcess: max(r.GPUsPerProcess, 1)}
-		m, err := healthy.Resolve(w, fabric.Conditions{})
-		if err != nil {
-			m = nil
-		}
-		e.machines[n] = m
+		e.machines[n], _ = healthy.Resolve(w, fabric.Conditions{})
 	}
 	return e
 }
 
-// fabricOf returns the record's fabric, else the first with its GPU if it ran on one node: between
-// nodes a fabric depends on NICs, which a record does not have.
+// fabricOf returns the record's fabric. If the record has none and ran on one node, it is the first fabric with
+// its GPU. Across nodes a fabric depends on NICs, which a record does not have.
 func fabricOf(rec *record.Record) *fabric.Fabric {
 	names := fabric.Names()
 	if rec.Fabric != nil {
@@ -73,8 +70,8 @@ func (e expected) seconds(r *record.Result) (float64, bool) {
 	return t, t > 0
 }
 
-// begin returns the time of a burst beside its launches, per launch in seconds: a process enqueues
-// its first launches before any runs.
+// begin returns the additional time of a burst, per launch in seconds: a process enqueues its first launches
+// before any of them runs.
 func (e expected) begin(r *record.Result) float64 {
 	m := e.machines[r.Nodes]
 	return float64(m.GPUsPerProcess) * m.Host.Launch / float64(max(1, r.Burst.Iterations))
@@ -88,9 +85,8 @@ func (e expected) name() string {
 	return "the published table of " + e.fabric.GPU
 }
 
-// took returns the shorter of a case's two times, with the lower end of its interval, in seconds.
-// The burst excludes waiting for late ranks, the median of isolated launches excludes
-// intermittently slow ones.
+// took returns the shorter of a case's two times, with the lower end of its interval, in seconds. The burst time
+// excludes waiting for late ranks, the median of isolated launches excludes intermittently slow launches.
 func took(r *record.Result) (median, lo float64, ok bool) {
 	best := curve.BurstOf(r)
 	if alone := curve.IsolatedOf(r); alone.Known && (!best.Known || alone.Median < best.Median) {
@@ -103,8 +99,8 @@ func took(r *record.Result) (median, lo float64, ok bool) {
 	return best.Median, lo, best.Known
 }
 
-// excess returns the ratio of a case's time to the expected time, for its median and for the lower
-// end of its interval.
+// excess returns the ratio of a case's time to the expected time, for the median and for the lower end of the
+// interval.
 func (e expected) excess(r *record.Result) (times, lo float64, ok bool) {
 	want, known := e.seconds(r)
 	median, least, timed := took(r)
@@ -114,25 +110,18 @@ func (e expected) excess(r *record.Result) (times, lo float64, ok bool) {
 	return median / want, least / want, true
 }
 
-// wholes returns the results of whole worlds (no groups) that ended ok, of one collective, in the
-// world with most ranks, by size, out of place if available.
+// wholes returns, for each collective, the results of one curve by size: of whole worlds (no groups) that ended
+// ok, in the world with most ranks, out of place if available.
 func wholes(rec *record.Record) (names []string, rows map[string][]*record.Result) {
-	rows = map[string][]*record.Result{}
-	for r := range rec.Each() {
-		if r.Status != record.OK || r.Groups > 1 || policy.Named(r.Setup) {
-			continue
-		}
-		if have := rows[r.Collective]; len(have) == 0 {
-			names = append(names, r.Collective)
-		} else if r.Ranks < have[0].Ranks || r.Ranks == have[0].Ranks && r.InPlace && !have[0].InPlace {
-			continue
-		} else if r.Ranks > have[0].Ranks || !r.InPlace && have[0].InPlace {
-			rows[r.Collective] = nil
-		}
-		rows[r.Collective] = append(rows[r.Collective], r)
-	}
-	for _, list := range rows {
-		slices.SortStableFunc(list, func(a, b *record.Result) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	names, rows = slice.Group(slice.Where(rec.Each(), func(r *record.Result) bool {
+		return r.Status == record.OK && r.Groups <= 1 && !policy.Named(r.Setup)
+	}), func(r *record.Result) string { return r.Collective })
+	for name, all := range rows {
+		most := slices.MaxFunc(all, func(a, b *record.Result) int {
+			return cmp.Or(cmp.Compare(a.Ranks, b.Ranks), slice.AsInt(b.InPlace)-slice.AsInt(a.InPlace))
+		})
+		rows[name] = slice.Where(all, func(r *record.Result) bool { return r.Ranks == most.Ranks && r.InPlace == most.InPlace })
+		slices.SortStableFunc(rows[name], func(a, b *record.Result) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	}
 	return names, rows
 }

@@ -8,7 +8,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// voidShare is the share of bandwidth or time from which a fault voids a bucket size: repairing it
+// voidShare is the lost share of bandwidth or time from which a fault voids a bucket size: repairing the fault
 // gains more than the size usually does, and moves the best size.
 const voidShare = 0.10
 
@@ -44,11 +44,11 @@ func (j judged) voids(l finding.Finding) bool {
 	return false // a failed case lacked memory, or was refused
 }
 
-// slowCost returns the bandwidth lost by the slowest group in messages of the largest size: a late
-// rank slows its group only in small ones.
+// slowCost returns the share of bandwidth that the slowest group loses in messages of the largest size: a late
+// rank slows its group in small messages only.
 func (j judged) slowCost() (most float64) {
 	largest := map[splitOf]*record.Result{}
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		if s := (splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}); r.SlowestGroup != nil && r.Status == record.OK && (largest[s] == nil || r.Bytes > largest[s].Bytes) {
 			largest[s] = r
 		}
@@ -61,8 +61,8 @@ func (j judged) slowCost() (most float64) {
 	return most
 }
 
-// lateCost returns the share of a launch of the largest size that its ranks wait for each other: a
-// fixed wait is much of a small message and little of a bucket.
+// lateCost returns the share of a launch of the largest size in which its ranks wait for each other: the same wait
+// is a large part of a small message and a small part of a bucket.
 func (j judged) lateCost() (most float64) {
 	names, rows := wholes(j.Record)
 	for _, name := range names {

@@ -13,8 +13,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// IssueFacts are the inputs of known issues. An empty or zero field is unknown, and no issue is
-// reported because of it.
+// IssueFacts are the inputs of known issues. An empty or zero field is unknown; no issue is reported because of an
+// unknown field.
 type IssueFacts struct {
 	// ROCm and RCCL are versions, such as 7.1.1 and 2.27.7.
 	ROCm, RCCL string
@@ -32,19 +32,19 @@ type IssueFacts struct {
 type KnownIssue struct {
 	// ID is stable across versions.
 	ID string
-	// Text is the observation, Cost its cost, Next the remedy.
+	// What is the observation, Cost its cost, Next the remedy.
 	What, Cost, Next string
 	// Source is the publication.
 	Source string
-	// Risk is the worst that can happen; empty for lost time or a setting without effect.
+	// Risk is the worst that can happen; empty if it only costs time or a setting has no effect.
 	Risk Risk
 }
 
-// Risk is what an issue puts at risk beyond time.
+// Risk is the damage of an issue other than lost time.
 type Risk string
 
-// The risks: results that are wrong without an error, of which every command that knows of the issue warns, and a
-// collective that does not end.
+// The risks. Corrupts means wrong results without an error: every command that detects such an issue warns of it.
+// Hangs means a collective that does not end.
 const (
 	Corrupts Risk = "wrong results"
 	Hangs    Risk = "a hang"
@@ -53,7 +53,7 @@ const (
 // CodeFlush is the ID of the corruption without the GDR flush. Its texts depend on the facts.
 const CodeFlush = "gdr_flush"
 
-// row is a known issue: when it applies, and what is said then.
+// row is a known issue with the condition under which it applies.
 type row struct {
 	KnownIssue
 	applies func(f IssueFacts) bool
@@ -135,13 +135,13 @@ func IssuesOf(f IssueFacts) []KnownIssue {
 	})
 }
 
-// rccl returns the version of RCCL: its own, or that of the ROCm release.
+// rccl returns the version of RCCL, by its own report or by the ROCm release.
 func (f IssueFacts) rccl() string { return cmp.Or(f.RCCL, flush.Release(release(f.ROCm))) }
 
 func (f IssueFacts) flush() (flush.State, *flush.Row) { return flush.Of(f.rccl(), f.Pollara, f.env) }
 
-// unflushed describes the possible corruption without the flush. The remedy follows from the
-// transport's and version's row.
+// unflushed describes the possible corruption without the flush. The remedy follows from the row of the transport
+// and the version.
 func (f IssueFacts) unflushed() KnownIssue {
 	k := KnownIssue{
 		ID:     CodeFlush,

@@ -14,8 +14,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Thresholds of the wait for a late rank that is worth naming: in seconds, or as a share of a
-// launch's time.
+// Smallest wait for a late rank that is worth naming: in seconds, or as a share of a launch's time.
 const (
 	lateSeconds = 1e-6
 	lateShare   = 0.02
@@ -24,21 +23,22 @@ const (
 // World identifies the ranks of a result.
 type World struct{ Ranks, Nodes, GPUsPerProcess int }
 
-// Lateness has the last ranks in one world.
+// Lateness has the late ranks of one world.
 type Lateness struct {
 	World World
-	// Launches and Results are the numbers examined; Spread is the median difference between the
-	// slowest and the fastest rank, in seconds. Skew is the largest one over the time of a launch,
-	// for results with that warning.
+	// Launches and Results are the numbers of examined launches and results. Spread is the median
+	// difference between the slowest and the fastest rank, in seconds. Skew is the largest such
+	// difference as a share of a launch, over the results with the warning skew.
 	Launches, Results int
 	Spread, Skew      float64
-	// Late came last beyond chance and kept the others waiting, the most frequent first. There is
-	// usually none. Candidates did so only together, and the launches do not decide between them.
+	// Late are the units that came last more often than chance explains and kept the others waiting, the
+	// most frequent first; usually none. For Candidates that holds only together: the launches do not
+	// decide which of them are late.
 	Late, Candidates []LateUnit
 	// tool is the program of the GPUs' vendor.
 	tool string
-	// counts holds the launches in which each rank came last, shares their spreads as shares of a
-	// launch.
+	// counts has for each rank the number of launches in which it came last. shares has the spreads in
+	// these launches, as shares of a launch.
 	counts []int
 	shares [][]weighted
 }
@@ -48,19 +48,19 @@ type LateUnit struct {
 	// Rank counts from 0 and is -1 for a node. Node and GPU count from 0; they are -1 if unknown,
 	// GPU also for a node.
 	Rank, Node, GPU int
-	// Ranks is the number of its ranks.
+	// Ranks is the number of ranks of the unit.
 	Ranks int
 	Host  string
-	// Share is the part of the launches in which it came last. Wait is the median spread between
-	// the ranks in those launches, in seconds, WaitShare the same over the time of a launch.
+	// Share is the share of launches in which the unit came last. Wait is the median spread between the
+	// ranks in those launches, in seconds; WaitShare is that spread as a share of a launch.
 	Share, Wait, WaitShare float64
 }
 
-// Late returns the ranks and nodes that come last too often to be chance and by enough to matter,
-// in every world of the record. It only uses collectives in which every rank waits for all others:
-// elsewhere the shortest interval is not the late rank's.
+// Late returns the ranks and nodes that come last too often for chance and by enough to matter, in every world of
+// the record. It only uses collectives in which every rank waits for all others: in other collectives the shortest
+// interval is not that of the late rank.
 func Late(rec *record.Record) []Lateness {
-	waited := slice.Where(slices.Collect(rec.Each()), func(r *record.Result) bool {
+	waited := slice.Where(rec.Each(), func(r *record.Result) bool {
 		return r.Status == record.OK && r.Ranks > 1 && r.Groups < 2 && len(lateCounts(r)) > 0 && waitsForAll(r.Collective)
 	})
 	order, pooled := slice.Group(waited, func(r *record.Result) World { return World{r.Ranks, r.Nodes, r.GPUsPerProcess} })
@@ -71,8 +71,8 @@ func Late(rec *record.Record) []Lateness {
 	})
 }
 
-// waitsForAll reports whether no rank can finish before every rank has begun, because each receives
-// something made from every rank.
+// waitsForAll reports whether no rank can finish a collective before every rank has begun, because each rank
+// receives data from every rank.
 func waitsForAll(name string) bool {
 	c, err := collective.ByName(name)
 	if err != nil {
@@ -88,7 +88,7 @@ func waitsForAll(name string) bool {
 	return true
 }
 
-// lateCounts returns a result's valid counts, and nothing if their spread is unknown.
+// lateCounts returns a result's valid counts of late ranks; nil if the spread is unknown.
 func lateCounts(r *record.Result) []record.LateCount {
 	t := r.Isolated
 	if t == nil || t.MaxOfRanks == nil || t.Spread == nil || !(t.MaxOfRanks.Median > 0) || !(t.Spread.Median >= 0) {
@@ -148,7 +148,7 @@ func lateness(w World, results []*record.Result, where record.World) Lateness {
 // enough reports whether a rank that always came last would be named.
 func (l Lateness) enough() bool { return beyondChance(l.Launches, l.Launches, l.World.Ranks) }
 
-// perNode returns the number of ranks of a node, 0 if unknown. Ranks are numbered node by node.
+// perNode returns the number of ranks per node, 0 if unknown. Ranks are numbered node by node.
 func perNode(w World, where record.World) int {
 	if where.GPUsPerNode <= 0 && w.Nodes > 0 && w.Ranks%w.Nodes == 0 {
 		return w.Ranks / w.Nodes
@@ -204,7 +204,7 @@ func (l LateUnit) subject() *finding.Subject {
 	return s
 }
 
-// text names the late unit in a sentence.
+// text returns a sentence about the late unit, without its full stop.
 func (l LateUnit) text() string {
 	subject, it := l.Name()+" came last in ", "it"
 	if l.whole() {
@@ -252,7 +252,7 @@ const lateNodeRemedy = "look at that node's host first, not at one GPU: its CPU 
 // unclearRemedy is the way to decide between candidates.
 const unclearRemedy = "run it again with more launches (--precision 0.001 --max-time 4): the late ones keep coming last, chance does not"
 
-// NoneText states in how many launches no rank was late, and the ranks' remaining differences.
+// NoneText states in how many launches no rank was late, and by how much the ranks of a launch differ.
 func (l Lateness) NoneText(looked string) string {
 	begin, end := "No rank is late. ", ""
 	if l.Skew > 0 || !l.enough() {

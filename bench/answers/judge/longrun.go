@@ -23,7 +23,7 @@ type LongRun struct {
 	// Tail is the slowest operation in seconds: its 99th percentile, or its largest value with
 	// fewer than 100 samples.
 	Tail float64
-	// Of names that case and statistic.
+	// Of names the case and the statistic of the tail.
 	Of string
 	// Watchdog is the time after which an operation counts as hung, in seconds.
 	Watchdog float64
@@ -34,8 +34,8 @@ type LongRun struct {
 }
 
 const (
-	// factor and floor follow zbench's own deadline for a batch of launches. The floor is a minute,
-	// because a training's ranks are less in step.
+	// factor and floor (in seconds) follow zbench's own deadline for a batch of launches. The floor is a
+	// minute, because the ranks of a training are less synchronous.
 	factor, floor = 20, 60
 	// torchTimeout and torchHeartbeat are PyTorch's defaults in
 	// torch/csrc/distributed/c10d/ProcessGroupNCCL, in seconds: 10 minutes
@@ -52,7 +52,7 @@ const (
 // SettingsOf derives settings from a record; nil if it has no time of an operation of all ranks.
 func SettingsOf(rec *record.Record) *LongRun {
 	s := &LongRun{Simulated: rec.Simulated}
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		s.take(r, rec.World.Ranks)
 	}
 	if s.Tail <= 0 {
@@ -63,7 +63,7 @@ func SettingsOf(rec *record.Record) *LongRun {
 	return s
 }
 
-// take keeps the slower of two tails.
+// take keeps the tail of a result if it is slower than the present one.
 func (s *LongRun) take(r *record.Result, ranks int) {
 	if r.Status != record.OK || r.Ranks != ranks || r.Ranks < 2 {
 		return
@@ -84,7 +84,7 @@ func (s *LongRun) take(r *record.Result, ranks int) {
 	}
 }
 
-// list makes the settings.
+// list returns the settings for a number of ranks and nodes.
 func (s *LongRun) list(ranks, nodes int) []LongRunSetting {
 	hours := func(seconds float64) string { return unit.Number(math.Ceil(float64(ranks) * seconds / 3600)) }
 	const variables = "PyTorch documentation, ProcessGroupNCCL environment variables"

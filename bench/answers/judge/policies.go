@@ -18,28 +18,27 @@ import (
 // By chance 1 in 370 policies without an effect exceeds it.
 const policyErrors = 3
 
-// effect is a policy's effect on a collective: the log ratios of its times to those without it,
-// with standard errors, by size.
+// effect is a policy's effect on a collective, by size: the logarithms of the time with the policy over the time
+// without it, and their standard errors.
 type effect struct {
 	sizes        []int64
 	logs, errors []float64
 }
 
-// policies states in a sentence for each policy whether it helps, and what it does not serve. Its
-// cases alternate with the library's own: each pass has all, the second in reverse order.
+// policies states for each policy whether it helps, and which collectives it does not serve. Cases with and without
+// a policy alternate: each pass has all of them, the second in reverse order.
 func (j judged) policies() (out finding.List) {
 	type same struct {
-		collective, dtype, op, rest        string
-		bytes                              int64
-		ranks, nodes, local, groups, apart int
-		inPlace                            bool
+		curve record.CurveKey
+		bytes int64
 	}
 	of := func(r *record.Result) same {
-		_, rest := policy.Split(r.Setup)
-		return same{r.Collective, r.Dtype, r.Op, rest, r.BytesRequested, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace}
+		s := same{r.CurveKey(), r.BytesRequested}
+		_, s.curve.Setup = policy.Split(r.Setup)
+		return s
 	}
 	base, asked := map[same]*record.Result{}, []*record.Result(nil)
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		if policy.Named(r.Setup) {
 			asked = append(asked, r)
 		} else {
@@ -97,7 +96,7 @@ func (j judged) policies() (out finding.List) {
 	return out
 }
 
-// add takes a case and the same case without the policy, if both have times with intervals.
+// add adds a case, compared with the same case without the policy, if both have times with intervals.
 func (e *effect) add(with, without *record.Result) {
 	if without == nil || with.Status != record.OK || without.Status != record.OK {
 		return
@@ -112,8 +111,8 @@ func (e *effect) add(with, without *record.Result) {
 	e.errors = append(e.errors, math.Hypot((a.Hi-a.Lo)/halves/a.Median, (b.Hi-b.Lo)/halves/b.Median))
 }
 
-// text states the policy's average effect over the sizes, and the sizes with the largest and the
-// smallest; empty without a size.
+// text states the policy's average effect over the sizes, and the sizes with the largest and the smallest effect;
+// empty without a size.
 func (e effect) text() string {
 	n := float64(len(e.logs))
 	if n == 0 {

@@ -5,7 +5,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Published lists others' published figures of the record's devices, for streams only.
+// Published returns the figures that others published of the record's devices; only for streams.
 func Published(rec *record.Record) []device.Published {
 	var out []device.Published
 	seen := map[string]bool{}

@@ -13,12 +13,12 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// CodeBelowReference is the code of the warning that a figure is below others' published one. A
-// reference outside this run proves no fault: the exit code needs --fail-on.
+// CodeBelowReference is the code of the warning that a figure is below a published one. A reference from outside of
+// this run proves no fault: only --fail-on turns it into an exit code.
 const CodeBelowReference = "below_reference"
 
-// BelowReference is the word of that condition of --fail-on. BelowLimit is the lost share of the
-// reference from which the loss is reported.
+// BelowReference is the name of this condition in --fail-on. BelowLimit is the lost share of the reference from
+// which the loss is reported.
 const (
 	BelowReference = "below-reference"
 	BelowLimit     = lostMeasured
@@ -37,7 +37,7 @@ func (b beside) text() string {
 	return fmt.Sprintf("%s%s reaches %s of %s (%s of %s)", b.name, b.where, unit.Part(1-b.lost()), b.of, unit.Rate(b.rate), unit.Rate(b.want))
 }
 
-// besides returns the largest size of each collective that lost at least the limit, a share.
+// besides returns the largest size of each collective with its reference, if it lost at least the limit, a share.
 func (j judged) besides(limit float64) (out []beside) {
 	names, rows := wholes(j.Record)
 	for _, name := range names {
@@ -52,7 +52,7 @@ func (j judged) besides(limit float64) (out []beside) {
 	return out
 }
 
-// besides returns the best bandwidth beside others' published figure of the device.
+// besides returns the best bandwidth with the figure that others published of the device.
 func (j judgedKernels) besides() []beside {
 	best, ofMemory := j.bestKernel()
 	if best == nil || !ofMemory {
@@ -75,9 +75,9 @@ func (j judgedKernels) belowReference() finding.List {
 	return out
 }
 
-// AgainstReference checks that no figure of a record lost at least least, a share, of its
-// reference: the fabric's model or others' published figure. name is the condition as given; cases
-// is the number of figures with a reference.
+// AgainstReference checks that no figure of a record is below its reference by the share least or more. The
+// reference is the fabric's model or a published figure. name is the condition as given; cases is the number of
+// figures with a reference.
 func AgainstReference(rec *record.Record, name string, least float64) (check finding.Check, cases int) {
 	var all []beside
 	if of := rec.Benchmark(); of == "" || of == spec.Collectives {

@@ -14,17 +14,17 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Thresholds of a case's excess over the expected time. A simulation's expectation is the model
-// itself; a published table is of another machine.
+// Thresholds of a case's excess over the expected time. A simulation is expected to meet its model; a published table
+// is of another machine.
 const (
 	lostSimulated = 0.03
 	lostMeasured  = 0.15
-	// dipShare is the excess of a size over the largest one, both against their expectation, that
-	// makes a dip.
+	// dipShare makes a dip: by that share a size exceeds its expected time by more than the largest size
+	// exceeds its own.
 	dipShare = 0.10
 	// noisyShare is the share of noisy cases from which noise is reported.
 	noisyShare = 0.5
-	// warnNoisy, warnSkew and warnSlowGroup are warnings of package record.
+	// warnNoisy, warnSkew and warnSlowGroup are codes of warnings of package record.
 	warnNoisy, warnSkew, warnSlowGroup = "noisy", "skew", "slow_group"
 )
 
@@ -34,7 +34,7 @@ const WarnCorrelated = "correlated"
 // mostLate is the number of late ranks that are named individually.
 const mostLate = 3
 
-// late names the ranks and nodes that the others wait for, or the candidates.
+// late names the ranks and nodes for which the others wait, or the candidates.
 func (j judged) late() finding.List {
 	var out finding.List
 	for _, l := range Late(j.Record) {
@@ -67,10 +67,10 @@ func (j judged) late() finding.List {
 	return out
 }
 
-// slowGroups names the slow ones of simultaneous groups, by the clearest case, one line for each
-// way of grouping.
+// slowGroups names the slow groups among simultaneous groups, in a line for each way of grouping. The figures are of
+// the case with the largest excess.
 func (j judged) slowGroups() finding.List {
-	order, of := slice.Group(slice.Where(slices.Collect(j.Each()), slowest), func(r *record.Result) splitOf {
+	order, of := slice.Group(slice.Where(j.Each(), slowest), func(r *record.Result) splitOf {
 		return splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}
 	})
 	excess := func(r *record.Result) float64 { return r.SlowestGroup.Median / r.SlowestGroup.Typical }
@@ -103,8 +103,8 @@ func (j judged) slowGroup(r *record.Result) finding.Finding {
 	return l
 }
 
-// group names a group by what its ranks share, a node or the rail of a GPU number, else by its
-// ranks. As a finding's subject it is nil in the last case.
+// group names a group by what its ranks share, a node or a rail, else by its ranks. The subject for a finding is nil
+// in the last case.
 func (j judged) group(r *record.Result, first int) (name string, subject *finding.Subject) {
 	switch per := j.World.PerNode(); {
 	case per > 0 && r.Stride == per:
@@ -159,7 +159,7 @@ func (j judged) lostBy(rows []*record.Result, limit float64) (r *record.Result, 
 	return nil, 0, false
 }
 
-// whereLost names the options that find the place; nothing if the record has them.
+// whereLost names the options that locate a loss; empty if the record has groups already.
 func (j judged) whereLost() string {
 	per := j.World.PerNode()
 	split := slices.ContainsFunc(j.Results, func(r record.Result) bool { return r.Groups > 1 })
@@ -187,11 +187,11 @@ func (j judged) unstable() finding.List {
 	return out
 }
 
-// burstExcess returns the median excess of a burst's launch over the median isolated launch, over
-// the cases of a group: the cost of slow launches.
+// burstExcess returns the cost of slow launches to a group: the share by which a launch in a burst takes longer than
+// the median isolated launch, as the median over the cases.
 func (j judged) burstExcess(u Instability) float64 {
 	var all []weighted
-	for r := range j.Each() {
+	for _, r := range j.Each() {
 		burst, alone := curve.BurstOf(r), curve.IsolatedOf(r)
 		if r.Status != record.OK || r.Ranks != u.Ranks || r.Stride != u.Stride || max(r.Groups, 1) != u.Groups || !burst.Known || !alone.Known {
 			continue
@@ -237,9 +237,9 @@ func (j judged) dips() finding.List {
 	}}
 }
 
-// noisy says that most cases vary, if no flaky link explains it.
+// noisy states that most cases vary, if no flaky link explains it.
 func (j judged) noisy() finding.List {
-	rows := slice.Where(slices.Collect(j.Each()), func(r *record.Result) bool { return r.Status == record.OK && r.Burst != nil })
+	rows := slice.Where(j.Each(), func(r *record.Result) bool { return r.Status == record.OK && r.Burst != nil })
 	timed, noisy := len(rows), slice.Count(rows, func(r *record.Result) bool { return r.Warned(warnNoisy) })
 	if timed == 0 || float64(noisy) < noisyShare*float64(timed) || len(Unstable(j.Record)) > 0 {
 		return nil

@@ -18,7 +18,7 @@ const smallBucket = 64 * unit.KiB
 // stalls returns the runs of rows of an imported table in which the job stood still.
 func (j judged) stalls() finding.List { return j.stallsFrom(0) }
 
-// bucketStalls returns those that reach bucket sizes.
+// bucketStalls returns the stalls that reach the sizes of buckets.
 func (j judged) bucketStalls() finding.List { return j.stallsFrom(smallBucket) }
 
 func (j judged) stallsFrom(bytes int64) (l finding.List) {

@@ -37,7 +37,7 @@ func TestRecordsKeepTheirFindings(t *testing.T) {
 
 	rec.Judgement.Findings[0].Text = "what an earlier version said"
 	var file bytes.Buffer
-	require.NoError(t, record.Encode(&file, rec))
+	require.NoError(t, rec.WriteJSON(&file))
 	back, err := record.Decode(bytes.NewReader(file.Bytes()))
 	require.NoError(t, err)
 	Read(back)

@@ -12,22 +12,23 @@ import (
 	"zbench/bench/run/record"
 )
 
-// A group is unstable if at least UnstableShare of its launches are slow, and more than chance
-// explains at a rate of UsualSlow. Quiet machines have fewer now and then.
+// A group is unstable if at least UnstableShare of its launches are slow, and more than chance explains if UsualSlow
+// of all launches are. Quiet machines have fewer slow launches.
 const (
 	UsualSlow     = 0.01
 	UnstableShare = 0.04
 )
 
-// Instability is a communicator whose launches took record.SlowTimes the median or more too often
-// to be chance: one of its components is sometimes slow.
+// Instability is a communicator whose launches took record.SlowTimes the median or more too often for chance: one of
+// its components is sometimes slow.
 type Instability struct {
-	// FirstRank is the communicator's first rank; it has Ranks ranks, Stride apart (0 for
-	// neighbours); Groups of them run at once.
+	// FirstRank is the communicator's first rank. It has Ranks ranks, Stride apart (0 for neighbours), and
+	// Groups such communicators run at once.
 	FirstRank, Ranks, Stride, Groups int
-	// Slow of Launches launches were slow, in Cases of Looked cases.
+	// Slow is the number of slow launches of the Launches examined, Cases the number of cases with slow
+	// launches of the Looked examined.
 	Slow, Launches, Cases, Looked int
-	// Example is one of those cases.
+	// Example is a case with slow launches.
 	Example string
 }
 
@@ -43,7 +44,7 @@ func Unstable(rec *record.Record) []Instability {
 
 // communicators groups the results with isolated launches by communicator.
 func communicators(rec *record.Record) (order []splitOf, pooled map[splitOf][]*record.Result) {
-	alone := slice.Where(slices.Collect(rec.Each()), func(r *record.Result) bool {
+	alone := slice.Where(rec.Each(), func(r *record.Result) bool {
 		return r.Status == record.OK && r.Isolated != nil && r.Isolated.MaxOfRanks != nil
 	})
 	return slice.Group(alone, func(r *record.Result) splitOf {
@@ -59,8 +60,8 @@ func (s splitOf) unstable(results []*record.Result) []Instability {
 	})
 }
 
-// slowLaunches pools the results of one split: the communicators with slow launches, and each one's
-// launches.
+// slowLaunches pools the results of one split. It returns the communicators with slow launches, and the number of
+// launches of each.
 func (s splitOf) slowLaunches(results []*record.Result) (out []Instability, launches int) {
 	found := map[int]*Instability{}
 	for _, r := range results {

@@ -1,7 +1,7 @@
 // Package judge turns a record into findings. Record judges any benchmark: hangs, wrong data, late
 // ranks, slow groups, bandwidth lost against the fabric's model or a published table, then the best
-// figure and its confidence. Late and Unstable are the statistics behind two of them. Renderers
-// show findings and judge nothing.
+// figure and its confidence. Late and Unstable are the statistics of late ranks and flaky groups.
+// Renderers show findings and judge nothing.
 package judge
 
 import (
@@ -44,9 +44,9 @@ const (
 	CodeConfidence  = "confidence"
 )
 
-// Record returns the findings of a record: faults first, with their cost and place; then the best
-// figure beside its roof and the published one; then its confidence. The same record gives the same
-// findings. Settings are not among them: a recommendation is a separate document.
+// Record returns the findings of a record: faults first, with their cost and place; then the best figure with its roof
+// and the published figure; then the confidence. The same record gives the same findings. They recommend no setting: a
+// recommendation is a separate document.
 func Record(rec *record.Record) finding.List {
 	switch {
 	case rec == nil:
@@ -100,8 +100,8 @@ func (j judged) oneRank() finding.List {
 	}}
 }
 
-// corruption warns of known issues that can make data of such runs wrong. Verification would not
-// show them: it follows a warm-up, on reused buffers.
+// corruption warns of known issues that can corrupt the data of such runs. The verification would not find them: it
+// follows a warm-up, on reused buffers.
 func (j judged) corruption() finding.List {
 	return slice.Map(slice.Where(IssuesOf(IssueFactsOf(j.Record)), func(k KnownIssue) bool { return k.Risk == Corrupts }), func(k KnownIssue) finding.Finding {
 		source, _, _ := strings.Cut(k.Source, "; ") // the page's table has all
@@ -126,7 +126,7 @@ type judged struct {
 	want expected
 }
 
-// editedLines say that the figures are not as zbench wrote them.
+// editedLines returns findings that the figures are not as zbench wrote them.
 func editedLines(rec *record.Record) finding.List {
 	return slice.Map(rec.Edits(), func(w record.Warning) finding.Finding {
 		return finding.Finding{Code: CodeEdited, Text: "EDITED: " + w.Message + ".", Hint: plain.Capital(w.Hint) + ".", Severity: finding.Warning}
@@ -147,8 +147,8 @@ func judgement(l finding.List) *finding.Judgement {
 	return &finding.Judgement{Rules: Rules, State: l.State(checked), Findings: l}
 }
 
-// Read judges a record that was read without findings, such as one of an earlier version or an
-// edited one, and notes it. Others keep their findings.
+// Read judges a record that was read without findings, because it is of an earlier version or was edited, and adds a
+// note about that. Other records keep their findings.
 func Read(rec *record.Record) {
 	if rec.Judgement != nil {
 		return
@@ -161,8 +161,7 @@ func Read(rec *record.Record) {
 // State returns the state of a record's findings.
 func State(rec *record.Record) finding.State { return judgement(Of(rec)).State }
 
-// Of returns the findings of a record, made if it has none. A record that was found to be edited is
-// judged again.
+// Of returns the findings of a record. It judges a record that has none, or that was found to be edited since.
 func Of(rec *record.Record) finding.List {
 	if rec == nil || rec.Judgement == nil {
 		return Record(rec)

@@ -23,11 +23,11 @@ const (
 	CodeClock      = "clock"
 )
 
-// unsureShare is the share of cases below the precision that means low confidence.
+// unsureShare is the share of cases that miss the requested precision from which confidence is low.
 const unsureShare = 0.5
 
-// kernels returns the findings of a record of hbm or kernels, in the order of [Record]: faults
-// first, then the best figure beside the peak and others' published figure, then its confidence.
+// kernels returns the findings of a record of hbm or kernels, in the order of [Record]: faults first, then the best
+// figure with the peak and the published figure, then the confidence.
 func kernels(rec *record.Record) finding.List {
 	j := judgedKernels{rec}
 	v := slices.Concat(editedLines(rec), j.failed(), j.wrongData(), j.interrupted(), j.slowDevice())
@@ -58,7 +58,7 @@ func (j judgedKernels) ended(s record.Status) []*record.Kernel {
 	return j.where(func(k *record.Kernel) bool { return k.Status == s })
 }
 
-// share formats a number of rows as part of all.
+// share returns n as a share of all rows.
 func (j judgedKernels) share(n int) float64 { return float64(n) / float64(max(1, len(j.Kernels))) }
 
 // name describes a row.

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -16,12 +17,11 @@ import (
 	"zbench/bench/work/kernel"
 )
 
-// slowDeviceShare is the bandwidth lost by a GPU against the median of the GPUs that is worth a
-// line.
+// slowDeviceShare is the share of the GPUs' median bandwidth that a GPU must lose to be named.
 const slowDeviceShare = 0.05
 
-// bestKernel returns the row of the highest bandwidth, preferably of the memory itself; sizes of a
-// sweep, points of a tuning and others' configurations do not count.
+// bestKernel returns the row with the highest bandwidth, preferably of the memory itself. Sizes of a sweep, points of a
+// tuning, unfused work and copies do not count.
 func (j judgedKernels) bestKernel() (best *record.Kernel, ofMemory bool) {
 	for _, k := range j.KernelRows() {
 		switch k.Role {
@@ -39,7 +39,7 @@ func (j judgedKernels) bestKernel() (best *record.Kernel, ofMemory bool) {
 	return best, ofMemory
 }
 
-// bandwidth returns the best bandwidth beside the peak and others' published figure.
+// bandwidth returns the best bandwidth with the peak and the published figure.
 func (j judgedKernels) bandwidth() finding.List {
 	best, ofMemory := j.bestKernel()
 	switch {
@@ -66,7 +66,7 @@ func (j judgedKernels) bandwidth() finding.List {
 	return finding.List{{Code: CodeBandwidth, Text: text + "."}}
 }
 
-// sizeFlag names the flag that makes a kernel move more.
+// sizeFlag names the flag that makes a kernel move more bytes.
 func (j judgedKernels) sizeFlag() string {
 	if j.Benchmark() == spec.HBM {
 		return "arrays (--size)"
@@ -96,32 +96,21 @@ func (j judgedKernels) slowDevice() finding.List {
 	of, text := func(k *record.Kernel) *float64 { return k.Metrics.Rate }, unit.Rate
 	if best.Metrics.Effective != nil { // products, which memory does not bound
 		of, text = func(k *record.Kernel) *float64 { return k.Metrics.Effective }, unit.Flops
-		for i := range j.Kernels {
-			if k := &j.Kernels[i]; k.Status == record.OK && of(k) != nil && *of(k) > *of(best) {
+		for _, k := range j.KernelRows() {
+			if k.Status == record.OK && of(k) != nil && *of(k) > *of(best) {
 				best = k
 			}
 		}
 	}
-	var rates []float64
-	var slowest *record.Kernel
-	nodes := map[string][]float64{}
-	for _, k := range j.KernelRows() {
-		if k.Job() != best.Job() || of(k) == nil {
-			continue
-		}
-		rates = append(rates, *of(k))
-		host := j.DeviceOf(k).Host
-		nodes[host] = append(nodes[host], *of(k))
-		if slowest == nil || *of(k) < *of(slowest) {
-			slowest = k
-		}
-	}
+	rows := j.where(func(k *record.Kernel) bool { return k.Job() == best.Job() && of(k) != nil })
+	rates, nodes := j.rates(rows, of)
 	slices.Sort(rates)
 	if len(rates) < 2 {
 		return nil
 	}
+	slowest := slices.MinFunc(rows, func(a, b *record.Kernel) int { return cmp.Compare(*of(a), *of(b)) })
 	limit := slowLimit(rates, nodes)
-	// The upper one of an even number: of two GPUs the slow one is compared with the other.
+	// Of an even number it is the upper median: of two GPUs the slow GPU is compared with the other.
 	median := rates[len(rates)/2]
 	lost := 1 - rates[0]/median
 	if lost < limit {
@@ -141,6 +130,16 @@ func (j judgedKernels) slowDevice() finding.List {
 	}}
 }
 
+// rates returns the rates of rows: all of them, and those of each host.
+func (j judgedKernels) rates(rows []*record.Kernel, of func(*record.Kernel) *float64) (all []float64, hosts map[string][]float64) {
+	hosts = map[string][]float64{}
+	for _, k := range rows {
+		host := j.DeviceOf(k).Host
+		all, hosts[host] = append(all, *of(k)), append(hosts[host], *of(k))
+	}
+	return all, hosts
+}
+
 // uneven returns the finding of GPUs that differ so much that no slow one can be named.
 func uneven(best *record.Kernel, lost float64, gpus int, least, most string) finding.List {
 	return finding.List{{
@@ -150,10 +149,9 @@ func uneven(best *record.Kernel, lost float64, gpus int, least, most string) fin
 	}}
 }
 
-// slowLimit returns the lost share of the median that makes a GPU slow, from rates by node. Of the
-// GPUs of several nodes some are a little slow, so the limit is that of zbench screen: from the
-// difference between GPUs, or from that within their nodes. If half of the nodes are slow, only the
-// latter is small.
+// slowLimit returns the lost share of the median from which a GPU is slow. Among the GPUs of several nodes some are
+// always a little slower, so the limit is that of zbench screen: it follows from the differences between all GPUs, or
+// from those within each node if they are smaller. They are if half of the nodes are slow.
 func slowLimit(rates []float64, nodes map[string][]float64) float64 {
 	if len(nodes) < 2 || len(rates) < nodescreen.Least {
 		return slowDeviceShare

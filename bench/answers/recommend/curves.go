@@ -150,36 +150,6 @@ func (c Curve) Rescale(n int) Curve {
 	return c
 }
 
-// key holds the properties that all results of one curve share.
-type key struct {
-	collective, dtype, op string
-	ranks, nodes, local   int
-	groups, stride        int
-	inPlace               bool
-	setup                 string
-}
-
-func keyOf(r *record.Result) key {
-	return key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace, r.Setup}
-}
-
-// asInt returns 1 for true, so that true sorts after false.
-func asInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// compare orders curves: the whole world before its parts.
-func (k key) compare(o key) int {
-	return cmp.Or(
-		cmp.Compare(k.collective, o.collective), cmp.Compare(o.ranks, k.ranks), cmp.Compare(o.nodes, k.nodes),
-		cmp.Compare(k.groups, o.groups), cmp.Compare(k.stride, o.stride), cmp.Compare(k.local, o.local), cmp.Compare(k.dtype, o.dtype),
-		cmp.Compare(k.op, o.op), cmp.Compare(asInt(k.inPlace), asInt(o.inPlace)), cmp.Compare(k.setup, o.setup),
-	)
-}
-
 // measured is one result with its source.
 type measured struct {
 	record.Result
@@ -192,7 +162,7 @@ type measured struct {
 // measured the same case are repeats of it. The order of sources and results does not matter. A size that
 // is one rank's share, not the total size, is an error.
 func Curves(sources []Source) ([]Curve, error) {
-	byKey := map[key][]measured{}
+	byKey := map[record.CurveKey][]measured{}
 	for i, s := range sources {
 		if slices.ContainsFunc(sources[:i], func(o Source) bool { return reflect.DeepEqual(o.Record.Results, s.Record.Results) }) {
 			continue // a source given twice is not a repeat
@@ -210,13 +180,13 @@ func Curves(sources []Source) ([]Curve, error) {
 			if err := totalSize(r); err != nil {
 				return nil, err
 			}
-			k := keyOf(&r)
+			k := r.CurveKey()
 			byKey[k] = append(byKey[k], measured{r, i, s.Name, s.Samples[r.Key]})
 		}
 	}
 	curves := []Curve{}
-	for _, k := range slices.SortedFunc(maps.Keys(byKey), key.compare) {
-		if c := k.curve(byKey[k], sources); len(c.Points) > 0 {
+	for _, k := range slices.SortedFunc(maps.Keys(byKey), record.CurveKey.Compare) {
+		if c := curveOf(k, byKey[k], sources); len(c.Points) > 0 {
 			curves = append(curves, c)
 		}
 	}
@@ -242,10 +212,10 @@ func totalSize(r record.Result) error {
 	return nil
 }
 
-// curve makes one curve of the results.
-func (k key) curve(results []measured, sources []Source) Curve {
+// curveOf makes one curve of the results.
+func curveOf(k record.CurveKey, results []measured, sources []Source) Curve {
 	c := Curve{
-		Collective: k.collective, Dtype: k.dtype, Ranks: k.ranks, Nodes: k.nodes, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Setup: k.setup,
+		Collective: k.Collective, Dtype: k.Dtype, Ranks: k.Ranks, Nodes: k.Nodes, Groups: k.Groups, Stride: k.Stride, InPlace: k.InPlace, Setup: k.Setup,
 		Timing: timingOf(results), Dropped: []Drop{}, Warnings: []record.Warning{},
 	}
 	runs := map[int]bool{}

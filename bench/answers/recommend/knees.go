@@ -49,27 +49,7 @@ type Knees struct {
 
 // KneeCurve is one collective over message sizes, with everything else equal.
 type KneeCurve struct {
-	// Collective is the name of the collective.
-	Collective string `json:"collective"`
-	// Dtype is the element type, as rccl-tests names it.
-	Dtype string `json:"dtype"`
-	// Op is the reduction operator; empty where the collective has none.
-	Op string `json:"op"`
-	// Ranks is the number of ranks; 0 when not known.
-	Ranks int `json:"ranks"`
-	// Nodes is the number of nodes; 0 when not known.
-	Nodes int `json:"nodes"`
-	// GPUsPerProcess is how many GPUs one process drives; 0 when not known.
-	GPUsPerProcess int `json:"gpus_per_process"`
-	// Groups is the number of communicators of this many ranks that ran at once.
-	Groups int `json:"groups"`
-	// Stride is the distance between the ranks of a group; absent if they are neighbours.
-	Stride int `json:"stride,omitempty"`
-	// InPlace is true for one buffer, false for two.
-	InPlace bool `json:"in_place"`
-	// Setup is the devices or settings in which the curve differs from otherwise equal curves; absent if
-	// there is no such curve.
-	Setup string `json:"setup,omitempty"`
+	record.CurveKey
 	// Timing names the time behind the bus bandwidth.
 	Timing string `json:"timing"`
 	// Sizes is the number of distinct sizes used.
@@ -139,9 +119,9 @@ func KneesOf(rec *record.Record) Knees {
 		Schema: KneesSchema, Simulated: rec.Simulated,
 		Curves: []KneeCurve{}, Needs: kneeNeeds(rec), Warnings: jsonfile.Filled(rec.Edits()),
 	}
-	_, results := slice.Group(rec.Results, func(r record.Result) key { return keyOf(&r) })
-	for _, key := range slices.SortedFunc(maps.Keys(results), key.compareKnees) {
-		c, warnings := key.knees(results[key])
+	_, results := slice.Group(rec.Results, func(r record.Result) record.CurveKey { return r.CurveKey() })
+	for _, key := range slices.SortedFunc(maps.Keys(results), compareKnees) {
+		c, warnings := kneesOf(key, results[key])
 		a.Curves = append(a.Curves, c)
 		a.Warnings = append(a.Warnings, warnings...)
 	}
@@ -163,8 +143,8 @@ func (a *Knees) FixFirst(fault, remedy string) {
 }
 
 // compareKnees orders curves by the table of collectives. The whole world comes before its parts.
-func (k key) compareKnees(o key) int {
-	return cmp.Or(cmp.Compare(listed(k.collective), listed(o.collective)), cmp.Compare(k.collective, o.collective), cmp.Compare(k.dtype, o.dtype), k.compare(o))
+func compareKnees(a, b record.CurveKey) int {
+	return cmp.Or(cmp.Compare(listed(a.Collective), listed(b.Collective)), cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.Dtype, b.Dtype), a.Compare(b))
 }
 
 // listed returns the collective's place in the table; unknown collectives come last.
@@ -180,12 +160,9 @@ func listed(name string) int {
 // b is a bus bandwidth, t is off by the bus factor.
 type sample struct{ s, b, t float64 }
 
-// knees describes the curve of the results and reads its points.
-func (k key) knees(results []record.Result) (KneeCurve, []record.Warning) {
-	c := KneeCurve{
-		Collective: k.collective, Dtype: k.dtype, Op: k.op, Ranks: k.ranks, Nodes: k.nodes,
-		GPUsPerProcess: k.local, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Setup: k.setup, Points: []KneePoint{}, Holes: []Hole{},
-	}
+// kneesOf describes the curve of the results and reads its points.
+func kneesOf(k record.CurveKey, results []record.Result) (KneeCurve, []record.Warning) {
+	c := KneeCurve{CurveKey: k, Points: []KneePoint{}, Holes: []Hole{}}
 	var warnings []record.Warning
 	used, lost := c.usable(results)
 	if lost > 0 {
@@ -198,7 +175,7 @@ func (k key) knees(results []record.Result) (KneeCurve, []record.Warning) {
 	curve := merge(used)
 	c.Sizes = len(curve)
 	if c.Reason == "" {
-		c.Reason = kneeRefusal(k.ranks, curve)
+		c.Reason = kneeRefusal(k.Ranks, curve)
 	}
 	if len(curve) == 0 {
 		return c, warnings

@@ -2,7 +2,6 @@ package recommend
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"zbench/bench/base/stat"
 	"zbench/bench/base/unit"
-	"zbench/bench/job/trainer"
 )
 
 // Observation is a setting and the steps that were timed with it.
@@ -133,22 +131,6 @@ const unfit = "does_not_fit"
 type seen struct {
 	*candidate
 	log, sigma float64
-}
-
-// Explain compares the model with the observed steps of a question, without an answer. A question without
-// observed steps is an error.
-func Explain(q Question) (*Fit, error) {
-	t, err := trainer.ByName(q.Trainer)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // the same error as Ask's
-	}
-	e := &engine{q: q, t: t, run: q.Run, coarse: true, plans: &Plans{}}
-	e.plans.turnTo(t, q.Params)
-	if refusal := e.prepare(); refusal != nil {
-		return nil, errors.New(refusal.Message)
-	}
-	f, _ := e.fit()
-	return f, nil
 }
 
 // fit fits the model to the observed steps of the engine's run.

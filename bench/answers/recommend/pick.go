@@ -45,7 +45,7 @@ func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
 	score := func(c Curve) []int {
 		far := max(c.Ranks*1000/n.ranks, n.ranks*1000/c.Ranks)
 		return []int{
-			far, unlike(c, n.ranks < q.Run.DP || q.Run.Apart(false) > 1, n.neighbours(q.Run)), asInt(c.InPlace != e.t.InPlace), asInt(c.Dtype != dtype), -len(c.Points),
+			far, unlike(c, n.ranks < q.Run.DP || q.Run.Apart(false) > 1, n.neighbours(q.Run)), slice.AsInt(c.InPlace != e.t.InPlace), slice.AsInt(c.Dtype != dtype), -len(c.Points),
 		}
 	}
 	best := slices.MinFunc(fit, func(a, b Curve) int {
@@ -69,11 +69,11 @@ func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
 func unlike(c Curve, part, neighbours bool) int {
 	switch {
 	case !part:
-		return asInt(c.Groups > 1)
+		return slice.AsInt(c.Groups > 1)
 	case (c.Stride > 0) != neighbours:
-		return asInt(c.Groups <= 1)
+		return slice.AsInt(c.Groups <= 1)
 	}
-	return 2 + asInt(c.Groups <= 1)
+	return 2 + slice.AsInt(c.Groups <= 1)
 }
 
 // severalSetups refuses a record that has the chosen curve more than once, from different runs, devices or

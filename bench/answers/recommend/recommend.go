@@ -149,6 +149,7 @@ func alone(q Question) bool {
 
 // answer fills a from the engine.
 func (e *engine) answer(a *Answer) {
+	blank := *a
 	s, least, best, ok := e.decide(a)
 	if !ok {
 		a.Refusal = e.overBudget()
@@ -175,7 +176,7 @@ func (e *engine) answer(a *Answer) {
 		a.Rule = e.rule(*e.q.Rule)
 	}
 	if a.Rule != nil && !e.known {
-		a.ruled(e)
+		*a = a.ruled(blank)
 	}
 	a.Confidence = e.confidence(a, least, best)
 }

@@ -198,14 +198,13 @@ func together(all []*weighed) (setting int64, most float64) {
 	return setting, most
 }
 
-// ruled turns an answer into a rule and clears the fields that hold for one amount only.
-func (a *Answer) ruled(e *engine) {
+// ruled returns the answer as a rule. It fills in blank, the answer before any amount was tried: what holds for
+// one amount only is left out.
+func (a *Answer) ruled(blank Answer) Answer {
 	for _, c := range []*Candidate{a.Best, a.Now()} {
 		a.Rule.Unfounded = cmp.Or(a.Rule.Unfounded, c.Unfounded)
 	}
-	*a = Answer{
-		Schema: a.Schema, Verdict: Ruled, Simulated: a.Simulated, Trainer: a.Trainer, Knob: a.Knob, Unit: a.Unit, Run: a.Run, Advised: e.run, Params: a.Params,
-		Gradients: a.Gradients, Within: []Range{}, Changes: []Change{}, Table: []Candidate{}, Scenarios: []Scenario{}, Messages: []Sizes{}, Limits: []Limit{}, WouldHelp: []Help{},
-		Rule: a.Rule, Latency: a.Rule.Latency, Curves: a.Curves, Warnings: a.Warnings,
-	}
+	blank.Verdict, blank.Simulated, blank.Curves, blank.Warnings = Ruled, a.Simulated, a.Curves, a.Warnings
+	blank.Rule, blank.Latency = a.Rule, a.Rule.Latency
+	return blank
 }

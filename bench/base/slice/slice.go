@@ -79,3 +79,29 @@ func Group[T any, K comparable](all []T, key func(T) K) (keys []K, of map[K][]T)
 	}
 	return keys, of
 }
+
+// AsInt returns 1 for true and 0 for false, so that true sorts after false.
+func AsInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Numbers returns the numbers below n.
+func Numbers(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// Pointers returns a pointer to each element, for reading or changing in place.
+func Pointers[T any](all []T) []*T {
+	out := make([]*T, len(all))
+	for i := range all {
+		out[i] = &all[i]
+	}
+	return out
+}

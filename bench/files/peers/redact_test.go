@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"zbench/bench/run/record"
 )
 
 func TestRedact(t *testing.T) {
@@ -32,7 +30,7 @@ func TestUserOfALogIsNotInTheRecord(t *testing.T) {
 	rec := parseText(t, log, Hints{})
 	require.Equal(t, "~/rccl/build/librccl.so.1", rec.Source.Libraries[0].Path)
 	var b strings.Builder
-	require.NoError(t, record.Encode(&b, rec))
+	require.NoError(t, rec.WriteJSON(&b))
 	require.Contains(t, b.String(), "~/rccl-tests/src/common.cu")
 	require.NotContains(t, b.String(), "jdoe")
 }

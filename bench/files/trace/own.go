@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"zbench/bench/base/slice"
 )
 
 // Own is a step of a job from its trace, on one rank's device clock: from the first call of a step
@@ -65,10 +67,7 @@ func (t *Trace) middle(r *Rank, steps [][]Call) (*Own, error) {
 		}
 		begins = append(begins, begin)
 	}
-	order := make([]int, len(steps)-1)
-	for i := range order {
-		order[i] = i
-	}
+	order := slice.Numbers(len(steps) - 1)
 	took := func(i int) float64 { return begins[i+1] - begins[i] }
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(took(a), took(b)) })
 	i := order[(len(order)-1)/2]

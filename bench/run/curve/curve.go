@@ -1,6 +1,6 @@
 // Package curve arranges the results of a record as lines of a chart. Results that differ only in
-// size are a curve, placements that nearly coincide are drawn as one, and worlds of different
-// numbers of ranks make a scaling. Judgement and pages read the same curves.
+// size form a curve. Placements that nearly coincide are drawn as one curve. Worlds of different numbers
+// of ranks form a scaling. Judgement and pages read the same curves.
 package curve
 
 import (
@@ -23,8 +23,8 @@ type Curve struct {
 	Name       string
 	Collective string
 	Rows       []*record.Result
-	// Also are in-place results that are not drawn because they nearly coincide with the curve.
-	// Apart is their largest distance from it, as a share; below 0 if none has a time.
+	// Also has in-place results that are not drawn because they nearly coincide with the curve. Apart
+	// is their largest deviation from the curve, as a share; below 0 if none has a time.
 	Also  []*record.Result
 	Apart float64
 }
@@ -48,16 +48,12 @@ func Traits(r *record.Result) []string {
 	}
 }
 
-// Of groups the results of a record, in order of first appearance, each by size.
+// Of returns the curves of a record in order of first appearance, each sorted by size.
 func Of(rec *record.Record) []Curve {
-	rows := make([]*record.Result, len(rec.Results))
-	for i := range rec.Results {
-		rows[i] = &rec.Results[i]
-	}
-	return OfRows(rows)
+	return OfRows(rec.Each())
 }
 
-// OfRows groups results like Of.
+// OfRows returns the curves of some results, as Of does.
 func OfRows(rows []*record.Result) []Curve {
 	keys, of := slice.Group(rows, func(r *record.Result) string { return r.Collective + "\x00" + strings.Join(Traits(r), "\x00") })
 	curves := slice.Map(keys, func(key string) Curve { return Curve{Collective: of[key][0].Collective, Rows: of[key]} })
@@ -79,12 +75,15 @@ func Size(r *record.Result) int64 {
 	return r.BytesRequested
 }
 
-// Name adds the traits in which the collective's curves differ.
-func Name(curves []Curve, i int) string {
-	mine := Traits(curves[i].Rows[0])
-	parts := []string{plain.OrUnnamed(curves[i].Collective)}
-	for t, word := range mine {
-		if word != "" && slices.ContainsFunc(curves, func(c Curve) bool { return c.Collective == curves[i].Collective && Traits(c.Rows[0])[t] != word }) {
+// Name returns the collective with the traits in which its curves differ.
+func Name(curves []Curve, i int) string { return NameBy(Traits, curves, i) }
+
+// NameBy returns a name as Name does, with other words for the traits, in the order of Traits.
+func NameBy(words func(*record.Result) []string, curves []Curve, i int) string {
+	first := curves[i].Rows[0]
+	mine, parts := Traits(first), []string{plain.OrUnnamed(curves[i].Collective)}
+	for t, word := range words(first) {
+		if word != "" && slices.ContainsFunc(curves, func(c Curve) bool { return c.Collective == curves[i].Collective && Traits(c.Rows[0])[t] != mine[t] }) {
 			parts = append(parts, word)
 		}
 	}
@@ -94,19 +93,11 @@ func Name(curves []Curve, i int) string {
 // Shared lists the traits that all curves have in common, for a subtitle: data type, operator and
 // placement.
 func Shared(curves []Curve) []string {
-	if len(curves) == 0 {
-		return nil
-	}
 	const described = 3 // the world is described elsewhere
 	var words []string
 	for t := range described {
-		var seen []string
-		for _, c := range curves {
-			if w := Traits(c.Rows[0])[t]; w != "" && !slices.Contains(seen, w) {
-				seen = append(seen, w)
-			}
-		}
-		if len(seen) == 1 {
+		all := slice.Where(slice.Map(curves, func(c Curve) string { return Traits(c.Rows[0])[t] }), func(w string) bool { return w != "" })
+		if seen := slice.Distinct(all); len(seen) == 1 {
 			words = append(words, seen[0])
 		}
 	}
@@ -120,7 +111,7 @@ type Timing struct {
 	Sum            *stat.Summary
 }
 
-// BurstOf reads the burst time, which is behind the headline figures.
+// BurstOf returns the burst time, from which the headline figures are computed.
 func BurstOf(r *record.Result) Timing {
 	if r.Burst == nil {
 		return Timing{}
@@ -128,7 +119,7 @@ func BurstOf(r *record.Result) Timing {
 	return summed(r.Burst.MeanOfRanks)
 }
 
-// IsolatedOf reads the isolated time of one launch, on the slowest rank.
+// IsolatedOf returns the time of an isolated launch on the slowest rank.
 func IsolatedOf(r *record.Result) Timing {
 	if r.Isolated == nil {
 		return Timing{}
@@ -136,7 +127,7 @@ func IsolatedOf(r *record.Result) Timing {
 	return summed(r.Isolated.MaxOfRanks)
 }
 
-// summed reads a summary. Only a positive finite number is a time.
+// summed returns the timing of a summary. Only a positive finite median counts as a time.
 func summed(sum *stat.Summary) Timing {
 	if sum == nil || !unit.Finite(sum.Median) || sum.Median <= 0 {
 		return Timing{}
@@ -156,7 +147,7 @@ func BusBW(r *record.Result) (float64, bool) {
 	return *r.BusBW, true
 }
 
-// ManyRanges is the most ranges of cases that a text lists.
+// ManyRanges is the largest number of ranges of cases that a text lists.
 const ManyRanges = 12
 
 // Ranges lists cases by collective, each with the sizes they span.
@@ -176,8 +167,8 @@ func Ranges(cases []*record.Result) []string {
 	return parts
 }
 
-// Label returns the curve's name with its number of ranks. The name alone has the number only if
-// curves differ in it.
+// Label returns the curve's name with the number of ranks, which the name itself has only if curves
+// differ in it.
 func (c Curve) Label() string {
 	r := c.Rows[0]
 	if r.Ranks <= 0 || strings.Contains(c.Name, unit.Count(r.Ranks, "rank")) {

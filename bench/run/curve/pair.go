@@ -10,8 +10,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// NearlySame is the largest difference of in-place from out-of-place results that need no curve of
-// their own.
+// NearlySame is the largest difference, as a share, up to which in-place results get no curve of their
+// own.
 const NearlySame = 0.05
 
 // placeTrait is the index of the placement in Traits.
@@ -42,7 +42,7 @@ func Pairs(curves []Curve) []Pair {
 	})
 }
 
-// Either returns the curve out of place, or the one in place if there is no other.
+// Either returns the out-of-place curve, or the in-place curve if there is no other.
 func (p Pair) Either() Curve {
 	if len(p.Out.Rows) > 0 {
 		return p.Out
@@ -50,9 +50,9 @@ func (p Pair) Either() Curve {
 	return p.Place
 }
 
-// apart returns the largest distance of the in-place from the out-of-place results, as a share,
-// below 0 if none has a time. all is false if a result has no counterpart. Results of one pass of
-// an interrupted run count, as in tables.
+// apart returns the largest difference between in-place and out-of-place results, as a share; below 0
+// if none has a time. all is false if a result has no counterpart. Interrupted results with one pass
+// count, as in tables.
 func (p Pair) apart() (most float64, all bool) {
 	shown := func(r *record.Result) bool {
 		return r.Status == record.OK || r.Status == record.Interrupted && r.Burst != nil
@@ -83,8 +83,8 @@ func (p Pair) apart() (most float64, all bool) {
 	return most, true
 }
 
-// Drawn returns the curves worth a line in a chart. If the in-place curve nearly coincides with the
-// other, one stands for both. The note lists the omitted ones.
+// Drawn returns the curves to draw. If the in-place curve nearly coincides with the out-of-place curve,
+// only the latter is drawn. The note says which curves are omitted.
 func Drawn(curves []Curve) (drawn []Curve, note string) {
 	farthest, kept, left := 0.0, 0, 0
 	for _, p := range Pairs(curves) {
@@ -119,7 +119,7 @@ func Drawn(curves []Curve) (drawn []Curve, note string) {
 	return drawn, note + "the results table has them."
 }
 
-// Lines puts the results of one size side by side. A size that occurs more often, as in repeated
+// Lines puts the results of one size side by side. A size that occurs several times, as in repeated
 // runs, takes several lines.
 func (p Pair) Lines() [][2]*record.Result {
 	var out [][2]*record.Result

@@ -15,7 +15,7 @@ import (
 // absurd is a bus bandwidth that only a damaged record can have, in bytes per second.
 const absurd = 1e18
 
-// FallShare is the share of the best bus bandwidth below which a larger world counts as fallen off.
+// FallShare is the share of the best bus bandwidth below which a larger world has fallen off.
 const FallShare = 0.9
 
 // scaleStepDown is the ratio of the largest message size to the second one.
@@ -32,15 +32,15 @@ const (
 	Strided  Family = "strided groups at once"
 )
 
-// Scaling is one collective in the worlds of one family with equal other traits.
+// Scaling is one collective in all worlds of a family; all other traits are equal.
 type Scaling struct {
-	// Name is the collective, with the traits that distinguish it from others of its name.
+	// Name is the collective with the traits that distinguish this scaling from others of the collective.
 	Name       string
 	Collective string
 	Family     Family
 	Worlds     []World
-	// Sizes are message sizes for which every world has a result, in bytes: the largest, and one
-	// about scaleStepDown times smaller if there is any.
+	// Sizes are message sizes for which every world has a result, in bytes: the largest, and a size about
+	// scaleStepDown times smaller if there is one.
 	Sizes []int64
 }
 
@@ -65,29 +65,27 @@ func (w World) Text() string {
 	return ranks
 }
 
-// alike holds the traits that the curves of a Scaling share.
-type alike struct {
-	collective, dtype, op, setup string
-	inPlace                      bool
-	gpusPerProcess               int
-	family                       Family
-}
-
 // Scalings returns the collectives that have results in at least two worlds of a family.
 func Scalings(drawn []Curve) []Scaling {
 	known := slice.Where(drawn, func(c Curve) bool { return c.Rows[0].Ranks > 0 })
+	type alike struct {
+		record.CurveKey
+		family Family
+	}
 	keys, of := slice.Group(known, func(c Curve) alike {
-		r := c.Rows[0]
-		return alike{plain.OrUnnamed(c.Collective), r.Dtype, r.Op, r.Setup, r.InPlace, r.GPUsPerProcess, familyOf(r)}
+		k := alike{c.Rows[0].CurveKey(), familyOf(c.Rows[0])}
+		k.Collective = plain.OrUnnamed(c.Collective)
+		k.Ranks, k.Nodes, k.Groups, k.Stride = 0, 0, 0, 0 // the worlds differ in them
+		return k
 	})
 	var out []Scaling
 	for _, k := range keys {
-		s := Scaling{Name: k.collective, Collective: k.collective, Family: k.family, Worlds: slice.Map(of[k], worldOf)}
-		if k.inPlace {
+		s := Scaling{Name: k.Collective, Collective: k.Collective, Family: k.family, Worlds: slice.Map(of[k], worldOf)}
+		if k.InPlace {
 			s.Name += " in place"
 		}
-		if k.setup != "" {
-			s.Name += " " + k.setup
+		if k.Setup != "" {
+			s.Name += " " + k.Setup
 		}
 		slices.SortStableFunc(s.Worlds, func(a, b World) int { return cmp.Compare(a.Ranks, b.Ranks) })
 		if s.Sizes = commonSizes(s.Worlds); len(s.Worlds) > 1 && len(s.Sizes) > 0 {
@@ -107,8 +105,8 @@ func familyOf(r *record.Result) Family {
 	return Groups
 }
 
-// worldOf indexes the results of a curve by the requested size. Worlds of different ranks share
-// that even if the moved size was rounded.
+// worldOf indexes the results of a curve by the requested size, which is equal in all worlds, while the
+// moved size is rounded to the ranks.
 func worldOf(c Curve) World {
 	r := c.Rows[0]
 	w := World{r.Ranks, r.Nodes, max(r.Groups, 1), r.Stride, map[int64]*record.Result{}}
@@ -120,8 +118,8 @@ func worldOf(c Curve) World {
 	return w
 }
 
-// commonSizes returns the largest size that all worlds have, and the one nearest to scaleStepDown
-// times less.
+// commonSizes returns the largest size that all worlds have, and the smallest that is at least
+// 1/scaleStepDown of it.
 func commonSizes(worlds []World) []int64 {
 	common := slice.Where(slices.Sorted(maps.Keys(worlds[0].BySize)), func(size int64) bool {
 		return !slices.ContainsFunc(worlds, func(w World) bool { return w.BySize[size] == nil })
@@ -145,12 +143,8 @@ func (s Scaling) Best(size int64) float64 {
 // Fall compares the largest world with the best one at a size. kept is the remaining share of the
 // bus bandwidth; falls is true if it is below FallShare, and text says so.
 func (s Scaling) Fall(size int64) (text string, kept float64, falls bool) {
-	last, best := s.Worlds[len(s.Worlds)-1], s.Worlds[0]
-	for _, w := range s.Worlds {
-		if *w.BySize[size].BusBW > *best.BySize[size].BusBW {
-			best = w
-		}
-	}
+	last := s.Worlds[len(s.Worlds)-1]
+	best := slices.MaxFunc(s.Worlds, func(a, b World) int { return cmp.Compare(*a.BySize[size].BusBW, *b.BySize[size].BusBW) })
 	now := Share(*last.BySize[size].BusBW, *best.BySize[size].BusBW)
 	if now >= FallShare || best.Ranks >= last.Ranks {
 		return "", now, false

@@ -8,12 +8,15 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Batches are batches of both timings of a pass. Several processes run them with one order.
+// Batches are the next bursts and isolated launches of a pass. Several processes run them with one order.
 type Batches struct {
-	// Bursts are nil for none.
+	// Bursts is nil if there are no bursts.
 	Bursts *Bursts `json:"bursts,omitempty"`
 	// Isolated is the number of isolated launches, 0 for none. They follow the bursts.
 	Isolated int `json:"isolated,omitempty"`
+	// Hold is the time for which isolated launches are held back, in seconds per launch; 0 leaves it to
+	// the process.
+	Hold float64 `json:"hold,omitempty"`
 }
 
 // both reports whether there are batches of both timings.
@@ -50,7 +53,7 @@ func runBatches(ctx context.Context, d Driver, b Batches) (t Timed, err error) {
 	return t, err
 }
 
-// rows is the number of times that a rank reports.
+// rows returns the number of times that each rank reports.
 func (b Batches) rows() int {
 	n := b.Isolated
 	if b.Bursts != nil {
@@ -59,7 +62,7 @@ func (b Batches) rows() int {
 	return n
 }
 
-// launches is the number of launches.
+// launches returns the number of launches.
 func (b Batches) launches() int {
 	n := b.Isolated
 	if b.Bursts != nil {
@@ -77,9 +80,9 @@ func (b Batches) split(seconds []float64, ranks int, held bool) Timed {
 	return Timed{Bursts: seconds[:at:at], Isolated: seconds[at:], Held: held && b.Isolated > 0}
 }
 
-// firstOf returns the first batches of a case. launch is the expected time of a launch, in seconds,
-// within a factor. A timing is left out if the size of its first batch depends on the exact time
-// within that range.
+// firstOf returns the first batches of a case. launch is the expected time of a launch, in seconds; the
+// real one may differ by the factor within. A timing is left out if the size of its first batch depends
+// on where in that range the time lies.
 func firstOf(c Case, o Effort, launch, within float64) (b Batches) {
 	bursts := burstOf(c, o)
 	if n := firstCount(PerPass(o.Burst), launch*float64(bursts.Launches()), within); n > 0 {
@@ -89,8 +92,8 @@ func firstOf(c Case, o Effort, launch, within float64) (b Batches) {
 	return b
 }
 
-// firstCount returns the size of a timing's first batch; 0 if it depends on the exact time of a
-// sample within the factor of the expected seconds.
+// firstCount returns the size of a timing's first batch; 0 if that depends on the exact time of a
+// sample, which may differ from the expected seconds by the factor within.
 func firstCount(rule stat.Rule, expected, within float64) int {
 	rule.Expected = expected * within
 	slow := rule.Decide(nil, 0)
@@ -101,17 +104,13 @@ func firstCount(rule stat.Rule, expected, within float64) int {
 	return slow.Next
 }
 
-// timed appends the times of batches to the report.
+// timed appends the times of batches to the report, whether isolated launches were held, and the next hold.
 func (w *worker) timed(b Batches, got Timed, r *Report) {
 	r.Seconds = slices.Concat(r.Seconds, got.Bursts, got.Isolated)
-	if b.Isolated > 0 {
-		w.holding(got.Held, r)
+	if b.Isolated < 1 {
+		return
 	}
-}
-
-// holding adds to the report whether isolated launches were held, and the next hold.
-func (w *worker) holding(held bool, r *Report) {
-	r.StartedEarly = !held
+	r.StartedEarly = !got.Held
 	if h, holds := w.p.(Holder); holds {
 		r.Hold = h.NextHold()
 	}
@@ -126,8 +125,7 @@ func (g *Group) Batches(_ context.Context, b Batches) (t Timed, err error) {
 	return b.split(seconds, len(seconds)/b.rows(), g.held), nil
 }
 
-// holds takes from the reports on isolated launches whether all processes held them, and the next
-// hold.
+// holds reads from the reports whether all processes held their isolated launches, and the next hold.
 func (g *Group) holds(o Order, reports []Report) {
 	if during, _, _ := o.Verb.batch(); during != record.DuringIsolated {
 		return
@@ -145,14 +143,14 @@ func (g *Group) holds(o Order, reports []Report) {
 type Holder interface {
 	// NextHold returns the hold that the driver would use next, in seconds per launch.
 	NextHold() float64
-	// SetHold replaces it.
+	// SetHold replaces that hold.
 	SetHold(seconds float64)
 }
 
-// NextHold returns the longest of all processes.
+// NextHold returns the longest hold of all processes.
 func (g *Group) NextHold() float64 { return g.hold }
 
-// SetHold sets it in all processes, with the next order.
+// SetHold sets the hold in all processes, with the next order.
 func (g *Group) SetHold(seconds float64) { g.hold = seconds }
 
 // Preparation is the beginning of a case's pass.
@@ -163,7 +161,7 @@ type Preparation struct {
 	// verification launch, if the case can be verified.
 	Warmup int  `json:"warmup,omitempty"`
 	Verify bool `json:"verify,omitempty"`
-	// First are the first batches of the pass whose size does not depend on the warm-up.
+	// First are those first batches of the pass whose size does not depend on the warm-up.
 	First Batches `json:"first,omitzero"`
 }
 

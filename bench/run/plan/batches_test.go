@@ -31,7 +31,7 @@ func TestFirstBatchesShareAnOrder(t *testing.T) {
 			require.InDelta(t, 1.201, r.Isolated.MaxOfRanks.Min, 1e-12, "launch 0 of the last rank")
 		}
 	})
-	require.Equal(t, []string{"prepare", "burst", "prepare", "prepare", "prepare", "end"}, sent.orders)
+	require.Equal(t, []string{"prepare", "batches", "prepare", "prepare", "prepare", "end"}, sent.orders)
 }
 
 // Several verifications come before the first batches of a case, which have an order of
@@ -48,7 +48,7 @@ func TestFirstBatchesFollowAllVerifications(t *testing.T) {
 		sent.orders = nil
 		plan.Run(ctx, a.Cases()[:2], g, o, func(r record.Result) { require.Equal(t, 2, r.Verified.Launches) })
 	})
-	first := []string{"prepare", "verify", "burst"}
+	first := []string{"prepare", "verify", "batches"}
 	require.Equal(t, slices.Concat(first, first, []string{"prepare", "prepare", "end"}), sent.orders)
 }
 

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/base/slice"
 	"zbench/bench/run/record"
 )
 
-// GroupError is the failure of one or several processes to execute an order. It is Stuck: its
+// GroupError is the failure of one or several processes to execute an order. It implements Stuck; its
 // evidence covers all ranks that took part.
 type GroupError struct {
-	// Failures are the processes' failures, in their order.
+	// Failures are the processes' failures, in the order of the processes.
 	Failures []ProcessFailure
 	// processes is the number of all processes.
 	processes int
@@ -23,7 +24,7 @@ type GroupError struct {
 
 // ProcessFailure is the failure of one process.
 type ProcessFailure struct {
-	// Process is its number; Host is the name of its host, empty if unknown.
+	// Process is the number of the process; Host is the name of its host, empty if unknown.
 	Process int
 	Host    string
 	// FirstRank is the world rank of the process's first rank; it has Ranks ranks.
@@ -47,7 +48,7 @@ func (e *GroupError) Lost() bool {
 // StoodStill reports whether a process stood still and every failure is a passed deadline.
 func (e *GroupError) StoodStill() bool { return e.stood != "" && e.Timeout() }
 
-// maxNamed is the most different failures that an error quotes.
+// maxNamed is the largest number of different failures that an error quotes.
 const maxNamed = 3
 
 // Error quotes the failures: first those of processes that failed themselves, then
@@ -57,20 +58,12 @@ func (e *GroupError) Error() string {
 		kind    FailureKind
 		message string
 	}
-	members := map[quote][]int{}
-	var order []quote
-	for i, f := range e.Failures {
-		q := quote{f.Kind, f.Message}
-		if members[q] == nil {
-			order = append(order, q)
-		}
-		members[q] = append(members[q], i)
-	}
+	order, members := slice.Group(e.Failures, func(f ProcessFailure) quote { return quote{f.Kind, f.Message} })
 	slices.SortStableFunc(order, func(a, b quote) int {
 		return cmp.Compare(slices.Index(failureKinds, a.kind), slices.Index(failureKinds, b.kind))
 	})
 	if order[0].kind == FailedLost || order[0].kind == FailedHanging {
-		// The others wait for these; the evidence shows it.
+		// The other processes wait for these; the evidence shows it.
 		order = slices.DeleteFunc(order, func(q quote) bool {
 			return q.kind == FailedLate || q.kind == FailedAsync || q.kind == FailedUnreached
 		})
@@ -96,14 +89,10 @@ func (e *GroupError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// named names the processes of some failures; a single one with its host.
-func (e *GroupError) named(failures []int) string {
-	numbers := make([]int, len(failures))
-	for i, at := range failures {
-		numbers[i] = e.Failures[at].Process
-	}
-	text := record.ProcessText(numbers, e.processes)
-	if host := e.Failures[failures[0]].Host; len(failures) == 1 && host != "" {
+// named names the processes of some failures; a single process with its host.
+func (e *GroupError) named(failures []ProcessFailure) string {
+	text := record.ProcessText(slice.Map(failures, func(f ProcessFailure) int { return f.Process }), e.processes)
+	if host := failures[0].Host; len(failures) == 1 && host != "" {
 		text += " on " + host
 	}
 	return text
@@ -127,8 +116,8 @@ func (g *Group) describeFailures(o Order, reports []Report) error {
 	return e
 }
 
-// join merges the processes' evidence into that of all active ranks. It is nil if no
-// process has evidence and none was lost during launches.
+// join merges the processes' evidence into one for all active ranks. It returns nil if no process has
+// evidence and no process was lost during launches.
 func (g *Group) join(o Order, failures []ProcessFailure) *record.Evidence {
 	all := &record.Evidence{}
 	all.During, all.Iterations, _ = o.Verb.batch()
@@ -139,8 +128,8 @@ func (g *Group) join(o Order, failures []ProcessFailure) *record.Evidence {
 		if _, err := e.Progress(g.activeOf(f.FirstRank, f.Ranks)); err != nil {
 			continue
 		}
-		// The driver knows the launches. Processes in the earliest phase keep the others waiting,
-		// so the evidence of the first of them counts.
+		// The driver knows the launches. Processes in the earliest phase keep the others waiting, so
+		// the first process in that phase decides the phase and the number of launches.
 		if !known || phase(e.During) <= phase(all.During) {
 			all.During, all.Iterations, known = e.During, e.Iterations, true
 		}
@@ -165,8 +154,8 @@ var phases = []string{record.DuringOpen, record.DuringInit, record.DuringWarmUp,
 
 func phase(during string) int { return slices.Index(phases, during) }
 
-// addShare adds the progress of one process's ranks in the batch. The longest deadline becomes that
-// of all.
+// addShare returns the progress of one process's ranks in the batch, and raises the deadline of all to
+// that of the process.
 func addShare(all *record.Evidence, f Failure, first, count int) []record.RankProgress {
 	n := all.Iterations
 	var one record.RankProgress

@@ -14,7 +14,7 @@ type Comms struct {
 	Split Split `json:"split"`
 	Ranks int   `json:"ranks"`
 	Count int   `json:"count"`
-	// Policy describes how they are made, and how the buffers are registered on them.
+	// Policy describes how the communicators are made, and how buffers are registered with them.
 	Policy policy.Policy `json:"policy,omitzero"`
 }
 
@@ -23,7 +23,7 @@ func (c Case) Comms() Comms {
 	return Comms{Split: c.Split, Ranks: c.Ranks, Count: max(c.Parallel, 1), Policy: c.Policy}
 }
 
-// check refuses communicators without ranks, which a damaged order has.
+// check refuses communicators without ranks, which only a damaged order has.
 func (c Comms) check() error {
 	if c.Ranks < 1 || c.Count < 1 {
 		return fmt.Errorf("%w: %d communicators of %d ranks", errOrder, c.Count, c.Ranks)
@@ -31,15 +31,15 @@ func (c Comms) check() error {
 	return nil
 }
 
-// Active is the number of ranks in the communicators: the first of the world.
+// Active returns the number of ranks in the communicators. They are the first ranks of the world.
 func (c Comms) Active() int { return c.Ranks * c.Count }
 
 // Held is one process's part of one communicator.
 type Held struct {
-	// Group is the number of the communicator, First the rank in it of the process's first rank.
-	// The others follow.
+	// Group is the number of the communicator. First is the number there of the process's first rank; the
+	// process's other ranks follow.
 	Group, First int
-	// Ranks are their ranks in the world.
+	// Ranks are the world ranks of the part.
 	Ranks []int
 }
 
@@ -65,7 +65,7 @@ func (c Comms) Held(first, count int) []Held {
 	return all
 }
 
-// CommID is the unique id of a communicator. The process of its rank 0 makes it; it is used once.
+// CommID is the unique id of a communicator, made by the process of its rank 0 and used once.
 type CommID struct {
 	Group int    `json:"group"`
 	ID    []byte `json:"id"`
@@ -106,7 +106,7 @@ func (g *Group) Join(_ context.Context, c Comms, ids []CommID) error {
 	return g.sendIDs(Join{Comms: c, IDs: ids})
 }
 
-// JoinBeside keeps the current communicators.
+// JoinBeside joins further communicators in all processes and keeps the current ones.
 func (g *Group) JoinBeside(_ context.Context, c Comms, ids []CommID) error {
 	return g.sendIDs(Join{Comms: c, IDs: ids, Beside: true})
 }
@@ -139,7 +139,7 @@ func (g *Group) sendIDs(join Join) error {
 	return nil
 }
 
-// joined joins the communicators of a case unless they are the first of the current ones.
+// joined joins the communicators of a case, unless the current case has the same.
 func (g *Group) joined(ctx context.Context, c Comms) error {
 	if len(g.lanes) > 0 && g.lanes[0] == c {
 		return nil

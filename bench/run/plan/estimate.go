@@ -26,14 +26,14 @@ func (s *Span) add(low, high float64) { s.Low, s.High = s.Low+low, s.High+high }
 // Estimate is the rest of a sweep. It covers only measured time: connecting, waiting between
 // launches and writing the record take additional time.
 type Estimate struct {
-	// Cases are still to run, Done have already run, Skipped do not run.
+	// Cases counts the cases to run, Done those that have run, Skipped those that will not.
 	Cases, Done, Skipped int
 	// Passes is the number of remaining passes over single cases.
 	Passes int
 	// Launches is per rank; Seconds is the total.
 	Launches, Seconds Span
-	// Unknown counts the cases with an unknown launch time. Seconds.High assumes their time limit,
-	// which slow launches exceed.
+	// Unknown counts the cases with an unknown launch time. Seconds.High assumes that they end at their
+	// time limit; slow launches take longer.
 	Unknown int
 	// Slow is the launch time in a burst, in seconds, above which those cases exceed
 	// the time limit, because a timing needs a few bursts; 0 if there is no limit.
@@ -46,10 +46,7 @@ type Estimate struct {
 // cost returns the expected time of a case; a measured part overrides it.
 func Predict(cases []Case, o Effort, parts []record.Part, ranks int, cost func(Case) Cost) Estimate {
 	e := Estimate{Ranks: ranks}
-	have := map[string][]record.Part{}
-	for _, p := range parts {
-		have[p.Key] = append(have[p.Key], p)
-	}
+	have := record.ByKey(parts)
 	for _, c := range cases {
 		done := have[c.Key]
 		switch {
@@ -165,7 +162,7 @@ func (e Estimate) Against(left float64) string {
 	return "The job ends in " + duration(left) + ", and the sweep can take longer" + saved
 }
 
-// text prints both bounds, or one if both print the same.
+// text returns both bounds, or one if both have the same text.
 func (s Span) text(form func(float64) string) string {
 	low, high := form(s.Low), form(s.High)
 	switch {
@@ -197,8 +194,8 @@ type expected struct{ launch, within float64 }
 // knownWithin is the factor by which a launch may differ from the previous pass.
 const knownWithin = 2
 
-// expected returns the time of a launch in an earlier pass, else an estimate from the nearest size
-// of the same curve: a larger launch takes no less time, and at most in proportion to its size.
+// expected returns the time of a launch in an earlier pass, else an estimate from the nearest size of
+// the same curve. A larger launch takes at least as long, and at most in proportion to its size.
 func (t *Taken) expected(cases []Case, c Case) expected {
 	if launch := measured(t.Parts[c.Key]); launch > 0 {
 		return expected{launch, knownWithin}

@@ -20,8 +20,8 @@ type Exchange struct {
 	// rank receives from the rank that it sends to.
 	To   []int `json:"to"`
 	From []int `json:"from,omitempty"`
-	// Warmup and Launches are the launches before the timing, which connect the peers, and
-	// the timed ones, at most MaxBatch.
+	// Warmup is the number of launches before the timing, which connect the peers; Launches is the
+	// number of timed launches. Each is at most MaxBatch.
 	Warmup   int `json:"warmup"`
 	Launches int `json:"launches"`
 }
@@ -34,7 +34,7 @@ func (e Exchange) Peers(rank int) (to, from int) {
 	return to, e.From[rank]
 }
 
-// Check reports inconsistent peers, with which the ranks would wait for ever.
+// Check refuses inconsistent peers, because the ranks would wait for ever.
 func (e Exchange) Check(ranks int) error {
 	if len(e.To) != ranks || e.From != nil && len(e.From) != ranks {
 		return fmt.Errorf("an exchange of %d and %d peers for %d ranks", len(e.To), len(e.From), ranks)
@@ -87,10 +87,6 @@ func (g *Group) Exchange(ctx context.Context, e Exchange) ([]float64, error) {
 func (Exchange) Name() string { return "exchange" }
 
 func (e Exchange) batch() (string, int, bool) { return record.DuringIsolated, e.Launches, true }
-
-func (e Exchange) within(d Deadlines, perLaunch float64) float64 {
-	return launched(d, e.Launches, perLaunch)
-}
 
 func (e Exchange) carryOut(w *worker, r *Report) (err error) {
 	d, can := w.p.(Exchanger)

@@ -20,23 +20,23 @@ type Process interface {
 	Budget() (Room, error)
 	// IDs makes the unique ids of the communicators whose rank 0 is in this process.
 	IDs(Comms) ([]CommID, error)
-	// Join replaces the current communicators. ids has at least those of the communicators in which
+	// Join replaces the current communicators. ids has at least the ids of the communicators in which
 	// this process has ranks. The end of ctx ends the wait for the other processes.
 	Join(ctx context.Context, c Comms, ids []CommID) error
 	// Allocate allocates an arena of need.Bytes for every rank, before the first Begin, and again
-	// when larger cases were added. From then on buffers rotate over need.Cache. The first call
+	// when larger cases were added. Afterwards buffers rotate over need.Cache bytes. The first call
 	// connects the ranks.
 	Allocate(ctx context.Context, need Room) error
 }
 
 // Followers are the other processes, as the leader sees them.
 type Followers interface {
-	// Send sends an order to all of them except lost ones.
+	// Send sends an order to all followers except lost ones.
 	Send(Order)
 	// Reports waits for all answers to the last order and returns them in the order of the
-	// processes' ranks. A process that is lost or does not answer in time gives a Lost report; an
-	// unreadable answer gives Unreadable. own is this process's report: after a failure of any
-	// process the others have less time.
+	// processes' ranks. For a process that is lost or does not answer in time it makes a report of
+	// the kind FailedLost, for an unreadable answer one of FailedOrder. own is this process's report:
+	// after a failure of any process the others have less time.
 	Reports(own Report) []Report
 }
 
@@ -53,14 +53,14 @@ type GivingUp interface {
 	Context() context.Context
 }
 
-// Abandoning is a connection that bounds an order: Returns reports whether a call returned. A call
-// that has not returned some time after the end of Context never will, and continues by itself.
+// Abandoning is a connection that bounds an order: Returns reports whether a call returned. A call that
+// has not returned some time after the end of Context is left running.
 type Abandoning interface {
 	Returns(call func()) bool
 }
 
-// Standing is a connection that finds the processes that stood still during the last order: Stood
-// names them, and is empty if none did. Deadlines that passed meanwhile are no evidence.
+// Standing is a connection that finds the processes that stood still during the last order. Stood
+// names them; it is empty if none did. Deadlines that passed while a process stood still prove nothing.
 type Standing interface {
 	Stood() string
 }
@@ -74,8 +74,8 @@ func Follow(ctx context.Context, p Process, leader Leader) error {
 	return follow(ctx, worker{p: p}, leader)
 }
 
-// FollowOpening is Follow for a process that opens its ranks at the leader's order (Group.Open), so
-// that its error reaches the leader.
+// FollowOpening is Follow for a process that opens its ranks only when the leader orders it
+// (Group.Open). An error in opening then reaches the leader.
 func FollowOpening(ctx context.Context, open Opener, leader Leader) error {
 	return follow(ctx, worker{open: open}, leader)
 }
@@ -98,7 +98,7 @@ func follow(ctx context.Context, w worker, leader Leader) error {
 	}
 }
 
-// ties are the optional abilities of a connection; nil if it lacks them.
+// ties holds the optional abilities of a connection; a missing one is nil.
 type ties struct {
 	GivingUp
 	Abandoning
@@ -121,8 +121,8 @@ type worker struct {
 	stuck bool
 }
 
-// whole is the context of an order. It only ends if the connection gives up the run: if one process
-// stopped its launches early, the others would hang.
+// whole returns the context of an order. It ends only if the connection gives up the run: the other
+// processes would hang if this one stopped its launches early.
 func (w *worker) whole() context.Context {
 	if w.GivingUp != nil {
 		return w.Context()
@@ -130,38 +130,36 @@ func (w *worker) whole() context.Context {
 	return context.Background()
 }
 
-// bound executes an order. A call that does not return is abandoned when the connection says so:
-// the process can then only report it.
+// bound executes an order. When the connection says so, it abandons a call that does not return. From
+// then on the process only reports that it hangs.
 func (w *worker) bound(o Order) Report {
 	if w.stuck {
-		return hanging()
+		return hanging
 	}
 	if w.Abandoning == nil {
 		return w.reported(o)
 	}
-	var r Report // the call's alone if it does not return
+	var r Report // an abandoned call may still write to it, so it is not read then
 	if !w.Returns(func() { r = w.reported(o) }) {
 		w.stuck = true
-		return hanging()
+		return hanging
 	}
 	return r
 }
 
-// hanging returns the report of a process in which a call does not return.
-func hanging() Report {
-	return failed(Failure{Kind: FailedHanging, Message: "a call of a library does not return"})
-}
+// hanging is the report of a process in which a call does not return.
+var hanging = Failing(FailedHanging, "a call of a library does not return")
 
 func (w *worker) reported(o Order) Report {
 	var r Report
 	if err := w.dispatch(o, &r); err != nil {
 		r = failed(failureOf(err))
 		if whole := w.whole(); whole.Err() != nil && errors.Is(err, context.Cause(whole)) {
-			// The lost process is the cause; this one waited for it.
+			// The lost process is the cause; this process waited for it.
 			f := failureOf(err)
 			r = failed(Failure{Kind: FailedLate, Message: "stopped waiting: " + context.Cause(whole).Error(), Evidence: f.Evidence})
 		}
-		r.NICs = CountersOf(w.p) // no order follows that could ask for them
+		r.NICs = CountersOf(w.p) // after a failure no order asks for them
 	}
 	return r.bounded()
 }

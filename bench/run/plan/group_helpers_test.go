@@ -186,7 +186,7 @@ func (l *lines) Reports(plan.Report) []plan.Report {
 	for i, c := range l.reports {
 		text, ok := <-c
 		if !ok {
-			out[i] = plan.Lost("left")
+			out[i] = plan.Failing(plan.FailedLost, "left")
 			continue
 		}
 		require.LessOrEqual(l.t, len(text), plan.MaxReport)

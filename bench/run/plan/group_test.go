@@ -69,7 +69,7 @@ func TestOrdersTravelAsText(t *testing.T) {
 		}
 	}
 	var o plan.Order
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":12,"do":"prepare","with":{"case":{"Collective":"sum"}}}`), &o), "unknown collective")
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":13,"do":"prepare","with":{"case":{"Collective":"sum"}}}`), &o), "unknown collective")
 }
 
 // One process that cannot verify keeps all from it.

@@ -17,21 +17,21 @@ const Passes = record.Passes
 // Job is one measurement that fills one or more rows of the record, such as a kernel that runs on
 // several devices at once.
 type Job struct {
-	// Keys are the keys of its rows.
+	// Keys are the keys of the job's rows.
 	Keys []string
 	// Skipped jobs are never run.
 	Skipped bool
-	// Take runs one pass of it and returns one part per key. whole is false if the pass was cut
-	// short and is discarded.
+	// Take runs one pass of the job and returns one part per key. whole is false if the pass was cut
+	// short; its parts are then discarded.
 	Take func(ctx context.Context, pass int) (parts []record.Part, whole bool)
 }
 
-// Log is a sweep's memory, which outlives the process.
+// Log keeps a sweep's finished passes beyond the end of the process.
 type Log struct {
 	// Parts were finished by earlier runs of the same sweep and are not run again.
 	Parts []record.Part
-	// Append makes a finished pass of a case durable before the next begins; nil keeps nothing. Its
-	// error ends the sweep.
+	// Append writes a finished pass to disk before the next begins; nil keeps nothing. An error ends the
+	// sweep.
 	Append func(record.Part) error
 }
 
@@ -47,13 +47,9 @@ func (t *Taken) Results(cases []Case) []record.Result { return slice.Map(cases, 
 
 func (t *Taken) resultOf(c Case) record.Result { return t.Result(c.Planned(), t.Parts[c.Key]) }
 
-// NewTaken begins with the passes that earlier runs have finished.
+// NewTaken returns a Taken that has the passes of earlier runs.
 func NewTaken(parts []record.Part) *Taken {
-	t := &Taken{Parts: map[string][]record.Part{}}
-	for _, p := range parts {
-		t.Parts[p.Key] = append(t.Parts[p.Key], p)
-	}
-	return t
+	return &Taken{Parts: record.ByKey(parts)}
 }
 
 // Run runs the missing passes of the jobs: all jobs upwards, then downwards. It hands each part to
@@ -61,10 +57,7 @@ func NewTaken(parts []record.Part) *Taken {
 // failed pass, because the device or the communicator can no longer be trusted, after the loss of a
 // process, at the end of ctx, and after an error of log. A pass that was cut short is not kept.
 func (t *Taken) Run(ctx context.Context, jobs []Job, log func(record.Part) error, done func(job int)) error {
-	order := make([]int, len(jobs))
-	for i := range order {
-		order[i] = i
-	}
+	order := slice.Numbers(len(jobs))
 	var err error
 	for pass := range Passes {
 		for _, i := range order {
@@ -120,8 +113,8 @@ func (t *Taken) step(ctx context.Context, j Job, pass int, log func(record.Part)
 }
 
 // Sample is the loop of every timing. take appends n more samples to the series and returns their
-// measured time, in seconds. The rule decides from both when to stop; why is its reason. An error
-// of take ends the timing.
+// measured time, in seconds. The rule decides from both when to stop; why is the rule's reason. An
+// error of take ends the timing.
 func Sample(rule stat.Rule, series *[]float64, take func(n int) (spent float64, err error)) (why string, err error) {
 	spent := 0.0
 	for {

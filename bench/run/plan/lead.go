@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"zbench/bench/base/slice"
-	"zbench/bench/hardware/policy"
 	"zbench/bench/run/record"
 )
 
@@ -15,29 +14,34 @@ import (
 // of them and merges their reports. Slices contain all ranks, in the order of the
 // processes.
 type Group struct {
+	// Registering is this process's library. The others have the same one, and all processes register
+	// together.
+	Registering
 	own    worker
 	others Followers
 	world  []Member
-	// first is the first rank of each process, followed by the end of the last.
+	// first has the first rank of each process, and at its end the number of all ranks.
 	first []int
 	ctx   context.Context
 	stop  context.CancelCauseFunc
-	// lanes are the current communicators; a case uses the first. active is the number of ranks in
-	// the current case: the first of the world. staged is true if a step with messages is kept.
+	// lanes are the current communicators; a case uses the first. active is the number of ranks in the
+	// current case, which are the first ranks of the world. staged is true if a step with messages is
+	// kept.
 	lanes  []Comms
 	active int
 	staged bool
-	// unverifiable is why one of the processes cannot verify any case, empty if all can.
+	// unverifiable is the reason why a process cannot verify any case; empty if all processes can.
 	unverifiable string
-	// held is true if all processes held their streams in the last Isolated.
+	// held is true if all processes held their streams in the last isolated launches.
 	held bool
 	// deadlines bound the orders; slowest is the longest launch of the current case, in
 	// seconds.
 	deadlines Deadlines
 	slowest   float64
-	// countless is true after no process had NIC counters, counting after one had.
+	// countless is true once it is known that no process has NIC counters, counting once it is known
+	// that one has.
 	countless, counting bool
-	// counted are the counters as of the last order; nil if it did not request them.
+	// counted are the counters in the reports on the last order; nil if it did not request them.
 	counted []record.NICCounters
 	// hold is the hold of the next isolated launches, in seconds per launch; 0 leaves it to the
 	// processes.
@@ -46,9 +50,9 @@ type Group struct {
 
 // Member is one process of the world.
 type Member struct {
-	// Host is the name of its host, empty if unknown.
+	// Host is the name of the process's host, empty if unknown.
 	Host string
-	// Ranks is the number of its ranks. They follow those of the process before it.
+	// Ranks is the number of its ranks. Their numbers follow those of the previous process.
 	Ranks int
 }
 
@@ -58,15 +62,18 @@ type Member struct {
 // Call End afterwards.
 func Lead(ctx context.Context, own Process, others Followers, world []Member) (*Group, context.Context) {
 	ctx, stop := context.WithCancelCause(ctx)
-	g := &Group{own: worker{p: own, ties: tiesOf(others)}, others: others, world: world, first: []int{0}, ctx: ctx, stop: stop}
+	g := &Group{Registering: unregistered{}, own: worker{p: own, ties: tiesOf(others)}, others: others, world: world, first: []int{0}, ctx: ctx, stop: stop}
 	for i, m := range world {
 		g.first = append(g.first, g.first[i]+m.Ranks)
 	}
 	g.active = g.first[len(world)]
+	if r, ok := own.(Registering); ok {
+		g.Registering = r
+	}
 	return g, ctx
 }
 
-// activeOf returns the first of some consecutive ranks, and the number of active ones among them.
+// activeOf returns first, and how many of the ranks from first on take part in the current case.
 func (g *Group) activeOf(first, ranks int) (start, active int) {
 	return first, max(0, min(ranks, g.active-first))
 }
@@ -76,14 +83,14 @@ func (g *Group) name(member int) string {
 	return record.ProcessText([]int{member}, len(g.world)+1)
 }
 
-// End sends the order to end to the followers.
+// End ends the followers.
 func (g *Group) End() {
 	g.others.Send(Order{Verb: End{}})
 	g.stop(nil)
 }
 
-// do sends an order and returns all reports, this process's first. Once the sweep is to stop, no
-// more orders are sent; a sent order is always executed completely.
+// do sends an order and returns all reports, this process's first. After a signal to stop it sends no
+// further order. An order that was sent is always executed completely.
 func (g *Group) do(o Order) ([]Report, error) { return g.doEach(o, nil) }
 
 // doEach sends each member its own order if the connection can, else the same order to all.
@@ -123,7 +130,7 @@ type asked string
 func (a asked) Error() string { return string(a) + " was asked to stop" }
 func (asked) Unwrap() error   { return context.Canceled }
 
-// Open makes the followers open their ranks. It returns each one's description, in order.
+// Open makes the followers open their ranks. It returns each follower's description of itself, in order.
 func (g *Group) Open() ([]json.RawMessage, error) {
 	reports, err := g.do(Order{Verb: Open{}})
 	if err != nil {
@@ -145,8 +152,8 @@ func (g *Group) Budget() (Room, error) {
 	return room, nil
 }
 
-// Allocate allocates an arena for every rank of all processes. Before the first, the
-// ranks join a communicator of all of them.
+// Allocate allocates an arena for every rank of all processes. Before the first call the ranks join a
+// communicator of all ranks.
 func (g *Group) Allocate(ctx context.Context, need Room) error {
 	if len(g.lanes) == 0 {
 		if err := g.joined(ctx, Comms{Ranks: g.first[len(g.world)], Count: 1}); err != nil {
@@ -157,8 +164,8 @@ func (g *Group) Allocate(ctx context.Context, need Room) error {
 	return err
 }
 
-// Begin announces the case in all processes. Before that, the ranks join its
-// communicators if others are current.
+// Begin announces the case in all processes. If other communicators are current, the ranks first join
+// those of the case.
 func (g *Group) Begin(c Case, pass int) error {
 	_, err := g.Prepare(g.ctx, Preparation{Case: c, Pass: pass})
 	return err
@@ -191,38 +198,13 @@ func (g *Group) Prepare(ctx context.Context, p Preparation) (out Prepared, err e
 	return out, err
 }
 
-// Unverifiable returns the reason why one of the processes cannot verify the case; then none of
-// them verifies. Reasons that depend on the case are equal in all processes.
+// Unverifiable returns the reason why a process cannot verify the case; then no process verifies it.
+// Reasons that depend on the case are equal in all processes.
 func (g *Group) Unverifiable(c Case) string {
 	if g.unverifiable != "" {
 		return g.unverifiable
 	}
 	return g.own.p.Unverifiable(c)
-}
-
-// Unserved returns the features that this process's library does not serve; the others have the
-// same library.
-func (g *Group) Unserved(c Case) string {
-	if r, ok := g.own.p.(Registering); ok {
-		return r.Unserved(c)
-	}
-	return ""
-}
-
-// Registration returns this process's duration, because all processes register together.
-func (g *Group) Registration() float64 {
-	if r, ok := g.own.p.(Registering); ok {
-		return r.Registration()
-	}
-	return 0
-}
-
-// Ran returns the report of this process's library: rank 0 writes the log.
-func (g *Group) Ran(c Case) policy.Ran {
-	if r, ok := g.own.p.(Registering); ok {
-		return r.Ran(c)
-	}
-	return policy.Ran{}
 }
 
 // Verify adds up the results of all processes.
@@ -256,7 +238,7 @@ func (g *Group) Burst(_ context.Context, b Bursts) ([]float64, error) {
 
 // Isolated runs isolated launches in all processes.
 func (g *Group) Isolated(_ context.Context, launches int) ([]float64, error) {
-	return g.timed(Order{Verb: Isolated{Launches: launches, Hold: g.hold}, Counters: g.counting}, launches)
+	return g.timed(Order{Verb: Batches{Isolated: launches, Hold: g.hold}, Counters: g.counting}, launches)
 }
 
 // Held reports whether the last isolated launches were held in all processes.
@@ -276,7 +258,7 @@ func (g *Group) timed(o Order, rows int) ([]float64, error) {
 func (g *Group) rows(o Order, reports []Report, rows int) ([]float64, error) {
 	for i, r := range reports {
 		if _, ranks := g.activeOf(g.first[i], g.world[i].Ranks); len(r.Seconds) != rows*ranks {
-			reports[i].Failure = Unreadable(fmt.Errorf("reports %d times for %s: %d times of %d ranks were ordered", len(r.Seconds), o.Verb.Name(), rows, ranks)).Failure
+			reports[i].Failure = Failing(FailedOrder, fmt.Sprintf("reports %d times for %s: %d times of %d ranks were ordered", len(r.Seconds), o.Verb.Name(), rows, ranks)).Failure
 		}
 	}
 	if err := g.describeFailures(o, reports); err != nil {
@@ -301,11 +283,11 @@ func (g *Group) EventFloor() float64 { return g.own.p.EventFloor() }
 // Counting is a Driver that reads NIC counters, on the nodes that have any.
 type Counting interface {
 	// Counters returns the present values on all nodes; empty if no counter is read. Unreadable
-	// ones are left out, because they are no reason to end a sweep.
+	// counters are left out, because they are no reason to end a sweep.
 	Counters() []record.NICCounters
 }
 
-// CountersOf returns the counters of a driver, if it reads some.
+// CountersOf returns the NIC counters of a driver; nil if it reads none.
 func CountersOf(d Driver) []record.NICCounters {
 	if c, can := d.(Counting); can {
 		return c.Counters()
@@ -313,9 +295,9 @@ func CountersOf(d Driver) []record.NICCounters {
 	return nil
 }
 
-// Counters returns the counters of all processes. If no process has any, none is asked again.
-// Otherwise they come with the reports on every batch of isolated launches, which ends a pass, and
-// are requested only if an order without them was sent since.
+// Counters returns the counters of all processes. If no process has any, no process is asked again.
+// Otherwise the reports on every batch of isolated launches have them, because such a batch ends a pass.
+// A separate order asks for them only if an order without them was sent since.
 func (g *Group) Counters() []record.NICCounters {
 	if g.countless || g.counted != nil {
 		return g.counted
@@ -329,12 +311,8 @@ func (g *Group) Counters() []record.NICCounters {
 	return all
 }
 
-// nicsOf returns the counters in the reports. A failed process reports those at its failure: bytes
+// nicsOf returns the counters in the reports. A failed process reports its counters at the failure: bytes
 // per rail are evidence of a hang.
 func nicsOf(reports []Report) []record.NICCounters {
-	var all []record.NICCounters
-	for _, r := range reports {
-		all = append(all, r.NICs...)
-	}
-	return all
+	return slices.Concat(slice.Map(reports, func(r Report) []record.NICCounters { return r.NICs })...)
 }

@@ -63,14 +63,14 @@ func TestFollowersOpenAtAnOrder(t *testing.T) {
 // only waited.
 func TestLossEndsLaunchesInProgress(t *testing.T) {
 	ctx, lose := context.WithCancelCause(t.Context())
-	d := &dictated{ctx: ctx, orders: []plan.Order{{Verb: plan.Open{}}, {Verb: plan.Isolated{Launches: 1}}, {Verb: plan.End{}}}}
+	d := &dictated{ctx: ctx, orders: []plan.Order{{Verb: plan.Open{}}, {Verb: plan.Batches{Isolated: 1}}, {Verb: plan.End{}}}}
 	require.NoError(t, plan.FollowOpening(t.Context(), func(context.Context) (plan.Process, json.RawMessage, error) {
 		return &waiting{began: func() { lose(errors.New("lost process 3 on c")) }}, nil, nil
 	}, d))
 	require.Equal(t, plan.FailedLate, d.reports[1].Failure.Kind)
 	require.Equal(t, "stopped waiting: lost process 3 on c", d.reports[1].Failure.Message)
 
-	g, sweep := plan.Lead(t.Context(), &part{}, told{d.reports[1], plan.Lost("its connection ended")}, []plan.Member{{Ranks: 2}, {Host: "b", Ranks: 2}, {Host: "c", Ranks: 2}})
+	g, sweep := plan.Lead(t.Context(), &part{}, told{d.reports[1], plan.Failing(plan.FailedLost, "its connection ended")}, []plan.Member{{Ranks: 2}, {Host: "b", Ranks: 2}, {Host: "c", Ranks: 2}})
 	_, err := g.WarmUp(sweep, 1)
 	require.ErrorContains(t, err, "process 2 on c: its connection ended; in the warm-up of 1 launches: ranks 4–5 lost contact;")
 }

@@ -8,9 +8,9 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Order is one decision of the leader, equal for all processes; of the ids, a process may
-// get its own alone. It is sent as JSON with the protocol number; an order of another
-// protocol is refused.
+// Order is one decision of the leader, equal for all processes; only an order with ids may have just the
+// ids that its process needs. It is sent as JSON with the protocol number. An order of another protocol
+// is refused.
 type Order struct {
 	// Limit is how long the leader waits for the reports, in seconds; 0 for ever.
 	Limit float64
@@ -25,16 +25,14 @@ func (o Order) Ends() bool {
 	return ends
 }
 
-// Verb is what the processes do for an order, with its arguments: a method of Process, or the end.
+// Verb is the action of an order with its arguments: a method of Process, or the end.
 type Verb interface {
 	// Name is the verb in messages between processes.
 	Name() string
-	// carryOut does it on the ranks of a process, and reports.
+	// carryOut executes the verb on the ranks of a process and fills in the report.
 	carryOut(w *worker, r *Report) error
-	// batch is the phase of the last launches and their number; false if the verb launches nothing.
+	// batch returns the phase of the last launches and their number; false if the verb launches nothing.
 	batch() (during string, launches int, launched bool)
-	// within is how long it may take, in seconds. perLaunch is the longest launch of the current case.
-	within(d Deadlines, perLaunch float64) float64
 }
 
 // verbs reads the arguments of each verb.
@@ -48,7 +46,6 @@ var verbs = map[string]func([]byte) (Verb, error){
 	Verify{}.Name():       read[Verify],
 	WarmUp{}.Name():       read[WarmUp],
 	Batches{}.Name():      read[Batches],
-	Isolated{}.Name():     read[Isolated],
 	Exchange{}.Name():     read[Exchange],
 	Stage{}.Name():        read[Stage],
 	Play{}.Name():         read[Play],
@@ -64,8 +61,8 @@ func read[V Verb](text []byte) (Verb, error) {
 	return v, err
 }
 
-// orderMessage is an order with the number of the protocol. With are the arguments of its verb: a Verb when it is sent,
-// and their text when it is read.
+// orderMessage is an order with the number of the protocol. With has the arguments of the verb: as a Verb when
+// an order is sent, as text when it is read.
 type orderMessage[With any] struct {
 	Protocol int     `json:"protocol"`
 	Do       string  `json:"do"`
@@ -93,7 +90,7 @@ func (o *Order) UnmarshalJSON(text []byte) error {
 	arguments, known := verbs[in.Do]
 	switch {
 	case !known:
-		return nil // carried out, it is refused in a report, which reaches the leader
+		return nil // its execution fails, and the report on it reaches the leader
 	case len(in.With) == 0 || string(in.With) == "null":
 		return fmt.Errorf("%w: %q lacks its arguments", errOrder, in.Do)
 	}
@@ -120,16 +117,10 @@ func (u unknown) carryOut(*worker, *Report) error {
 // still is embedded in verbs that launch nothing.
 type still struct{}
 
-func (still) batch() (string, int, bool)            { return "", 0, false }
-func (still) within(d Deadlines, _ float64) float64 { return d.Init }
+func (still) batch() (string, int, bool) { return "", 0, false }
 
-// launched returns how long launches may take, including the connections that the first one makes.
-func launched(d Deadlines, launches int, perLaunch float64) float64 {
-	return d.First + d.Of(launches, perLaunch)
-}
-
-// Open opens the ranks of a process that was started without any.
-type Open struct{ still }
+// Open opens the ranks of a process that has not opened them yet.
+type Open struct{}
 
 // Name returns the verb.
 func (Open) Name() string { return "open" }
@@ -171,7 +162,7 @@ func (v MakeIDs) carryOut(w *worker, r *Report) (err error) {
 	return err
 }
 
-// Join joins communicators, in the place of the current ones or beside them.
+// Join joins communicators, which replace the current ones or are added to them (Beside).
 type Join struct {
 	Comms  Comms    `json:"comms"`
 	IDs    []CommID `json:"ids,omitempty"`
@@ -215,7 +206,7 @@ func (v Allocate) carryOut(w *worker, _ *Report) error { return w.p.Allocate(w.w
 // Name returns the verb.
 func (Preparation) Name() string { return "prepare" }
 
-// batch returns the last of the launches.
+// batch describes the last launches of the preparation.
 func (p Preparation) batch() (string, int, bool) {
 	if during, launches, launched := p.First.batch(); launched {
 		return during, launches, true
@@ -230,10 +221,10 @@ func (p Preparation) within(d Deadlines, perLaunch float64) float64 {
 	if _, _, launches := p.batch(); !launches {
 		return d.Init
 	}
-	return launched(d, p.Warmup+1+p.First.launches(), perLaunch)
+	return d.launched(p.Warmup+1+p.First.launches(), perLaunch)
 }
 
-// carryOut begins a case. The leader decides what can be verified: a process that finds otherwise was opened
+// carryOut begins a case. The leader decides what can be verified: a process that cannot verify it was opened
 // with other options.
 func (p Preparation) carryOut(w *worker, r *Report) error {
 	w.c = p.Case
@@ -256,8 +247,6 @@ func (Verify) Name() string { return "verify" }
 
 func (Verify) batch() (string, int, bool) { return record.DuringVerification, 1, true }
 
-func (Verify) within(d Deadlines, perLaunch float64) float64 { return launched(d, 1, perLaunch) }
-
 func (v Verify) carryOut(w *worker, r *Report) (err error) {
 	r.Verified, err = w.p.Verify(w.whole(), w.c, v.Launch)
 	return err
@@ -273,19 +262,15 @@ func (WarmUp) Name() string { return "warm-up" }
 
 func (v WarmUp) batch() (string, int, bool) { return record.DuringWarmUp, v.Launches, true }
 
-func (v WarmUp) within(d Deadlines, perLaunch float64) float64 {
-	return launched(d, v.Launches, perLaunch)
-}
-
 func (v WarmUp) carryOut(w *worker, r *Report) (err error) {
 	r.Seconds, err = w.p.WarmUp(w.whole(), v.Launches)
 	return err
 }
 
 // Name returns the verb.
-func (Batches) Name() string { return "burst" }
+func (Batches) Name() string { return "batches" }
 
-// batch returns the last of the two timings.
+// batch describes the later of the two timings.
 func (b Batches) batch() (string, int, bool) {
 	switch {
 	case b.Isolated > 0:
@@ -297,41 +282,19 @@ func (b Batches) batch() (string, int, bool) {
 }
 
 func (b Batches) within(d Deadlines, perLaunch float64) float64 {
-	return launched(d, b.launches(), perLaunch)
+	return d.launched(b.launches(), perLaunch)
 }
 
+// carryOut runs the batches, with the hold that all processes use.
 func (b Batches) carryOut(w *worker, r *Report) error {
-	if b.Bursts == nil {
+	if b.rows() < 1 {
 		return fmt.Errorf("%w: %q lacks its arguments", errOrder, b.Name())
+	}
+	if h, holds := w.p.(Holder); holds && b.Hold > 0 {
+		h.SetHold(b.Hold)
 	}
 	got, err := runBatches(w.whole(), w.p, b)
 	w.timed(b, got, r)
-	return err
-}
-
-// Isolated runs isolated launches.
-type Isolated struct {
-	Launches int `json:"launches"`
-	// Hold is the time for which they are held back, in seconds per launch; 0 leaves it to the process.
-	Hold float64 `json:"hold,omitempty"`
-}
-
-// Name returns the verb.
-func (Isolated) Name() string { return "isolated" }
-
-func (v Isolated) batch() (string, int, bool) { return record.DuringIsolated, v.Launches, true }
-
-func (v Isolated) within(d Deadlines, perLaunch float64) float64 {
-	return launched(d, v.Launches, perLaunch)
-}
-
-// carryOut runs the launches with the hold that all processes use.
-func (v Isolated) carryOut(w *worker, r *Report) (err error) {
-	if h, holds := w.p.(Holder); holds && v.Hold > 0 {
-		h.SetHold(v.Hold)
-	}
-	r.Seconds, err = w.p.Isolated(w.whole(), v.Launches)
-	w.holding(w.p.Held(), r)
 	return err
 }
 

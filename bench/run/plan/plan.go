@@ -27,7 +27,7 @@ type Axes struct {
 	MinBytes, MaxBytes int64
 	Factor             int
 	Step               int64
-	// Sizes replaces them if it is not empty.
+	// Sizes replaces MinBytes to MaxBytes if it is not empty.
 	Sizes []int64
 	// Graph is the number of replays of a burst's launches, captured into a graph; 0
 	// launches them one by one.
@@ -86,8 +86,9 @@ type Case struct {
 // Written says how the data of a verified launch get into the send buffers.
 type Written string
 
-// The ways: the host waits for the data before the launch; an earlier kernel on the launch's stream
-// writes them; a kernel on another stream does, and an event makes the launch wait for it; or a copy from the host on either.
+// With WrittenBefore the host waits for the data before the launch. With OwnStream an earlier kernel on the
+// launch's stream writes them. With OtherStream a kernel on another stream writes them, and an event makes
+// the launch wait for it. OwnCopy and OtherCopy copy them from the host on these streams.
 const (
 	WrittenBefore Written = ""
 	OwnStream     Written = "own stream"
@@ -96,35 +97,35 @@ const (
 	OtherCopy     Written = "other stream by a copy"
 )
 
-// Apart reports whether the data are written on another stream than the launch's.
+// Apart reports whether the data are written on a stream other than the launch's.
 func (w Written) Apart() bool { return w == OtherStream || w == OtherCopy }
 
-// Copied reports whether a copy from the host writes them.
+// Copied reports whether the data are copied from the host.
 func (w Written) Copied() bool { return w == OwnCopy || w == OtherCopy }
 
-// Named returns the axes with the collectives, the types and the operators of these names in their
-// tables' spelling; collectives without operators get none.
+// Named returns the axes with the collectives, element types and operators of these names. Each is
+// there once.
 func (a Axes) Named(dtypes, ops string, collectives ...string) (Axes, error) {
 	var err error
 	if a.Dtypes, _, err = collective.DtypesByName(dtypes); err != nil {
 		return a, err
 	}
-	if ops != "" {
-		if a.Ops, _, err = collective.OpsByName(ops); err != nil {
-			return a, err
-		}
+	if a.Ops, _, err = collective.OpsByName(ops); err != nil {
+		return a, err
 	}
 	for _, name := range collectives {
 		c, err := collective.ByName(name)
 		if err != nil {
 			return a, err
 		}
-		a.Collectives = append(a.Collectives, c)
+		if !slices.ContainsFunc(a.Collectives, func(o collective.Collective) bool { return o.Name == c.Name }) {
+			a.Collectives = append(a.Collectives, c)
+		}
 	}
 	return a, nil
 }
 
-// maxSizes is the most sizes of a sweep by steps: more indicate a mistake in the step.
+// maxSizes is the largest number of sizes of a sweep by steps. A larger number indicates a mistake.
 const maxSizes = 10_000
 
 // Validate reports invalid axes; the error states the valid values.
@@ -277,8 +278,8 @@ func (a Axes) at(s Split, p policy.Policy, k kind, size int64, inPlace bool) Cas
 	return c
 }
 
-// skewed divides each rank's data by a skew: the receive buffers have room for the rank that
-// receives most.
+// skewed divides each rank's data unequally. Every receive buffer has room for what the rank with the
+// largest share receives.
 func (c *Case) skewed(s collective.Skew) {
 	c.Skew = s
 	counts := c.Counts()
@@ -310,7 +311,7 @@ func (c Case) SendPlaces() []int64 {
 	return at
 }
 
-// setup distinguishes the case from the same case with another policy or skew.
+// setup returns the words that distinguish the case from the same case with another policy or skew.
 func (c Case) setup() string {
 	names := slices.DeleteFunc([]string{c.Policy.String(), c.Skew.String()}, func(s string) bool { return s == "" })
 	return strings.Join(names, ", ")
@@ -331,8 +332,8 @@ func (a Axes) Like(r record.Result, bytes int64) (Case, bool) {
 	return Case{}, false
 }
 
-// Planned returns the case's record before anything has run: skipped if it will not run, otherwise
-// interrupted, which is its status if the sweep ends before it.
+// Planned returns the case's result before anything has run: skipped if the case will not run, otherwise
+// interrupted, which is right if the sweep ends before the case.
 func (c Case) Planned() record.Result {
 	status, reason := record.Interrupted, "stopped before this case was finished"
 	if c.Skip != "" {

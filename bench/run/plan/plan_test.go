@@ -22,10 +22,11 @@ func axes(t *testing.T, names ...string) plan.Axes {
 
 // A name that no table has is an error that names it.
 func TestNamedAxes(t *testing.T) {
-	a, err := plan.Axes{}.Named("bfloat16", "", "send_recv", "all_reduce")
+	a, err := plan.Axes{}.Named("bfloat16", "max", "send_recv", "all_reduce", "send_recv")
 	require.NoError(t, err)
 	require.Equal(t, "bfloat16", a.Dtypes[0].Name)
-	require.Empty(t, a.Ops)
+	require.Equal(t, "max", a.Ops[0].Name)
+	require.Len(t, a.Collectives, 2)
 	require.Equal(t, []string{"send_recv", "all_reduce"}, []string{a.Collectives[0].Name, a.Collectives[1].Name})
 	for wrong, names := range map[string][3]string{"flot": {"flot", "sum", "all_reduce"}, "sun": {"float", "sun", "all_reduce"}, "all_redux": {"float", "sum", "all_redux"}} {
 		_, err := plan.Axes{}.Named(names[0], names[1], names[2])

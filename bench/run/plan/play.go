@@ -10,8 +10,8 @@ import (
 )
 
 // Step is a trainer's step, the same on every rank: operations in the order of computation, and the
-// messages that they launch, each a case of Cases. Messages on the same communicators follow one
-// another; those on others run beside them.
+// messages that they launch, each a case of Cases. Messages on the same communicators run one after
+// another, messages on different communicators at the same time.
 type Step struct {
 	Ops   []StepOp `json:"ops"`
 	Sends []int    `json:"sends,omitempty"`
@@ -31,10 +31,10 @@ type StepOp struct {
 // StepDo is the action of a step's operation.
 type StepDo string
 
-// The operations: computation that only takes its seconds; a message launched when computation
-// arrives here; computation that waits for a message's end; a future message, By, that waits for
-// another's; computation that goes through memory, and that of matrix products. A launch of the
-// last two takes some tenths of a millisecond, and a step has one kind of them.
+// StepCompute only takes its seconds. StepLaunch launches a message when computation arrives there.
+// StepWait makes computation wait for a message's end, StepFollow makes the future message By wait for
+// it. StepTriad is computation on memory, StepGemm matrix products; one launch of either takes some
+// tenths of a millisecond, and a step has only one of the two.
 const (
 	StepCompute StepDo = "compute"
 	StepLaunch  StepDo = "launch"
@@ -57,8 +57,8 @@ const (
 	leastTriad = 256 << 20
 )
 
-// Bytes returns the memory of such computation on a rank beside the arena, given the size of the
-// last-level cache: three arrays that exceed every cache, or three matrices and GemmSpace.
+// Bytes returns the memory that the computation needs on a rank in addition to the arena, given the size
+// of the last-level cache: three arrays that exceed every cache, or three matrices and GemmSpace.
 func (d StepDo) Bytes(cache int64) int64 {
 	if d == StepTriad {
 		return 3 * max(leastTriad, cache/leastTriad*leastTriad)
@@ -69,10 +69,10 @@ func (d StepDo) Bytes(cache int64) int64 {
 	return 0
 }
 
-// MaxSteps is the most steps of one Play.
+// MaxSteps is the largest number of steps of one Play.
 const MaxSteps = MaxBatch - 1
 
-// Check reports a step that no driver could run.
+// Check refuses a step that no driver could run.
 func (s *Step) Check(ranks int) error {
 	for _, c := range s.Cases {
 		if c.Skip != "" {
@@ -114,8 +114,8 @@ func (s *Step) lanes() (all []Comms) {
 	return all
 }
 
-// Join calls join for the communicators that the step needs and lacks: beside the current ones, or
-// in their place if neither this step nor a kept one needs any of them.
+// Join calls join for the communicators that the step needs and that are not current. beside is false if
+// they can replace the current ones, because neither this step nor a kept step needs any of those.
 func (s *Step) Join(current []Comms, kept bool, join func(c Comms, beside bool) error) error {
 	lanes := s.lanes()
 	for _, c := range lanes {
@@ -133,7 +133,7 @@ func (s *Step) Join(current []Comms, kept bool, join func(c Comms, beside bool) 
 
 // Player is a Process that can take steps.
 type Player interface {
-	// JoinBeside is Process.Join that keeps the current communicators.
+	// JoinBeside joins communicators like Process.Join, and keeps the current ones.
 	JoinBeside(ctx context.Context, c Comms, ids []CommID) error
 	// Stage keeps the step of a setting, by its number, for Play. The ranks must have joined the
 	// communicators of its messages and allocated their buffers.
@@ -141,7 +141,7 @@ type Player interface {
 	// Play takes steps of a setting back to back, at most MaxSteps, and returns their seconds by step × rank.
 	Play(ctx context.Context, setting, steps int) ([]float64, error)
 	// Watch takes two steps and returns the seconds of the watched operations in the second, by
-	// operation × rank. A rank's message time includes its waiting for the others.
+	// operation × rank. A rank's time of a message includes waiting for the other ranks.
 	Watch(ctx context.Context, w Watch) ([]float64, error)
 }
 
@@ -227,8 +227,6 @@ func (Play) Name() string { return "play" }
 
 func (v Play) batch() (string, int, bool) { return record.DuringBurst, v.Steps, true }
 
-func (v Play) within(d Deadlines, perLaunch float64) float64 { return launched(d, v.Steps, perLaunch) }
-
 func (v Play) carryOut(w *worker, r *Report) error {
 	return w.play(func(p Player) (err error) {
 		r.Seconds, err = p.Play(w.whole(), v.Setting, v.Steps)
@@ -240,8 +238,6 @@ func (v Play) carryOut(w *worker, r *Report) error {
 func (Watch) Name() string { return "watch" }
 
 func (Watch) batch() (string, int, bool) { return record.DuringBurst, 2, true }
-
-func (Watch) within(d Deadlines, perLaunch float64) float64 { return launched(d, 2, perLaunch) }
 
 func (v Watch) carryOut(w *worker, r *Report) error {
 	return w.play(func(p Player) (err error) {

@@ -10,7 +10,7 @@ import (
 
 // Protocol is the version of the messages between processes. It changes whenever a
 // process of an older zbench could misread an Order or a Report.
-const Protocol = 12
+const Protocol = 13
 
 // The fields of a report, and its message with the number of the protocol.
 type (

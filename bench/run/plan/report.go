@@ -59,8 +59,8 @@ type FailureKind string
 const (
 	// FailedLost: the process does not answer. The leader sets this kind.
 	FailedLost FailureKind = "lost"
-	// FailedUnreached: the process through which it is connected was lost. The leader sets
-	// this kind.
+	// FailedUnreached: the process is connected through another process, which was lost. The leader
+	// sets this kind.
 	FailedUnreached FailureKind = "unreached"
 	// FailedHanging: a call of this process does not return.
 	FailedHanging FailureKind = "hanging"
@@ -92,25 +92,9 @@ func (f *Failure) Own() bool {
 	return f != nil && slices.Contains([]FailureKind{FailedHanging, FailedCall, FailedOrder}, f.Kind)
 }
 
-// Lost returns the leader's report for a process that does not answer.
-func Lost(message string) Report {
-	return failed(Failure{Kind: FailedLost, Message: message}).bounded()
-}
-
-// Unreached returns the leader's report for a process behind a lost one.
-func Unreached(message string) Report {
-	return failed(Failure{Kind: FailedUnreached, Message: message}).bounded()
-}
-
-// Hanging returns the leader's report for a process that does not report after another one was
-// lost, because it hangs.
-func Hanging(message string) Report {
-	return failed(Failure{Kind: FailedHanging, Message: message}).bounded()
-}
-
-// Unreadable returns the leader's report for an answer that cannot be read.
-func Unreadable(err error) Report {
-	return failed(Failure{Kind: FailedOrder, Message: err.Error()}).bounded()
+// Failing returns the report of a process that failed. The leader also makes it for a process that cannot report.
+func Failing(kind FailureKind, message string) Report {
+	return failed(Failure{Kind: kind, Message: message}).bounded()
 }
 
 // failed returns a process's report on its own failure.

@@ -77,16 +77,16 @@ func TestReportsTravelAsText(t *testing.T) {
 // What another version may mean is not guessed: it is refused with what to do.
 func TestMessagesOfOtherVersionsAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"protocol":12,"budget":{"bytes":1},"verified":{"Wrong":0,"First":""},"watts":3}`: `a report that this zbench does not know: json: unknown field "watts"`,
-		`{"protocol":1,"budget":{"bytes":1}}`:                                              "a report of protocol 1, this zbench has 12",
-		`{"budget":{"bytes":1}}`:                                                           "a report of protocol 0, this zbench has 12",
-		`{"protocol":12,"seconds":["1"]}`:                                                  "a report that this zbench does not know",
-		`{"protocol":12,"failure":{"kind":"asleep","message":"x"}}`:                        `the kind "asleep"`,
-		`{"protocol":12,"failure":{"kind":"failed","message":""}}`:                         `the kind "failed", ""`,
-		`{"protocol":12,"failure":{"kind":"late","message":"x","evidence":{"watts":1}}}`:   `unknown field "watts"`,
-		`{"protocol":12,"verified":{"Wrong":-1}}`:                                          "a negative count",
-		`{"protocol":12,"hold":-1}`:                                                        "a negative count",
-		`{"protocol":12,"budget":{"bytes":-1}}`:                                            "a negative count",
+		`{"protocol":13,"budget":{"bytes":1},"verified":{"Wrong":0,"First":""},"watts":3}`: `a report that this zbench does not know: json: unknown field "watts"`,
+		`{"protocol":1,"budget":{"bytes":1}}`:                                              "a report of protocol 1, this zbench has 13",
+		`{"budget":{"bytes":1}}`:                                                           "a report of protocol 0, this zbench has 13",
+		`{"protocol":13,"seconds":["1"]}`:                                                  "a report that this zbench does not know",
+		`{"protocol":13,"failure":{"kind":"asleep","message":"x"}}`:                        `the kind "asleep"`,
+		`{"protocol":13,"failure":{"kind":"failed","message":""}}`:                         `the kind "failed", ""`,
+		`{"protocol":13,"failure":{"kind":"late","message":"x","evidence":{"watts":1}}}`:   `unknown field "watts"`,
+		`{"protocol":13,"verified":{"Wrong":-1}}`:                                          "a negative count",
+		`{"protocol":13,"hold":-1}`:                                                        "a negative count",
+		`{"protocol":13,"budget":{"bytes":-1}}`:                                            "a negative count",
 		`[]`:                                                                               "a report that cannot be read",
 	} {
 		r := plan.Report{Stop: true}
@@ -98,21 +98,21 @@ func TestMessagesOfOtherVersionsAreRefused(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{"protocol":12,"do":"warm-up","with":{"launches":5},"colour":1}`: `an order that this zbench does not know: json: unknown field "colour"`,
-		`{"protocol":12,"do":"warm-up","with":{"launches":5,"colour":1}}`: `an order that this zbench does not know: "warm-up": json: unknown field "colour"`,
-		`{"protocol":12,"do":"warm-up"}`:                                  `"warm-up" lacks its arguments`,
-		`{"protocol":12,"do":"warm-up","with":null}`:                      `"warm-up" lacks its arguments`,
-		`{"protocol":11,"do":"warm-up","count":5}`:                        "an order of protocol 11, this zbench has 12",
-		`{"do":"warm-up","count":5}`:                                      "an order of protocol 0, this zbench has 12",
+		`{"protocol":13,"do":"warm-up","with":{"launches":5},"colour":1}`: `an order that this zbench does not know: json: unknown field "colour"`,
+		`{"protocol":13,"do":"warm-up","with":{"launches":5,"colour":1}}`: `an order that this zbench does not know: "warm-up": json: unknown field "colour"`,
+		`{"protocol":13,"do":"warm-up"}`:                                  `"warm-up" lacks its arguments`,
+		`{"protocol":13,"do":"warm-up","with":null}`:                      `"warm-up" lacks its arguments`,
+		`{"protocol":11,"do":"warm-up","count":5}`:                        "an order of protocol 11, this zbench has 13",
+		`{"do":"warm-up","count":5}`:                                      "an order of protocol 0, this zbench has 13",
 	} {
 		var o plan.Order
 		require.ErrorContains(t, json.Unmarshal([]byte(text), &o), want)
 	}
 	var r plan.Report
 	talk := strings.Repeat("x", 1<<20)
-	require.NoError(t, json.Unmarshal([]byte(`{"protocol":12,"failure":{"kind":"failed","message":"`+talk+`"}}`), &r))
+	require.NoError(t, json.Unmarshal([]byte(`{"protocol":13,"failure":{"kind":"failed","message":"`+talk+`"}}`), &r))
 	require.Len(t, r.Failure.Message, 4<<10)
-	long := `{"protocol":12,"unverifiable":"` + strings.Repeat("x", plan.MaxReport) + `"}`
+	long := `{"protocol":13,"unverifiable":"` + strings.Repeat("x", plan.MaxReport) + `"}`
 	require.ErrorContains(t, json.Unmarshal([]byte(long), &plan.Report{}), "the limit is 2097152")
 }
 
@@ -143,7 +143,7 @@ func (s *scripted) Isolated(context.Context, int) ([]float64, error) { return s.
 // The largest reports of a process with 1,024 ranks stay within MaxReport, whatever
 // their texts hold; that of a process with one rank is small.
 func TestReportsAreBounded(t *testing.T) {
-	order := plan.Order{Verb: plan.Isolated{Launches: plan.MaxBatch}}
+	order := plan.Order{Verb: plan.Batches{Isolated: plan.MaxBatch}}
 	longest := -1.2345678901234567e-300
 	_, text := reported(t, &scripted{seconds: slices.Repeat([]float64{longest}, plan.MaxBatch*1024)}, order)
 	require.LessOrEqual(t, len(text), plan.MaxReport)
@@ -171,7 +171,7 @@ func TestReportsAreBounded(t *testing.T) {
 // it, and not a leader that waits for a report.
 func TestTimesThatAreNoNumbers(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		r, _ := reported(t, &scripted{seconds: []float64{1, bad}}, plan.Order{Verb: plan.Isolated{Launches: 2}})
+		r, _ := reported(t, &scripted{seconds: []float64{1, bad}}, plan.Order{Verb: plan.Batches{Isolated: 2}})
 		require.Equal(t, plan.FailedCall, r.Failure.Kind)
 		require.Contains(t, r.Failure.Message, "time 2 of 2 is ")
 		require.Empty(t, r.Seconds)
@@ -188,10 +188,10 @@ func (r told) Reports(plan.Report) []plan.Report { return r }
 // leaves the leader evidence that holds all ranks.
 func TestChangedReports(t *testing.T) {
 	mutate.Each(t, 1, 2000, []string{
-		`{"protocol":12,"seconds":"je21oPfGsD6N7bWg98bAPg==","budget":{"bytes":1},"verified":{"Wrong":0,"First":""}}`,
-		`{"protocol":12,"failure":{"kind":"lost","message":"left"}}`,
-		`{"protocol":12,"failure":{"kind":"late","message":"x","evidence":{"during":"warm_up","deadline":180,"iterations":5,"ranks":[{"state":"not_started","ranks":"2-3","count":2,"enqueued":5,"started":1,"ended":1}]}}}`,
-		`{"protocol":12,"failure":{"kind":"async","message":"x","evidence":{"during":"burst","deadline":null,"iterations":-1,"ranks":[{"state":"","ranks":"2-999999999999","count":2,"enqueued":5,"started":null,"ended":9}]}}}`,
+		`{"protocol":13,"seconds":"je21oPfGsD6N7bWg98bAPg==","budget":{"bytes":1},"verified":{"Wrong":0,"First":""}}`,
+		`{"protocol":13,"failure":{"kind":"lost","message":"left"}}`,
+		`{"protocol":13,"failure":{"kind":"late","message":"x","evidence":{"during":"warm_up","deadline":180,"iterations":5,"ranks":[{"state":"not_started","ranks":"2-3","count":2,"enqueued":5,"started":1,"ended":1}]}}}`,
+		`{"protocol":13,"failure":{"kind":"async","message":"x","evidence":{"during":"burst","deadline":null,"iterations":-1,"ranks":[{"state":"","ranks":"2-999999999999","count":2,"enqueued":5,"started":null,"ended":9}]}}}`,
 	}, func(t *testing.T, text string) {
 		var r plan.Report
 		if json.Unmarshal([]byte(text), &r) != nil {

@@ -1,23 +1,25 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"zbench/bench/base/slice"
 	"zbench/bench/base/unit"
 	"zbench/bench/hardware/collective"
 )
 
-// A rank has one allocation of device memory, its arena. It starts with ArenaHead bytes for the
-// driver. Each case places its buffers after them, independently of other cases.
+// A rank has one allocation of device memory, its arena. The first ArenaHead bytes are the driver's. Each
+// case places its buffers after them, independently of other cases.
 const (
 	// Align is the alignment of every buffer, in bytes: more than a cache line of the device and
 	// than the widest access of a library.
 	Align = 512
 	// ArenaHead is the part of an arena before the buffers, in bytes.
 	ArenaHead = 2 * Align
-	// cacheFactor is the size that buffers rotate over, in sizes of the last-level cache.
+	// cacheFactor is the size that buffers rotate over, as a multiple of the last-level cache.
 	cacheFactor = 2
 )
 
@@ -32,8 +34,8 @@ type Room struct {
 	Library bool `json:"library,omitempty"`
 }
 
-// For returns the memory that one rank needs for all cases that are not skipped, with the cache of
-// r.
+// For returns the memory that one rank needs for all cases that are not skipped, if buffers rotate over
+// r.Cache.
 func (r Room) For(cases []Case) Room {
 	registers := slices.ContainsFunc(cases, func(c Case) bool { return c.Skip == "" && c.Policy.Register != "" })
 	return Room{Bytes: Arena(cases, r.Cache), Cache: r.Cache, Library: registers}
@@ -47,14 +49,14 @@ type Places struct {
 	Send, Recv             int64
 	SendStride, RecvStride int64
 	Slots                  int64
-	// Arena is the size of an arena that holds them all, ArenaHead included.
+	// Arena is the size of an arena that holds all of them, ArenaHead included.
 	Arena int64
 }
 
 // Places computes the offsets of the case's buffers. The larger of the two buffers rotates over at
-// least cacheFactor times the cache, so that no launch finds its data in the cache. It comes first:
-// the verified buffers of slot 0 then overlap those of other sizes and collectives, and a
-// simulation only touches memory for the largest.
+// least cacheFactor times the cache, so that no launch finds its data in the cache. The larger buffer
+// comes first: then the verified buffers of slot 0 overlap in all cases, and a simulation touches memory
+// only for the largest.
 func (c Case) Places(cache int64) Places {
 	send, recv := aligned(c.Layout.SendBytes), aligned(c.Layout.RecvBytes)
 	both := send + recv
@@ -90,11 +92,10 @@ func Arena(cases []Case, cache int64) int64 {
 }
 
 // Fit skips the cases whose arena is larger than the room of a rank. The others need Arena bytes,
-// which is no more than the room. At least the largest of each collective is checked by blocks.
+// which is no more than the room. At least the largest case of each collective is checked by blocks.
 func Fit(cases []Case, r Room) {
 	defer byBlocks(cases)
-	for i := range cases {
-		c := &cases[i]
+	for _, c := range slice.Pointers(cases) {
 		need := c.Places(r.Cache).Arena
 		if c.Skip != "" || need <= r.Bytes {
 			continue
@@ -109,16 +110,11 @@ func Fit(cases []Case, r Room) {
 // byBlocks marks the largest case of each collective of the whole world that is not skipped,
 // preferably with two buffers.
 func byBlocks(cases []Case) {
-	largest := map[string]*Case{}
-	for i := range cases {
-		c := &cases[i]
-		before := largest[c.Collective.Name]
-		if c.Skip == "" && c.Split == (Split{}) && (before == nil || c.Layout.Bytes > before.Layout.Bytes) {
-			largest[c.Collective.Name] = c
-		}
-	}
-	for _, c := range largest {
-		c.ByBlocks = true
+	whole := slice.Where(slice.Pointers(cases), func(c *Case) bool { return c.Skip == "" && c.Split == (Split{}) })
+	_, of := slice.Group(whole, func(c *Case) string { return c.Collective.Name })
+	for _, all := range of {
+		largest := slices.MaxFunc(all, func(a, b *Case) int { return cmp.Compare(a.Layout.Bytes, b.Layout.Bytes) })
+		largest.ByBlocks = true
 	}
 }
 

@@ -61,6 +61,13 @@ type Registering interface {
 	Ran(c Case) policy.Ran
 }
 
+// unregistered is a library without registration and policies.
+type unregistered struct{}
+
+func (unregistered) Unserved(Case) string  { return "" }
+func (unregistered) Registration() float64 { return 0 }
+func (unregistered) Ran(Case) policy.Ran   { return policy.Ran{} }
+
 // Bursts are Count bursts of Iterations launches. With Replays the launches of a
 // burst are captured into a graph, which is replayed that many times.
 type Bursts struct {

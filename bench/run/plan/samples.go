@@ -21,20 +21,20 @@ type passRun struct {
 	c    Case
 	part record.Part
 	late map[int]int
-	// ties are launches whose shortest interval belongs to several ranks.
+	// ties counts the launches in which several ranks share the shortest interval.
 	ties int
-	// groups has the isolated launches of each of the simultaneous groups.
+	// groups has the times of the isolated launches of each simultaneous group.
 	groups [][]float64
 	// everyRank keeps the interval of each rank.
 	everyRank bool
 	// launch is the time of a launch in the warm-up, in seconds; 0 if unknown.
 	launch float64
-	// first are the times of the first batches that were ordered together; nil for none.
+	// first has the times of the first batches, if both timings began with one order.
 	first Timed
 }
 
-// fail ends the pass with an error and its evidence. A lost process, or one that stood still, is no
-// fault of the case: its pass is interrupted.
+// fail ends the pass with an error and its evidence. If a process was lost or stood still, the case is
+// not at fault, and its pass is interrupted.
 func (t *passRun) fail(d Driver, err error) {
 	t.part.Evidence, t.part.Reason = Explain(d, err)
 	t.part.Status = record.Failed
@@ -73,7 +73,7 @@ func (t *passRun) end(status record.Status, reason string) {
 // ranks returns the number of active ranks.
 func (t *passRun) ranks() int { return t.c.Ranks * max(t.c.Parallel, 1) }
 
-// whole checks that a driver's answer has the requested rows of all ranks.
+// whole returns a check that a driver's answer has the requested number of rows for all ranks.
 func (t *passRun) whole(rows int) func([]float64, error) ([]float64, error) {
 	return func(seconds []float64, err error) ([]float64, error) {
 		if want := rows * t.ranks(); err == nil && len(seconds) != want {
@@ -83,13 +83,13 @@ func (t *passRun) whole(rows int) func([]float64, error) ([]float64, error) {
 	}
 }
 
-// prepare begins the pass: the uncounted launches and the verification.
+// prepare begins the pass with the warm-up and the verification.
 func (t *passRun) prepare(ctx context.Context, d Driver, o Effort, pass int, known expected) error {
 	want := Preparation{Case: t.c, Pass: pass, Warmup: o.Warmup, Verify: pass == 0 && o.Checks > 0}
 	if known.launch > 0 && o.Warmup > 0 {
 		want.First = firstOf(t.c, o, known.launch, known.within)
 	}
-	if pass == 0 && (o.Checks > 1 || !want.First.both()) { // more verifications and bursts come before isolated launches
+	if pass == 0 && (o.Checks > 1 || !want.First.both()) { // further verifications and bursts come before isolated launches
 		want.First = Batches{}
 	}
 	got, err := Prepare(ctx, d, want)
@@ -177,8 +177,8 @@ func (t *passRun) verify(ctx context.Context, d Driver, launches int, first Prep
 	return nil
 }
 
-// bursts runs bursts until the rule stops. Only the rule ends them, also within a batch: the
-// warm-up gives the number of bursts within the time limit.
+// bursts runs bursts until the rule stops. From the warm-up's time the rule knows how many bursts fit
+// into the time limit.
 func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iterations int) error {
 	bursts := Bursts{Iterations: iterations, Replays: t.c.Graph}
 	launches := bursts.Launches()
@@ -188,7 +188,7 @@ func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 	var err error
 	b.Stop, err = Sample(rule, &b.Mean, func(n int) (spent float64, err error) {
 		bursts.Count = n
-		seconds := t.first.Bursts // as many as the rule stated before, if the warm-up was far off
+		seconds := t.first.Bursts // if the warm-up was far off, n is another number than was ordered
 		if t.first.Bursts = nil; seconds == nil {
 			seconds, err = t.whole(n)(d.Burst(ctx, bursts))
 		}
@@ -206,15 +206,15 @@ func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 	return err
 }
 
-// mostDiscarded is the number of launches without a positive time that ends the isolated timing, if
-// they are also ten times those with one: in place, one rank launches nothing.
+// mostDiscarded limits the launches without a positive time. The isolated timing ends if they exceed it by
+// more than ten times the number of good launches: in place, for example, a single rank launches nothing.
 const mostDiscarded = 1000
 
 // errDiscarded ends a timing in which nearly all launches took no time.
 var errDiscarded = errors.New(stat.StopDiscarded)
 
-// isolated runs isolated launches until the rule stops. The warm-up's time of a launch sizes the
-// first batch: otherwise nearly every timing would need a second batch, with its own order.
+// isolated runs isolated launches until the rule stops. The time of a warm-up launch decides the size of
+// the first batch: otherwise nearly every timing would need a second batch, with its own order.
 func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) (err error) {
 	b := &record.IsolatedSamples{Max: []float64{}, Spread: []float64{}, EventFloor: d.EventFloor()}
 	t.part.Isolated = b
@@ -253,7 +253,7 @@ func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) (err e
 	return err
 }
 
-// gather adds the isolated launches' information about ranks and groups.
+// gather adds the counts of late ranks, and the groups' medians and slow launches.
 func (t *passRun) gather(b *record.IsolatedSamples) {
 	for _, rank := range slices.Sorted(maps.Keys(t.late)) {
 		b.Late = append(b.Late, record.LateCount{Rank: rank, Count: t.late[rank]})
@@ -271,9 +271,9 @@ func (t *passRun) gather(b *record.IsolatedSamples) {
 }
 
 // keep adds one isolated launch and returns the time of its slowest rank. A launch with an interval
-// that is not positive is discarded and counted. If ranks share the shortest interval, as with a
-// coarse clock, another of them is counted each time: always counting the first would blame the low
-// ranks, and counting none would hide a node that is late as a whole.
+// that is not positive is discarded and counted. If several ranks share the shortest interval, as with a
+// coarse clock, they are counted as late in turn: always counting the first would blame the low ranks,
+// and counting none would hide a node that is late as a whole.
 func (t *passRun) keep(b *record.IsolatedSamples, ranks []float64) float64 {
 	if t.everyRank {
 		for _, s := range ranks {
@@ -301,7 +301,7 @@ func (t *passRun) keep(b *record.IsolatedSamples, ranks []float64) float64 {
 	return longest
 }
 
-// byTurns returns a rank with this interval; if there are several, they take turns.
+// byTurns returns a rank with this interval. If several ranks have it, they take turns.
 func (t *passRun) byTurns(ranks []float64, interval float64) int {
 	having := slice.Count(ranks, func(s float64) bool { return s == interval })
 	turn := t.ties % having

@@ -8,7 +8,7 @@ type Split struct {
 	// Group is the size of the groups of consecutive ranks that run at once, within a node or
 	// across several; 0 for no groups.
 	Group int
-	// Stride is the distance between consecutive ranks of a group, and so the number of
+	// Stride is the distance between consecutive ranks of a group, which is also the number of
 	// simultaneous groups; 0 for neighbours. Ranks with the same experts (expert parallelism) or
 	// the same shards (tensor parallelism) form such groups.
 	Stride int

@@ -31,11 +31,11 @@ func (t *Times) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Joined merges several reports that only have times: the times of one process after those of the
-// other, with equal numbers.
+// Joined merges several reports that only have times: the times of each process follow those of the
+// previous one. All processes have the same number of times.
 type Joined struct {
 	Seconds Times `json:"seconds,omitempty"`
-	// Hold is the longest, which is all that the leader needs; StartedEarly is true if it is true
+	// Hold is the longest hold, which is all that the leader needs. StartedEarly is true if it is true
 	// for any process.
 	Hold         float64 `json:"hold,omitempty"`
 	StartedEarly bool    `json:"started_early,omitempty"`
@@ -53,7 +53,7 @@ func (j Joined) With(more Joined) Joined {
 	return Joined{slices.Concat(j.Seconds, more.Seconds), max(j.Hold, more.Hold), j.StartedEarly || more.StartedEarly}
 }
 
-// Split divides it into the reports of n processes. Each has the longest hold.
+// Split returns the reports of the n processes. Each report has the longest hold.
 func (j Joined) Split(n int) ([]Report, error) {
 	if n < 1 || len(j.Seconds)%n != 0 || j.Hold < 0 {
 		return nil, fmt.Errorf("a report of %d processes with %d times and a hold of %g s", n, len(j.Seconds), j.Hold)

@@ -41,9 +41,9 @@ func TestPackedTimesAreChecked(t *testing.T) {
 		require.Empty(t, r.Seconds)
 	}
 	for text, want := range map[string]string{
-		`{"protocol":12,"seconds":"AAAA"}`: "times of 3 bytes: a time has 8",
-		`{"protocol":12,"seconds":"A"}`:    "times that cannot be read",
-		`{"protocol":12,"seconds":[1]}`:    "a report that this zbench does not know",
+		`{"protocol":13,"seconds":"AAAA"}`: "times of 3 bytes: a time has 8",
+		`{"protocol":13,"seconds":"A"}`:    "times that cannot be read",
+		`{"protocol":13,"seconds":[1]}`:    "a report that this zbench does not know",
 	} {
 		require.ErrorContains(t, json.Unmarshal([]byte(text), &plan.Report{}), want)
 	}

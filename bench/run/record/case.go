@@ -24,8 +24,8 @@ func (s Status) Text() string { return strings.ReplaceAll(string(s), "_", " ") }
 
 // Case is what every case has: a collective at one size, or a kernel at one shape on one device.
 type Case struct {
-	// Key identifies the case within the record and across records. That of a collective contains the
-	// requested size, that of a kernel the device.
+	// Key identifies the case within the record and across records. A collective's key contains the
+	// requested size, a kernel's the device.
 	Key string `json:"key" jsonschema:"minLength=1"`
 	// Status of the case.
 	Status Status `json:"status"`
@@ -47,10 +47,10 @@ func (c *Case) LeftWrong() bool {
 	return c.Status == WrongData || c.Verified.State == VerifiedWrong || c.Verified.wrong()
 }
 
-// Cases returns what the cases of all benchmarks have, for reading or changing in place.
+// Cases returns the common part of all cases of any benchmark, for reading or changing in place.
 func (rec *Record) Cases() []*Case {
 	return slices.Concat(
-		slice.Map(slices.Collect(rec.Each()), func(r *Result) *Case { return &r.Case }),
+		slice.Map(rec.Each(), func(r *Result) *Case { return &r.Case }),
 		slice.Map(rec.KernelRows(), func(k *Kernel) *Case { return &k.Case }),
 	)
 }

@@ -82,7 +82,7 @@ func (r *Result) check() error {
 }
 
 // check refuses a verification that is inconsistent in itself or with the status. A log
-// can report wrong data without their number, and a result can lack a verification.
+// can report wrong data without a count, and a result can lack a verification.
 func (v *Verified) check(beside Status) error {
 	if v == nil {
 		return nil

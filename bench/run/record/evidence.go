@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/base/slice"
 	"zbench/bench/hardware/backend"
 )
 
@@ -20,7 +21,7 @@ type Evidence struct {
 	Deadline *float64 `json:"deadline"`
 	// Iterations is the number of launches in the batch that did not end.
 	Iterations int `json:"iterations"`
-	// Ranks holds every rank that took part; equal ones are one entry.
+	// Ranks covers every rank that took part; ranks with equal evidence share an entry.
 	Ranks []RankEvidence `json:"ranks"`
 	// Suspects are the ranks that most likely keep the others waiting, as ranges; if Certain is
 	// false, the candidates among which the evidence cannot decide.
@@ -71,7 +72,7 @@ var rankStates = []RankState{LostContact, RankFailed, NotEnqueued, NotStarted, U
 // RankStates returns all states. The slice is the caller's.
 func RankStates() []RankState { return slices.Clone(rankStates) }
 
-// Commands to run when a case does not end.
+// Phases of a case: the values of Evidence.During.
 const (
 	DuringOpen         = "open"
 	DuringInit         = "init"
@@ -88,10 +89,10 @@ var phases = map[string]string{
 
 // RankProgress is the progress of one rank in a batch that did not end.
 type RankProgress struct {
-	// Lost is true if the rank's process no longer answers, Failed if it answers with an error; its
-	// progress is then unknown.
+	// Lost is true if the rank's process no longer answers, Failed if it answers with an error. The
+	// rank's progress is then unknown.
 	Lost, Failed bool
-	// Unreached is true if the process through which it is connected was lost.
+	// Unreached is true if the process through which the rank is connected was lost.
 	Unreached bool
 	// Enqueued, Started and Ended count launches; Started and Ended are −1 if there
 	// are no marks.
@@ -121,33 +122,30 @@ func (e *Evidence) SetRanksFrom(first int, ranks []RankProgress) {
 			stuck = min(stuck, r.Ended)
 		}
 	}
-	members := map[progressGroup][]int{}
-	var order []progressGroup
-	for i, r := range ranks {
+	order, members := slice.Group(slice.Numbers(len(ranks)), func(i int) progressGroup {
+		r := ranks[i]
 		one := progressGroup{state: r.state(marked, stuck, e.Iterations), enqueued: r.Enqueued, err: r.Error}
 		if marked && r.known() {
 			one.started, one.ended = r.Started, r.Ended
 		}
-		if members[one] == nil {
-			order = append(order, one)
-		}
-		members[one] = append(members[one], first+i)
-	}
+		return one
+	})
 	slices.SortStableFunc(order, func(a, b progressGroup) int {
 		return cmp.Or(cmp.Compare(place(a.state, a.err), place(b.state, b.err)), cmp.Compare(slices.Index(rankStates, a.state), slices.Index(rankStates, b.state)))
 	})
 	e.Ranks = make([]RankEvidence, len(order))
 	for i, one := range order {
-		e.Ranks[i] = RankEvidence{State: one.state, Ranks: RankSet(members[one]), Count: len(members[one]), Enqueued: one.enqueued, Error: one.err}
-		if marked && ranks[members[one][0]-first].known() {
+		numbers := slice.Map(members[one], func(i int) int { return first + i })
+		e.Ranks[i] = RankEvidence{State: one.state, Ranks: RankSet(numbers), Count: len(numbers), Enqueued: one.enqueued, Error: one.err}
+		if marked && ranks[members[one][0]].known() {
 			e.Ranks[i].Started, e.Ranks[i].Ended = &one.started, &one.ended
 		}
 	}
 	e.suspect()
 }
 
-// place orders ranks by the strength of their sign: an error of their communicators is weaker than
-// a failure and stronger than a missing launch.
+// place orders states by how strongly they point to the cause of a hang, the strongest first. An
+// asynchronous error is weaker than a failure and stronger than a missing launch.
 func place(state RankState, err string) int {
 	at, failed := slices.Index(rankStates, state), slices.Index(rankStates, RankFailed)
 	if at > failed && state != Unreached && err != "" {
@@ -277,7 +275,7 @@ func (r RankEvidence) check(iterations int) error {
 	return nil
 }
 
-// reports is true for ranks whose communicator has its own asynchronous error.
+// reports returns true for ranks whose own communicator has an asynchronous error.
 func (r *RankEvidence) reports() bool { return r.Error != "" && r.progress().known() }
 
 // having returns a test for a state.
@@ -285,10 +283,11 @@ func having(state RankState) func(RankEvidence) bool {
 	return func(r RankEvidence) bool { return r.State == state }
 }
 
-// suspect fills in Suspects and Certain. The ranks with the strongest sign are accused. If more
-// than half have it, they may be the waiting ones, so it is not certain; except for lost ranks, and
-// for ranks that do not open, because none of these waits for another. An asynchronous error is a
-// sign if some ranks report one and others do not: a communicator only reports its own process's.
+// suspect fills in Suspects and Certain. The suspects are the ranks with the strongest sign. If more
+// than half of the ranks have that sign, they may be the waiting ranks, and Certain is false. Lost ranks
+// and ranks that do not open are always certain, because they wait for no other rank. An asynchronous
+// error is a sign only if some ranks report one and others do not: a communicator reports the errors
+// of its own process.
 func (e *Evidence) suspect() {
 	all, _ := e.count()
 	ranksOf := func(has func(RankEvidence) bool) (set string, n int) {
@@ -319,7 +318,7 @@ func (e *Evidence) suspect() {
 	e.Suspects, e.Certain = set, false
 }
 
-// someReport tests for an asynchronous error; it is false for all ranks if all report one.
+// someReport returns a test for an asynchronous error. It holds for no rank if all ranks report one.
 func (e *Evidence) someReport() func(RankEvidence) bool {
 	all := !slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return !r.reports() })
 	return func(r RankEvidence) bool { return !all && r.reports() }
@@ -387,7 +386,7 @@ func (e *Evidence) count() (all, missing int) {
 	return all, missing
 }
 
-// Verdict states what the others wait for, what to check, and the certain or possible culprit.
+// Verdict states what the waiting ranks wait for, what to check, and the certain or possible culprit.
 func (e *Evidence) Verdict() string { return e.explanation() + e.culprit() }
 
 func (e *Evidence) explanation() string {

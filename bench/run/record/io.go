@@ -13,7 +13,7 @@ import (
 	"zbench/bench/base/jsonfile"
 )
 
-// SchemaJSON is the JSON Schema (draft 2020-12) of Encode's output.
+// SchemaJSON is the JSON Schema (draft 2020-12) of WriteJSON's output.
 //
 //go:embed schema/v2.json
 var SchemaJSON []byte
@@ -22,22 +22,19 @@ var SchemaJSON []byte
 // quarter of a million cases.
 const MaxBytes = 256 << 20
 
-// ErrNotRecord is wrapped by Decode's errors about another kind of file; ErrVersion by its errors
-// about a record of another format version.
+// Decode wraps ErrNotRecord if the file is not a record, and ErrVersion if the record has another version of
+// the format.
 var (
 	ErrNotRecord = errors.New("not a zbench record")
 	ErrVersion   = errors.New("unknown version of the record format")
 )
 
-// Encode writes the record as indented JSON with a newline at its end. The same record gives the
+// WriteJSON writes the record as indented JSON with a newline at its end. The same record gives the
 // same bytes: nil lists are written as empty, and the time of creation in UTC. It fails on a NaN or
 // an infinity, which JSON cannot represent.
-func Encode(w io.Writer, rec *Record) error {
-	return jsonfile.Write(w, "record", normal(*rec))
+func (r *Record) WriteJSON(w io.Writer) error {
+	return jsonfile.Write(w, "record", normal(*r))
 }
-
-// WriteJSON writes the record as Encode does.
-func (r *Record) WriteJSON(w io.Writer) error { return Encode(w, r) }
 
 // CodeEdited is the code of the warning that a record's content differs from what zbench wrote.
 const CodeEdited = "edited"
@@ -83,8 +80,8 @@ func normal(rec Record) Record {
 	return rec
 }
 
-// Decode reads one record. It ignores unknown fields, so that a record with an addition can be
-// read; a change that could mislead it has another Schema and is refused. A record whose content
+// Decode reads one record. It ignores unknown fields, so that records with added fields can be read.
+// It refuses another Schema, which a change has that could mislead it. A record whose content
 // does not match its checksum gets the warning CodeEdited. Every error states the defect and, if
 // possible, its place.
 func Decode(r io.Reader) (*Record, error) { return decode(r, MaxBytes) }
@@ -147,7 +144,7 @@ func located(text []byte, err error) error {
 	return err
 }
 
-// line counts from 1.
+// line returns the number of the line at an offset, from 1.
 func line(text []byte, offset int64) int {
 	return 1 + bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n"))
 }

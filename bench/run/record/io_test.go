@@ -15,7 +15,7 @@ import (
 func encoded(t testing.TB, rec *Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, Encode(&b, rec))
+	require.NoError(t, rec.WriteJSON(&b))
 	return b.String()
 }
 
@@ -52,7 +52,7 @@ func TestNaNIsRefused(t *testing.T) {
 		rec := full()
 		rec.Results[0].BusBW = &v
 		var b bytes.Buffer
-		require.ErrorContains(t, Encode(&b, rec), "unsupported value")
+		require.ErrorContains(t, rec.WriteJSON(&b), "unsupported value")
 		require.Zero(t, b.Len(), "nothing is written before the error is known")
 	}
 }
@@ -66,7 +66,7 @@ type brokenReader struct{}
 func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("stale handle") }
 
 func TestBrokenFiles(t *testing.T) {
-	require.ErrorContains(t, Encode(brokenWriter{}, full()), "disk full")
+	require.ErrorContains(t, full().WriteJSON(brokenWriter{}), "disk full")
 	require.ErrorContains(t, writeCSV(brokenWriter{}, full()), "disk full")
 	_, err := Decode(brokenReader{})
 	require.ErrorContains(t, err, "stale handle")

@@ -23,8 +23,8 @@ const JournalSchema = "zbench.journal/3"
 var JournalSchemaJSON []byte
 
 // Header is the first line of a journal: everything that is known before the first result. Parts
-// and AddedRounds follow. Each line ends in the run's id, which the record also has, and its own
-// checksum.
+// and AddedRounds follow. Each line ends with the run's id, which is also in the record, and with the
+// line's checksum.
 type Header struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -144,7 +144,7 @@ func checkPlanned(rec *Record) error {
 		}
 		seen[c.Key] = true
 	}
-	for r := range rec.Each() {
+	for _, r := range rec.Each() {
 		if r.Burst != nil || r.Isolated != nil || r.AlgBW != nil || r.BusBW != nil {
 			return fmt.Errorf("the planned case %s already has a result", r.Key)
 		}
@@ -160,49 +160,51 @@ func checkPlanned(rec *Record) error {
 // planned is a planned case with its passes so far.
 type planned struct {
 	Result
-	// kernel is true for a row of kernels; Result then only has the key and the status. untimed is
-	// true if kernels are checked and not timed.
+	// kernel is true for a row of kernels; of Result only Case is then set. untimed is true if kernels
+	// are checked and not timed.
 	kernel, untimed bool
 	parts           []Part
 }
 
 func (j *Journal) cases() map[string]*planned {
-	cases := make(map[string]*planned, len(j.Header.Record.Results))
-	for _, r := range j.Planned() {
-		cases[r.Key] = &planned{Result: r}
-	}
-	for _, k := range j.PlannedKernels() {
-		cases[k.Key] = j.plannedKernel(k)
-	}
+	rec := j.whole()
+	cases := make(map[string]*planned, len(rec.Results))
+	j.plan(cases, rec.Results, rec.Kernels)
 	for _, p := range j.Parts {
 		cases[p.Key].parts = append(cases[p.Key].parts, p)
 	}
 	return cases
 }
 
-func (j *Journal) plannedKernel(k Kernel) *planned {
-	return &planned{Result: Result{Case: Case{Key: k.Key, Status: k.Status}}, kernel: true, untimed: j.Header.Record.Emulated()}
+// plan adds planned cases.
+func (j *Journal) plan(cases map[string]*planned, results []Result, kernels []Kernel) {
+	for _, r := range results {
+		cases[r.Key] = &planned{Result: r}
+	}
+	for _, k := range kernels {
+		cases[k.Key] = &planned{Result: Result{Case: k.Case}, kernel: true, untimed: j.Header.Record.Emulated()}
+	}
 }
 
 // Record assembles the record so far. A truncated last line becomes a warning.
 func (j *Journal) Record() *Record { return j.Ended(End{}) }
 
-// Ended is Record with the run's knowledge of its end, which no line of the journal has.
+// Ended assembles the record as Record does, with the reason why the run ended: no line of the journal
+// has it.
 func (j *Journal) Ended(how End) *Record {
-	rec := j.Header.Record
-	rec.Results = j.Planned()
-	cases := j.cases()
+	rec, cases := j.whole(), j.cases()
 	for i, r := range rec.Results {
 		rec.Results[i] = how.Result(r, cases[r.Key].parts)
 	}
 	if rec.OfKernels() {
-		rec.Kernels = j.PlannedKernels()
 		for i, k := range rec.Kernels {
 			rec.Kernels[i] = AssembleKernel(k, cases[k.Key].parts, rec.DeviceOf(&k).PeakBandwidth)
 		}
 		rec.conclude()
-		for i, k := range rec.Kernels {
-			rec.Kernels[i] = how.kernel(k, cases[k.Key].parts)
+		for _, k := range rec.KernelRows() {
+			if k.Status == Interrupted && how.Failed != "" {
+				k.cutShort(cases[k.Key].parts, how.Failed)
+			}
 		}
 	}
 	rec.Added = j.added()
@@ -215,7 +217,7 @@ func (j *Journal) Ended(how End) *Record {
 	return &rec
 }
 
-// Left counts the cases that still have something to run.
+// Left counts the cases with passes left to run.
 func (j *Journal) Left() int {
 	cases := slices.Collect(maps.Values(j.cases()))
 	return slice.Count(cases, func(c *planned) bool { return !Finished(c.Status, c.parts) })
@@ -237,7 +239,7 @@ const (
 	Tuned = "tuned"
 )
 
-// Reasons lists them.
+// Reasons returns all reasons.
 func Reasons() []string { return []string{Extension, AnswerSizes, Tuned} }
 
 // AddedRound holds cases that were added for the bucket size of a sweep, or to a run of kernels,
@@ -265,28 +267,26 @@ type Added struct {
 
 // Line returns the cases as a line of the run's journal.
 func (f AddedRound) Line(run string) ([]byte, error) {
-	all := normal(Record{Results: f.Cases, Kernels: f.Kernels})
+	all := normal(*f.record())
 	f.Cases, f.Kernels = all.Results, all.Kernels
 	return journalLine(run, f)
 }
 
 // Planned returns all cases: the header's, then the added ones.
-func (j *Journal) Planned() []Result {
-	all := slices.Clone(j.Header.Record.Results)
+func (j *Journal) Planned() []Result { return j.whole().Results }
+
+// whole returns the planned record: the header's cases, then the added ones.
+func (j *Journal) whole() Record {
+	rec := j.Header.Record
+	rec.Results, rec.Kernels = slices.Clone(rec.Results), slices.Clone(rec.Kernels)
 	for _, f := range j.Rounds {
-		all = append(all, f.Cases...)
+		rec.Results, rec.Kernels = append(rec.Results, f.Cases...), append(rec.Kernels, f.Kernels...)
 	}
-	return all
+	return rec
 }
 
-// PlannedKernels returns all rows of kernels: the header's, then the added ones.
-func (j *Journal) PlannedKernels() []Kernel {
-	all := slices.Clone(j.Header.Record.Kernels)
-	for _, f := range j.Rounds {
-		all = append(all, f.Kernels...)
-	}
-	return all
-}
+// record returns the round's cases as a record.
+func (f AddedRound) record() *Record { return &Record{Results: f.Cases, Kernels: f.Kernels} }
 
 // Text returns the journal as on disk.
 func (j *Journal) Text() ([]byte, error) {
@@ -311,9 +311,7 @@ func joined(text []byte, run string, line JournalLine) ([]byte, error) {
 // added lists the rounds for the record.
 func (j *Journal) added() []Added {
 	return slice.Map(j.Rounds, func(f AddedRound) Added {
-		cases := slice.Map(f.Cases, func(r Result) string { return r.Key })
-		kernels := slice.Map(f.Kernels, func(k Kernel) string { return k.Key })
-		return Added{Reason: f.Reason, Keys: jsonfile.Filled(slices.Concat(cases, kernels))}
+		return Added{Reason: f.Reason, Keys: jsonfile.Filled(slice.Map(f.record().Cases(), func(c *Case) string { return c.Key }))}
 	})
 }
 
@@ -341,23 +339,16 @@ func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
 	if len(f.Cases)+len(f.Kernels) == 0 {
 		return errors.New("a round without cases")
 	}
-	all, kernels := j.Planned(), j.PlannedKernels()
 	f.After = len(j.Parts)
 	j.Rounds = append(j.Rounds, f)
-	rec := j.Header.Record
-	rec.Results, rec.Kernels = slices.Concat(all, f.Cases), slices.Concat(kernels, f.Kernels)
+	rec := j.whole()
 	if err := checkPlanned(&rec); err != nil {
 		return err
 	}
 	if err := rec.check(); err != nil {
 		return err
 	}
-	for _, r := range f.Cases {
-		cases[r.Key] = &planned{Result: r}
-	}
-	for _, k := range f.Kernels {
-		cases[k.Key] = j.plannedKernel(k)
-	}
+	j.plan(cases, f.Cases, f.Kernels)
 	return nil
 }
 
@@ -373,8 +364,6 @@ func (p *Part) check(cases map[string]*planned) error {
 		return fmt.Errorf("%s: a pass after the case was finished", p.Key)
 	case p.Pass != len(c.parts):
 		return fmt.Errorf("%s: pass %d instead of pass %d", p.Key, p.Pass, len(c.parts))
-	case !c.kernel && p.Kernel != nil:
-		return fmt.Errorf("%s: pass %d: samples of a kernel", p.Key, p.Pass)
 	case !c.kernel && p.Status == OK && (p.Burst == nil || p.Isolated == nil || len(p.Burst.Mean) == 0):
 		return fmt.Errorf("%s: pass %d is ok but has no samples", p.Key, p.Pass)
 	case p.Verified != nil && !slices.Contains(Verifications(), p.Verified.State):
@@ -386,19 +375,28 @@ func (p *Part) check(cases map[string]*planned) error {
 	case p.Status != OK && p.Reason == "":
 		return fmt.Errorf("%s: pass %d ended as %q without a reason", p.Key, p.Pass, p.Status)
 	}
-	if c.kernel {
-		if err := p.checkKernel(c); err != nil {
-			return fmt.Errorf("%s: pass %d: %w", p.Key, p.Pass, err)
-		}
-		return nil
-	}
-	if _, err := collective.ByName(c.Collective); err != nil {
+	if _, err := collective.ByName(c.Collective); err != nil && !c.kernel {
 		return err
 	}
-	if err := errors.Join(p.Verified.check(p.Status), p.Burst.check(), p.Isolated.check(c.Ranks), p.Evidence.check()); err != nil {
+	if err := p.checkSamples(c); err != nil {
 		return fmt.Errorf("%s: pass %d: %w", p.Key, p.Pass, err)
 	}
 	return nil
+}
+
+// checkSamples refuses a part that does not fit its benchmark.
+func (p *Part) checkSamples(c *planned) error {
+	switch {
+	case !c.kernel && p.Kernel != nil:
+		return errors.New("samples of a kernel")
+	case c.kernel && (p.Burst != nil || p.Isolated != nil || p.Evidence != nil):
+		return errors.New("samples of collectives for a kernel")
+	case c.kernel && p.Status == OK && p.timed() == c.untimed:
+		return fmt.Errorf("samples: %t, but kernels that are only checked: %t", p.timed(), c.untimed)
+	case p.Kernel != nil && len(p.Kernel.Seconds) == 0:
+		return errors.New("a timing without times")
+	}
+	return errors.Join(p.Verified.check(p.Status), p.Burst.check(), p.Isolated.check(c.Ranks), p.Evidence.check(), p.Kernel.check())
 }
 
 // wrong reports whether elements are wrong, or a check exceeded its bar.

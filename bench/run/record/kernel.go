@@ -23,19 +23,19 @@ const (
 	OnLoopback = "simulated"
 )
 
-// Roles of a kernel's row. Of streams: a fixed configuration for comparison with others' figures,
-// our own default, the best of a tuning, a point of the tuning, a size of a sweep.
+// Roles of a kernel's row. The first five are for streams: a fixed configuration for comparison with
+// other tools, zbench's default, the fastest of a tuning, another point of a tuning, a size of a sweep.
 const (
 	Reference = "reference"
 	Preset    = "preset"
 	Best      = "best"
 	Tune      = "tune"
 	SizeSweep = "sweep"
-	// Of fused kernels: the same work kernel by kernel, and a copy of the same number of bytes.
+	// For fused kernels: the fused kernel, the same work kernel by kernel, a copy of as many bytes.
 	Fused   = "fused"
 	Unfused = "unfused"
 	Copy    = "copy"
-	// Of products: our own, our own with every tile of a symmetric product, the vendor's, and a
+	// For products: zbench's, zbench's with every tile of a symmetric product, the vendor's, and a
 	// sequence of both.
 	Own    = "own"
 	Full   = "full"
@@ -44,12 +44,12 @@ const (
 	// Pass is a pass over memory, Sequence all launches of one step.
 	Pass     = "pass"
 	Sequence = "sequence"
-	// Of a vendor's products by heuristics: one of its choices, and PyTorch's call.
+	// For a vendor's products by heuristics: one of the vendor's choices, and the call that PyTorch makes.
 	Choice = "choice"
 	Torch  = "pytorch"
 )
 
-// Roles has all of them.
+// Roles returns all roles.
 func Roles() []string {
 	return []string{Reference, Preset, Best, Tune, SizeSweep, Fused, Unfused, Copy, Own, Full, Vendor, Hybrid, Pass, Sequence, Choice, Torch}
 }
@@ -213,13 +213,7 @@ func (rec *Record) DeviceName() string {
 }
 
 // KernelRows returns the results of kernels, for reading or changing in place.
-func (rec *Record) KernelRows() []*Kernel {
-	out := make([]*Kernel, len(rec.Kernels))
-	for i := range rec.Kernels {
-		out[i] = &rec.Kernels[i]
-	}
-	return out
-}
+func (rec *Record) KernelRows() []*Kernel { return slice.Pointers(rec.Kernels) }
 
 // GPU names the device of a row, with its node if several were measured.
 func (rec *Record) GPU(k *Kernel) string {
@@ -289,7 +283,7 @@ func (k *Kernel) LaunchBound() bool {
 	return t != nil && t.Launch != nil && t.Seconds != nil && t.Seconds.Median < 2**t.Launch
 }
 
-// Bound names what limits the rate if it is not the memory: launch-bound, cache-resident.
+// Bound returns launch-bound or cache-resident if that limits the rate, empty if the memory does.
 func (k *Kernel) Bound() string {
 	switch {
 	case k.LaunchBound():

@@ -60,16 +60,3 @@ func checkSummary(s *stat.Summary) error {
 	}
 	return nil
 }
-
-// checkKernel refuses a part that does not fit a run of kernels.
-func (p *Part) checkKernel(c *planned) error {
-	switch {
-	case p.Burst != nil || p.Isolated != nil || p.Evidence != nil:
-		return errors.New("samples of collectives for a kernel")
-	case p.Status == OK && p.timed() == c.untimed:
-		return fmt.Errorf("samples: %t, but kernels that are only checked: %t", p.timed(), c.untimed)
-	case p.Kernel != nil && len(p.Kernel.Seconds) == 0:
-		return errors.New("a timing without times")
-	}
-	return errors.Join(p.Verified.check(p.Status), p.Kernel.check())
-}

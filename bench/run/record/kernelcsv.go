@@ -62,7 +62,7 @@ var kernelColumns = slices.Concat([]column[Kernel]{
 	{"host", func(rec *Record, k *Kernel) string { return rec.DeviceOf(k).Host }},
 }, metricColumns(KernelMetrics[firstMetrics:]))
 
-// firstMetrics is the number of metrics that stand between other columns.
+// firstMetrics is the number of metrics whose columns are followed by others. Newer ones are at the end.
 const firstMetrics = 12
 
 func metricColumns(metrics []KernelMetric) (out []column[Kernel]) {

@@ -79,8 +79,8 @@ func (k *Kernel) Job() string {
 }
 
 // AssembleKernel makes a kernel's row from the planned row and its passes, in order. It is the only
-// place where its samples become figures. peak is its device's, null if unknown. An unfinished row
-// has the figures of its passes.
+// place where a kernel's samples become figures. peak is the peak bandwidth of its device in bytes per
+// second, nil if unknown. An unfinished row has the figures of its passes.
 func AssembleKernel(planned Kernel, parts []Part, peak *float64) Kernel {
 	k := planned
 	k.Case = planned.assembled(parts)
@@ -106,15 +106,6 @@ func AssembleKernel(planned Kernel, parts []Part, peak *float64) Kernel {
 	k.setRates(peak)
 	if share, ok := all.drift(); ok {
 		k.Warnings = append(k.Warnings, driftWarning(share))
-	}
-	return k
-}
-
-// kernel returns the row of a kernel that another's failure interrupted: skipped without a pass,
-// else the row of its passes with a warning.
-func (e End) kernel(k Kernel, parts []Part) Kernel {
-	if k.Status == Interrupted && e.Failed != "" && k.cutShort(parts, e.Failed) {
-		k.Warnings = append(k.Warnings, onePass(parts, e.Failed))
 	}
 	return k
 }

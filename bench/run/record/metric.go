@@ -22,7 +22,8 @@ type KernelMetric struct {
 	Name string
 	// Column in CSV.
 	Column string
-	// Title is its column in tables of memory and fused kernels; empty for those that have a place of their own.
+	// Title is the metric's column in the tables of memory and fused kernels; empty if the tables show the
+	// metric in another column, or not at all.
 	Title string
 	Kind  MetricKind
 	// Of returns the value; nil if the row has none.
@@ -86,8 +87,8 @@ func (k *Kernel) setRates(peak *float64) {
 	m.OfPeak = quotient(m.Rate, peak)
 }
 
-// compare compares a row with those of the same kernel, shape and device in its role's reference
-// roles.
+// compare sets the metrics that compare a row with others of the same kernel, shape and device: a
+// fused kernel with the unfused work and a copy, a product of zbench with the vendor's.
 func (rec *Record) compare(k *Kernel) {
 	m, t := &k.Metrics, k.Timing
 	if t == nil {

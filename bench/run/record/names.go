@@ -33,15 +33,11 @@ func (rec *Record) CheckNames() error {
 			err = cmp.Or(err, plain.Name(fmt.Sprintf("fabric.roofs[%d].label", i), r.Label))
 		}
 	}
-	for i := range rec.Results {
-		if err == nil {
-			err = within("results", i, rec.Results[i].checkNames())
-		}
+	for i, r := range rec.Each() {
+		err = cmp.Or(err, within("results", i, r.checkNames()))
 	}
-	for i := range rec.Kernels {
-		if err == nil {
-			err = within("kernels", i, rec.Kernels[i].checkNames())
-		}
+	for i, k := range rec.KernelRows() {
+		err = cmp.Or(err, within("kernels", i, k.checkNames()))
 	}
 	return err
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // NICCounters is the increase of one NIC's counters. A null means that the NIC's driver lacks the
-// counter, or that it fell meanwhile.
+// counter, or that the counter fell meanwhile.
 type NICCounters struct {
 	// Node is the name of the node.
 	Node string `json:"node"`
@@ -52,7 +52,8 @@ func (c *NICCounters) values() []**uint64 {
 	return []**uint64{&c.Sent, &c.Received, &c.Retransmits, &c.CNPs, &c.Pauses, &c.LinkDowns}
 }
 
-// with combines each counter with another's. It is null if either is null or of returns false.
+// with combines each counter with that of other. The result is null if either counter is null, or if
+// of returns false.
 func (c NICCounters) with(other NICCounters, of func(own, other uint64) (uint64, bool)) NICCounters {
 	for k, to := range c.values() {
 		own, more := *to, *other.values()[k]
@@ -84,8 +85,8 @@ func RoseNICs(before, after []NICCounters) []NICCounters {
 	return out
 }
 
-// AddNICs adds increases, NIC by NIC, in the order of nodes' first appearance; a counter that one
-// of them lacks is null.
+// AddNICs adds increases, NIC by NIC, in the order of first appearance. A counter that is null in one
+// of them is null in the sum.
 func AddNICs(all ...[]NICCounters) []NICCounters {
 	var out []NICCounters
 	for _, list := range all {

@@ -14,8 +14,8 @@ import (
 // mostNICs is the number of NICs in a page's table; the record has all.
 const mostNICs = 64
 
-// nicsAlike is the largest distance from the median, as a share, of a NIC's bytes that do not stand
-// out.
+// nicsAlike is the largest deviation of a NIC's sent bytes from the median, as a share of it, that
+// counts as normal.
 const nicsAlike = 0.05
 
 // NICsAlike is the title of NICTables' second table, NICNote the note under both.

@@ -7,7 +7,7 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// outlierBelow is the loss against the median of all GPUs from which one is named.
+// outlierBelow is the share of the median of all GPUs below which a GPU is named.
 const outlierBelow = 0.97
 
 // outliers names the devices that were slower than the others in the same case, with three or more

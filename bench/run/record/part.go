@@ -32,7 +32,8 @@ type Part struct {
 	// Registration is how long all ranks registered their buffers before the pass, in seconds;
 	// absent if they did not.
 	Registration float64 `json:"registration,omitempty" jsonschema:"minimum=0"`
-	// Ran is what ran the pass, by the library's own name such as CE or RING; absent where it does not tell.
+	// Ran is the library's name for what ran the pass, such as CE or RING; absent if the library does not
+	// report it.
 	Ran string `json:"ran,omitempty"`
 	// Verified is the result of the verification; absent if the pass verified nothing.
 	Verified *Verified `json:"verified,omitempty"`
@@ -44,6 +45,12 @@ type Part struct {
 	NICs []NICCounters `json:"nics,omitempty"`
 	// Kernel has a kernel's samples; absent if it is checked and not timed.
 	Kernel *KernelSamples `json:"kernel,omitempty"`
+}
+
+// ByKey returns the parts of each case, in order.
+func ByKey(parts []Part) map[string][]Part {
+	_, of := slice.Group(parts, func(p Part) string { return p.Key })
+	return of
 }
 
 // BurstSamples are the bursts of one pass in order of time, in seconds per launch: the mean over
@@ -174,40 +181,34 @@ type End struct {
 	Lost *Part
 }
 
-// Result is Assemble for a run that ended in this way. A case interrupted by another's failure
-// before its first pass was not run. One complete, verified pass with intervals gives the headline,
-// with the warning one_pass.
+// Result assembles a case's result in a run that ended in this way. After another case failed, a case
+// without a pass is skipped. A case with one complete pass keeps its figures, with the warning one_pass.
 func (e End) Result(planned Result, parts []Part) Result {
 	r := Assemble(planned, parts)
 	switch {
 	case r.Status != Interrupted:
 	case e.Failed != "":
-		if r.cutShort(parts, e.Failed) {
-			join(parts).conclude(&r)
-			r.Warnings = append(r.Warnings, onePass(parts, e.Failed))
-		}
+		join(parts).conclude(&r)
+		r.cutShort(parts, e.Failed)
 	case e.Lost != nil && e.Lost.Key == r.Key:
 		r.Reason, r.Evidence = e.Lost.Reason, e.Lost.Evidence
 	}
 	return r
 }
 
-// cutShort settles a case with these parts after another case failed. It reports whether it has a result.
-func (c *Case) cutShort(parts []Part, failed string) bool {
+// cutShort settles a case with these parts after another case failed: without a pass it was skipped, with one
+// it has a result and a warning.
+func (c *Case) cutShort(parts []Part, failed string) {
 	if len(parts) == 0 {
 		c.Status, c.Reason = Skipped, "not run: "+failed+" failed before it"
-		return false
+		return
 	}
 	c.Status, c.Reason = OK, ""
-	return true
-}
-
-func onePass(parts []Part, failed string) Warning {
-	return Warning{
+	c.Warnings = append(c.Warnings, Warning{
 		Code:    OnePass,
 		Message: fmt.Sprintf("%d of %d passes: %s failed before the next pass, so drift is not detected", len(parts), Passes, failed),
 		Hint:    "--resume measures what is missing",
-	}
+	})
 }
 
 // conclude sets the headline and the warnings of a case that is ok.
@@ -302,9 +303,9 @@ func (s *samples) isolated() *Timing {
 	return t
 }
 
-// Unfinished describes the progress of an interrupted run of a number of cases, in a few words and
-// in counts, which are empty if nothing was measured. ok cases are finished; partly of the others
-// have their first pass.
+// Unfinished describes the progress of an interrupted run: in a few words, and in counts, which are
+// empty if nothing was measured. ok is the number of finished cases, partly the number of cases with
+// only their first pass, all the number of planned cases.
 func Unfinished(ok, partly, all int) (head, counts string) {
 	passes := fmt.Sprintf("%d of %d passes", 1, Passes)
 	switch {

@@ -7,10 +7,10 @@
 package record
 
 import (
-	"iter"
 	"time"
 
 	"zbench/bench/base/finding"
+	"zbench/bench/base/slice"
 	"zbench/bench/hardware/backend"
 	"zbench/bench/run/spec"
 )
@@ -61,16 +61,8 @@ type Record struct {
 	Judgement *finding.Judgement `json:"judgement,omitempty"`
 }
 
-// Each yields the results in their order.
-func (rec *Record) Each() iter.Seq[*Result] {
-	return func(yield func(*Result) bool) {
-		for i := range rec.Results {
-			if !yield(&rec.Results[i]) {
-				return
-			}
-		}
-	}
-}
+// Each returns the results in their order, for reading or changing in place.
+func (rec *Record) Each() []*Result { return slice.Pointers(rec.Results) }
 
 // Tool identifies the program that wrote the record.
 type Tool struct {

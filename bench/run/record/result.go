@@ -66,10 +66,10 @@ type Result struct {
 	// Registration is how long all ranks registered the case's buffers, in seconds, not included in
 	// its times; absent if they did not do so just before it.
 	Registration float64 `json:"registration,omitempty" jsonschema:"minimum=0"`
-	// Ran is what ran a case with a policy, by the library's own name such as CE or RING; absent where it does not tell.
+	// Ran is the library's name for what ran a case with a policy, such as CE or RING; absent if the
+	// library does not report it.
 	Ran string `json:"ran,omitempty"`
-	// NICs is by how much the counters of each node's NICs rose during the case; absent where
-	// none were read.
+	// NICs is the increase of each node's NIC counters during the case; absent if none were read.
 	NICs []NICCounters `json:"nics,omitempty"`
 }
 
@@ -96,7 +96,7 @@ type Verified struct {
 	Launches int `json:"launches,omitempty"`
 	// Blocks is the number of random blocks checked in each launch; absent if every element was.
 	Blocks int `json:"blocks,omitempty" jsonschema:"minimum=1"`
-	// BlockBytes is the size of one, in bytes.
+	// BlockBytes is the size of a block, in bytes.
 	BlockBytes int64 `json:"block_bytes,omitempty" jsonschema:"minimum=1"`
 	// Reason why the data were not checked, or the defect.
 	Reason string `json:"reason,omitempty"`
@@ -123,7 +123,8 @@ type WrongElement struct {
 
 // Check is the comparison of a result with float64, with its bar.
 type Check struct {
-	// Shape that was checked, smaller than the row's if float64 or the emulation cannot follow.
+	// Shape that was checked. It is smaller than the row's where float64 or the emulation would take too
+	// long.
 	Shape string `json:"shape"`
 	// Subject of the check.
 	What string `json:"what"`
@@ -141,7 +142,7 @@ type Check struct {
 const (
 	// PatternIsolated means up to four elements.
 	PatternIsolated = "isolated"
-	// PatternTiles means more: whole tiles, rows or columns.
+	// PatternTiles means whole tiles, rows or columns.
 	PatternTiles = "tiles"
 	// PatternRounding means errors that are too large everywhere, in no single element.
 	PatternRounding = "rounding"
@@ -150,7 +151,7 @@ const (
 	PatternUnstable = "unstable"
 )
 
-// Patterns has all of them.
+// Patterns returns all patterns.
 func Patterns() []string {
 	return []string{PatternIsolated, PatternTiles, PatternRounding, PatternUnstable}
 }
@@ -260,7 +261,7 @@ type Interval struct {
 type SlowestGroup struct {
 	// FirstRank is the group's first rank in the whole world.
 	FirstRank int `json:"first_rank"`
-	// Its median, in seconds.
+	// Median of the group, in seconds.
 	Median float64 `json:"median"`
 	// Median of the groups' medians, in seconds.
 	Typical float64 `json:"typical"`

@@ -7,7 +7,7 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// Row is a case of any benchmark in one form, for what treats all alike: thresholds and comparisons.
+// Row is a case of any benchmark in one form, for thresholds and comparisons.
 type Row struct {
 	*Case
 	// Name of the collective or of the kernel.
@@ -30,8 +30,8 @@ var timeNames = [...]string{"burst", "burst_slowest", "isolated", "isolated_mean
 // TimeNames returns the kinds of time of a row, the preferred one first. Different kinds are never compared.
 func TimeNames() []string { return slices.Clone(timeNames[:]) }
 
-// Axis is a property of a case: a word, or the numbers that it answers to. The requested and the moved size belong to
-// the same case.
+// Axis is a property of a case: a word, or numbers. A condition on numbers needs one that fits: bytes=1024, for
+// example, selects a case whose requested or moved size is 1,024 bytes.
 type Axis struct {
 	Name, Word string
 	Numbers    []float64

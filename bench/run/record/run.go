@@ -34,16 +34,16 @@ type Run struct {
 
 // Control describes how rank 0's process led the other processes.
 type Control struct {
-	// Processes is their number, rank 0's included.
+	// Processes is the number of processes, rank 0's included.
 	Processes int `json:"processes" jsonschema:"minimum=2"`
 	// Registered is the time until all processes had registered with rank 0, in seconds.
 	Registered float64 `json:"registered,omitzero" jsonschema:"minimum=0"`
 	// Opened is the time until all processes had also opened their GPUs, in seconds.
 	Opened float64 `json:"opened,omitzero" jsonschema:"minimum=0"`
-	// Orders is the number of orders that were sent to all of them.
+	// Orders is the number of orders that rank 0 sent to all processes.
 	Orders int `json:"orders" jsonschema:"minimum=0"`
-	// Waited is how long rank 0 waited for reports after its own part of an order, in seconds: for
-	// control, and for slower ranks.
+	// Waited is how long rank 0 waited for reports after its own part of an order, in seconds. It
+	// contains the cost of control, and waiting for slower ranks.
 	Waited float64 `json:"waited" jsonschema:"minimum=0"`
 }
 
@@ -62,7 +62,7 @@ const (
 type Preflight struct {
 	// Name of the check.
 	Name string `json:"check"`
-	// State is the worst of its findings': error, warning, not_checked, ok.
+	// State is the worst state of its findings: error, warning, not_checked, ok.
 	State PreflightState `json:"state"`
 	// Findings of the check, the worst first.
 	Findings []PreflightFound `json:"findings"`

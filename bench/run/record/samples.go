@@ -11,7 +11,6 @@ import (
 	"math"
 
 	"zbench/bench/base/jsonfile"
-	"zbench/bench/base/slice"
 )
 
 // SamplesSchema names the version of the format of samples.json, which
@@ -67,7 +66,7 @@ type SampleSeries struct {
 // results and pass by pass, and their positions to index.
 func WriteSamples(values, index io.Writer, rec *Record, parts []Part) error {
 	x := SamplesIndex{Schema: SamplesSchema, Run: rec.Run, Series: []SampleSeries{}}
-	_, byKey := slice.Group(parts, func(p Part) string { return p.Key })
+	byKey := ByKey(parts)
 	var all []byte
 	for _, r := range rec.Results {
 		for _, p := range byKey[r.Key] {

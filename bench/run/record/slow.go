@@ -64,7 +64,7 @@ func (r *Result) slowGroups() (message, hint string) {
 // groupFrom names the group with a given first rank.
 func (r *Result) groupFrom(first int) string { return GroupText(first, r.Ranks, r.Stride) }
 
-// GroupText names a group by its number of ranks, its first rank and, for 2 or more, its stride.
+// GroupText names a group by its first rank, its number of ranks and its stride, which is 0 for neighbours.
 func GroupText(first, ranks, stride int) string {
 	switch last := first + max(stride, 1)*(ranks-1); {
 	case stride > 0 && ranks == 2:

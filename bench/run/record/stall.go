@@ -37,20 +37,18 @@ const (
 // message can be sent in pieces. So no row should take longer than a larger one, or, beyond the
 // tolerance, longer than in proportion to a smaller one.
 func (r *Record) Stalls() (all []Stall) {
-	type series struct {
-		collective, dtype, op, setup        string
-		ranks, nodes, local, groups, stride int
-	}
 	var rows []row
-	for x := range r.Each() {
+	for _, x := range r.Each() {
 		if seconds, ok := x.Seconds(); x.Status == OK && ok && x.Isolated == nil && (x.Ranks != 1 || !x.InPlace) { // zbench's own measurements have samples and are repeated; one rank moves nothing in place
 			rows = append(rows, row{x, seconds})
 		}
 	}
-	order, of := slice.Group(rows, func(x row) series {
-		return series{x.Collective, x.Dtype, x.Op, x.Setup, x.Ranks, x.Nodes, x.GPUsPerProcess, x.Groups, x.Stride}
+	order, of := slice.Group(rows, func(x row) CurveKey {
+		k := x.CurveKey()
+		k.InPlace = false // both placements are rows of one table
+		return k
 	})
-	return slices.Concat(slice.Map(order, func(s series) []Stall { return stalls(of[s]) })...)
+	return slices.Concat(slice.Map(order, func(k CurveKey) []Stall { return stalls(of[k]) })...)
 }
 
 type row struct {
@@ -60,7 +58,7 @@ type row struct {
 
 func stalls(rows []row) (all []Stall) {
 	slices.SortStableFunc(rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(a.Bytes, b.Bytes), placement(a)-placement(b))
+		return cmp.Or(cmp.Compare(a.Bytes, b.Bytes), slice.AsInt(a.InPlace)-slice.AsInt(b.InPlace))
 	})
 	over := make([]float64, len(rows))
 	for i, x := range rows {
@@ -132,11 +130,4 @@ func isErratic(rows []row) bool {
 	}
 	slices.Sort(apart)
 	return len(apart) > 1 && apart[len(apart)/2] > erratic
-}
-
-func placement(r row) int {
-	if r.InPlace {
-		return 1
-	}
-	return 0
 }

@@ -24,7 +24,7 @@ type Witness struct {
 	Communicators []WitnessComm `json:"communicators"`
 	// Ranks that the answer singles out, at most 64.
 	Ranks []WitnessRank `json:"ranks"`
-	// More is the number of further such ranks.
+	// More is the number of such ranks that are not listed.
 	More int `json:"more,omitempty" jsonschema:"minimum=1"`
 }
 
@@ -54,7 +54,7 @@ type WitnessComm struct {
 	Count int `json:"count" jsonschema:"minimum=1"`
 	// Number of ranks of each.
 	Ranks int `json:"ranks"`
-	// Number of ranks with data in the answer, in all of them.
+	// Number of ranks with data in the answer, over all these communicators.
 	Answered int `json:"answered"`
 	// Status in the library's words: OK, INCOMPLETE, MISMATCH, ERROR, …
 	Status string `json:"status"`

@@ -34,10 +34,9 @@ func twoGroups(values []float64, se, least float64) (slow []int, gap float64, ok
 	if n < 2 {
 		return nil, 0, false
 	}
-	order := make([]int, n)
+	order := slice.Numbers(n)
 	total, squares := 0.0, 0.0
-	for i, v := range values {
-		order[i] = i
+	for _, v := range values {
 		total, squares = total+v, squares+v*v
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
