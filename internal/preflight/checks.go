@@ -1,19 +1,19 @@
 package preflight
 
-// check is a row of the table.
+// check is a row of the table of checks.
 type check struct {
 	name string
-	// why is the cost of a warning or an error.
+	// why is the cost of ignoring a warning or an error.
 	why string
-	// hardware is true if it does not apply to simulated GPUs.
+	// hardware is true if the check does not apply to simulated GPUs.
 	hardware bool
-	// host is true if it applies to a single host.
+	// host is true if the check applies to a single host.
 	host bool
-	// judge returns a verdict for each process of the world, in order.
+	// judge returns one verdict per process of the world, in their order.
 	judge func(w *world) []verdict
 }
 
-// checks are all checks, in table order.
+// checks are all checks, in the order of the table.
 var checks = []check{
 	{
 		name: "CPU cores", hardware: true, host: true, judge: (*world).cores,
@@ -73,7 +73,7 @@ var checks = []check{
 	},
 }
 
-// perProcess is a check that judges each process by itself.
+// perProcess makes a check that judges each process by itself.
 func perProcess(judge func(w *world, p *Process) verdict) func(*world) []verdict {
 	return func(w *world) []verdict {
 		return w.each(func(p *Process) verdict { return judge(w, p) })

@@ -34,7 +34,7 @@ enum zbl_collective {
   ZBL_COLLECTIVES
 };
 
-/* The one in which a rank uses all its links at once. */
+/* The collective in which a rank uses all its links at once. */
 enum { ZBL_ALL_LINKS = ZBL_ALL_TO_ALL };
 
 enum zbl_root_only { ZBL_NEITHER, ZBL_SENDS, ZBL_RECEIVES };
@@ -46,7 +46,7 @@ typedef struct zbl_shape {
   enum zbl_root_only root_only;
 } zbl_shape;
 
-/* Whether a list of arguments has an operator. */
+/* 1 if a list of arguments has an operator, else 0. */
 enum { ZBL_HAS_PLAIN, ZBL_HAS_OP, ZBL_HAS_ROOT = 0, ZBL_HAS_OP_ROOT,
        ZBL_HAS_MESSAGE = 0 };
 
@@ -57,7 +57,7 @@ static const zbl_shape zbl_shapes[ZBL_COLLECTIVES] = {
 #undef ZBL_SHAPE
 };
 
-/* The entry points, for calls.c: what the vendor's function is given. */
+/* Defines the entry points, used in calls.c, with the arguments of the vendor's functions. */
 #define ZBL_ENTRY_PLAIN(number, field)                                         \
   static int zbl_##field(const void *send, void *recv, size_t count,           \
                          int dtype, void *comm, void *stream) {                \
