@@ -25,7 +25,7 @@ repeated launch has the same input.`,
 	At: func(t Type, rows, hidden int64, role string) FusedCase { return accumulateCase{t, rows, hidden, role} },
 }.register()
 
-// accumulateCase adds a matrix of narrow gradients to float32 ones, in one role.
+// accumulateCase adds a matrix of narrow gradients to a matrix of float32 gradients, in one role.
 type accumulateCase struct {
 	Type         Type
 	Rows, Hidden int64
@@ -157,7 +157,7 @@ func (c accumulateCase) verify(d *Driver, u *unit, _ []native.Step) (record.Veri
 	return v, nil
 }
 
-// compare compares count float32 elements from first on and counts the wrong ones in v.
+// compare compares `count` float32 elements from `first` on, and counts the wrong elements in v.
 func (c accumulateCase) compare(d *Driver, u *unit, v *record.Verified, first, count int64) error {
 	read := func(which int64) ([]byte, error) {
 		raw, at := make([]byte, 4*count), c.place(u, which)

@@ -13,8 +13,8 @@ type Case struct {
 	Type   Type
 	Config record.LaunchConfig
 	Role   string
-	// Array is the size of one array in bytes. A last element that does not fit
-	// whole is left out.
+	// Array is the size of one array in bytes. An incomplete last element is
+	// left out.
 	Array int64
 	Zeros bool
 }

@@ -18,16 +18,16 @@ const (
 // stridedTiles is the number of tiles per block of a strided grid.
 const stridedTiles = 4
 
-// residentThreads is the number of threads that a compute unit holds at once: 2,048 on CDNA and
-// since Volta.
+// residentThreads is the number of threads that a compute unit holds at once: 2,048 on CDNA, and
+// on NVIDIA's GPUs since Volta.
 const residentThreads = 2048
 
 // vector is the number of bytes that a thread loads at once.
 const vector = 16
 
 // referenceConfig returns the launch that BabelStream uses on the backend's vendor, for comparison
-// with BabelStream's figures. BabelStream's threads load 8 bytes at once, these kernels' threads
-// 16.
+// with BabelStream's figures. BabelStream's threads load 8 bytes at once; these kernels' threads
+// load 16.
 func referenceConfig(of string) record.LaunchConfig {
 	s := backend.Like(of).Stream
 	c := record.LaunchConfig{Block: s.Block, Loads: 1, Grid: Exact}

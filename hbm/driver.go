@@ -20,8 +20,8 @@ const mostBlocks = 1 << 21
 // Config describes what to open.
 type Config struct {
 	Native native.Choice
-	// Devices are the indices of the devices to open; empty opens the first one. All opens every
-	// device.
+	// Devices are the indices of the devices to open; empty opens the first device. All opens
+	// every device.
 	Devices []int
 	All     bool
 	// Host is true if the loopback uses the wall clock. The device is then the host's memory,
@@ -31,7 +31,7 @@ type Config struct {
 	Seed      uint64
 	// Files are the sources of a fused kernel and of its comparisons; empty for the streams.
 	Files []string
-	// Warm is the seconds of real work before the first sample; use DefaultWarm.
+	// Warm is how long real work runs before the first sample, in seconds; use DefaultWarm.
 	Warm float64
 	// Batch is the least duration in seconds of a batch between two events; 0 means 2 ms. A
 	// simulated clock needs no minimum.
@@ -43,7 +43,7 @@ type Config struct {
 	Unchecked bool
 }
 
-// Sense reads power and temperature of the GPU with a PCI address; nil reads none.
+// Sense reads power and temperature of the GPU at a PCI address; nil reads none.
 type Sense func(pci string) record.Conditions
 
 // Of reads a device's conditions from the operating system, or else from the vendor's library. A
@@ -85,12 +85,12 @@ type unit struct {
 	stream  native.Stream
 	modules map[string]*native.Module // modules by file name
 	wave    int64
-	// few is true if a norm's launch may reduce the threads per row. AMD's kernels are built for a
-	// fixed number.
+	// few is true if a norm's launch may reduce the threads per row. AMD's kernels are built for
+	// a fixed number of threads.
 	few bool
 	// filled names the type and content of the inputs that the arena holds.
 	filled string
-	// arena holds the arrays, found the result of a check, and sums one word per block.
+	// arena holds the arrays. found holds the result of a check. sums has one word per block.
 	arena, found, sums native.Buffer
 }
 
@@ -102,7 +102,8 @@ type Driver struct {
 	timer *native.Timer
 	// array is the size of one allocated array in bytes.
 	array int64
-	// launches has the seconds of a launch that moves almost no data, by kernel and then by device.
+	// launches has the time of a launch that moves almost no data, in seconds, by kernel and then
+	// by device.
 	launches map[string][]float64
 	// batch is the least duration of a batch between two events, in seconds.
 	batch float64

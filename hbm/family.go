@@ -21,8 +21,8 @@ type Family struct {
 	// Fill completes a request with the benchmark's defaults and returns a note about
 	// them. A nil Fill changes nothing.
 	Fill func(*spec.Kernels) (note string)
-	// Open opens the devices and plans the rows. It fills in what the request leaves open, but not
-	// Spec and the kernel driver.
+	// Open opens the devices and plans the rows. It completes the request, except Spec and the
+	// kernel driver.
 	Open func(Opening) (*engine.Kernels, error)
 }
 
@@ -64,8 +64,8 @@ var _ = Register(Family{Family: streamFamily, Open: func(o Opening) (*engine.Ker
 }})
 
 // open opens the devices. A fused kernel names its source files, and the loopback then only checks
-// results. Streams name none, and the loopback measures the host on the wall clock. `smaller` is
-// the hint if memory is short.
+// results. Streams name no files, and the loopback measures the host on the wall clock. `smaller`
+// is the hint if memory is short.
 func (o Opening) open(files []string, smaller string, plan func(*Driver) (*engine.Kernels, error)) (*engine.Kernels, error) {
 	loopback, faults, k := o.Native.Backend == "loopback", o.Spec.Faults, o.Spec.Kernels
 	switch {

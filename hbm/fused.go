@@ -27,7 +27,7 @@ type Fused struct {
 	Types []Type
 	// At returns the case of a shape in a role: record.Fused, record.Unfused or record.Copy.
 	At func(t Type, rows, hidden int64, role string) FusedCase
-	// own replaces the display as bandwidths, if the family has its own.
+	// own describes the family's own display; without it, rows are displayed as bandwidths.
 	own kernel.Family
 }
 
@@ -130,8 +130,8 @@ func (d *Driver) planFused(f Fused, k *spec.Kernels, rule stat.Rule) (*engine.Ke
 	return p, d.AllocateBytes(most)
 }
 
-// dtypeSetting returns the setting --dtype. `usual` are the default types, `valid` the allowed
-// ones.
+// dtypeSetting returns the setting --dtype. `usual` are the default types; `valid` are the
+// allowed types.
 func dtypeSetting(usual, valid []string, byName func(string) (Type, bool)) kernel.Setting {
 	return kernel.Setting{
 		Name: "dtype", Unit: "names", Default: strings.Join(usual, ","), Meaning: "element types: " + strings.Join(valid, ", "),

@@ -11,8 +11,8 @@ type HostFacts struct {
 	Name string
 	// CPUs is the number of CPUs that run the streams.
 	CPUs int
-	// Memory is the size of the memory and Cache that of the last-level cache, both in bytes; Cache
-	// is 0 if unknown.
+	// Memory is the size of the memory, and Cache is the size of the last-level cache, both in
+	// bytes. Cache is 0 if unknown.
 	Memory, Cache int64
 }
 

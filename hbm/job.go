@@ -12,7 +12,7 @@ import (
 	"zbench/internal/native"
 )
 
-// kernelCase is a kernel at one shape. The record has a row of it for every device.
+// kernelCase is a kernel at one shape. The record has one row per case and device.
 type kernelCase interface {
 	// Key returns the name of the case, without the device.
 	Key() string
@@ -48,8 +48,8 @@ func (d *Driver) Job(c kernelCase, rule stat.Rule) plan.Job {
 	return KernelJob(keys, func(pass int) ([]record.Part, error) { return d.take(c, plan.PerPass(rule), pass) })
 }
 
-// KernelJob returns a job. All of its rows fail if take fails. take returns one part per key, in
-// the order of the keys; it need not set the parts' keys.
+// KernelJob returns a job. All of its rows fail if `take` fails. `take` returns one part per key,
+// in the order of the keys. It may leave the parts' keys empty.
 func KernelJob(keys []string, take func(pass int) ([]record.Part, error)) plan.Job {
 	return plan.Job{Keys: keys, Take: func(ctx context.Context, pass int) ([]record.Part, bool) {
 		parts, err := take(pass)
@@ -159,7 +159,7 @@ func (d *Driver) launchSeconds(of kernelCase) ([]float64, error) {
 	return seconds, nil
 }
 
-// wrongText returns the number of wrong elements and the first one, as text.
+// wrongText returns the number of wrong elements and the first wrong element, as text.
 func wrongText(v record.Verified) string {
 	s := fmt.Sprintf("%d of %d elements are wrong", *v.Wrong, v.Elements)
 	if v.First != nil {

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// checkedRows is the most rows that are read back. A small shape is checked whole; a
-	// large one at the first row, the last row, and evenly spaced rows between them.
+	// checkedRows is the most rows that are read back. A small shape is checked whole.
+	// A large shape is checked at the first row, the last row, and evenly spaced rows
+	// between them.
 	checkedRows = 64
 	// Tolerances of y in units in the last place of its type. In float32 the rounding of the
 	// sums is visible; the narrow types hide it except for ties. The separate kernels round
@@ -136,9 +137,10 @@ func (c NormCase) verify(d *Driver, u *unit, _ []native.Step) (record.Verified, 
 	return v, nil
 }
 
-// compare compares a row and counts the wrong elements in v. The sum must be equal in every bit, y
-// within the tolerance. With a bias the tolerance is at least that of 1: if the bias cancels most
-// of the product, the difference cannot be more exact than the product was.
+// compare compares a row and counts the wrong elements in v. The sum must be equal in every bit; y
+// must be within the tolerance. With a bias the tolerance is at least the tolerance at the value 1:
+// if the bias cancels most of the product, the difference cannot be more exact than the product
+// was.
 func (c NormCase) compare(v *record.Verified, row int64, sum, y, wantSum, wantY []float64) {
 	for i := range sum {
 		v.Elements++

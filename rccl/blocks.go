@@ -68,7 +68,7 @@ func blockOf(c plan.Case, share int, at, count int64, sender int) native.Block {
 	return b
 }
 
-// ofBlock returns the data of a block that a rank sends, and those that it must receive.
+// ofBlock returns the data of a block that a rank sends, and the data that it must receive.
 func ofBlock(c plan.Case, rank int, b native.Block) native.Expect {
 	want := c.Collective.Result(rank, c.Ranks, root)
 	e := native.Expect{Reduced: c.Collective.Reduces, Block: b.Count, Source: b.From, FillBase: b.SendAt, SendAt: b.SendAt, RecvAt: b.RecvAt}

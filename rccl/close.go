@@ -38,8 +38,8 @@ func (d *Driver) Close() error {
 	return err
 }
 
-// within runs a call that may hang in a thread of its own. It returns false at the limit or when
-// ctx ends. The thread is then left to the end of the process.
+// within runs a call in a thread of its own, because the call may hang. It returns false at the
+// limit or when ctx ends. The thread is then left to the end of the process.
 func within[T any](ctx context.Context, limit time.Duration, do func() T) (result T, ended bool) {
 	done := make(chan T, 1)
 	go func() { done <- do() }()
@@ -59,7 +59,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // close frees everything.
 func (d *Driver) close() error {
 	var errs []error
-	if d.broken { // first, because it ends hanging kernels, for which the following calls would wait
+	if d.broken { // first, because aborting ends hanging kernels, for which the following calls would wait
 		errs = append(errs, d.abort())
 	}
 	errs = append(errs, d.unstage())

@@ -2,7 +2,7 @@
 // holds the ranks of one process with their communicators, streams and buffers, and times launches
 // on them.
 //
-// The driver does not know the library underneath. What differs between collectives is in rows of
+// The driver does not know the library underneath. Differences between collectives are in rows of
 // bench/hardware/collective and of internal/native's table.
 package rccl
 
@@ -30,15 +30,16 @@ type Config struct {
 	// FirstRank is the world rank of this process's first rank. Errors and evidence use world
 	// ranks.
 	FirstRank int
-	// World is the number of ranks in all processes; 0 means that there are only this
-	// process's Ranks. If the process has only a share of the world, it joins no
-	// communicator before Join, for which the leader brings the ids.
+	// World is the number of ranks in all processes; 0 means that there are only
+	// this process's Ranks. If the process has only a share of the world, it joins
+	// no communicator before Join. The ids for Join come from the leader.
 	World int
 	// Devices are the devices of the ranks, by the runtime's numbers, in the order
 	// of the ranks; nil means 0, 1, 2, …
 	Devices []int
-	// RanksPerDevice is the number of ranks that share a device; 0 means 1. NCCL
-	// supports more from 2.30 on, with NCCL_MULTI_RANK_GPU_ENABLE=1.
+	// RanksPerDevice is the number of ranks that share a device; 0 means 1.
+	// NCCL supports more than 1 from 2.30 on, with
+	// NCCL_MULTI_RANK_GPU_ENABLE=1.
 	RanksPerDevice int
 	// Deadlines limit calls that can hang. A zero deadline means its default.
 	Deadlines plan.Deadlines
@@ -89,8 +90,8 @@ type Driver struct {
 	hold   float64
 	bursts []float64
 	// compute has the computation stream of each rank. plays has the steps by their
-	// setting, and works the launches of their computation. All are empty before the first
-	// step. staged is true if a step has messages.
+	// setting. works has the launches of their computation. All are empty before the
+	// first step. staged is true if a step has messages.
 	staged  bool
 	compute []native.Stream
 	plays   map[int]*native.Play
@@ -121,9 +122,9 @@ type member struct {
 	filler native.Stream
 }
 
-// lane is a set of communicators that hold ranks at the same time, with a stream per rank for
-// its messages. ranks are those of this process. In the first lane they are the members' ranks,
-// with their buffers.
+// lane is a set of communicators that hold ranks at the same time, with a stream per rank for its
+// messages. ranks are this process's ranks. In the first lane they are the members' ranks, with
+// their buffers.
 type lane struct {
 	comms plan.Comms
 	ranks []*native.Rank

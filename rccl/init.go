@@ -47,9 +47,9 @@ func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id na
 }
 
 // byItself makes a communicator of one rank on each GPU whose init did not end. A GPU that does not
-// join even that communicator is itself stuck; the others only wait. The library cannot distinguish
-// them, because all ranks are in the same call. byItself returns the world ranks of the stuck GPUs,
-// and a description.
+// join even that communicator is itself stuck; the other GPUs only wait. The library cannot
+// distinguish them, because all ranks are in the same call. byItself returns the world ranks of the
+// stuck GPUs, and a description.
 func (d *Driver) byItself(h plan.Held, devices []int) (stuck []int, says string) {
 	joined := make(chan int, len(devices))
 	for i, device := range devices {
@@ -66,7 +66,7 @@ func (d *Driver) byItself(h plan.Held, devices []int) (stuck []int, says string)
 			}
 			joined <- i
 			for _, comm := range comms {
-				_ = d.library.FreeComm(comm) // in a goroutine, because it may hang
+				_ = d.library.FreeComm(comm) // in a goroutine, because the call may hang
 			}
 		}()
 	}

@@ -21,8 +21,8 @@ const (
 	// mostLooked is the number of receivers that a process analyses. For further receivers the
 	// first wrong element gives the sender.
 	mostLooked = 4
-	// mostElements is the most elements of a receiver that are analysed, mostGiven the most
-	// contributions to them.
+	// mostElements is the most elements of a receiver that are analysed. mostGiven is the
+	// most contributions to these elements.
 	mostElements, mostGiven = 1 << 24, 1 << 22
 	mostRanges              = 4
 )
@@ -100,7 +100,7 @@ func (l *located) sender(element int64) []int {
 	return []int{l.world(l.source(element))}
 }
 
-// given returns data that a rank of the communicator sent: count elements from element base on.
+// given returns data that a rank of the communicator sent: `count` elements from element `base` on.
 func (l *located) given(rank int, base, count int64) ([]uint32, error) {
 	m := &l.d.ranks[l.rank]
 	to, step := m.rank.Send, l.c.Layout.SendBytes/4
@@ -152,7 +152,7 @@ func (l *located) read(from native.Address, count int64) ([]uint32, error) {
 	return words, err
 }
 
-// received returns count elements of the receive buffer, from element first on.
+// received returns `count` elements of the receive buffer, from element `first` on.
 func (l *located) received(first, count int64) ([]uint32, error) {
 	from := l.d.ranks[l.rank].rank.Recv
 	from.Offset += 4 * first
@@ -189,7 +189,7 @@ func (l *located) copied(w native.Wrong) ([]plan.WrongPart, error) {
 	return parts, nil
 }
 
-// differences returns the elements between from and to that differ.
+// differences returns the elements between `from` and `to` that differ.
 func differences(got, want []uint32, from, to int64) []int64 {
 	var all []int64
 	for i := from; i < to; i++ {

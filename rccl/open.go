@@ -102,7 +102,7 @@ func (d *Driver) unopened(at int, deadline float64) error {
 	return &unended{text: fmt.Sprintf("opening the GPU of rank %d: not finished at the deadline of %g s", d.cfg.FirstRank+at, deadline), evidence: e}
 }
 
-// openEach opens the ranks one after the other. It stores the number of the current one in at.
+// openEach opens the ranks one after the other. It stores the number of the current rank in `at`.
 func (d *Driver) openEach(at *atomic.Int32) (o opened) {
 	have, err := d.provider.Devices()
 	if err != nil {

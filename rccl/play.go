@@ -98,9 +98,9 @@ func (d *Driver) play(b *native.Batch, s *plan.Step) (*native.Play, error) {
 	return b.NewPlay(d.compute[:d.local], base, work, ops, d.messages(s))
 }
 
-// messages returns the messages of a step. They follow each other in the arena, and begin
-// again at its start when it is full. So buckets are adjacent, and no launch finds its data
-// in the cache.
+// messages returns the messages of a step. Their buffers follow each other in the arena. When
+// the arena is full, they begin again at its start. So buckets are adjacent, and no launch
+// finds its data in the cache.
 func (d *Driver) messages(s *plan.Step) []native.PlayMessage {
 	var all []native.PlayMessage
 	next := int64(plan.ArenaHead)

@@ -55,9 +55,10 @@ func (d *Driver) Ran(c plan.Case) policy.Ran {
 	return policy.Ran{}
 }
 
-// register registers the ranks' arenas with a lane's communicators, if their policy requests it and
-// it was not done yet. All ranks of all processes must register together; if one did not, the
-// others would wait for it. Both buffers are in the arena, at the same offsets on all ranks.
+// register registers the ranks' arenas with a lane's communicators, if the policy requests
+// registration and the arenas are not registered yet. All ranks of all processes must register
+// together; if one rank did not, all other ranks would wait for it. Both buffers are in the arena,
+// at the same offsets on all ranks.
 func (d *Driver) register(l *lane) error {
 	c := l.comms
 	var comms []native.Comm

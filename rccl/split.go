@@ -83,9 +83,9 @@ func (d *Driver) IDs(c plan.Comms) ([]plan.CommID, error) {
 	return ids, nil
 }
 
-// Join replaces the current communicators by those of c, each with its id. Cases have one split at
-// a time, because each split needs memory of its own. Ranks that are in no communicator are not in
-// the batch.
+// Join replaces the current communicators by the communicators of c, each with its id. Cases have
+// one split at a time, because each split needs memory of its own. Ranks that are in no
+// communicator are not in the batch.
 func (d *Driver) Join(ctx context.Context, c plan.Comms, ids []plan.CommID) error {
 	defer d.enter()()
 	again := d.batch != nil

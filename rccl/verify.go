@@ -87,7 +87,7 @@ func (d *Driver) seed(c plan.Case, launch int) uint64 {
 	return h.Sum64()
 }
 
-// expectation returns the data that a rank sends, and those that it must receive, in elements.
+// expectation returns the data that a rank sends, and the data that it must receive, in elements.
 func expectation(c plan.Case, rank int, places []int64) native.Expect {
 	l, want := c.Layout, c.Collective.Result(rank, c.Ranks, root)
 	e := native.Expect{

@@ -140,7 +140,7 @@ func (d *Driver) openUnit(u *gpu, index int) error {
 		return err
 	}
 	if known, ok := device.Lookup(about.Name); ok {
-		u.info.Cache = known.Cache // also on the loopback, which lays operands out as for the GPU that it imitates
+		u.info.Cache = known.Cache // also on the loopback, which lays operands out as the imitated GPU would
 	}
 	if u.stream, err = d.p.NewStream(index); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (d *Driver) openUnit(u *gpu, index int) error {
 	return err
 }
 
-// vendor returns the vendor row of the backend; for the loopback, the row that it imitates.
+// vendor returns the vendor row of the backend; for the loopback, the row of the imitated vendor.
 func (d *Driver) vendor() backend.Vendor { return backend.Like(d.p.Backend) }
 
 // Devices describes the open devices.

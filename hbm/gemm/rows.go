@@ -157,7 +157,7 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 		}
 	}
 	samples, err := d.time(t, e, p, rule)
-	if errors.Is(err, native.ErrVendor) { // skip only this row: the others continue
+	if errors.Is(err, native.ErrVendor) { // skip only this row; the other rows continue
 		return slices.Repeat([]record.Part{{Status: record.Skipped, Reason: err.Error()}}, len(parts)), nil
 	}
 	if err != nil {

@@ -166,7 +166,7 @@ func (d *Driver) block(n *matrix.Number, operand int, size int64) []byte {
 	return d.blocks[key]
 }
 
-// fill fills size bytes with repetitions of a block.
+// fill fills `size` bytes with repetitions of a block.
 func (d *Driver) fill(to native.Address, size int64, block []byte) error {
 	for at := int64(0); at < size; at += int64(len(block)) {
 		part := block[:min(int64(len(block)), size-at)]

@@ -11,17 +11,17 @@ import (
 	"zbench/internal/native"
 )
 
-// C is checked at evenly spaced rows and columns: about mostLines of a long side, but at most
-// mostApart apart, so that each tile of 128² has some. elements is the number of elements that are
-// recomputed one by one.
+// C is checked at evenly spaced rows and columns: about mostLines lines of a long side, but at most
+// mostApart apart, so that each tile of 128² contains checked lines. elements is the number of
+// elements that are recomputed one by one.
 const (
 	mostLines = 2048
 	mostApart = 64
 	elements  = 64
 )
 
-// reducedSides are the largest sides that are checked on the loopback. They are no multiples of a
-// tile.
+// reducedSides are the largest sides that are checked on the loopback. They are not multiples of a
+// tile's side.
 var reducedSides = [3]int64{200, 184, 136}
 
 // checked returns the shape whose product is checked.
@@ -97,8 +97,8 @@ func hold(v *record.Verified, s method.Shape, c *matrix.Claim, rng *rand.Rand) {
 // apart returns the distance between the checked lines along a side.
 func apart(side int64) int64 { return min(mostApart, (side+mostLines-1)/mostLines) }
 
-// claim returns the x-th product of a batch at the checked rows and columns. The operands are those
-// that were written; C is read back.
+// claim returns the x-th product of a batch at the checked rows and columns. A and B are computed
+// again as they were written; C is read back.
 func (d *Driver) claim(at native.Address, s method.Shape, k kind, x int64) (*matrix.Claim, error) {
 	rows, cols := apart(s.M), apart(s.N)
 	m, n := int((s.M+rows-1)/rows), int((s.N+cols-1)/cols)

@@ -21,8 +21,8 @@ type Config struct {
 	Native       native.Choice
 	Device       int
 	Coefficients method.Coefficients
-	// Reduce is the longest side of an emulated shape. Larger shapes are reduced to it with the
-	// ratio of their sides kept; 0 emulates every shape as it is.
+	// Reduce is the longest side of an emulated shape. Larger shapes are reduced to this
+	// length, with the ratio of their sides kept; 0 emulates every shape as it is.
 	Reduce int
 	// Seed determines the gradients, momenta and weights.
 	Seed  uint64

@@ -24,9 +24,9 @@ var _ = hbm.Register(hbm.Family{
 	Open: begin,
 })
 
-// begin opens the device and plans the shapes. It refuses an emulation that would take minutes.
-// The device, not the backend's name, tells whether kernels are emulated: the loopback may have a
-// vendor's name.
+// begin opens the device and plans the shapes. It refuses an emulation that would take minutes. The
+// check asks the device whether kernels are emulated, because the loopback may have a vendor's
+// name.
 func begin(o hbm.Opening) (*engine.Kernels, error) {
 	k := o.Spec.Kernels
 	shapes, few, err := method.Shapes(k)

@@ -8,8 +8,8 @@ import (
 	method "zbench/bench/work/muon"
 )
 
-// emulatedRate is about the rate at which one core computes emulated products, referenceRate the
-// rate of float64 products, both in operations per second.
+// Approximate rates in operations per second: emulatedRate for emulated products on one core,
+// referenceRate for products in float64.
 const (
 	emulatedRate  = 3e9
 	referenceRate = 4e9

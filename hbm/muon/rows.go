@@ -17,8 +17,8 @@ import (
 // is proportional. A layer has 16 experts.
 const mostBatch = 16
 
-// target is a requested shape and the shape that runs. The latter has fewer matrices if a model has
-// too many, and smaller sides if the kernels are emulated.
+// target is a requested shape and the shape that runs. The shape that runs has fewer matrices if a
+// model has too many matrices, and smaller sides if the kernels are emulated.
 type target struct{ of, runs method.Shape }
 
 // entry is one row of a shape. Its figures are per matrix.
@@ -54,8 +54,8 @@ func (d *Driver) entries(s method.Shape) []entry {
 func (d *Driver) vendors() bool { return d.Vendor() == nil && !d.Emulated() }
 
 // products lists the rows of each product: by our own kernel; for symmetric products also by our
-// own full kernel; and by the vendor's if there is one. Rows that only compare times are left out
-// if nothing is timed.
+// own full kernel; and by the vendor's product if there is one. Rows that only compare times are
+// left out if nothing is timed.
 func (d *Driver) products(s method.Shape) []entry {
 	var all []entry
 	for _, p := range method.Products() {
@@ -108,9 +108,9 @@ const (
 	weightUpdate = "weight update"
 )
 
-// Plan lists the rows of the shapes and the jobs that measure them, shape by shape. If few is
-// true, a batch is that of a model, and only as many of its matrices are measured as fit. A shape
-// that exceeds the device's memory gives ErrMemory.
+// Plan lists the rows of the shapes and the jobs that measure them, shape by shape. If few is true,
+// the batches come from a model, and only as many matrices of a batch are measured as fit into
+// memory. A shape that exceeds the device's memory gives ErrMemory.
 func (d *Driver) Plan(shapes []method.Shape, few bool, rule stat.Rule) (rows []record.Kernel, jobs []plan.Job, err error) {
 	free, err := d.Free()
 	if err != nil {
@@ -126,7 +126,7 @@ func (d *Driver) Plan(shapes []method.Shape, few bool, rule stat.Rule) (rows []r
 			rows = append(rows, row)
 			jobs = append(jobs, hbm.KernelJob([]string{row.Key}, func(pass int) ([]record.Part, error) {
 				parts, err := d.take(t, e, plan.PerPass(rule), pass)
-				if errors.Is(err, native.ErrVendor) { // skip only this row: the others continue
+				if errors.Is(err, native.ErrVendor) { // skip only this row; the other rows continue
 					return []record.Part{{Status: record.Skipped, Reason: err.Error()}}, nil
 				}
 				return parts, err
@@ -155,7 +155,7 @@ func (d *Driver) target(s method.Shape, few bool, free int64) (target, error) {
 	return t, nil
 }
 
-// counted returns the shape whose work a row counts: the measured shape, or the requested one if
+// counted returns the shape whose work a row counts: the measured shape, or the requested shape if
 // nothing is timed.
 func (d *Driver) counted(t target) method.Shape {
 	if d.Emulated() {
@@ -227,7 +227,7 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 	return []record.Part{part}, nil
 }
 
-// title returns the requested shape, and the emulated one if the two differ.
+// title returns the requested shape, and the emulated shape if the two differ.
 func (t target) title() string {
 	if t.runs.Rows != t.of.Rows || t.runs.Cols != t.of.Cols {
 		return t.of.Title() + ", checked as " + t.runs.String()

@@ -10,8 +10,8 @@ import (
 // one.
 func (d *Driver) Vendor() error { return d.noVendor }
 
-// startVendor prepares the vendor's library for the stream. It is no error if the library is
-// missing or does not start.
+// startVendor prepares the vendor's library for the stream. A library that is missing, or does
+// not start, is no error.
 func (d *Driver) startVendor() {
 	if d.blas == nil {
 		return
@@ -40,9 +40,9 @@ func (d *Driver) vendorName() string {
 	return d.blas.Library.Path
 }
 
-// vendorSide is the shortest side of a matrix for VendorIterate. There the coefficient a is added
-// to the diagonal before the rounding to bf16, which makes the rounding coarser: the result is off
-// by 2.2 % at 64 rows, and by 5 % at 9.
+// vendorSide is the shortest side of a matrix for VendorIterate. In VendorIterate the coefficient a
+// is added to the diagonal before the rounding to bf16, which makes the rounding coarser: the
+// result is off by 2.2 % at 64 rows, and by 5 % at 9 rows.
 const vendorSide = 64
 
 // matrix returns a batch of bf16 matrices, without the matrices before `first`.
@@ -136,8 +136,8 @@ func (w *Work) panels(c, y native.Matrix, depth, batch int, alpha float64) []nat
 	return all
 }
 
-// mirror makes c + beta·s + shift·I whole from its lower half. s is not used if beta and shift are
-// 0.
+// mirror computes the symmetric matrix c + beta·s + shift·I from the lower half of c. s is not used
+// if beta and shift are 0.
 func (w *Work) mirror(c native.Matrix, s any, beta, shift float64, batch int) native.Step {
 	blocks := method.Gram.Blocks(w.shape, native.MuonTile, false)
 	return w.step("zb_mirror", blocks, batch, 4*w.d.wave, c.At, s, float32(beta), float32(shift), uint32(w.m)) //nolint:gosec // a side

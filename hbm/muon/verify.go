@@ -86,7 +86,8 @@ const (
 	checkedTranspose = "aX + BX and its transpose equal to the last bit"
 )
 
-// sampled names a check of single elements, whole a check of a complete product in every step.
+// sampled returns the name of a check of single elements. whole returns the name of a check of a
+// complete product in every step.
 func sampled(what string, elements int) string {
 	return fmt.Sprintf("%s at %d elements", what, elements)
 }
@@ -94,7 +95,7 @@ func sampled(what string, elements int) string {
 func whole(what string) string { return what + ", whole" }
 
 // byKernel assigns each check to the kernels whose results it covers. The update depends on all
-// passes but the last one, the iteration on all products.
+// passes except the last one; the iteration depends on all products.
 func byKernel(checks []record.Check) map[string][]record.Check {
 	out := map[string][]record.Check{}
 	of := map[string][]string{

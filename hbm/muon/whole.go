@@ -13,7 +13,7 @@ import (
 )
 
 // maker is one implementation of Newton–Schulz. launches returns the launches of a product in a
-// step, name the name of the product's checks.
+// step. name returns the name of the product's checks.
 type maker struct {
 	launches func(p method.Product, step int) []native.Step
 	name     func(p method.Product) string
@@ -38,8 +38,8 @@ func (w *Work) Products(elements int) ([]record.Check, error) {
 	return append(before, products...), err
 }
 
-// EveryTile does the same as Products for the first step, by our own kernel that ignores symmetry.
-// The other kernels are compared with it.
+// EveryTile does the same as Products for the first step, with our own kernel that ignores
+// symmetry. The other kernels are compared with it.
 func (w *Work) EveryTile(elements int) ([]record.Check, error) {
 	if err := w.d.run(w.Before()...); err != nil {
 		return nil, err

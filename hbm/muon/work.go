@@ -20,7 +20,7 @@ const (
 type Work struct {
 	d     *Driver
 	shape method.Shape
-	// m is the short side, n the long side.
+	// m is the short side and n is the long side.
 	m, n  int
 	arena native.Buffer
 	// Offsets in the arena in bytes. The matrices x have m rows and n columns; t are their
@@ -65,7 +65,7 @@ func (w *Work) layout() int64 {
 // tensorBytes is the size of a native.MuonTensor.
 const tensorBytes = 72
 
-// floats returns the bytes of one float32 matrix, halves the bytes of one bf16 matrix.
+// floats returns the bytes of one float32 matrix. halves returns the bytes of one bf16 matrix.
 func (w *Work) floats() int64 {
 	return (4*int64(w.shape.Rows)*int64(w.shape.Cols) + 15) / 16 * 16
 }
@@ -167,7 +167,7 @@ func (w *Work) Product(p method.Product, i int, full bool) []native.Step {
 	return w.product(p, i, w.d.cfg.Coefficients.Steps[i], full)
 }
 
-// product is Product with other factors than the coefficients of step i.
+// product does the same as Product, with other factors than the coefficients of step i.
 func (w *Work) product(p method.Product, i int, factors [3]float64, full bool) []native.Step {
 	tile := p.Tile(w.shape, w.d.info.Units)
 	kind := "product"

@@ -33,7 +33,7 @@ var targets = map[uint32]string{
 	0x41: "gfx1100", 0x48: "gfx1200", 0x4e: "gfx1201",
 }
 
-// Read reads a code object, or the first one for a GPU in a bundle.
+// Read reads a code object, or the first code object for a GPU in a bundle.
 func Read(code []byte) (Object, error) {
 	if bytes.HasPrefix(code, []byte(bundleMagic)) {
 		entry, err := unbundle(code)
@@ -96,8 +96,8 @@ func nvidiaKernels(file *elf.File) []string {
 
 const bundleMagic = "__CLANG_OFFLOAD_BUNDLE__"
 
-// unbundle finds the first entry for a GPU. After the magic comes the number of entries, then for
-// each entry its offset, its size, and the length and text of its target (clang's
+// unbundle finds the first entry for a GPU. A bundle has a magic text, the number of entries, and
+// then for each entry its offset, its size, and the length and text of its target (clang's
 // ClangOffloadBundler manual).
 func unbundle(code []byte) ([]byte, error) {
 	at := len(bundleMagic)

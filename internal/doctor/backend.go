@@ -102,7 +102,7 @@ func (b Backend) library(l *native.Library) Item {
 	return f
 }
 
-// tried lists broken libraries with reasons and missing ones by folder.
+// tried lists broken libraries with reasons, and missing libraries by folder.
 func tried(l *native.Library) string {
 	var broken, names, folders []string
 	add := func(list *[]string, s string) {
@@ -136,8 +136,8 @@ func tried(l *native.Library) string {
 	return cmp.Or(strings.Join(parts, "; "), "not looked for")
 }
 
-// symbols returns one finding for all missing required functions, and one for each loss from
-// missing optional functions.
+// symbols returns one finding for all missing required functions, and one finding for each
+// loss from missing optional functions.
 func (b Backend) symbols(l *native.Library) []Item {
 	required := func(s native.Symbol) bool { return s.Required }
 	all := slice.Map(slice.Where(l.Missing, required), func(s native.Symbol) Item {

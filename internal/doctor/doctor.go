@@ -41,7 +41,8 @@ type Item struct {
 	Name string `json:"name"`
 	// Value is the observed value.
 	Value string `json:"value"`
-	// Lost names what fails because of the finding; absent if that is nothing or everything.
+	// Lost names the features that fail because of the finding. It is absent if nothing fails, or
+	// if everything fails.
 	Lost string `json:"lost,omitempty"`
 	// Remedy is the next step. Every bad check has one.
 	Remedy string `json:"remedy,omitempty"`
@@ -63,14 +64,14 @@ type Report struct {
 	Verdict string `json:"verdict"`
 	// Machine has the checks of the system's settings.
 	Machine []Item `json:"machine"`
-	// NotChecked lists what only a run on the hardware can show.
+	// NotChecked lists the facts that only a run on the hardware can show.
 	NotChecked []string `json:"not_checked"`
 	// Judgement is the result of the report as findings.
 	Judgement finding.Judgement `json:"judgement"`
 }
 
-// NotChecked lists what neither doctor nor the loopback can show, because it takes a run on real
-// GPUs. A line is removed once it was verified on hardware.
+// NotChecked lists the facts that neither doctor nor the loopback can show, because only a run on
+// real GPUs can. A line is removed once it was verified on hardware.
 func NotChecked() []string {
 	return []string{
 		"what an event costs, and whether its times hold for a few microseconds",

@@ -53,7 +53,7 @@ func (m Machine) nvidiaNodes() []Item {
 	return m.nodes("/dev/nvidia*", nodes, "its GPU")
 }
 
-// nodes returns one finding for all usable device nodes and one for each other.
+// nodes returns one finding for all usable device nodes, and one finding per unusable node.
 func (m Machine) nodes(name string, files []string, lost string) []Item {
 	var bad []Item
 	for _, file := range files {

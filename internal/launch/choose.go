@@ -35,8 +35,8 @@ type Asked struct {
 	Method Method
 	// Hostfile is true if the user gave a hostfile.
 	Hostfile bool
-	// Simulated is true if the user named the loopback. A simulation in one process gives the
-	// same figures as one in many.
+	// Simulated is true if the user named the loopback. A simulation in one process gives
+	// the same figures as a simulation in many processes.
 	Simulated bool
 	// Dry is true if nothing is to be started.
 	Dry bool
@@ -44,8 +44,9 @@ type Asked struct {
 	Nodes int
 }
 
-// Choose returns the method for this process: Inproc, Env, or how it starts other processes.
-// `detected` is the error of Detect; it does not matter if the user wants this process alone.
+// Choose returns the method for this process: Inproc, Env, or the way in which it starts other
+// processes. `detected` is the error of Detect; it does not matter if the user wants this
+// process alone.
 func Choose(role Role, detected error, a Asked) (Method, error) {
 	if !slices.Contains(methods, a.Method) {
 		return "", fmt.Errorf("unknown launch method %q: valid are %s", a.Method, MethodNames())

@@ -16,8 +16,8 @@ import (
 type Start struct {
 	Method Method
 	Role   Role
-	// Nodes is the number of nodes, Processes the number of processes per node, and GPUs the
-	// number of GPUs per node that srun requests; 0 requests none.
+	// Nodes is the number of nodes. Processes is the number of processes per node. GPUs is
+	// the number of GPUs per node that srun requests; 0 requests none.
 	Nodes, Processes, GPUs int
 	// Program is this executable; Args are the arguments of each process.
 	Program string
@@ -64,7 +64,7 @@ type Line struct {
 
 // Command returns the command lines that start the world: one line for srun or mpirun, or one line
 // per process on this node. No argument contains the secret: srun passes on the environment, and
-// mpirun the variables named by -x.
+// mpirun passes on the variables named by -x.
 func Command(s Start) ([]Line, error) {
 	if s.Nodes < 1 || s.Processes < 1 {
 		return nil, fmt.Errorf("%d nodes of %d processes: both must be 1 or more", s.Nodes, s.Processes)
@@ -134,7 +134,7 @@ func srun(s Start) ([]Line, error) {
 	line.contain(s, given)
 	line.Argv = append(line.Argv, s.SlurmArgs...)
 	if n := len(options); n > 0 && options[n-1].guessed {
-		line.Argv = append(line.Argv, "--") // an unknown option may take a value after all; it then takes "--", not the program
+		line.Argv = append(line.Argv, "--") // an unknown option may take a value after all; the value is then "--", not the program
 	}
 	line.Argv = append(append(line.Argv, s.Program), s.Args...)
 	line.Unset = slice.Where(inherited, func(name string) bool { return s.env(name) != "" })
@@ -162,8 +162,8 @@ func (s Start) fitsJob() error {
 	return nil
 }
 
-// contain adds pyxis's options. The variables of an image override those of the job unless they are
-// named.
+// contain adds pyxis's options. The variables of an image override the job's variables unless
+// --container-env names them.
 func (l *Line) contain(s Start, given func(option string) bool) {
 	if !given("container-image") {
 		return
@@ -224,9 +224,9 @@ func mpirun(s Start) ([]Line, error) {
 	return []Line{line}, nil
 }
 
-// local returns the command lines for the processes of this node. There are three cases: a single
-// node; one of several nodes, each of which has its own parent process; and simulated nodes, whose
-// processes all run here.
+// local returns the command lines for the processes of this node. There are three cases: there is a
+// single node; this is one of several nodes, which all have a parent process of their own; or the
+// nodes are simulated, and all their processes run here.
 func local(s Start) ([]Line, error) {
 	node, nodes, here := 0, 1, 1
 	var leader Leader

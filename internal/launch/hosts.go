@@ -9,7 +9,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// mostHosts is the longest allowed list of hosts. A longer one is a mistake.
+// mostHosts is the longest allowed list of hosts. A longer list is a mistake.
 const mostHosts = 1 << 16
 
 // HostsOf returns the names in a list of Slurm, such as SLURM_JOB_NODELIST:

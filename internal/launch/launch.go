@@ -1,8 +1,8 @@
-// Package launch decides from the environment what a process is: a process that no launcher
-// started, a process inside an allocation that can start the processes of a world, or a rank of a
-// world that Slurm, Open MPI or another launcher started. [Detect] reads the environment, [Choose]
-// adds the user's request (--launch), and [Command] returns the command line that starts the
-// processes. Nothing here touches the host: variables come from a lookup function.
+// Package launch decides from the environment what kind of process this is: a process that no
+// launcher started, a process inside an allocation that can start the processes of a world, or a
+// rank of a world that Slurm, Open MPI or another launcher started. [Detect] reads the environment,
+// [Choose] adds the user's request (--launch), and [Command] returns the command line that starts
+// the processes. Nothing here touches the host: variables come from a lookup function.
 package launch
 
 import (
@@ -37,8 +37,8 @@ type Role struct {
 	By string
 	// Signs are the variables that decided the kind, as NAME=value.
 	Signs []string
-	// Rank is the number of this process, Size the number of processes. One process may drive
-	// several GPUs.
+	// Rank is the number of this process, and Size is the number of processes. One process
+	// may drive several GPUs.
 	Rank, Size int
 	// Local is the number of this process on its node. LocalSize is the number of processes
 	// on the node; 0 if unknown.
@@ -61,8 +61,8 @@ type Role struct {
 // Several reports whether the process is one of two or more ranks.
 func (r Role) Several() bool { return r.Kind == Rank && r.Size > 1 }
 
-// OfSlurm reports whether srun or zbench itself started the rank, so that the nodes are the
-// requested ones.
+// OfSlurm reports whether srun or zbench itself started the rank, so that its nodes are the
+// nodes that the user requested.
 func (r Role) OfSlurm() bool { return r.By == slurmName || r.By == scriptName }
 
 // Text describes the kind of the process, with the variables that decided it.
@@ -82,9 +82,9 @@ func (r Role) Text() string {
 }
 
 // Detect determines what this process is. The innermost launcher decides: first ZBENCH_* variables,
-// then those of torchrun, MPI and Slurm, because children inherit the variables of outer launchers.
-// Outer launchers must agree with the innermost one on the number of processes that they started
-// for this world. If the variables do not add up to one world, the error names them.
+// then torchrun's, MPI's and Slurm's, because children inherit the variables of outer launchers.
+// Outer launchers must agree with the innermost launcher on the number of processes that they
+// started for this world. If the variables do not add up to one world, the error names them.
 func Detect(env Getenv) (Role, error) {
 	role, err := detect(env)
 	if err == nil {

@@ -24,7 +24,7 @@ type Leader struct {
 func (l Leader) String() string { return net.JoinHostPort(l.Host, strconv.Itoa(l.Port)) }
 
 // Derived ports are at least firstPort and less than lastPort. They are above Slurm's ports (6817
-// to 6820) and the reserved ones, and below the ephemeral ports (from 32768 by default,
+// to 6820) and the reserved ports, and below the ephemeral ports (from 32768 by default,
 // net.ipv4.ip_local_port_range).
 const (
 	firstPort = 20480
@@ -67,8 +67,8 @@ func portRange(text string) (low, high int) {
 	return low, high
 }
 
-// leader returns the leader's address: from LeaderVariable, as this host if all processes are on
-// one node, or from the launcher.
+// leader returns the leader's address. LeaderVariable gives it if it is set. Otherwise the host is
+// this host if all processes are on one node, or comes from the launcher.
 func (w *world) leader(env Getenv) (Leader, error) {
 	parts := slice.Map(w.key, env)
 	l := Leader{Port: Port(w.name+"/"+strings.Join(parts, "/"), env("SLURM_STEP_RESV_PORTS"), nil)}

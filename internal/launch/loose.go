@@ -26,7 +26,7 @@ func withoutRank(env Getenv) (Role, error) {
 	case node != nil:
 		role = *node
 	}
-	for _, name := range []string{"SLURM_PROCID", "SLURM_LOCALID"} { // a batch script has these too, with value 0
+	for _, name := range []string{"SLURM_PROCID", "SLURM_LOCALID"} { // a batch script has these variables too, with value 0
 		if value := env(name); value != "" && (job == nil || value != "0") {
 			return Role{}, fmt.Errorf("%s=%s is of a task of Slurm, but SLURM_STEP_NUM_TASKS is not set: how many tasks there are is not known", name, value)
 		}
@@ -79,7 +79,7 @@ func unexplained(env Getenv, role *Role) error {
 			}
 		case Parent:
 			steps := v.name == "WORLD_SIZE" && env("RANK") == ""    // a batch script exports WORLD_SIZE for its steps
-			own := role.InStep && !v.number && err == nil && n == 0 // srun set it for the only task of this step
+			own := role.InStep && !v.number && err == nil && n == 0 // srun set the variable for the only task of this step
 			if !single && !steps && !own {
 				return fmt.Errorf("%s=%s is a launcher's, but %s: each of that launcher's processes would start a world of its own", v.name, value, role.Text())
 			}
@@ -88,10 +88,11 @@ func unexplained(env Getenv, role *Role) error {
 	return nil
 }
 
-// readNode returns the role of a process that is alone on its node, on several nodes. Such a
-// process has RANK and WORLD_SIZE without LOCAL_RANK, as in a PyTorchJob's container
-// (Kubeflow's training operator, pkg/controller.v1/pytorch/envvar.go). WORLD_SIZE is there the
-// number of nodes times PET_NPROC_PER_NODE. readNode returns nil if the variables are not set.
+// readNode returns the role of a process that is the only one on its node, in a run on several
+// nodes. Such a process has RANK and WORLD_SIZE without LOCAL_RANK, as in a PyTorchJob's
+// container (Kubeflow's training operator, pkg/controller.v1/pytorch/envvar.go). There
+// WORLD_SIZE is the number of nodes times PET_NPROC_PER_NODE. readNode returns nil if the
+// variables are not set.
 func readNode(env Getenv) (*Role, error) {
 	rank, size := env("RANK"), env("WORLD_SIZE")
 	if rank == "" || size == "" || env("LOCAL_RANK") != "" {

@@ -9,8 +9,8 @@ import (
 // takes is how an option of srun takes its value.
 type takes byte
 
-// An option takes no value; a value in the same word or the next; or an optional value that is
-// joined to the option.
+// An option takes no value, a value in the same word or the next word, or an optional value that
+// is joined to the option.
 const (
 	nothing takes = iota
 	value

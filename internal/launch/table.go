@@ -11,9 +11,9 @@ import (
 // launcher lists the variables that a launcher sets in its processes.
 type launcher struct {
 	name string
-	// own are variables that no other launcher sets; any one of them shows that this launcher
-	// started the process. If own is empty, the variables of rank and local together show it.
-	// The variables of rank, size and local must then all be set.
+	// own are variables that no other launcher sets; any one of them shows that this
+	// launcher started the process. If own is empty, the variables of `rank` and `local`
+	// together show it. The variables of `rank`, `size` and `local` must then all be set.
 	own                                       []string
 	rank, size, local, localSize, node, nodes string
 	// tasks is the variable with the list of the number of processes per node.
@@ -29,7 +29,7 @@ type launcher struct {
 	host func(Getenv) (string, error)
 }
 
-// slurmName is the launcher srun; one of its steps with a single task may also be a shell.
+// slurmName is the launcher srun. A Slurm step with a single task may also be a shell.
 // scriptName is zbench itself, or a script that sets the same variables.
 const (
 	slurmName  = "srun (Slurm)"
@@ -155,7 +155,7 @@ func (l *launcher) whole(env Getenv) error {
 		strings.Join(has, ", "), l.name, strings.Join(lacks, " and "), verb)
 }
 
-// take reads the number in a variable into to. If shown is true, messages name the variable.
+// take reads the number in a variable into `to`. If shown is true, messages name the variable.
 func (w *world) take(env Getenv, name string, to *int, shown bool) (err error) {
 	if name == "" || env(name) == "" {
 		return nil
@@ -239,8 +239,8 @@ func (w *world) role(env Getenv) (Role, error) {
 }
 
 // ompiDaemons returns the number of Open MPI's daemons, which start the processes, for
-// versions up to 4. Processes on the node of mpirun see 1 in the variable, which also counts
-// mpirun itself. Open MPI 5 does not give the number.
+// versions up to 4. The variable also counts mpirun itself. It is 1 for the processes on
+// mpirun's own node. Open MPI 5 does not give the number.
 func ompiDaemons(env Getenv) int {
 	if n := numberOf("OMPI_MCA_ess_base_num_procs")(env); n > 1 {
 		return n - 1 // mpirun itself is not a daemon

@@ -15,8 +15,8 @@ import (
 	"unsafe"
 )
 
-// Element types and operators by zbench's names. The values are those of ncclDataType_t and
-// ncclRedOp_t, equal in RCCL and NCCL.
+// Element types and operators by zbench's names. The values are from ncclDataType_t and
+// ncclRedOp_t, which are equal in RCCL and NCCL.
 var (
 	dtypeCodes = map[string]C.int32_t{
 		"int8": 0, "uint8": 1, "int32": 2, "uint32": 3, "int64": 4, "uint64": 5,
@@ -35,7 +35,7 @@ var (
 // MaxIsolated is the largest number of launches in a batch of isolated timing.
 const MaxIsolated = 64
 
-// Rank holds what a batch needs of one local rank.
+// Rank holds the resources of one local rank that a batch uses.
 type Rank struct {
 	Device int
 	// Number is the rank's number in its communicator; Ranks is the communicator's number of ranks.
@@ -72,16 +72,18 @@ type Work struct {
 	Root                  int
 	// Count is the number of elements that is passed to the call.
 	Count int64
-	// Slots is the number of positions that the buffers rotate over. SendStride
-	// and RecvStride are the distances between two positions in bytes.
+	// Slots is the number of buffer positions, which launches use in turn.
+	// SendStride and RecvStride are the distances between two positions in
+	// bytes.
 	Slots, SendStride, RecvStride int64
 	// Places are the positions in the send buffer where each rank's data starts, and where the
 	// last rank's data ends, in elements. They are nil for a collective that is not Uneven.
 	Places []int64
-	// AtOnce makes a verification launch the collective right after filling the buffers, without a
-	// host wait between.
+	// AtOnce is true if a verification launches the collective right after it fills the buffers,
+	// without a host wait between.
 	AtOnce bool
-	// FromHost makes a copy from the host, not a kernel, write the data of an AtOnce launch.
+	// FromHost is true if the data of an AtOnce launch are copied from the host instead of written
+	// by a kernel.
 	FromHost bool
 }
 
@@ -153,7 +155,8 @@ func (b *Batch) SetPeers(i, to, from int) {
 
 // SetApart sets whether other processes hold ranks of the world. If so, every burst begins with a
 // small untimed all_reduce on each communicator, so that no process starts its clock before all
-// have arrived. A library that has its own barrier for hosts uses that instead.
+// processes have arrived. A library that has its own barrier for hosts uses its own barrier
+// instead.
 func (b *Batch) SetApart(apart bool) {
 	b.c.apart = C.int32_t(b2i(apart))
 }
@@ -189,8 +192,8 @@ func (b *Batch) Close() {
 	b.c = nil
 }
 
-// Cancel makes the running batch and all later ones return ErrCancelled soon. Any
-// goroutine may call it, even after Close.
+// Cancel makes the running batch and all later batches return ErrCancelled soon.
+// Any goroutine may call it, even after Close.
 func (b *Batch) Cancel() {
 	b.closing.Lock()
 	defer b.closing.Unlock()

@@ -114,8 +114,8 @@ func (b *BLAS) Start(s Stream) error {
 	return nil
 }
 
-// UseWorkspace sets the workspace of the products. An empty one selects the library's own, which
-// ROCm's library always uses.
+// UseWorkspace sets the workspace of the products. An empty buffer selects the library's own
+// workspace. ROCm's library always uses its own.
 func (b *BLAS) UseWorkspace(w Buffer) error {
 	if b.c.cuda_workspace == nil {
 		return nil
@@ -137,8 +137,8 @@ func (b *BLAS) Close() {
 	b.c = nil
 }
 
-// Matrix is a batch of row-major bf16 matrices. Row is the distance between rows and Each the
-// distance between matrices, both in elements.
+// Matrix is a batch of row-major bf16 matrices. Row is the distance between rows, and Each is
+// the distance between matrices, both in elements.
 type Matrix struct {
 	At        Address
 	Row, Each int

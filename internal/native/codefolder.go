@@ -11,7 +11,7 @@ import (
 )
 
 // CodeFiles has the functions of the file system that a CodeFolder uses. WriteFile replaces a whole
-// file, so that readers see either the old or the new one.
+// file, so that readers see either the old or the new content.
 type CodeFiles interface {
 	ReadFile(name string) ([]byte, error)
 	// Mine returns an error if another user owns the file or folder, or may write to it.
@@ -30,7 +30,7 @@ const codeMagic = "zbench code 1\n"
 type CodeFolder struct {
 	fs  CodeFiles
 	dir string
-	// Hits is the number of used entries, Rebuilt the number of invalid ones.
+	// Hits counts the entries that were used; Rebuilt counts invalid entries.
 	Hits, Rebuilt int
 	err           error
 }
@@ -90,8 +90,8 @@ func head(key string, code []byte) []byte {
 
 func encodeCode(key string, code []byte) []byte { return append(head(key, code), code...) }
 
-// decodeCode returns the code of an entry; false if the data are not exactly what encodeCode
-// writes.
+// decodeCode returns the code of an entry; false if the data differ in any byte from the form
+// that encodeCode writes.
 func decodeCode(key string, data []byte) ([]byte, bool) {
 	rest := data
 	for range 4 {

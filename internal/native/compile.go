@@ -28,10 +28,10 @@ type CompileRequest struct {
 	File string
 	// Defines are macros for the compiler, as NAME or NAME=VALUE.
 	Defines []string
-	// Arch is the target, such as gfx942 or sm_90. With AMD's libraries it may be empty on a
-	// device: hiprtc then uses the current device's.
+	// Arch is the target, such as gfx942 or sm_90. With AMD's libraries it may be empty on
+	// a device: hiprtc then compiles for the current device.
 	Arch string
-	// Wave is the number of threads in a wave; 0 selects that of the architecture.
+	// Wave is the number of threads in a wave; 0 selects the architecture's own number.
 	Wave int
 }
 
@@ -46,8 +46,8 @@ type CodeCache interface {
 type CompileError struct {
 	File, Arch string
 	Options    []string
-	// Call is the function of the compiler that failed, Text its error string, and
-	// Log the compiler's output.
+	// Call is the function of the compiler that failed. Text is its error string.
+	// Log is the compiler's output.
 	Call, Text, Log string
 }
 

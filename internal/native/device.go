@@ -8,7 +8,7 @@ import "C"
 
 import "fmt"
 
-// DeviceInfo is what a device reports about itself. Zero means unknown.
+// DeviceInfo has the facts that a device reports about itself. Zero means unknown.
 type DeviceInfo struct {
 	Index int
 	Name  string
@@ -20,12 +20,12 @@ type DeviceInfo struct {
 	// CapabilityMajor and CapabilityMinor are NVIDIA's compute capability. AMD
 	// reports the first two numbers of the architecture, 9 and 4 for gfx942.
 	CapabilityMajor, CapabilityMinor int
-	// Units is the number of compute units or multiprocessors. Wave is the number of threads per
-	// wave, MaxThreads the most threads per block. Dies is the number of dies (XCCs) that carry
-	// the units; HIP reports it from 7.0 on.
+	// Units is the number of compute units or multiprocessors. Wave is the number of threads
+	// per wave. MaxThreads is the most threads per block. Dies is the number of dies (XCCs)
+	// that carry the units; HIP reports it from 7.0 on.
 	Units, Wave, MaxThreads, Dies int
-	// Shared is the shared memory (LDS) per block in bytes, SharedMax the limit on request,
-	// and L2 the size of the L2 cache in bytes.
+	// Sizes in bytes. Shared is the shared memory (LDS) per block by default, and
+	// SharedMax is the most that a launch can request. L2 is the size of the L2 cache.
 	Shared, SharedMax, L2 int64
 	// Clock and MemoryClock are in Hz; BusWidth is the width of the memory bus in bits.
 	Clock, MemoryClock float64
@@ -61,7 +61,7 @@ func (p *Provider) Device(device int) (DeviceInfo, error) {
 	}
 	d.Shared, d.SharedMax, d.L2 = int64(shared), int64(max(shared, sharedMax)), int64(l2)
 	d.Clock, d.MemoryClock = float64(kHz)*1e3, float64(memoryKHz)*1e3
-	_, d.Memory, _ = p.Memory(device) // an error leaves zero, as for the other unknown values
+	_, d.Memory, _ = p.Memory(device) // an error leaves Memory at zero, which means unknown
 	if form := p.vendorRow.Capability; form != "" {
 		d.Arch = fmt.Sprintf(form, d.CapabilityMajor, d.CapabilityMinor)
 	}

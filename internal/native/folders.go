@@ -56,8 +56,8 @@ func (f *finder) inFolders(row backend.Library, names []string) (paths []string)
 }
 
 // folders returns the folders to search, in order. An empty folder stands for the
-// loader's own path. A compiler is first searched beside the runtime. Python's packages
-// come last.
+// loader's own path. A compiler is searched in the runtime's folder first. Python's
+// packages come last.
 func (f *finder) folders(row backend.Library) []string {
 	var out []string
 	list, _ := f.o.setting(SettingFolders)

@@ -23,12 +23,12 @@ import (
 )
 
 // kernelFiles are the kernel sources that are compiled at run time for the present GPU.
-// Like the variable sources, it also makes the build depend on every file in the folder.
-// The linker is g++ because there are .cc files. --as-needed drops libstdc++, which is
-// not used. -static-libgcc is needed because _Float16 in c/fake takes libgcc of GCC 12,
-// which not every host has as a shared library.
+// Like `sources`, it also makes the build depend on every file in its folder. The linker
+// is g++ because there are .cc files. --as-needed drops libstdc++, which is not used.
+// -static-libgcc is needed because _Float16 in c/fake takes libgcc of GCC 12, which not
+// every host has as a shared library.
 //
-//go:embed kernels
+// go:embed kernels
 var kernelFiles embed.FS
 
 // A Kernel is a function of a kernel source that a provider can launch.
@@ -113,8 +113,8 @@ func line(grid, block uint32) Launch {
 }
 
 // runKernel runs a kernel of the table in this thread: folded into loops if possible,
-// otherwise thread by thread. An argument is an integer, a float or a pointer. What
-// would be a deadlock on a GPU is an error here.
+// otherwise thread by thread. An argument is an integer, a float or a pointer. A launch
+// that would hang on a GPU returns an error here.
 func runKernel(name string, l Launch, folded bool, args ...any) error {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
@@ -177,7 +177,8 @@ func ElementString(dtype int, bits uint64) string {
 	case 9:
 		return float(float64(math.Float32frombits(uint32(bits) << 16)))
 	}
-	// The bits are printed, because gfx942 has other fp8 formats than other GPUs.
+	// The bits are printed, because the fp8 formats of gfx942 differ from the formats of other
+	// GPUs.
 	return fmt.Sprintf("0x%02x", bits)
 }
 

@@ -108,7 +108,7 @@ func (p *Provider) Fired() int {
 }
 
 // Model returns the loopback's own closed form: the seconds for a size in bytes. A test requires
-// that it equals that of bench/work/fabric.
+// that it equals the closed form in bench/work/fabric.
 func Model(b, a, r, floor, k, bytes float64) float64 {
 	c := C.zbl_curve{b: C.double(b), a: C.double(a), r: C.double(r), floor: C.double(floor), k: C.double(k)}
 	return float64(C.zbl_model(&c, C.double(bytes)))

@@ -159,7 +159,7 @@ type LTLaunch struct {
 // Step returns a step of a Timer that runs the launch.
 func (l LTLaunch) Step() Step { return Step{lt: &l} }
 
-// fillLT makes a step run such a launch instead of a kernel.
+// fillLT makes a step run a launch of a choice instead of a kernel.
 func (m *memory) fillLT(to *C.zb_step, l *LTLaunch) {
 	c := kept[C.zb_lt_launch](m, 1)
 	c.plan, c.choice, c.stream = l.Plan.c, C.int32_t(l.Choice), l.Stream.ptr

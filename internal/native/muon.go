@@ -7,8 +7,8 @@ package native
 type MuonTensor struct {
 	// Gradient is float32 or bf16; Momentum and Weight are float32.
 	Gradient, Momentum, Weight uint64
-	// Cast and Update are bf16 matrices of the shape; Flipped is one of the transposed shape.
-	// Their rows are padded to a multiple of eight elements.
+	// Cast and Update are bf16 matrices of the shape; Flipped is a bf16 matrix of the
+	// transposed shape. Their rows are padded to a multiple of eight elements.
 	Cast, Flipped, Update uint64
 	Rows, Cols            uint32
 	Chunk, Tile           uint32
@@ -29,7 +29,7 @@ const (
 	MuonBatch = 65535
 )
 
-// MuonPadded returns the length of a padded row of cols elements.
+// MuonPadded returns the length of a padded row of `cols` elements.
 func MuonPadded(cols int) int { return (cols + 7) / 8 * 8 }
 
 // MuonChunks returns the number of blocks of zb_muon_prepare and zb_muon_apply for a matrix.

@@ -62,7 +62,7 @@ type Choice struct {
 	Wants []Role
 	// Within is the time limit for opening one library; 0 means OpenWithin.
 	Within time.Duration
-	// Context cancels the search for libraries; nil never does.
+	// Context cancels the search for libraries; with nil, nothing cancels it.
 	Context context.Context //nolint:containedctx // a Choice is of one call
 	// Progress is called for each task that takes seconds, such as compiling a kernel or
 	// opening a slow library; nil means no calls. It is called on the goroutine that requested

@@ -10,7 +10,7 @@ import "C"
 import "unsafe"
 
 // OpenNoop opens a provider whose calls do nothing and succeed at once. It serves the benchmark of
-// enqueueing; with note set, it records the driver's calls for tests. It is not one of Backends.
+// enqueueing; if note is true, it records the driver's calls for tests. It is not one of Backends.
 // Only one can be open at a time.
 func OpenNoop(note bool) *Provider {
 	p := &Provider{Backend: "noop", table: zeroed[C.zb_table](1)}

@@ -20,7 +20,7 @@ import (
 // UnavailableError means that a provider is not available on this host. It wraps ErrUnavailable.
 type UnavailableError struct {
 	Backend string
-	// What says what is missing or wrong; Remedy is the next step.
+	// What describes the missing or defective part; Remedy is the next step.
 	What, Remedy string
 	// Searches has the search for every library, whether it was found or not.
 	Searches []*Library
@@ -41,9 +41,9 @@ func newFinder(o Choice) (*finder, error) {
 }
 
 // openVendor opens the collectives library first and then the runtime that it loaded, so that the
-// process never has two runtimes. If the user named a runtime, that one is opened first, and the
-// collectives library uses it if it can. All libraries are searched for even if one is missing, so
-// that doctor can list them.
+// process never has two runtimes. If the user named a runtime, that runtime is opened first, and
+// the collectives library uses it if possible. All libraries are searched for even if one is
+// missing, so that doctor can list them.
 func (p *Provider) openVendor(o Choice) error {
 	f, err := newFinder(o)
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *Provider) openVendor(o Choice) error {
 	if err := f.o.given(); err != nil {
 		return err
 	}
-	for _, s := range p.searches { // report the versions of the libraries that were found, even if others are missing
+	for _, s := range p.searches { // report the versions of the libraries that were found, even if other libraries are missing
 		if s.Found() {
 			s.Version = p.versionOf(s.Role)
 		}
@@ -102,8 +102,8 @@ func (p *Provider) take(f *finder) {
 		C.zb_fill(p.table, C.int(f.v.Column), kind, h)
 	}
 	C.zb_fill(p.table, C.int(f.v.Column), C.ZB_LOOPBACK, f.handles[C.ZB_RUNTIME])
-	// Only the loopback's own libraries have a clock, because a model gives their times. They
-	// move data unless it is switched off.
+	// Only the loopback's own libraries have a clock, because a model gives their times.
+	// These libraries move data unless the movement is switched off.
 	p.Simulated = p.table.nowNs != nil
 	C.zb_move_data(p.table, 0)
 }

@@ -7,8 +7,8 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// sitePatterns are the folders of packages below the prefix of a Python: the usual one, Red Hat's
-// on 64-bit systems, and Debian's for apt and pip.
+// sitePatterns are the folders of packages below the prefix of a Python: the usual folder, Red
+// Hat's folder on 64-bit systems, and Debian's folders for apt and pip.
 var sitePatterns = []string{
 	"lib/python3*/site-packages", "lib64/python3*/site-packages",
 	"lib/python3*/dist-packages", "local/lib/python3*/dist-packages",

@@ -40,7 +40,7 @@ type PlayOp struct {
 }
 
 // PlayMessage is a collective call on a lane of the batch. Send and Recv are the offsets of its
-// buffers from a rank's base, in bytes. The share of each buffer is added once per rank number.
+// buffers from a rank's base, in bytes. Rank r adds r times the share of each buffer.
 type PlayMessage struct {
 	Work                             Work
 	Lane                             int
@@ -65,9 +65,10 @@ func (p *Provider) CanPlay() error {
 	return nil
 }
 
-// NewPlay makes a step from operations in the order of computation. compute has the
-// computation stream of each of the batch's ranks, base the address of its buffers, and work
-// its launch for PlayWork (nil for none). Close the Play before the batch.
+// NewPlay makes a step from operations in the order of computation. The lists have one element
+// per rank of the batch: compute has the computation streams, base has the addresses of the
+// buffers, and work has the launches for PlayWork (nil for none). Close the Play before the
+// batch.
 func (b *Batch) NewPlay(compute []Stream, base []Address, work []Step, ops []PlayOp, messages []PlayMessage) (*Play, error) {
 	for i := range b.ranks() {
 		if k := b.ranks()[i].kernels; k == nil || k.delay == nil {
@@ -155,7 +156,7 @@ func (p *Play) Run(steps int) ([]float64, error) {
 // MaxWatched is the largest number of messages of one [Play.Watch].
 const MaxWatched = MaxIsolated - 3
 
-// Watch runs two steps back to back and times operations of the second one: `count` messages from
+// Watch runs two steps back to back and times operations of the second step: `count` messages from
 // number `first` on, or computations if `computing` is true. It returns seconds, ordered by
 // operation and then local rank. A message's time includes waiting for other ranks. The batch's
 // deadline covers both steps.

@@ -98,7 +98,7 @@ func (p *Provider) Choose(all bool, devices ...int) ([]int, error) {
 }
 
 // driverFault returns the reason why the runtime cannot count devices. CUDA's runtime reports a
-// missing driver as one that is too old.
+// missing driver as a driver that is too old.
 func (p *Provider) driverFault(code C.int) error {
 	err := p.runtime("device count", -1, code)
 	driver, runtime := p.search(RoleDriver), p.search(RoleRuntime)
@@ -231,8 +231,8 @@ func (p *Provider) NewUniqueID() (UniqueID, error) {
 }
 
 // InitComms joins this process's ranks to a communicator of nranks ranks, in one group. The
-// ranks are numbered from firstRank on, one for each of the devices. cta is the policy of
-// compute units in the library's configuration; with 0 no configuration is passed.
+// ranks are numbered from firstRank on, one rank per device. cta is the policy of compute
+// units in the library's configuration; with 0 no configuration is passed.
 func (p *Provider) InitComms(id UniqueID, nranks, firstRank int, devices []int, cta int) ([]Comm, error) {
 	n := len(devices)
 	cid := *(*C.zb_unique_id)(unsafe.Pointer(&id))

@@ -39,7 +39,7 @@ type Symbol struct {
 	Name string `json:"name"`
 	// Required is true if nothing runs without the function.
 	Required bool `json:"required"`
-	// Lost names what fails without the function.
+	// Lost names the features that fail without the function.
 	Lost string `json:"lost,omitempty"`
 }
 
@@ -55,7 +55,7 @@ type Library struct {
 	Version string `json:"version,omitempty"`
 	// Required is true if nothing runs without the library.
 	Required bool `json:"required"`
-	// Lost names what fails without the library, if it is not required.
+	// Lost names the features that fail without the library, if it is not required.
 	Lost string `json:"lost,omitempty"`
 	// Flag is the command-line flag that names the library's file.
 	Flag string `json:"flag"`
@@ -161,7 +161,7 @@ func (f *finder) find(row backend.Library) {
 	s.Remedy = remedy(row, s)
 }
 
-// remedy returns the next step for a library that was not loaded; empty for the general one.
+// remedy returns the next step for a library that was not loaded; empty for the general remedy.
 func remedy(row backend.Library, s *Library) string {
 	for _, a := range s.Attempts {
 		if a.Fatal {
@@ -179,7 +179,7 @@ func remedy(row backend.Library, s *Library) string {
 
 func (f *finder) path(role Role) string { return searchFor(f.found, role).Path }
 
-// searchFor returns the search for the library of a role; an empty one if there was none.
+// searchFor returns the search for the library of a role; an empty search if there was none.
 func searchFor(all []*Library, role Role) *Library {
 	if i := slices.IndexFunc(all, func(s *Library) bool { return s.Role == role }); i >= 0 {
 		return all[i]
@@ -187,8 +187,8 @@ func searchFor(all []*Library, role Role) *Library {
 	return &Library{Role: role}
 }
 
-// symbolsOf returns the rows of the symbol list that a vendor's library of a role has, by their
-// numbers in the list.
+// symbolsOf returns the rows of the symbol list for a vendor's library of a role, each with its
+// number in the list.
 func symbolsOf(v backend.Vendor, role Role) iter.Seq2[C.int, *C.zb_symbol] {
 	return func(yield func(C.int, *C.zb_symbol) bool) {
 		for i := range C.zb_symbol_count() {
@@ -239,7 +239,8 @@ func (f *finder) try(s *Library, path string, loaded bool) unsafe.Pointer {
 	return h
 }
 
-// usable reports whether a library contains a compiler. From HIP 7 on the runtime does not.
+// usable reports whether a library contains a compiler. From HIP 7 on the runtime contains no
+// compiler.
 func (f *finder) usable(s *Library, h unsafe.Pointer) bool {
 	if s.Role != RoleCompiler {
 		return true
@@ -249,7 +250,8 @@ func (f *finder) usable(s *Library, h unsafe.Pointer) bool {
 	return C.zb_exports(h, name) != 0
 }
 
-// probe returns the name of a function that every library of a role has: the first one in the list.
+// probe returns the name of a function that every library of a role has: the first function in the
+// list.
 func (f *finder) probe(role Role) string {
 	for _, sym := range symbolsOf(f.v, role) {
 		return C.GoString(sym.name[f.v.Column])
@@ -293,7 +295,7 @@ func loadedLibraries(prefix string) []string {
 // openCompanions opens the libraries that another library opens by bare name at run time, as nvrtc
 // does with its builtins. The loader does not search the folder of the library that opens them, so
 // in a folder outside of the loader's path they would not be found. Once they are open, the loader
-// finds them by name. If one cannot be opened, the library reports it later.
+// finds them by name. If a companion cannot be opened, the library reports it later.
 func (f *finder) openCompanions(s *Library, pattern string) {
 	if pattern == "" {
 		return

@@ -9,7 +9,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Task is work that takes seconds and has begun. The zero Task marks the end of the previous one.
+// Task is work that takes seconds and has begun. The zero Task marks the end of the previous task.
 type Task struct {
 	// Text describes the task, such as "compiling verify.hip for gfx942".
 	Text string

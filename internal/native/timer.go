@@ -138,7 +138,7 @@ func (t *Timer) Run(rounds int, deadline float64) ([]float64, error) {
 	return out, nil
 }
 
-// Cancel makes the current Run and all later ones return ErrCancelled soon.
+// Cancel makes the current Run and all later Runs return ErrCancelled soon.
 func (t *Timer) Cancel() {
 	t.closing.Lock()
 	defer t.closing.Unlock()

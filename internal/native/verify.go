@@ -92,8 +92,8 @@ func (f *Functions) Fill(device int) Function {
 	return Function{ptr: f.on(device).fill, name: "zb_fill"}
 }
 
-// FillArgs returns the arguments of Fill: the address, and count elements of a rank's data from
-// element base on. ranks is the number of ranks.
+// FillArgs returns the arguments of Fill: the address, and `count` elements of a rank's data from
+// element `base` on. ranks is the number of ranks.
 func (w Work) FillArgs(to Address, count, base int64, rank, ranks int, reduced bool, seed uint64) []any {
 	kind := int32(KindCopied)
 	if reduced {
@@ -149,8 +149,8 @@ type Expect struct {
 }
 
 // Block is a part of a collective's buffers, in elements of Width bytes. It has Count elements,
-// from SendAt on in the senders' buffers and from RecvAt on in the receivers'. From and To are the
-// only sender and the only receiver; −1 means all ranks.
+// from SendAt on in the senders' buffers and from RecvAt on in the receivers' buffers. From and To
+// are the only sender and the only receiver; −1 means all ranks.
 type Block struct {
 	SendAt, RecvAt, Count, Width int64
 	From, To                     int
@@ -160,8 +160,8 @@ type Block struct {
 type Wrong struct {
 	Rank  int
 	Count int64
-	// Index is the index of the first wrong element in the rank's receive buffer. Expected and Got
-	// are the expected and actual bits of it.
+	// Index is the index of the first wrong element in the rank's receive buffer. Expected and
+	// Got are its expected and actual bits.
 	Index         int64
 	Expected, Got uint64
 }

@@ -62,7 +62,7 @@ func (w *world) libraries() []verdict {
 
 // peers requires that every process sees all GPUs of its host's processes, and that each GPU
 // belongs to one process. The library accepts two processes per GPU only if NCCL_HOSTID makes
-// them two hosts.
+// the processes count as two hosts.
 func (w *world) peers() []verdict {
 	driven := map[string][]string{}
 	drivers := map[[2]string]int{}

@@ -7,8 +7,8 @@ import (
 
 // bootstrap finds the interface that RCCL uses. It is the first interface that NCCL_SOCKET_IFNAME
 // matches. Without that variable, it is the first whose name begins with ib, else the first that
-// begins with neither docker nor lo, else docker's, else lo (RCCL 0cbce2a: src/misc/socket.cc,
-// ncclFindInterfaces). A value of one letter counts as not set.
+// begins with neither docker nor lo, else an interface of docker, else lo (RCCL 0cbce2a:
+// src/misc/socket.cc, ncclFindInterfaces). A value of one letter counts as not set.
 func (h Host) bootstrap() Bootstrap {
 	b := Bootstrap{Setting: h.env("NCCL_SOCKET_IFNAME")}
 	if h.Interfaces == nil {
@@ -44,8 +44,8 @@ func (h Host) bootstrap() Bootstrap {
 	return b
 }
 
-// ordered lists the interfaces in the order of getifaddrs(3), in which those with IPv4 come
-// first. family is NCCL_SOCKET_FAMILY. The loopback address of IPv6 does not count.
+// ordered lists the interfaces in the order of getifaddrs(3), in which interfaces with IPv4
+// come first. family is NCCL_SOCKET_FAMILY. The loopback address of IPv6 does not count.
 func ordered(all []Interface, family string) []string {
 	var usable []string
 	for _, six := range []bool{false, true} {

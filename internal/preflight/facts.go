@@ -56,8 +56,8 @@ type Facts struct {
 	Driver    string           `json:"driver,omitempty"`
 	Bootstrap Bootstrap        `json:"bootstrap"`
 	RDMA      RDMA             `json:"rdma"`
-	// GPUs are the GPUs of this process and Visible the GPUs that its runtime shows, both by
-	// PCI address; empty if unknown.
+	// GPUs are the GPUs of this process, by PCI address. Visible are the GPUs that its
+	// runtime shows, by PCI address. Both are empty if unknown.
 	GPUs    []string `json:"gpus,omitempty"`
 	Visible []string `json:"visible,omitempty"`
 	// Hiding are the variables that hide GPUs and are set.

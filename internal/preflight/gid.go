@@ -53,9 +53,9 @@ func before(version string, than [2]int) bool {
 }
 
 // choose returns the index that RCCL uses in the table of a RoCE port. RCCL begins with entry 0 and
-// looks at the other entries in order. An entry of the wanted family replaces one of another
-// family. After that, an entry of the wanted protocol replaces one of another protocol, or one
-// without a routed address (RCCL 0cbce2a: src/transport/net_ib.cc, ncclIbGetGidIndex and
+// looks at the other entries in order. An entry of the wanted family replaces an entry of another
+// family. After that, an entry of the wanted protocol replaces an entry of another protocol, or an
+// entry without a routed address (RCCL 0cbce2a: src/transport/net_ib.cc, ncclIbGetGidIndex and
 // ncclUpdateGidIndex).
 func (r gidRule) choose(table []linux.GID) int {
 	if r.index >= 0 || len(table) == 0 {

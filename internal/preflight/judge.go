@@ -30,7 +30,7 @@ type Report struct {
 // verdict is the finding of one check about one process.
 type verdict struct {
 	state record.PreflightState
-	// found is what was found; next is the setting or the command that fixes it.
+	// found is the observation; next is the setting or the command that fixes it.
 	found, next string
 }
 
@@ -40,7 +40,7 @@ func bad(found, next string) verdict      { return verdict{record.CheckError, fo
 func notChecked(because string) verdict   { return verdict{record.CheckNotChecked, because, ""} }
 func (v verdict) worse(than verdict) bool { return severity(v.state) > severity(than.state) }
 
-// severity orders the states. A state of not checked does not hide a known defect.
+// severity orders the states. The state "not checked" does not hide a known defect.
 func severity(s record.PreflightState) int {
 	return slices.Index([]record.PreflightState{record.CheckOK, record.CheckNotChecked, record.CheckWarning, record.CheckError}, s)
 }
@@ -49,7 +49,7 @@ func severity(s record.PreflightState) int {
 type world struct {
 	all   []Process
 	sweep Sweep
-	// on has the processes of each host, as indices of all. hosts has the hosts in order.
+	// on has the processes of each host, as indices into `all`. hosts has the hosts in order.
 	on    map[string][]int
 	hosts []string
 	ranks int
@@ -131,7 +131,7 @@ func (w *world) report(wanted func(check) bool) Report {
 }
 
 // maxFindings is the most separate findings of one check. If each of 128 hosts had a value of its
-// own, the remaining ones would share one more finding.
+// own, the remaining hosts would share one more finding.
 const maxFindings = 8
 
 // row groups equal verdicts of a check, the worst first.
@@ -173,7 +173,7 @@ func (w *world) rest(order []verdict, members map[verdict][]int) record.Prefligh
 	return f
 }
 
-// place returns the ranks and hosts of processes, which are given as indices of all.
+// place returns the ranks and hosts of processes, which are given as indices into `all`.
 func (w *world) place(members []int) record.PreflightFound {
 	var f record.PreflightFound
 	var ranks []int

@@ -28,7 +28,7 @@ type Communicators struct {
 }
 
 // SweepOf returns the connections of a sweep's cases. The cases run in two passes, up and down.
-// Communicators are replaced whenever the next case needs other ones.
+// Communicators are replaced whenever the next case needs different communicators.
 func SweepOf(cases []plan.Case, perNode int, seconds float64) Sweep {
 	s := Sweep{PerNode: perNode, Seconds: seconds}
 	var up []Communicators
@@ -88,8 +88,7 @@ func (c Communicators) perNode(pxn bool) int {
 }
 
 // need returns the most ports that a node needs within the time that a closed connection keeps its
-// port, and the number of sets in that time. If the sweep's duration is unknown, these are all
-// sets.
+// port, and the number of sets in that time. If the sweep's duration is unknown, all sets count.
 func (s Sweep) need(pxn bool) (ports, several int) {
 	n := len(s.Communicators)
 	at := n // number of sets within that time

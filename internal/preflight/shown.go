@@ -85,8 +85,8 @@ func (r Report) Shown(all bool) *document.Document {
 	return d
 }
 
-// items returns the findings of a check, one per group of ranks. The last one has the reason
-// why the check matters.
+// items returns the findings of a check, one per group of ranks. The last finding has the
+// reason why the check matters.
 func (r Report) items(c record.Preflight, all bool) document.Items {
 	var out document.Items
 	why := ""
@@ -113,8 +113,8 @@ func (r Report) items(c record.Preflight, all bool) document.Items {
 	return out
 }
 
-// shownHosts is the most hosts that are named; more are counted. shownRanks is the longest list
-// of ranks that is displayed, in characters.
+// shownHosts is the most hosts that are named; further hosts are only counted. shownRanks is the
+// longest list of ranks that is displayed, in characters.
 const (
 	shownHosts = 3
 	shownRanks = 24

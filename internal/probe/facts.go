@@ -12,7 +12,7 @@ import (
 	"zbench/internal/topo"
 )
 
-// The screen has rules of its own for these facts and findings, which compare a node with the other
+// The screen has rules of its own for these facts and findings: it compares a node with the other
 // nodes.
 var (
 	own      = []string{"GPUs", "NICs"}
@@ -70,8 +70,8 @@ func Counters(t *topo.Node) (out []history.Counter) {
 	return out
 }
 
-// Identities returns the unique ids of the GPUs by PCI address, so that a GPU that replaced another
-// is recognised: it has no past.
+// Identities returns the unique ids of the GPUs by PCI address, so that a new GPU does not inherit
+// the history of the GPU that it replaced.
 func Identities(t *topo.Node) map[string]string {
 	out := map[string]string{}
 	for _, g := range t.GPUs {

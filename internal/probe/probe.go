@@ -28,8 +28,8 @@ type Config struct {
 	// Seconds is the time limit of one measurement. If it is 0, a measurement takes Samples
 	// samples instead, which suits a simulated clock.
 	Seconds float64
-	// Bytes is the size of the collective, Message the size of a message between two GPUs, and
-	// Array the size of an array in memory.
+	// Sizes in bytes: Bytes of the collective, Message of a message between two GPUs, and
+	// Array of an array in memory.
 	Bytes, Message, Array int64
 	Seed                  uint64
 }
@@ -97,7 +97,7 @@ func failed(what string, err error) *nodescreen.Rate {
 }
 
 // Collective runs all_reduce over a number of the node's GPUs in this process, and checks the
-// result. how names the path, such as "over one NIC"; it is empty for the node's own path.
+// result. `how` names the path, such as "over one NIC"; it is empty for the node's own path.
 func Collective(ctx context.Context, c Config, gpus int, how string) *nodescreen.Rate {
 	what := fmt.Sprintf("all_reduce %s%s, %d GPUs", unit.Bytes(c.Bytes), how, gpus)
 	r, err := c.collective(ctx, gpus)
@@ -121,7 +121,7 @@ func (c Config) collective(ctx context.Context, gpus int) (rate *nodescreen.Rate
 	defer func() { err = errors.Join(err, d.Close()) }()
 	o := plan.DefaultOptions()
 	o.Burst, o.Isolated = c.rule(), c.rule()
-	o.Burst.MaxTime, o.Isolated.MaxTime = o.Burst.MaxTime/4, o.Isolated.MaxTime/4 // there are two timings in two passes
+	o.Burst.MaxTime, o.Isolated.MaxTime = o.Burst.MaxTime/4, o.Isolated.MaxTime/4 // two timings, each in two passes, share the time limit
 	for _, r := range plan.Run(ctx, cases, d, o, func(record.Result) {}) {
 		if r.Status != record.OK {
 			return nil, ended(r.Status, r.Reason)
@@ -162,7 +162,7 @@ func Memory(ctx context.Context, c Config, gpus []nodescreen.GPU) []nodescreen.G
 }
 
 // each measures all GPUs at once. If that fails, it measures them one by one, so that one bad GPU
-// does not hide the others.
+// does not prevent the results of the other GPUs.
 func each(ctx context.Context, gpus []nodescreen.GPU, what string, measure func(context.Context, []int) ([]nodescreen.Rate, error), of func(*nodescreen.GPU) **nodescreen.Rate) {
 	rates, err := measure(ctx, nil)
 	for i := range gpus {

@@ -32,7 +32,7 @@ type reader struct {
 	w *record.Witness
 	// inTable is true if rows of communicators follow.
 	inTable bool
-	// state and comm are those of the current block. group has the details that the next ranks
+	// state and comm belong to the current block. group has the details that the next ranks
 	// share.
 	state       record.WitnessRankState
 	comm, group string
@@ -121,7 +121,7 @@ func (r *reader) detail(line string) {
 	}
 }
 
-// rank adds a rank of the block, with its own details or those of its group.
+// rank adds a rank of the block, with its own details, or else with its group's details.
 func (r *reader) rank(m []string) {
 	number, err := strconv.Atoi(m[1])
 	if err != nil {
@@ -144,8 +144,8 @@ func (r *reader) rank(m []string) {
 	r.ranks = append(r.ranks, out)
 }
 
-// endBlock ends a block. In a mismatch it keeps the ranks that are behind and drops those that are
-// ahead.
+// endBlock ends a block. In a mismatch it keeps the ranks that are behind and drops the ranks that
+// are ahead.
 func (r *reader) endBlock() {
 	var kept []record.WitnessRank
 	for i, x := range r.ranks {

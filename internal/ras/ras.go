@@ -1,7 +1,7 @@
 // Package ras asks the RAS service of RCCL and NCCL which ranks are missing or late. The service
 // listens in every process of a job, on localhost port 28028 or at NCCL_RAS_ADDR (NCCL 2.24, RCCL
-// 2.28). Its protocol consists of lines of text. The answer is JSON from 2.28.7 on, before that
-// text for people; Parse reads both.
+// 2.28). Its protocol consists of lines of text. From 2.28.7 on the answer is JSON; older versions
+// answer in text for people. Parse reads both.
 //
 // Sources: NVIDIA/nccl src/ras/client_support.cc (protocol, both formats), ROCm/cvs
 // cvs/monitors/cluster-mon (answers of RCCL 2.28.3).
@@ -100,7 +100,7 @@ func converse(ctx context.Context, dial Dial, address string, hasty bool) ([]byt
 	}
 	for _, step := range []struct{ say, expect string }{
 		{fmt.Sprintf("TIMEOUT %d", legSeconds), "OK"},
-		{"SET FORMAT json", ""}, // versions before 2.28.7 refuse this and then answer in text
+		{"SET FORMAT json", ""}, // versions before 2.28.7 refuse this line and then answer in text
 	} {
 		if err := say(c, in, step.say, step.expect); err != nil {
 			return nil, err
@@ -155,7 +155,7 @@ func say(c net.Conn, in *bufio.Reader, text, expect string) error {
 	return nil
 }
 
-// errNoAnswer is the error of a text in neither form.
+// errNoAnswer is the error for a text that is no answer of RAS.
 var errNoAnswer = errors.New("not an answer of RAS")
 
 // Parse reads an answer in either form. It leaves Source empty.

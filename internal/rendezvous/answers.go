@@ -82,7 +82,7 @@ func (a *answers) unreadable(process int, err error) {
 	a.put(process-1, plan.Unreadable(err))
 }
 
-// gone marks a process as lost. It returns false if the process already was.
+// gone marks a process as lost. It returns false if the process was already lost.
 func (a *answers) gone(process int, why string, as func(string) plan.Report) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -138,8 +138,8 @@ func (a *answers) failed() bool {
 }
 
 // collected returns all reports. A process that was lost after its report counts as lost, because
-// its loss may have made others fail. The exception is a process that had reported a failure of its
-// own.
+// its loss may have made other processes fail. The exception is a process that had reported a
+// failure of its own.
 func (a *answers) collected() []plan.Report {
 	a.mu.Lock()
 	defer a.mu.Unlock()

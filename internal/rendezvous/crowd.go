@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// crowd holds the connections that have not proved the token yet, at most `room` of them. If one
-// more comes, the oldest is closed. So silent connections use up neither this process's files nor
-// the places of processes with the token, which prove it within milliseconds.
+// crowd holds the connections that have not proved the token yet, at most `room` of them. If
+// another connection comes, the oldest is closed. So silent connections take neither this process's
+// files nor the places of processes with the token. Those processes prove it within milliseconds.
 type crowd struct {
 	room int
 

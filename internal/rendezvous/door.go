@@ -52,7 +52,8 @@ func (d *door) admitAll() {
 // errCrowded is the error of a connection that was closed to make room for a newer one.
 var errCrowded = errors.New("too many connections that had proved nothing: this one was the oldest")
 
-// admit accepts or refuses a connection and serves it. number is its number in the crowd.
+// admit accepts or refuses a connection and serves it. number is the connection's number in the
+// crowd.
 func (d *door) admit(raw net.Conn, number int) {
 	stop := context.AfterFunc(d.open, func() { _ = raw.Close() })
 	defer stop()
@@ -66,7 +67,7 @@ func (d *door) admit(raw net.Conn, number int) {
 		return
 	}
 	l := &link{Conn: c, within: d.hub.heartbeat}
-	defer func() { _ = l.Close() }() // the other end may have closed it already
+	defer func() { _ = l.Close() }() // the other end may have closed the link already
 	in, lines, no := d.receive(l)
 	var m *member
 	if no == nil {

@@ -244,7 +244,7 @@ func (f *Follower) send(message up) error {
 }
 
 // Refusals returns the connections and messages that this process has refused while gathering
-// the processes of its node: their numbers by reason, and the last ones.
+// the processes of its node: their numbers by reason, and the last refusals.
 func (f *Follower) Refusals() (map[Reason]int, []Refused) {
 	if f.relay == nil {
 		return nil, nil
@@ -253,7 +253,7 @@ func (f *Follower) Refusals() (map[Reason]int, []Refused) {
 }
 
 // Close leaves the run. Before the end order, the leader counts this process as lost. If this
-// process gathers others, Close waits for them, at most one heartbeat.
+// process gathers the processes of its node, Close waits for them, at most one heartbeat.
 func (f *Follower) Close() {
 	f.close.Do(func() {
 		if f.relay != nil {

@@ -19,7 +19,7 @@ type hub struct {
 	heard func(process int, text []byte, err error)
 	// arrived is called when a process is connected and ready for orders.
 	arrived func(process int)
-	// left is called once when a process is gone that was not told to leave.
+	// left is called once when a process that was not told to leave is gone.
 	left func(process int, why string)
 	// heartbeat is the longest allowed silence of a link.
 	heartbeat time.Duration
@@ -42,8 +42,8 @@ type member struct {
 	quit    context.CancelFunc
 }
 
-// maxQueued is the most lines in the queue of a process: an order, a cancellation, the end, and as
-// many again.
+// maxQueued is the most lines in the queue of a process. Normally at most an order, a cancellation
+// and the end wait there; the rest is reserve.
 const maxQueued = 8
 
 // add adds a process that registers. If the same process registers again after its connection was
@@ -213,7 +213,7 @@ func (h *hub) serve(m *member, l *link, lines *bufio.Scanner) {
 	}
 }
 
-// read passes on the lines from a member. It returns the reason why there are no more.
+// read passes on the lines from a member. It returns the reason why there are no more lines.
 func (h *hub) read(m *member, l *link, lines *bufio.Scanner) string {
 	err := readLines(lines, func(text []byte) error {
 		if string(text) == farewell {
@@ -236,7 +236,7 @@ func (h *hub) read(m *member, l *link, lines *bufio.Scanner) string {
 	return "its connection failed: " + err.Error()
 }
 
-// after calls do when the time has passed, unless cancel was called before.
+// after calls `do` once the given time has passed, unless cancel is called first.
 func after(wait time.Duration, do func()) (cancel func()) {
 	timer := time.AfterFunc(wait, do) //nolint:forbidigo // it reads no clock
 	return func() { timer.Stop() }

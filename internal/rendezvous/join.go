@@ -18,8 +18,8 @@ import (
 
 // Join registers this process with the leader and waits until the run starts. It tries
 // again, at growing intervals, until Member.Register has passed. The error is *Refused
-// if the leader does not accept this process. If ctx ends, Join ends, but a Follower
-// that it has returned does not.
+// if the leader does not accept this process. If ctx ends, Join gives up. A Follower
+// that Join has already returned continues.
 func Join(ctx context.Context, o Member) (*Follower, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {

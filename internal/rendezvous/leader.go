@@ -38,9 +38,9 @@ var (
 	_ plan.Standing   = (*Leader)(nil)
 )
 
-// Serve listens at its addresses and, if there is one, at the relay's. Processes can register until
-// Close. The error means invalid options, or an address at which it cannot listen. ctx limits only
-// this call.
+// Serve listens at its addresses, and at the relay's socket if there is one. Processes can register
+// until Close. The error means invalid options, or an address at which it cannot listen. ctx limits
+// only this call.
 func Serve(ctx context.Context, o Member) (*Leader, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -86,23 +86,23 @@ func Serve(ctx context.Context, o Member) (*Leader, error) {
 	return l, nil
 }
 
-// Address returns the leader's address. It is Member.Address, with the port that was chosen if that
-// port was 0.
+// Address returns the leader's address. It is Member.Address, with the chosen port if
+// Member.Address has port 0.
 func (l *Leader) Address() string { return l.address }
 
-// Ended tells the leader that a process has ended, according to its launcher. Before the start,
-// only the time limit would show this otherwise, because a process may connect again after its
-// connection has ended.
+// Ended tells the leader that a process has ended, according to its launcher. Without this call,
+// only the time limit would reveal a process that ended before the start: a process may connect
+// again after its connection has ended.
 func (l *Leader) Ended(process int, how string) {
 	if process < 1 || process >= l.options.Self.Processes {
 		return
 	}
-	if !l.registry.die(process) { // after the start the connection shows it
+	if !l.registry.die(process) { // after the start, the connection's end shows the loss
 		return
 	}
 	select {
 	case l.early <- Loss{Process: process, Host: l.host(process), Why: how}:
-	default: // only the first one is reported
+	default: // only the first loss is reported
 	}
 }
 
@@ -171,7 +171,7 @@ func (l *Leader) Members(ranks int) []plan.Member {
 }
 
 // Refusals returns the refused connections and messages: their numbers by reason, and the last
-// ones.
+// refusals.
 func (l *Leader) Refusals() (map[Reason]int, []Refused) { return l.refused.all() }
 
 // Send sends an order to all processes.
@@ -213,8 +213,8 @@ func (l *Leader) SendEach(orders []plan.Order) {
 }
 
 // Reports waits for the reports on the last order. If one reports a failure, or the order was
-// abandoned, a roll call follows. A process that does not answer it is lost, whatever it has
-// reported. A process that answers but has not reported hangs.
+// abandoned, a roll call follows. A process that does not answer the roll call is lost,
+// whatever it has reported. A process that answers but has not reported hangs.
 func (l *Leader) Reports(own plan.Report) []plan.Report {
 	if own.Failure != nil {
 		l.fail(l.options.Grace)

@@ -24,7 +24,7 @@ type link struct {
 }
 
 // ticks is the number of ticks per heartbeat. An end sends at every second tick. It closes the link
-// after missedTicks ticks without a byte, which is between 5/6 of a heartbeat and a whole one.
+// after missedTicks ticks without a byte, that is, after 5/6 to 6/6 of a heartbeat.
 const (
 	ticks       = 6
 	missedTicks = ticks - 1
@@ -49,7 +49,7 @@ func (l *link) Write(p []byte) (int, error) {
 	return l.Conn.Write(p)
 }
 
-// keep sends heartbeats and watches for those of the other end, until ctx ends.
+// keep sends heartbeats and watches for the other end's heartbeats, until ctx ends.
 func (l *link) keep(ctx context.Context) {
 	tick := time.NewTicker(max(l.within/ticks, time.Millisecond))
 	defer tick.Stop()
@@ -99,7 +99,7 @@ func newLines(from io.Reader, limit int) *bufio.Scanner {
 	return lines
 }
 
-// readLines calls do for each line until do returns an error.
+// readLines calls `do` for each line until `do` returns an error.
 func readLines(lines *bufio.Scanner, do func([]byte) error) error {
 	for lines.Scan() {
 		if len(lines.Bytes()) == 0 {

@@ -7,9 +7,9 @@
 // Every other process calls Join and then plan.Follow. All processes hold the same Token, from
 // which the keys of both ends are derived. The dates and names of certificates are ignored.
 //
-// The first process of a node can gather the others (Member.Relay). The leader then has one
-// connection per node, and sends one message per order and node. Within a node the processes of one
-// user use a Unix socket without TLS, over which they also prove the token.
+// The first process of a node can gather the node's other processes (Member.Relay). The leader then
+// has one connection per node, and sends one message per order and node. Within a node the
+// processes of one user use a Unix socket without TLS, over which they also prove the token.
 //
 // Each end detects the loss of the other by the end of the connection or by missed heartbeats, even
 // during an order.
@@ -36,9 +36,9 @@ type Member struct {
 	Bind []string
 	// Self describes this process.
 	Self Hello
-	// Relay is the Unix socket at which the first process of the node gathers the
-	// others (Token.LocalAddress). If it is empty, each process connects to the
-	// leader.
+	// Relay is the Unix socket at which the first process of the node gathers
+	// the node's other processes (Token.LocalAddress). If it is empty, each
+	// process connects to the leader.
 	Relay string
 
 	// Register is the time limit for the registration of all processes; 0 means 5 min.
@@ -53,8 +53,8 @@ type Member struct {
 	OnWait      func(error)
 	StatusEvery time.Duration
 
-	// Grace is how long the other processes may take to report after one has failed; 0 means 10 s.
-	// Only Serve uses this field and the following ones.
+	// Grace is how long the other processes may take to report after a process has failed; 0
+	// means 10 s. Only Serve uses this field and the following ones.
 	Grace time.Duration
 	// OnStatus is called every StatusEvery as long as processes are missing.
 	OnStatus func(Status)
@@ -62,13 +62,13 @@ type Member struct {
 	// process was requested to stop. Both are called immediately, even between two orders.
 	OnLost func(Loss)
 	OnStop func(process int)
-	// OnGiveUp is called once when the run is given up: a process was lost, a process has failed
-	// and the others do not report, or an order took longer than its limit.
+	// OnGiveUp is called once when the run is given up: a process was lost, a process has
+	// failed and other processes do not report, or an order took longer than its limit.
 	OnGiveUp func(why string)
 
 	// Now returns the time; nil means the system's clock.
 	Now func() time.Time
-	// Listen and Dial make listeners and connections; nil means those of package net.
+	// Listen and Dial make listeners and connections; nil means the functions of package net.
 	Listen func(ctx context.Context, network, address string) (net.Listener, error)
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -94,7 +94,7 @@ func (o Member) withDefaults() Member {
 	return o
 }
 
-// orNothing returns the function, or one that does nothing if the function is nil.
+// orNothing returns the function, or an empty function if it is nil.
 func orNothing[T any](tell func(T)) func(T) {
 	if tell == nil {
 		return func(T) {}

@@ -17,7 +17,7 @@ const Protocol = 6
 const (
 	maxHello = 256 << 10
 	maxName  = 256
-	// maxUp is the limit of a line to the leader, maxDown that of a line from the leader.
+	// maxUp is the limit of a line to the leader; maxDown is the limit of a line from the leader.
 	maxUp   = 16 * plan.MaxReport
 	maxDown = 64 << 20
 )
@@ -27,8 +27,9 @@ const MaxProcesses = 1 << 17
 
 // Hello is how a process describes itself when it registers.
 type Hello struct {
-	// Process is the process's number and Processes the number of processes, both from the
-	// launcher. LocalProcess is the process's number on its node. Process 0 is the leader.
+	// Process is the process's number, and Processes is the number of processes, both
+	// from the launcher. LocalProcess is the process's number on its node. Process 0 is
+	// the leader.
 	Process      int `json:"process"`
 	Processes    int `json:"processes"`
 	LocalProcess int `json:"local_process"`
@@ -52,14 +53,15 @@ type registration struct {
 	Hello
 }
 
-// down is a line from the leader. It has one field set, besides those that belong to that field.
+// down is a line from the leader. Each line has one kind of message: a start, an order, answers, a
+// roll call, a cancellation or an end.
 type down struct {
 	// Start is the caller's welcome. It is sent when the world is complete.
 	Start json.RawMessage `json:"start,omitempty"`
 	// Number is the number of the order; orders are numbered from 1.
 	Number int             `json:"number,omitempty"`
 	Order  json.RawMessage `json:"order,omitempty"`
-	// Each has the orders of several processes, if every process gets its own.
+	// Each holds the orders of several processes, if every process gets an order of its own.
 	Each []orderOf `json:"each,omitempty"`
 	// Answers are the answers to registrations that the first process of a node passed on.
 	Answers []answerTo `json:"answers,omitempty"`
@@ -79,16 +81,16 @@ type up struct {
 	Reports []reportOf `json:"reports,omitempty"`
 	// Joined has more reports on that order.
 	Joined []joinedOf `json:"joined,omitempty"`
-	// Register are the registrations of processes that connect to the first process of a node.
+	// Register has the registrations of processes that connect to the first process of a node.
 	Register []registrationOf `json:"register,omitempty"`
-	// Here are the processes that are now connected to the first process of a node.
+	// Here lists the processes that are now connected to the first process of a node.
 	Here []int `json:"here,omitempty"`
-	// Present are the processes that answer roll call Roll.
+	// Present lists the processes that answer roll call Roll.
 	Present []presence `json:"present,omitempty"`
 	Roll    int        `json:"roll,omitempty"`
-	// Lost are the processes that the first process of a node has lost.
+	// Lost lists the processes that the first process of a node has lost.
 	Lost []Loss `json:"lost,omitempty"`
-	// Stop are the processes that were requested to stop.
+	// Stop lists the processes that were requested to stop.
 	Stop []int `json:"stop,omitempty"`
 }
 
@@ -145,8 +147,8 @@ func (l Loss) Error() string {
 	return fmt.Sprintf("lost process %d on %s: %s", l.Process, l.Host, l.Why)
 }
 
-// readRegistration decodes a registration. It refuses one of another protocol, or one that exceeds
-// the limits.
+// readRegistration decodes a registration. It refuses a registration of another protocol, and a
+// registration that exceeds the limits.
 func readRegistration(text []byte) (registration, *Refused) {
 	var head struct {
 		Protocol int `json:"protocol"`

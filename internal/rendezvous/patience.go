@@ -57,8 +57,8 @@ func (p *patience) stopTimers() {
 	p.timers = nil
 }
 
-// fail gives up the order after the grace. It is called when a process has failed; the others
-// should report soon.
+// fail gives up the order after the grace. It is called when a process has failed; the other
+// processes should report soon.
 func (p *patience) fail(grace time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

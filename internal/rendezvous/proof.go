@@ -96,7 +96,9 @@ func (t Token) exchange(c io.ReadWriter, own role) error {
 		if _, err = c.Write(append([]byte(greeting), first...)); err == nil {
 			err = readAll(c, second, its)
 		}
-		if err == nil { // an end without the token gets this too, and then counts this end as refused
+		// Send the code before checking the leader's. A leader with another token then sees the
+		// difference, and counts this end as refused.
+		if err == nil {
 			_, err = c.Write(code(following))
 		}
 		return cmpCode(its, code(leading), err)

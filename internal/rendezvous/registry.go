@@ -76,7 +76,7 @@ func (r *registry) add(in registration, h *hub) (m *member, no *Refused) {
 	r.entries[in.Process] = &in
 	delete(r.refused, in.Process)
 	if !r.started {
-		delete(r.connected, in.Process) // until it connects again
+		delete(r.connected, in.Process) // until the process connects again
 		r.settle()
 	}
 	return m, nil
@@ -115,7 +115,8 @@ func (r *registry) check(in *registration) *Refused {
 	return nil
 }
 
-// settle closes or replaces whole, whichever the state requires. The caller holds r.mu.
+// settle closes the channel `whole` if the registration is complete. If it no longer is, settle
+// replaces the closed channel by an open one. The caller holds r.mu.
 func (r *registry) settle() {
 	select {
 	case <-r.whole:
@@ -135,8 +136,8 @@ func (r *registry) complete() bool {
 }
 
 // die notes that a process has ended before the start, whether it had registered or not. A process
-// that has only lost its connection may return; one that has ended cannot. die returns false after
-// the start.
+// that has only lost its connection may return; a process that has ended cannot. die returns false
+// after the start.
 func (r *registry) die(process int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,7 +172,7 @@ func (r *registry) leave(process int) (gone []Loss, started bool) {
 		if r.started {
 			r.lost[n] = true
 		} else {
-			delete(r.connected, n) // it may return
+			delete(r.connected, n) // the process may return
 		}
 	}
 	r.settle()
@@ -187,7 +188,7 @@ func (r *registry) reaches(stream, process int) bool {
 }
 
 // stream returns the process through which a process is reached: the process itself, or the first
-// one of its node.
+// process of its node.
 func (r *registry) stream(process int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

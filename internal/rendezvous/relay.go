@@ -14,7 +14,8 @@ import (
 	"zbench/bench/run/plan"
 )
 
-// errRelay is the error of the first process of a node if it cannot gather the others.
+// errRelay is the error of the first process of a node if it cannot gather the node's other
+// processes.
 var errRelay = errors.New("the processes of this node cannot be gathered")
 
 // A report that is not a failure waits gatherTime for the reports of the node's other processes.

@@ -32,7 +32,7 @@ func (r *registry) status() Status {
 	return s
 }
 
-// Text returns one line with the number of registered processes and the missing ones.
+// Text returns one line with the number of registered processes and of the missing processes.
 func (s Status) Text() string {
 	text := fmt.Sprintf("%d of %d processes have registered", s.Registered, s.Processes)
 	if len(s.Missing) == 0 {

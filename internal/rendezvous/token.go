@@ -45,8 +45,8 @@ func (t Token) Reveal() string { return t.text }
 func (t Token) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "["+TokenVariable+"]") }
 
 // LocalAddress returns the abstract Unix socket at which the first process of a node gathers the
-// others. It differs between runs, and between nodes, which may share a host. It does not reveal
-// the token.
+// node's other processes. It differs between runs, and between nodes, which may share a host. It
+// does not reveal the token.
 func (t Token) LocalAddress(node string) string {
 	name, _ := hkdf.Key(sha256.New, []byte(t.text), nil, "zbench rendezvous local address "+node, 16) // fails only beyond 8,160 bytes
 	return "@zbench-" + hex.EncodeToString(name)

@@ -44,7 +44,7 @@ func (n *Node) onCard(pci string) (*GPU, bool) {
 	return nil, false
 }
 
-// matchGPUs returns the GPUs that are in both views, and those that are only in RCCL's.
+// matchGPUs returns the GPUs that are in both views, and the GPUs that are only in RCCL's view.
 func (n *Node) matchGPUs() (both, lost []string) {
 	for _, x := range n.xml.gpus {
 		g, ok := n.onCard(x.PCI)
@@ -133,7 +133,7 @@ func (n *Node) compareNICs() {
 	}
 }
 
-// compareRails compares the rails according to sysfs with those according to RCCL's XML.
+// compareRails compares the rails from sysfs with the rails in RCCL's XML.
 func (n *Node) compareRails() {
 	var nics []candidate
 	for _, x := range n.xml.nics {

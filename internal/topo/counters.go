@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// deviceCounters returns the error counters of a PCI device: those of AER, and amdgpu's counters
+// deviceCounters returns the error counters of a PCI device: AER's counters, and amdgpu's counters
 // for memory (ECC) and xGMI in ras/. It keeps only nonzero counters. `read` counts all of them.
 func deviceCounters(fsys fs.FS, folder string) (kept []Counter, read int) {
 	for _, kind := range []string{"correctable", "nonfatal", "fatal"} {

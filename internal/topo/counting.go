@@ -22,13 +22,13 @@ type Counting struct {
 type countedNIC struct {
 	name    string
 	gpu     int
-	pci     []string // addresses of the GPUs whose rail it is
+	pci     []string // addresses of the GPUs whose rail the NIC is
 	folders []string
 }
 
-// NewCounting finds the RDMA devices of a tree, and for each device the GPU whose rail it
-// is. GPUs are numbered in the order of their PCI addresses. The result is nil if there are
-// no such devices.
+// NewCounting finds the RDMA devices of a tree, and for each device the GPU whose rail the
+// device is. GPUs are numbered in the order of their PCI addresses. The result is nil if
+// there are no such devices.
 func NewCounting(fsys fs.FS, node string) *Counting {
 	fsys = unwrapped(fsys)
 	n, err := Read(fsys, Inputs{})
@@ -116,7 +116,7 @@ func (c *Counting) read(folder string, to *record.NICCounters) {
 			}
 		}
 	}
-	for _, name := range []string{linkDowned, "carrier_down_count"} { // both count the same, so the larger one is used
+	for _, name := range []string{linkDowned, "carrier_down_count"} { // both counters count the same events, so the larger count is used
 		if !slices.Contains(names, name) {
 			continue
 		}

@@ -52,7 +52,7 @@ type Drift struct {
 type DriftRow struct {
 	// Name is the name of the property.
 	Name string `json:"name"`
-	// Usual is the value of more than half of the nodes; empty if no value is.
+	// Usual is the value of more than half of the nodes; empty if there is no such value.
 	Usual string `json:"usual"`
 	// Others are the values of the other nodes, or of all nodes if there is no majority.
 	Others []DriftValue `json:"others"`
@@ -238,7 +238,7 @@ func (d *Drift) Shown() *document.Document {
 	return out
 }
 
-// findings returns the verdict, the swapped cables, and what was not compared.
+// findings returns the verdict, the swapped cables, and the properties that were not compared.
 func (d *Drift) findings() finding.List {
 	all := finding.List{{Code: "drift", Severity: finding.OK, Text: d.Verdict()}}
 	if d.Differs() {

@@ -109,7 +109,7 @@ func (n *Node) kfdDenied() {
 
 // slotsWithoutKFD reports GPUs on the bus that KFD does not know, so that they cannot compute.
 func (n *Node) slotsWithoutKFD() {
-	if n.kfd == nil || n.kfd.hides() { // hidden GPUs cannot be told apart from missing ones
+	if n.kfd == nil || n.kfd.hides() { // hidden GPUs cannot be told apart from missing GPUs
 		return
 	}
 	for _, d := range n.slots {
@@ -149,8 +149,8 @@ func (n *Node) partitionsDiffer() {
 	}
 }
 
-// hives checks the hives of the node: all GPUs of a hive are connected, and there are 2, 4, 8 or
-// 16.
+// hives checks the hives of the node: all GPUs of a hive are connected, and a hive has 2, 4, 8 or
+// 16 GPUs.
 func (n *Node) hives() {
 	_, members := slice.Group(slice.Where(n.GPUs, func(g GPU) bool { return g.Hive != "" }), func(g GPU) string { return g.Hive })
 	for _, hive := range sortedKeys(members) {
@@ -202,7 +202,7 @@ func (n *Node) corruption() {
 
 // outliers compares values. Things without a value are left out. usual is the value that more than
 // half of the rest have, and odd are the things with another value. Without such a majority odd is
-// empty and split has the values, because it is unknown which one is right.
+// empty and split has the values, because it is unknown which value is right.
 func outliers[T any](all []T, value func(T) string) (usual string, odd []T, split []string) {
 	with := slice.Where(all, func(one T) bool { return value(one) != "" })
 	split, of := slice.Group(with, value)

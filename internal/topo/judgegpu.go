@@ -35,8 +35,8 @@ func (n *Node) pcie(what, subject string, p *PCIe) {
 	}
 }
 
-// errorKind is one kind of error counters: has recognises them, the other fields say what a nonzero
-// count means.
+// errorKind is one kind of error counters. has reports whether a counter belongs to the kind; the
+// other fields describe a nonzero count.
 type errorKind struct {
 	has             func(name string) bool
 	mark            Mark
@@ -149,7 +149,7 @@ func (n *Node) railNUMA(g GPU) {
 // railOrder makes a note if pairing GPUs and NICs by their index would give them the wrong rails.
 func (n *Node) railOrder() {
 	names := namesOf(n.NICs, func(NIC) bool { return true })
-	slices.SortFunc(names, plain.Natural) // as a script would sort them that pairs by index
+	slices.SortFunc(names, plain.Natural) // in the order in which a script that pairs by index would sort them
 	last := -1
 	for _, g := range n.GPUs {
 		if g.Rail == nil || len(g.Rail.NICs) > 1 {

@@ -15,7 +15,7 @@ func (n *Node) physical() []NIC {
 	return slices.DeleteFunc(slices.Clone(n.NICs), func(c NIC) bool { return c.Virtual })
 }
 
-// railed reports whether a NIC is a GPU's rail. If no rail is known, every NIC counts.
+// railed reports whether a NIC is a GPU's rail. If no rail is known, every NIC counts as a rail.
 func (n *Node) railed(c NIC) bool {
 	known := false
 	for _, g := range n.GPUs {
@@ -117,7 +117,7 @@ func (n *Node) alike() {
 			}
 			for _, c := range odd {
 				if s.code == "nic_rates_differ" && c.slow() && c.RatedBy == RatedByProduct {
-					continue // another finding already reports it
+					continue // another finding already reports the slow NIC
 				}
 				n.find(s.mark, s.code, c.Name, fmt.Sprintf("the %s of NIC %s is %s, that of the other NICs of %s is %s", s.what, c.Name, s.value(c), driver, usual), s.hint)
 			}

@@ -7,7 +7,8 @@ import (
 )
 
 // lldp reads the output of lldpctl -f json. It has interfaces, as an object or as an array of
-// objects. Each interface has a port and a chassis, whose key is the name of the switch.
+// objects. Each interface has a port and a chassis. The key of the chassis is the name of the
+// switch.
 func (t *toolFacts) lldp(o Output) bool {
 	var all struct {
 		LLDP struct {

@@ -64,7 +64,7 @@ type NIC struct {
 	PCIe *PCIe `json:"pcie"`
 	// Counters are the nonzero error and congestion counters.
 	Counters []Counter `json:"counters"`
-	// Counted is the number of counters that were read, including those that are zero.
+	// Counted is the number of counters that were read, including counters that are zero.
 	Counted int `json:"counted"`
 
 	// mac is the hardware address of the interface.
@@ -131,7 +131,7 @@ func readNICs(fsys fs.FS, tree *pciTree) []NIC {
 	return nics
 }
 
-// readNIC reads one device with its first port. No NIC of a training fabric has more than one.
+// readNIC reads one device with its first port. No NIC of a training fabric has more than one port.
 func readNIC(fsys fs.FS, tree *pciTree, folder, name string) NIC {
 	c := NIC{
 		Name: shortened(name), Firmware: text(fsys, path.Join(folder, "fw_ver")),

@@ -141,8 +141,8 @@ func speedOf(s string) *float64 {
 	return new(v * (1e9 / 8))
 }
 
-// addOutputs completes the NICs with facts from commands' outputs. Without sysfs, the NICs are
-// those in the output of rdma, otherwise the cards in that of nicctl.
+// addOutputs completes the NICs with facts from commands' outputs. Without sysfs, the NICs come
+// from the output of rdma, or else from nicctl's list of cards.
 func (n *Node) addOutputs(all []Output) {
 	if len(all) == 0 {
 		return

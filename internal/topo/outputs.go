@@ -32,7 +32,8 @@ const (
 const mappings = "command_mappings.json"
 
 // OutputsOf reads a folder of outputs. If there is a command_mappings.json, an object of commands
-// and file names, it gives the commands. Otherwise a file's own name and content do.
+// and file names, that file gives the commands. Otherwise a command is recognised from its file's
+// name and content.
 func OutputsOf(fsys fs.FS) ([]Output, error) {
 	commands := map[string][]string{}
 	if text, err := fs.ReadFile(fsys, mappings); err == nil {
@@ -92,7 +93,7 @@ type outputKind struct {
 	read func(*toolFacts, Output) bool
 }
 
-// outputKinds are all kinds of outputs. The first one that accepts an output reads it.
+// outputKinds are all kinds of outputs. The first kind that accepts an output reads it.
 var outputKinds = []outputKind{
 	{"nicctl", (*toolFacts).nicctl},
 	{"rdma", (*toolFacts).rdmaJSON},
@@ -199,8 +200,8 @@ func (t *toolFacts) ethtool(o Output) bool {
 	return true
 }
 
-// ipLine matches the first line of an interface in the output of ip link, etherLine the line with
-// its hardware address.
+// ipLine matches the first line of an interface in the output of ip link. etherLine matches the
+// line with the interface's hardware address.
 var (
 	ipLine    = pattern.New(`(?m)^\d+: ([^:@\s]+)(?:@\S+)?: <[^>]*> mtu (\d+)`)
 	etherLine = pattern.New(`^\s*link/ether ([0-9a-f:]{17})`)

@@ -43,7 +43,7 @@ func (n *Node) Shown() *document.Document {
 	return d
 }
 
-// shown returns the findings, or one that says that nothing is wrong.
+// shown returns the findings, or a single finding that says that nothing is wrong.
 func (n *Node) shown() finding.List {
 	all := n.Grouped()
 	switch {
@@ -72,7 +72,7 @@ func portNote(c NIC) string {
 }
 
 // picture returns a diagram with columns of NUMA nodes, GPUs, NICs and leaf switches. The lines
-// show which are close on PCI, and the cables.
+// show which components are close on PCI, and the cables.
 func (n *Node) picture() document.Diagram {
 	d := document.Diagram{ID: "topo", Title: "GPUs, rails and switches of " + n.Host}
 	var numa, gpus, nics, leaves document.DiagramColumn

@@ -12,8 +12,8 @@ const (
 	ByXML = "rccl-xml"
 )
 
-// setRails sets the rail of each GPU. The PCI parents in sysfs take precedence over those in RCCL's
-// view.
+// setRails sets the rail of each GPU. The PCI parents in sysfs take precedence over the PCI parents
+// in RCCL's view.
 func (n *Node) setRails() {
 	tree := n.pci
 	if tree == nil && n.xml != nil {
@@ -33,8 +33,8 @@ type candidate struct {
 	device *pciDevice
 }
 
-// candidates returns the NICs that can be a rail. A virtual function can be one only if the
-// physical function of its card is not visible, as in a container or a guest.
+// candidates returns the NICs that can be a rail. A virtual function can be a rail only if
+// the physical function of its card is not visible, as in a container or a guest.
 func (n *Node) candidates(tree *pciTree) []candidate {
 	cards := map[Address]bool{}
 	for _, c := range n.NICs {
@@ -101,7 +101,7 @@ func (r *Rail) contradicts(o *Rail) bool {
 	return r != nil && o != nil && !slices.ContainsFunc(r.NICs, func(name string) bool { return slices.Contains(o.NICs, name) })
 }
 
-// shared returns the rails that several GPUs have, by the names of the NICs, with these GPUs.
+// shared returns the GPUs of each rail that several GPUs share, by the names of the rail's NICs.
 func (n *Node) shared() map[string][]string {
 	of := map[string][]string{}
 	for _, g := range n.GPUs {

@@ -21,7 +21,8 @@ var stackFiles = []struct{ name, file string }{
 	{"board", "sys/class/dmi/id/board_name"},
 }
 
-// modules are the drivers of NICs. A driver has a version of its own if it is not the kernel's.
+// modules are the drivers of NICs. A driver has a version of its own if it is not part of the
+// kernel.
 var modules = []string{"ionic", "ionic_rdma", "mlx5_core", "bnxt_en", "bnxt_re"}
 
 // variables matches the environment variables that affect RCCL and HIP. No other variable is read.

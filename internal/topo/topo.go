@@ -147,7 +147,7 @@ type GPU struct {
 	PCIe *PCIe `json:"pcie"`
 	// Counters are the nonzero error counters.
 	Counters []Counter `json:"counters"`
-	// Counted is the number of counters that were read, including those that are zero.
+	// Counted is the number of counters that were read, including counters that are zero.
 	Counted int `json:"counted"`
 }
 
@@ -213,7 +213,7 @@ type Inputs struct {
 	XML []byte
 	// Outputs are the outputs of commands.
 	Outputs []Output
-	// Environ has environment variables as NAME=value. Only those on the allow-list are kept.
+	// Environ has environment variables as NAME=value. Only variables on the allow-list are kept.
 	Environ []string
 }
 

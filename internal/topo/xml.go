@@ -27,8 +27,9 @@ type rcclNode struct {
 	sockets []string
 }
 
-// readXML reads the file that RCCL writes to NCCL_TOPO_DUMP_FILE. It has a <system>, in it <cpu>
-// with nested <pci>, and in these <gpu> with <xgmi>, and <nic> with <net>.
+// readXML reads the file that RCCL writes to NCCL_TOPO_DUMP_FILE. The file nests <pci> in <cpu>,
+// and <cpu> in <system>. A <pci> contains further <pci>, a <gpu> with <xgmi>, or a <nic> with
+// <net>.
 func readXML(text []byte) (*rcclNode, error) {
 	if len(text) > maxXML {
 		return nil, fmt.Errorf("%d bytes are more than any topology file of RCCL has", len(text))

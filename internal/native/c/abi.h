@@ -22,9 +22,9 @@ enum { ZB_ROCM = 0, ZB_CUDA = 1, ZB_VENDORS = 2 };
 #define ZB_WORDS(rocm, cuda) {#rocm, #cuda}
 
 /* The attributes of devices that zbench reads, by name, because the vendors' numbers differ.
- * ATTR(field, rocm, cuda) has the values of hipDeviceAttribute_t and of cudaDeviceAttr, 0 where
- * a vendor has none. Clocks are in kHz, memory in bytes, the width of the memory bus in bits.
- * HIP reports the number of dies (XCCs) from 7.0 on. */
+ * ATTR(field, rocm, cuda) has the values of hipDeviceAttribute_t and of cudaDeviceAttr, 0 where a
+ * vendor has none. The units are kHz for clocks, bytes for memory, and bits for the width of the
+ * memory bus. HIP reports the number of dies (XCCs) from 7.0 on. */
 #define ZB_ATTRIBUTES(ATTR)                                                    \
   ATTR(clockRate, 5, 13)                                                       \
   ATTR(l2CacheSize, 19, 38)                                                    \
@@ -97,7 +97,8 @@ enum { /* hiprtcResult and nvrtcResult */
   ZB_RTC_OPTION = 5,
   ZB_RTC_COMPILATION = 6
 };
-/* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES. Only CUDA needs it, for more than 48 KiB. */
+/* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES. Only CUDA needs this attribute, for more than 48
+ * KiB. */
 enum { ZB_FUNCTION_MAX_SHARED = 8, ZB_SHARED_UNASKED = 48 << 10 };
 
 typedef struct zb_unique_id { /* ncclUniqueId, passed by value */
@@ -322,8 +323,9 @@ typedef struct zb_block {
   /* the loopback's clock of the current device's process, in nanoseconds */   \
   SYM(nowNs, ZB_OPTIONAL(""), int64_t, (void), ZB_LB("zbench_nowNs"),          \
       ZB_LB("zbench_nowNs"))                                                   \
-  /* a barrier for the clocks of all modelled processes, at which n devices    \
-   * arrive, `stride` bytes apart; 0: it is not over yet, call it again */     \
+  /* a barrier for the clocks of all modelled processes: n devices arrive,     \
+   * whose numbers are `stride` bytes apart; returns 0 if the caller must call \
+   * again, because the barrier is not over */                                 \
   SYM(hostBarrier, ZB_OPTIONAL(""), int,                                       \
       (const int32_t *device, size_t stride, int n),                           \
       ZB_LB("zbench_hostBarrier"), ZB_LB("zbench_hostBarrier"))                \

@@ -1,4 +1,4 @@
-/* The vendor's matrix products: plain ones (rocBLAS or cuBLAS), and ones chosen by
+/* The vendor's matrix products: plain products (rocBLAS or cuBLAS), and products chosen by
  * heuristics (hipBLASLt or cuBLASLt). Each library is optional and has its own table. */
 #ifndef ZB_BLAS_H
 #define ZB_BLAS_H
@@ -9,7 +9,7 @@
  * ROCm's name, CUDA's name) is one function; the name is empty where a vendor has none. There
  * are two rows for the product, because the vendors' arguments differ. All functions return
  * int. `make system-test-headers` compares names, arguments and values with the vendors'
- * headers; the last word of a value's name there says which enum it belongs to. */
+ * headers; in that test, the last word of a value's name identifies its enum. */
 #define ZB_BLAS_SYMBOLS(ROW)                                                   \
   ROW(create, (void **handle), rocblas_create_handle, cublasCreate_v2)         \
   ROW(destroy, (void *handle), rocblas_destroy_handle, cublasDestroy_v2)       \
@@ -58,8 +58,8 @@ typedef struct zb_blas {
 #undef ZB_BLAS_FIELD
 } zb_blas;
 
-/* A matrix stored by rows. `row` is the distance between rows and `each` the distance between the
- * matrices of a batch, in elements. */
+/* A matrix stored by rows. `row` is the distance between rows, and `each` is the distance between
+ * the matrices of a batch, in elements. */
 typedef struct zb_matrix {
   void *at;
   int row;
@@ -86,7 +86,7 @@ int zb_blas_fill(zb_blas *blas, int vendor, void *library, const char **lacks);
 int zb_blas_open(const zb_table *t, zb_blas *blas, int device, void *stream);
 void zb_blas_end(zb_blas *blas);
 
-/* Sets the workspace, only for CUDA's library. With 0 bytes the library uses its own. */
+/* Sets the workspace, only for CUDA's library. With 0 bytes the library uses its own workspace. */
 int zb_blas_workspace(zb_blas *blas, void *stream, void *workspace, size_t bytes);
 
 /* Runs the product. Returns the vendor's result, 0 for success. */
@@ -142,7 +142,7 @@ int zb_gemm_call(void *gemm);
   ROW(DESC_A, 0, 3)                                                            \
   ROW(DESC_B, 1, 4)                                                            \
   ROW(PREF_WORKSPACE, 1, 1)                                                    \
-  ROW(CHOICE_BYTES, 56, 96) /* bytes of a choice; its algorithm is first */    \
+  ROW(CHOICE_BYTES, 56, 96) /* bytes of a choice; a choice begins with its algorithm */    \
   ROW(CHOICE_WORKSPACE, 24, 64) /* offset of a choice's workspace size */      \
   ROW(CHOICE_STATE, 32, 72)
 
@@ -152,7 +152,8 @@ enum {
 #undef ZB_LT_NUMBER
 };
 
-/* Element types, with the same numbers for both vendors. The FNUZ types are those of gfx942. */
+/* Element types, with the same numbers for both vendors. The FNUZ types are the fp8 types of
+ * gfx942. */
 enum {
   ZB_LT_F32 = 0,
   ZB_LT_F16 = 2,

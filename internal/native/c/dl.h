@@ -8,7 +8,7 @@
 typedef struct zb_symbol {
   const char *field;
   size_t offset;
-  const char *lost; /* the loss if the symbol is missing; NULL if it is required */
+  const char *lost; /* the loss if the symbol is missing; NULL for a required symbol */
   int library[ZB_VENDORS]; /* indexed by ZB_ROCM, ZB_CUDA */
   const char *name[ZB_VENDORS];
 } zb_symbol;

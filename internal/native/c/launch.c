@@ -36,7 +36,7 @@ static int zb_recv(const zb_call *c, int peer, uint64_t block) {
                         c->w->dtype, peer, c->r->comm, c->r->stream);
 }
 
-/* Sends and receives in one group: a message to one rank, a block to and from every rank, and a
+/* Sends and receives in one group: a message to one rank, one block to and from every rank, and a
  * message from one rank. A peer of −1 means no message. */
 typedef struct zb_messages {
   int to, from;
@@ -125,7 +125,7 @@ typedef struct zb_launched {
   int (*launch)(const zb_call *c);
 } zb_launched;
 
-/* The collectives. A new one is a row here: its name and its function. */
+/* The collectives. A new collective is a row here: its name and its function. */
 static const zb_launched zb_collectives[] = {
     {"all_reduce", zb_all_reduce},   {"reduce_scatter", zb_reduce_scatter},
     {"all_gather", zb_all_gather},   {"broadcast", zb_broadcast},

@@ -1,6 +1,7 @@
-/* The burst, and the common parts of all timed loops. They are in C so that no Go code runs while
- * time is taken: one crossing per batch, no allocation, no logging. They set the current device
- * themselves, because it belongs to the thread on which they happen to run. */
+/* The burst, and the common parts of all timed loops. They are in C so that no Go code runs during
+ * a timing: one crossing per batch, no allocation, no logging. They set the current device
+ * themselves, because the setting belongs to the operating-system thread, and Go may call them on
+ * any thread. */
 #include "loop.h"
 
 #include <string.h>
@@ -52,7 +53,7 @@ static int zb_host_barrier(zb_batch *b) {
   return 0;
 }
 
-/* Brings the ranks together and reads the clock of each. */
+/* Brings the ranks together and reads each rank's clock. */
 int zb_begin(zb_batch *b) {
   const zb_table *t = b->table;
   b->outcome = ZB_BATCH_OK;
@@ -92,8 +93,8 @@ static int zb_poll_lane(zb_batch *b, int i, const zb_rank *r) {
   return 0;
 }
 
-/* Polls the streams of a rank on all lanes. They are polled together because one may wait for
- * another, whose error counts. */
+/* Polls the streams of a rank on all lanes. They are polled together because one stream may
+ * wait for another. The other stream's error then counts. */
 static int zb_poll(zb_batch *b, int i) {
   int all = 1, code = b->table->setDevice(b->ranks[i].device);
   if (code != 0) {

@@ -23,7 +23,7 @@ enum {
   ZB_RANK_FINISHED = 2
 };
 
-/* The kernels of a device; NULL for those that the device lacks. */
+/* The kernels of a device; NULL for kernels that the device lacks. */
 typedef struct zb_kernels {
   void *delay, *fill, *poison, *check, *explain;
 } zb_kernels;
@@ -36,33 +36,35 @@ typedef struct zb_kernels {
 
 /* One local rank with its device, stream and buffers. */
 typedef struct zb_rank {
-  int32_t device, rank, nranks; /* its rank in its communicator of nranks ranks */
+  int32_t device, rank, nranks; /* the rank's number in its communicator of nranks ranks */
   int32_t to, from;             /* peers in ZB_EXCHANGE; −1 for none */
   void *comm, *stream;
   void *filled_on; /* stream on which a verification fills the buffers; NULL: the rank's own */
-  char *data;      /* data that a verification copies from the host; NULL: a kernel writes them */
+  char *data;      /* data that a verification copies from the host; NULL if a kernel writes the
+                    * data */
   char *send, *recv;            /* buffers of slot 0 */
   char *sync;                   /* 8 bytes for aligning: 4 to send, 4 to receive */
   uint64_t *found;              /* 4 words on the device for a check */
   void **start, **stop;         /* events, one pair per iteration */
   int32_t capturing;
   void *graph, *exec;           /* graph of a replayed burst, otherwise NULL */
-  const zb_kernels *kernels;    /* kernels of its device, NULL for none */
+  const zb_kernels *kernels;    /* kernels of the rank's device, NULL for none */
 } zb_rank;
 
 /* The number, in place of a collective's, for messages between peers. */
 enum { ZB_EXCHANGE = -1 };
 
-/* What to launch. */
+/* The work of a launch. */
 typedef struct zb_work {
   int32_t collective, dtype, op, root;
   uint64_t count;
   uint64_t send_stride, recv_stride; /* bytes from slot to slot */
-  uint64_t slots;                    /* number of slots that the buffers rotate over */
-  const uint64_t *places; /* where each rank's data begins, and the end of the last rank's, in
-                           * elements; or NULL */
+  uint64_t slots;                    /* number of slots of the buffers, which launches use in
+                                      * turn */
+  const uint64_t *places; /* where each rank's data begins, and where the last rank's data ends,
+                           * in elements; or NULL */
   int32_t at_once; /* a verification launches without a host wait after filling the buffers */
-  int32_t from_host; /* those data come by a copy from the host */
+  int32_t from_host; /* the data of an at_once launch come by a copy from the host */
 } zb_work;
 
 /* A batch of launches on all local ranks. All arrays are in C memory. */
@@ -80,7 +82,7 @@ typedef struct zb_batch {
   uint64_t delay_ns; /* how long the delay kernel holds the streams, in nanoseconds */
   int32_t marked;    /* whether events mark every launch */
   int32_t apart;     /* whether other processes hold ranks of the world */
-  int32_t cancel;    /* another thread sets it to stop the batch; read atomically */
+  int32_t cancel;    /* set by another thread to stop the batch; read atomically */
   /* results, by local rank */
   int64_t *start_ns;
   double *seconds; /* of a burst: per launch; isolated: [iteration × nlocal + rank] */
@@ -93,7 +95,8 @@ typedef struct zb_batch {
   const char *call;
 } zb_batch;
 
-/* What a rank fills before a verification launch, and what it must find after it. */
+/* The data that a rank fills before a verification launch, and the data that it must find
+ * afterwards. */
 typedef struct zb_expect {
   uint64_t fill_count, check_count; /* number of elements to fill and to check; 0 for none */
   uint64_t recv_bytes;              /* bytes to poison before the fill */
@@ -111,7 +114,7 @@ typedef struct zb_verify_args {
   const zb_expect *expect; /* [parts × nlocal] */
   uint64_t seed;
   uint64_t *found; /* [4 × parts × nlocal] */
-  const zb_block *blocks; /* the parts; NULL if there is only one */
+  const zb_block *blocks; /* the parts; NULL if there is only one part */
   int32_t parts;
 } zb_verify_args;
 

@@ -12,7 +12,7 @@ static zbn_call zbn_calls[ZBN_CALLS];
 static char zbn_handles[ZBN_HANDLES];
 static int zbn_made, zbn_given, zbn_device, zbn_depth;
 static int64_t zbn_time, zbn_polls; /* zbn_polls: number of further polls that return "not ready" */
-static const void *zbn_stalled; /* the stream that those polls concern, NULL for all */
+static const void *zbn_stalled; /* the stream whose polls zbn_polls counts, NULL for all streams */
 
 int zbn_count(void) { return zbn_made; }
 
@@ -96,8 +96,8 @@ static int zbn_copy_async(void *to, const void *from, size_t bytes, int kind,
   return zbn_copy(to, from, bytes, kind);
 }
 
-/* Functions that are recorded. Their depth is that outside of the call: a group start is recorded
- * before the depth grows, a group end after it has shrunk. */
+/* Functions that are recorded. Their depth is the depth outside of the call: a group start is
+ * recorded before the depth grows, and a group end is recorded after the depth has shrunk. */
 
 static int zbn_noted_groupStart(void) {
   zbn_note((zbn_call){.name = "group start"});

@@ -1,15 +1,15 @@
 /* The steps of a trainer. Each rank computes on one stream, and messages run on the stream of
  * their lane. A message is launched when computation has reached its place, and computation
- * waits where the trainer's does. Events between the streams enforce both, and the host runs
- * ahead. */
+ * waits at the same places as a trainer's computation. Events between the streams enforce both,
+ * and the host runs ahead. */
 #include "play.h"
 
 static int zb_play_failed(zb_batch *b, int code, int rank, const char *call) {
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, rank, call);
 }
 
-/* Records a mark on each rank's computation stream. Mark 0 is the beginning of the first step, each
- * later one the end of a step. */
+/* Records a mark on each rank's computation stream. Mark 0 is the beginning of the first step; each
+ * later mark is the end of a step. */
 static int zb_play_mark(zb_batch *b, const zb_play *p, int32_t mark) {
   const zb_table *t = b->table;
   for (int i = 0; i < b->nlocal; i++) {
@@ -24,7 +24,7 @@ static int zb_play_mark(zb_batch *b, const zb_play *p, int32_t mark) {
   return 0;
 }
 
-/* Makes one stream of a rank wait for an event on another. */
+/* Makes one stream of a rank wait for an event on another stream. */
 static int zb_play_behind(zb_batch *b, int i, void *event, void *from, void *to) {
   const zb_table *t = b->table;
   int code = t->setDevice(b->ranks[i].device);
@@ -73,8 +73,8 @@ static int zb_play_work(zb_batch *b, const zb_play *p, int32_t launches) {
   return 0;
 }
 
-/* The number of steps that run when a part is watched. The times are those of the last step: by
- * then the hosts are ahead, so that the times do not include the cost of launches. */
+/* The number of steps that run when a part is watched. The times are from the last step: by then
+ * the hosts are ahead, so that the times do not include the cost of launches. */
 enum { ZB_PLAY_WATCHED_STEPS = 2, ZB_PLAY_MARKS = ZB_PLAY_WATCHED_STEPS + 1 };
 
 /* Records each rank's events around message k, or around computation k, if it is watched. */
@@ -204,8 +204,8 @@ void zb_play_steps(zb_batch *b, const zb_play *p, int32_t steps, double *seconds
   }
 }
 
-/* Measures the seconds of the watched part on each rank. They include a message's wait for
- * other ranks. */
+/* Measures the seconds of the watched part on each rank. The seconds include a message's
+ * wait for other ranks. */
 void zb_play_watched(zb_batch *b, const zb_play *p, double *seconds) {
   if (!zb_play_all(b, p, ZB_PLAY_WATCHED_STEPS)) {
     zb_play_read(b, 1, p->watched, seconds);

@@ -5,10 +5,10 @@
 #include "loop.h"
 #include "timer.h"
 
-/* What an operation of a step does on each rank. */
+/* The kinds of operations in a step. Each rank runs every operation. */
 enum {
   ZB_PLAY_SPIN = 0,   /* computation for the given number of nanoseconds */
-  ZB_PLAY_LAUNCH = 1, /* computation has come to where the message is launched */
+  ZB_PLAY_LAUNCH = 1, /* computation has reached the place where the message is launched */
   ZB_PLAY_WAIT = 2,   /* computation waits for the message's end */
   ZB_PLAY_WORK = 3,   /* computation of the given number of launches of the step's work */
   ZB_PLAY_FOLLOW = 4  /* the lane of message `by` waits for the message's end */
@@ -37,7 +37,7 @@ typedef struct zb_play {
   zb_step *work;  /* the work of each local rank; NULL if no operation is work */
   void **ready, **done; /* events, [message × nlocal + rank]; done is NULL if nothing waits for the
                          * message */
-  /* the messages or computations that events surround: computing chooses which of the two */
+  /* the messages or computations that events surround; `computing` is 1 for computations */
   int32_t computing, first, watched;
 } zb_play;
 

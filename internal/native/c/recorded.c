@@ -69,7 +69,8 @@ int zbr_record(zb_table *t) {
     t->hostBarrier = zbr_barrier;
   }
   t->commGetAsyncError = zbr_below.commGetAsyncError; /* not recorded, because it is only called
-                                                       * after such a poll */
+                                                       * after a poll that found work
+                                                       * unfinished */
   zbr_forget();
   return 1;
 }

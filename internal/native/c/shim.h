@@ -1,6 +1,6 @@
 /* Calls through the table for Go, which cannot call a C function pointer. Each
- * one sets the device first, in the same crossing. The results are those of the
- * library. */
+ * function sets the device first, in the same cgo call. The results are the
+ * library's. */
 #ifndef ZB_SHIM_H
 #define ZB_SHIM_H
 
@@ -55,8 +55,8 @@ static inline int zb_attribute_of(const zb_table *t, int *value, int number,
                                   int device) {
   return zb_told(t, t->deviceAttribute(value, number, device));
 }
-/* Returns a device's name. CUDA gets it from its driver, which starts when a device is first
- * used. */
+/* Returns a device's name. CUDA gets the name from its driver, which starts when a device is
+ * first used. */
 static inline int zb_device_name(const zb_table *t, char *name, int len,
                                  int device) {
   int code = t->setDevice(device);
@@ -187,7 +187,7 @@ static inline int zb_extrapolated(const zb_table *t, const char *collective,
   return t->extrapolated != NULL && t->extrapolated(collective, ranks, stride);
 }
 
-/* ncclConfig_t as of NCCL 2.28. Each library reads as much of it as it knows. */
+/* ncclConfig_t as of NCCL 2.28. A library reads the fields that its version knows. */
 typedef struct zb_config {
   size_t size;
   unsigned magic, version;

@@ -31,7 +31,7 @@ typedef struct zb_timer {
   int32_t ntracks, nsteps, rounds;
   zb_track *tracks;
   double deadline_s;
-  int32_t cancel; /* another thread sets it to stop the timer; read atomically */
+  int32_t cancel; /* set by another thread to stop the timer; read atomically */
   /* results: a ZB_BATCH_* value, and the result and device of the call that failed */
   int32_t outcome, code, device;
   const char *call;

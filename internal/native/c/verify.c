@@ -8,7 +8,7 @@
 
 enum { ZB_BLOCK = 256 };
 
-/* Returns enough blocks to fill a GPU, but not more than there is work for. */
+/* Returns enough blocks to fill a GPU, but no more than the work needs. */
 static unsigned zb_grid(uint64_t bytes) {
   uint64_t blocks = 1 + bytes / 16384;
   return blocks < 1024 ? (unsigned)blocks : 1024;
@@ -169,8 +169,8 @@ static int zb_check_all(zb_batch *b, const zb_verify_args *v) {
   return zb_wait(b);
 }
 
-/* Launches, for each rank with a wrong element, the kernel that returns the expected value of the
- * first one. */
+/* Launches, for each rank with a wrong element, the kernel that returns the expected value of its
+ * first wrong element. */
 static int zb_explain_all(zb_batch *b, const zb_verify_args *v) {
   int asked = 0;
   for (int i = 0; i < b->nlocal; i++) {

@@ -1,19 +1,19 @@
 /* after: prelude.h */
-/* Measures the clock rate of the compute units while other kernels run. On the stream of
- * the work, one launch with ends 0 precedes the work and one with ends 1 follows it. Each
- * launch has one block per unit and one thread per block. The first notes the two counters
- * of each unit on which it runs. The second adds the differences since then to counts[0]
+/* Measures the clock rate of the compute units while other kernels run. On the stream of the
+ * work, a launch with ends 0 precedes the work, and a launch with ends 1 follows it. Each launch
+ * has one block per unit and one thread per block. The first launch notes the two counters of
+ * each unit on which it runs. The second launch adds the differences since then to counts[0]
  * (cycles) and counts[1] (nanoseconds). Their quotient is the mean clock rate between the
- * launches. Counters are subtracted only on the same unit, because those of different
+ * launches. Counters are subtracted only on the same unit, because the counters of different
  * units need not agree.
  *
  * counts has 2 words, then 2 for each possible number of a unit; all are zero at first.
  *
- * Assumed: on gfx942 and gfx950, s_memtime counts the cycles of the unit's clock (AMD's
- * ISA guides), and s_memrealtime counts at a constant 100 MHz. RCCL's tools take 25 MHz on
- * other GPUs, so no clock is counted there. On NVIDIA, %clock64 counts the cycles of the
- * unit's clock, and %globaltimer counts nanoseconds, sometimes in steps of a microsecond.
- * Both keep counting while a unit waits. */
+ * Assumed: on gfx942 and gfx950, s_memtime counts the cycles of the unit's clock (AMD's ISA
+ * guides), and s_memrealtime counts at a constant 100 MHz. RCCL's tools assume 25 MHz on other
+ * GPUs, so no clock is counted there. On NVIDIA, %clock64 counts the cycles of the unit's clock,
+ * and %globaltimer counts nanoseconds, sometimes in steps of a microsecond. Both keep counting
+ * while a unit waits. */
 #if defined(__gfx942__) || defined(__gfx950__)
 #define ZB_COUNTERS
 #endif
@@ -73,7 +73,7 @@ ZB_KERNEL(zb_clock)(zb_u64 *counts, zb_u32 ends) {
   } else if (start[1] != 0) {
     ZB_ATOMIC_ADD(counts, cycles - start[0]);
     ZB_ATOMIC_ADD(counts + 1, ns - start[1]);
-    start[1] = 0; /* so that a second block on the unit, or a later launch without a first one, adds
-                   * nothing */
+    start[1] = 0; /* so that a second block on the unit adds nothing, nor a later launch without a
+                   * first launch */
   }
 }

@@ -6,8 +6,8 @@
 #include "table.h"
 
 /* The stacks and the shared memory of a launch. They are kept for the next
- * launch, because making them takes longer than a small launch. A second thread
- * makes its own. */
+ * launch, because making them takes longer than a small launch. If another thread
+ * launches at the same time, it makes a place of its own. */
 struct zbk_place {
   zbk_block block;
   zbk_thread threads[ZBK_MOST_THREADS];
@@ -51,7 +51,7 @@ static void zbk_place_give(zbk_place *p) {
 }
 
 /* Calls `each` for every block, with the first dimension varying fastest. Stops
- * when it returns false. */
+ * when a call returns false. */
 template <class Each>
 static void zbk_blocks(const zbk_launch *l, Each each) {
   gridDim = {l->grid[0], l->grid[1], l->grid[2]};

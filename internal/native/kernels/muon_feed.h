@@ -89,7 +89,7 @@ template <int TILE> struct zb_feed {
     }
   }
 
-  /* Starts loading a stage. Every stage is a group of copies, even one that does not exist, because
+  /* Starts loading a stage. Every stage is a group of copies, even a stage past the end, because
    * the wait counts groups. */
   ZB_METHOD void start(zb_u32 j, zb_spot to) {
     if (j < stages) {
@@ -148,7 +148,7 @@ template <int TILE> struct zb_feed {
     return {row, k, row < of.rows && j * ZB_DEPTH_QUADS + k < quads};
   }
 
-  /* Loads the i-th element. For one that does not exist it loads another element,
+  /* Loads the i-th element. For an element that does not exist it loads another one,
    * which put then replaces by zero. Selecting zero here would wait for the memory
    * before the current stage is multiplied. */
   ZB_METHOD zb_quad fetched(const zb_rows &from, zb_u32 j, int i) const {

@@ -86,7 +86,7 @@ template <int TILE> struct zb_out {
   }
 
   /* Writes the sums of the 16 x 16 tile at (row, col) of this tile; WITH_S is
-   * set if read has read S. */
+   * set if `read` has read S. */
   template <bool WITH_S>
   ZB_METHOD void put(const zb_product_job &job, const zb_mma::acc &c,
                      zb_u32 row, zb_u32 col, zb_u32 lane) const {
@@ -109,8 +109,8 @@ template <int TILE> struct zb_out {
     }
   }
 
-  /* Returns elements of a tile on the diagonal. Those above the diagonal are copies of those below,
-   * so that both have the same bits. */
+  /* Returns elements of a tile on the diagonal. Elements above the diagonal are copies of the
+   * elements below, so that both have the same bits. */
   ZB_METHOD zb_quad folded(zb_u32 row, zb_u32 quad) const {
     zb_quad q;
     ZB_UNROLLED

@@ -68,10 +68,10 @@ template <int WIDTH> struct zb_tile {
   }
 
 #if defined(ZB_AMD)
-  /* Multiplies one stage. During the first half of its products the next stage is
-   * written to shared memory and the one after that is requested. During the second
-   * half the operands of the next stage are read. A wave that multiplies thus waits
-   * for neither. */
+  /* Multiplies one stage. During the first half of its products, the next stage is
+   * written to shared memory, and loading of the stage after the next one begins.
+   * During the second half the operands of the next stage are read. A wave that
+   * multiplies thus waits for neither. */
   ZB_METHOD void stage(zb_feed<TILE> &feed, zb_u32 j, const operands &by,
                        operands &next) {
     enum {
@@ -130,7 +130,7 @@ template <int WIDTH> struct zb_tile {
         multiply(x);
       }
     } else {
-      /* The operands of a step are read while those of the previous step are multiplied. */
+      /* The operands of a step are read while the operands of the previous step are multiplied. */
       operands x, y;
       feed.advance(0);
       load(x, feed.slot(0), 0);

@@ -10,8 +10,8 @@
  *   zb_muon_apply     weight = (1 - rate·decay) weight - rate·scale·update
  *
  * A block takes a chunk, a tensor, a tile of 64 x 64, and a chunk,
- * respectively. A block has 256 threads, for zb_muon_orient 4 *
- * zb_mma::WAVE. */
+ * respectively. A block has 256 threads; a block of zb_muon_orient has
+ * 4 * zb_mma::WAVE. */
 
 struct zb_momentum {
   float beta;

@@ -14,7 +14,8 @@ struct zb_tensor {
   zb_u64 flipped;  /* bf16, cols x rows: the transpose of cast */
   zb_u64 update;   /* bf16, rows x cols: the orthogonalised matrix */
   zb_u32 rows, cols;
-  zb_u32 chunk, tile; /* the number of its first chunk and tile in a launch over all tensors */
+  zb_u32 chunk, tile; /* the number of the tensor's first chunk and tile in a launch over all
+                       * tensors */
   float scale;        /* factor of the update */
   zb_u32 unused;
 };

@@ -10,8 +10,8 @@
  *
  *   wave   a wave per row, many rows per block: up to 1,024 elements
  *   block  256 threads per row: up to 8,192
- *   large  1,024 threads per row: 32,768 elements in registers; more elements are
- *          read again from the place where the sum was written
+ *   large  1,024 threads per row: 32,768 elements stay in registers; further
+ *          elements of r are read again from memory
  *
  * Except on AMD, a launch of block or large may have fewer threads, in whole
  * waves.
@@ -50,7 +50,7 @@ ZB_FN void zb_norm(typename T::bits *r_out, typename T::bits *y,
   zb_u64 start = row * hidden;
   float sum, mean = 0, scale;
   held part;
-  /* where this thread's share begins of the elements that no thread holds in registers */
+  /* begin of this thread's share of the elements that no thread holds in registers */
   zb_u32 step = sharers * N, rest = HELD * step + lane * N;
   if (row >= rows) {
     return; /* this ends a whole wave or a whole block */

@@ -6,9 +6,9 @@
  *   value     an element of r
  *   give      y = round((r - mean) * scale * weight + bias)
  *
- * The next load might read what was just stored, so a compiler keeps loads behind
- * earlier stores: zb_in_turn waits for memory once per vector. zb_at_once, which
- * GPUs use, requests several vectors before it stores any. */
+ * The next load might read the bytes that were just stored, so a compiler keeps loads
+ * behind earlier stores: zb_in_turn waits for memory once per vector. zb_at_once,
+ * which GPUs use, requests several vectors before it stores any. */
 enum { ZB_NORM_rms, ZB_NORM_layer };
 enum { ZB_BY_wave, ZB_BY_block, ZB_BY_large };
 
@@ -23,11 +23,11 @@ template <int BY> struct zb_shape {
   };
 };
 
-/* zb_sharers returns how many threads share a row, zb_row_in_block which of the
- * block's rows a thread works on. Except for `wave`, the launch determines the
+/* zb_sharers returns how many threads share a row. zb_row_in_block returns which of
+ * the block's rows a thread works on. Except for `wave`, the launch determines the
  * number. For example, each of 64 threads on a row of 2,048 elements requests four
- * vectors at once, each of 256 threads only one. On AMD the number must be a
- * constant for the compiler. */
+ * vectors at once; each of 256 threads requests only one. On AMD the number must be
+ * a constant for the compiler. */
 template <int BY> ZB_FN zb_u32 zb_sharers() {
 #if defined(ZB_AMD)
   return zb_shape<BY>::THREADS;
@@ -139,7 +139,8 @@ enum { ZB_SKIPS = 1 };
 enum { ZB_SKIPS = 0 };
 #endif
 
-/* The same for whole vectors only. r is kept as it was rounded, which takes half the registers. */
+/* The part of a row that a thread keeps, for rows of whole vectors only. r is kept as it was
+ * rounded, which takes half the registers. */
 template <class T, int KIND, int BY> struct zb_at_once {
   typedef typename T::bits bits;
   typedef zb_shape<BY> shape;

@@ -1,7 +1,7 @@
 /* after: prelude.h mix.h value.h reduce.h number.h norm_list.h */
 /* The work of norm.hip kernel by kernel, as in a framework without fusion:
- * addition, statistics, normalisation, affine. Each kernel rounds what it
- * writes. */
+ * addition, statistics, normalisation, affine. Each kernel rounds its results
+ * to the type. */
 
 template <typename B, int N> struct alignas(N * sizeof(B)) zb_part { B at[N]; };
 
@@ -76,7 +76,7 @@ ZB_FN void zb_step_apply(typename T::bits *out, const typename T::bits *r,
   }
 }
 
-/* Computes y = y weight + bias, without bias if it is NULL. One block per row. */
+/* Computes y = y weight + bias. Without a bias, bias is NULL. One block per row. */
 template <class T, int WIDE>
 ZB_FN void zb_step_affine(typename T::bits *y, const typename T::bits *weight,
                           const typename T::bits *bias, zb_u32 hidden) {

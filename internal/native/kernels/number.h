@@ -25,7 +25,7 @@ struct zb_f32 {
   static ZB_METHOD bits narrow(float v) { return zb_bits_of(v); }
 };
 
-/* NVIDIA has an instruction from sm_80 on. It gives another NaN. */
+/* NVIDIA has a conversion instruction from sm_80 on. The instruction's NaN has other bits. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define ZB_CVT_BF16
 #endif
@@ -79,7 +79,7 @@ struct zb_f16 {
   }
   /* The instruction keeps the payload of a NaN, but the integer code below has only
    * one NaN per sign. Therefore NaNs are replaced here: as a signed integer only a
-   * positive NaN is above 0x7e00, as an unsigned one only a negative NaN is above
+   * positive NaN is above 0x7e00, as an unsigned integer only a negative NaN is above
    * 0xfe00. */
   static ZB_METHOD bits narrow(float v) {
     ZB_ROUNDED(v);

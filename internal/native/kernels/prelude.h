@@ -48,15 +48,15 @@ typedef unsigned long long zb_u64;
 #define ZB_SHARED_AT_LAUNCH(type, name)                                        \
   extern __shared__ __attribute__((aligned(16))) zb_u8 zb_shared_at_launch[];  \
   type *name = (type *)zb_shared_at_launch
-/* CUDA's shuffle takes a mask of the participating lanes, in HIP 7 one of 64
- * bits. HIP's shuffle without a mask means all lanes. */
+/* CUDA's shuffle takes a mask of the participating lanes. In HIP 7 that mask
+ * has 64 bits. HIP's shuffle without a mask means all lanes. */
 #if defined(__AMDGCN__)
 #define ZB_AMD 1
 #define ZB_SHFL_XOR(v, mask) __shfl_xor(v, mask)
 #elif defined(__CUDA_ARCH__)
 #define ZB_NVIDIA 1
 #define ZB_SHFL_XOR(v, mask) __shfl_xor_sync(0xffffffffu, v, mask)
-#elif !defined(ZB_SHFL_XOR) /* another vendor may define it by its row's compiler options */
+#elif !defined(ZB_SHFL_XOR) /* a vendor's compiler options may already define it */
 #define ZB_SHFL_XOR(v, mask) __shfl_xor(v, mask)
 #endif
 #endif

@@ -10,8 +10,8 @@ ZB_FN zb_u32 zb_narrow2(float first, float second) {
 }
 
 /* 16 bytes, which are eight bf16 or four floats, in one memory access. It is a
- * vector type where the compiler has those, because compilers split a structure
- * into its words. */
+ * vector type if the compiler has vector types, because compilers split a
+ * structure into its words. */
 #if defined(__clang__) || defined(ZB_HOST)
 typedef zb_u32 zb_words __attribute__((vector_size(16)));
 #else

@@ -1,5 +1,5 @@
-/* Returns the sum over a block's threads, in every thread. Within a wave it uses
- * shuffles, between waves shared memory. All threads must call it, in
+/* Returns the sum over a block's threads, in every thread. It uses shuffles within a
+ * wave, and shared memory between waves. All threads must call it, in
  * one-dimensional blocks of whole waves. Each call of the function in a kernel has
  * its own shared memory. */
 template <typename T> ZB_FN T zb_block_sum(T v) {
@@ -19,7 +19,7 @@ template <typename T> ZB_FN T zb_block_sum(T v) {
   for (zb_u32 w = 0; w < blockDim.x / ZB_WAVE; w++) {
     v += waves[w];
   }
-  ZB_BARRIER(); /* so that no thread overwrites it with its next sum */
+  ZB_BARRIER(); /* so that no thread overwrites the sum with its next sum */
   return v;
 #endif
 }

@@ -18,11 +18,11 @@ enum { ZBK_MOST_THREADS = 1024, ZBK_MOST_SHARED = 64 << 10 };
 
 /* A kernel. params is HIP's kernelParams: nparams pointers, one to each argument.
  *
- * part runs the work of a launch folded into loops, whatever its grid and block.
+ * `part` runs the work of a launch folded into loops, whatever its grid and block.
  * It does the whole work, or one part of `parts`; the parts may run at the same
- * time. It is NULL for kernels whose threads wait for each other. threads runs
- * every thread of every block, as a GPU does, and is slow. It returns 0, or 1
- * with the reason. */
+ * time. It is NULL for kernels whose threads wait for each other. `threads` runs
+ * every thread of every block, as a GPU does, and is slow. It returns 0, or 1 with
+ * the reason. */
 typedef struct zbl_kernel {
   const char *name;
   const char *file; /* name of the source in this folder */

@@ -1,6 +1,6 @@
 /* Vectors of ZB_VECTOR bytes, which a thread loads and stores at once; 16 on a
  * GPU. NT selects non-temporal accesses, so that data that are used only once do
- * not evict others from the caches.
+ * not evict other data from the caches.
  *
  * On AMD and on the host zb_vec<T>::type is the compiler's own vector type.
  * NVIDIA's compiler has no vector type with arithmetic, so there it is a struct

@@ -231,9 +231,9 @@ ZB_KERNEL(zb_poison)(void *buf, zb_u64 bytes, zb_u32 pattern) {
 }
 
 /* Adds to out, which the caller sets to {0, ~0, 0, 0}. out[0] is the number of
- * wrong elements, out[1] the lowest index of one, and out[2] the number of
- * checked elements, which stays 0 if the launch did not run. Elements without a
- * rule all count as wrong. */
+ * wrong elements. out[1] is the lowest index of a wrong element. out[2] is the
+ * number of checked elements; it stays 0 if the launch did not run. Elements
+ * without a rule all count as wrong. */
 ZB_KERNEL(zb_check)
 (const void *buf, zb_u64 count, int dtype, int op, int kind, int nranks,
  zb_u64 block, int src0, int src_step, zb_u64 base, zb_u64 seed, zb_u64 *out) {
@@ -256,9 +256,10 @@ ZB_KERNEL(zb_check)
   }
 }
 
-/* Explains one element for a message: out[2] becomes the expected bits and
- * out[3] the actual bits. The other arguments are those of zb_check, and out
- * may be the array that zb_check filled. Launch one thread. */
+/* Explains one element for a message: out[2] becomes the expected bits, and
+ * out[3] becomes the actual bits. The other arguments are the same as for
+ * zb_check, and out may be the array that zb_check filled. Launch one
+ * thread. */
 ZB_KERNEL(zb_explain)
 (const void *buf, zb_u64 count, int dtype, int op, int kind, int nranks,
  zb_u64 block, int src0, int src_step, zb_u64 base, zb_u64 seed, zb_u64 index,

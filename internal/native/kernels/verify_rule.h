@@ -1,64 +1,63 @@
 /* The data of a verified collective, and the reasons for it.
  *
- * COPIED data (all_gather, broadcast, ...) is a hash of source, index and seed:
- * any finite, normal value of the type, compared bit for bit.
+ * COPIED data (all_gather, broadcast, ...) is a hash of source, index and seed: any
+ * finite, normal value of the type, compared bit for bit.
  *
  * REDUCED data must give one known result in any order and association. Therefore
- * every PARTIAL result must be exact in the type itself; a chain of 1,024 ones,
- * for example, stalls at 256 in bfloat16. And a wrong partner must change the
- * result. Below, p is the number of bits of the significand, n the number of
- * ranks, and h = hash(index, seed).
+ * every PARTIAL result must be exact in the type itself; a chain of 1,024 ones, for
+ * example, stalls at 256 in bfloat16. And a wrong partner must change the result.
+ * Below, p is the number of bits of the significand, n is the number of ranks, and h
+ * = hash(index, seed).
  *
- * Sum. The ranks form groups of 2^k consecutive ranks, and hash(index, group)
- * makes one rank of each group its member. With k = 1 a rank contributes w*u,
- * where w is 2 for a member and 1 for others, and h determines u = +-2^e. Any
- * subset sums to j*u with j <= n + n/2. One rank too many gives at most j + 2 <=
- * 2^p, which is still representable. A missing or doubled rank is therefore seen
- * in EVERY element. A rank in place of another is seen in every second element,
- * and always if the two are a pair. If n + n/2 + 2 > 2^p (bfloat16 from 170 ranks
- * on, half from 1,365), w is 1 or 0, and k is the smallest number with
- * ceil(n/2^k) + 1 <= 2^p. A fault is then seen in one of 2^k elements.
+ * Sum. The ranks form groups of 2^k consecutive ranks, and hash(index, group) makes
+ * one rank of each group its member. With k = 1 a rank contributes w*u, where w is 2
+ * for a member and 1 for others, and h determines u = +-2^e. Any subset sums to j*u
+ * with j <= n + n/2. One rank too many gives at most j + 2 <= 2^p, which is still
+ * representable. A missing or doubled rank is therefore seen in EVERY element. A rank
+ * in place of another is seen in every second element, and always if the two are a
+ * pair. If n + n/2 + 2 > 2^p (bfloat16 from 170 ranks on, half from 1,365), w is 1 or
+ * 0, and k is the smallest number with ceil(n/2^k) + 1 <= 2^p. A fault is then seen
+ * in one of 2^k elements.
  *
- * Sum of integers. Integers wrap modulo 2^width, which is exact. u is any odd
- * number, so that w*u is 1 or 2 modulo 4 and never 0. A rotating holder adds any
- * multiple of 4; otherwise all results would be equal where n + n/2 is a multiple
- * of a power of two.
+ * Sum of integers. Integers wrap modulo 2^width, which is exact. u is any odd number,
+ * so that w*u is 1 or 2 modulo 4 and never 0. A rotating holder adds any multiple of
+ * 4; otherwise all results would be equal where n + n/2 is a multiple of a power of
+ * two.
  *
- * Avg of floats. Libraries multiply by fl(1/n) before the sum, or divide by n
- * after it. If n is a power of two, both are exact, and the rule of Sum applies.
- * Otherwise the sum of two contributions c*fl(1/n) may round, so one holder has
- * +-2^e and all others have 0; 2^e*fl(1/n) and fl(2^e/n) have the same bits.
- * Holders rotate: within a row (4,096 elements), each rank is the holder once in
- * n elements.
+ * Avg of floats. Libraries multiply by fl(1/n) before the sum, or divide by n after
+ * it. If n is a power of two, both are exact, and the rule of Sum applies. Otherwise
+ * the sum of two contributions c*fl(1/n) may round, so one holder has +-2^e and all
+ * others have 0; 2^e*fl(1/n) and fl(2^e/n) have the same bits. Holders rotate: within
+ * a row (4,096 elements), each rank is the holder once in n elements.
  *
- * Avg of integers. They are summed, then divided. The sum must not leave the
- * type, and w must count in units of n. The rule of Sum applies with u = +-n*U as
- * long as 8*n*(n + n/2 + 2) fits; beyond that w is 0 or 1; beyond that one holder
- * has n*U. All divisions are exact. If n exceeds the type (int8 from 128 ranks,
- * uint8 from 256), every true average is 0: a missing rank cannot be seen, only a
- * wrong or unwritten result.
+ * Avg of integers. They are summed, then divided. The sum must not leave the type,
+ * and w must count in units of n. The rule of Sum applies with u = +-n*U as long as
+ * 8*n*(n + n/2 + 2) fits; beyond that w is 0 or 1; beyond that one holder has n*U.
+ * All divisions are exact. If n exceeds the type (int8 from 128 ranks, uint8 from
+ * 256), every true average is 0: a missing rank cannot be seen, only a wrong or
+ * unwritten result.
  *
- * Prod of floats. All factors are +-2^x. A member (k = 1) changes the sign. While
- * n is small (6 ranks in half, 60 in bfloat16 and float, 900 in double) every
- * rank has 2^+-1, with the same direction within an element. One rotating holder
- * also has +-2^E. No subset leaves the normal range. A missing or doubled rank is
- * seen in every element while n is small, otherwise in every second one.
+ * Prod of floats. All factors are +-2^x. A member (k = 1) changes the sign. While n
+ * is small (6 ranks in half, 60 in bfloat16 and float, 900 in double) every rank has
+ * 2^+-1, with the same direction within an element. One rotating holder also has
+ * +-2^E. No subset leaves the normal range. A missing or doubled rank is seen in
+ * every element while n is small, otherwise in every second one.
  *
- * Prod of integers. A member has the factor 3, any other rank 1/3 modulo 2^width.
- * The holder also has any odd factor. 3^a is not 1 for small a, so a fault is
- * always seen.
+ * Prod of integers. A member has the factor 3; any other rank has 1/3 modulo 2^width.
+ * The holder also has any odd factor. 3^a is not 1 for small a, so a fault is always
+ * seen.
  *
  * Max and min. The rotating holder has the extreme, and all others have one other
- * value: half the time the extreme's neighbour in the last bit, otherwise any. A
- * missing rank is seen where it is the holder (1 element in n). A doubled rank
+ * value: half the time the extreme's neighbour in the last bit, otherwise any value.
+ * A missing rank is seen where it is the holder (1 element in n). A doubled rank
  * changes no maximum.
  *
- * Swapped blocks, stale and poisoned buffers, and other operators are seen
- * because sign, exponent or value is a hash of the global index. One wrong bit is
- * seen because results are compared as bits. If one of N results is right by
- * chance (N = 32 for a sum in half), a few elements are needed to see a fault.
- * Nothing here computes in floating point: contributions and results are made as
- * bit patterns, so that no compiler flag or device mode can change them. */
+ * Swapped blocks, stale and poisoned buffers, and other operators are seen because
+ * sign, exponent or value is a hash of the global index. One wrong bit is seen
+ * because results are compared as bits. If one of N results is right by chance (N =
+ * 32 for a sum in half), a few elements are needed to see a fault. Nothing here
+ * computes in floating point: contributions and results are made as bit patterns, so
+ * that no compiler flag or device mode can change them. */
 
 enum { ZB_SUM, ZB_PROD, ZB_MAX, ZB_MIN, ZB_AVG };
 enum { ZB_REDUCED, ZB_COPIED };
@@ -115,8 +114,9 @@ struct zb_rule {
   int low;         /* lowest exponent of a unit */
   zb_u32 spread;   /* number of possible exponents, minus 1 */
   zb_u64 one;      /* floats: the unit with exponent `low` */
-  zb_u64 want;     /* sum of the weights without the member of the last group, if that is smaller */
-  zb_u64 wants;    /* results without that member, and with it; for floats times the lowest unit */
+  zb_u64 want;     /* sum of the weights without the member of a smaller last group */
+  zb_u64 wants;    /* results without that member, and with that member; for floats times the lowest
+                    * unit */
   zb_u64 mask;     /* integers: unit = ((value & mask) + add) * times */
   zb_u64 add;
   zb_u64 times;
@@ -175,8 +175,8 @@ ZB_FN void zb_sets(zb_rule *r, zb_u64 top) {
   }
 }
 
-/* Returns the sum of the weights. last is 1 if the last group, when it is
- * smaller than the others, has its member. */
+/* Returns the sum of the weights. last is 1 if the last group is smaller than
+ * the other groups but has its member. */
 ZB_FN zb_u64 zb_weights(const zb_rule *r, int last) {
   zb_u64 whole = r->n >> r->k;
   return (r->base ? r->n : 0) + whole + (last && whole << r->k != r->n);

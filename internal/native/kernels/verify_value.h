@@ -1,15 +1,15 @@
 /* Single elements: the contribution of a rank, and the expected result. The
  * rules and their reasons are in verify_rule.h. */
 
-/* A run of elements within one row, so that an index is first + t. It holds
- * what is the same for all of them. */
+/* A run of elements within one row, so that an index is first + t. It holds the
+ * values that all of its elements share. */
 struct zb_run {
   zb_u32 key, salt; /* key and salt of the hash */
   zb_u32 first;     /* low half of the first element's index */
   zb_u32 place;     /* a multiple of n where the rank in question is the holder */
   zb_u32 ratio;     /* ceil(2^32 / n) */
   zb_u32 group;     /* odd hash of the group in question */
-  zb_u32 member;    /* the group's member, or the size of the last group if that is smaller */
+  zb_u32 member;    /* the group's member, or the size of a smaller last group */
 };
 
 /* Returns the run at an index. stream distinguishes the sources of copied data. */
@@ -112,7 +112,7 @@ template <typename T> ZB_FN T zb_unit(const zb_rule &r, zb_u32 h) {
   return r.sign != 0 && h >> 31 ? (T)(0 - u) : u;
 }
 
-/* Returns what the holder adds to an integer sum. */
+/* Returns the holder's additional contribution to an integer sum. */
 template <typename T> ZB_FN T zb_bonus(const zb_rule &r, zb_u32 h) {
   return zb_bits<T>::spread(zb_again(h)) & (T)r.bonus;
 }

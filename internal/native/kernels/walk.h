@@ -9,12 +9,12 @@ enum { ZB_OF_write, ZB_OF_copy, ZB_OF_scale, ZB_OF_add, ZB_OF_triad };
 #define ZB_LOADS(u) u
 #endif
 
-/* Calls work.vectors(first, step) for the tiles of this block, and work.one(i)
- * for the remaining elements. A thread's vectors are `step` elements apart.
- * `tiles` is the number of whole tiles in n, and `run` the number of consecutive
- * tiles per block; the host divides, so that no block of a GPU has to. In a
- * folded kernel a part belongs to one CPU, and works in one run on the memory
- * that the CPU was the first to touch. */
+/* Calls work.vectors(first, step) for the tiles of this block, and work.one(i) for
+ * the remaining elements. A thread's vectors are `step` elements apart. `tiles` is
+ * the number of whole tiles in n, and `run` is the number of consecutive tiles per
+ * block. The host computes both, so that no block of a GPU has to divide. In a
+ * folded kernel a part belongs to one CPU, and works in one run on the memory that
+ * the CPU was the first to touch. */
 template <typename T, int U, class Work>
 ZB_FN void zb_stream(zb_u64 n, zb_u64 tiles, zb_u64 run, Work &work) {
   const zb_u64 width = ZB_VECTOR / sizeof(T);
@@ -37,7 +37,7 @@ ZB_FN void zb_stream(zb_u64 n, zb_u64 tiles, zb_u64 run, Work &work) {
   }
 }
 
-/* The same for kernels that are not timed. */
+/* Does the same as zb_stream, for kernels that are not timed. */
 template <typename T, int U, class Work>
 ZB_FN void zb_stream_all(zb_u64 n, Work &work) {
   zb_u64 tiles = n / (ZB_LANES * (ZB_VECTOR / sizeof(T)) * U);

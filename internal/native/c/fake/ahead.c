@@ -17,8 +17,8 @@ double zbl_comes_at(double s, const zbl_ahead *a) {
   return zbl_later(a->posted, s);
 }
 
-/* Once all ranks have called a round and the previous round has ended, moves to the round all
- * ranks whose streams reach it without their processes. */
+/* Once all ranks have called a round and the previous round has ended, lets the ranks arrive
+ * whose streams reach the round without help from their processes. */
 void zbl_bring(zbl_round *r) {
   const zbl_round *before = zbl_at(r->before);
   int n = ((const zbl_clique *)zbl_at(r->clique))->nranks;

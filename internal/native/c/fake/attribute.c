@@ -1,5 +1,5 @@
-/* The attributes of the loopback's devices: those of an MI300X (AMD CDNA 3 ISA guide and MI300X
- * data sheet), with the name from the machine file. */
+/* The attributes of the loopback's devices. The values are an MI300X's (AMD CDNA 3 ISA guide and
+ * MI300X data sheet); the name is from the machine file. */
 #include "world.h"
 
 #include <stdio.h>
@@ -24,8 +24,9 @@ static int zbl_attribute(const char *field) {
   return 0;
 }
 
-/* Attributes that other programs read and zbench does not. The numbers are those of
- * hipDeviceAttribute_t, the values the same as in hipDeviceProp_t (shared/properties.c). */
+/* Attributes that zbench does not read, but other programs do. The numbers are
+ * from hipDeviceAttribute_t. The values are the same as in hipDeviceProp_t
+ * (shared/properties.c). */
 static int zbl_other_attribute(int number, int device, int *value) {
   enum { ZBL_BUS = 67, ZBL_DOMAIN = 69 };
   static const struct {
@@ -92,7 +93,7 @@ static int zbl_deviceName(char *name, int len, int device) {
   return ZB_OK;
 }
 
-/* PCI addresses ascend with the device numbers here; on real nodes they need not. */
+/* PCI addresses ascend with the device numbers here. On real nodes the order may differ. */
 static int zbl_devicePCI(char *address, int len, int device) {
   ZBL_REFUSE(device < 0 || device >= zbl.count, ZB_ERR_DEVICE);
   ZBL_REFUSE(address == NULL || len < 13, ZB_ERR_VALUE);

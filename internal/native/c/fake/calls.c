@@ -8,7 +8,7 @@
 /* The widths of elements in bytes, indexed by ncclDataType_t. */
 static const uint8_t zbl_widths[ZBL_DTYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
-/* RCCL reduces fp8 types since ROCm 6.2 (nccl.h.in, ncclFp8E4M3), NCCL since 2.24. */
+/* RCCL has reduced fp8 types since ROCm 6.2 (nccl.h.in, ncclFp8E4M3), and NCCL has since 2.24. */
 enum { ZBL_FIRST_FP8 = 10, ZBL_FP8_SINCE = 22400 };
 
 static int zbl_reduces_fp8(void) { return ZBL_VENDOR != ZB_CUDA || zbl_coll_version() >= ZBL_FP8_SINCE; }

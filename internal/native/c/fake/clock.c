@@ -12,8 +12,9 @@
  * the caller can look at its own deadline. */
 enum { ZBL_BARRIER_MS = 500 };
 
-/* Returns the time from measured points, by the same rule as zbench recommend: a power law
- * between two points, the first point's time below the points, the last slope above them. */
+/* Returns the time from measured points, according to the same rule as zbench recommend.
+ * Between two points the time follows a power law. Below the first point the time is the
+ * first point's, and above the last point the last slope continues. */
 static double zbl_measured(const zbl_point *p, int n, double bytes) {
   int i = 1;
   if (bytes <= p[0].bytes) {
@@ -51,9 +52,9 @@ double zbl_model(const zbl_curve *c, double bytes) {
   return t < c->floor ? c->floor : t;
 }
 
-/* Returns splitmix64's finaliser (Steele, Lea & Flood 2014). Every random number
- * is a hash of its place in the run, so that order, resumption and process layout
- * cannot change it. */
+/* Returns z mixed by splitmix64's finaliser (Steele, Lea & Flood 2014). Every
+ * random number is a hash of its place in the run, so that order, resumption and
+ * process layout cannot change it. */
 static uint64_t zbl_mix(uint64_t z) {
   z += 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;

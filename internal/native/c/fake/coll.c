@@ -72,8 +72,8 @@ static void zbl_let_go(zbl_round *r) {
   }
 }
 
-/* Frees the remaining rounds of a clique, those that not all ranks have called. No stream
- * holds them any more. */
+/* Frees the remaining rounds of a clique, which not all ranks have called. No stream holds
+ * them any more. */
 void zbl_free_rounds(zbl_clique *q) {
   zbl_round *r = zbl_at(q->head);
   zbl_let_go(r != NULL ? zbl_at(r->before) : NULL);
@@ -99,8 +99,8 @@ static void zbl_end_round(zbl_round *r, zbl_clique *q) {
   zbl_ring(&q->bell[r->seq % ZBL_BELLS]);
 }
 
-/* Lets the streams of all ranks continue, except the stream that arrived last. Only for a process
- * that drives all ranks. */
+/* Lets the streams of all ranks continue, except the stream that arrived last. Only a process that
+ * drives all ranks may call it. */
 static void zbl_leave_round(zbl_round *r, const zbl_clique *q, const zbl_stream *s) {
   for (int i = 0; i < q->nranks; i++) {
     zbl_stream *other = r->place[i].stream;
@@ -217,7 +217,7 @@ static void zbl_leave_device(int device, const zbl_round *r) {
   zbl_rouse();
 }
 
-/* Releases a round when an operation of one of its ranks ends. The last one frees it. */
+/* Releases a round when an operation of one of its ranks ends. The last release frees the round. */
 static void zbl_round_release(zbl_op *op) {
   zbl_round *r = op->data;
   if (zbl.faults.beside > 0) {
@@ -262,7 +262,8 @@ int zbl_post(const zbl_queued *c, double host) {
   }
   r->holders++;
   zbl.devices[c->comm->device].calls++;
-  if (++r->posted == q->nranks) { /* all ranks have called it, so it need not be found any more */
+  if (++r->posted == q->nranks) { /* all ranks have called the round, so nothing needs to find it
+                                   * any more */
     q->head = r->next;
     q->head_seq++;
     r->linked = 0;

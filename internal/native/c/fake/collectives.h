@@ -2,16 +2,20 @@
  *
  * ROW(NUMBER, name, field, arguments, send_all, recv_all, root_only)
  *   name       in the machine file
- *   field      of zb_table, whose function ends the row's entry point; arguments
- *              are PLAIN, OP, ROOT or OP_ROOT, or MESSAGE for one that is made of
+ *   field      field of zb_table; NULL if the collective is made of messages
+ *   arguments  PLAIN, OP, ROOT or OP_ROOT; MESSAGE if the collective is made of
  *              sends and receives
- *   send_all   a rank sends n blocks of count elements, one to each rank, not one
- *   recv_all   a rank receives n blocks, one from each rank, not one
- *   root_only  SENDS or RECEIVES: only the root does; else NEITHER
+ *   send_all   1 if a rank sends n blocks of count elements, one to each rank; 0
+ *              if it sends one block
+ *   recv_all   1 if a rank receives n blocks, one from each rank; 0 if it receives
+ *              one block
+ *   root_only  SENDS if only the root sends, RECEIVES if only the root receives,
+ *              else NEITHER
  *
- * A row with an operator reduces over the ranks' send buffers; another copies
- * their blocks, those of the root where one block is received. What each rank
- * receives, and how many bytes a call counts, follow from that (data.c, coll.c). */
+ * A row with an operator reduces over the ranks' send buffers. A row without an
+ * operator copies blocks: from every rank if n blocks are received, otherwise from
+ * the root. These facts determine the data that each rank receives (data.c), and
+ * the number of bytes in a call (coll.c). */
 #ifndef ZBL_COLLECTIVES_H
 #define ZBL_COLLECTIVES_H
 

@@ -10,8 +10,9 @@ enum {
 };
 
 static zbl_comm *zbl_comms;
-/* Destroyed communicators, and those of them that no stream uses any more. Their handles are
- * refused until a new communicator reuses the memory. */
+/* zbl_dead lists destroyed communicators. zbl_retired lists destroyed communicators that no
+ * stream uses any more. The handles of both are refused until a new communicator reuses the
+ * memory. */
 static zbl_comm *zbl_dead, *zbl_retired;
 
 /* Returns the communicator behind a handle; NULL if the handle is invalid. */

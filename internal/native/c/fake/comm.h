@@ -36,7 +36,7 @@ typedef struct zbl_ahead {
 } zbl_ahead;
 
 /* The ranks' calls with the same sequence number of a communicator. The last rank to arrive decides
- * when the round ends and, if all calls agree, what its result is. If the calls differ, the round
+ * when the round ends and, if all calls agree, computes its result. If the calls differ, the round
  * never ends, as in the real library. The process of each rank reads the end and the result from
  * here. */
 typedef struct zbl_round {
@@ -50,7 +50,7 @@ typedef struct zbl_round {
   double bytes, start, end; /* start: when the last rank arrived */
   int posted, ready;
   int mismatch, ran; /* ran: 1 once the round has ended; never set if the calls mismatch */
-  zbl_call odd;      /* the first call that differs from the others */
+  zbl_call odd;      /* the first call that differs from the earlier calls */
   int odd_rank;      /* the rank of that call, counted from 1; 0 if no call differs */
   int holders, linked; /* holders: number of pointers to the round; linked: in the clique's list */
   int moves;           /* whether the round moves data */
@@ -68,8 +68,8 @@ static inline zbl_ahead *zbl_aheads(zbl_round *r) {
 }
 
 /* The state of a rank with respect to a call: it has nothing to do, waits in the call for
- * others, was stopped before the call by a planted hang, is busy with earlier work of the
- * stream, has not called yet, has failed, has left, or was never seen. */
+ * other ranks, was stopped before the call by a planted hang, is busy with earlier work of
+ * the stream, has not called yet, has failed, has left, or was never seen. */
 enum zbl_how { ZBL_IDLE, ZBL_COME, ZBL_STOPPED, ZBL_BEHIND, ZBL_NOT_CALLED, ZBL_ERROR, ZBL_LEFT, ZBL_UNSEEN };
 
 /* The state of a rank at a time when no process was active, as noted by its own process. See
@@ -135,13 +135,14 @@ typedef struct zbl_comm {
   struct zbl_operator *operators; /* operators that the client has made; see operator.c */
   struct zbl_split *split; /* the split that this communicator comes from, until all ranks have
                             * called the split */
-  struct zbl_comm *from;   /* the communicator that was split; its state includes this join */
+  struct zbl_comm *from;   /* the communicator that was split; its state includes the present
+                            * join */
   void **out;              /* the client's variable for the handle */
   double came, met; /* came: when the rank's host joined; met: when the host saw the last rank
                      * join */
   uint64_t splits;         /* number of splits of this communicator */
   int nonblocking, finalized;
-  int policy; /* NCCL_CTA_POLICY_* from its configuration */
+  int policy; /* the communicator's NCCL_CTA_POLICY_* */
   struct zbl_registration *windows; /* symmetric windows */
   size_t queued; /* messages in the group being launched */
   size_t ops;    /* operations in streams */

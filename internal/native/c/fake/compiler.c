@@ -46,7 +46,7 @@ static int zbl_rtcCreate(void **program, const char *source, const char *name,
   return 0;
 }
 
-/* Reports whether an option is one that zbench passes and that hiprtc or nvrtc understands. */
+/* Reports whether zbench passes the option, and hiprtc or nvrtc understands it. */
 static int zbl_option(const char *option) {
   static const char *const known[] = {"-std=c++17", "-O3", "--offload-arch=gfx",
                                       "-arch=sm_", "-D"};

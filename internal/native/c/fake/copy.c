@@ -25,7 +25,7 @@ static size_t zbl_extent(size_t pitch, size_t bytes, size_t rows) {
 }
 
 /* Reports whether the copy moves bytes. If the collectives of another program move no
- * data, its copies between devices move none either, because their source was never
+ * data, its copies between devices move no data either, because their source was never
  * written. */
 static int zbl_copy_moves(const zbl_copying *c) {
   return !zbl.waits || zbl.moves_data > 0 || zbl_owner(c->to) < 0 || zbl_owner(c->from) < 0;

@@ -11,7 +11,7 @@
 /* Number of elements that are reduced at once: 128 KiB of float, which stay in the cache. */
 enum { ZBL_PART = 32768 };
 
-/* Returns memory for shared bytes. own is 1 if no other process reads them. */
+/* Returns memory for shared bytes. own is 1 if no other process reads the bytes. */
 static zbl_shared *zbl_new_shared(size_t bytes, int own) {
   zbl_shared *s = (own ? zbl_new_own : zbl_new)(sizeof *s + bytes);
   s->users = 0;
@@ -107,8 +107,8 @@ static void zbl_copy_blocks(unsigned part, unsigned parts, void **params) {
   }
 }
 
-/* Returns the whole result of a round: the result of rank 0, followed by those of the other
- * ranks if each rank receives its own. */
+/* Returns the whole result of a round: the result of rank 0, followed by the results of the
+ * other ranks if each rank receives a different one. */
 static zbl_shared *zbl_result_of(const zbl_round *r, const char *const *in) {
   const zbl_shape *shape = &zbl_shapes[r->call.collective];
   uint64_t n = (uint64_t)zbl_clique_of(r)->nranks;
@@ -146,8 +146,9 @@ static void zbl_swap_halves(char *bytes, uint64_t half) {
 }
 
 /* Returns a copy of a part of one rank's slice, with the data fault in it. It is a copy because the
- * other ranks read the same bytes. first is the index in the slice of the part's first element. If
- * a slice is moved in parts, a swap gives zeros, because the data to swap in was never filled. */
+ * other ranks read the same bytes. `first` is the index of the part's first element in the slice.
+ * If a slice is moved in parts, a swap gives zeros, because the data to swap in was never
+ * filled. */
 static zbl_shared *zbl_planted(const zbl_shared *whole, uint64_t offset,
                                uint64_t bytes, unsigned width, uint64_t first,
                                uint64_t all) {

@@ -54,7 +54,7 @@ static void zbl_tell_derived(const zbl_curve *from, int first, int ranks, int st
 }
 
 /* Notes that a collective or a message used the model's time, although the machine file has
- * measured times for others. */
+ * measured times for other calls. */
 void zbl_took_model(int collective, int ranks) {
   zbl_hub *hub = zbl.hub;
   int i = 0;
@@ -70,7 +70,8 @@ void zbl_took_model(int collective, int ranks) {
   }
 }
 
-/* Tells the user about the first of these collectives. */
+/* Tells the user which collectives and messages used the model although the machine file has
+ * measured times. The list ends after ZBL_MODELLED entries. */
 void zbl_tell_modelled(void) {
   const zbl_hub *hub = zbl.hub;
   for (int i = 0; i < hub->modelled; i++) {
@@ -87,8 +88,8 @@ void zbl_tell_modelled(void) {
   }
 }
 
-/* Derives a curve from the nearest group's. The result has 0 ranks if the collective has no curve
- * at all. A derived curve counts as extrapolated. */
+/* Derives a curve from the nearest group's curve. The result has 0 ranks if the collective has no
+ * curve at all. A derived curve counts as extrapolated. */
 zbl_curve zbl_derived(int collective, int first, int ranks, int stride) {
   const zbl_curve *near = NULL;
   zbl_curve c = {0};

@@ -13,8 +13,8 @@ typedef struct zbl_event {
   int recorded;
   int waiting; /* number of operations that wait for a record of the event */
   int untimed; /* 1 if the event was made without timing */
-  uint64_t made, done; /* made: number of records; done: those that ran or were dropped with their
-                        * stream */
+  uint64_t made, done; /* made: number of records; done: number of records that ran or were dropped
+                        * with their stream */
   double at;
   zbl_stream *on; /* the stream of the last record */
   uint64_t captured; /* the capture that contains the last record, 0 for none */

@@ -76,7 +76,7 @@ static int zbl_read_hbm(const char *v) {
 
 /* Reads `fault data KIND RANK INDEX`, followed by the launches that it affects, PART FIRST
  * LAUNCH ACROSS, and the processes that it affects, VARIABLE VALUE. The environment variable
- * is read when the world is opened, as libraries do. */
+ * is read when the world is opened, because libraries read their variables then. */
 static int zbl_read_data(const char *v) {
   static const char *const kinds[] = {"none",  "missing", "doubled",   "swapped",
                                       "stale", "corrupt", "stale_send"};
@@ -237,7 +237,8 @@ double zbl_hbm_rate(int rank) {
 void zbl_busy(int device, double from, double to) {
   static const double gap = 1e-5;
   zbl_device *d = &zbl.devices[device];
-  if (from > d->busy.to + gap || from < d->busy.from) { /* from is earlier if the clock was reset */
+  if (from > d->busy.to + gap || from < d->busy.from) { /* `from` is earlier if the clock was
+                                                         * reset */
     d->busy.from = from;
   }
   d->busy.to = to;
@@ -275,7 +276,7 @@ int zbl_data_fault(int device, zbl_turn at, uint64_t number) {
   return zbl.faults.data.kind;
 }
 
-/* Counts that a fault has changed what a rank sends, contributes or receives. */
+/* Counts one change of a rank's data by a fault. */
 void zbl_fired(void) { zbl.hub->fired++; }
 
 int zbl_async(int rank, double bytes, uint64_t launch) {

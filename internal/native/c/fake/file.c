@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The bits of a hub's magic number from this one on are the same in every build. */
+/* Bits 16 and up of a hub's magic number are the same in every build. */
 enum { ZBL_MAGIC_BUILD = 16 };
 
 /* Reports whether the path itself, not a link, names the open file. By now the name may belong to

@@ -1,7 +1,7 @@
 /* The 8-bit types of gfx942. NaN has the encoding of −0, and there is no infinity (AMD CDNA 3 ISA
- * guide, "FP8 and BF8": exponents biased by 8 and 16). They convert as in RCCL (ROCm/rccl at
+ * guide, "FP8 and BF8": exponents biased by 8 and 16). Conversions work as in RCCL (ROCm/rccl at
  * rocm-6.2.2, src/include/rccl_float8.h, cast_to_f8): round to nearest, ties to even; too large
- * values become the largest; infinity and NaN become NaN. */
+ * values become the largest value; infinity and NaN become NaN. */
 #ifndef ZBL_FP8_H
 #define ZBL_FP8_H
 

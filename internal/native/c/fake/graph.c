@@ -135,9 +135,9 @@ uint64_t zbl_capture_of(const zbl_stream *s) {
   return s->capture != NULL ? s->capture->id : 0;
 }
 
-/* Handles a stream's wait for an event that was recorded in a capture. A stream outside joins the
- * capture; for a stream of the capture, the event's stream counts as joined back. Returns a HIP
- * error (ROCm/clr, hipamd/src/hip_stream.cpp, hipStreamWaitEvent_common). */
+/* Handles a stream's wait for an event that was recorded in a capture. A stream that is not in the
+ * capture joins it. If the stream is already in the capture, the event's stream counts as joined
+ * back. Returns a HIP error (ROCm/clr, hipamd/src/hip_stream.cpp, hipStreamWaitEvent_common). */
 int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on) {
   zbl_stream *other = zbl_streams;
   if (zbl_capture_of(s) == capture) {
@@ -159,7 +159,8 @@ int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on) {
   return ZB_OK;
 }
 
-/* Releases all streams of a capture. Returns 1 if all of them had joined the origin again. */
+/* Releases all streams of a capture. Returns 1 if all of these streams had joined the origin
+ * again. */
 static int zbl_end_forks(const zbl_graph *g) {
   int back = 1;
   g->origin->capture = NULL;
@@ -244,8 +245,8 @@ static int zbl_replay_calls(zbl_node *node, zbl_stream *s) {
   return calls->peer >= 0 ? zbl_p2p_post(calls, node->n, 0) : zbl_post(calls, 0);
 }
 
-/* Launches a graph. The host's cost is assumed to be that of one launch, which is itself an
- * assumption. */
+/* Launches a graph. The host's cost is assumed to equal the cost of one launch, which is
+ * itself assumed. */
 static int zbl_graphLaunch(void *exec, void *stream) {
   ZBL_ENTER;
   zbl_graph *e = zbl_behind(exec, ZBL_EXEC);

@@ -39,8 +39,8 @@ static int zbl_wait_for_peers(zbl_bell *bell, int async) {
   return 0;
 }
 
-/* Reports whether the group already has an init or split that blocks while this one does not,
- * or vice versa (ROCm/rccl at rocm-6.2.2, src/group.cc, ncclAsyncLaunch). */
+/* Reports whether this call would mix blocking and non-blocking inits or splits in the group
+ * (ROCm/rccl at rocm-6.2.2, src/group.cc, ncclAsyncLaunch). */
 int zbl_group_mixes(int nonblocking) {
   return zbl_joining != NULL && zbl_waits_not(zbl_joining) != nonblocking;
 }
@@ -175,8 +175,8 @@ static void zbl_count_from_0(void) {
   }
 }
 
-/* Refuses a group in which a rank sends itself another number of messages than it receives
- * from itself (NVIDIA/nccl at v2.22.3, src/enqueue.cc, scheduleP2pTasksToPlan). */
+/* Refuses a group in which a rank sends itself more or fewer messages than it receives from
+ * itself (NVIDIA/nccl at v2.22.3, src/enqueue.cc, scheduleP2pTasksToPlan). */
 static int zbl_check_selves(void) {
   zbl_count_from_0();
   for (size_t i = 0; i < zbl_queue_len; i++) {

@@ -15,8 +15,8 @@ typedef struct zbl_head {
 } zbl_head;
 
 /* A free block of at least ZBL_LARGE bytes gives its pages back to the host. ZBL_KEEP bytes of
- * them keep their pages, because the next launch moves as much data, and clearing pages takes
- * longer than computing their contents. */
+ * free blocks keep their pages, because the next launch moves as much data, and clearing pages
+ * takes longer than computing their contents. */
 enum { ZBL_LARGE = 1 << 20, ZBL_PAGE = 4096 };
 static const uint64_t ZBL_KEEP = 8ull << 30; /* in bytes of address space, of which half may have
                                               * pages */
@@ -131,7 +131,7 @@ static void zbl_give_back(zbl_head *head) {
 }
 
 /* Frees a block. If one process drives the world, only the last freed large block keeps its pages;
- * otherwise as many blocks as ZBL_KEEP allows. */
+ * otherwise as many blocks keep them as ZBL_KEEP allows. */
 void zbl_drop(void *p) {
   zbl_head *head, *last;
   uint64_t size;

@@ -1,13 +1,13 @@
 /* The clocks that other programs see. A program on the shared libraries reads its own clock, while
- * the model's time passes on the lanes. There are two ways to bring them together: the program's
+ * the model's time passes on the lanes. There are two ways to bring both together: the program's
  * clock calls return the model's time (shown; shared/clock.c has the calls), or the host's time
  * follows the model (paced).
  *
  * Time belongs to a thread. A thread that launches on several GPUs is one host, whatever lanes the
  * GPUs have, and keeps its time when it changes the GPU. A thread that launches nothing sees the
  * latest time of all threads. Until the process launches work, its clock is the kernel's: some
- * libraries compare the CPU's counter with the clock while they are loaded, and would wait long
- * for a clock that stands still. A paced thread sees a clock behind the kernel's: see pace.c. */
+ * libraries compare the CPU's counter with the clock while they are loaded, and would wait long for
+ * a clock that stands still. A paced thread sees a clock behind the kernel's: see pace.c. */
 #include "world.h"
 
 #include <dlfcn.h>
@@ -40,13 +40,14 @@ static _Thread_local struct {
   int64_t stall;  /* begin of the last stall that the thread has counted */
   double counted; /* the part of that stall that the thread has counted, in seconds */
   double entered, left; /* when the thread last entered and last left the loopback */
-  double apart; /* how long it could not run since it last saw work end, in seconds */
-  double gaps;  /* sum of long gaps between its calls, not yet compared with its waits for a CPU */
-  double lag;   /* delay with which it sees work end, relative to the model */
+  double apart; /* how long the thread could not run since it last saw work end, in seconds */
+  double gaps;  /* sum of long gaps between the thread's calls, not yet compared with its waits for
+                 * a CPU */
+  double lag;   /* delay with which the thread sees work end, relative to the model */
   double starved; /* total wait for a CPU at the last query */
-  int schedstat;  /* file descriptor for these waits, plus 1; −1 if there is none */
-  int joined;     /* 1 if it has launched since it last saw work end */
-  int paced;      /* 1 if the hub's hosts include it */
+  int schedstat;  /* file descriptor of the thread's schedstat, plus 1; −1 if there is none */
+  int joined;     /* 1 if the thread has launched since it last saw work end */
+  int paced;      /* 1 if the hub's `hosts` includes the thread */
 } zbl_own;
 
 /* The kernel's clock function in this process (vDSO). It costs a twentieth of a system call. */
@@ -143,9 +144,9 @@ void zbl_host_enters(zbl_lane *l) {
   }
 }
 
-/* zbl_host_comes returns when a thread arrives to meet the hosts of other ranks; zbl_host_meets
- * sets its time to when they have met. An init that has returned has synchronised the hosts of
- * all ranks. */
+/* zbl_host_comes returns the time at which a thread arrives at a meeting with the hosts of other
+ * ranks. zbl_host_meets sets the thread's time to the time of the meeting. An init that has
+ * returned has synchronised the hosts of all ranks. */
 double zbl_host_comes(void) { return zbl.shown == ZBL_SHOWN ? zbl_thread_time() : 0; }
 
 void zbl_host_meets(double at) {
@@ -154,7 +155,7 @@ void zbl_host_meets(double at) {
   }
 }
 
-/* Returns when a thread has enqueued work that its lane enqueued at `posted`. */
+/* Returns the thread's time when it has enqueued work that its lane enqueued at `posted`. */
 double zbl_host_posts(zbl_lane *l, double posted) {
   if (zbl.shown == ZBL_HIDDEN) {
     return posted;

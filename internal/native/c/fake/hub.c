@@ -166,8 +166,8 @@ int zbl_await(zbl_bell *bell, int ms) {
   return zbl.hub->activity != before;
 }
 
-/* Makes the lock. Between processes it is a robust one. For one process it is a plain one, which
- * takes half the time. */
+/* Makes the lock. A lock between processes is robust. A lock for one process is plain, which takes
+ * half the time. */
 static void zbl_new_lock(pthread_mutex_t *lock, int processes) {
   pthread_mutexattr_t attr;
   pthread_mutexattr_init(&attr);

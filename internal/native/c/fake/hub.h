@@ -22,8 +22,8 @@ typedef struct zbl_bell {
 typedef struct zbl_lane {
   double h; /* seconds */
   uint64_t case_key, case_epoch;
-  /* patience is the time that polling for work that never comes has taken, while the activity
-   * count has stayed at stuck. */
+  /* The host has polled `patience` seconds for work that never comes, while the activity count
+   * was `stuck`. */
   uint64_t stuck;
   double patience;
 } zbl_lane;
@@ -38,28 +38,28 @@ typedef struct zbl_seat {
 typedef struct zbl_hub {
   uint64_t magic, machine; /* machine: hash of the machine file */
   uint64_t bytes, used;
-  pthread_mutex_t lock; /* a robust lock if processes share it */
+  pthread_mutex_t lock; /* a robust lock if several processes share it */
   zbl_bell any;         /* rung whenever something is decided */
   zbl_bell met;         /* rung when a barrier is over */
   uint64_t activity;    /* incremented by every action of a process */
   uint64_t sleeps;      /* number of times that any thread went to sleep */
   double looked;        /* when a process last looked for lost processes, on the host's clock */
   uint64_t silent;      /* value of `activity` when the present silence was noticed */
-  double silent_since;  /* when it was noticed, on the host's clock */
+  double silent_since;  /* when the silence was noticed, on the host's clock */
   int silence_told;     /* 1 if the hang has been explained; see silence.c */
   int broken;           /* 1 if a process died while it held the lock */
   uint64_t ids;         /* number of unique ids handed out */
   double burst;         /* begin of the latest burst of launches, on the paced clock; see pace.c */
   int hosts;            /* number of threads that have launched work on the paced clock */
   uint64_t barrier;     /* number of completed host barriers */
-  int missing;          /* the seats below this one have reached the next barrier, or have no
+  int missing;          /* every seat below this one has reached the next barrier, or has no
                          * rank */
-  uint64_t launches, late; /* all launches, and those that were late on the paced clock; see
-                            * pace.c */
+  uint64_t launches, late; /* launches: number of all launches; late: number of late launches
+                            * on the paced clock, see pace.c */
   uint64_t skipped;        /* number of the program's kernels that were skipped */
   uint64_t fired;          /* number of times that a data fault has changed data */
-  int modelled;            /* number of `models`: collectives that used the model although others
-                            * are measured */
+  int modelled;            /* number of entries in `model`: collectives that used the model
+                            * although other collectives have measured times */
   struct zbl_modelled { int collective, ranks; } model[ZBL_MODELLED];
   uint64_t room, taken;    /* bytes of program memory that are allowed and used; room 0: no limit */
   zbl_ref spare[ZBL_CLASSES];
@@ -108,8 +108,8 @@ int zbl_await(zbl_bell *bell, int ms);
 #define ZBL_ENTER                                                              \
   const int zbl_entered __attribute__((cleanup(zbl_unlock), unused)) = zbl_lock()
 
-/* The same as ZBL_ENTER, but only if several processes drive the world; for entry points that
- * touch shared state only then. */
+/* Does the same as ZBL_ENTER, but only if several processes drive the world. It is for entry
+ * points that touch shared state only in that case. */
 #define ZBL_ENTER_SEVERAL                                                      \
   const int zbl_entered __attribute__((cleanup(zbl_unlock_taken), unused)) =   \
       zbl.several && zbl_lock()

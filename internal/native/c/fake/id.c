@@ -1,4 +1,4 @@
-/* Unique ids, and the cliques of ranks that share one. */
+/* Unique ids, and the cliques of ranks that share an id. */
 #include "comm.h"
 
 #include <stdio.h>
@@ -52,7 +52,8 @@ static int zbl_is_watched(const zbl_clique *q) {
 }
 
 /* Reports whether the clique is no longer needed and this process may free it. If one process
- * drove all of its ranks, only that process may, because it also has their data. */
+ * drove all ranks of the clique, only that process may free it, because the process also has
+ * the ranks' data. */
 static int zbl_is_over(const zbl_clique *q) {
   return q->users == 0 && q->inited == q->nranks && q->splits == 0 &&
          (q->slot < 0 || q->slot == zbl.slot) && !zbl_is_watched(q);
@@ -84,7 +85,8 @@ zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
   if (strncmp(id->internal, "zbl ", 4) != 0) {
     return NULL;
   }
-  zbl_retire_comms(); /* the first caller retires them; a process that never calls keeps its own */
+  zbl_retire_comms(); /* the first caller retires the communicators of its process; a process that
+                       * never calls keeps them */
   for (q = zbl_at(zbl.hub->cliques); q != NULL; q = zbl_at(q->next)) {
     if (zbl_is_of(q, id)) {
       return q->nranks == nranks && q->inited < nranks ? q : NULL;

@@ -312,7 +312,7 @@ static void zbl_lt_multiply(const zbl_lt_product *p, int64_t x) {
     for (int64_t i = 0; i < p->m; i++) {
       const float *row = a + i * p->k, *col = b + j * p->k;
       float part[8] = {0}, sum = 0; /* eight sums, because in a single chain each addition would
-                                     * wait for the one before */
+                                     * wait for the previous one */
       int64_t l = 0;
       for (; l + 8 <= p->k; l += 8) {
         for (int u = 0; u < 8; u++) {

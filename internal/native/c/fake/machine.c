@@ -91,8 +91,8 @@ static int zbl_read_extrapolated(const char *values) {
   return 1;
 }
 
-/* Reports whether the figures of a collective are extrapolated: its curve is marked so, or there is
- * none and one is derived. */
+/* Reports whether the figures of a collective are extrapolated. The machine file may mark its curve
+ * as extrapolated, or may have no curve, so that one is derived. */
 static int zbl_extrapolated(const char *collective, int ranks, int stride) {
   const zbl_curve *c = zbl_curve_for(zbl_collective_named(collective), 0, ranks,
                                      stride > 1 ? stride : 1);
@@ -240,7 +240,7 @@ static int zbl_read_machine(const char *text, char *err, size_t errlen) {
   return ok;
 }
 
-/* Selects the devices that this process sees: those of `how`, by default all. */
+/* Selects the devices that this process sees: the devices that `how` names, by default all. */
 static int zbl_see(const zbl_share *how) {
   zbl.first = how->first;
   zbl.count = how->count > 0 ? how->count : zbl.ranks;
@@ -318,7 +318,7 @@ static void zbl_close_world(void) {
   zbl_free_machine();
 }
 
-/* Closes the world. The last close frees everything, even what the client has not freed. */
+/* Closes the world. The last close frees everything, even objects that the client has not freed. */
 void zbl_shutdown(void) {
   pthread_mutex_lock(&zbl_opening);
   if (zbl.open > 0 && --zbl.open == 0) {

@@ -126,8 +126,8 @@ static double zbl_slowness(int device) {
 static double zbl_plain_time(int device) { return zbl_kernel_seconds * zbl_slowness(device); }
 
 /* Returns the bytes that a stream moves, counted as in STREAM: every array once.
- * The kernel's name gives the operation and the type; its fifth argument is the
- * number of elements. */
+ * The kernel's name gives the operation and the type; the kernel's fifth argument
+ * is the number of elements. */
 static double zbl_streamed_bytes(const zbl_launched *l) {
   static const struct {
     const char *prefix;

@@ -1,7 +1,7 @@
-/* The null stream. Each device has one, made on first use. Its work runs after all earlier work
- * of the device's blocking streams and before all their later work. Non-blocking streams are
- * independent of it. To order two streams, the earlier one gets a signal and the later one a
- * gate. */
+/* The null stream. Each device has one null stream, which is made on first use. Its work runs after
+ * all earlier work of the device's blocking streams and before all their later work. Non-blocking
+ * streams are independent of it. To order two streams, the earlier stream gets a signal, and the
+ * later stream gets a gate. */
 #include "stream.h"
 
 #include <stdlib.h>
@@ -76,8 +76,8 @@ static void zbl_after(zbl_stream *s, zbl_stream *first) {
   zbl_put(first, zbl_new_op(first, &zbl_signals, g, 0));
 }
 
-/* Orders a blocking stream after the streams that it implicitly waits for: the null stream, or for
- * the null stream all blocking ones. */
+/* Orders a blocking stream after the streams that it implicitly waits for. An ordinary stream waits
+ * for the null stream; the null stream waits for all blocking streams. */
 void zbl_in_order(zbl_stream *s) {
   zbl_stream *null = zbl.devices[s->device].null;
   int left = zbl.devices[s->device].blocking - 1;

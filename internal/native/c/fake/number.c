@@ -42,7 +42,7 @@ static uint32_t zbl_bits_of(float f) {
 /* Forces inlining. The compiler would otherwise call these functions, because they are large. */
 #define ZBL_INLINE static inline __attribute__((always_inline))
 
-/* Takes the bits of `yes` where the mask's bits are set, and those of `no` elsewhere. */
+/* Takes the bits of `yes` where the mask's bits are set, and the bits of `no` elsewhere. */
 ZBL_INLINE uint32_t zbl_choose(int32_t mask, uint32_t yes, uint32_t no) {
   return ((uint32_t)mask & yes) | (~(uint32_t)mask & no);
 }

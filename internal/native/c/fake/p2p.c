@@ -24,9 +24,9 @@ typedef struct zbl_kernel_p2p {
   int slot, rank;
   zbl_turn at;
   uint64_t number; /* number among all launches of the communicator, from 0 */
-  zbl_ahead how; /* when the stream gets here from its previous kernel */
-  zbl_ref next;  /* the stream's next kernel, if the stream goes straight to it */
-  zbl_ref begun; /* the next kernel in the list of those that begin now */
+  zbl_ahead how; /* when the stream reaches this kernel from its previous kernel */
+  zbl_ref next;  /* the stream's next kernel, if the stream goes straight from this kernel to it */
+  zbl_ref begun; /* the next kernel in the list of kernels that begin now */
   double arrival, end;
   uint64_t out, in; /* bytes sent and received */
   int ready, moves; /* moves: 1 if the kernel moves data */
@@ -34,8 +34,8 @@ typedef struct zbl_kernel_p2p {
   zbl_ref transfers[];
 } zbl_kernel_p2p;
 
-/* Returns the transfer that the other end has already posted, or a new one. Messages between two
- * ranks match in the order of the calls. */
+/* Returns the transfer that the other end has already posted, or a new transfer. Messages between
+ * two ranks match in the order of the calls. */
 static zbl_transfer *zbl_match(zbl_clique *q, int from, int to, int sending) {
   zbl_ref *at = &q->member[to].unmatched;
   zbl_transfer *t;
@@ -83,7 +83,7 @@ static double zbl_message_time(const zbl_clique *q, const zbl_transfer *t,
   if (of_all != NULL) {
     zbl_curve all = *of_all;
     all.k = one->k;
-    all.points = 0; /* the points are for a collective's sizes */
+    all.points = 0; /* the points are for sizes of a collective, not of a message */
     took = zbl_later(took, zbl_model(&all, bytes));
   }
   return zbl_noisy(zbl_faulty(one, bytes, took, draws), draws, q->first);

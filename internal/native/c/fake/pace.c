@@ -156,8 +156,8 @@ static void zbl_pace_seen(double at) {
   zbl_own.joined = 0;
 }
 
-/* Waits until `due`, without the lock. If every thread has a CPU, the threads keep theirs: a CPU
- * that was yielded to another program comes back milliseconds later. */
+/* Waits until `due`, without the lock. If every thread has a CPU, the thread keeps its CPU while
+ * it waits: a CPU that was yielded to another program comes back milliseconds later. */
 static void zbl_pace_waits(double due) {
   int hosts = __atomic_load_n(&zbl.hub->hosts, __ATOMIC_RELAXED);
   int shares = hosts > zbl_pace_cpus();

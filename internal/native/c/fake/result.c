@@ -1,5 +1,5 @@
-/* Promised results. A result appears in its buffer only when the host, or a later kernel, has
- * a proof that it is done. */
+/* Promised results. A result appears in its buffer only when the host, or a later kernel, has a
+ * proof that the operation is done. */
 #include "pool.h"
 #include "stream.h"
 
@@ -39,8 +39,9 @@ void zbl_forget_range(const char *from, size_t bytes) {
 }
 
 /* Returns the address of the bytes that a kernel of the stream reads: in a promised result if it
- * alone overlaps and covers them, otherwise in the buffer. A kernel may rely on earlier work of its
- * own stream, so other promises that overlap the bytes are revealed first. */
+ * covers the bytes and no other promise overlaps them, otherwise in the buffer. A kernel may rely
+ * on earlier work of its own stream, so other promises that overlap the bytes are revealed
+ * first. */
 const char *zbl_source(zbl_stream *s, const char *from, size_t bytes) {
   const zbl_result *only = NULL;
   int n = 0;

@@ -1,6 +1,6 @@
-/* Explains a hang. When no rank makes progress any more, it tells the program's user which ranks
- * wait for which. Each process notes the state of its ranks in the arena, and one process prints
- * the explanation for all. */
+/* Explains a hang. When no rank makes progress any more, this code tells the program's user which
+ * ranks wait for which. Each process notes the state of its ranks in the arena, and one process
+ * prints the explanation for all. */
 #include "comm.h"
 
 #include <inttypes.h>
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 /* Seconds without progress on the host's clock. After zbl_still, ranks note their state. After
- * zbl_still_told, the hang is explained; already after zbl_still_warned if NCCL_DEBUG asks for
- * warnings and all ranks have joined. Each further process adds zbl_still_slot, because it looks
- * ZBL_LOOK_SLOT_MS (drive.c) later. */
+ * zbl_still_told, the hang is explained. If NCCL_DEBUG asks for warnings and all ranks have
+ * joined, it is explained after zbl_still_warned. Each further process adds zbl_still_slot,
+ * because it looks ZBL_LOOK_SLOT_MS (drive.c) later. */
 static const double zbl_still = 0.25, zbl_still_warned = 1, zbl_still_told = 5, zbl_still_slot = 0.005;
 
 enum { ZBL_TOLD_LINES = 24, ZBL_TOLD_LIST = 120 };
@@ -112,7 +112,8 @@ static int zbl_ranks_that(char list[ZBL_TOLD_LIST], const zbl_clique *q, const z
 /* Returns the plural ending of "rank". */
 static const char *zbl_s(int n) { return n == 1 ? "" : "s"; }
 
-/* The reasons why other ranks wait: a rank's state with respect to their call, and its words. */
+/* The reasons why other ranks wait: a rank's state with respect to their call, and the words for
+ * it. */
 static const struct {
   int how;
   const char *words;
@@ -221,8 +222,8 @@ static void zbl_tell_clique(const zbl_clique *q) {
   }
 }
 
-/* Returns how many seconds without progress pass before the explanation. With a planted hang
- * whose time passes faster (stall_rate) it is fewer. */
+/* Returns how many seconds without progress pass before the explanation. The number is smaller
+ * if a planted hang makes time pass faster (stall_rate). */
 static double zbl_patience(void) {
   double told = zbl.stall_rate > 1 ? zbl_still_told / zbl.stall_rate : zbl_still_told;
   int slots = 0;

@@ -15,8 +15,8 @@ typedef struct zbl_split {
   zbl_ref clique, next;
   uint64_t number, id; /* number: of the split, within the clique; id: part of the new
                         * communicators' ids */
-  int posted, left;    /* posted: ranks that have called the split; left: ranks that have not taken
-                        * the result */
+  int posted, left;    /* posted: number of ranks that have called the split; left: number of ranks
+                        * that still need the result */
   zbl_side side[];
 } zbl_split;
 
@@ -41,7 +41,7 @@ static zbl_split *zbl_split_at(zbl_comm *c) {
   return s;
 }
 
-/* Marks ranks that will not call the rank's next split; it proceeds without them. */
+/* Marks ranks that will not call the rank's next split; the split proceeds without them. */
 void zbl_split_without(zbl_comm *c, const int *ranks, int n) {
   zbl_split *s = zbl_split_at(c);
   c->splits--;
@@ -75,8 +75,8 @@ int zbl_split_done(zbl_comm *child) {
 }
 
 /* Makes the handle join its new communicator, once all ranks have called the split. Ranks are
- * ordered by key, those with equal keys by their old rank (nccl.h.in). Until now the handle has
- * its old rank. */
+ * ordered by key; ranks with equal keys are ordered by their old rank (nccl.h.in). Until now the
+ * handle has its old rank. */
 void zbl_split_settle(zbl_comm *child) {
   zbl_split *s = child->split;
   const zbl_clique *q = zbl_at(s->clique);
@@ -97,8 +97,9 @@ void zbl_split_settle(zbl_comm *child) {
   zbl_split_leave(s);
 }
 
-/* Calls the rank's next split. The new communicator has the same device as the old one. The client
- * gets its handle only when everything is done (ROCm/rccl, src/init.cc, ncclCommSplit_impl). */
+/* Makes the rank call its next split. The new communicator has the same device as the old one. The
+ * client gets its handle only when everything is done (ROCm/rccl, src/init.cc,
+ * ncclCommSplit_impl). */
 int zbl_split_rank(zbl_comm *c, int color, int key, int nonblocking, void **out) {
   zbl_split *s = zbl_split_at(c);
   zbl_comm *child;

@@ -57,8 +57,8 @@ void zbl_before_write(const zbl_stream *s, const char *to, int copied) {
 }
 
 /* Returns the old content at an address, from the kept write that began nearest below it.
- * Returns NULL if no content is kept, or if the fault applies only to writes of another
- * stream, or only to copies, and this write was neither. */
+ * Returns NULL if no content is kept. Also returns NULL if the fault applies only to writes
+ * of another stream, or only to copies, and the write was not of that kind. */
 const char *zbl_stale(const zbl_stream *s, const char *from, uint64_t bytes) {
   int near = -1;
   for (int i = 0; i < ZBL_KEPT; i++) {

@@ -32,7 +32,7 @@ void zbl_renew(zbl_stream *s) {
   }
 }
 
-/* The same as zbl_stream_on, for a call on the current device. */
+/* Does the same as zbl_stream_on, for a call on the current device. */
 zbl_stream *zbl_stream_of(void *handle) {
   return zbl_stream_on(handle, zbl_current_device());
 }
@@ -113,7 +113,7 @@ void zbl_settle(void) {
   }
 }
 
-/* Puts the streams of this process that may continue after a decision on the list. */
+/* Puts on the list those streams of this process that may continue after a decision. */
 void zbl_rouse(void) {
   for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
     if (s->head != NULL && s->head->kind->done != NULL) {

@@ -10,7 +10,7 @@ struct zbl_op;
 /* One kind of operation. `run` is called when an operation is the first of its stream. It returns 1
  * if the operation is done and has moved the stream's clock, or 0 if the operation waits for other
  * ranks. Those ranks end it with zbl_finish; if the kind has a `done` function, they call
- * zbl_drain_later instead, and `done` returns what `run` would. `release` frees the data; it is
+ * zbl_drain_later instead, and `done` returns the same as `run`. `release` frees the data; it is
  * NULL if there is nothing to free. `bell` returns the bell that is rung when the other ranks have
  * done their part; NULL stands for the general bell, which every decision rings. */
 typedef struct zbl_kind {
@@ -27,7 +27,7 @@ typedef struct zbl_op {
   void *data;
   struct zbl_comm *comm; /* the communicator of a kernel of RCCL; NULL for other work */
   struct zbl_op *next;
-  double posted; /* time at which the host enqueued it */
+  double posted; /* time at which the host enqueued the operation */
   int rank;
   uint8_t started, stuck; /* stuck: a planted hang stops the GPU before the operation */
   uint8_t ahead; /* the stream reaches the operation without its process; see ahead.c */
@@ -57,7 +57,7 @@ enum { ZBL_AHEAD_MARKS = 2 };
 typedef struct zbl_stream {
   uint32_t magic;
   int device;
-  int error; /* error of a launch; it is kept, as on a GPU */
+  int error; /* error of a launch; it is kept until the stream is destroyed, as on a GPU */
   int hosts; /* number of hosts that wait for the stream */
   uint8_t queued_to_drain, looked;
   uint8_t forked; /* the stream joined another stream's capture and has not been joined back */

@@ -1,5 +1,5 @@
-/* What the host can learn about a stream: whether the stream is done. The host may have to
- * wait for other processes of the world to decide that. */
+/* Lets the host find out whether a stream is done. The host may have to wait for other
+ * processes of the world to decide that. */
 #include "stream.h"
 
 /* How far one poll of work that never finishes advances the host clock, in seconds. A
@@ -43,9 +43,9 @@ static int zbl_given_up(const zbl_stream *s) {
   return s->head != NULL && zbl_failed(s->head->comm) != 0;
 }
 
-/* Sleeps until the stream may continue, or another stream that only this process advances.
- * Meanwhile the driving thread does not advance this stream. Returns the same as
- * zbl_await. */
+/* Sleeps until this stream may continue, or until another stream may continue that only this
+ * process advances. Meanwhile the driving thread does not advance this stream. Returns the
+ * same as zbl_await. */
 static int zbl_attend(zbl_stream *s, int ms) {
   zbl_bell *bell = zbl_unattended(s) ? NULL : zbl_next_bell(s);
   int acted;
@@ -75,8 +75,8 @@ static int zbl_wait_for_others(zbl_stream *s) {
 }
 
 /* Waits until it is decided whether the stream is done. If it is not, the host's
- * time passes as long as all processes are idle. Once a process acts, that time is
- * taken back. */
+ * time passes as long as all processes are idle. Once a process acts, that time no
+ * longer counts. */
 int zbl_decided(zbl_stream *s) {
   zbl_lane *l = s->lane;
   if (zbl_waited(s)) {

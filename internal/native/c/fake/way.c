@@ -1,6 +1,6 @@
-/* Ways: the duration of a message between two devices. A message is as fast as the slowest part of
- * its way: the xGMI link within a node, the rails of both ends between nodes. The machine file
- * gives the remaining share of each part's bandwidth, but not the cause. */
+/* Ways: computes the duration of a message between two devices. A message is as fast as the slowest
+ * part of its way: the xGMI link within a node, the rails of both ends between nodes. The machine
+ * file gives the remaining share of each part's bandwidth, but not the cause. */
 #include "world.h"
 
 #include <stdio.h>
@@ -15,8 +15,8 @@ static double *zbl_ones(size_t n) {
   return v;
 }
 
-/* Reads `way link|rail GPUS B A R FLOOR`; GPUS is the number per node. The line `ranks` must come
- * before it. */
+/* Reads `way link|rail GPUS B A R FLOOR`; GPUS is the number of GPUs per node. The line `ranks`
+ * must come before it. */
 static int zbl_read_constants(const char *v) {
   zbl_ways *w = &zbl.ways;
   zbl_curve c = {.k = 1};
@@ -83,8 +83,8 @@ void zbl_free_ways(void) {
 }
 
 /* Returns the duration of a message in seconds. A link carries the data between its two devices, a
- * rail all data of a rank. Both directions between two devices have the same noise; each pair has
- * its own. */
+ * rail carries all data of a rank. Both directions between two devices have the same noise; each
+ * pair of devices has noise of its own. */
 double zbl_way_time(int from, int to, double along, double bytes, uint64_t draws) {
   const zbl_ways *w = &zbl.ways;
   int inside = from / w->node == to / w->node;

@@ -40,9 +40,9 @@ static void zbl_arrive_at(zbl_round *r, const zbl_queued *call) {
   r->start = zbl_later(r->start, zbl_later(c->lane->h, call->stream->s));
 }
 
-/* Launches the first of n calls together with the calls of its communicator's other ranks, if they
- * follow and can end at once. Returns the number of launched calls: all of the communicator's, or
- * 0. */
+/* Launches the first of n calls together with the calls of its communicator's other ranks, if those
+ * calls follow and can end at once. Returns the number of launched calls: all of the
+ * communicator's, or 0. */
 size_t zbl_launch_whole(const zbl_queued *calls, size_t n) {
   zbl_clique *q = calls->comm->clique;
   zbl_round r;

@@ -37,7 +37,8 @@ typedef struct zbl_curve {
   int first, ranks, stride;
   double b, a, r, floor, k;
   int extrapolated; /* 1 if parts of the curve are not measured */
-  int point, points; /* index of its first measured point, and their number; ascending in bytes */
+  int point, points; /* point: index of the curve's first measured point; points: number of measured
+                      * points, ascending in bytes */
 } zbl_curve;
 
 /* A measured time. It replaces the model's time. */
@@ -50,9 +51,10 @@ typedef struct zbl_point {
 typedef struct zbl_faults {
   double *late; /* by rank: delay at every collective, in seconds; or NULL */
   double *hbm;  /* by rank: remaining share of the memory's bandwidth; or NULL */
-  struct { double from, to, factor; } dip;       /* from and to in bytes; factor of the time */
-  struct { int first, ranks; double part, factor; } flaky; /* part: share of the launches; factor of
-                                                            * the time */
+  struct { double from, to, factor; } dip;       /* from, to: range of sizes, in bytes; factor: of
+                                                  * the time in that range */
+  struct { int first, ranks; double part, factor; } flaky; /* part: share of the launches that are
+                                                            * slow; factor: of their time */
   struct { int node; double part, factor, launches; } contention; /* between nodes of `node` ranks
                                                                    * each */
   struct { int rank; double bytes; uint64_t launch; } hang, async;
@@ -62,7 +64,8 @@ typedef struct zbl_faults {
     double part;     /* share of the launches in which the fault can occur */
     int first;       /* 1: only in the first launch of a communicator */
     uint64_t launch; /* not before the launch of a communicator with this number */
-    int across;      /* bit 0: only in data that another stream wrote; bit 1: that a copy wrote */
+    int across;      /* bit 0: only in data that another stream wrote; bit 1: only in data that a
+                      * copy wrote */
   } data;
   struct { int on, rank; uint64_t byte; } store;   /* a bit of this byte of a kernel's output
                                                     * flips */
@@ -130,15 +133,15 @@ typedef struct zbl_device {
   struct zbl_stream *null; /* the null stream, once it has been used */
   int blocking; /* number of streams ordered with the null stream, including itself */
   uint64_t streamed; /* number of kernels that streamed through the device's memory */
-  uint64_t calls, left; /* number of collectives enqueued on the device, and of those that have left
-                         * its streams */
+  uint64_t calls, left; /* calls: number of collectives enqueued on the device; left: number of them
+                         * that have left its streams */
   struct { double from, to; } busy; /* the latest busy period of collectives */
   size_t stack;      /* size of a thread's stack plus 1; 0 if the program has not set it */
   unsigned flags;    /* flags that the program has set */
 } zbl_device;
 
-/* How a curve changes if a call does not run on the usual kernels: a factor for its bandwidth
- * and one for its latencies. node is the number of GPUs per node, 0 if unknown. */
+/* How a curve changes if a call does not run on the usual kernels: a factor for the bandwidth,
+ * and a factor for the latencies. node is the number of GPUs per node, 0 if unknown. */
 typedef struct zbl_faster {
   double rate, latency;
   int node;
@@ -169,14 +172,13 @@ typedef struct zbl_world {
   zbl_bell nudge;    /* the driving thread sleeps on this bell while it is idle */
   pthread_t driver;
   int waits; /* blocking calls wait for ever, as the real ones do */
-  int derives; /* groups without a curve get a derived one; if 0, their calls are refused */
+  int derives; /* groups without a curve get a derived curve; if 0, their calls are refused */
   int multi_rank; /* a device may have several ranks of a communicator */
   int skips; /* kernels of the program without a host version are skipped */
   int warns; /* NCCL_DEBUG asks for warnings */
   int explains; /* hangs are explained; see silence.c */
   int shown; /* an enum zbl_shown: the clock that other programs see */
-  double stall_rate; /* how many times as fast as the host's clock time passes in a stall; see
-                      * host.c */
+  double stall_rate; /* speed of time in a stall, relative to the host's clock; see host.c */
   int wall;  /* time is the host's time, and kernels run on its CPUs */
   int cores; /* number of CPUs for kernels; 0: all */
   char gpu[64];

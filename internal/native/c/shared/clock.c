@@ -79,9 +79,9 @@ static void zbc_kept_reach(int64_t at) {
   zbc_slept += ahead > 0 ? ahead : 0;
 }
 
-/* Advances the program's clock by `ns` nanoseconds. A program that simulates the GPUs of many
- * hosts in one thread calls this with the time by which its first host has advanced since the last
- * call. From the first call on, it owns the clock. */
+/* Advances the program's clock by `ns` nanoseconds. A program that simulates the GPUs of many hosts
+ * in one thread calls this with the time by which its first host has advanced since the last call.
+ * From the first call on, that program owns the clock. */
 ZBC_PUBLIC void zbench_clock_pass(int64_t ns) {
   if (__atomic_load_n(&zbc_now, __ATOMIC_ACQUIRE) == NULL) {
     zbench_clock_use(zbc_kept_now, zbc_kept_reach);
@@ -210,8 +210,8 @@ static void *zbc_next(const char *name) {
   return code
 
 /* Returns the clock of a condition variable's deadline, which is unknown here. All clocks have
- * the same lag, and a deadline before the beginning of the realtime clock must be on the
- * monotonic one. */
+ * the same lag, and a deadline before the beginning of the realtime clock must be on a monotonic
+ * clock. */
 static clockid_t zbc_clock_of(const struct timespec *deadline) {
   return zbc_of(deadline) < zbc_began[CLOCK_REALTIME] / 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }

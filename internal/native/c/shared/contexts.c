@@ -1,5 +1,5 @@
-/* Contexts, which HIP has for programs ported from CUDA's driver interface. Each device has one
- * context, its primary one. Each thread has a stack of contexts. */
+/* Contexts, which HIP has for programs ported from CUDA's driver interface. Each device has only
+ * its primary context. Each thread has a stack of contexts. */
 #include "../fake/world.h"
 #include "more.h"
 

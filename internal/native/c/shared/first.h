@@ -53,8 +53,8 @@ __asm__(".text\n.type zbs_first, %function\nzbs_first:\n\t"
   "stp x29, x30, [sp, #-16]!\n\tbl zbs_first\n\tldp x29, x30, [sp], #16\n\tb " to
 #endif
 
-/* Define a public name: ZBS_OPENING for a function that needs the world, the other for one that
- * does not. */
+/* ZBS_OPENING defines the public name of a function that needs the world. ZBS_PUBLIC defines the
+ * public name of a function that needs no world. */
 #define ZBS_OPENING(field, name)                                               \
   extern __typeof__(zbl_##field) zbs_do_##field __asm__("zbs_do_" #field)      \
       __attribute__((alias("zbl_" #field), visibility("hidden"), used));       \

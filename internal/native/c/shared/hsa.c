@@ -1,12 +1,12 @@
 /* HSA's runtime under its own name and with its symbols' version. HIP programs are linked with it,
  * and UCX, which Open MPI uses, calls it (libuct_rocm). There is no GPU for HSA, so hsa_init fails
- * as on a host without one, and programs that check the result continue without ROCm. RCCL's
+ * as on a host without a GPU, and programs that check the result continue without ROCm. RCCL's
  * UnitTests ignore the result: before they fork they count the agents that are GPUs (ROCm/rccl,
- * test/common/EnvVars.cpp). They find those that the process sees. */
+ * test/common/EnvVars.cpp). The agents here are the GPUs that the process sees. */
 #define ZBL_VENDOR ZB_ROCM
 #include "place.c"
 
-/* The numbers and names in this file are those of hsa.h at ROCm 6.4. */
+/* The numbers and names in this file are from hsa.h at ROCm 6.4. */
 enum {
   ZBH_OK = 0,
   ZBH_ERR_ARGUMENT = 0x1001,

@@ -35,7 +35,7 @@ static int zbl_popCall(zbs_dim3 *grid, zbs_dim3 *block, size_t *shared, void **s
  * multiple of 16 bytes. */
 typedef struct zbl_host_launch {
   zbench_kernel_version version;
-  const void *owner; /* the owner with which the kernel was registered or loaded */
+  const void *owner; /* the code with which the kernel was registered or loaded */
   zbench_launch how;
   size_t bytes;
   _Alignas(16) char args[];
@@ -53,8 +53,8 @@ static struct {
   int device;
 } zbl_running;
 
-/* Implements zbench_launch.symbol. A variable of the kernel's own code is found before those of
- * other code. */
+/* Implements zbench_launch.symbol. A variable of the kernel's own code is found before variables
+ * of other code. */
 static void *zbl_kernel_symbol(const char *name) {
   zbl_wanted what = {.owner = zbl_running.owner, .name = name, .device = zbl_running.device};
   size_t bytes;
@@ -127,8 +127,8 @@ static int zbl_launch_version(const zbl_registered *r, const zbench_launch *how,
 }
 
 /* Fails the launch of a kernel without a host version, and keeps the error in its stream. Without
- * the kept error, a program that does not check the launch would take old memory for the kernel's
- * result. With ZBENCH_LOOPBACK_UNKNOWN_KERNELS=skip such a kernel is left out instead. */
+ * the kept error, a program that does not check the launch would mistake old memory for the
+ * kernel's result. With ZBENCH_LOOPBACK_UNKNOWN_KERNELS=skip such a kernel is left out instead. */
 static int zbl_no_version(zbl_stream *s) {
   if (zbl.skips) {
     zbl.hub->skipped++;

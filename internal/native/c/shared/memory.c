@@ -101,8 +101,8 @@ static int zbl_hostUnregister(void *p) {
   return ZB_OK;
 }
 
-/* Returns the address by which devices access host memory, which is the host's own. HIP also
- * accepts an address of device memory (ROCm/clr, hipamd/src/hip_memory.cpp,
+/* Returns the address by which devices access host memory. It is the host's own address. HIP
+ * also accepts an address of device memory (ROCm/clr, hipamd/src/hip_memory.cpp,
  * hipHostGetDevicePointer). */
 static int zbl_hostPointer(void **device, void *host, unsigned flags) {
   const zbl_block *b;

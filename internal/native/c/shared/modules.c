@@ -46,7 +46,7 @@ static void zbl_unload_own(void *own) {
   free(m);
 }
 
-/* Returns the kernel with that name; NULL if the code object has none. */
+/* Returns the kernel with the given name; NULL if the code object has no such kernel. */
 static void *zbl_find_own(void *own, const char *name) {
   zbl_own_module *m = own;
   zbl_registered *r = m->kernels;
@@ -67,7 +67,7 @@ static void *zbl_find_own(void *own, const char *name) {
   return r;
 }
 
-/* Reads arguments from one buffer. Each is aligned to its width (HIP's headers,
+/* Reads arguments from one buffer. Each argument is aligned to its width (HIP's headers,
  * HIP_LAUNCH_PARAM_BUFFER_POINTER; LLVM, AMDGPU usage, "Kernarg Segment"). Only the size of a
  * struct is known, so it is aligned to the largest power of two that divides the size, at most
  * 8. */
@@ -145,7 +145,7 @@ static int zbl_moduleLoadFile(void **module, const char *path) {
   return zbl_said(code);
 }
 
-/* Loads a module with options. They concern a device's compiler and are ignored. */
+/* Loads a module with options. The options concern a device's compiler and are ignored. */
 static int zbl_moduleLoadWith(void **module, const void *image, unsigned n, int *option,
                               void **values) {
   (void)n, (void)option, (void)values;

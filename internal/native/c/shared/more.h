@@ -82,7 +82,7 @@ typedef struct zbs_ipc {
   ZBS_HIP(SYM, properties0000, int, (void *properties, int device), "hipGetDevicePropertiesR0000") \
   ZBS_HIP(SYM, properties0600, int, (void *properties, int device), "hipGetDevicePropertiesR0600")
 
-/* Called before main() and around kernels, by code that the compiler generates. They need no
+/* Functions that code from the compiler calls before main() and around kernels. They need no
  * world. */
 #define ZBS_MORE_REGISTERED(SYM)                                                  \
   ZBS_HIP(SYM, pushCall, int, (zbs_dim3 grid, zbs_dim3 block, size_t shared, void *stream), \

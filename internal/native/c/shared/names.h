@@ -16,8 +16,8 @@
 #define ZBS_EXPAND(...) ZBS_ROW(__VA_ARGS__)
 #define ZBS_EACH(...) ZBS_EXPAND(__VA_ARGS__)
 
-/* The same for the other names of functions. Both names exist, so that a program built for either
- * finds its function. */
+/* Expands the rows with the other names of functions in the same way. Both names exist, so that a
+ * program built for either finds its function. */
 #define ZBS_OTHER_ROW(field, ...) ZBS_ROW(field, need, ret, args, __VA_ARGS__)
 #define ZBS_OTHER_EXPAND(...) ZBS_OTHER_ROW(__VA_ARGS__)
 #define ZBS_OTHER(...) ZBS_OTHER_EXPAND(__VA_ARGS__)

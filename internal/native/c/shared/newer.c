@@ -4,8 +4,8 @@
 #include "../fake/comm.h"
 #include "more.h"
 
-/* Joins a communicator by one of several ids. Here one id is enough; several only make a real init
- * faster. */
+/* Joins a communicator by one of several ids. Here one id is enough; several ids only make a real
+ * init faster. */
 static int zbl_commInitScalable(void **comm, int nranks, int rank, int count, zb_unique_id *ids, void *config) {
   static const zbl_caller asked = {"commInitRankScalable", NULL};
   ZBL_SINCE(22304, "ncclCommInitRankScalable");
@@ -149,7 +149,7 @@ static int zbl_allReduceBias(const void *send, void *recv, size_t count, int dty
   return code != 0 || count == 0 ? code : zbl_do(zbl_stream_on(stream, c->device), zbl_add_put, &add, sizeof add);
 }
 
-/* NCCL's name of the function; RCCL's since 7.0. */
+/* The function under NCCL's name, which RCCL also uses since 7.0. */
 static int zbl_allToAllvNew(const void *send, const size_t *sends, const size_t *sendAt, void *recv,
                             const size_t *recvs, const size_t *recvAt, int dtype, void *comm, void *stream) {
   return zbl_allToAllv(send, sends, sendAt, recv, recvs, recvAt, dtype, comm, stream);

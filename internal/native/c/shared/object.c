@@ -1,7 +1,7 @@
-/* Code objects: finds items of a program's GPU code by name. Nothing of the code runs. What is
- * found are a module's kernels, and the variables of its device code with their initial values.
- * A code object is an ELF file (LLVM, AMDGPU usage, "Code Object"); a bundle contains several
- * (Clang, "Clang Offload Bundler"). */
+/* Code objects: finds items of a program's GPU code by name. It finds a module's kernels, and the
+ * variables of its device code with their initial values. Nothing of the code runs. A code object
+ * is an ELF file (LLVM, AMDGPU usage, "Code Object"); a bundle contains several (Clang, "Clang
+ * Offload Bundler"). */
 #include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,8 +48,8 @@ static int zbl_section_ok(const char *object, const Elf64_Shdr *s) {
   return s->sh_type == SHT_NOBITS || (s->sh_offset <= all && s->sh_size <= all - s->sh_offset);
 }
 
-/* Returns a code object from a bundle: the one for gfx942 if there is one, otherwise another GPU's,
- * because the code does not run. */
+/* Returns a code object from a bundle: the one for gfx942 if there is one, otherwise the one for
+ * another GPU, which is good enough because the code does not run. */
 static const char *zbl_of_bundle(const char *bundle) {
   static const char kind[] = "hip";
   uint64_t entries = zbl_read64(bundle + ZBL_MAGIC_BYTES);

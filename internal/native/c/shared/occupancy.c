@@ -10,7 +10,7 @@
 enum { ZBL_THREADS_OF_CU = 2048, ZBL_WAVE = 64 };
 
 /* Returns how many blocks of `threads` threads fit on a compute unit at once. The limits are
- * its waves and its shared memory (ROCm/clr, hipamd/src/hip_platform.cpp,
+ * the unit's waves and its shared memory (ROCm/clr, hipamd/src/hip_platform.cpp,
  * ihipOccupancyMaxActiveBlocksPerMultiprocessor; 8 waves on each of 4 SIMDs). */
 static int zbl_blocks_at_once(int threads, size_t shared) {
   int waves = ZBL_THREADS_OF_CU / ((threads + ZBL_WAVE - 1) / ZBL_WAVE * ZBL_WAVE);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The variables of each launcher: the process's number in the world and the number of
- * processes, then both for its node. The innermost launcher comes first, as in
+/* The variables of each launcher: the process's number and the number of processes,
+ * first in the world and then on its node. The innermost launcher comes first, as in
  * internal/launch/table.go, which gives the sources. */
 static const struct zbs_launcher {
   const char *rank, *size, *local, *on_node;
@@ -85,9 +85,10 @@ static void zbs_node(const struct zbs_launcher *l, int ranks, zbl_share *how) {
   }
 }
 
-/* Reads which of `of` GPUs a list of numbers selects: the first one, and how many. Returns 0 if the
- * numbers are not consecutive and ascending. The list ends at the first entry that is not a number;
- * repeated numbers are ignored (ROCm/clr, rocclr/device/rocm/rocdevice.cpp, Device::init). */
+/* Reads which of `of` GPUs a list of numbers selects: the first GPU, and the number of GPUs.
+ * Returns 0 if the numbers are not consecutive and ascending. The list ends at the first entry that
+ * is not a number; repeated numbers are ignored (ROCm/clr, rocclr/device/rocm/rocdevice.cpp,
+ * Device::init). */
 static int zbs_listed(const char *list, int of, int *first, int *count) {
   *first = *count = 0;
   for (const char *at = list;; at++) {
@@ -143,7 +144,7 @@ static const char *zbs_see(int ranks, zbl_share *how) {
  * launcher runs all processes on one host, they are the whole world. With ZBENCH_LOOPBACK_GPUS the
  * process sees that many GPUs of its own. Without a launcher, ZBENCH_LOOPBACK_FIRST and
  * ZBENCH_LOOPBACK_COUNT select the GPUs. If none of these is set, variables such as
- * HIP_VISIBLE_DEVICES select among the GPUs. Returns an error in those, or NULL. */
+ * HIP_VISIBLE_DEVICES select among the GPUs. Returns an error in these variables, or NULL. */
 static const char *zbs_place(int ranks, zbl_share *how) {
   int own = zbs_number("ZBENCH_LOOPBACK_GPUS");
   int first = zbs_number("ZBENCH_LOOPBACK_FIRST"), count = zbs_number("ZBENCH_LOOPBACK_COUNT");

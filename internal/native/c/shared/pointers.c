@@ -43,7 +43,7 @@ enum zbl_pointer_fact {
  * the program's own (ROCm/clr, hipamd/src/hip_memory.cpp, ihipPointerGetAttributes). */
 static int zbl_of_host_side(const zbl_block *b) { return b->kind != ZBL_OF_DEVICE; }
 
-/* Writes one fact about a known address. The widths of the answers are those of
+/* Writes one fact about a known address. The answers have the same widths as in
  * ROCm/clr, hipamd/src/hip_memory.cpp, ihipPointerGetAttributes. */
 static int zbl_tell_pointer(void *data, int fact, char *p, const zbl_block *b) {
   switch (fact) {

@@ -159,7 +159,7 @@ static int zbl_trimPool(void *pool, size_t bytes) {
 }
 
 /* Sets an attribute of a pool. The highest use can only be set to 0, and then
- * counts from now on (ROCm/clr, hipamd/src/hip_mempool_impl.cpp,
+ * counts from that moment on (ROCm/clr, hipamd/src/hip_mempool_impl.cpp,
  * SetAttribute). */
 static int zbl_setPoolFact(void *pool, int about, void *value) {
   zbl_mem_pool *p;

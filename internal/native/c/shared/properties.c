@@ -14,8 +14,8 @@
  * fences and three-dimensional grids. */
 enum { ZBS_ARCH = 0x7ff | 1 << 12 | 1 << 15 };
 
-/* Values of an MI300X that both forms have, from AMD's CDNA 3 ISA guide and from what ROCm
- * reports. */
+/* Values of an MI300X that both forms have, from AMD's CDNA 3 ISA guide and from the values
+ * that ROCm reports. */
 #define ZBS_FILL(p)                                                            \
   (p)->totalGlobalMem = zbl.hbm_bytes;                                         \
   (p)->sharedMemPerBlock = (size_t)zbl_attribute("maxSharedPerBlock");         \

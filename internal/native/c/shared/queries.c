@@ -8,8 +8,8 @@ enum { ZBL_XGMI = 4 }; /* ROCm/ROCR-Runtime, hsa_ext_amd.h, HSA_AMD_LINK_INFO_TY
 
 static int zbl_known_device(int device) { return device >= 0 && device < zbl.count; }
 
-/* Returns the link between two devices. All devices of a process are directly connected, as
- * those of a node are (ROCm/clr, hipamd/src/hip_peer.cpp, hipExtGetLinkTypeAndHopCount and
+/* Returns the link between two devices. All devices of a process are directly connected, like
+ * the GPUs of a node (ROCm/clr, hipamd/src/hip_peer.cpp, hipExtGetLinkTypeAndHopCount and
  * findLinkInfo). */
 static int zbl_linkType(int device, int peer, uint32_t *type, uint32_t *hops) {
   ZBL_REFUSE(type == NULL || hops == NULL || device == peer || device < 0 || peer < 0,

@@ -18,7 +18,7 @@ typedef struct zbl_registered {
   const void *host;
   char *name;
   void **module;
-  int looked, known; /* looked: a host version was searched; known: there is one */
+  int looked, known; /* looked: a host version was searched; known: a host version exists */
   zbench_kernel_version version;
   struct zbl_registered *next;
 } zbl_registered;

@@ -2,13 +2,13 @@
  * library has all of the state; forward.c makes the other libraries. The variable
  * ZBENCH_LOOPBACK names the machine file; without it there is no device.
  *
- * Processes meet in the file that ZBENCH_LOOPBACK_SHARED names. The first process
- * makes it, and the last one to end normally removes it. place.c decides which
+ * Processes meet in the file that ZBENCH_LOOPBACK_SHARED names. The first process makes
+ * the file, and the last process to end normally removes it. place.c decides which
  * devices a process sees, from ZBENCH_LOOPBACK_GPUS and the launcher's variables.
- * ZBENCH_LOOPBACK_CLOCK selects the clock that the program sees (virtual, paced,
- * host). ZBENCH_LOOPBACK_HANG_RATE is how many times as fast the virtual clock runs
- * in a hang. With ZBENCH_LOOPBACK_DATA=0 no data moves. `zbench loopback` sets all of
- * these variables. */
+ * ZBENCH_LOOPBACK_CLOCK selects the clock that the program sees (virtual, paced, host).
+ * ZBENCH_LOOPBACK_HANG_RATE is how many times as fast the virtual clock runs in a hang.
+ * With ZBENCH_LOOPBACK_DATA=0 no data moves. `zbench loopback` sets all of these
+ * variables. */
 #define ZBL_VENDOR ZB_NAMES
 #include "../fake/fake.c"
 #include "names.h"

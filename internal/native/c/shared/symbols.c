@@ -27,7 +27,7 @@ static int zbl_symbol_way(int kind, int other) {
                                                                            : ZB_ERR_DIRECTION;
 }
 
-/* A copy in either direction. If later is set, the copy is enqueued in the stream; otherwise the
+/* A copy in either direction. If `later` is set, the copy is enqueued in the stream; otherwise the
  * call waits for it. */
 typedef struct zbl_symbol_copy {
   const void *symbol;

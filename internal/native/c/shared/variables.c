@@ -16,9 +16,9 @@ typedef struct zbl_there {
 } zbl_there;
 
 typedef struct zbl_variable {
-  const void *host;  /* the host variable by which the program refers to it; NULL for a module's
-                      * variable */
-  const void *owner; /* the code with which it was registered or loaded */
+  const void *host;  /* the host variable by which the program refers to this variable; NULL for a
+                      * module's variable */
+  const void *owner; /* the code with which the variable was registered or loaded */
   char *name;
   zbl_found holds;
   void *managed; /* the single copy of a managed variable, for the host and all devices; else

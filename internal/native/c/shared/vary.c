@@ -1,5 +1,6 @@
-/* Collectives made of others: a broadcast in place, and an all-to-all whose ranks exchange
- * different amounts. Also a group's end that only estimates its time. */
+/* Collectives that are made of other calls: a broadcast in place, and an all-to-all whose
+ * ranks exchange different amounts. The file also has the call that ends a group by only
+ * estimating its time. */
 #include "../fake/comm.h"
 #include "more.h"
 

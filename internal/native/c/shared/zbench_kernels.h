@@ -1,11 +1,11 @@
 /* Host versions of a program's own GPU kernels, for the loopback.
  *
  * The loopback runs no GPU code. A kernel that a program launches needs a host version.
- * Without one its launch fails (hipErrorNoBinaryForGpu), and so does everything that waits
- * for its stream. The owner of the kernels can supply host versions in a shared object that
- * exports zbench_kernel, and name it in ZBENCH_LOOPBACK_KERNELS. Several objects are
- * separated by ':'; the first that knows a kernel is used. C and C++ can include this
- * file. */
+ * Without a host version its launch fails (hipErrorNoBinaryForGpu), and so does everything
+ * that waits for its stream. The owner of the kernels can supply host versions in a shared
+ * object that exports zbench_kernel, and name it in ZBENCH_LOOPBACK_KERNELS. Several objects
+ * are separated by ':'; the first object that knows a kernel is used. C and C++ can include
+ * this file. */
 #ifndef ZBENCH_KERNELS_H
 #define ZBENCH_KERNELS_H
 
