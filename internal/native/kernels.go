@@ -28,7 +28,7 @@ import (
 // -static-libgcc is needed because _Float16 in c/fake takes libgcc of GCC 12, which not
 // every host has as a shared library.
 //
-// go:embed kernels
+//go:embed kernels
 var kernelFiles embed.FS
 
 // A Kernel is a function of a kernel source that a provider can launch.

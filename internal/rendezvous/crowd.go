@@ -7,7 +7,8 @@ import (
 
 // crowd holds the connections that have not proved the token yet, at most `room` of them. If
 // another connection comes, the oldest is closed. So silent connections take neither this process's
-// files nor the places of processes with the token. Those processes prove it within milliseconds.
+// files nor the places of processes with the token. Those processes prove the token within
+// milliseconds.
 type crowd struct {
 	room int
 

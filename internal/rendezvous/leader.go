@@ -214,7 +214,8 @@ func (l *Leader) SendEach(orders []plan.Order) {
 
 // Reports waits for the reports on the last order. If one reports a failure, or the order was
 // abandoned, a roll call follows. A process that does not answer the roll call is lost,
-// whatever it has reported. A process that answers but has not reported hangs.
+// whatever it has reported. A process that answers the roll call, but has not reported, counts
+// as hanging.
 func (l *Leader) Reports(own plan.Report) []plan.Report {
 	if own.Failure != nil {
 		l.fail(l.options.Grace)

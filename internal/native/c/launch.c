@@ -36,8 +36,8 @@ static int zb_recv(const zb_call *c, int peer, uint64_t block) {
                         c->w->dtype, peer, c->r->comm, c->r->stream);
 }
 
-/* Sends and receives in one group: a message to one rank, one block to and from every rank, and a
- * message from one rank. A peer of −1 means no message. */
+/* Sends and receives in one group. A rank may send a message to one rank, receive a message from
+ * one rank, and exchange a block with every rank. A peer of −1 means no message. */
 typedef struct zb_messages {
   int to, from;
   int sends, recvs; /* 1 to send a block to every rank, and to receive one from every rank */

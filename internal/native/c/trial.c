@@ -211,7 +211,7 @@ static int zb_trial_reap(zb_trial *t, int ms, int *status) {
 }
 
 /* Ends the child and its descendants, and frees t. Returns waitpid's status, or −1 if the child
- * did not end by itself within patience_ms. Writes the end of its output to words. */
+ * did not end by itself within patience_ms. Writes the end of the child's output to `words`. */
 int zb_trial_end(zb_trial *t, int patience_ms, char *words, size_t len) {
   int status = 0, by_itself, ignored;
   size_t n;

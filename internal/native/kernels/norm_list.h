@@ -14,7 +14,7 @@
   ZB_NORM_WAYS(X, kind, f32, 0)
 #define ZB_NORMS(X) ZB_NORM_KIND(X, rms) ZB_NORM_KIND(X, layer)
 
-/* The instances of the same work kernel by kernel. */
+/* The instances of the separate kernels in norm_steps.hip. */
 #define ZB_STEPS_OF(X, t)                                                      \
   X(t, 1)                                                                      \
   X(t, 0)
