@@ -117,7 +117,7 @@ func (d *Driver) planned(t target, e entry, p places) []record.Kernel {
 			k.Warnings = append(k.Warnings, record.Warning{
 				Code:    "transposed",
 				Message: fmt.Sprintf("the library takes fp8 as TN alone: before this product %d operands of %s together are transposed, which is not in the time and moves at least %s", n, unit.Bytes(elements), unit.Bytes(2*elements)),
-				Hint:    "keep a transposed copy of what is used again, as the weights",
+				Hint:    "keep a transposed copy of matrices that are used again, such as the weights",
 			})
 		}
 		rows = append(rows, k)

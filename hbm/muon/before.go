@@ -96,7 +96,7 @@ func (w *Work) scaledAgainst(c *record.Check) error {
 		}
 		if differ := h.NotTransposeOf(flipped); differ > 0 {
 			c.Worst(record.Deviation{Max: math.Inf(1)})
-			c.Pattern, c.Note = record.PatternTiles, fmt.Sprintf("matrix %d: %d elements differ from those of its transpose", k, differ)
+			c.Pattern, c.Note = record.PatternTiles, fmt.Sprintf("matrix %d: %d elements differ from its transpose", k, differ)
 		}
 	}
 	return nil

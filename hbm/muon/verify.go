@@ -157,9 +157,9 @@ func failing(c record.Check) string {
 	switch {
 	case c.Note != "":
 		if c.Bar.Frobenius == 0 { // a check of single elements
-			return fmt.Sprintf("%s%s (%.3g times what rounding explains)", text, c.Note, c.Found.Max)
+			return fmt.Sprintf("%s%s (%.3g times the expected rounding error)", text, c.Note, c.Found.Max)
 		}
-		return fmt.Sprintf("%s%s (%.3g times what rounding explains in all, %.3g in the worst row or column)", text, c.Note, c.Found.Frobenius, c.Found.Max)
+		return fmt.Sprintf("%s%s (%.3g times the expected rounding error in all, %.3g times in the worst row or column)", text, c.Note, c.Found.Frobenius, c.Found.Max)
 	case c.Bar == record.Deviation{}:
 		return fmt.Sprintf("%s%g elements differ", text, c.Found.Max)
 	case c.Bar.Frobenius == 0:

@@ -160,7 +160,7 @@ func (d Device) finding() Item {
 	f := Item{Mark: Good, Name: fmt.Sprintf("device %d", d.Index)}
 	if d.Err != "" {
 		f.Mark, f.Value, f.Lost = Bad, d.Err, "this GPU"
-		f.Remedy = "look at dmesg and at what else uses it; leave it out with " + backend.Text(" or ", func(v backend.Vendor) string { return v.Hiding[len(v.Hiding)-1] })
+		f.Remedy = "look at dmesg, and for other programs that use it; leave it out with " + backend.Text(" or ", func(v backend.Vendor) string { return v.Hiding[len(v.Hiding)-1] })
 		return f
 	}
 	parts := slices.DeleteFunc([]string{d.Name, d.Arch, d.PCI}, func(part string) bool { return part == "" })

@@ -151,7 +151,7 @@ func (l *launcher) whole(env Getenv) error {
 	if len(lacks) > 1 {
 		verb = "are"
 	}
-	return fmt.Errorf("%s: %s started this process, but %s %s not set: a part of what a launcher sets gives no place in a world",
+	return fmt.Errorf("%s: %s started this process, but %s %s not set: some of a launcher's variables alone give no place in a world",
 		strings.Join(has, ", "), l.name, strings.Join(lacks, " and "), verb)
 }
 

@@ -136,7 +136,7 @@ func (f *finder) complete() error {
 	}
 	if name, have := f.twice(); name != "" {
 		return fail(fmt.Sprintf("name one installation with --%s, or the libraries' files so that all belong to one", f.v.Root.Flag),
-			"this process has %d of %s: %s; work given to one is unknown to the others", len(have), name, strings.Join(have, " and "))
+			"this process has %d of %s: %s; one copy does not know the work of another", len(have), name, strings.Join(have, " and "))
 	}
 	return nil
 }

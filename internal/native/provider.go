@@ -145,7 +145,7 @@ func (p *Provider) Alloc(device int, bytes int64) (Buffer, error) {
 		return b, err
 	}
 	if free, _, unknown := p.Memory(device); unknown == nil && free >= bytes {
-		err = fmt.Errorf("%w, although the device has %d bytes free: the limit may be that of this process's address space (ulimit -v shows it, ulimit -v unlimited lifts it)", err, free)
+		err = fmt.Errorf("%w, although the device has %d bytes free: the limit may be this process's address space (ulimit -v shows it, ulimit -v unlimited lifts it)", err, free)
 	}
 	return b, err
 }

@@ -66,7 +66,7 @@ func (r Report) Refused() error {
 		return nil
 	}
 	names := slice.Map(failed, func(c record.Preflight) string { return c.Name })
-	return exit.With(exit.Run, errors.New("preflight failed: "+unit.FirstFew(names, maxHint)), "mend what the table above marks as ERROR; nothing was measured")
+	return exit.With(exit.Run, errors.New("preflight failed: "+unit.FirstFew(names, maxHint)), "fix the checks that the table above marks as ERROR; nothing was measured")
 }
 
 // Shown returns the report for display: one line if nothing is wrong, otherwise the failed checks.

@@ -43,7 +43,7 @@ func (r *registry) differs(h *Hello) (reason Reason, how string) {
 	case h.Processes != leader.Processes:
 		return OtherWorld, fmt.Sprintf("its launcher counts %d processes, the leader's %d: start all processes by one launcher", h.Processes, leader.Processes)
 	case h.Process <= 0 || h.Process >= leader.Processes:
-		return OtherWorld, fmt.Sprintf("processes beside the leader have the numbers 1 to %d, not %d", leader.Processes-1, h.Process)
+		return OtherWorld, fmt.Sprintf("processes other than the leader have the numbers 1 to %d, not %d", leader.Processes-1, h.Process)
 	}
 	differ := func(as Reason, what, its, leaders string) {
 		if its != leaders && how == "" {

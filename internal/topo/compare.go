@@ -112,7 +112,7 @@ func (n *Node) compareNICs() {
 			continue
 		}
 		if x.PCI != "" && c.PCI != "" && compareAddresses(x.PCI, c.PCI) != 0 {
-			n.find(Bad, "xml_nic_moved", c.Name, fmt.Sprintf("NIC %s is at %s in sysfs and at %s in RCCL's XML", c.Name, c.PCI, x.PCI), "names were given anew since the XML was written: take it again before anything is tuned by it")
+			n.find(Bad, "xml_nic_moved", c.Name, fmt.Sprintf("NIC %s is at %s in sysfs and at %s in RCCL's XML", c.Name, c.PCI, x.PCI), "names have changed since the XML was written: write the XML again before tuning by it")
 		}
 		if x.Negotiated != nil && c.Negotiated != nil && *x.Negotiated != *c.Negotiated {
 			n.find(Bad, "xml_nic_rate", c.Name, fmt.Sprintf("the port of NIC %s runs at %s in sysfs and at %s in RCCL's XML", c.Name, Gigabits(c.Negotiated), Gigabits(x.Negotiated)), "check cable and switch port; RCCL reads the rate at its start")

@@ -137,14 +137,14 @@ var partitionModes = []struct {
 
 // partitionsDiffer compares the modes of the packages with each other.
 func (n *Node) partitionsDiffer() {
-	const hint = "a partition may lack a device file (Linux has 64 DRM render minors), or the modes were set unlike: amd-smi partition"
+	const hint = "a partition may lack a device file (Linux has 64 DRM render minors), or the modes were set differently: amd-smi partition"
 	for _, m := range partitionModes {
 		usual, odd, split := outliers(n.GPUs, m.value)
 		if split != nil {
 			n.find(Doubt, "partitions_differ", "node", fmt.Sprintf("the %s differs among the GPUs, without a majority: %s", m.what, strings.Join(split, ", ")), hint)
 		}
 		for _, g := range odd {
-			n.find(Bad, "partitions_differ", g.PCI, fmt.Sprintf("the %s of GPU %s is %s, that of the others is %s", m.what, g.PCI, m.value(g), usual), hint)
+			n.find(Bad, "partitions_differ", g.PCI, fmt.Sprintf("the %s of GPU %s is %s; the others have %s", m.what, g.PCI, m.value(g), usual), hint)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func (n *Node) alike() {
 				if s.code == "nic_rates_differ" && c.slow() && c.RatedBy == RatedByProduct {
 					continue // another finding already reports the slow NIC
 				}
-				n.find(s.mark, s.code, c.Name, fmt.Sprintf("the %s of NIC %s is %s, that of the other NICs of %s is %s", s.what, c.Name, s.value(c), driver, usual), s.hint)
+				n.find(s.mark, s.code, c.Name, fmt.Sprintf("the %s of NIC %s is %s; the other NICs of %s have %s", s.what, c.Name, s.value(c), driver, usual), s.hint)
 			}
 		}
 	}

@@ -71,7 +71,7 @@ static const char *zb_head_fault(FILE *f, char *text, size_t len) {
   }
   if (head.e_ident[EI_CLASS] != ELFCLASS64 ||
       head.e_ident[EI_DATA] != ELFDATA2LSB) {
-    return "it is for a machine of 32 bits or of the other byte order";
+    return "it is for a 32-bit machine, or for the other byte order";
   }
   if (zb_own_machine() != EM_NONE && head.e_machine != zb_own_machine()) {
     snprintf(text, len, "it is for %s, this program for %s",

@@ -2,12 +2,13 @@
  * host. A launch runs block after block in the calling thread.
  *
  * A kernel of plain loops walks over its work from ZB_LANE in steps of ZB_LANES.
- * unity.cc includes the sources of such kernels twice. In the first variant,
- * lane 0 of 1, a block is one thread, and a tile is one plain loop that the
- * compiler vectorises. The threads of these kernels share nothing, so this
- * folding changes no result. In the second variant, with real lanes, each thread
- * of each block runs as on a GPU, so that tests see its strides. Kernels whose
- * threads wait for each other exist only with real lanes; see host_block.h. */
+ * unity.cc includes the sources of such kernels in two variants. In the folded
+ * variant, with lane 0 of 1, a block is one thread, and a tile is one plain loop
+ * that the compiler vectorises. The threads of these kernels share nothing, so
+ * this folding changes no result. In the other variant, with real lanes, each
+ * thread of each block runs as on a GPU, so that tests see its strides. Kernels
+ * whose threads wait for each other exist only with real lanes; see
+ * host_block.h. */
 #ifndef ZB_HOST_H
 #define ZB_HOST_H
 

@@ -22,7 +22,7 @@
   {#name, file, zbk_args_##name::count, zbk_args_##name::size,                 \
    0,     zbk_part_##name, zbk_threads_##name},
 
-/* A kernel that cannot be folded, although its threads do not wait for each other. */
+/* A kernel that cannot be folded into loops, although its threads do not wait for each other. */
 #define ZBK_PLAIN(name, file)                                                  \
   typedef decltype(zbk_args_of(zbk_threads::name)) zbk_args_##name;            \
   static int zbk_threads_##name(const zbk_launch *l, void **params, char *,    \
@@ -46,7 +46,7 @@
    1,     nullptr, zbk_threads_##name},
 
 /* A kernel of plain loops whose threads wait for each other only to combine their
- * results. It can be run either way. */
+ * results. It can run folded, or with one call per GPU thread. */
 #define ZBK_SUMS(name, file)                                                   \
   ZBK_WAITS(name, file)                                                        \
   static void zbk_part_##name(unsigned part, unsigned parts, void **params) {  \
@@ -56,7 +56,7 @@
   {#name, file, zbk_args_##name::count, zbk_args_##name::size,                 \
    1,     zbk_part_##name, zbk_threads_##name},
 
-/* The kernels. A new one is one row here: LOOPS, WAITS or SUMS. */
+/* The kernels. A new kernel is one row here: LOOPS, WAITS or SUMS. */
 #define ZBK_KERNELS(LOOPS, WAITS, SUMS)                                        \
   LOOPS(zb_fill, "verify.hip")                                                 \
   LOOPS(zb_poison, "verify.hip")                                               \

@@ -49,7 +49,7 @@ static void zbl_tell_derived(const zbl_curve *from, int first, int ranks, int st
   told[n++].stride = stride;
   fprintf(stderr,
           "zbench loopback: the machine file has no curve of ranks %d to %d, %d apart: "
-          "their times are derived from those of %d ranks from %d on\n",
+          "their times are derived from the times of %d ranks from %d on\n",
           first, first + (ranks - 1) * stride, stride, from->ranks, from->first);
 }
 
@@ -76,7 +76,7 @@ void zbl_tell_modelled(void) {
   const zbl_hub *hub = zbl.hub;
   for (int i = 0; i < hub->modelled; i++) {
     const struct zbl_modelled *m = &hub->model[i];
-    fprintf(stderr, i == 0 ? "zbench loopback: the file of measured times lacks these, which took the fabric's: " : ", ");
+    fprintf(stderr, i == 0 ? "zbench loopback: the file of measured times lacks these, which took the fabric's times: " : ", ");
     if (m->collective == ZBL_SEND_RECV) {
       fprintf(stderr, "messages");
     } else {

@@ -180,7 +180,7 @@ static void zbs_open(void) {
  * either (HIP's and CUDA's documents on fork). */
 static void zbs_without_parents_world(void) {
   fprintf(stderr, "zbench loopback: this process was forked from one that has used the loopback: it has no GPUs. "
-                  "Fork before the first call, or start the program anew (multiprocessing: spawn)\n");
+                  "Fork before the first call, or start the program again (multiprocessing: spawn)\n");
   if (zbl.shown == ZBL_SHOWN) {
     zbs_clock()(NULL, NULL);
   }
@@ -209,7 +209,7 @@ static void zbs_tell(void) {
   }
   if (hub->launches > 0) {
     fprintf(stderr, "zbench loopback: %" PRIu64 " launches late, of %" PRIu64 "%s\n", hub->late, hub->launches,
-            hub->late > 0 ? ": what the program timed there is above the model" : "");
+            hub->late > 0 ? ": the times that the program measured there are above the model" : "");
   }
   zbl_tell_modelled();
 }
