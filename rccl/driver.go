@@ -128,7 +128,7 @@ type member struct {
 type lane struct {
 	comms plan.Comms
 	ranks []*native.Rank
-	// registered are the arenas that are registered with the lane's communicators.
+	// registered lists the arenas that are registered with the lane's communicators.
 	registered []native.Registration
 }
 

@@ -27,7 +27,7 @@ type Start struct {
 	// Hostfile is the name of Open MPI's hostfile; Hosts are its lines.
 	Hostfile string
 	Hosts    []Host
-	// Kept are the hosts on which mpirun may start processes; empty means all.
+	// Kept lists the hosts on which mpirun may start processes; empty means all.
 	Kept []Host
 	// Simulated is true if the loopback simulates the nodes. All their processes may then run on
 	// this host.
@@ -90,7 +90,7 @@ func (s Start) env(name string) string {
 // secret is the variable with the token, whose value is filled in later.
 var secret = Var{Name: TokenVariable, Secret: true}
 
-// inherited are variables that srun reads as options. If another step or the batch job has set
+// inherited lists variables that srun reads as options. If another step or the batch job has set
 // them, they contradict the options that zbench gives.
 var inherited = []string{
 	"SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU", "SLURM_MEM_PER_NODE", "SLURM_MEM_BIND",

@@ -34,7 +34,7 @@ func withoutRank(env Getenv) (Role, error) {
 	return role, nil
 }
 
-// loose are variables that do not identify a launcher by themselves. Each must agree with the
+// loose lists variables that do not identify a launcher by themselves. Each must agree with the
 // launcher that was recognised. number marks a variable that is a number of processes; 1 process
 // needs no launcher.
 var loose = []struct {

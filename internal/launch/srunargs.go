@@ -17,9 +17,9 @@ const (
 	joined
 )
 
-// srunOptions are srun's options by how they take values. A one-letter form stands before its long
-// name. Source: srun(1) of Slurm 22.05. The last line of a group has pyxis's options (its README,
-// "Usage").
+// srunOptions lists srun's options, grouped by the way in which they take values. A one-letter form
+// stands before its long name. Source: srun(1) of Slurm 22.05. The last line of a group has pyxis's
+// options (its README, "Usage").
 var srunOptions = map[takes]string{
 	nothing: "contiguous X:disable-status exact h:help H:hold l:label multi-prog Z:no-allocate O:overcommit overlap s:oversubscribe E:preserve-env pty " +
 		"Q:quiet quit-on-interrupt reboot spread-job test-only u:unbuffered usage use-min-nodes v:verbose V:version " +

@@ -11,9 +11,10 @@ import (
 // launcher lists the variables that a launcher sets in its processes.
 type launcher struct {
 	name string
-	// own are variables that no other launcher sets; any one of them shows that this
+	// own lists variables that no other launcher sets; any one of them shows that this
 	// launcher started the process. If own is empty, the variables of `rank` and `local`
-	// together show it. The variables of `rank`, `size` and `local` must then all be set.
+	// together show it. The variables of `rank`, `size` and `local` must then all be
+	// set.
 	own                                       []string
 	rank, size, local, localSize, node, nodes string
 	// tasks is the variable with the list of the number of processes per node.
@@ -23,7 +24,7 @@ type launcher struct {
 	// agents returns the number of daemons that started the world's processes, one per node; 0 if
 	// unknown. An outer launcher sees the daemons as its own processes.
 	agents func(Getenv) int
-	// key are the variables that name the world and determine the leader's port.
+	// key lists the variables that name the world and determine the leader's port.
 	key []string
 	// host returns the host of rank 0, "" if the variables do not give it.
 	host func(Getenv) (string, error)

@@ -29,7 +29,7 @@ func (p *Provider) closeSensors() {
 	p.sensors = nil
 }
 
-// Lowered are the reasons why a GPU's driver lowered the clock, as bits.
+// Lowered has one bit per reason why a GPU's driver lowered the clock.
 type Lowered uint
 
 // The reasons for a lower clock.

@@ -37,9 +37,9 @@ type Host struct {
 	Leader netip.Addr
 	// Simulated is true if the loopback simulates the GPUs.
 	Simulated bool
-	// Libraries are the process's libraries. Driver is its kernel driver. GPUs are the GPUs
-	// that it drives, by PCI address. Visible are the GPUs that its runtime shows, by PCI
-	// address.
+	// Libraries are the process's libraries. Driver is its kernel driver. GPUs are the
+	// GPUs that it drives, by PCI address. Visible lists the GPUs that its runtime shows,
+	// by PCI address.
 	Libraries     []record.Library
 	Driver        string
 	GPUs, Visible []string

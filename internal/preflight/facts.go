@@ -56,11 +56,11 @@ type Facts struct {
 	Driver    string           `json:"driver,omitempty"`
 	Bootstrap Bootstrap        `json:"bootstrap"`
 	RDMA      RDMA             `json:"rdma"`
-	// GPUs are the GPUs of this process, by PCI address. Visible are the GPUs that its
-	// runtime shows, by PCI address. Both are empty if unknown.
+	// GPUs are the GPUs of this process, by PCI address. Visible lists the GPUs that
+	// its runtime shows, by PCI address. Both are empty if unknown.
 	GPUs    []string `json:"gpus,omitempty"`
 	Visible []string `json:"visible,omitempty"`
-	// Hiding are the variables that hide GPUs and are set.
+	// Hiding lists the variables that hide GPUs and are set.
 	Hiding []string `json:"hiding,omitempty"`
 	// Folder is how the process sees the result folder; absent if it did not look.
 	Folder *Folder `json:"folder,omitempty"`

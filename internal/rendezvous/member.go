@@ -32,7 +32,8 @@ type Member struct {
 	Token Token
 	// Address is the host:port at which the leader listens and to which Join connects.
 	Address string
-	// Bind are the addresses at which Serve listens. If it is empty, Serve listens only at Address.
+	// Bind lists the addresses at which Serve listens. If it is empty, Serve listens only at
+	// Address.
 	Bind []string
 	// Self describes this process.
 	Self Hello

@@ -15,10 +15,10 @@ type registry struct {
 
 	mu      sync.Mutex
 	entries map[int]*registration
-	// connected are the processes that can receive orders.
+	// connected lists the processes that can receive orders.
 	connected map[int]bool
 	lost      map[int]bool // since the start
-	// dead are the processes that ended before the start, according to their launcher.
+	// dead lists the processes that ended before the start, according to their launcher.
 	dead map[int]bool
 	// refused has the last refusal of each process that has not registered.
 	refused map[int]*Refused

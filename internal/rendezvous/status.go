@@ -10,9 +10,9 @@ import (
 type Status struct {
 	// Registered is how many of the Processes have registered, including the leader.
 	Registered, Processes int
-	// Missing are the numbers of the missing processes, in ascending order.
+	// Missing lists the numbers of the missing processes, in ascending order.
 	Missing []int
-	// Refused are the last refusals of missing processes, ordered by process.
+	// Refused lists the last refusals of missing processes, ordered by process.
 	Refused []Refused
 }
 

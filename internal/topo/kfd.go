@@ -18,8 +18,8 @@ const linkXGMI = 11
 // kfdTree is the content of /sys/class/kfd/kfd/topology.
 type kfdTree struct {
 	nodes []kfdNode
-	// denied are nodes whose properties cannot be read: KFD answers EPERM for GPUs that the
-	// device cgroup does not allow. broken are invalid nodes.
+	// denied lists nodes whose properties cannot be read: KFD answers EPERM for GPUs that
+	// the device cgroup does not allow. broken lists invalid nodes.
 	denied, broken []int
 }
 

@@ -79,7 +79,7 @@ type toolFacts struct {
 	ifaces map[string]*NIC // by network interface
 	slots  map[string]Address
 	leaves map[string]leaf
-	// unread are the outputs that were not recognised, with their first words.
+	// unread lists the outputs that were not recognised, with their first words.
 	unread []string
 }
 

@@ -83,10 +83,10 @@ static int zbl_copy_later(const zbl_copying *c, int kind, void *stream) {
   return code != ZB_OK ? code : zbl_do(s, zbl_copy_put, c, sizeof *c);
 }
 
-/* Copies on the null stream. The host waits for the copy unless both ends are on devices
- * (ROCm/clr, hip_memory.cpp, ihipMemcpy). It does not wait for non-blocking streams: their
- * unproved results are copied as they are, poison included. If the real copy would wait for ever,
- * nothing is copied. */
+/* Copies on the null stream. The host waits for the copy unless both ends are on devices (ROCm/clr,
+ * hip_memory.cpp, ihipMemcpy). The copy does not wait for non-blocking streams. If a result of
+ * theirs is not proved done, its buffer is copied with the poison in it. If the real copy would
+ * wait for ever, nothing is copied. */
 static int zbl_copy_now(const zbl_copying *c, int kind) {
   int code;
   if (zbl_refused_in_capture()) {
