@@ -56,7 +56,7 @@ func (a *answers) begin() int {
 	return a.number
 }
 
-// put stores a report. It returns false if there already is one. The caller holds a.mu.
+// put stores a report. It returns false if the process has already reported. The caller holds a.mu.
 func (a *answers) put(i int, r plan.Report) bool {
 	if i >= len(a.reports) || a.reports[i] != nil {
 		return false
