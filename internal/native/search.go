@@ -68,7 +68,7 @@ type Library struct {
 	Attempts []Attempt `json:"attempts,omitempty"`
 	// Listed is the number of the library's functions that zbench may call.
 	Listed int `json:"listed_symbols"`
-	// Missing lists the functions that the library lacks.
+	// Missing are the functions that the library lacks.
 	Missing []Symbol `json:"missing_symbols,omitempty"`
 }
 
