@@ -9,7 +9,7 @@ import (
 	"zbench/internal/native"
 )
 
-// The accumulation of narrow gradients into a trainer's float32 gradients.
+// The accumulate family adds narrow gradients to a trainer's float32 gradients.
 var _ = Fused{
 	Name: "accumulate", order: 3, Files: []string{"accumulate.hip", stepsFile}, Types: normTypes,
 	Short: "Gradient accumulation in float32 fused, against separate kernels",
@@ -25,7 +25,7 @@ repeated launch has the same input.`,
 	At: func(t Type, rows, hidden int64, role string) FusedCase { return accumulateCase{t, rows, hidden, role} },
 }.register()
 
-// accumulateCase is the accumulation of a matrix of gradients.
+// accumulateCase adds a matrix of narrow gradients to a matrix of float32 gradients, in one role.
 type accumulateCase struct {
 	Type         Type
 	Rows, Hidden int64
@@ -42,8 +42,8 @@ func (c accumulateCase) Key() string {
 	return fmt.Sprintf("%s/accumulate/%s/%dx%d", c.Role, c.Type.Name, c.Rows, c.Hidden)
 }
 
-// The matrices in the arena: the narrow gradients, the accumulated ones, their sum, and the narrow
-// ones in float32.
+// The matrices in the arena: the narrow gradients, the accumulated float32 gradients, their sum,
+// and the narrow gradients cast to float32.
 const (
 	atGradient = iota
 	atKept
@@ -59,12 +59,13 @@ func (c accumulateCase) place(u *unit, which int64) native.Address {
 	return native.Address{Buffer: u.arena, Offset: at}
 }
 
-// Bytes returns the memory for a shape.
+// Bytes returns the memory that the case needs, in bytes.
 func (c accumulateCase) Bytes() int64 {
 	return roundUp(c.elements()*c.Type.Bytes, 256) + 3*roundUp(4*c.elements(), 256)
 }
 
-// copied returns half of the least bytes: a copy reads and writes each.
+// copied returns the bytes that the comparison copy moves: half of the fused kernel's minimum
+// traffic, because a copy reads and writes each byte.
 func (c accumulateCase) copied() int64 {
 	return c.elements() * (c.Type.Bytes + 8) / 2 / vector * vector
 }
@@ -87,7 +88,7 @@ func (c accumulateCase) row(u *unit) record.Kernel {
 	return k
 }
 
-// accumulateBlock is the number of threads per block; each takes 8 elements at once.
+// accumulateBlock is the number of threads per block. Each thread takes 8 elements at once.
 const accumulateBlock = 256
 
 // steps returns the launches of the case.
@@ -131,8 +132,8 @@ func (c accumulateCase) fill(d *Driver, u *unit, _ []native.Step) error {
 	return d.wait(u)
 }
 
-// verify reads back all elements of a small shape, else parts at equal distances, and compares them
-// with float64, or the copy with its source.
+// verify compares a small shape whole, or evenly spaced parts of a large one, with float64. A copy
+// is compared with its source.
 func (c accumulateCase) verify(d *Driver, u *unit, _ []native.Step) (record.Verified, error) {
 	v := verified(0, 0)
 	n := c.elements()
@@ -156,7 +157,7 @@ func (c accumulateCase) verify(d *Driver, u *unit, _ []native.Step) (record.Veri
 	return v, nil
 }
 
-// compare counts the differences in count elements of float32.
+// compare compares `count` float32 elements from `first` on, and counts the wrong elements in v.
 func (c accumulateCase) compare(d *Driver, u *unit, v *record.Verified, first, count int64) error {
 	read := func(which int64) ([]byte, error) {
 		raw, at := make([]byte, 4*count), c.place(u, which)

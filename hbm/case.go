@@ -7,26 +7,27 @@ import (
 	"zbench/internal/native"
 )
 
-// Case is a stream over arrays of one size.
+// Case is one stream over arrays of one size.
 type Case struct {
 	Stream Stream
 	Type   Type
 	Config record.LaunchConfig
 	Role   string
-	// Array is the size of one array in bytes; the last element that fits whole
-	// is the last one.
+	// Array is the size of one array in bytes. An incomplete last element is
+	// left out.
 	Array int64
 	Zeros bool
 }
 
-// NewCase returns a case with a role that has its own configuration, on a backend.
+// NewCase returns a stream's case in a role. The role and the backend determine the launch
+// configuration.
 func NewCase(backend string, s Stream, t Type, role string, array int64, zeros bool) Case {
 	c := Case{Stream: s, Type: t, Config: presetConfig(), Role: role, Array: array, Zeros: zeros}
 	switch role {
 	case record.Reference:
 		c.Config = referenceConfig(backend)
 	case record.SizeSweep:
-		c.Config.NonTemporal = false // otherwise no cache would show
+		c.Config.NonTemporal = false // non-temporal stores would bypass the caches that a sweep shows
 	}
 	return c
 }
@@ -39,7 +40,7 @@ func (c Case) Key() string {
 	return fmt.Sprintf("%s/%s/%s/%d/b%d-l%d-nt%d-%s", c.Role, c.Stream.Name, c.Type.Name, c.Array, c.Config.Block, c.Config.Loads, flag(c.Config.NonTemporal), c.Config.Grid)
 }
 
-// kernel returns the function's name.
+// kernel returns the name of the case's function in stream.hip.
 func (c Case) kernel() string {
 	return fmt.Sprintf("zb_%s_%s_%d_%d", c.Stream.Name, c.Type.short, max(1, c.Config.Loads), flag(c.Config.NonTemporal))
 }

@@ -6,8 +6,9 @@ import (
 	"zbench/internal/native"
 )
 
-// Grids: one tile per block; as many blocks as the device holds at once, each with consecutive
-// tiles; a quarter of the tiles, each block's one grid apart.
+// Grids of a stream's launch. Exact has one tile per block. Resident has as many blocks as the
+// device holds at once, each with consecutive tiles. Strided has a quarter of the tiles; a
+// block's tiles lie one grid apart.
 const (
 	Exact    = "exact"
 	Resident = "resident"
@@ -17,15 +18,16 @@ const (
 // stridedTiles is the number of tiles per block of a strided grid.
 const stridedTiles = 4
 
-// residentThreads is the number of threads that a compute unit holds at once: 2,048 on CDNA and
-// since Volta.
+// residentThreads is the number of threads that a compute unit holds at once: 2,048 on CDNA, and
+// on NVIDIA's GPUs since Volta.
 const residentThreads = 2048
 
 // vector is the number of bytes that a thread loads at once.
 const vector = 16
 
-// referenceConfig returns the launch of BabelStream's model for the backend's vendor, to compare
-// with its figures. It loads 8 bytes at once, these kernels 16.
+// referenceConfig returns the launch that BabelStream uses on the backend's vendor, for comparison
+// with BabelStream's figures. BabelStream's threads load 8 bytes at once; these kernels' threads
+// load 16.
 func referenceConfig(of string) record.LaunchConfig {
 	s := backend.Like(of).Stream
 	c := record.LaunchConfig{Block: s.Block, Loads: 1, Grid: Exact}
@@ -40,7 +42,8 @@ func presetConfig() record.LaunchConfig {
 	return record.LaunchConfig{Block: 256, Loads: 4, NonTemporal: true, Grid: Exact}
 }
 
-// TuneConfigs returns the points of a tuning: 16 on a GPU. On the host only the stores differ.
+// TuneConfigs returns the configurations to try: 16 on a GPU. On the host only the kind of store
+// differs.
 func TuneConfigs(host bool) []record.LaunchConfig {
 	if host {
 		return []record.LaunchConfig{{}, {NonTemporal: true}}
@@ -58,14 +61,15 @@ func TuneConfigs(host bool) []record.LaunchConfig {
 	return out
 }
 
-// streamLaunch is a stream's geometry: tiles of block × loads vectors; each block has run
-// consecutive tiles.
+// streamLaunch is a stream's geometry. A tile is block × loads vectors; each block takes
+// `run` consecutive tiles.
 type streamLaunch struct {
 	native.Launch
 	tiles, run int64
 }
 
-// launchOf returns the geometry for n elements of t on a device with a number of compute units.
+// launchOf returns the geometry for n elements of t on a device with the given number of compute
+// units.
 func launchOf(c record.LaunchConfig, t Type, n int64, units int) streamLaunch {
 	if c.Block == 0 { // the host has no blocks
 		c.Block, c.Loads = native.KernelBlock, 1

@@ -13,39 +13,41 @@ import (
 	"zbench/internal/native"
 )
 
-// mostBlocks bounds a grid: HIP requires fewer than 2^32 threads, and sums have one word per block.
+// mostBlocks is the largest grid: HIP requires fewer than 2^32 threads, and a buffer of sums has
+// one word per block.
 const mostBlocks = 1 << 21
 
 // Config describes what to open.
 type Config struct {
 	Native native.Choice
-	// Devices are indices, empty is the first; All takes every one.
+	// Devices are the indices of the devices to open; empty opens the first device. All opens
+	// every device.
 	Devices []int
 	All     bool
-	// Host is true if the loopback uses the wall clock: the device is then the host's memory, as in
-	// HostFacts.
+	// Host is true if the loopback uses the wall clock. The device is then the host's memory,
+	// described by HostFacts.
 	Host      bool
 	HostFacts HostFacts
 	Seed      uint64
 	// Files are the sources of a fused kernel and of its comparisons; empty for the streams.
 	Files []string
-	// Warm is the seconds of real work before the first sample; use DefaultWarm.
+	// Warm is how long real work runs before the first sample, in seconds; use DefaultWarm.
 	Warm float64
-	// Batch is the least seconds of a batch between two events; 0 is 2 ms. A simulated clock needs
-	// none.
+	// Batch is the least duration in seconds of a batch between two events; 0 means 2 ms. A
+	// simulated clock needs no minimum.
 	Batch float64
 	Sense Sense
-	// Peak overrides the table's, in bytes per second; 0 keeps it.
+	// Peak overrides the published peak bandwidth, in bytes per second; 0 keeps the published one.
 	Peak float64
 	// Unchecked leaves results unverified.
 	Unchecked bool
 }
 
-// Sense reads power and temperature of the GPU with a PCI address; nil reads none.
+// Sense reads power and temperature of the GPU at a PCI address; nil reads none.
 type Sense func(pci string) record.Conditions
 
-// Of reads a device's conditions: from the kernel, else from the vendor's library. A device that is
-// not a GPU has none, whatever its address.
+// Of reads a device's conditions from the operating system, or else from the vendor's library. A
+// device that is not a GPU has no conditions, even if it has a PCI address.
 func (s Sense) Of(p *native.Provider, d record.Device) record.Conditions {
 	if s == nil || d.PCI == "" {
 		return record.Conditions{}
@@ -66,7 +68,7 @@ func (s Sense) Of(p *native.Provider, d record.Device) record.Conditions {
 	return record.Conditions{Power: watts, PowerLimit: limit, Temperature: celsius, LimitedBy: strings.Join(by, ", ")}
 }
 
-// Sources of the streams, of their data, of the checks and of the data of fused kernels.
+// Kernel sources: the streams, their data, the checks, and the data of fused kernels.
 const (
 	streamFile = "stream.hip"
 	dataFile   = "data.hip"
@@ -74,20 +76,21 @@ const (
 	stepsFile  = "norm_steps.hip"
 )
 
-// DefaultWarm brings clocks and caches to a steady state.
+// DefaultWarm is the warm-up in seconds that brings clocks and caches to a steady state.
 const DefaultWarm = 50e-3
 
 // unit is one device with its kernels.
 type unit struct {
 	info    record.Device
 	stream  native.Stream
-	modules map[string]*native.Module // by file
+	modules map[string]*native.Module // modules by file name
 	wave    int64
-	// few: a norm's launch sets the threads per row; AMD's kernels are built for a number.
+	// few is true if a norm's launch may reduce the threads per row. AMD's kernels are built for
+	// a fixed number of threads.
 	few bool
-	// filled describes the inputs' content.
+	// filled names the type and content of the inputs that the arena holds.
 	filled string
-	// arena holds the arrays, found a check's results, sums one word per block.
+	// arena holds the arrays. found holds the result of a check. sums has one word per block.
 	arena, found, sums native.Buffer
 }
 
@@ -99,9 +102,10 @@ type Driver struct {
 	timer *native.Timer
 	// array is the size of one allocated array in bytes.
 	array int64
-	// launches are the seconds of a launch over almost no data, by kernel and then by device.
+	// launches has the time of a launch that moves almost no data, in seconds, by kernel and then
+	// by device.
 	launches map[string][]float64
-	// batch is batchSeconds.
+	// batch is the least duration of a batch between two events, in seconds.
 	batch float64
 }
 
@@ -112,7 +116,7 @@ func Open(cfg Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.MoveData(true) // every launch's result is checked
+	p.MoveData(true) // the result of every launch is checked
 	d := &Driver{p: p, cfg: cfg, batch: cmp.Or(cfg.Batch, batchSeconds)}
 	if err := d.open(); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -145,7 +149,7 @@ func (d *Driver) open() error {
 	case record.GPU, record.OnLoopback:
 		return d.timer.CountClocks()
 	}
-	return nil // the host has no such counters, and checked kernels no clock
+	return nil // the host has no clock counters, and emulated kernels are not timed
 }
 
 // sources are the kernel sources of each device.
@@ -156,7 +160,7 @@ func (d *Driver) sources() []string {
 	}
 	all := slices.Concat([]string{streamFile, checkFile}, files)
 	slices.Sort(all)
-	return slices.Compact(all) // families share files: a module that is loaded twice would never be unloaded
+	return slices.Compact(all) // families share files, and a module loaded twice would never be unloaded
 }
 
 func (d *Driver) openUnit(u *unit, index int) (err error) {
@@ -184,7 +188,7 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 	return err
 }
 
-// describe returns a device's facts with its reference peak.
+// describe returns a device's facts with its published or given peak.
 func (d *Driver) describe(index int) (record.Device, error) {
 	if d.cfg.Host {
 		h := d.cfg.HostFacts
@@ -205,8 +209,8 @@ func (d *Driver) describe(index int) (record.Device, error) {
 	return out, err
 }
 
-// Describe returns the facts of a provider's device, with published figures. simulated is the kind
-// of a device on the loopback, for which nothing is published.
+// Describe returns the facts of a provider's device, with published figures. A device on the
+// loopback has no published figures; `simulated` becomes its kind.
 func Describe(p *native.Provider, index int, simulated string) (record.Device, error) {
 	info, err := p.Device(index)
 	if err != nil {
@@ -239,7 +243,7 @@ func CacheResident(d record.Device, set int64) bool { return d.Cache > 0 && set 
 // givenPeak is the source of a peak given by the user.
 const givenPeak = "given with --peak"
 
-// peak returns the given one, null if there is none.
+// peak returns the peak that the user gave, nil if there is none.
 func (d *Driver) peak() *float64 {
 	if d.cfg.Peak <= 0 {
 		return nil
@@ -252,10 +256,10 @@ func (d *Driver) Devices() []record.Device {
 	return slice.Map(d.units, func(u *unit) record.Device { return u.info })
 }
 
-// Backend returns the provider's.
+// Backend returns the name of the provider's backend.
 func (d *Driver) Backend() string { return d.p.Backend }
 
-// Libraries returns the provider's.
+// Libraries returns the provider's libraries.
 func (d *Driver) Libraries() []record.Library { return d.p.Libraries }
 
 // Free returns the smallest free memory of the devices, in bytes.
@@ -271,14 +275,14 @@ func (d *Driver) Free() (int64, error) {
 	return least, nil
 }
 
-// Allocate reserves three arrays of a size in bytes on every device, once. Their starts do not
-// collide in any cache or channel.
+// Allocate reserves three arrays of the given size in bytes on every device. Call it once. Gaps
+// between the arrays keep their starts out of the same cache sets and memory channels.
 func (d *Driver) Allocate(array int64) error {
 	d.array = roundUp(array, 4096)
 	return d.AllocateBytes(3*d.array + arrayGap(3))
 }
 
-// at returns the start of array k: 0 and 1 are the inputs, 2 the output.
+// at returns the start of array k. Arrays 0 and 1 are the inputs, array 2 is the output.
 func (d *Driver) at(u *unit, k int) native.Address {
 	return native.Address{Buffer: u.arena, Offset: int64(k)*d.array + arrayGap(k)}
 }

@@ -14,15 +14,15 @@ import (
 	"zbench/internal/native"
 )
 
-// Family is a benchmark of kernels with its code. Each registers itself in its own file, or in a
-// package that cmd/zbench imports.
+// Family is a benchmark of kernels with the code that runs it. Each family registers itself in its
+// own file, or in a package that cmd/zbench imports.
 type Family struct {
 	kernel.Family
-	// Fill completes a request with the benchmark's defaults, and reports them; nil changes
-	// nothing.
+	// Fill completes a request with the benchmark's defaults and returns a note about
+	// them. A nil Fill changes nothing.
 	Fill func(*spec.Kernels) (note string)
-	// Open opens the devices and plans the rows. It fills in the request's open parts, but not Spec
-	// and the kernel driver.
+	// Open opens the devices and plans the rows. It completes the request, except Spec and the
+	// kernel driver.
 	Open func(Opening) (*engine.Kernels, error)
 }
 
@@ -31,40 +31,41 @@ type Opening struct {
 	Spec *spec.Spec
 	// Native selects the libraries, without the loopback's machine.
 	Native native.Choice
-	// Host describes the memory of the loopback's wall clock.
+	// Host describes the host's memory, which the loopback measures on the wall clock.
 	Host  HostFacts
 	Sense Sense
-	// Rule ends a timing.
+	// Rule decides when a timing ends.
 	Rule stat.Rule
 	// Say receives progress, one line each.
 	Say func(string)
 	// Help is the hint for an error in the request.
 	Help string
-	// Node is the number of the node, of several, that this process drives; −1 if it drives all,
-	// which only the loopback can.
+	// Node is the number of the node that this process drives; −1 if the process drives all
+	// nodes, which only the loopback can.
 	Node int
 }
 
 var families []Family
 
-// Register adds a family. Its result allows a declaration in the family's own file.
+// Register adds a family. It returns its argument, so that a file can register its family in a
+// variable declaration.
 func Register(f Family) Family {
 	families = append(families, f)
 	slices.SortFunc(families, func(a, b Family) int { return cmp.Compare(a.Order, b.Order) })
 	return f
 }
 
-// Families lists the benchmarks of kernels; the first is hbm.
+// Families lists the benchmarks of kernels. The first one is hbm.
 func Families() []Family { return slices.Clone(families) }
 
-// The streams are hbm.
+// The family hbm measures the streams.
 var _ = Register(Family{Family: streamFamily, Open: func(o Opening) (*engine.Kernels, error) {
 	return o.open(nil, "choose a smaller --size", func(d *Driver) (*engine.Kernels, error) { return d.planStreams(o.Spec.Kernels, o.Rule) })
 }})
 
-// open opens the devices. With the sources of a fused kernel the loopback only checks results;
-// without, for streams, it measures the host on the wall clock. smaller is the hint if memory is
-// short.
+// open opens the devices. A fused kernel names its source files, and the loopback then only checks
+// results. Streams name no files, and the loopback measures the host on the wall clock. `smaller`
+// is the hint if memory is short.
 func (o Opening) open(files []string, smaller string, plan func(*Driver) (*engine.Kernels, error)) (*engine.Kernels, error) {
 	loopback, faults, k := o.Native.Backend == "loopback", o.Spec.Faults, o.Spec.Kernels
 	switch {

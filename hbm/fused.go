@@ -17,24 +17,25 @@ import (
 
 // Fused is a fused kernel over the rows of a matrix, with the alternatives for comparison.
 type Fused struct {
-	// Name is the command's, Short and Long are its help.
+	// Name is the name of the command; Short and Long are its help.
 	Name, Short, Long string
 	// order is its position in listings.
 	order int
-	// Files are the sources of its kernels, and of its inputs.
+	// Files are the sources of the kernels and of the kernels that fill their inputs.
 	Files []string
-	// Types are its element types, the default first.
+	// Types are the valid element types, the default first.
 	Types []Type
-	// At returns the case of a shape in a role: record.Fused, Unfused or Copy.
+	// At returns the case of a shape in a role: record.Fused, record.Unfused or record.Copy.
 	At func(t Type, rows, hidden int64, role string) FusedCase
-	// own is how its record is shown, if not as bandwidths.
+	// own describes the family's own display; without it, rows are displayed as bandwidths.
 	own kernel.Family
 }
 
-// FusedCase is a fused kernel of one shape, or one of its comparisons.
+// FusedCase is a fused kernel of one shape, or the separate kernels or the copy that it is compared
+// with.
 type FusedCase interface {
 	kernelCase
-	// Bytes returns its memory.
+	// Bytes returns the memory that the case needs, in bytes.
 	Bytes() int64
 }
 
@@ -83,12 +84,13 @@ func (f Fused) check(k *spec.Kernels) error {
 	return nil
 }
 
-// TypeNames lists the names of its element types.
+// TypeNames lists the names of the kernel's element types.
 func (f Fused) TypeNames() []string {
 	return slice.Map(f.Types, func(t Type) string { return t.Name })
 }
 
-// TypeByName finds one of its element types, also by its name in the kernels.
+// TypeByName finds an element type of the kernel by its name or by its abbreviation in the kernels'
+// names.
 func (f Fused) TypeByName(name string) (Type, bool) {
 	name = strings.ToLower(name)
 	for _, t := range f.Types {
@@ -128,7 +130,8 @@ func (d *Driver) planFused(f Fused, k *spec.Kernels, rule stat.Rule) (*engine.Ke
 	return p, d.AllocateBytes(most)
 }
 
-// dtypeSetting returns --dtype with the usual and the valid types.
+// dtypeSetting returns the setting --dtype. `usual` are the default types; `valid` are the
+// allowed types.
 func dtypeSetting(usual, valid []string, byName func(string) (Type, bool)) kernel.Setting {
 	return kernel.Setting{
 		Name: "dtype", Unit: "names", Default: strings.Join(usual, ","), Meaning: "element types: " + strings.Join(valid, ", "),

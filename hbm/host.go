@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// HostFacts describe the host whose memory the loopback's streams measure.
+// HostFacts describes the host whose memory the loopback's streams measure.
 type HostFacts struct {
 	// Name is the CPU's model.
 	Name string
-	// CPUs are the CPUs that run the streams.
+	// CPUs is the number of CPUs that run the streams.
 	CPUs int
-	// Memory and Cache, the last level's, are in bytes; Cache is 0 if unknown.
+	// Memory is the size of the memory, and Cache is the size of the last-level cache, both in
+	// bytes. Cache is 0 if unknown.
 	Memory, Cache int64
 }
 
-// HostMachine returns the loopback's machine file with one device, the host's memory: on the wall
-// clock for timing, else on the virtual one for checks. Faults are lines as `store 0 BYTE`: after
-// each launch a bit of that byte of the output flips.
+// HostMachine returns a machine file for the loopback with one device, the host's memory. If timed
+// is true, the clock is the wall clock; otherwise it is the virtual clock, for checks. A fault is a
+// line such as `store 0 BYTE`: after each launch one bit of that byte of the output is flipped.
 func HostMachine(timed bool, faults []string, host HostFacts) []byte {
 	var b strings.Builder
 	clock := "virtual"

@@ -12,13 +12,13 @@ import (
 	"zbench/internal/native"
 )
 
-// kernelCase is a kernel at one shape: a row of the record on every device.
+// kernelCase is a kernel at one shape. The record has one row per case and device.
 type kernelCase interface {
-	// Key returns the case's name without its device.
+	// Key returns the name of the case, without the device.
 	Key() string
-	// row returns its known facts before it runs, without key, device and status.
+	// row returns the facts known before the case runs, without key, device and status.
 	row(u *unit) record.Kernel
-	// steps returns its launches on a device.
+	// steps returns the launches on a device.
 	steps(d *Driver, u *unit) ([]native.Step, error)
 	// fill makes the inputs, and fills the outputs with NaN.
 	fill(d *Driver, u *unit, steps []native.Step) error
@@ -31,7 +31,8 @@ func (d *Driver) Planned(c kernelCase) []record.Kernel {
 	return slice.Map(d.units, func(u *unit) record.Kernel { return PlannedRow(c.row(u), c.Key(), u.info.Index) })
 }
 
-// PlannedRow sets the key of a row's case on a device, and the status of a row that has not run.
+// PlannedRow completes the row of a case that has not run: its key, from the name of the case and
+// the device, and its status.
 func PlannedRow(k record.Kernel, of string, device int) record.Kernel {
 	k.Key, k.Device = record.KernelKey(of, device), device
 	k.Status, k.Reason = record.Interrupted, "the run ended before it"
@@ -39,16 +40,16 @@ func PlannedRow(k record.Kernel, of string, device int) record.Kernel {
 	return k
 }
 
-// Job measures a case on all devices at once. Each pass fills the inputs and takes samples until
-// the pass's share of the rule is satisfied; the first also checks the result of the timed
-// launches. Emulated kernels are launched once, checked and not timed.
+// Job measures a case on all devices at once. Each pass fills the inputs and samples until its
+// share of the rule is satisfied. The first pass also checks the result of the timed launches.
+// Emulated kernels are launched once and checked, not timed.
 func (d *Driver) Job(c kernelCase, rule stat.Rule) plan.Job {
 	keys := slice.Map(d.Planned(c), func(k record.Kernel) string { return k.Key })
 	return KernelJob(d.p, keys, func(pass int) ([]record.Part, error) { return d.take(c, plan.PerPass(rule), pass) })
 }
 
-// KernelJob returns a job whose rows fail together if take fails. take returns their parts in the
-// order of the keys, which it need not set. The loopback's noise depends on the keys and the pass
+// KernelJob returns a job. All of its rows fail if `take` fails. `take` returns one part per key,
+// in the order of the keys. It may leave the parts' keys empty. The loopback's noise depends on the keys and the pass
 // alone, so that a resumed run has the figures of an uninterrupted one.
 func KernelJob(p *native.Provider, keys []string, take func(pass int) ([]record.Part, error)) plan.Job {
 	return plan.Job{Keys: keys, Take: func(ctx context.Context, pass int) ([]record.Part, bool) {
@@ -64,7 +65,7 @@ func KernelJob(p *native.Provider, keys []string, take func(pass int) ([]record.
 	}}
 }
 
-// take takes one pass of a case.
+// take runs one pass of a case.
 func (d *Driver) take(c kernelCase, rule stat.Rule, pass int) ([]record.Part, error) {
 	steps := make([][]native.Step, len(d.units))
 	for i, u := range d.units {
@@ -114,10 +115,10 @@ func (d *Driver) take(c kernelCase, rule stat.Rule, pass int) ([]record.Part, er
 	return parts, nil
 }
 
-// NotAsked is the reason of a row that the request leaves unverified.
+// NotAsked is the result of a row that the request leaves unverified.
 var NotAsked = record.Verified{State: record.NotVerified, Reason: "--check 0"}
 
-// samples times the loaded sequence, by device; emulated kernels run once, without times.
+// samples times the loaded sequence on each device. Emulated kernels run once and give no times.
 func (d *Driver) samples(rule stat.Rule) ([]record.KernelSamples, error) {
 	if d.units[0].info.Kind == record.Checked {
 		_, err := d.timer.Run(1, deadline)
@@ -126,8 +127,9 @@ func (d *Driver) samples(rule stat.Rule) ([]record.KernelSamples, error) {
 	return Time(d.timer, rule, d.batch, d.cfg.Warm, func(i int) record.Conditions { return d.cfg.Sense.Of(d.p, d.units[i].info) })
 }
 
-// launchSeconds returns the time on each device of back-to-back launches that move almost nothing:
-// no size of a sweep can take less, however fast the cache. It is nil without a sweep.
+// launchSeconds returns, per device, the time of back-to-back launches that move almost no data. It
+// is a lower bound for every size of a sweep, however fast the cache. The result is nil for other
+// cases.
 func (d *Driver) launchSeconds(of kernelCase) ([]float64, error) {
 	c, stream := of.(Case)
 	if !stream || c.Role != record.SizeSweep {
@@ -159,7 +161,7 @@ func (d *Driver) launchSeconds(of kernelCase) ([]float64, error) {
 	return seconds, nil
 }
 
-// wrongText describes the errors.
+// wrongText returns the number of wrong elements and the first wrong element, as text.
 func wrongText(v record.Verified) string {
 	s := fmt.Sprintf("%d of %d elements are wrong", *v.Wrong, v.Elements)
 	if v.First != nil {

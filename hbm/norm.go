@@ -7,17 +7,17 @@ import (
 	"zbench/internal/native"
 )
 
-// Norm is one of the fused kernels.
+// Norm is one of the norms, RMSNorm or LayerNorm.
 type Norm struct {
-	// Name is the command's, kind its part of the kernels' names.
+	// Name is the name of the command; kind is the norm's part of the kernels' names.
 	Name, kind string
-	// centred: the mean is subtracted, and there is a bias.
+	// centred is true if the mean is subtracted and a bias added, as in LayerNorm.
 	centred bool
 }
 
 var norms = []Norm{{"rmsnorm", "rms", false}, {"layernorm", "layer", true}}
 
-// Norms are two families of one kernel's shape.
+// Both norms register a family of the same form.
 var (
 	_ = norms[0].family(1).register()
 	_ = norms[1].family(2).register()
@@ -43,13 +43,13 @@ hidden · size + weights bytes.`,
 // normTypes are the element types of the norms.
 var normTypes = []Type{{"bfloat16", 2, "bf16", 9}, {"float16", 2, "f16", 6}, {"float32", 4, "f32", 7}}
 
-// MaxHidden is the longest row.
+// MaxHidden is the largest number of elements in a row.
 const MaxHidden = 65536
 
-// epsilon is added to the mean of squares, as in the large models.
+// epsilon is added to the mean of squares; large models use this value.
 const epsilon = 1e-5
 
-// NormCase is a norm of one shape.
+// NormCase is a norm of one shape, in one role.
 type NormCase struct {
 	Norm         Norm
 	Type         Type
@@ -62,7 +62,8 @@ func (c NormCase) Key() string {
 	return fmt.Sprintf("%s/%s/%s/%dx%d", c.Role, c.Norm.Name, c.Type.Name, c.Rows, c.Hidden)
 }
 
-// weights returns the number of vectors of a row's length that are read: weight, and bias.
+// weights returns the number of row-long vectors that are read: the weight, and for LayerNorm the
+// bias.
 func (n Norm) weights() int64 {
 	if n.centred {
 		return 2
@@ -70,8 +71,9 @@ func (n Norm) weights() int64 {
 	return 1
 }
 
-// moved returns the least bytes: x and residual in, the sum and y out, and the weights once;
-// unfused, the reads and writes of each kernel.
+// moved returns the minimum traffic in bytes and its definition. x and residual are read, the
+// sum and y are written, and the weights are read once. For separate kernels the reads and
+// writes of all of them are added.
 func (c NormCase) moved() (int64, string) {
 	e := c.Rows * c.Hidden * c.Type.Bytes
 	w := c.Norm.weights() * c.Hidden * c.Type.Bytes
@@ -84,12 +86,12 @@ func (c NormCase) moved() (int64, string) {
 	return 4*e + w, "least, 4 · rows · hidden · size + weights: x and residual read, their sum and y written, weights read once"
 }
 
-// Bytes returns the memory of a shape.
+// Bytes returns the memory that the case needs, in bytes.
 func (c NormCase) Bytes() int64 {
 	return 4*c.Rows*c.Hidden*c.Type.Bytes + 2*MaxHidden*8 + 8*c.Rows + 8*256
 }
 
-// matrices of a norm in the arena.
+// The matrices and vectors of a norm in the arena.
 const (
 	atX = iota
 	atResidual
@@ -100,10 +102,10 @@ const (
 	atStats
 )
 
-// matrix returns the space of one in bytes.
+// matrix returns the space of one matrix in the arena, in bytes.
 func (c NormCase) matrix() int64 { return roundUp(c.Rows*c.Hidden*c.Type.Bytes, 256) }
 
-// place returns the start of a matrix of the case.
+// place returns the start of a matrix or vector of the case.
 func (c NormCase) place(u *unit, which int) native.Address {
 	e := c.matrix()
 	w := roundUp(c.Hidden*c.Type.Bytes, 256)
@@ -114,7 +116,7 @@ func (c NormCase) place(u *unit, which int) native.Address {
 	return native.Address{Buffer: u.arena, Offset: at}
 }
 
-// AllocateBytes reserves one arena of a size in bytes on every device.
+// AllocateBytes reserves an arena of the given size in bytes on every device.
 func (d *Driver) AllocateBytes(bytes int64) error {
 	for _, u := range d.units {
 		var err error
@@ -135,7 +137,7 @@ func (c NormCase) steps(_ *Driver, u *unit) ([]native.Step, error) {
 	at := func(which int) native.Address { return c.place(u, which) }
 	suffix := fmt.Sprintf("%s_%d", c.Type.short, c.wide())
 	if c.Role == record.Copy {
-		return copySteps(u, at(atSum), at(atX), 2*c.matrix()) // x and residual, which are adjacent
+		return copySteps(u, at(atSum), at(atX), 2*c.matrix()) // x and residual are adjacent
 	}
 	if c.Role == record.Fused {
 		way, block, each := c.way(u.wave, u.few)
@@ -171,8 +173,8 @@ func (c NormCase) steps(_ *Driver, u *unit) ([]native.Step, error) {
 	return out, nil
 }
 
-// copySteps returns the reference copy of a fused kernel: a number of bytes from one place to
-// another, by the stream in its own configuration.
+// copySteps returns the copy that a fused kernel is compared with: the copy stream in its own
+// configuration, over the given number of bytes.
 func copySteps(u *unit, to, from native.Address, bytes int64) ([]native.Step, error) {
 	s, _ := StreamByName("copy")
 	stream := Case{Stream: s, Type: types[0], Config: presetConfig(), Array: bytes}

@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	// checkedRows is the number of rows to read back: all of a small shape, else the first,
-	// the last, and others at equal distances.
+	// checkedRows is the most rows that are read back. A small shape is checked whole.
+	// A large shape is checked at the first row, the last row, and evenly spaced rows
+	// between them.
 	checkedRows = 64
-	// Tolerances of y in units of its type's last place. A float32 shows the rounding of its own
-	// sums; the narrow types hide it except for ties. Unfused, each step rounds: three roundings
-	// and their factors.
+	// Tolerances of y in units in the last place of its type. In float32 the rounding of the
+	// sums is visible; the narrow types hide it except for ties. The separate kernels round
+	// three times, and each rounding is multiplied by the later factors.
 	fusedULP, fusedULP32, unfusedULP = 1, 64, 8
 )
 
-// round rounds a value to the type: nearest, ties to even.
+// round rounds a value to the type, to nearest with ties to even.
 func round(t Type, v float64) float64 {
 	switch t.short {
 	case "bf16":
@@ -39,7 +40,7 @@ func round(t Type, v float64) float64 {
 	return float64(float32(v))
 }
 
-// ulp returns the distance of neighbours at a value of the type.
+// ulp returns the distance between neighbouring numbers of the type at a value.
 func ulp(t Type, v float64) float64 {
 	digits, lowest := map[string][2]int{"bf16": {8, -125}, "f16": {11, -13}, "f32": {24, -125}}[t.short], 0
 	_, lowest = math.Frexp(v)
@@ -57,7 +58,7 @@ func decode(t Type, b []byte) float64 {
 	return float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 }
 
-// input returns element i of a matrix as made by zb_step_fill.
+// input returns element i of a matrix as zb_step_fill makes it.
 func input(t Type, seed uint64, which int, i int64) float64 {
 	return round(t, value(types[0], seed, uint64(which), uint64(i))) //nolint:gosec // not negative
 }
@@ -128,7 +129,7 @@ func (c NormCase) verify(d *Driver, u *unit, _ []native.Step) (record.Verified, 
 		c.compare(&v, row, sum, y, wantSum, wantY)
 	}
 	if c.Role == record.Copy {
-		v.ULP = nil // for equal bits
+		v.ULP = nil // a copy is compared for equal bits
 	}
 	if *v.Wrong > 0 {
 		v.State = record.VerifiedWrong
@@ -136,8 +137,10 @@ func (c NormCase) verify(d *Driver, u *unit, _ []native.Step) (record.Verified, 
 	return v, nil
 }
 
-// compare counts the differences in a row: the sum in any bit, y by more than the tolerance. If a
-// bias cancels most of a product, the rest cannot be more exact than the product.
+// compare compares a row and counts the wrong elements in v. The sum must be equal in every bit; y
+// must be within the tolerance. With a bias the tolerance is at least the tolerance at the value 1:
+// if the bias cancels most of the product, the difference cannot be more exact than the product
+// was.
 func (c NormCase) compare(v *record.Verified, row int64, sum, y, wantSum, wantY []float64) {
 	for i := range sum {
 		v.Elements++
@@ -165,7 +168,7 @@ func (c NormCase) compare(v *record.Verified, row int64, sum, y, wantSum, wantY 
 		}
 	}
 	if math.IsNaN(*v.ULP) || math.IsInf(*v.ULP, 0) {
-		*v.ULP = 0 // counted as wrong, because JSON has no such number
+		*v.ULP = 0 // the element already counts as wrong, and JSON has no NaN or infinity
 	}
 }
 

@@ -1,12 +1,12 @@
 package hbm
 
-// elementsPerThread is the number of a row's elements in a thread's registers if rows are whole
+// elementsPerThread is the number of elements that a thread holds in registers, if rows are whole
 // vectors.
 const elementsPerThread = 32
 
-// way returns how many threads share a row, and how many rows a block takes. If threads may be few,
-// a row gets only as many as hold all of it, so that each loads as much at once as it can: at least
-// two waves.
+// way returns the variant of the kernel, the threads per block, and the rows per block. If few is
+// true, a row gets only as many threads as are needed to hold it, at least two waves, so that each
+// thread loads as much at once as possible.
 func (c NormCase) way(wave int64, few bool) (name string, block, rows int64) {
 	switch {
 	case c.Hidden <= 1024:
@@ -24,7 +24,7 @@ func (c NormCase) way(wave int64, few bool) (name string, block, rows int64) {
 	return name, block, 1
 }
 
-// wide returns 1 if rows are whole vectors of 16 bytes.
+// wide returns 1 if a row is a whole number of 16-byte vectors, else 0.
 func (c NormCase) wide() int {
 	if c.Hidden*c.Type.Bytes%vector == 0 {
 		return 1

@@ -15,20 +15,20 @@ import (
 	"zbench/bench/work/kernel"
 )
 
-// Bounds of a request: the smallest array of a stream in bytes, one vector, and the most rows of a
-// fused kernel's matrix.
+// Limits of a request. MinArray is the smallest array of a stream in bytes, one vector; MaxRows is
+// the largest number of rows of a fused kernel's matrix.
 const (
 	MinArray = 16
 	MaxRows  = 1 << 30
 )
 
-// DataKinds are the possible contents of streams' arrays.
+// DataKinds are the possible contents of the streams' arrays.
 var DataKinds = []string{"random", "zeros"}
 
-// ErrRequest is wrapped by errors of requests that exceed the device's memory.
+// ErrRequest is wrapped by the error for a request that exceeds the device's memory.
 var ErrRequest = errors.New("too large for the device")
 
-// streamFamily is hbm's row in the table of families.
+// streamFamily describes hbm in the table of families.
 var streamFamily = kernel.Register(kernel.Family{
 	Name: spec.HBM, MaxTime: "1",
 	Short: "Memory bandwidth of a GPU; without one, of this host's memory",
@@ -96,12 +96,12 @@ func checkStreams(k *spec.Kernels) error {
 		return err
 	}
 	if len(k.Streams) == 0 {
-		return nil // all
+		return nil // all kernels
 	}
 	return known(k.Streams, "stream", StreamNames(), StreamByName)
 }
 
-// known returns names in their own spelling; at least one is required.
+// known replaces names by their standard spelling. It requires at least one name.
 func known[T interface{ String() string }](names []string, kind string, valid []string, byName func(string) (T, bool)) error {
 	if len(names) == 0 {
 		return fmt.Errorf("%ss is empty: valid are %s", kind, strings.Join(valid, ", "))

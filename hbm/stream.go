@@ -2,7 +2,7 @@
 // copy, scale, add, triad, dot) and the fused norms.
 //
 // Open a Driver on a provider, then Measure cases. On the loopback's wall clock the device is the
-// host's memory and its CPUs; on its virtual clock results are checked and nothing is timed.
+// host's memory and its CPUs. On its virtual clock results are checked and nothing is timed.
 package hbm
 
 import (
@@ -12,34 +12,34 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Stream is one access pattern of memory.
+// Stream is one access pattern of memory, such as triad.
 type Stream struct {
 	Name string
-	// Reads and Writes are the arrays that a launch moves, each once: STREAM's count, in which a
-	// store is not also a load.
+	// Reads and Writes are the numbers of arrays that a launch reads and writes, each once. As
+	// in STREAM, a store does not also count as a load.
 	Reads, Writes int
 	Formula       string
-	// op is its number in the check, -1 for sums.
+	// op is the stream's number in the checking kernel; −1 if the result is a sum.
 	op int
 }
 
-// String is the name.
+// String returns the stream's name.
 func (s Stream) String() string { return s.Name }
 
-// Arrays returns the number of counted arrays.
+// Arrays returns the number of arrays that count as traffic.
 func (s Stream) Arrays() int64 { return int64(s.Reads + s.Writes) }
 
 // sums reports whether the result is a sum instead of an array.
 func (s Stream) sums() bool { return s.op < 0 }
 
-// Counting describes the convention of all bandwidths of streams.
+// Counting states how all bandwidths of streams count bytes.
 const Counting = "STREAM: every array of the kernel once, no load for a store"
 
-// scalar is s of the formulas: a power of two, so that a fused multiply-add rounds like the two
-// operations.
+// scalar is the factor s in the formulas. It is a power of two, so that a fused multiply-add
+// rounds like two separate operations.
 const scalar = 0.5
 
-// streams is the only table of streams; listings have its order.
+// streams is the only table of streams. Listings use its order.
 var streams = []Stream{
 	{"read", 1, 0, "Σ x", -1},
 	{"write", 0, 1, "out = s", 0},
@@ -50,15 +50,15 @@ var streams = []Stream{
 	{"dot", 2, 0, "Σ x·y", -2},
 }
 
-// Streams lists the table.
+// Streams returns the streams in the order of the table.
 func Streams() []Stream { return slices.Clone(streams) }
 
-// StreamNames lists their names.
+// StreamNames returns the names of the streams.
 func StreamNames() []string {
 	return slice.Map(streams, func(s Stream) string { return s.Name })
 }
 
-// StreamByName finds one; mul is BabelStream's name of scale.
+// StreamByName finds a stream by its name. mul is BabelStream's name of scale.
 func StreamByName(name string) (Stream, bool) {
 	name = strings.ToLower(name)
 	if name == "mul" {
@@ -75,16 +75,16 @@ func StreamByName(name string) (Stream, bool) {
 type Type struct {
 	Name  string
 	Bytes int64
-	short string // in the kernels' names
-	code  int    // ncclDataType_t, for printing
+	short string // the type's part of the kernels' names
+	code  int    // the type's ncclDataType_t, for printing
 }
 
-// String is zbench's name.
+// String returns zbench's name of the type.
 func (t Type) String() string { return t.Name }
 
 var types = []Type{{"float32", 4, "f32", 7}, {"float64", 8, "f64", 8}}
 
-// TypeByName finds one, by zbench's name or C's.
+// TypeByName finds a type by zbench's name or C's name.
 func TypeByName(name string) (Type, bool) {
 	switch strings.ToLower(name) {
 	case "float32", "float", "f32":
@@ -95,5 +95,5 @@ func TypeByName(name string) (Type, bool) {
 	return Type{}, false
 }
 
-// TypeNames lists the names.
+// TypeNames returns the names of the streams' types.
 func TypeNames() []string { return []string{types[0].Name, types[1].Name} }

@@ -13,12 +13,13 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// sweepFrom is the smallest array of a sweep in bytes, sweepKernels its default kernels.
+// sweepFrom is the smallest array of a sweep in bytes; sweepKernels are the streams that a sweep
+// measures by default.
 const sweepFrom = 256 << 10
 
 var sweepKernels = []string{"read", "copy", "triad"}
 
-// streamPlan is the plan of hbm.
+// streamPlan is a checked request of hbm.
 type streamPlan struct {
 	streams []Stream
 	types   []Type
@@ -26,7 +27,7 @@ type streamPlan struct {
 	zeros   bool
 }
 
-// streamsOf returns the streams and types of a checked request.
+// streamsOf returns the plan of a checked request.
 func streamsOf(k *spec.Kernels) streamPlan {
 	p := streamPlan{size: k.Size, zeros: k.Data == "zeros"}
 	for _, name := range k.Streams {
@@ -40,7 +41,7 @@ func streamsOf(k *spec.Kernels) streamPlan {
 	return p
 }
 
-// planStreams plans each stream in all roles.
+// planStreams plans each stream in all of its roles.
 func (d *Driver) planStreams(k *spec.Kernels, rule stat.Rule) (*engine.Kernels, error) {
 	if len(k.Streams) == 0 {
 		k.Streams = StreamNames()
@@ -50,7 +51,7 @@ func (d *Driver) planStreams(k *spec.Kernels, rule stat.Rule) (*engine.Kernels, 
 		return nil, err
 	}
 	k.Size = p.size
-	short := rule // for the points of the tuning
+	short := rule // the rule for the configurations of a tuning
 	short.MaxTime, short.MinSamples = min(short.MaxTime, 0.1), 6
 	for _, c := range p.cases(k, d) {
 		if c.Role == record.Tune {
@@ -71,7 +72,8 @@ func (d *Driver) planStreams(k *spec.Kernels, rule stat.Rule) (*engine.Kernels, 
 	return out, d.Allocate(p.size)
 }
 
-// fit chooses the size if none was given, and refuses one of which three arrays do not fit.
+// fit chooses the array size if none was given. It refuses a size if three such arrays do not fit
+// into the memory.
 func (p *streamPlan) fit(d *Driver) error {
 	free, err := d.Free()
 	if err != nil {
@@ -89,9 +91,9 @@ func (p *streamPlan) fit(d *Driver) error {
 	return nil
 }
 
-// defaultSize returns the size of an array that no cache holds. A memory-side cache keeps the data
-// of a pass for any reader, so four times its size still hits: a GPU's arrays are 16 times the last
-// level. The size is not a power of two, which some memories handle worse.
+// defaultSize returns an array size in bytes that no cache holds. Memory-side caches keep data
+// between passes, so four times their size still gives hits: on a GPU an array is 16 times as large
+// as the last-level cache. The size is not a power of two, which some memories handle worse.
 func defaultSize(dev record.Device) int64 {
 	size := 4 * max(dev.Cache, 16<<20)
 	if dev.Kind == record.GPU {
@@ -100,8 +102,8 @@ func defaultSize(dev record.Device) int64 {
 	return size + 768<<10
 }
 
-// cases lists the cases known beforehand: each kernel in two configurations, then the sweep and the
-// points of the tuning.
+// cases lists the cases that are known before the run: each stream in two configurations, the
+// sweep, and the configurations to tune.
 func (p streamPlan) cases(k *spec.Kernels, d *Driver) []Case {
 	backend := d.Backend()
 	var out []Case
@@ -127,7 +129,7 @@ func (p streamPlan) cases(k *spec.Kernels, d *Driver) []Case {
 	return out
 }
 
-// tuning lists the configurations of each kernel.
+// tuning lists the cases that try each configuration of each stream.
 func (p streamPlan) tuning(d *Driver) []Case {
 	var out []Case
 	for _, t := range p.types {
@@ -142,8 +144,8 @@ func (p streamPlan) tuning(d *Driver) []Case {
 	return out
 }
 
-// best returns the fastest configurations of each kernel, by the slowest of the devices; they are
-// measured as long as the others.
+// best returns the fastest tuned configurations of each stream, compared by the slowest device.
+// They are then measured as long as the other cases.
 func (p streamPlan) best(d *Driver, rec *record.Record) []Case {
 	rates := map[string]float64{}
 	for _, k := range rec.Kernels {

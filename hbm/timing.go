@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// batchSeconds is the least duration of a batch between two events, so that an event's cost and
-	// resolution do not matter.
+	// batchSeconds is the least duration of a batch between two events in seconds, so that the
+	// cost and the resolution of an event do not matter.
 	batchSeconds = 2e-3
-	// deadline is the limit of a batch: far more than any takes.
+	// deadline is the time limit of a batch in seconds. No batch comes near it.
 	deadline = 120.0
-	// launchSamples is the number of isolated launches behind their median.
+	// launchSamples is the number of isolated launches whose median is taken.
 	launchSamples = 7
 )
 
-// Time times the loaded sequence on the timer's devices: it warms up for warm seconds, finds the
-// number of rounds that take batch seconds on every device, and takes batches of that size until
-// the rule is satisfied by the mean over devices. It returns the samples by device, in seconds per
-// round, with the clock of the units in that time if the timer counts it. sense, which may be nil,
-// reads other conditions of a device, directly after the last batch.
+// Time times the loaded sequence on the timer's devices. It warms up for `warm` seconds, finds the
+// number of rounds that takes `batch` seconds on every device, and runs batches of that size until
+// the mean over the devices satisfies the rule. It returns the samples of each device in seconds
+// per round, with the clock rate of the compute units if the timer counts it. sense reads a
+// device's other conditions directly after the last batch; nil reads none.
 func Time(t *native.Timer, rule stat.Rule, batch, warm float64, sense func(device int) record.Conditions) ([]record.KernelSamples, error) {
 	devices := 0
 	rounds, err := stat.Rounds(batch, warm, func(rounds int) (float64, error) {

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// mix is splitmix64's finaliser (Steele, Lea & Flood 2014), as in
+// mix is the finaliser of splitmix64 (Steele, Lea & Flood 2014), the same as in
 // kernels/mix.h.
 func mix(z uint64) uint64 {
 	z += 0x9e3779b97f4a7c15
@@ -14,8 +14,8 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// value is element i of an input array as kernels/data.hip makes it, to the
-// last bit: near normal, standard deviation 1.155, |value| < 4.
+// value returns element i of an input array, equal to kernels/data.hip in every
+// bit. Values are nearly normal with standard deviation 1.155 and |value| < 4.
 func value(t Type, seed uint64, array, i uint64) float64 {
 	h := mix(mix(seed^array) ^ i)
 	sum := int64(h&0xffff+h>>16&0xffff+h>>32&0xffff+h>>48) - 131070
@@ -34,7 +34,7 @@ func want(s Stream, t Type, seed uint64, zeros bool, i uint64) float64 {
 	}
 	v := [...]float64{fill, x, fill * x, x + y, x + fill*y}[s.op]
 	if t.Bytes == 4 {
-		return float64(float32(v)) // of float32 inputs the sum in double is exact
+		return float64(float32(v)) // with float32 inputs the sum in double is exact
 	}
 	return v
 }
@@ -47,11 +47,11 @@ func encode(t Type, v float64) uint64 {
 	return math.Float64bits(v)
 }
 
-// arrayGap keeps the arrays from starting at the same place of every cache way and memory channel:
-// some 100 KiB and a bit, in whole vectors.
+// arrayGap returns the gap before array k in bytes: about 100 KiB per array, in whole vectors. It
+// keeps the arrays from starting at the same cache set and memory channel.
 func arrayGap(k int) int64 { return int64(k) * (97<<10 + 768) }
 
-// roundUp returns the next multiple of a power of two.
+// roundUp rounds n up to a multiple of a power of two.
 func roundUp(n, to int64) int64 {
 	return (n + to - 1) >> bits.TrailingZeros64(uint64(to)) << bits.TrailingZeros64(uint64(to))
 } //nolint:gosec // positive

@@ -9,7 +9,7 @@ import (
 	"zbench/internal/native"
 )
 
-// checkLaunch is the geometry of the filling and checking kernels.
+// checkLaunch returns the geometry of the kernels that fill and check n elements.
 func checkLaunch(elements int64) native.Launch {
 	blocks := min(max(1, elements/(4*native.KernelBlock)), 2048)
 	return native.Launch{Grid: [3]uint32{uint32(blocks), 1, 1}, Block: [3]uint32{native.KernelBlock, 1, 1}} //nolint:gosec // at most 2,048
@@ -40,8 +40,9 @@ func flag(on bool) int32 {
 	return 0
 }
 
-// fill makes the inputs, unless they exist: an element depends only on its index, so smaller arrays
-// are the beginnings of larger ones. The output becomes NaN, so that a missing element shows.
+// fill makes the inputs, unless they exist. An element depends only on its index, so a smaller
+// array is the beginning of a larger one. The output becomes NaN, so that a missing element is
+// found.
 func (c Case) fill(d *Driver, u *unit, steps []native.Step) error {
 	name := fmt.Sprintf("%s zeros %t", c.Type.Name, c.Zeros)
 	n := d.array / c.Type.Bytes
@@ -56,7 +57,8 @@ func (c Case) fill(d *Driver, u *unit, steps []native.Step) error {
 			return err
 		}
 	}
-	// by the kernel with which the CPUs touch their own parts
+	// The fill kernel touches the output first, so that each CPU gets its own part of the memory
+	// nearby.
 	if u.filled == "" {
 		if err := array(2, true); err != nil {
 			return err
@@ -72,13 +74,13 @@ func (c Case) fill(d *Driver, u *unit, steps []native.Step) error {
 	return d.wait(u)
 }
 
-// clearSums zeroes the words of a number of blocks: the host runs a launch in fewer parts than
-// blocks, and the other words must not count.
+// clearSums zeroes the sums of the given number of blocks. The host runs a launch in fewer parts
+// than blocks; the words that it leaves must not count.
 func (d *Driver) clearSums(u *unit, blocks int64) error {
 	return d.launch(u, checkFile, "zb_poison", checkLaunch(8*blocks), u.sums, uint64(8*blocks), uint32(0)) //nolint:gosec // not negative
 }
 
-// parts returns the number of sums that a launch may leave: one per block, or per CPU.
+// parts returns the number of sums that a launch may write: one per block, or one per CPU.
 func (u *unit) parts(l native.Launch) int64 {
 	if u.info.Kind == record.HostMemory {
 		return int64(max(u.info.Units, int(l.Grid[0])))
@@ -91,7 +93,7 @@ func (u *unit) lanes(l native.Launch) int64 {
 	switch u.info.Kind {
 	case record.HostMemory:
 		return int64(u.info.Units)
-	case record.Checked: // in turn
+	case record.Checked: // emulated threads run in turn
 		return 1
 	}
 	return int64(l.Grid[0]) * int64(l.Block[0])
@@ -143,7 +145,7 @@ func (c Case) verify(d *Driver, u *unit, steps []native.Step) (record.Verified, 
 	return v, nil
 }
 
-// verified returns the result of a check with numbers of checked and of wrong elements.
+// verified returns the result of a check from the numbers of checked and of wrong elements.
 func verified(elements, wrong int64) record.Verified {
 	v := record.Verified{State: record.VerifiedOK, Elements: elements, Wrong: &wrong, Launches: 1}
 	if wrong > 0 {
@@ -152,8 +154,9 @@ func verified(elements, wrong int64) record.Verified {
 	return v
 }
 
-// verifySum compares the sum of the last launch with one made without the arrays: read's to the
-// last bit, dot's to the rounding of its additions.
+// verifySum compares the sum of the last launch with a sum that is computed without the arrays.
+// The sum of read must be equal in every bit. The sum of dot may differ by the rounding of its
+// additions.
 func (d *Driver) verifySum(u *unit, c Case, s native.Step) (record.Verified, error) {
 	got, err := d.words(u, 0, u.parts(s.Launch))
 	if err != nil {
@@ -177,7 +180,7 @@ func (d *Driver) verifySum(u *unit, c Case, s native.Step) (record.Verified, err
 		return record.Verified{}, err
 	}
 	v := verified(n, 0)
-	// successive additions of the kernel's and of the check's threads and blocks
+	// the number of successive additions of both sums, over threads and blocks
 	depth := n/u.lanes(s.Launch) + n/u.lanes(l) + int64(s.Launch.Grid[0]) + blocks + 64
 	expected, received := compareSums(c.Stream, depth, got, made[:blocks], made[blocks:])
 	if expected != received {
@@ -187,9 +190,9 @@ func (d *Driver) verifySum(u *unit, c Case, s native.Step) (record.Verified, err
 	return v, nil
 }
 
-// compareSums returns the texts of the expected and the actual sum, equal if the sum is right: each
-// of depth successive additions rounds by at most half a unit in the last place. sums alternates a
-// block's sum and that of magnitudes.
+// compareSums returns the expected and the actual sum as texts, which are equal if the sum is
+// right. Each of `depth` successive additions may round by half a unit in the last place. `sums`
+// alternates a block's sum with its sum of magnitudes.
 func compareSums(s Stream, depth int64, got, words, sums []uint64) (expected, received string) {
 	if s.Name == "read" {
 		var a, b uint32
@@ -216,7 +219,7 @@ func compareSums(s Stream, depth int64, got, words, sums []uint64) (expected, re
 	return expected, received
 }
 
-// words reads 8-byte words of sums.
+// words reads n 8-byte words of the buffer of sums, from word `first` on.
 func (d *Driver) words(u *unit, first, n int64) ([]uint64, error) {
 	raw := make([]byte, 8*n)
 	if err := d.p.Read(native.Address{Buffer: u.sums, Offset: 8 * first}, raw); err != nil {

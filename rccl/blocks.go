@@ -8,21 +8,22 @@ import (
 	"zbench/internal/native"
 )
 
-// A case whose buffers are too large for the host's memory is checked by up to mostBlocks blocks of
-// blockBytes: as many as take a quarter of the budget. Each rank of a reduction fills every block.
+// If the buffers of a case are too large for the host's memory, blocks of blockBytes bytes are
+// checked instead of everything: at most mostBlocks, and as many as take a quarter of the budget.
+// In a reduction each rank fills every block.
 const (
 	blockBytes = 4096
 	mostBlocks = 64
 )
 
-// need returns the memory of all ranks' buffers, in bytes.
+// need returns the memory of the buffers of all ranks, in bytes.
 func need(c plan.Case) int64 {
 	return int64(c.Comms().Active()) * (c.Layout.SendBytes + c.Layout.RecvBytes)
 }
 
-// blocks returns the blocks by which a launch of the case is checked, one at random in each of as
-// many equal parts of the total size, on its own pages; nil if every element is. All processes draw
-// the same.
+// blocks returns the blocks that a launch of the case checks; nil if every element is checked. The
+// total size is divided into equal parts, and each part has one block at a random place, on pages
+// of its own. All processes choose the same blocks.
 func (d *Driver) blocks(c plan.Case, launch int) []native.Block {
 	if !d.Simulated() || need(c) <= d.cfg.VerifyBudget {
 		return nil
@@ -43,8 +44,8 @@ func (d *Driver) blocks(c plan.Case, launch int) []native.Block {
 	return out
 }
 
-// blockOf returns the block from an element of a share on. If each rank sends to all, it belongs to
-// one sender.
+// blockOf returns the block that begins at an element of a share. If each rank sends to all ranks,
+// the block belongs to one sender.
 func blockOf(c plan.Case, share int, at, count int64, sender int) native.Block {
 	b := native.Block{SendAt: at, RecvAt: at, Count: count, Width: int64(c.Dtype.Size), From: -1, To: -1}
 	size := c.Layout.Count * b.Width
@@ -67,7 +68,7 @@ func blockOf(c plan.Case, share int, at, count int64, sender int) native.Block {
 	return b
 }
 
-// ofBlock returns the data of a block that a rank sends and must receive.
+// ofBlock returns the data of a block that a rank sends, and the data that it must receive.
 func ofBlock(c plan.Case, rank int, b native.Block) native.Expect {
 	want := c.Collective.Result(rank, c.Ranks, root)
 	e := native.Expect{Reduced: c.Collective.Reduces, Block: b.Count, Source: b.From, FillBase: b.SendAt, SendAt: b.SendAt, RecvAt: b.RecvAt}

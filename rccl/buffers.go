@@ -9,12 +9,13 @@ import (
 	"zbench/internal/native"
 )
 
-// memoryShare is the share of a device's free memory that the driver uses; the
-// collectives library needs some for its channels.
+// memoryShare is the share of a device's free memory that the driver uses. The
+// collectives library needs the rest for its channels.
 const memoryShare = 0.9
 
-// Budget is the memory for one rank's arena: the minimum over the devices. The memory
-// of existing arenas counts as free: to grow, they are freed first.
+// Budget returns the memory for one rank's arena: the smallest over the devices. The
+// memory of existing arenas counts as free, because they are freed before larger ones
+// are allocated.
 func (d *Driver) Budget() (plan.Room, error) {
 	defer d.enter()()
 	room := plan.Room{Bytes: -1, Cache: d.cfg.CacheBytes}
@@ -34,14 +35,14 @@ func (d *Driver) Budget() (plan.Room, error) {
 	return room, nil
 }
 
-// RotateOver sets the size of the device's last-level cache, in bytes, if it was unknown when the
+// RotateOver sets the size of the device's last-level cache in bytes, if it was unknown when the
 // device was opened. Call it before Budget.
 func (d *Driver) RotateOver(cache int64) { d.cfg.CacheBytes = cache }
 
-// Allocate allocates an arena of exactly room.Bytes for every rank; buffers rotate over
-// room.Cache from then on. It is called before the first case, and again when cases were
-// added: arenas only grow. The first call connects the ranks; a cancelled context stops
-// this.
+// Allocate allocates an arena of exactly room.Bytes for every rank. From then on buffers
+// rotate over room.Cache. It is called before the first case, and again when cases are
+// added; arenas only grow. The first call connects the ranks, which stops if the context
+// is cancelled.
 func (d *Driver) Allocate(ctx context.Context, room plan.Room) error {
 	defer d.enter()()
 	first := d.batch == nil
@@ -71,7 +72,7 @@ func (d *Driver) Allocate(ctx context.Context, room plan.Room) error {
 		m.rank.Send, m.rank.Recv = m.at(0), m.at(0)
 	}
 	if !first {
-		return nil // the next Begin points the ranks at the buffers
+		return nil // the next Begin sets the ranks' buffers
 	}
 	if err := d.newBatch(); err != nil {
 		return err
@@ -79,7 +80,7 @@ func (d *Driver) Allocate(ctx context.Context, room plan.Room) error {
 	return d.measureFloor(ctx)
 }
 
-// free frees all arenas, also after an error.
+// free frees all arenas, even after an error.
 func (d *Driver) free() error {
 	errs := []error{d.deregister()}
 	for i := range d.ranks {
@@ -92,12 +93,12 @@ func (d *Driver) free() error {
 	return errors.Join(errs...)
 }
 
-// at returns an address in the rank's arena.
+// at returns the address at an offset of the rank's arena.
 func (m *member) at(offset int64) native.Address {
 	return native.Address{Buffer: m.arena, Offset: offset}
 }
 
-// place points every rank at the case's buffers.
+// place sets the buffers of every rank for the case.
 func (d *Driver) place(c plan.Case) {
 	l, p := c.Layout, c.Places(d.cache)
 	for i := range d.local {

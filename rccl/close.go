@@ -10,19 +10,19 @@ import (
 	"zbench/internal/native"
 )
 
-// abortTime is how long failed communicators may take to abort. The end of the process, not the
-// abort, is the guarantee.
+// abortTime is how long aborting failed communicators may take. If it takes longer, the end of
+// the process frees them.
 const abortTime = 10 * time.Second
 
-// enter counts a call of a library until leave is called.
+// enter counts a call into a library as running until leave is called.
 func (d *Driver) enter() (leave func()) {
 	d.inside.Add(1)
 	return func() { d.inside.Add(-1) }
 }
 
-// Close frees everything, also after an error: after a failed batch some calls can fail too.
-// Communicators are then aborted instead of destroyed, and a call that does not return is left to
-// the end of the process, because nothing that it uses may be freed.
+// Close frees everything. It continues after errors, because after a failed batch some calls can
+// fail too; communicators are then aborted instead of destroyed. If a call does not return, it is
+// left to the end of the process, because nothing that it uses may be freed.
 func (d *Driver) Close() error {
 	limit, do := seconds(d.cfg.Deadlines.Init), d.close
 	switch {
@@ -38,8 +38,8 @@ func (d *Driver) Close() error {
 	return err
 }
 
-// within runs a call that may hang in its own thread. It returns false at the limit or at the end
-// of ctx; the thread is then left to the end of the process.
+// within runs a call in a thread of its own, because the call may hang. It returns false at the
+// limit or when ctx ends. The thread is then left to the end of the process.
 func within[T any](ctx context.Context, limit time.Duration, do func() T) (result T, ended bool) {
 	done := make(chan T, 1)
 	go func() { done <- do() }()
@@ -59,7 +59,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // close frees everything.
 func (d *Driver) close() error {
 	var errs []error
-	if d.broken { // first: it ends hanging kernels, for which the following calls wait
+	if d.broken { // first, because aborting ends hanging kernels, for which the following calls would wait
 		errs = append(errs, d.abort())
 	}
 	errs = append(errs, d.unstage())
@@ -82,11 +82,11 @@ func (d *Driver) close() error {
 	return errors.Join(errs...)
 }
 
-// abort aborts all communicators. It is the only call that may be made while another one hangs.
+// abort aborts all communicators. No other call may be made while a call hangs.
 func (d *Driver) abort() error { return d.give(d.library.AbortComm) }
 
-// expect prepares the deadlines of a case: the first operation of a collective on its
-// communicators connects the ranks.
+// expect prepares the deadlines of a case. The first operation of a collective on its
+// communicators takes longer, because it connects the ranks.
 func (d *Driver) expect(c plan.Case) {
 	if c.Collective.Name != d.kind || d.perLaunch < 0 {
 		d.kind, d.perLaunch = c.Collective.Name, -1
@@ -96,10 +96,10 @@ func (d *Driver) expect(c plan.Case) {
 	d.bytes = c.Layout.Bytes
 }
 
-// deadline returns that of a batch of launches, in seconds.
+// deadline returns the deadline of a batch of launches, in seconds.
 func (d *Driver) deadline(launches int) float64 { return d.cfg.Deadlines.Of(launches, d.perLaunch) }
 
-// took records how long the launches of a batch took, in seconds per launch.
+// took records how long a batch took, in seconds per launch.
 func (d *Driver) took(seconds []float64, err error) {
 	if err != nil {
 		d.broken = true

@@ -1,8 +1,9 @@
-// Package rccl runs collectives on librccl, on NCCL, or on the loopback with the same ABI: it holds
-// one process's ranks with their communicators, streams and buffers, and times launches on them.
+// Package rccl runs collectives on librccl, on NCCL, or on the loopback, which has the same ABI. It
+// holds the ranks of one process with their communicators, streams and buffers, and times launches
+// on them.
 //
-// The driver does not know the library underneath. Behaviour that differs by collective is a row in
-// bench/hardware/collective and in internal/native's table.
+// The driver does not know the library underneath. Differences between collectives are in rows of
+// bench/hardware/collective and of internal/native's table.
 package rccl
 
 import (
@@ -24,32 +25,36 @@ type Config struct {
 	Native native.Choice
 	// Ranks is the number of ranks in this process.
 	Ranks int
-	// FirstRank is the world rank of the first of them: errors and evidence use world ranks.
+	// FirstRank is the world rank of this process's first rank. Errors and evidence use world
+	// ranks.
 	FirstRank int
-	// World is the number of ranks of all processes; 0 means Ranks: there are no others.
-	// A share of the world joins no communicator before Join, to which the leader
-	// brings the ids.
+	// World is the number of ranks in all processes; 0 means that there are only
+	// this process's Ranks. If the process has only a share of the world, it joins
+	// no communicator before Join. The ids for Join come from the leader.
 	World int
-	// Devices are the devices of the ranks, by the runtime's numbers, in order; nil
-	// means from 0 on.
+	// Devices are the devices of the ranks, by the runtime's numbers, in the order
+	// of the ranks; nil means 0, 1, 2, …
 	Devices []int
-	// RanksPerDevice is the number of ranks that share a device; 0 means one. NCCL
-	// supports more from 2.30 on, with NCCL_MULTI_RANK_GPU_ENABLE=1.
+	// RanksPerDevice is the number of ranks that share a device; 0 means 1.
+	// NCCL supports more than 1 from 2.30 on, with
+	// NCCL_MULTI_RANK_GPU_ENABLE=1.
 	RanksPerDevice int
-	// Deadlines bound calls that can hang; zeros are the defaults.
+	// Deadlines limit calls that can hang. A zero deadline means its default.
 	Deadlines plan.Deadlines
-	// CacheBytes is the size of the device's last-level cache: buffers rotate over at
-	// least twice as much, so that no launch finds its data in the cache. 0 disables
-	// rotation.
+	// CacheBytes is the size of the device's last-level cache. Buffers rotate over
+	// at least twice as much, so that no launch finds its data in the cache. 0
+	// disables rotation.
 	CacheBytes int64
-	// VerifyBudget is the most bytes of all ranks' buffers for which a case is verified
-	// if the devices are simulated in host memory.
+	// VerifyBudget limits verification on devices that are simulated in host memory: a
+	// case is verified whole only if the buffers of all ranks take at most this many
+	// bytes.
 	VerifyBudget int64
-	// Seed determines the verification's data.
+	// Seed determines the data of a verification.
 	Seed uint64
-	// Graphs is true if bursts will be captured and replayed.
+	// Graphs is true if bursts are captured and replayed.
 	Graphs bool
-	// Log returns what the library has logged; false if its lines of tuning are not logged, or elsewhere. Nil is that, too.
+	// Log returns what the library has logged. known is false if the library does not log how it
+	// runs collectives. A nil Log means the same.
 	Log func() (text []byte, known bool)
 }
 
@@ -58,69 +63,74 @@ type Driver struct {
 	cfg       Config
 	provider  *native.Provider
 	functions *native.Functions
-	// noKernels is the reason if there are none.
+	// noKernels is the reason why kernels cannot be used; nil if they can.
 	noKernels error
 	ranks     []member
 	devices   []native.DeviceInfo
-	// library joins ranks and launches on them: the provider.
+	// library makes the calls that join ranks and launch on them: the provider, except in tests.
 	library library
-	// lanes are the current communicators. A case uses the first lane; local is the number of this
-	// process's ranks in it.
+	// lanes are the current communicators. A case uses the first lane. local is the number of
+	// this process's ranks in that lane.
 	lanes []lane
 	local int
 	batch launcher
-	arena int64 // bytes of each rank's
-	// inLibrary is true if the library has allocated the arenas.
+	arena int64 // size of each rank's arena in bytes
+	// inLibrary is true if the library allocated the arenas.
 	inLibrary bool
-	// registration is what the last Begin took to register arenas, in seconds.
+	// registration is how long the last Begin took to register arenas, in seconds.
 	registration float64
-	// logged is the length of the library's log before the current case.
+	// logged is the length of the library's log when the current case began.
 	logged int
-	// cache is the one to rotate over that all processes agreed on, in bytes.
+	// cache is the number of bytes to rotate over, as agreed by all processes.
 	cache  int64
 	floor  float64
 	work   native.Work
 	hold   float64
 	bursts []float64
-	// compute are the ranks' streams of computation, plays the steps by setting, works their
-	// computation's launches; none before the first. staged is true if a step has messages.
+	// compute has the computation stream of each rank. plays has the steps by their
+	// setting. works has the launches of their computation. All are empty before the
+	// first step. staged is true if a step has messages.
 	staged  bool
 	compute []native.Stream
 	plays   map[int]*native.Play
 	works   map[plan.StepDo]*work
-	// perLaunch is the expected time of a launch of the case, in seconds, from earlier launches;
-	// negative before the first of a collective on its communicators. kind is that collective,
-	// bytes the size of the expectation.
+	// perLaunch is the expected time of a launch of the case in seconds, from earlier launches.
+	// It is negative before the first launch of a collective on its communicators. kind is that
+	// collective; bytes is the size to which the expectation applies.
 	perLaunch float64
 	kind      string
 	bytes     int64
-	// broken is true after a failed batch or init: communicators are then aborted.
+	// broken is true after a failed batch or init. Communicators are then aborted instead of
+	// destroyed.
 	broken bool
-	// inside counts the calls of libraries that have not returned.
+	// inside is the number of calls into libraries that have not returned.
 	inside atomic.Int32
 }
 
-// The number of isolated launches in a batch that have events.
+// A batch of isolated launches needs events for plan.MaxBatch launches; this fails to compile if
+// there are too few.
 const _ = uint(native.MaxIsolated - plan.MaxBatch)
 
 // member is one rank with its resources.
 type member struct {
 	rank  native.Rank
 	arena native.Buffer
-	// filler is the stream that fills its send buffer in cases whose data come from another stream.
+	// filler is the stream that fills the send buffer, in cases whose data come from another
+	// stream.
 	filler native.Stream
 }
 
-// lane is a set of communicators that hold ranks at once, each with a stream for its messages.
-// ranks belong to this process; those of the first lane are the members', with their buffers.
+// lane is a set of communicators that hold ranks at the same time, with a stream per rank for its
+// messages. ranks are this process's ranks. In the first lane they are the members' ranks, with
+// their buffers.
 type lane struct {
 	comms plan.Comms
 	ranks []*native.Rank
-	// registered are the arenas on its communicators.
+	// registered lists the arenas that are registered with the lane's communicators.
 	registered []native.Registration
 }
 
-// comms returns the communicators of a case.
+// comms returns the communicators of the current case.
 func (d *Driver) comms() plan.Comms {
 	if len(d.lanes) == 0 {
 		return plan.Comms{}
@@ -128,19 +138,19 @@ func (d *Driver) comms() plan.Comms {
 	return d.lanes[0].comms
 }
 
-// Simulated reports whether a model decides the times.
+// Simulated reports whether the times come from a model.
 func (d *Driver) Simulated() bool { return d.provider.Simulated }
 
 // Fired returns how often planted data faults have changed data in the world so far; 0 on hardware.
 func (d *Driver) Fired() int { return d.provider.Fired() }
 
-// Extrapolated reports whether the model of a case's times has parts without
-// measurements.
+// Extrapolated reports whether a case's times come from parts of the model that
+// were not measured.
 func (d *Driver) Extrapolated(c plan.Case) bool {
 	return d.provider.Extrapolated(c.Collective.Name, c.Ranks, c.Split.Stride)
 }
 
-// Devices lists the devices that the ranks are on, in their order.
+// Devices returns the devices of the ranks, in the order of the ranks.
 func (d *Driver) Devices() []native.DeviceInfo { return d.devices }
 
 // Visible lists the GPUs that the runtime shows to this process.
@@ -157,10 +167,10 @@ func (d *Driver) Visible() ([]native.DeviceInfo, error) {
 	return all, err
 }
 
-// DeviceMemory returns the size of the first rank's device memory, in bytes. It fails after Close, which a
-// signal calls while another goroutine asks.
+// DeviceMemory returns the memory size of the first rank's device, in bytes. It fails after Close,
+// which a signal may call on another goroutine.
 func (d *Driver) DeviceMemory() (int64, error) {
-	defer d.enter()() // Close then frees nothing
+	defer d.enter()() // so that Close frees nothing meanwhile
 	if len(d.ranks) == 0 {
 		return 0, errors.New("the ranks were closed before they were asked for their memory")
 	}
@@ -168,12 +178,12 @@ func (d *Driver) DeviceMemory() (int64, error) {
 	return total, err
 }
 
-// Libraries lists the loaded libraries.
+// Libraries returns the loaded libraries.
 func (d *Driver) Libraries() []record.Library { return d.provider.Libraries }
 
-// Begin sets every rank's buffers for the case. A single process first joins the case's
-// communicators; a share of the world must have joined them. It passes case and pass to the
-// loopback, so that its noise only depends on them.
+// Begin sets every rank's buffers for the case. If this process has the whole world, it first
+// joins the case's communicators; a share of the world must already have joined them. Begin
+// passes case and pass to the loopback, so that the noise depends only on them.
 func (d *Driver) Begin(c plan.Case, pass int) error {
 	defer d.enter()()
 	if comms := c.Comms(); comms != d.comms() {
@@ -203,7 +213,8 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	return d.batch.SetWork(d.work, d.deadline(1))
 }
 
-// WarmUp launches the case back to back and returns the seconds per launch by rank, marks included.
+// WarmUp launches the case back to back. It returns the seconds per launch of each rank, which
+// include the marks.
 func (d *Driver) WarmUp(ctx context.Context, launches int) ([]float64, error) {
 	if d.local == 0 {
 		return nil, nil
@@ -216,7 +227,7 @@ func (d *Driver) WarmUp(ctx context.Context, launches int) ([]float64, error) {
 	return seconds, d.ended(ctx, record.DuringWarmUp, err)
 }
 
-// Burst runs bursts and returns the seconds per launch by burst × rank.
+// Burst runs bursts and returns the seconds per launch, ordered by burst and then rank.
 func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
 	if d.local == 0 {
 		return nil, nil
@@ -234,16 +245,16 @@ func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
 	return d.bursts, nil
 }
 
-// firstHold is the hold of the delay kernel in the first batch of a case, in seconds per launch and
-// per local rank, before the enqueue time is known. Later holds are holdMargin times the enqueue
-// time.
+// firstHold is how long the delay kernel holds the streams in the first batch of a case, in seconds
+// per launch and per local rank, because the enqueue time is not known yet. Later it holds them for
+// holdMargin times the enqueue time.
 const (
 	firstHold  = 30e-6
 	holdMargin = 1.5
 )
 
-// Isolated runs isolated launches, at most plan.MaxBatch, and returns the seconds by
-// launch × rank.
+// Isolated runs isolated launches, at most plan.MaxBatch, and returns their seconds,
+// ordered by launch and then rank.
 func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	return d.isolated(ctx, record.DuringIsolated, n)
 }
@@ -263,8 +274,8 @@ func (d *Driver) isolated(ctx context.Context, during string, n int) ([]float64,
 	return seconds, d.ended(ctx, during, err)
 }
 
-// NextHold returns the hold of the next isolated launches, in seconds per launch; 0 without ranks
-// in the case.
+// NextHold returns how long the next isolated launches will be held, in seconds per launch; 0 if
+// this process has no rank in the case.
 func (d *Driver) NextHold() float64 {
 	if d.local == 0 {
 		return 0
@@ -272,18 +283,18 @@ func (d *Driver) NextHold() float64 {
 	return d.hold
 }
 
-// SetHold replaces it: all processes hold as long as the slowest host needs.
+// SetHold replaces the value of NextHold. All processes hold as long as the slowest host needs.
 func (d *Driver) SetHold(seconds float64) { d.hold = seconds }
 
 // Held reports whether all launches of the last Isolated were enqueued before the first
 // of them started.
 func (d *Driver) Held() bool { return d.local == 0 || d.batch.Held() }
 
-// EventFloor returns the median interval of an empty pair of events.
+// EventFloor returns the median interval of an empty pair of events, in seconds.
 func (d *Driver) EventFloor() float64 { return d.floor }
 
-// measureFloor times empty event pairs, once. The all_reduce that aligns the ranks is
-// the first launch on their communicator: a rank that cannot connect hangs here.
+// measureFloor times empty pairs of events, once. The all_reduce that aligns the ranks
+// is the first launch on their communicator, so a rank that cannot connect hangs here.
 func (d *Driver) measureFloor(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

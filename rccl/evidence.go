@@ -9,28 +9,27 @@ import (
 	"zbench/internal/native"
 )
 
-// unended is the error of calls that have not returned or launches that have not ended: at a
-// deadline, after a communicator's error, or because a process was lost.
+// unended is the error of a call that has not returned, or of launches that have not ended.
+// The cause is a deadline, a communicator's error, or a lost process.
 type unended struct {
 	text     string
-	cause    error // nil at a call's deadline
+	cause    error // nil at the deadline of a call
 	timeout  bool
 	evidence *record.Evidence
 }
 
-// Error describes the failure and the evidence.
+// Error describes the failure with its evidence.
 func (e *unended) Error() string { return e.text + "; " + e.evidence.Text() }
 
-// Evidence returns the progress of every rank, by world rank.
+// Evidence returns how far every rank got, by world rank.
 func (e *unended) Evidence() *record.Evidence { return e.evidence }
 
-// Timeout reports whether the deadline passed: the cause may be in another process.
+// Timeout reports whether the deadline passed, so that the cause may be in another process.
 func (e *unended) Timeout() bool { return e.timeout }
 
 func (e *unended) Unwrap() error { return e.cause }
 
-// stopped is the error of a cancelled batch: the cause, with the progress of every rank at that
-// time.
+// stopped is the error of a cancelled batch. It has the cause, and how far every rank had got.
 type stopped struct {
 	cause    error
 	evidence *record.Evidence
@@ -38,13 +37,13 @@ type stopped struct {
 
 func (e *stopped) Error() string { return e.cause.Error() }
 
-// Evidence returns the progress of every rank.
+// Evidence returns how far every rank had got.
 func (e *stopped) Evidence() *record.Evidence { return e.evidence }
 
 func (e *stopped) Unwrap() error { return e.cause }
 
-// ended converts the error of a batch for the runner: a cancellation to its cause, a hang
-// to evidence. during is the phase of the launches.
+// ended converts the error of a batch for the runner: a cancellation becomes its cause, and
+// a hang gets evidence. during is the phase of the launches.
 func (d *Driver) ended(ctx context.Context, during string, err error) error {
 	var hang *native.HangError
 	if !errors.As(err, &hang) {

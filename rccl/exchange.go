@@ -9,9 +9,9 @@ import (
 	"zbench/internal/native"
 )
 
-// Exchange runs a round of messages between the ranks' peers and returns the seconds by launch ×
-// rank. The warm-up launches connect the peers and measure the host's enqueue time, which sets the
-// hold.
+// Exchange runs a round of messages between peers and returns the seconds, ordered by launch and
+// then rank. The launches of its warm-up connect the peers and measure the host's enqueue time,
+// which determines the hold.
 func (d *Driver) Exchange(ctx context.Context, e plan.Exchange) ([]float64, error) {
 	if err := e.Check(d.cfg.World); err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func (d *Driver) Exchange(ctx context.Context, e plan.Exchange) ([]float64, erro
 	if err := d.Begin(e.Case, e.Round); err != nil {
 		return nil, err
 	}
-	d.perLaunch = -1 // new peers connect, which takes as long as a first operation
+	d.perLaunch = -1 // new peers have to connect, which takes as long as a first operation
 	for i := range d.local {
 		to, from := e.Peers(d.ranks[i].rank.Number)
 		d.batch.SetPeers(i, to, from)

@@ -12,8 +12,8 @@ import (
 )
 
 // initComms joins this process's ranks of one communicator. The library waits for the other
-// processes without a deadline, and nothing can end that wait, so it runs in its own thread, which
-// is left to the end of the process.
+// processes without a deadline, and nothing can end that wait. Therefore the call runs in a thread
+// of its own, which is left to the end of the process if it does not return.
 func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id native.UniqueID, devices []int) ([]native.Comm, error) {
 	type result struct {
 		comms []native.Comm
@@ -21,7 +21,7 @@ func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id na
 	}
 	leave, deadline := d.enter(), d.cfg.Deadlines.Init
 	r, ended := within(ctx, seconds(deadline), func() result {
-		defer leave() // before the caller can close the driver
+		defer leave() // counted before the caller can close the driver
 		comms, err := d.library.InitComms(id, c.Ranks, h.First, devices, c.Policy.Number())
 		return result{comms, err}
 	})
@@ -47,9 +47,9 @@ func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id na
 }
 
 // byItself makes a communicator of one rank on each GPU whose init did not end. A GPU that does not
-// join that one either is stuck by itself; the others wait. The library cannot tell them apart,
-// because all ranks are in the same call. It returns the world ranks of the stuck ones, and a
-// description.
+// join even that communicator is itself stuck; the other GPUs only wait. The library cannot
+// distinguish them, because all ranks are in the same call. byItself returns the world ranks of the
+// stuck GPUs, and a description.
 func (d *Driver) byItself(h plan.Held, devices []int) (stuck []int, says string) {
 	joined := make(chan int, len(devices))
 	for i, device := range devices {
@@ -66,7 +66,7 @@ func (d *Driver) byItself(h plan.Held, devices []int) (stuck []int, says string)
 			}
 			joined <- i
 			for _, comm := range comms {
-				_ = d.library.FreeComm(comm) // it may hang, so nothing waits for it
+				_ = d.library.FreeComm(comm) // in a goroutine, because the call may hang
 			}
 		}()
 	}
@@ -96,8 +96,9 @@ func (d *Driver) byItself(h plan.Held, devices []int) (stuck []int, says string)
 	return stuck, fmt.Sprintf("by themselves %d of these %d GPUs do not join a communicator of one rank either", len(stuck), len(devices))
 }
 
-// initProgress returns the progress of this process's ranks if the init of one part does not end:
-// they join by ascending communicator. The stuck ones do not join one by themselves.
+// initProgress returns how far this process's ranks got if the init of one part does not end. Ranks
+// join in ascending order of their communicators. The stuck ranks do not join even a communicator
+// of their own.
 func (d *Driver) initProgress(c plan.Comms, at plan.Held, e *record.Evidence, stuck []int) {
 	ranks := map[int]record.RankProgress{}
 	first, count := -1, 0

@@ -14,20 +14,20 @@ import (
 	"zbench/internal/native"
 )
 
-// Wrong data are located on the host: the sender's data are made again, by the kernel that filled
-// them, in the receiver's send buffer, which is no longer needed.
+// Wrong data are located on the host. The kernel that filled the sender's data makes them again in
+// the receiver's send buffer, which is no longer needed.
 
 const (
-	// mostLooked is the number of receivers that a process analyses; for the others the first wrong
-	// element gives the sender.
+	// mostLooked is the number of receivers that a process analyses. For further receivers the
+	// first wrong element gives the sender.
 	mostLooked = 4
-	// mostElements is the number of analysed elements of a receiver, mostGiven the number of their
-	// contributions.
+	// mostElements is the most elements of a receiver that are analysed. mostGiven is the
+	// most contributions to these elements.
 	mostElements, mostGiven = 1 << 24, 1 << 22
 	mostRanges              = 4
 )
 
-// openFillers makes the streams of a case whose data come from another stream.
+// openFillers makes the filling streams for a case whose data come from another stream.
 func (d *Driver) openFillers(c plan.Case) (err error) {
 	for i := range d.ranks {
 		m := &d.ranks[i]
@@ -38,7 +38,7 @@ func (d *Driver) openFillers(c plan.Case) (err error) {
 	return err
 }
 
-// locate finds the origin of wrong elements, and classifies their content.
+// locate finds where wrong elements come from, and classifies their content.
 func (d *Driver) locate(c plan.Case, expect []native.Expect, wrong []native.Wrong, seed uint64) ([]plan.WrongPart, error) {
 	if c.InPlace || c.Dtype.Size != 4 {
 		return nil, errors.New("wrong data are located in elements of 4 bytes, out of place")
@@ -72,11 +72,11 @@ type located struct {
 	d    *Driver
 	c    plan.Case
 	e    native.Expect
-	rank int // of this process
+	rank int // rank of this process
 	seed uint64
 }
 
-// world returns the world rank of a rank of the receiver's communicator.
+// world returns the world rank of a rank in the receiver's communicator.
 func (l *located) world(number int) int {
 	own, s := l.d.cfg.FirstRank+l.rank, l.c.Split
 	group := own / l.c.Ranks
@@ -86,7 +86,7 @@ func (l *located) world(number int) int {
 	return s.Rank(group, number, l.c.Ranks)
 }
 
-// source returns the communicator's rank that sent an element.
+// source returns the rank of the communicator that sent an element.
 func (l *located) source(element int64) int {
 	n := l.c.Ranks
 	return ((l.e.Source+int(element/l.e.Block)*l.e.Step)%n + n) % n
@@ -100,7 +100,7 @@ func (l *located) sender(element int64) []int {
 	return []int{l.world(l.source(element))}
 }
 
-// given returns the data that a rank of the communicator sent: count elements from base on.
+// given returns data that a rank of the communicator sent: `count` elements from element `base` on.
 func (l *located) given(rank int, base, count int64) ([]uint32, error) {
 	m := &l.d.ranks[l.rank]
 	to, step := m.rank.Send, l.c.Layout.SendBytes/4
@@ -125,7 +125,7 @@ func (l *located) given(rank int, base, count int64) ([]uint32, error) {
 	return all, nil
 }
 
-// wait waits for the receiver's stream.
+// wait waits until the receiver's stream is done.
 func (l *located) wait() error {
 	late := time.NewTimer(seconds(l.d.deadline(1)))
 	defer late.Stop()
@@ -152,14 +152,14 @@ func (l *located) read(from native.Address, count int64) ([]uint32, error) {
 	return words, err
 }
 
-// received returns the content of the receive buffer.
+// received returns `count` elements of the receive buffer, from element `first` on.
 func (l *located) received(first, count int64) ([]uint32, error) {
 	from := l.d.ranks[l.rank].rank.Recv
 	from.Offset += 4 * first
 	return l.read(from, count)
 }
 
-// copied locates the wrong elements of unreduced data, block by block.
+// copied locates the wrong elements of data that are not reduced, block by block.
 func (l *located) copied(w native.Wrong) ([]plan.WrongPart, error) {
 	first := w.Index - w.Index%l.e.Block
 	count := min(l.e.Check-first, max(mostElements, l.e.Block))
@@ -189,7 +189,7 @@ func (l *located) copied(w native.Wrong) ([]plan.WrongPart, error) {
 	return parts, nil
 }
 
-// differences returns the differing elements of a stretch.
+// differences returns the elements between `from` and `to` that differ.
 func differences(got, want []uint32, from, to int64) []int64 {
 	var all []int64
 	for i := from; i < to; i++ {
@@ -200,7 +200,7 @@ func differences(got, want []uint32, from, to int64) []int64 {
 	return all
 }
 
-// ranges joins consecutive elements.
+// ranges joins consecutive elements into ranges.
 func ranges(elements []int64, base int64) [][2]int64 {
 	var all [][2]int64
 	for _, e := range elements {
@@ -215,7 +215,7 @@ func ranges(elements []int64, base int64) [][2]int64 {
 	return all
 }
 
-// pattern classifies the wrong content. By chance one element of 2^32 looks like another.
+// pattern classifies the wrong content. By chance, one element in 2^32 looks like another.
 func pattern(got, want []uint32, wrong []int64) (plan.Pattern, int64) {
 	every := func(is func(i int64) bool) bool {
 		return !slices.ContainsFunc(wrong, func(i int64) bool { return !is(i) })
@@ -232,7 +232,7 @@ func pattern(got, want []uint32, wrong []int64) (plan.Pattern, int64) {
 	case len(wrong) > 1:
 		shift := int64(slices.Index(want, got[wrong[0]])) - wrong[0]
 		is := func(i, from int64) bool { return from >= 0 && from < int64(len(want)) && got[i] == want[from] }
-		if every(func(i int64) bool { return is(i, i+shift) || is(i, i-shift) }) { // also two swapped parts
+		if every(func(i int64) bool { return is(i, i+shift) || is(i, i-shift) }) { // this is also the pattern of two swapped parts
 			return plan.Shifted, shift
 		}
 	}
@@ -240,8 +240,8 @@ func pattern(got, want []uint32, wrong []int64) (plan.Pattern, int64) {
 }
 
 // reduced finds the ranks whose contribution alone explains the wrong elements of a sum, in a
-// stretch from the first of them on: the contribution is replaced by one word everywhere, or it
-// counts twice.
+// stretch from the first wrong element on. Either one word replaced the contribution everywhere,
+// or the contribution counted twice.
 func (l *located) reduced(w native.Wrong) ([]plan.WrongPart, error) {
 	n := l.c.Ranks
 	count := min(l.e.Check-w.Index, max(mostGiven/int64(n), 4096))

@@ -13,9 +13,9 @@ import (
 	"zbench/internal/native"
 )
 
-// Open loads the provider and opens the devices. Without other processes it also creates
-// the communicator of all ranks. The error of a missing library or device wraps
-// native.ErrUnavailable.
+// Open loads the provider and opens the devices. If this process has the whole world, it
+// also makes the communicator of all ranks. If a library or device is missing, the error
+// wraps native.ErrUnavailable.
 func Open(cfg Config) (*Driver, error) {
 	p, err := native.Open(cfg.Native)
 	if err != nil {
@@ -34,15 +34,15 @@ func Open(cfg Config) (*Driver, error) {
 	return d, nil
 }
 
-// newDriver fills in the defaults of the configuration.
+// newDriver returns a driver with the defaults of the configuration filled in.
 func newDriver(cfg Config, p *native.Provider, l library) *Driver {
 	cfg.Deadlines = cfg.Deadlines.OrDefault()
 	cfg.World = max(cfg.World, cfg.Ranks)
 	return &Driver{cfg: cfg, provider: p, library: l, cache: cfg.CacheBytes, perLaunch: -1}
 }
 
-// open creates a stream for each rank, loads the kernels, and joins the ranks if there
-// are no others.
+// open makes a stream for each rank and loads the kernels. If this process has the whole
+// world, it also joins the ranks.
 func (d *Driver) open() error {
 	if err := d.openRanks(); err != nil {
 		return err
@@ -63,20 +63,20 @@ func (d *Driver) open() error {
 // share returns the number of ranks per device.
 func (d *Driver) share() int { return max(d.cfg.RanksPerDevice, 1) }
 
-// opened are the ranks and devices of this process.
+// opened has the ranks and devices that were opened.
 type opened struct {
 	ranks   []member
 	devices []native.DeviceInfo
 	err     error
 }
 
-// openRanks creates a stream for each rank on its device. If a runtime does not answer, its thread
-// is left to the end of the process and the rank is named.
+// openRanks makes a stream for each rank on its device. If a call of the runtime does not return,
+// its thread is left to the end of the process, and the error names the rank.
 func (d *Driver) openRanks() error {
 	var at atomic.Int32
 	leave, deadline := d.enter(), d.cfg.Deadlines.Init
 	o, ended := within(context.Background(), seconds(deadline), func() opened {
-		defer leave() // before the caller can close the driver
+		defer leave() // counted before the caller can close the driver
 		return d.openEach(&at)
 	})
 	if !ended {
@@ -86,7 +86,7 @@ func (d *Driver) openRanks() error {
 	return o.err
 }
 
-// unopened returns the error of the rank that is being opened at the deadline.
+// unopened returns the error if the deadline passes while a rank is being opened.
 func (d *Driver) unopened(at int, deadline float64) error {
 	e := &record.Evidence{During: record.DuringOpen, Deadline: &deadline, Iterations: 1}
 	ranks := make([]record.RankProgress, d.cfg.Ranks)
@@ -102,7 +102,7 @@ func (d *Driver) unopened(at int, deadline float64) error {
 	return &unended{text: fmt.Sprintf("opening the GPU of rank %d: not finished at the deadline of %g s", d.cfg.FirstRank+at, deadline), evidence: e}
 }
 
-// openEach opens the ranks one after the other. It stores the current number in at.
+// openEach opens the ranks one after the other. It stores the number of the current rank in `at`.
 func (d *Driver) openEach(at *atomic.Int32) (o opened) {
 	have, err := d.provider.Devices()
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *Driver) openEach(at *atomic.Int32) (o opened) {
 			devices = append(devices, i)
 		}
 	}
-	if have == need { // all that this process sees, because a launcher may show each process its own
+	if have == need { // take all devices that this process sees, because a launcher may show each process only its own
 		devices = slice.Numbers(have)
 	}
 	if need > len(devices) || slices.Max(devices) >= have {

@@ -18,8 +18,8 @@ var kinds = map[plan.StepDo]int{
 	plan.StepTriad: native.PlayWork, plan.StepGemm: native.PlayWork, plan.StepFollow: native.PlayFollow,
 }
 
-// Stage keeps the step of a setting. Each rank gets a stream for computation; messages use those of
-// their lanes.
+// Stage keeps the step of a setting. Each rank gets a stream for computation; messages use the
+// streams of their lanes.
 func (d *Driver) Stage(ctx context.Context, setting int, s *plan.Step) error {
 	defer d.enter()()
 	if err := s.Check(d.cfg.World); err != nil {
@@ -67,7 +67,8 @@ func (d *Driver) Stage(ctx context.Context, setting int, s *plan.Step) error {
 	return nil
 }
 
-// joinStep joins the communicators of a step. A share of the world must have joined them.
+// joinStep joins the communicators of a step. A process with only a share of the world must already
+// have joined them.
 func (d *Driver) joinStep(ctx context.Context, s *plan.Step) error {
 	current := slice.Map(d.lanes, func(l lane) plan.Comms { return l.comms })
 	return s.Join(current, d.staged, func(c plan.Comms, beside bool) error {
@@ -81,7 +82,7 @@ func (d *Driver) joinStep(ctx context.Context, s *plan.Step) error {
 	})
 }
 
-// play is a step in a batch.
+// play makes a step in a batch.
 func (d *Driver) play(b *native.Batch, s *plan.Step) (*native.Play, error) {
 	ops := slice.Map(s.Ops, func(o plan.StepOp) native.PlayOp {
 		return native.PlayOp{Kind: kinds[o.Do], Message: o.Message, By: o.By, Launches: o.Launches, Seconds: o.Seconds}
@@ -97,9 +98,9 @@ func (d *Driver) play(b *native.Batch, s *plan.Step) (*native.Play, error) {
 	return b.NewPlay(d.compute[:d.local], base, work, ops, d.messages(s))
 }
 
-// messages returns the messages of a step, one after the other in the arena and from its
-// beginning again after its end: buckets are adjacent, and no launch finds its data in the
-// cache.
+// messages returns the messages of a step. Their buffers follow each other in the arena. When
+// the arena is full, they begin again at its start. So buckets are adjacent, and no launch
+// finds its data in the cache.
 func (d *Driver) messages(s *plan.Step) []native.PlayMessage {
 	var all []native.PlayMessage
 	next := int64(plan.ArenaHead)
@@ -125,13 +126,13 @@ func (d *Driver) messages(s *plan.Step) []native.PlayMessage {
 	return all
 }
 
-// Play takes steps of a setting back to back and returns the seconds by step × rank.
+// Play runs steps of a setting back to back and returns the seconds, ordered by step and then rank.
 func (d *Driver) Play(ctx context.Context, setting, steps int) ([]float64, error) {
 	return d.played(ctx, setting, steps, func(p *native.Play) ([]float64, error) { return p.Run(steps) })
 }
 
-// Watch takes two steps of a setting and returns the seconds of messages or computation, by
-// operation × rank.
+// Watch runs two steps of a setting and returns the seconds of messages or of computation,
+// ordered by operation and then rank.
 func (d *Driver) Watch(ctx context.Context, w plan.Watch) ([]float64, error) {
 	return d.played(ctx, w.Setting, 2, func(p *native.Play) ([]float64, error) { return p.Watch(w.Computing, w.First, w.Count) })
 }
@@ -152,7 +153,7 @@ func (d *Driver) played(ctx context.Context, setting, steps int, play func(p *na
 	return seconds, d.ended(ctx, record.DuringBurst, err)
 }
 
-// unstage frees the steps, their work and the streams of computation.
+// unstage frees the steps, their work and the computation streams.
 func (d *Driver) unstage() error {
 	for _, p := range d.plays {
 		p.Close()

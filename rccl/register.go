@@ -14,8 +14,8 @@ import (
 
 var _ plan.Registering = (*Driver)(nil)
 
-// Unserved returns the missing condition if the library would not run the case as its policy
-// requests.
+// Unserved returns the condition that is missing for the library to run the case as its policy
+// requests; "" if none is.
 func (d *Driver) Unserved(c plan.Case) string {
 	p := d.provider
 	name, getenv := "RCCL", d.cfg.Native.Getenv
@@ -30,10 +30,10 @@ func (d *Driver) Unserved(c plan.Case) string {
 	})
 }
 
-// Registration returns how long the last Begin registered buffers, in seconds.
+// Registration returns how long the last Begin took to register buffers, in seconds.
 func (d *Driver) Registration() float64 { return d.registration }
 
-// log is what the library has logged.
+// log returns what the library has logged.
 func (d *Driver) log() ([]byte, bool) {
 	if d.cfg.Log == nil {
 		return nil, false
@@ -41,7 +41,8 @@ func (d *Driver) log() ([]byte, bool) {
 	return d.cfg.Log()
 }
 
-// Ran is what runs the case, which has been launched since Begin, as the library tells it.
+// Ran returns how the library ran the case, as far as the library reports it. The case must have
+// been launched since Begin.
 func (d *Driver) Ran(c plan.Case) policy.Ran {
 	if r := d.ranks[0].rank; d.local > 0 {
 		if name := d.library.Implementation(r.Comm, d.work, r.Send, r.Recv, c.Graph > 0); name != "" {
@@ -54,9 +55,10 @@ func (d *Driver) Ran(c plan.Case) policy.Ran {
 	return policy.Ran{}
 }
 
-// register registers the ranks' arenas with a lane's communicators, if their policy asks for it and it was not done. All
-// ranks of all processes do so at once, and one that does not would let the others wait. Both buffers lie in the arena, at
-// the same offsets on all ranks.
+// register registers the ranks' arenas with a lane's communicators, if the policy requests
+// registration and the arenas are not registered yet. All ranks of all processes must register
+// together; if one rank did not, all other ranks would wait for it. Both buffers are in the arena,
+// at the same offsets on all ranks.
 func (d *Driver) register(l *lane) error {
 	c := l.comms
 	var comms []native.Comm

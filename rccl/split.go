@@ -11,8 +11,8 @@ import (
 	"zbench/internal/native"
 )
 
-// library has the calls of an open driver: the provider. A test substitutes the other processes of
-// a world there.
+// library has the calls that an open driver makes. It is the provider; a test can put the other
+// processes of a world in its place.
 type library interface {
 	Memory(device int) (free, total int64, err error)
 	Alloc(device int, bytes int64) (native.Buffer, error)
@@ -29,7 +29,7 @@ type library interface {
 	newBatch(ranks int) launcher
 }
 
-// launcher runs launches on the ranks of this process: native.Batch.
+// launcher runs launches on the ranks of this process. It is a native.Batch, except in tests.
 type launcher interface {
 	SetRank(i int, r native.Rank)
 	SetPeers(i, to, from int)
@@ -49,15 +49,15 @@ type launcher interface {
 	Close()
 }
 
-// provided is the provider as a library.
+// provided makes the provider a library.
 type provided struct{ *native.Provider }
 
 func (p provided) newBatch(ranks int) launcher { return p.NewBatch(ranks) }
 
-// alone reports whether this process holds all ranks of the world.
+// alone reports whether this process has all ranks of the world.
 func (d *Driver) alone() bool { return d.cfg.World == d.cfg.Ranks }
 
-// joinAlone joins communicators of only this process's ranks, by Join or JoinBeside.
+// joinAlone joins communicators whose ranks are all in this process, by Join or JoinBeside.
 func (d *Driver) joinAlone(ctx context.Context, c plan.Comms, join func(context.Context, plan.Comms, []plan.CommID) error) error {
 	ids, err := d.IDs(c)
 	if err == nil {
@@ -83,8 +83,9 @@ func (d *Driver) IDs(c plan.Comms) ([]plan.CommID, error) {
 	return ids, nil
 }
 
-// Join replaces the current communicators by those of c, each with its id. Cases have one split at
-// a time, because each needs its own memory. Ranks in no communicator are not in the batch.
+// Join replaces the current communicators by the communicators of c, each with its id. Cases have
+// one split at a time, because each split needs memory of its own. Ranks that are in no
+// communicator are not in the batch.
 func (d *Driver) Join(ctx context.Context, c plan.Comms, ids []plan.CommID) error {
 	defer d.enter()()
 	again := d.batch != nil
@@ -111,7 +112,7 @@ func (d *Driver) Join(ctx context.Context, c plan.Comms, ids []plan.CommID) erro
 	return err
 }
 
-// JoinBeside joins further communicators, on which a step sends too.
+// JoinBeside joins additional communicators, on which a step also sends.
 func (d *Driver) JoinBeside(ctx context.Context, c plan.Comms, ids []plan.CommID) error {
 	defer d.enter()()
 	l := lane{}
@@ -132,8 +133,8 @@ func (d *Driver) freeStreams(l lane) error {
 	return errors.Join(slice.Map(l.ranks, func(r *native.Rank) error { return d.provider.FreeStream(r.Stream) })...)
 }
 
-// joinComms joins this process's ranks, communicator by communicator, as the last lane, and returns
-// how many are in any.
+// joinComms joins this process's ranks to each communicator of the last lane. It returns how many
+// ranks are in any communicator.
 func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID) (local int, err error) {
 	l := &d.lanes[len(d.lanes)-1]
 	for _, h := range c.Held(d.cfg.FirstRank, d.cfg.Ranks) {
@@ -166,7 +167,7 @@ func (d *Driver) leave() error {
 	return errors.Join(taken, given, errors.Join(freed...))
 }
 
-// give aborts all communicators.
+// give gives up every communicator by calling `up`, and forgets all of them.
 func (d *Driver) give(up func(native.Comm) error) error {
 	var errs []error
 	for _, l := range d.lanes {
@@ -180,7 +181,7 @@ func (d *Driver) give(up func(native.Comm) error) error {
 	return errors.Join(errs...)
 }
 
-// newBatch creates a batch of the ranks in the current communicators.
+// newBatch makes a batch of the ranks that are in the current communicators.
 func (d *Driver) newBatch() error {
 	d.batch = d.library.newBatch(d.local)
 	d.batch.SetApart(!d.alone())

@@ -12,12 +12,12 @@ import (
 	"zbench/internal/native"
 )
 
-// root is the root rank of rooted collectives, rccl-tests' -r 0.
+// root is the root rank of rooted collectives, the same as in rccl-tests (-r 0).
 const root = 0
 
 // Verify launches the case once, with data that reveal every kind of error, and checks every
-// element of every rank's result on the device; for a case that is too large on the loopback, it
-// checks blocks.
+// element of every rank's result on the device. On the loopback, a case that is too large is
+// checked by blocks.
 func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Verification, error) {
 	if d.local == 0 {
 		return plan.Verification{}, nil
@@ -38,7 +38,7 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	defer d.enter()()
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	d.batch.SetDeadline(d.deadline(1))
-	if c.Written != plan.WrittenBefore { // the buffers keep their data until the errors are located
+	if c.Written != plan.WrittenBefore { // the buffers must keep their data until the errors are located
 		d.provider.MoveData(true)
 		defer d.provider.MoveData(false)
 	}
@@ -64,8 +64,8 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	return v, err
 }
 
-// Unverifiable returns the reason why the case cannot be verified, empty if it can. It counts the
-// ranks of all processes, so that the layout does not affect which cases are verified.
+// Unverifiable returns the reason why the case cannot be verified, "" if it can. It counts the
+// ranks of all processes, so that the distribution of ranks over processes does not matter.
 func (d *Driver) Unverifiable(c plan.Case) string {
 	need := need(c)
 	switch {
@@ -79,15 +79,15 @@ func (d *Driver) Unverifiable(c plan.Case) string {
 	return ""
 }
 
-// seed differs by case and launch, so that an earlier launch's result is never correct for this
-// one.
+// seed returns a seed that differs between cases and launches, so that an earlier launch's result
+// is never correct for this one.
 func (d *Driver) seed(c plan.Case, launch int) uint64 {
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%s/%d/%d", c.Key, launch, d.cfg.Seed) // a hash never fails
+	_, _ = fmt.Fprintf(h, "%s/%d/%d", c.Key, launch, d.cfg.Seed) // a hash cannot fail
 	return h.Sum64()
 }
 
-// expectation is the data that a rank sends and must receive, in elements.
+// expectation returns the data that a rank sends, and the data that it must receive, in elements.
 func expectation(c plan.Case, rank int, places []int64) native.Expect {
 	l, want := c.Layout, c.Collective.Result(rank, c.Ranks, root)
 	e := native.Expect{
@@ -99,8 +99,8 @@ func expectation(c plan.Case, rank int, places []int64) native.Expect {
 		e.Block, e.Base = places[rank+1]-places[rank], places[rank]
 		e.Check = int64(want.Blocks) * e.Block
 	}
-	// In place, the send buffer is filled after the receive buffer is poisoned. If only
-	// the root sends or receives, the other ranks' buffers are unused.
+	// In place, the send buffer is filled after the receive buffer is poisoned. If
+	// only the root sends or receives, the buffers of the other ranks are not used.
 	if c.InPlace && c.Collective.InPlace == collective.Same {
 		e.RecvBytes = 0
 	}

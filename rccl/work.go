@@ -10,7 +10,7 @@ import (
 	"zbench/internal/native"
 )
 
-// work has the launches of computation by rank, with their resources.
+// work has each rank's launches of computation, with the resources that they use.
 type work struct {
 	steps   []native.Step
 	modules []*native.Module
@@ -19,14 +19,14 @@ type work struct {
 	plans   []*native.LTPlan
 }
 
-// workTile is the number of elements of a block's tile of the triad: its threads times their loads
+// workTile is the number of elements in a block's tile of the triad: its threads times their loads
 // of 16 bytes.
 const (
 	workThreads, workLoads = 256, 4
 	workTile               = workThreads * workLoads * 4
 )
 
-// workOf returns the work of a step's computation, made once: nil for a step that has none.
+// workOf returns the launches of a step's computation; nil if it has none. They are made once.
 func (d *Driver) workOf(s *plan.Step) ([]native.Step, error) {
 	for _, o := range s.Ops {
 		if !o.Do.Works() {
@@ -53,7 +53,7 @@ func (d *Driver) workOf(s *plan.Step) ([]native.Step, error) {
 	return nil, nil
 }
 
-// module loads a source of kernels for a rank.
+// module loads a kernel source for a rank and returns one of its functions.
 func (d *Driver) module(w *work, rank int, file, name string) (native.Function, error) {
 	m, err := d.provider.LoadModule(d.ranks[rank].rank.Device, file, nil)
 	if err != nil {
@@ -63,9 +63,9 @@ func (d *Driver) module(w *work, rank int, file, name string) (native.Function, 
 	return m.Function(name)
 }
 
-// data allocates memory of a rank with random elements of a size, by a kernel that takes the
-// memory, its elements and further arguments: they cost as much as a trainer's. On the loopback
-// they are not filled.
+// data allocates memory of a rank and fills it with random elements, so that computation on them
+// costs as much as a trainer's. kernel fills the memory; it takes the memory, its number of
+// elements, and the arguments in `more`. On the loopback nothing is filled.
 func (d *Driver) data(w *work, rank int, bytes, element int64, file, kernel string, more ...any) (native.Buffer, error) {
 	b, err := d.provider.Alloc(d.ranks[rank].rank.Device, bytes)
 	if err != nil {
@@ -83,7 +83,7 @@ func (d *Driver) data(w *work, rank int, bytes, element int64, file, kernel stri
 	return b, d.provider.Launch(d.compute[rank], fill, native.Launch{Grid: [3]uint32{2048, 1, 1}, Block: [3]uint32{native.KernelBlock, 1, 1}}, args...)
 }
 
-// addTriad adds a triad over three arrays that exceed every cache.
+// addTriad adds a triad over three arrays that are larger than every cache.
 func (d *Driver) addTriad(w *work, rank int) error {
 	array := plan.StepTriad.Bytes(d.cache) / 3
 	n := uint64(array / 4) //nolint:gosec // not negative
@@ -103,7 +103,7 @@ func (d *Driver) addTriad(w *work, rank int) error {
 	return nil
 }
 
-// addGemm adds the first choice of the vendor's heuristics for a product of squares.
+// addGemm adds a product of square matrices, by the choice that the vendor's heuristics rank first.
 func (d *Driver) addGemm(w *work, rank int) error {
 	device := d.ranks[rank].rank.Device
 	lt, err := d.provider.FindLT(d.cfg.Native)
@@ -137,7 +137,7 @@ func (d *Driver) addGemm(w *work, rank int) error {
 	return nil
 }
 
-// free releases the work's resources; its steps must no longer be launched.
+// free frees the resources of the work. Its steps must not be launched afterwards.
 func (w *work) free(p *native.Provider) error {
 	for _, x := range w.plans {
 		x.Close()

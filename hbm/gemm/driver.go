@@ -1,9 +1,9 @@
 // Package gemm times a vendor's matrix products on one or more devices: each choice of the
 // library's heuristics, PyTorch's call, and the plain product.
 //
-// Open a Driver and Plan the shapes: each choice of a shape is a job of two passes on all devices
-// at once. On the loopback a stand-in replaces the library: products of reduced shapes are checked,
-// and times come from its model.
+// Open a Driver and Plan the shapes. Each choice for a shape is a job of two passes on all devices
+// at once. On the loopback a simulated library replaces the vendor's: products of reduced shapes
+// are checked, and a model gives the times.
 package gemm
 
 import (
@@ -22,7 +22,7 @@ import (
 // Config describes what to open.
 type Config struct {
 	Native native.Choice
-	// Device is the index of the GPU; All takes every one.
+	// Device is the index of the GPU; All opens every GPU.
 	Device int
 	All    bool
 	// Seed determines the data.
@@ -30,12 +30,12 @@ type Config struct {
 	Sense hbm.Sense
 	// Unchecked leaves results unverified.
 	Unchecked bool
-	// Say receives each shape at its start; may be nil.
+	// Say receives the name of each shape when it begins; nil is allowed.
 	Say func(string)
 }
 
-// Machine is the loopback's machine file: devices on the virtual clock for the stand-in. Faults are
-// lines as in hbm.
+// Machine returns a machine file for the loopback: devices on the virtual clock, with a simulated
+// library of products. faults are lines as in hbm.
 func Machine(devices int, faults []string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "zbench-machine 1\nclock virtual\nranks %d\ngpus_per_process %d\nhbm_bytes 17179869184\nnoise 0.004\ngpu simulated MI300X\n", devices, devices)
@@ -51,9 +51,10 @@ type gpu struct {
 	stream native.Stream
 	lt     *native.LT
 	blas   *native.BLAS
-	// arena has the operands of the current target; workspace is for the choices.
+	// arena holds the operands of the current target; workspace is the memory that the heuristics'
+	// choices may use.
 	arena, workspace native.Buffer
-	// alone runs the checked launches.
+	// alone runs the launches whose results are checked.
 	alone *native.Timer
 }
 
@@ -61,28 +62,29 @@ type gpu struct {
 type Driver struct {
 	p   *native.Provider
 	cfg Config
-	// fnuz is the GPU's form of fp8.
+	// fnuz is true if the GPU's fp8 types are the FNUZ variants.
 	fnuz  bool
 	units []*gpu
 	timer *native.Timer
-	// noBLAS is the reason why there is no plain product.
+	// noBLAS is the reason why there is no plain product; nil if there is one.
 	noBLAS error
-	// batch is the least seconds of a batch, warm the seconds of the same work before the first
-	// sample.
+	// batch is the least duration of a batch in seconds; warm is the time that the same work
+	// runs before the first sample.
 	batch, warm float64
-	// at is the target whose operands are on the devices; plans are its plans.
+	// at is the target whose operands are on the devices if entered is true.
 	at      target
 	entered bool
 	blocks  map[string][]byte
 }
 
-// ErrMemory is wrapped if a shape needs more memory than a device has.
+// ErrMemory is wrapped by the error for a shape that needs more memory than a device has.
 var ErrMemory = errors.New("not enough memory")
 
 const (
-	// workspaceBytes is the workspace of choices: hipblaslt-bench's default.
+	// workspaceBytes is the size of the workspace that choices may use: hipblaslt-bench's default.
 	workspaceBytes = 128 << 20
-	// warmSeconds bring a GPU to its steady clock and temperature under the load.
+	// warmSeconds is how long the load runs before the first sample, so that the GPU reaches its
+	// steady clock and temperature.
 	warmSeconds = 1.0
 	// batchSeconds is the least duration of a batch between two events.
 	batchSeconds = 5e-3
@@ -93,14 +95,14 @@ const (
 // Open opens the provider, the devices and the libraries.
 func Open(cfg Config) (*Driver, error) {
 	cfg.Native.Needs = []native.Role{native.RoleRuntime, native.RoleDriver}
-	cfg.Native.Wants = []native.Role{native.RoleCompiler} // only for the clock
+	cfg.Native.Wants = []native.Role{native.RoleCompiler} // only for the kernel that counts clock cycles
 	p, err := native.Open(cfg.Native)
 	if err != nil {
 		return nil, err
 	}
 	d := &Driver{p: p, cfg: cfg, batch: batchSeconds, warm: warmSeconds, blocks: map[string][]byte{}}
 	if p.Simulated {
-		d.batch, d.warm = 0, 0 // the model's clock has no temperature
+		d.batch, d.warm = 0, 0 // the simulated clock needs no batches and no warm-up
 	}
 	if err := d.open(); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -138,7 +140,7 @@ func (d *Driver) openUnit(u *gpu, index int) error {
 		return err
 	}
 	if known, ok := device.Lookup(about.Name); ok {
-		u.info.Cache = known.Cache // also the loopback's: operands are laid out as on the GPU of its name
+		u.info.Cache = known.Cache // also on the loopback, which lays operands out as the imitated GPU would
 	}
 	if u.stream, err = d.p.NewStream(index); err != nil {
 		return err
@@ -159,7 +161,7 @@ func (d *Driver) openUnit(u *gpu, index int) error {
 	return err
 }
 
-// vendor returns the backend's row, or the one that the loopback imitates.
+// vendor returns the vendor row of the backend; for the loopback, the row of the imitated vendor.
 func (d *Driver) vendor() backend.Vendor { return backend.Like(d.p.Backend) }
 
 // Devices describes the open devices.
@@ -170,7 +172,7 @@ func (d *Driver) Devices() []record.Device {
 // Libraries returns the loaded libraries.
 func (d *Driver) Libraries() []record.Library { return d.p.Libraries }
 
-// VendorText names the libraries of products.
+// VendorText names the libraries that compute the products.
 func (d *Driver) VendorText() string {
 	lt := d.units[0].lt.Library
 	text := lt.Name

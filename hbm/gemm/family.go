@@ -17,7 +17,7 @@ import (
 	"zbench/internal/native"
 )
 
-// The products are a family with its own driver.
+// The family gemm has its own driver.
 var _ = hbm.Register(hbm.Family{Family: kernel.Of(method.Family.Name), Fill: fill, Open: begin})
 
 func fill(k *spec.Kernels) (note string) {
@@ -75,8 +75,9 @@ func begin(o hbm.Opening) (*engine.Kernels, error) {
 	return out, nil
 }
 
-// simulated returns the loopback's machine: one GPU, or with --peak all GPUs of all nodes, or of
-// this process's node. Faults count GPUs through all nodes.
+// simulated returns the loopback's machine file. The machine has one GPU. With --peak it has
+// all GPUs of all nodes, or of this process's node. Fault lines number the GPUs consecutively
+// over all nodes.
 func simulated(o hbm.Opening) ([]byte, error) {
 	if !o.Spec.Kernels.Reachable {
 		return Machine(o.Spec.Kernels.Device+1, o.Spec.Faults), nil

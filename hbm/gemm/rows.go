@@ -18,7 +18,8 @@ import (
 // entry is one way to compute a product.
 type entry struct {
 	role, library string
-	// choice is the rank among the heuristics' choices, workspace the requested size.
+	// choice is the position among the heuristics' choices; workspace is the requested size in
+	// bytes.
 	choice    int
 	workspace int64
 }
@@ -32,7 +33,8 @@ func (d *Driver) plan(u *gpu, t target, s method.Shape, workspace int64, most in
 	})
 }
 
-// entries returns the choices for a target, PyTorch's call, and the plain product.
+// entries returns the ways to compute a target: the heuristics' choices, PyTorch's call, and the
+// plain product.
 func (d *Driver) entries(t target, most int) ([]entry, error) {
 	p, err := d.plan(d.units[0], t, d.runs(t), workspaceBytes, most)
 	if err != nil {
@@ -57,14 +59,14 @@ func (d *Driver) entries(t target, most int) ([]entry, error) {
 	return all, nil
 }
 
-// Plan lists the rows of the shapes in each type and the jobs that measure them. most is the number
-// of measured choices. A shape without a kernel becomes a skipped row.
+// Plan lists the rows for each shape and type, and the jobs that measure them. At most `most`
+// choices per shape are measured. A shape without a kernel becomes a skipped row.
 func (d *Driver) Plan(shapes []method.Shape, dtypes []string, most int, rule stat.Rule) (rows []record.Kernel, jobs []plan.Job, err error) {
 	for _, dtype := range dtypes {
 		for _, s := range shapes {
 			t := target{s, dtype}
 			p, err := d.place(d.runs(t), d.kindOf(dtype))
-			if d.p.Simulated && errors.Is(err, ErrMemory) { // nothing is allocated for timed launches
+			if d.p.Simulated && errors.Is(err, ErrMemory) { // timed launches of the loopback need no memory
 				p.sets, err = 1, nil
 			}
 			if err != nil {
@@ -97,7 +99,7 @@ func keys(rows []record.Kernel) []string {
 	return slice.Map(rows, func(r record.Kernel) string { return r.Key })
 }
 
-// planned returns an entry's rows, one per device.
+// planned returns the rows of an entry, one per device.
 func (d *Driver) planned(t target, e entry, p places) []record.Kernel {
 	name := e.role
 	if e.role == record.Choice {
@@ -115,7 +117,7 @@ func (d *Driver) planned(t target, e entry, p places) []record.Kernel {
 			k.Warnings = append(k.Warnings, record.Warning{
 				Code:    "transposed",
 				Message: fmt.Sprintf("the library takes fp8 as TN alone: before this product %d operands of %s together are transposed, which is not in the time and moves at least %s", n, unit.Bytes(elements), unit.Bytes(2*elements)),
-				Hint:    "keep a transposed copy of what is used again, as the weights",
+				Hint:    "keep a transposed copy of matrices that are used again, such as the weights",
 			})
 		}
 		rows = append(rows, k)
@@ -123,7 +125,7 @@ func (d *Driver) planned(t target, e entry, p places) []record.Kernel {
 	return rows
 }
 
-// take takes one pass of an entry on all devices at once; the first pass also checks the product.
+// take runs one pass of an entry on all devices at once. The first pass also checks the product.
 func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Part, error) {
 	if pass == 0 && d.cfg.Say != nil && (!d.entered || d.at != t) {
 		d.cfg.Say(fmt.Sprintf("%s %s %s", t.dtype, t.shape, t.shape.Name))
@@ -155,7 +157,7 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 		}
 	}
 	samples, err := d.time(t, e, p, rule)
-	if errors.Is(err, native.ErrVendor) { // only of this row: the others continue
+	if errors.Is(err, native.ErrVendor) { // skip only this row; the other rows continue
 		return slices.Repeat([]record.Part{{Status: record.Skipped, Reason: err.Error()}}, len(parts)), nil
 	}
 	if err != nil {
@@ -169,7 +171,7 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 	return parts, nil
 }
 
-// time times an entry: one round launches on each set of operands in turn.
+// time times an entry. One round launches the product once on each set of operands.
 func (d *Driver) time(t target, e entry, p places, rule stat.Rule) ([]record.KernelSamples, error) {
 	steps := make([][]native.Step, len(d.units))
 	for i, u := range d.units {
@@ -193,12 +195,12 @@ func (d *Driver) time(t target, e entry, p places, rule stat.Rule) ([]record.Ker
 	return samples, err
 }
 
-// steps returns an entry's launches on a device, one for each of the first sets. end frees their
-// resources.
+// steps returns an entry's launches on a device, one for each of the first `sets` sets of
+// operands. end frees their resources.
 func (d *Driver) steps(u *gpu, t target, s method.Shape, e entry, p places, sets int) (all []native.Step, end func(), err error) {
 	if e.role == record.Vendor || e.role == record.Torch && !d.vendor().Torch.LT {
 		w := u.workspace
-		w.Bytes = e.workspace // 0 for the plain product: the library's own
+		w.Bytes = e.workspace // 0 for the plain product, which uses the library's own workspace
 		if err := u.blas.UseWorkspace(w); err != nil {
 			return nil, nil, err
 		}

@@ -17,13 +17,13 @@ type target struct {
 	dtype string
 }
 
-// kind is an element type with the library's treatment of it.
+// kind is an element type with the forms that the library and the check use.
 type kind struct {
 	in, out         *matrix.Number
 	element, result native.Element
 }
 
-// kindOf returns a type on this GPU: fp8 in the GPU's form.
+// kindOf returns the forms of a type on this GPU, with the fp8 type that the GPU supports.
 func (d *Driver) kindOf(dtype string) kind {
 	of := func(in, out string, element, result native.Element) kind {
 		return kind{matrix.NumberOf(in), matrix.NumberOf(out), element, result}
@@ -42,13 +42,13 @@ func (d *Driver) kindOf(dtype string) kind {
 	return of(matrix.BF16, matrix.BF16, native.BF16, native.BF16)
 }
 
-// transposed reports whether the library takes the type only as TN, so that operands are transposed
-// in memory first.
+// transposed reports whether the library takes the type only in layout TN. The operands are then
+// transposed in memory beforehand.
 func (d *Driver) transposed(dtype string) bool {
 	return dtype == method.FP8 && d.vendor().TransposedFP8
 }
 
-// runs returns the shape in the library's form.
+// runs returns the shape in the layout that the library runs.
 func (d *Driver) runs(t target) method.Shape {
 	if d.transposed(t.dtype) {
 		t.shape.Layout = method.TN
@@ -56,16 +56,18 @@ func (d *Driver) runs(t target) method.Shape {
 	return t.shape
 }
 
-// places holds the operands' offsets in the arena for each set, in bytes.
+// places holds the layout of the operands in the arena: the sizes of A, B and C, and the size and
+// number of sets.
 type places struct {
-	a, b, c [2]int64 // elements, and bytes of one matrix's batch
+	a, b, c [2]int64 // elements and bytes of an operand of the whole batch
 	set     int64    // bytes of a set
 	sets    int
 }
 
 func aligned(bytes int64) int64 { return (bytes + 4095) / 4096 * 4096 }
 
-// place lays out enough sets to take twice the last-level cache, as far as memory allows.
+// place lays out the sets of operands. Together they are at least twice as large as the last-level
+// cache, as far as memory allows.
 func (d *Driver) place(s method.Shape, k kind) (places, error) {
 	var p places
 	a, b, c := s.Sides()
@@ -76,7 +78,7 @@ func (d *Driver) place(s method.Shape, k kind) (places, error) {
 		}
 		of := [2]int64{sides[0] * sides[1] * s.Batch, sides[0] * sides[1] * s.Batch * size}
 		*[]*[2]int64{&p.a, &p.b, &p.c}[i] = of
-		p.set += aligned(of[1]) + 4096 // not a power of two apart
+		p.set += aligned(of[1]) + 4096 // the operands do not start a power of two apart
 	}
 	free := int64(1) << 62
 	for _, u := range d.units {
@@ -93,8 +95,8 @@ func (d *Driver) place(s method.Shape, k kind) (places, error) {
 	return p, nil
 }
 
-// enter loads a target's operands onto the devices. On the loopback they are those of its reduced
-// shape, because timed launches touch no data there.
+// enter writes a target's operands onto the devices. On the loopback only the operands of the
+// reduced shape are written, because timed launches touch no data there.
 func (d *Driver) enter(t target) (places, error) {
 	k := d.kindOf(t.dtype)
 	s := d.checked(t)
@@ -133,7 +135,7 @@ func (d *Driver) enter(t target) (places, error) {
 	return p, nil
 }
 
-// at returns the start of an operand of a set: A, B, C.
+// at returns the start of an operand in a set. Operands 0, 1 and 2 are A, B and C.
 func (p places) at(u *gpu, set, operand int) native.Address {
 	offset := int64(set) * p.set
 	if operand > 0 {
@@ -145,12 +147,12 @@ func (p places) at(u *gpu, set, operand int) native.Address {
 	return native.Address{Buffer: u.arena, Offset: offset}
 }
 
-// period is the number of normal numbers drawn per operand, which then repeat. It is prime, so that
-// no two rows of a matrix are equal.
+// period is the number of normally distributed numbers drawn per operand; longer operands repeat
+// them. It is prime, so that no two rows of a matrix are equal.
 const period = 1048573
 
-// block returns the bytes of a period, or its beginning if the operand is smaller. Zeros would draw
-// less power and run faster than training data.
+// block returns the bytes of a period, or its beginning if the operand is smaller. The numbers are
+// random because zeros would draw less power and run faster than training data.
 func (d *Driver) block(n *matrix.Number, operand int, size int64) []byte {
 	key, most := fmt.Sprint(n.Name, operand), min(int(size), period*n.Bytes)
 	if len(d.blocks[key]) < most {
@@ -164,7 +166,7 @@ func (d *Driver) block(n *matrix.Number, operand int, size int64) []byte {
 	return d.blocks[key]
 }
 
-// fill writes a block repeatedly.
+// fill fills `size` bytes with repetitions of a block.
 func (d *Driver) fill(to native.Address, size int64, block []byte) error {
 	for at := int64(0); at < size; at += int64(len(block)) {
 		part := block[:min(int64(len(block)), size-at)]

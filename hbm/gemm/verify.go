@@ -11,15 +11,17 @@ import (
 	"zbench/internal/native"
 )
 
-// The checked rows and columns of C: evenly spaced on a larger side, so that each tile of 128² has
-// some. elements is the number recomputed one by one.
+// C is checked at evenly spaced rows and columns: about mostLines lines of a long side, but at most
+// mostApart apart, so that each tile of 128² contains checked lines. elements is the number of
+// elements that are recomputed one by one.
 const (
 	mostLines = 2048
 	mostApart = 64
 	elements  = 64
 )
 
-// reducedSides are the sides of the stand-in's data: no tile divides them.
+// reducedSides are the largest sides that are checked on the loopback. They are not multiples of a
+// tile's side.
 var reducedSides = [3]int64{200, 184, 136}
 
 // checked returns the shape whose product is checked.
@@ -31,12 +33,13 @@ func (d *Driver) checked(t target) method.Shape {
 	return s
 }
 
-// verify launches an entry once and compares the first and the last product of the batch with its
-// operands in float64: all by Freivalds' check, some elements one by one.
+// verify launches an entry once and compares the first and the last product of the batch with the
+// operands in float64. Freivalds' check covers the whole product; some elements are also recomputed
+// one by one.
 func (d *Driver) verify(u *gpu, t target, e entry, p places) (record.Verified, error) {
 	d.p.MoveData(true)
 	defer d.p.MoveData(false)
-	if d.p.Simulated { // the content of its devices is undefined while no launch moves data
+	if d.p.Simulated { // the loopback's memory is undefined while no launch moves data
 		d.entered = false
 		if _, err := d.enter(t); err != nil {
 			return record.Verified{}, err
@@ -73,7 +76,7 @@ func (d *Driver) verify(u *gpu, t target, e entry, p places) (record.Verified, e
 	return v, nil
 }
 
-// hold adds the checks of a claim.
+// hold adds the checks of one product to v.
 func hold(v *record.Verified, s method.Shape, c *matrix.Claim, rng *rand.Rand) {
 	found := c.Check(rng)
 	all := record.Check{Shape: s.String(), What: "C, whole", Found: record.Deviation{Frobenius: found.RMS, Max: found.Max}, Bar: record.Deviation{Frobenius: 1, Max: 1}}
@@ -91,11 +94,11 @@ func hold(v *record.Verified, s method.Shape, c *matrix.Claim, rng *rand.Rand) {
 	v.Checks = append(v.Checks, all, some)
 }
 
-// apart returns the distance of the checked lines of a side.
+// apart returns the distance between the checked lines along a side.
 func apart(side int64) int64 { return min(mostApart, (side+mostLines-1)/mostLines) }
 
-// claim returns the x-th product of a batch, at the checked rows and columns. Its operands are as
-// written, its C is read back.
+// claim returns the x-th product of a batch at the checked rows and columns. A and B are computed
+// again as they were written; C is read back.
 func (d *Driver) claim(at native.Address, s method.Shape, k kind, x int64) (*matrix.Claim, error) {
 	rows, cols := apart(s.M), apart(s.N)
 	m, n := int((s.M+rows-1)/rows), int((s.N+cols-1)/cols)
@@ -114,7 +117,7 @@ func (d *Driver) claim(at native.Address, s method.Shape, k kind, x int64) (*mat
 			copy(c.C.Raw[(i*n+j)*int(size):][:size], raw[int64(j)*cols*size:])
 		}
 	}
-	// By rows of the depth, for every layout.
+	// Both operands become rows along the depth, whatever the layout.
 	c.A = d.operand(k.in, 0, m, int(s.K), func(i, l int64) int64 {
 		if s.Layout == method.NT {
 			return (x*s.K+l)*s.M + i*rows
@@ -130,12 +133,14 @@ func (d *Driver) claim(at native.Address, s method.Shape, k kind, x int64) (*mat
 	return c, nil
 }
 
-// coarse is the additional error of fp8: NVIDIA's matrix units keep about 14 bits of a partial sum.
+// coarse is the additional relative error of fp8 products: NVIDIA's matrix units keep about 14 bits
+// of a partial sum.
 const coarse = 0x1p-12
 
-// operand returns the written value of an element.
+// operand returns an operand's checked rows with the values that were written. place returns the
+// index of an element in the operand.
 func (d *Driver) operand(n *matrix.Number, which, rows, depth int, place func(i, l int64) int64) matrix.Half {
-	block, size := d.block(n, which, 0), n.Bytes // as loaded
+	block, size := d.block(n, which, 0), n.Bytes // the block that enter loaded
 	h := matrix.Half{Rows: rows, Cols: depth, Stride: depth, Raw: make([]byte, rows*depth*size), Number: n}
 	for i := range rows {
 		for l := range depth {

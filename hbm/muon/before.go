@@ -9,8 +9,8 @@ import (
 	method "zbench/bench/work/muon"
 )
 
-// before makes the inputs of the products, and compares each element of the first and the last
-// matrix with its operands: the momentum's cast, then the scaled matrix and its transpose.
+// before makes the inputs of the products and checks each element of the first and the last
+// matrix: first the cast momentum, then the scaled matrix and its transpose.
 func (w *Work) before() ([]record.Check, error) {
 	bar := record.Deviation{Max: 1}
 	cast := record.Check{Shape: w.shape.String(), What: whole(method.Prepare), Bar: bar}
@@ -24,7 +24,7 @@ func (w *Work) before() ([]record.Check, error) {
 	return []record.Check{cast, scaled}, nil
 }
 
-// castAgainst runs the pass over gradient and momentum.
+// castAgainst runs the pass over gradient and momentum and compares its bf16 result with float64.
 func (w *Work) castAgainst(c *record.Check) error {
 	n := w.shape.Rows * w.shape.Cols
 	var gradients, momenta [][]float32
@@ -56,8 +56,8 @@ func (w *Work) castAgainst(c *record.Check) error {
 	return nil
 }
 
-// scaledAgainst scales and transposes the cast matrix. The norm's tolerance is the error of a sum
-// in float.
+// scaledAgainst scales and transposes the cast matrix and checks both results. The tolerance of the
+// norm is the error of a float sum.
 func (w *Work) scaledAgainst(c *record.Check) error {
 	var casts []matrix.Half
 	for _, k := range w.ends() {
@@ -96,7 +96,7 @@ func (w *Work) scaledAgainst(c *record.Check) error {
 		}
 		if differ := h.NotTransposeOf(flipped); differ > 0 {
 			c.Worst(record.Deviation{Max: math.Inf(1)})
-			c.Pattern, c.Note = record.PatternTiles, fmt.Sprintf("matrix %d: %d elements differ from those of its transpose", k, differ)
+			c.Pattern, c.Note = record.PatternTiles, fmt.Sprintf("matrix %d: %d elements differ from its transpose", k, differ)
 		}
 	}
 	return nil
@@ -105,12 +105,12 @@ func (w *Work) scaledAgainst(c *record.Check) error {
 // normSlack is the tolerance of a matrix's norm, a float sum of 2^32 squares in blocks.
 const normSlack = 3e-5
 
-// cast returns the place of the k-th cast and scaled matrix.
+// cast reads the k-th matrix from the buffer of the cast, which the scaling overwrites.
 func (w *Work) cast(k int) (matrix.Half, error) {
 	return w.read(int64(w.list[k].Cast), w.shape.Rows, w.shape.Cols) //nolint:gosec // an offset
 }
 
-// note adds a matrix's elements to a check.
+// note adds the errors of the k-th matrix to a check.
 func note(c *record.Check, k int, w matrix.Wrong) {
 	c.Worst(record.Deviation{Max: w.Worst})
 	if w.Worst > 1 && c.Pattern == "" {

@@ -13,15 +13,15 @@ import (
 	"zbench/internal/native"
 )
 
-// inputs are one matrix's inputs on the device before a step.
+// inputs are one matrix's gradient, momentum and weight before a step.
 type inputs struct{ gradient, momentum, weight []float32 }
 
-// different is the number of matrices with different inputs; further ones repeat, because random
-// numbers for a whole model would take longer than all else.
+// different is the number of matrices with different inputs. The other matrices repeat them,
+// because drawing random numbers for a whole model would take longer than everything else.
 const different = 4
 
-// input makes the inputs of the i-th matrix: normal numbers, the same for the same seed. Zeros
-// would draw less power and run faster than training data.
+// input makes the inputs of the i-th matrix: normally distributed numbers, equal for equal
+// seeds. They are not zeros, which would draw less power and run faster than training data.
 func (w *Work) input(i int) inputs {
 	rng := rand.New(rand.NewPCG(w.d.cfg.Seed, uint64(i%different))) //nolint:gosec // test data
 	n := w.shape.Rows * w.shape.Cols
@@ -57,11 +57,11 @@ func (w *Work) Fill() error {
 }
 
 func encode(v []float32) []byte {
-	out, _ := binary.Append(nil, binary.LittleEndian, v) // only numbers can be
+	out, _ := binary.Append(nil, binary.LittleEndian, v) // encoding numbers cannot fail
 	return out
 }
 
-// floatsAt reads floats.
+// floatsAt reads n floats at an offset of the arena in bytes.
 func (w *Work) floatsAt(offset uint64, n int) ([]float32, error) {
 	raw, out := make([]byte, 4*n), make([]float32, n)
 	if err := w.d.p.Read(w.at(int64(offset)), raw); err != nil { //nolint:gosec // an offset
@@ -71,7 +71,7 @@ func (w *Work) floatsAt(offset uint64, n int) ([]float32, error) {
 	return out, err
 }
 
-// read returns a matrix of bf16 on the device.
+// read reads a bf16 matrix from the device.
 func (w *Work) read(offset int64, rows, cols int) (matrix.Half, error) {
 	h := matrix.Half{Rows: rows, Cols: cols, Stride: native.MuonPadded(cols), Raw: make([]byte, halves(rows, cols))}
 	return h, w.d.p.Read(w.at(offset), h.Raw)
@@ -83,8 +83,8 @@ func (w *Work) Result(i int) (*mat.Dense, error) {
 	return h.Dense(), err
 }
 
-// Check makes one step and compares it with float64: the update of the first and the last matrix,
-// their weights, and the symmetry of the last products.
+// Check runs one step and compares the updates and the weights of the first and the last matrix
+// with float64.
 func (w *Work) Check() ([]record.Check, error) {
 	if err := w.Fill(); err != nil {
 		return nil, err
@@ -113,7 +113,8 @@ func (w *Work) Check() ([]record.Check, error) {
 // ends returns the first and the last matrix.
 func (w *Work) ends() []int { return slices.Compact([]int{0, w.shape.Batch - 1}) }
 
-// deviation compares an update with float64 on the same inputs, and returns the tolerance.
+// deviation compares an update with float64 on the same inputs. It returns the deviation and the
+// tolerance.
 func (w *Work) deviation(update mat.Matrix, of inputs, folded bool) (found, bar record.Deviation) {
 	exact, bar := method.Expect(of.nesterov(w.shape), w.d.cfg.Coefficients, folded)
 	return method.Compare(update, exact), bar
@@ -130,7 +131,7 @@ func (in inputs) nesterov(s method.Shape) *mat.Dense {
 	return u
 }
 
-// weightError compares the weights with the expected result of the update.
+// weightError returns the deviation of the new weights from float64, given the update.
 func (in inputs) weightError(after []float32, update *mat.Dense, s method.Shape) record.Deviation {
 	got, want := mat.NewDense(s.Rows, s.Cols, nil), mat.NewDense(s.Rows, s.Cols, nil)
 	for i, v := range after {

@@ -1,5 +1,5 @@
 // Package muon runs the kernels of the Muon optimiser on one device: a whole step over a batch of
-// equal matrices and its timed parts, with results compared with float64.
+// equal matrices, and its parts, timed one by one. Results are compared with float64.
 //
 // Open a Driver and Plan the shapes: each row of a shape is a job of two passes. On the loopback
 // the kernels are emulated: results are checked, nothing is timed.
@@ -21,19 +21,20 @@ type Config struct {
 	Native       native.Choice
 	Device       int
 	Coefficients method.Coefficients
-	// Reduce is the longest side that is emulated in place of a shape, with the ratio of the sides
-	// kept; 0 emulates the shape itself.
+	// Reduce is the longest side of an emulated shape. Larger shapes are reduced to this
+	// length, with the ratio of their sides kept; 0 emulates every shape as it is.
 	Reduce int
 	// Seed determines the gradients, momenta and weights.
 	Seed  uint64
 	Sense hbm.Sense
 	// Unchecked leaves results unverified.
 	Unchecked bool
-	// Say receives each shape at its start, with its reduced shape; may be nil.
+	// Say receives each shape when it begins, with the shape that replaces it, if any; nil is
+	// allowed.
 	Say func(string)
 }
 
-// Machine is the loopback's machine file for kernels: one device, whose time is not used.
+// Machine returns the loopback's machine file for kernels: one device. Its clock is not used.
 func Machine() []byte {
 	return []byte("zbench-machine 1\nclock virtual\nranks 1\ngpus_per_process 1\nhbm_bytes 17179869184\ngpu emulated\n")
 }
@@ -49,23 +50,23 @@ type Driver struct {
 	timer   *native.Timer
 	modules []*native.Module
 	kernels map[string]native.Function
-	// blas has the vendor's products, noVendor the reason if there are none.
+	// blas has the vendor's products; noVendor is the reason if there are none.
 	blas     *native.BLAS
 	noVendor error
-	// timed times the loopback like a GPU, for tests.
+	// timed makes tests time the loopback like a GPU.
 	timed bool
-	// batch and settle are batchSeconds and warmSeconds.
+	// batch and settle are batchSeconds and warmSeconds; tests set them to 0.
 	batch, settle float64
-	// most is the number of matrices per launch of a product, native.MuonBatch.
+	// most is the largest number of matrices in a launch of a product, native.MuonBatch.
 	most int
-	// work belongs to the most recently measured target; checks has the results of each target's
-	// first pass, by kernel.
+	// work belongs to the most recently measured target. checks has the results of each
+	// target's first pass, by kernel.
 	work   *Work
 	at     target
 	checks map[target]map[string][]record.Check
 }
 
-// ErrMemory is wrapped if a shape needs more memory than a device has.
+// ErrMemory is wrapped by the error for a shape that needs more memory than a device has.
 var ErrMemory = errors.New("not enough memory")
 
 // Open opens the provider and compiles the kernels for the device.
@@ -76,7 +77,7 @@ func Open(cfg Config) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{p: p, cfg: cfg, kernels: map[string]native.Function{}, batch: batchSeconds, settle: warmSeconds, most: native.MuonBatch, checks: map[target]map[string][]record.Check{}}
-	d.blas, d.noVendor = p.FindBLAS(cfg.Native) // a missing one is no error
+	d.blas, d.noVendor = p.FindBLAS(cfg.Native) // a missing library is no error
 	if err := d.open(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -96,7 +97,7 @@ func (d *Driver) open() error {
 	}
 	d.wave = d.info.Wave
 	if d.p.Simulated {
-		d.wave = 1 // one thread of the host does the work of a wave
+		d.wave = 1 // on the host one thread does the work of a wave
 	}
 	if d.stream, err = d.p.NewStream(d.cfg.Device); err != nil {
 		return err
@@ -121,7 +122,7 @@ func (d *Driver) open() error {
 	return d.timer.CountClocks()
 }
 
-// mirrorFile has the kernel that only a vendor's products need.
+// mirrorFile has the kernel that only the vendor's products need.
 const mirrorFile = "muon_mirror.hip"
 
 // load compiles a file's kernels for the device.
@@ -142,7 +143,7 @@ func (d *Driver) load(file string) error {
 	return nil
 }
 
-// defines are the switches that the kernels are compiled with.
+// defines returns the macros that the kernels are compiled with.
 func (d *Driver) defines() []string {
 	dies := device.Dies(d.info.Dies, d.info.CapabilityMajor, d.info.CapabilityMinor, d.info.Units)
 	return []string{fmt.Sprintf("ZB_DIES=%d", dies)}
@@ -167,7 +168,7 @@ func (d *Driver) Close() error {
 	return errors.Join(all...)
 }
 
-// Emulated reports whether the kernels run on the host: their times are not used.
+// Emulated reports whether the kernels run on the host, where they are not timed.
 func (d *Driver) Emulated() bool { return d.p.Simulated && !d.timed }
 
 // Devices describes the open device.
@@ -186,12 +187,12 @@ func (d *Driver) Free() (int64, error) {
 func (d *Driver) Cancel() { d.timer.Cancel() }
 
 const (
-	// deadline is the limit of a sequence, in seconds.
+	// deadline is the time limit of a sequence of launches, in seconds.
 	deadline = 120.0
 	// batchSeconds is the least duration of a batch between two events, so that an event's cost and
 	// resolution do not matter.
 	batchSeconds = 2e-3
-	// warmSeconds of the same work precede the first sample, so that clocks settle.
+	// warmSeconds is how long the same work runs before the first sample, so that clocks settle.
 	warmSeconds = 0.2
 )
 

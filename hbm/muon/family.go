@@ -11,7 +11,7 @@ import (
 	"zbench/internal/native"
 )
 
-// Muon is a family with its own driver.
+// The family muon has its own driver.
 var _ = hbm.Register(hbm.Family{
 	Family: method.Family,
 	Fill: func(k *spec.Kernels) (note string) {
@@ -24,8 +24,9 @@ var _ = hbm.Register(hbm.Family{
 	Open: begin,
 })
 
-// begin opens the device and plans the shapes. It refuses emulation that would take minutes. The
-// device decides that, because the loopback may have a vendor's name.
+// begin opens the device and plans the shapes. It refuses an emulation that would take minutes. The
+// check asks the device whether kernels are emulated, because the loopback may have a vendor's
+// name.
 func begin(o hbm.Opening) (*engine.Kernels, error) {
 	k := o.Spec.Kernels
 	shapes, few, err := method.Shapes(k)

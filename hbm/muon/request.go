@@ -8,16 +8,16 @@ import (
 	method "zbench/bench/work/muon"
 )
 
-// emulatedRate is about one core's rate of emulated products, and referenceRate that of float64
-// ones, in operations per second.
+// Approximate rates in operations per second: emulatedRate for emulated products on one core,
+// referenceRate for products in float64.
 const (
 	emulatedRate  = 3e9
 	referenceRate = 4e9
-	// maxEmulatedSeconds is the longest that an emulated check may take, in seconds.
+	// maxEmulatedSeconds is the longest allowed emulated check, in seconds.
 	maxEmulatedSeconds = 60.0
 )
 
-// emulatedSeconds estimates a check on the loopback.
+// emulatedSeconds estimates how long the check of a shape takes on the loopback, in seconds.
 func emulatedSeconds(s method.Shape, c method.Coefficients) float64 {
 	one, all := 0.0, 0.0
 	for _, p := range method.Products() {
@@ -25,14 +25,14 @@ func emulatedSeconds(s method.Shape, c method.Coefficients) float64 {
 		all += p.Executed(s, p.Tile(s, 1), false) * float64(s.Batch)
 	}
 	steps := float64(len(c.Steps))
-	references := 2.0 // exact and rounded, for the first and the last matrix
+	references := 2.0 // an exact and a rounded reference, for the first and the last matrix
 	if s.Short() < 64 {
 		references = 10
 	}
-	return 2*steps*all/emulatedRate + 2*references*steps*one/referenceRate // all at once, and product by product
+	return 2*steps*all/emulatedRate + 2*references*steps*one/referenceRate // the step runs whole, and again product by product
 }
 
-// standInSide is the longer side of a reduced shape that takes seconds.
+// standInSide is the longer side of a reduced shape, whose check takes seconds.
 const standInSide = 192
 
 // CheckTime refuses shapes whose emulation exceeds maxEmulatedSeconds.
@@ -52,5 +52,6 @@ func CheckTime(shapes []method.Shape, c method.Coefficients, reduce int) error {
 		(time.Duration(total) * time.Second).String(), maxEmulatedSeconds)
 }
 
-// SmallShape is the default without a model or a shape: seconds without a GPU.
+// SmallShape is the default if neither a model nor a shape is given. Without a GPU its check takes
+// seconds.
 const SmallShape = "256x512"

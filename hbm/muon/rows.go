@@ -13,26 +13,26 @@ import (
 	"zbench/internal/native"
 )
 
-// mostBatch is the number of a preset's equal matrices that are measured at once; the others take
-// proportionally longer. A layer has 16 experts.
+// mostBatch is how many equal matrices of a model are measured at once. The time of more matrices
+// is proportional. A layer has 16 experts.
 const mostBatch = 16
 
-// target is a requested shape, and the shape that runs: fewer matrices of a model's, or a smaller
-// stand-in if the kernels are emulated.
+// target is a requested shape and the shape that runs. The shape that runs has fewer matrices if a
+// model has too many matrices, and smaller sides if the kernels are emulated.
 type target struct{ of, runs method.Shape }
 
-// entry is one row of a shape. Its figures are of one matrix.
+// entry is one row of a shape. Its figures are per matrix.
 type entry struct {
 	kernel, role, library string
-	// bytes is the least traffic of a launch, set the size of its data.
+	// bytes is the minimum traffic of a launch; set is the size of its data, in bytes.
 	effective, executed, bytes, set float64
 	steps                           func(*Work) []native.Step
-	// fresh runs on the result of Before, because its own output would not do as input. unscaled
-	// works in place, so that every round must scale by one.
+	// fresh entries run on the result of Before every time, because their own output is no
+	// valid input. unscaled entries work in place, so every round must scale by one.
 	fresh, unscaled bool
 }
 
-// counting is the convention of bytes in Muon's rows.
+// counting states how Muon's rows count bytes.
 const counting = "least, each operand read once, each result written once"
 
 // entries lists the rows of a shape: the products, the passes over memory, and the whole of
@@ -50,11 +50,12 @@ func (d *Driver) entries(s method.Shape) []entry {
 	)
 }
 
-// vendors reports whether there are rows of a vendor's products.
+// vendors reports whether there are rows for the vendor's products.
 func (d *Driver) vendors() bool { return d.Vendor() == nil && !d.Emulated() }
 
-// products lists each product; symmetric ones also by our own full kernel, all also by the vendor's
-// if it is there. If nothing is timed, rows that only compare times are left out.
+// products lists the rows of each product: by our own kernel; for symmetric products also by our
+// own full kernel; and by the vendor's product if there is one. Rows that only compare times are
+// left out if nothing is timed.
 func (d *Driver) products(s method.Shape) []entry {
 	var all []entry
 	for _, p := range method.Products() {
@@ -78,8 +79,8 @@ func (d *Driver) products(s method.Shape) []entry {
 	return all
 }
 
-// iterations lists Newton–Schulz by our products, by the vendor's, and by our symmetric ones with the
-// vendor's B·X.
+// iterations lists the rows of a whole Newton–Schulz: by our products, by the vendor's, and by our
+// symmetric products with the vendor's B·X.
 func (d *Driver) iterations(s method.Shape) []entry {
 	own := entry{kernel: method.Iteration, role: record.Sequence, fresh: true, set: method.IterationSet(s, true), steps: (*Work).Iterate}
 	steps, panelled, mixed := float64(len(d.cfg.Coefficients.Steps)), 0.0, 0.0
@@ -101,15 +102,15 @@ func (d *Driver) iterations(s method.Shape) []entry {
 	return []entry{own, v, h}
 }
 
-// The passes over memory beside method.Prepare.
+// The passes over memory other than method.Prepare.
 const (
 	transpose    = "scale, transpose"
 	weightUpdate = "weight update"
 )
 
-// Plan lists the rows of the shapes and the jobs that measure them, shape by shape. With few, a
-// batch is a model's, and only some of it is measured, as many as fit. A shape that exceeds the
-// device's memory is an ErrMemory.
+// Plan lists the rows of the shapes and the jobs that measure them, shape by shape. If few is true,
+// the batches come from a model, and only as many matrices of a batch are measured as fit into
+// memory. A shape that exceeds the device's memory gives ErrMemory.
 func (d *Driver) Plan(shapes []method.Shape, few bool, rule stat.Rule) (rows []record.Kernel, jobs []plan.Job, err error) {
 	free, err := d.Free()
 	if err != nil {
@@ -125,7 +126,7 @@ func (d *Driver) Plan(shapes []method.Shape, few bool, rule stat.Rule) (rows []r
 			rows = append(rows, row)
 			jobs = append(jobs, hbm.KernelJob(d.p, []string{row.Key}, func(pass int) ([]record.Part, error) {
 				parts, err := d.take(t, e, plan.PerPass(rule), pass)
-				if errors.Is(err, native.ErrVendor) { // only of this row: the others continue
+				if errors.Is(err, native.ErrVendor) { // skip only this row; the other rows continue
 					return []record.Part{{Status: record.Skipped, Reason: err.Error()}}, nil
 				}
 				return parts, err
@@ -135,7 +136,7 @@ func (d *Driver) Plan(shapes []method.Shape, few bool, rule stat.Rule) (rows []r
 	return rows, jobs, nil
 }
 
-// target returns the part of a shape that runs on a device with a given free memory.
+// target returns the part of a shape that runs on a device with the given free memory in bytes.
 func (d *Driver) target(s method.Shape, few bool, free int64) (target, error) {
 	t := target{s, s}
 	if d.Emulated() {
@@ -154,8 +155,8 @@ func (d *Driver) target(s method.Shape, few bool, free int64) (target, error) {
 	return t, nil
 }
 
-// counted returns the shape whose work a row counts: the measured one, or, if nothing is timed, the
-// requested one.
+// counted returns the shape whose work a row counts: the measured shape, or the requested shape if
+// nothing is timed.
 func (d *Driver) counted(t target) method.Shape {
 	if d.Emulated() {
 		return t.of
@@ -163,7 +164,7 @@ func (d *Driver) counted(t target) method.Shape {
 	return t.runs
 }
 
-// row returns the known facts of a row before it runs.
+// row returns the facts of a row that are known before it runs.
 func (d *Driver) row(t target, e entry) record.Kernel {
 	s, measured := t.of, d.counted(t).Batch
 	k := record.Kernel{
@@ -177,8 +178,8 @@ func (d *Driver) row(t target, e entry) record.Kernel {
 	return hbm.PlannedRow(k, fmt.Sprintf("%s/%s/%s", e.role, e.kernel, s.Title()), d.cfg.Device)
 }
 
-// take takes one pass of a row: it loads the shape's work onto the device, checks it in the first
-// pass, and times the row if times are meaningful.
+// take runs one pass of a row. It loads the shape's work onto the device, checks the work in the
+// first pass, and times the row if times are meaningful.
 func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Part, error) {
 	part := record.Part{Status: record.OK}
 	if pass == 0 && d.cfg.Unchecked {
@@ -226,7 +227,7 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 	return []record.Part{part}, nil
 }
 
-// title returns the shape, and the emulated one if it differs.
+// title returns the requested shape, and the emulated shape if the two differ.
 func (t target) title() string {
 	if t.runs.Rows != t.of.Rows || t.runs.Cols != t.of.Cols {
 		return t.of.Title() + ", checked as " + t.runs.String()

@@ -6,11 +6,12 @@ import (
 	"zbench/internal/native"
 )
 
-// Vendor returns the reason why there is no vendor's product for comparison; nil if there is one.
+// Vendor returns the reason why there is no vendor's product for comparison, or nil if there is
+// one.
 func (d *Driver) Vendor() error { return d.noVendor }
 
-// startVendor prepares the vendor's library for the stream. A missing library, or one that does not
-// start, is no error.
+// startVendor prepares the vendor's library for the stream. A library that is missing, or does
+// not start, is no error.
 func (d *Driver) startVendor() {
 	if d.blas == nil {
 		return
@@ -39,25 +40,25 @@ func (d *Driver) vendorName() string {
 	return d.blas.Library.Path
 }
 
-// vendorSide is the shortest side of a matrix for VendorIterate. a is added to the diagonal before
-// the rounding to bf16 and makes it coarser: the result is off by 2.2 % at 64 rows, and by 5 % at
-// 9.
+// vendorSide is the shortest side of a matrix for VendorIterate. In VendorIterate the coefficient a
+// is added to the diagonal before the rounding to bf16, which makes the rounding coarser: the
+// result is off by 2.2 % at 64 rows, and by 5 % at 9 rows.
 const vendorSide = 64
 
-// matrix returns a batch of matrices of bf16 from the first-th on.
+// matrix returns a batch of bf16 matrices, without the matrices before `first`.
 func (w *Work) matrix(offset int64, rows, cols, first int) native.Matrix {
 	each := halves(rows, cols)
 	return native.Matrix{At: w.at(offset + int64(first)*each), Row: native.MuonPadded(cols), Each: int(each / 2)}
 }
 
-// from returns the matrices without their first rows.
+// from returns the matrices without their rows before `row`.
 func from(m native.Matrix, row int) native.Matrix {
 	m.At.Offset += 2 * int64(row) * int64(m.Row)
 	return m
 }
 
-// vendorProduct is the vendor's product of the operands of Newton–Schulz step 0, without the
-// additions of our epilogue. It overwrites our result.
+// vendorProduct returns the vendor's product of the operands of Newton–Schulz step 0, without
+// the additions of our own kernel. It overwrites the result of our own product.
 func (w *Work) vendorProduct(p method.Product) native.Step {
 	m, n, k := p.Dims(w.shape)
 	g := native.Gemm{M: m, N: n, K: k, Batch: w.shape.Batch, Alpha: 1}
@@ -73,11 +74,11 @@ func (w *Work) vendorProduct(p method.Product) native.Step {
 	return w.d.blas.Product(g)
 }
 
-// VendorIterate runs all of Newton–Schulz by the vendor's products. These do not use symmetry: X·Xᵀ
-// and A² are made in panels of rows up to the diagonal, and zb_mirror makes the other half. It adds
-// b·A to c·A², and a·I, so that X = (aI + bA + cA²)·X needs no sum. It leaves x unchanged; a caller
-// that needs a tall matrix transposes it. With hybrid, X·Xᵀ and c·A² are our own triangles, made
-// whole.
+// VendorIterate runs all of Newton–Schulz by the vendor's products, which do not use symmetry. X·Xᵀ
+// and c·A² are computed in panels of rows up to the diagonal, and zb_mirror fills in the other
+// half. zb_mirror also adds b·A and a·I to c·A², so that X = (aI + bA + cA²)·X needs no other sum.
+// The result is wide; a caller that needs a tall matrix transposes it. If hybrid is true, our own
+// triangle kernels compute X·Xᵀ and c·A².
 func (w *Work) VendorIterate(hybrid bool) []native.Step {
 	var steps []native.Step
 	for i := range w.d.cfg.Coefficients.Steps {
@@ -88,7 +89,7 @@ func (w *Work) VendorIterate(hybrid bool) []native.Step {
 	return steps
 }
 
-// vendorMake runs one product of a step of VendorIterate.
+// vendorMake returns the launches of one product in step i of VendorIterate.
 func (w *Work) vendorMake(p method.Product, i int, hybrid bool) []native.Step {
 	var steps []native.Step
 	multiply := func(all ...native.Gemm) { steps = append(steps, slice.Map(all, w.d.blas.Product)...) }
@@ -113,7 +114,7 @@ func (w *Work) vendorMake(p method.Product, i int, hybrid bool) []native.Step {
 		default:
 			to := w.matrix(w.x[turn(i+1)], w.m, w.n, first)
 			n := w.n
-			if hybrid { // our kernels read the zeros after a row, whose product makes the next ones
+			if hybrid { // Our kernels read the zeros that pad each row. Multiplying the padding too pads the result with zeros.
 				n = x.Row
 			}
 			multiply(native.Gemm{C: to, A: b, B: x, M: w.m, N: n, K: w.m, Batch: batch, Alpha: 1, Plain: true})
@@ -122,7 +123,7 @@ func (w *Work) vendorMake(p method.Product, i int, hybrid bool) []native.Step {
 	return steps
 }
 
-// panels computes c = alpha·y·yᵀ on and below the diagonal.
+// panels returns the products that compute c = alpha·y·yᵀ on and below the diagonal.
 func (w *Work) panels(c, y native.Matrix, depth, batch int, alpha float64) []native.Gemm {
 	var all []native.Gemm
 	begin := 0
@@ -135,7 +136,8 @@ func (w *Work) panels(c, y native.Matrix, depth, batch int, alpha float64) []nat
 	return all
 }
 
-// mirror completes c + beta·s + shift·I; s is not used if both are 0.
+// mirror computes the symmetric matrix c + beta·s + shift·I from the lower half of c. s is not used
+// if beta and shift are 0.
 func (w *Work) mirror(c native.Matrix, s any, beta, shift float64, batch int) native.Step {
 	blocks := method.Gram.Blocks(w.shape, native.MuonTile, false)
 	return w.step("zb_mirror", blocks, batch, 4*w.d.wave, c.At, s, float32(beta), float32(shift), uint32(w.m)) //nolint:gosec // a side

@@ -9,7 +9,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// by describes the part of the vendor's products.
+// by returns the words that name the product's maker in the names of checks.
 func by(hybrid bool) string {
 	if hybrid {
 		return "by own triangles and the vendor's product"
@@ -17,8 +17,8 @@ func by(hybrid bool) string {
 	return "by the vendor's products"
 }
 
-// checkVendor compares Newton–Schulz by the vendor's products with float64, at a shape that is
-// large enough for it and small enough for float64, and each of its products at full size.
+// checkVendor compares the vendor's Newton–Schulz with float64 at a small shape, since float64
+// takes too long at a large one. It also checks each of the vendor's products at full size.
 func (d *Driver) checkVendor(t target, hybrid bool) ([]record.Check, error) {
 	s := t.runs.Reduced(checkSide)
 	s.Rows, s.Cols = max(s.Rows, vendorSide), max(s.Cols, vendorSide)
@@ -38,8 +38,8 @@ func (d *Driver) checkVendor(t target, hybrid bool) ([]record.Check, error) {
 	return append([]record.Check{exact}, products...), err
 }
 
-// checkVendor covers the first and the last matrix. The panels have one tile, so that there are
-// several.
+// checkVendor checks the first and the last matrix. A panel has one tile, so that a small matrix
+// has several panels.
 func (w *Work) checkVendor(hybrid bool) (record.Check, error) {
 	c := record.Check{Shape: w.shape.String(), What: fmt.Sprintf("update %s against float64", by(hybrid))}
 	w.panel = 1

@@ -9,23 +9,23 @@ import (
 	method "zbench/bench/work/muon"
 )
 
-// checkSide is the largest side that float64 follows whole, and checkElements the number of checked
-// elements of a full-size product.
+// checkSide is the largest side at which a whole step is repeated in float64; checkElements is the
+// number of checked elements of a full-size product.
 const (
 	checkSide     = 192
 	checkElements = 256
 )
 
-// check returns a target's checks by the kernel that they cover; they are made once. On a GPU it
-// checks a whole step of a reduced shape and the products of the real one; emulated kernels are
-// checked in both ways at their shape.
+// check returns a target's checks by the kernel whose results they cover. It runs them once per
+// target. On a GPU it checks a whole step of a reduced shape and the products of the real shape.
+// Emulated kernels undergo both checks at their own shape.
 func (d *Driver) check(t target) (map[string][]record.Check, error) {
 	if found := d.checks[t]; found != nil {
 		return found, nil
 	}
 	var all []record.Check
 	var err error
-	if !d.Emulated() { // before the memory of the real shape is allocated
+	if !d.Emulated() { // first, before the real shape takes the memory
 		if all, err = d.checkReduced(t); err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (d *Driver) check(t target) (map[string][]record.Check, error) {
 	return d.checks[t], nil
 }
 
-// checkReduced checks a whole step of a shape that float64 can follow.
+// checkReduced checks a whole step of a shape that is small enough for float64.
 func (d *Driver) checkReduced(t target) ([]record.Check, error) {
 	w, err := d.NewWork(t.runs.Reduced(checkSide))
 	if err != nil {
@@ -60,14 +60,14 @@ func (d *Driver) checkReduced(t target) ([]record.Check, error) {
 	return checks, errors.Join(err, w.Close())
 }
 
-// mergeRepeats keeps one check per shape and question, with the worst deviation: products are
-// checked in every step.
+// mergeRepeats keeps one check per shape and question, with the worst deviation. The same
+// product is checked in every step.
 func mergeRepeats(checks []record.Check) []record.Check {
 	var out []record.Check
 	for _, c := range checks {
 		same := func(o record.Check) bool { return o.Shape == c.Shape && o.What == c.What && o.Bar == c.Bar }
 		if i := slices.IndexFunc(out, same); i >= 0 {
-			if out[i].Pattern == "" { // the first wrong step, because the others build on it
+			if out[i].Pattern == "" { // keep the first wrong step, because later steps build on its result
 				out[i].Pattern, out[i].Note = c.Pattern, c.Note
 			}
 			out[i].Worst(c.Found)
@@ -78,7 +78,7 @@ func mergeRepeats(checks []record.Check) []record.Check {
 	return out
 }
 
-// Names of the checks.
+// The names of the checks.
 const (
 	checkedUpdate    = "update against float64"
 	checkedWeight    = "weight against float64"
@@ -86,15 +86,16 @@ const (
 	checkedTranspose = "aX + BX and its transpose equal to the last bit"
 )
 
-// sampled names a check of random elements, whole a check of a whole product in every step.
+// sampled returns the name of a check of single elements. whole returns the name of a check of a
+// complete product in every step.
 func sampled(what string, elements int) string {
 	return fmt.Sprintf("%s at %d elements", what, elements)
 }
 
 func whole(what string) string { return what + ", whole" }
 
-// byKernel assigns each check to the kernels whose results it covers: all except the last pass are
-// behind the update, all products behind the iteration.
+// byKernel assigns each check to the kernels whose results it covers. The update depends on all
+// passes except the last one; the iteration depends on all products.
 func byKernel(checks []record.Check) map[string][]record.Check {
 	out := map[string][]record.Check{}
 	of := map[string][]string{
@@ -120,8 +121,8 @@ func byKernel(checks []record.Check) map[string][]record.Check {
 	return out
 }
 
-// checksOf returns the checks of a row. Those of Newton–Schulz by the vendor's products only count
-// for its row: a failing library fails no other.
+// checksOf returns the checks of a row. The checks of the vendor's Newton–Schulz count only for its
+// own row, so that a failing library fails no other row.
 func (d *Driver) checksOf(t target, e entry) ([]record.Check, error) {
 	checks, err := d.check(t)
 	if err == nil && e.byVendor() {
@@ -130,12 +131,12 @@ func (d *Driver) checksOf(t target, e entry) ([]record.Check, error) {
 	return checks[method.What(&record.Kernel{Kernel: e.kernel, Role: e.role})], err
 }
 
-// byVendor reports whether it is Newton–Schulz with the vendor's products.
+// byVendor reports whether the row is a Newton–Schulz with the vendor's products.
 func (e entry) byVendor() bool {
 	return (e.role == record.Vendor || e.role == record.Hybrid) && e.kernel == method.Iteration
 }
 
-// verdict returns the result of a row's checks. A vendor's product alone has none.
+// verdict returns the result of a row's checks. A vendor's single product is timed, not checked.
 func verdict(e entry, checks []record.Check) *record.Verified {
 	if e.role == record.Vendor && !e.byVendor() {
 		return &record.Verified{State: record.NotVerified, Reason: "the vendor's product is timed, not checked"}
@@ -150,15 +151,15 @@ func verdict(e entry, checks []record.Check) *record.Verified {
 	return v
 }
 
-// failing describes a check's result beyond its bar.
+// failing describes a check whose result exceeds its bar.
 func failing(c record.Check) string {
 	text := c.What + " of " + c.Shape + ": "
 	switch {
 	case c.Note != "":
-		if c.Bar.Frobenius == 0 { // of elements
-			return fmt.Sprintf("%s%s (%.3g times what rounding explains)", text, c.Note, c.Found.Max)
+		if c.Bar.Frobenius == 0 { // a check of single elements
+			return fmt.Sprintf("%s%s (%.3g times the expected rounding error)", text, c.Note, c.Found.Max)
 		}
-		return fmt.Sprintf("%s%s (%.3g times what rounding explains in all, %.3g in the worst row or column)", text, c.Note, c.Found.Frobenius, c.Found.Max)
+		return fmt.Sprintf("%s%s (%.3g times the expected rounding error in all, %.3g times in the worst row or column)", text, c.Note, c.Found.Frobenius, c.Found.Max)
 	case c.Bar == record.Deviation{}:
 		return fmt.Sprintf("%s%g elements differ", text, c.Found.Max)
 	case c.Bar.Frobenius == 0:

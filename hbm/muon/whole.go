@@ -12,19 +12,20 @@ import (
 	"zbench/internal/native"
 )
 
-// maker is one implementation of Newton–Schulz: the launches of a product of a step, and the names
-// of its checks.
+// maker is one implementation of Newton–Schulz. launches returns the launches of a product in a
+// step. name returns the name of the product's checks.
 type maker struct {
 	launches func(p method.Product, step int) []native.Step
 	name     func(p method.Product) string
 	vendor   bool
-	// elements is the number of the first step's product elements that are checked one by one; 0
-	// for none.
+	// elements is the number of elements that are checked one by one in each product of the
+	// first step; 0 for none.
 	elements int
 }
 
-// Products runs the steps of Newton–Schulz product by product and compares the whole of each with
-// its operands, after checking the inputs: for the first and the last matrix, at the measured size.
+// Products runs the steps of Newton–Schulz product by product at the measured size. It checks the
+// inputs first, then compares each whole product of the first and the last matrix with its
+// operands.
 func (w *Work) Products(elements int) ([]record.Check, error) {
 	before, err := w.before()
 	if err != nil {
@@ -37,8 +38,8 @@ func (w *Work) Products(elements int) ([]record.Check, error) {
 	return append(before, products...), err
 }
 
-// EveryTile is Products for the first step by our own kernel without symmetry, the reference of the
-// others.
+// EveryTile does the same as Products for the first step, with our own kernel that ignores
+// symmetry. The other kernels are compared with it.
 func (w *Work) EveryTile(elements int) ([]record.Check, error) {
 	if err := w.d.run(w.Before()...); err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func (w *Work) EveryTile(elements int) ([]record.Check, error) {
 	}, 1, []method.Product{method.Gram, method.Square})
 }
 
-// VendorProducts is Products for a vendor's products.
+// VendorProducts does the same as Products for the vendor's products.
 func (w *Work) VendorProducts(hybrid bool) ([]record.Check, error) {
 	if err := w.d.run(w.Before()...); err != nil {
 		return nil, err
@@ -75,8 +76,8 @@ func (w *Work) wholes(m maker, steps int, products []method.Product) ([]record.C
 	return mergeRepeats(checks), nil
 }
 
-// whole makes one product and checks it. It first overwrites the earlier content, so that a missing
-// part does not pass.
+// whole makes one product and checks it. It overwrites the old content first, so that a part that
+// was not written is found.
 func (w *Work) whole(m maker, p method.Product, step int, rng *rand.Rand) ([]record.Check, error) {
 	check := func(what string, most record.Deviation) record.Check {
 		return record.Check{Shape: w.shape.String(), What: what, Bar: most}
@@ -119,8 +120,8 @@ func (w *Work) whole(m maker, p method.Product, step int, rng *rand.Rand) ([]rec
 	return checks, nil
 }
 
-// explain describes the errors of a failed product: their place, and whether they recur when it is
-// repeated.
+// explain describes where the errors of a failed product are. It repeats the product to see whether
+// the errors recur.
 func (w *Work) explain(c *record.Check, m maker, p method.Product, step, k int, claim *matrix.Claim, found matrix.Residuals) error {
 	if found.OK() {
 		return nil
@@ -172,8 +173,8 @@ func (w *Work) spoil(p method.Product, step int, vendor bool) error {
 	}
 }
 
-// claim returns the expected product of a step for the k-th matrix, and the number of elements that
-// differ from their mirrors', or from those of its transpose.
+// claim reads back the product of a step for the k-th matrix, with its operands. differ is the
+// number of elements that differ from their mirror image, or from the separately written transpose.
 func (w *Work) claim(p method.Product, step, k int, vendor bool) (c *matrix.Claim, differ int, err error) {
 	read := func(array int64, rows, cols int) (h matrix.Half) {
 		if err == nil {

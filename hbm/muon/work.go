@@ -8,34 +8,34 @@ import (
 	"zbench/internal/native"
 )
 
-// Hyperparameters of a step, Muon's own defaults.
+// The hyperparameters of a step: Muon's own defaults.
 const (
 	Momentum = 0.95
 	Rate     = 0.02
 	Decay    = 0.01
 )
 
-// Work is a batch of equal weight matrices on the device with everything that a step needs. Close
-// it when done.
+// Work is a batch of equal weight matrices on the device, with all other arrays of a step. Close it
+// when done.
 type Work struct {
 	d     *Driver
 	shape method.Shape
-	// m and n are the short and the long side.
+	// m is the short side and n is the long side.
 	m, n  int
 	arena native.Buffer
-	// Offsets in bytes: x are n long and m high, t their transposes; the first are the input, and
-	// the others alternate.
+	// Offsets in the arena in bytes. The matrices x have m rows and n columns; t are their
+	// transposes. x[0] and t[0] are the input; the steps write x[1] and x[2] in turn.
 	gradient, momentum, weight int64
 	x, t                       [3]int64
 	a, b                       int64
 	tensors, partial, inverse  int64
 	list                       []native.MuonTensor
 	chunks, tiles              int
-	// panel is the approximate number of rows of a panel of VendorIterate.
+	// panel is the approximate number of rows in a panel of VendorIterate.
 	panel int
 }
 
-// Bytes returns the device memory of a Work of a shape.
+// Bytes returns the device memory that a shape needs, in bytes.
 func (d *Driver) Bytes(s method.Shape) int64 {
 	w := &Work{d: d, shape: s, m: s.Short(), n: s.Long()}
 	return w.layout()
@@ -43,7 +43,7 @@ func (d *Driver) Bytes(s method.Shape) int64 {
 
 func aligned(bytes int64) int64 { return (bytes + 255) / 256 * 256 }
 
-// layout assigns each array its place and returns the total bytes.
+// layout assigns an offset to each array and returns the total bytes.
 func (w *Work) layout() int64 {
 	var at int64
 	batch := int64(w.shape.Batch)
@@ -65,20 +65,21 @@ func (w *Work) layout() int64 {
 // tensorBytes is the size of a native.MuonTensor.
 const tensorBytes = 72
 
-// floats returns the bytes of one matrix of float, halves those of one of bf16.
+// floats returns the bytes of one float32 matrix. halves returns the bytes of one bf16 matrix.
 func (w *Work) floats() int64 {
 	return (4*int64(w.shape.Rows)*int64(w.shape.Cols) + 15) / 16 * 16
 }
 
 func halves(rows, cols int) int64 { return 2 * int64(rows) * int64(native.MuonPadded(cols)) }
 
-// tall is true if the matrix lies as t does.
+// tall reports whether the weights have more rows than columns, so that they are stored as t.
 func (w *Work) tall() bool { return w.shape.Rows > w.shape.Cols }
 
-// result returns which of x and t the last step writes.
+// result returns the index of the x and t that the last step writes.
 func (w *Work) result() int { return turn(len(w.d.cfg.Coefficients.Steps)) }
 
-// turn returns the index of the matrix before step i: 0, then 1 and 2 in turn.
+// turn returns the index of the x and t that step i reads: 0 for the first step, then 1 and 2 in
+// turn.
 func turn(i int) int {
 	if i == 0 {
 		return 0
@@ -86,7 +87,7 @@ func turn(i int) int {
 	return 2 - i%2
 }
 
-// NewWork allocates the memory of a shape.
+// NewWork allocates the memory of a shape and lays out its arrays.
 func (d *Driver) NewWork(s method.Shape) (*Work, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func (w *Work) at(offset int64) native.Address {
 	return native.Address{Buffer: w.arena, Offset: offset}
 }
 
-// step returns a launch of one of the kernels.
+// step returns a launch of a kernel.
 func (w *Work) step(kernel string, grid, batch, threads int, args ...any) native.Step {
 	return native.Step{
 		Function: w.d.kernels[kernel],
@@ -136,8 +137,8 @@ func (w *Work) step(kernel string, grid, batch, threads int, args ...any) native
 	}
 }
 
-// Before turns gradient and momentum into the input of Newton–Schulz: the pass over all tensors,
-// their norms, and the scaling with the transpose.
+// Before returns the launches that turn gradient and momentum into the input of Newton–Schulz: the
+// pass over all tensors, their norms, and the scaling with the transpose.
 func (w *Work) Before() []native.Step {
 	tensors, n := w.at(w.tensors), uint32(len(w.list)) //nolint:gosec // the batch
 	c := w.d.cfg.Coefficients
@@ -149,24 +150,24 @@ func (w *Work) Before() []native.Step {
 	}
 }
 
-// scaleByOne makes the scaling change nothing until the norms are made again: repeated scaling in
-// place would turn the matrices into zeros.
+// scaleByOne sets all scale factors to 1 until the norms are computed again. Repeated scaling in
+// place would shrink the matrices to zero.
 func (w *Work) scaleByOne() error {
 	return w.d.p.Write(w.at(w.inverse), encode(slices.Repeat([]float32{1}, len(w.list))))
 }
 
-// After subtracts the update from the weight.
+// After returns the launch that subtracts the update from the weight.
 func (w *Work) After() native.Step {
 	return w.step("zb_muon_apply", w.chunks, 1, native.MuonThreads, w.arena, w.at(w.tensors), uint32(len(w.list)), float32(Rate), float32(Decay)) //nolint:gosec // the batch
 }
 
-// Product runs one product of Newton–Schulz step i; full makes every tile of a symmetric one. A
-// batch larger than a grid takes several launches.
+// Product returns the launches of one product in Newton–Schulz step i. If full is true, every
+// tile of a symmetric product is computed. A batch larger than a grid takes several launches.
 func (w *Work) Product(p method.Product, i int, full bool) []native.Step {
 	return w.product(p, i, w.d.cfg.Coefficients.Steps[i], full)
 }
 
-// product is Product with given factors.
+// product does the same as Product, with other factors than the coefficients of step i.
 func (w *Work) product(p method.Product, i int, factors [3]float64, full bool) []native.Step {
 	tile := p.Tile(w.shape, w.d.info.Units)
 	kind := "product"
@@ -182,7 +183,7 @@ func (w *Work) product(p method.Product, i int, factors [3]float64, full bool) [
 	return steps
 }
 
-// operands returns a product's arguments without its sizes, from the first-th matrix on.
+// operands returns a product's arguments without its sizes, for the matrices from `first` on.
 func (w *Work) operands(p method.Product, i int, step [3]float64, first int) []any {
 	from, to := turn(i), turn(i+1)
 	none := uint64(0)
@@ -201,7 +202,7 @@ func (w *Work) operands(p method.Product, i int, step [3]float64, first int) []a
 	}
 }
 
-// Iterate runs all of Newton–Schulz.
+// Iterate returns the launches of all steps of Newton–Schulz.
 func (w *Work) Iterate() []native.Step {
 	var steps []native.Step
 	for i := range w.d.cfg.Coefficients.Steps {
@@ -212,7 +213,7 @@ func (w *Work) Iterate() []native.Step {
 	return steps
 }
 
-// Step runs a whole step of the optimiser.
+// Step returns the launches of a whole step of the optimiser.
 func (w *Work) Step() []native.Step {
 	return append(append(w.Before(), w.Iterate()...), w.After())
 }

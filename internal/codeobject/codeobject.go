@@ -1,5 +1,6 @@
 // Package codeobject reads the output of a run-time compiler: the target GPU and the kernels. AMD's
-// is an ELF file, alone or in clang's offload bundle; NVIDIA's cubin is an ELF file too.
+// output is an ELF file, either bare or in clang's offload bundle. NVIDIA's cubin is also an ELF
+// file.
 package codeobject
 
 import (
@@ -18,11 +19,11 @@ const (
 	machineNVIDIA = 190 // EM_CUDA
 )
 
-// Object is a code object.
+// Object is a compiled code object.
 type Object struct {
 	// Target is the architecture in the header's flags, such as gfx942 or sm_90; empty if unknown.
 	Target string
-	// Kernels are the launchable functions, sorted.
+	// Kernels are the names of the launchable functions, sorted.
 	Kernels []string
 }
 
@@ -32,7 +33,7 @@ var targets = map[uint32]string{
 	0x41: "gfx1100", 0x48: "gfx1200", 0x4e: "gfx1201",
 }
 
-// Read reads a code object, or the first one in a bundle that is for a GPU.
+// Read reads a code object, or the first code object for a GPU in a bundle.
 func Read(code []byte) (Object, error) {
 	if bytes.HasPrefix(code, []byte(bundleMagic)) {
 		entry, err := unbundle(code)
@@ -44,9 +45,9 @@ func Read(code []byte) (Object, error) {
 	if len(code) < 64 {
 		return Object{}, fmt.Errorf("code object: %d bytes are no ELF file", len(code))
 	}
-	flags := binary.LittleEndian.Uint32(code[48:]) // e_flags of a 64-bit header
+	flags := binary.LittleEndian.Uint32(code[48:]) // e_flags of a 64-bit ELF header
 	if binary.LittleEndian.Uint16(code[18:]) == machineNVIDIA {
-		// e_version has the toolkit's, 118 for CUDA 11.8, where ELF's is always 1
+		// CUDA writes the toolkit's version here (118 for 11.8); ELF requires 1
 		code = slices.Clone(code)
 		binary.LittleEndian.PutUint32(code[20:], 1)
 	}
@@ -54,7 +55,7 @@ func Read(code []byte) (Object, error) {
 	if err != nil {
 		return Object{}, fmt.Errorf("code object: %w", err)
 	}
-	defer func() { _ = file.Close() }() // over memory
+	defer func() { _ = file.Close() }() // the file is memory, so closing cannot fail
 	switch file.Machine {
 	case machineAMD:
 		return Object{Target: targets[flags&0xff], Kernels: amdKernels(file)}, nil
@@ -65,9 +66,9 @@ func Read(code []byte) (Object, error) {
 	}
 }
 
-// amdKernels returns the kernels, which have a descriptor each, named NAME.kd.
+// amdKernels returns the names of the kernels. Each kernel has a descriptor named NAME.kd.
 func amdKernels(file *elf.File) []string {
-	symbols, _ := file.DynamicSymbols() // none is no kernels
+	symbols, _ := file.DynamicSymbols() // without symbols there are no kernels
 	var names []string
 	for _, s := range symbols {
 		if name, found := strings.CutSuffix(s.Name, ".kd"); found && s.Section != elf.SHN_UNDEF {
@@ -78,10 +79,11 @@ func amdKernels(file *elf.File) []string {
 	return names
 }
 
-// nvidiaKernels returns the kernels, which have a section each. Functions that were not inlined
-// also have one; only the symbol marks an entry point (STO_CUDA_ENTRY).
+// nvidiaKernels returns the names of the kernels. Each kernel has a section, but so has each
+// function that was not inlined. Only a kernel's symbol is marked as an entry point
+// (STO_CUDA_ENTRY).
 func nvidiaKernels(file *elf.File) []string {
-	symbols, _ := file.Symbols() // none is no kernels
+	symbols, _ := file.Symbols() // without symbols there are no kernels
 	var names []string
 	for _, s := range symbols {
 		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Other&0x10 != 0 && file.Section(".text."+s.Name) != nil {
@@ -94,11 +96,12 @@ func nvidiaKernels(file *elf.File) []string {
 
 const bundleMagic = "__CLANG_OFFLOAD_BUNDLE__"
 
-// unbundle finds the first entry for a GPU. The magic is followed by a count, then for each entry
-// offset, size, and the length and text of its target (clang's ClangOffloadBundler manual).
+// unbundle finds the first entry for a GPU. A bundle has a magic text, the number of entries, and
+// then for each entry its offset, its size, and the length and text of its target (clang's
+// ClangOffloadBundler manual).
 func unbundle(code []byte) ([]byte, error) {
 	at := len(bundleMagic)
-	number := func() uint64 { // 0 after the end, which is an invalid count and target
+	number := func() uint64 { // returns 0 beyond the end, which is no valid count or target
 		if at+8 > len(code) {
 			at = len(code)
 			return 0

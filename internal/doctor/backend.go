@@ -13,59 +13,61 @@ import (
 	"zbench/internal/native"
 )
 
-// Backend is the finding about one provider.
+// Backend holds the findings about one provider.
 type Backend struct {
 	// Name of the backend: loopback, rocm or cuda.
 	Name string `json:"name"`
-	// Usable is true if collectives can run on it here.
+	// Usable is true if collectives can run on this backend here.
 	Usable bool `json:"usable"`
-	// Why is the reason if they cannot.
+	// Why is the reason why collectives cannot run.
 	Why string `json:"why,omitempty"`
-	// Kernels is true if hbm and kernels can run on it here: they need no collectives library.
+	// Kernels is true if hbm and kernels can run on this backend here. They need no collectives
+	// library.
 	Kernels bool `json:"kernels_usable"`
-	// Remedy is the next step if it cannot run.
+	// Remedy is the next step if the backend cannot run.
 	Remedy string `json:"remedy,omitempty"`
-	// Simulated is true if its times come from a model.
+	// Simulated is true if the times come from a model.
 	Simulated bool `json:"simulated,omitempty"`
-	// Install names the package of its libraries, for a remedy.
+	// Install names the package that has the backend's libraries, for a remedy.
 	Install string `json:"-"`
-	// Libraries are the results of the searches.
+	// Libraries are the backend's libraries and where they were searched.
 	Libraries []*native.Library `json:"libraries,omitempty"`
-	// Devices are the GPUs that its runtime shows.
+	// Devices are the GPUs that the backend's runtime reports.
 	Devices []Device `json:"devices,omitempty"`
-	// Compiled is the result of compiling the kernels, if requested.
+	// Compiled is the result of compiling the kernels, if it was requested.
 	Compiled []Compiled `json:"compiled,omitempty"`
 }
 
-// Device is a GPU of the backend's runtime. Err is why it cannot be used.
+// Device is a GPU that the backend's runtime reports.
 type Device struct {
-	// Index is the runtime's number of it.
+	// Index is the runtime's number of the GPU.
 	Index int `json:"index"`
-	// Name from the driver.
+	// Name is the driver's name of the GPU.
 	Name string `json:"name,omitempty"`
-	// Arch is its architecture, such as gfx942 or sm_90.
+	// Arch is the GPU's architecture, such as gfx942 or sm_90.
 	Arch string `json:"arch,omitempty"`
-	// PCI address, domain:bus:device.function.
+	// PCI is the PCI address, domain:bus:device.function.
 	PCI string `json:"pci,omitempty"`
-	// Bytes is the size of its memory, in bytes.
+	// Bytes is the size of the GPU's memory, in bytes.
 	Bytes int64 `json:"memory_bytes,omitempty"`
-	// Err is why it cannot be used.
+	// Err is the reason why the GPU cannot be used.
 	Err string `json:"error,omitempty"`
 }
 
-// Compiled is the run-time compiler's result for one architecture.
+// Compiled is the result of the run-time compiler for one architecture.
 type Compiled struct {
 	// Arch is the architecture, such as gfx942 or sm_90.
 	Arch string `json:"arch"`
-	// Files is the number of sources.
+	// Files is the number of compiled sources.
 	Files int `json:"files"`
-	// Kernels is the number of functions found in their code.
+	// Kernels is the number of kernels found in the compiled code.
 	Kernels int `json:"kernels"`
-	// Errors are the sources that did not compile, with the compiler's log, and missing kernels.
+	// Errors are the sources that did not compile, with the compiler's log, and the missing
+	// kernels.
 	Errors []string `json:"errors,omitempty"`
 }
 
-// Items returns the backend's facts in the displayed form.
+// Items returns the backend's facts as checks for display.
 func (b Backend) Items() []Item {
 	var all []Item
 	for _, l := range b.Libraries {
@@ -79,7 +81,7 @@ func (b Backend) Items() []Item {
 	return all
 }
 
-// library is the finding about one library.
+// library returns the finding about one library.
 func (b Backend) library(l *native.Library) Item {
 	f := Item{Mark: Good, Name: l.Name}
 	if l.Path != "" {
@@ -100,7 +102,7 @@ func (b Backend) library(l *native.Library) Item {
 	return f
 }
 
-// tried lists broken libraries with reasons and missing ones by folder.
+// tried lists broken libraries with reasons, and missing libraries by folder.
 func tried(l *native.Library) string {
 	var broken, names, folders []string
 	add := func(list *[]string, s string) {
@@ -134,8 +136,8 @@ func tried(l *native.Library) string {
 	return cmp.Or(strings.Join(parts, "; "), "not looked for")
 }
 
-// symbols returns a finding for the missing required functions, and one for each loss of optional
-// ones.
+// symbols returns one finding for all missing required functions, and one finding for each
+// loss from missing optional functions.
 func (b Backend) symbols(l *native.Library) []Item {
 	required := func(s native.Symbol) bool { return s.Required }
 	all := slice.Map(slice.Where(l.Missing, required), func(s native.Symbol) Item {
@@ -158,7 +160,7 @@ func (d Device) finding() Item {
 	f := Item{Mark: Good, Name: fmt.Sprintf("device %d", d.Index)}
 	if d.Err != "" {
 		f.Mark, f.Value, f.Lost = Bad, d.Err, "this GPU"
-		f.Remedy = "look at dmesg and at what else uses it; leave it out with " + backend.Text(" or ", func(v backend.Vendor) string { return v.Hiding[len(v.Hiding)-1] })
+		f.Remedy = "look at dmesg, and for other programs that use it; leave it out with " + backend.Text(" or ", func(v backend.Vendor) string { return v.Hiding[len(v.Hiding)-1] })
 		return f
 	}
 	parts := slices.DeleteFunc([]string{d.Name, d.Arch, d.PCI}, func(part string) bool { return part == "" })
@@ -179,7 +181,7 @@ func (c Compiled) finding() Item {
 	return f
 }
 
-// shownLines is the number of displayed lines of a compiler's log; JSON has all of it.
+// shownLines is the number of lines of a compiler's log that are displayed; the JSON has all lines.
 const shownLines = 12
 
 func cutLines(text string, n int) string {

@@ -8,7 +8,7 @@ import (
 	"zbench/internal/linux"
 )
 
-// amdDevices reads the GPUs from the kernel, so that they are visible without HIP.
+// amdDevices reads the GPUs from the Linux kernel, which shows them without HIP.
 func (m Machine) amdDevices() []Item {
 	var found []Item
 	if version := m.Read("sys/module/amdgpu/version"); version != "" {
@@ -19,7 +19,7 @@ func (m Machine) amdDevices() []Item {
 	for _, node := range m.Names("sys/class/kfd/kfd/topology/nodes", "*") {
 		gpu, ok := linux.ParseKFD(m.Read(path.Join(node, "properties")))
 		if !ok {
-			continue // a CPU
+			continue // a CPU node
 		}
 		var memory int64
 		for _, bank := range m.Names(path.Join(node, "mem_banks"), "*") {
@@ -42,7 +42,7 @@ func (m Machine) nvidiaDevices() []Item {
 	var found []Item
 	first, _, _ := strings.Cut(m.Read("proc/driver/nvidia/version"), "\n")
 	_, version, _ := strings.Cut(first, "Module")
-	for field := range strings.FieldsSeq(version) { // with the open module "for x86_64" precedes it
+	for field := range strings.FieldsSeq(version) { // the open module's line has "for x86_64" before the version
 		if field[0] >= '0' && field[0] <= '9' {
 			found = append(found, Item{Mark: Fact, Name: "driver nvidia", Value: field})
 			break

@@ -1,9 +1,10 @@
-// Package doctor reports whether zbench can run on a machine: the present libraries and devices,
-// the loss from missing ones, and slow system settings. Every defect comes with a remedy.
+// Package doctor reports whether zbench can run on a machine. It lists the libraries and devices
+// that it finds, the loss from missing ones, and slow system settings. Every defect comes with a
+// remedy.
 //
-// It opens nothing itself. The machine is a file system (Machine), the libraries are facts that the
-// caller has gathered (Backend), so that every finding can be made on a tree of test data.
-// Report.Shown shows the result.
+// It opens nothing itself. The machine is a file system (Machine), and the libraries are facts that
+// the caller has gathered (Backend), so that tests can make every finding from a tree of files.
+// Report.Shown displays the result.
 package doctor
 
 import (
@@ -13,17 +14,17 @@ import (
 	"zbench/bench/base/finding"
 )
 
-// Schema is the version of the JSON, Rules the version of the rules that make its findings.
+// Schema is the version of the JSON; Rules is the version of the rules that make its findings.
 const (
 	Schema = "zbench.doctor/1"
 	Rules  = 1
 )
 
-// Mark is the meaning of a finding.
+// Mark is the severity of a check.
 type Mark string
 
-// The marks. A Bad finding prevents a backend from running or disables something; a Warn may cost
-// speed or precision; Fact judges nothing.
+// The marks. Bad prevents a backend from running or disables something. Warn may cost speed or
+// precision. Fact judges nothing.
 const (
 	Good Mark = "ok"
 	Bad  Mark = "bad"
@@ -33,43 +34,44 @@ const (
 
 // Item is one check.
 type Item struct {
-	// Mark is the meaning of the finding: bad prevents a backend from running or disables
+	// Mark is the severity of the check. bad prevents a backend from running or disables
 	// something, doubt may cost speed or precision, fact judges nothing.
 	Mark Mark `json:"mark"`
-	// Name of the check.
+	// Name is the name of the check.
 	Name string `json:"name"`
-	// Value is the finding.
+	// Value is the observed value.
 	Value string `json:"value"`
-	// Lost names what fails without it; absent for nothing or everything.
+	// Lost names the features that fail because of the finding. It is absent if nothing fails, or
+	// if everything fails.
 	Lost string `json:"lost,omitempty"`
-	// Remedy for it. Every bad finding has one.
+	// Remedy is the next step. Every bad check has one.
 	Remedy string `json:"remedy,omitempty"`
 }
 
 // Report holds all findings.
 type Report struct {
-	// Version of the format.
+	// Schema is the version of the format.
 	Schema string `json:"schema"`
 	// Tool is the version of zbench.
 	Tool string `json:"tool"`
-	// Host is the name of the machine.
+	// Host is the name of the node.
 	Host string `json:"host"`
-	// Backends are the requested ones.
+	// Backends are the backends that were requested.
 	Backends []Backend `json:"backends"`
 	// Usable is true if the user's request can run here.
 	Usable bool `json:"usable"`
-	// Verdict states in words what can run here.
+	// Verdict says in words what can run here.
 	Verdict string `json:"verdict"`
-	// Machine has the findings about the system's settings.
+	// Machine has the checks of the system's settings.
 	Machine []Item `json:"machine"`
-	// NotChecked lists what only a run on the hardware can show.
+	// NotChecked lists the facts that only a run on the hardware can show.
 	NotChecked []string `json:"not_checked"`
-	// Judgement has the result of the report as findings.
+	// Judgement is the result of the report as findings.
 	Judgement finding.Judgement `json:"judgement"`
 }
 
-// NotChecked lists what neither a check without a run on the GPUs nor the loopback can show. A line
-// is removed once it was verified.
+// NotChecked lists the facts that neither doctor nor the loopback can show, because only a run on
+// real GPUs can. A line is removed once it was verified on hardware.
 func NotChecked() []string {
 	return []string{
 		"what an event costs, and whether its times hold for a few microseconds",
@@ -83,8 +85,8 @@ func NotChecked() []string {
 	}
 }
 
-// Judge decides whether the user's request can run here. asked is a backend's name or auto;
-// simulate is true if auto would choose the loopback, because there is no GPU.
+// Judge decides whether the user's request can run here. `asked` is the name of a backend, or
+// auto. `simulate` is true if auto would choose the loopback because there is no GPU.
 func (r *Report) Judge(asked string, simulate bool) {
 	var gpus, simulated, kernels []string
 	for _, b := range r.Backends {

@@ -10,24 +10,24 @@ import (
 	"zbench/internal/preflight"
 )
 
-// Machine is a system from doctor's side.
+// Machine is the system that doctor examines.
 type Machine struct {
 	// Tree is the root of the file system.
 	linux.Tree
-	// Access reports whether this process may read and write a file, by its absolute name; nil
-	// means yes.
+	// Access reports whether this process may read and write the file with the given absolute
+	// name; nil allows every file.
 	Access func(name string) error
-	// Temp is the folder of temporary files, empty for /tmp.
+	// Temp is the folder for temporary files; empty means /tmp.
 	Temp string
-	// Host provides the input of the checks before a run on several nodes, except FS; GPUs is its
-	// number of GPUs.
+	// Host has the input of the checks before a run on several nodes, except FS. GPUs is the
+	// number of GPUs on this host.
 	Host preflight.Host
 	GPUs int
-	// RCCL is the version that would be loaded; empty if there is none.
+	// RCCL is the version of RCCL that would be loaded; empty if there is none.
 	RCCL string
 }
 
-// aspects are the checks in order. A new one is one row.
+// aspects are the checks in order. A new check is one row.
 var aspects = []func(Machine) []Item{
 	Machine.system, Machine.amdNodes, Machine.nvidiaNodes, Machine.amdDevices, Machine.nvidiaDevices,
 	Machine.preflight, Machine.iommu, Machine.temporary, Machine.hugePages, Machine.governor, Machine.known,
@@ -58,8 +58,8 @@ func (m Machine) system() []Item {
 	return []Item{{Mark: Fact, Name: "system", Value: strings.Join(parts, ", ")}}
 }
 
-// iommu checks the IOMMU. Its translation slows traffic between devices or hangs it; pass-through
-// does not.
+// iommu checks the IOMMU. Address translation slows or hangs traffic between devices; pass-through
+// mode does not.
 func (m Machine) iommu() []Item {
 	good := func(value string) []Item { return []Item{{Mark: Good, Name: "IOMMU", Value: value}} }
 	for word := range strings.FieldsSeq(m.Read("proc/cmdline")) {
@@ -79,8 +79,8 @@ func (m Machine) iommu() []Item {
 	}}
 }
 
-// temporary checks the folder for temporary files. hiprtc compiles there; without it, hiprtc fails
-// without a reason.
+// temporary checks the folder for temporary files. hiprtc compiles there; if the folder is
+// unusable, hiprtc fails without giving a reason.
 func (m Machine) temporary() []Item {
 	name := cmp.Or(m.Temp, "/tmp")
 	f := Item{Mark: Good, Name: "temporary files", Value: name}
@@ -96,7 +96,7 @@ func (m Machine) temporary() []Item {
 	return []Item{f}
 }
 
-// governor checks the CPU governor: with most of them cores sleep deeply between launches.
+// governor checks the CPU governor. With most governors, cores sleep deeply between launches.
 func (m Machine) governor() []Item {
 	value := m.Read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 	switch value {

@@ -13,7 +13,7 @@ import (
 	"zbench/internal/linux"
 )
 
-// amdNodes are the files that HIP opens: the compute device and one render node per GPU.
+// amdNodes checks the files that HIP opens: the compute device and one render node per GPU.
 func (m Machine) amdNodes() []Item {
 	if !m.Exists("dev/kfd") {
 		f := Item{Mark: Fact, Name: "/dev/kfd", Value: "missing: no AMD GPU, or amdgpu is not loaded"}
@@ -41,7 +41,7 @@ func (m Machine) nvidiaNodes() []Item {
 		return []Item{{Mark: Fact, Name: "/dev/nvidia*", Value: "not there: no NVIDIA GPU, or its driver is not loaded"}}
 	}
 	if len(nodes) == 0 && m.Read("proc/driver/nvidia/version") == "" {
-		// CUDA's library makes this node itself when root asks for devices.
+		// CUDA's library creates /dev/nvidiactl itself when root uses a device.
 		return []Item{{Mark: Fact, Name: "/dev/nvidiactl", Value: "there, but no NVIDIA driver is loaded"}}
 	}
 	if len(nodes) == 0 {
@@ -53,7 +53,7 @@ func (m Machine) nvidiaNodes() []Item {
 	return m.nodes("/dev/nvidia*", nodes, "its GPU")
 }
 
-// nodes returns one finding for the usable ones and one for each other.
+// nodes returns one finding for all usable device nodes, and one finding per unusable node.
 func (m Machine) nodes(name string, files []string, lost string) []Item {
 	var bad []Item
 	for _, file := range files {
@@ -69,7 +69,8 @@ func (m Machine) nodes(name string, files []string, lost string) []Item {
 	}}, bad...)
 }
 
-// node reports whether this process may use a device node, and otherwise the group that it needs.
+// node returns the finding for a device node. If this process may not use the node, the finding
+// names the group that it needs.
 func (m Machine) node(file, lost string) Item {
 	name := "/" + file
 	if m.Access == nil {
@@ -92,7 +93,7 @@ func (m Machine) node(file, lost string) Item {
 	return f
 }
 
-// groups names this process's groups, by number if /etc/group has no name.
+// groups returns the names of this process's groups, or their numbers if /etc/group has no name.
 func (m Machine) groups() []string {
 	byNumber := map[string]string{}
 	for line := range strings.Lines(m.Read("etc/group")) {

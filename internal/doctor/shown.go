@@ -8,13 +8,13 @@ import (
 	"zbench/bench/show/document"
 )
 
-// severities are the severities of the marks.
+// severities maps the marks to severities.
 var severities = map[Mark]finding.Severity{Good: finding.OK, Bad: finding.Fault, Warn: finding.Warning, Fact: finding.Note}
 
-// Severity is how much a mark matters.
+// Severity returns how much a mark matters.
 func (m Mark) Severity() finding.Severity { return severities[m] }
 
-// Shown returns the report for readers: the verdict, then each backend and the machine.
+// Shown returns the report for display: the verdict, then each backend and the machine.
 func (r *Report) Shown() *document.Document {
 	d := &document.Document{
 		Command: "doctor", Value: r, Title: "zbench " + r.Tool + " doctor on " + r.Host, Findings: r.findings(), Most: 1,
@@ -48,7 +48,7 @@ func items(all []Item) document.Items {
 	return out
 }
 
-// findings returns the verdict, then the defects. If the user's request can run, none of them is a
+// findings returns the verdict, then the defects. If the user's request can run, no defect is a
 // fault.
 func (r *Report) findings() finding.List {
 	worst := finding.Warning
@@ -74,7 +74,7 @@ func (r *Report) findings() finding.List {
 	return all
 }
 
-// WriteJSON writes the report in one indented object.
+// WriteJSON writes the report as one indented JSON object.
 func (r *Report) WriteJSON(w io.Writer) error {
 	c := *r
 	c.Backends, c.Machine, c.NotChecked = jsonfile.Filled(r.Backends), jsonfile.Filled(r.Machine), jsonfile.Filled(r.NotChecked)

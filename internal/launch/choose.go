@@ -8,44 +8,45 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Method is the way in which a run's processes are started.
+// Method is how a run's processes are started.
 type Method string
 
 // The methods of --launch.
 const (
-	// Auto chooses by the launcher of this process.
+	// Auto chooses by the launcher that started this process.
 	Auto Method = "auto"
-	// Inproc: this process alone, whatever started it.
+	// Inproc runs in this process alone, whatever started it.
 	Inproc Method = "inproc"
-	// Local: processes on this node.
+	// Local starts processes on this node.
 	Local Method = "local"
-	// Slurm: processes by srun.
+	// Slurm starts processes by srun.
 	Slurm Method = "slurm"
-	// MPI: processes by Open MPI's mpirun.
+	// MPI starts processes by Open MPI's mpirun.
 	MPI Method = "mpi"
-	// Env: a launcher started this process as a rank.
+	// Env means that a launcher started this process as one rank.
 	Env Method = "env"
 )
 
 // methods are the values of --launch.
 var methods = []Method{Auto, Inproc, Local, Slurm, MPI, Env}
 
-// Asked is the user's request.
+// Asked is the user's request about launching.
 type Asked struct {
 	Method Method
-	// Hostfile is true if one was given.
+	// Hostfile is true if the user gave a hostfile.
 	Hostfile bool
-	// Simulated is true if the loopback was requested by name: a simulation in this process gives
-	// the same figures as one in many.
+	// Simulated is true if the user named the loopback. A simulation in one process gives
+	// the same figures as a simulation in many processes.
 	Simulated bool
-	// Dry is true if nothing is started.
+	// Dry is true if nothing is to be started.
 	Dry bool
 	// Nodes is the requested number of nodes, for hints.
 	Nodes int
 }
 
-// Choose returns the method for a process with a role: Inproc, Env, or the way in which it starts
-// processes. detected is Detect's error, which matters unless the user wants this process alone.
+// Choose returns the method for this process: Inproc, Env, or the way in which it starts other
+// processes. `detected` is the error of Detect; it does not matter if the user wants this
+// process alone.
 func Choose(role Role, detected error, a Asked) (Method, error) {
 	if !slices.Contains(methods, a.Method) {
 		return "", fmt.Errorf("unknown launch method %q: valid are %s", a.Method, MethodNames())
@@ -75,7 +76,7 @@ func Choose(role Role, detected error, a Asked) (Method, error) {
 	return a.Method, nil
 }
 
-// auto returns the method for a role if the user leaves it open.
+// auto chooses the method for a role if the user leaves it open.
 func auto(role Role, a Asked) Method {
 	switch {
 	case role.Several():
@@ -90,12 +91,12 @@ func auto(role Role, a Asked) Method {
 	return Inproc
 }
 
-// salloc returns the command for an allocation.
+// salloc returns the command that requests an allocation.
 func salloc(nodes int) string {
 	return fmt.Sprintf("salloc --nodes=%d --exclusive --gpus-per-node=8", max(nodes, 1))
 }
 
-// MethodNames lists the values of --launch, for people.
+// MethodNames lists the values of --launch, separated by commas.
 func MethodNames() string {
 	return strings.Join(slice.Map(methods, func(m Method) string { return string(m) }), ", ")
 }

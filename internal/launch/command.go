@@ -16,53 +16,55 @@ import (
 type Start struct {
 	Method Method
 	Role   Role
-	// Nodes is the number of nodes, Processes the number on each, GPUs the number of GPUs per node
-	// for them; 0 if Slurm must not be asked for GPUs.
+	// Nodes is the number of nodes. Processes is the number of processes per node. GPUs is
+	// the number of GPUs per node that srun requests; 0 requests none.
 	Nodes, Processes, GPUs int
-	// Program is this executable, Args the arguments of each process.
+	// Program is this executable; Args are the arguments of each process.
 	Program string
 	Args    []string
 	// SlurmArgs are additional options of srun.
 	SlurmArgs []string
-	// Hostfile is Open MPI's; Hosts are its lines.
+	// Hostfile is the name of Open MPI's hostfile; Hosts are its lines.
 	Hostfile string
 	Hosts    []Host
-	// Kept are the hosts on which mpirun may start processes; empty means all.
+	// Kept lists the hosts on which mpirun may start processes; empty means all.
 	Kept []Host
-	// Simulated is true if the nodes are the loopback's: all their processes may run on this one.
+	// Simulated is true if the loopback simulates the nodes. All their processes may then run on
+	// this host.
 	Simulated bool
 	// Key names the run and determines the leader's port.
 	Key string
-	// Taken reports whether another program of this host listens at a port of the loopback
-	// interface. A nil function checks nothing.
+	// Taken reports whether another program on this host listens at a port of the
+	// loopback interface; nil checks nothing.
 	Taken func(port int) bool
 	// Environ has the variables of this process as NAME=value.
 	Environ []string
 }
 
-// Var is an environment variable for the processes.
+// Var is an environment variable that is set for the processes.
 type Var struct {
 	Name, Value string
-	// Secret values are never shown.
+	// Secret is true if the value must never be shown.
 	Secret bool
 }
 
-// Number is a variable with a number.
+// Number returns a variable whose value is a number.
 func Number(name string, n int) Var { return Var{Name: name, Value: strconv.Itoa(n)} }
 
 // Line is a command that starts processes.
 type Line struct {
 	Argv []string
-	// Set and Unset change this process's environment for the command.
+	// Set and Unset are the variables that the command's process gets or loses, relative to this
+	// process.
 	Set   []Var
 	Unset []string
-	// Notes are tasks left to the user.
+	// Notes are tasks that are left to the user.
 	Notes []string
 }
 
-// Command returns the command lines that start the world: one of srun or mpirun, or one for each
-// process on this node. The secret is in no argument: srun passes on the environment, and mpirun
-// the variables named by -x.
+// Command returns the command lines that start the world: one line for srun or mpirun, or one line
+// per process on this node. No argument contains the secret: srun passes on the environment, and
+// mpirun passes on the variables named by -x.
 func Command(s Start) ([]Line, error) {
 	if s.Nodes < 1 || s.Processes < 1 {
 		return nil, fmt.Errorf("%d nodes of %d processes: both must be 1 or more", s.Nodes, s.Processes)
@@ -75,7 +77,7 @@ func Command(s Start) ([]Line, error) {
 	return start(s)
 }
 
-// env is a lookup in Environ.
+// env returns the value of a variable in Environ.
 func (s Start) env(name string) string {
 	for _, v := range s.Environ {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -85,11 +87,11 @@ func (s Start) env(name string) string {
 	return ""
 }
 
-// secret passes the token on.
+// secret is the variable with the token, whose value is filled in later.
 var secret = Var{Name: TokenVariable, Secret: true}
 
-// inherited are variables that srun takes for options and that another step or the batch job has
-// set: they would contradict the given options.
+// inherited lists variables that srun reads as options. If another step or the batch job has set
+// them, they contradict the options that zbench gives.
 var inherited = []string{
 	"SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU", "SLURM_MEM_PER_NODE", "SLURM_MEM_BIND",
 	"SLURM_CPU_BIND", "SLURM_CPU_BIND_LIST", "SLURM_CPU_BIND_TYPE", "SLURM_CPU_BIND_VERBOSE",
@@ -97,8 +99,8 @@ var inherited = []string{
 	"SLURM_REMOTE_CWD", "SLURM_WORKING_DIR", "SLURM_STDINMODE",
 }
 
-// containers are variables that identify a container. srun would leave it, because it starts
-// processes on the hosts.
+// containers are variables that are set inside a container. srun starts processes on the
+// hosts, outside of that container.
 var containers = []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
 
 func srun(s Start) ([]Line, error) {
@@ -127,19 +129,19 @@ func srun(s Start) ([]Line, error) {
 		line.Argv = append(line.Argv, "--overlap")
 	}
 	if cmp.Or(s.env("SLURM_EXPORT_ENV"), s.env("SRUN_EXPORT_ENV")) != "" && !given("export") {
-		line.Argv = append(line.Argv, "--export=ALL") // a batch job's --export=NONE would withhold the token
+		line.Argv = append(line.Argv, "--export=ALL") // --export=NONE of a batch job would withhold the token
 	}
 	line.contain(s, given)
 	line.Argv = append(line.Argv, s.SlurmArgs...)
 	if n := len(options); n > 0 && options[n-1].guessed {
-		line.Argv = append(line.Argv, "--") // if the option takes a value after all, it takes this one, not the program
+		line.Argv = append(line.Argv, "--") // an unknown option may take a value after all; the value is then "--", not the program
 	}
 	line.Argv = append(append(line.Argv, s.Program), s.Args...)
 	line.Unset = slice.Where(inherited, func(name string) bool { return s.env(name) != "" })
 	return []Line{line}, nil
 }
 
-// cpuVariable has the number of CPUs of a job on this node.
+// cpuVariable has the number of the job's CPUs on this node.
 const cpuVariable = "SLURM_CPUS_ON_NODE"
 
 // fitsJob refuses a world that srun cannot start from here.
@@ -160,7 +162,8 @@ func (s Start) fitsJob() error {
 	return nil
 }
 
-// contain adds pyxis's options: an image's own variables override the job's, unless they are named.
+// contain adds pyxis's options. The variables of an image override the job's variables unless
+// --container-env names them.
 func (l *Line) contain(s Start, given func(option string) bool) {
 	if !given("container-image") {
 		return
@@ -171,8 +174,8 @@ func (l *Line) contain(s Start, given func(option string) bool) {
 	l.Notes = append(l.Notes, "the container must have "+s.Program+" and the result folder under the same paths (--container-mounts)")
 }
 
-// prefixes and names select the variables that processes get by mpirun -x: Open MPI only passes on
-// its own.
+// prefixes and names select the variables that `mpirun -x` passes to the processes. Open MPI passes
+// on only its own variables.
 var (
 	prefixes = []string{"NCCL_", "RCCL_", "HSA_", "ZBENCH_"}
 	names    = append(backend.Hiding(), "GPU_MAX_HW_QUEUES", "LD_LIBRARY_PATH", "NO_COLOR", "ROCM_PATH")
@@ -221,8 +224,9 @@ func mpirun(s Start) ([]Line, error) {
 	return []Line{line}, nil
 }
 
-// local starts the processes of this node: of the only one, or of one of several, each with its own
-// parent; of all nodes, if they are simulated.
+// local returns the command lines for the processes of this node. There are three cases: there is a
+// single node; this is one of several nodes, which all have a parent process of their own; or the
+// nodes are simulated, and all their processes run here.
 func local(s Start) ([]Line, error) {
 	node, nodes, here := 0, 1, 1
 	var leader Leader
@@ -232,7 +236,7 @@ func local(s Start) ([]Line, error) {
 	case s.Simulated:
 		nodes, here = s.Nodes, s.Nodes
 	}
-	if leader.Port == 0 { // all processes are here and learn the port from this one
+	if leader.Port == 0 { // all processes run here and get the port from this process
 		leader = Leader{Host: "127.0.0.1", Port: Port(s.Key, "", s.Taken)}
 	}
 	if s.Nodes != nodes {
@@ -254,8 +258,8 @@ func local(s Start) ([]Line, error) {
 	return lines, nil
 }
 
-// Environ returns the variables of the command's process as NAME=value: this process's with the
-// command's changes. token is the value of secret variables.
+// Environ returns the environment of the command's process as NAME=value: `base` with the
+// command's changes. token is the value of the secret variables.
 func (l Line) Environ(base []string, token string) []string {
 	changed := append(slice.Map(l.Set, func(v Var) string { return v.Name }), l.Unset...)
 	list := slice.Where(base, func(v string) bool {
@@ -271,11 +275,11 @@ func (l Line) Environ(base []string, token string) []string {
 	return list
 }
 
-// option is an option with a number.
+// option returns an option with a number as its value.
 func option(name string, n int) string { return name + "=" + strconv.Itoa(n) }
 
-// String returns the command for a shell. Variables that differ between the processes of a node
-// stand before it; secrets do not.
+// String returns the command for a shell. It begins with the variables that differ between the
+// processes of a node; secrets are left out.
 func (l Line) String() string {
 	var words []string
 	for _, v := range l.Set {
@@ -286,7 +290,8 @@ func (l Line) String() string {
 	return strings.Join(append(words, plain.Shell(l.Argv...)), " ")
 }
 
-// Shown reports whether String contains the variable: it belongs to a local process.
+// Shown reports whether String contains the variable. String contains it only for a local process,
+// and only if it is no secret.
 func (l Line) Shown(v Var) bool {
 	local := len(l.Argv) > 0 && l.Argv[0] != "srun" && l.Argv[0] != "mpirun"
 	return local && !v.Secret

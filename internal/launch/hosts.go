@@ -9,11 +9,11 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// mostHosts bounds a list of hosts: more indicate a mistake.
+// mostHosts is the longest allowed list of hosts. A longer list is a mistake.
 const mostHosts = 1 << 16
 
-// HostsOf returns the names in a Slurm list, in the form of SLURM_JOB_NODELIST:
-// "rack1-n[01-03,20],login" is five names. An empty list has none.
+// HostsOf returns the names in a list of Slurm, such as SLURM_JOB_NODELIST:
+// "rack1-n[01-03,20],login" has five names. An empty list has none.
 func HostsOf(list string) ([]string, error) {
 	var all []string
 	for list != "" {
@@ -33,7 +33,7 @@ func HostsOf(list string) ([]string, error) {
 	return all, nil
 }
 
-// firstHost returns the first name of such a list; an empty list has none.
+// firstHost returns the first name of a list of Slurm, "" for an empty list.
 func firstHost(list string) (string, error) {
 	all, err := HostsOf(list)
 	if err != nil {
@@ -42,7 +42,7 @@ func firstHost(list string) (string, error) {
 	return strings.Join(all[:min(1, len(all))], ""), nil
 }
 
-// nextHost cuts the first name off, at a comma outside brackets.
+// nextHost splits off the first name, at the first comma outside brackets.
 func nextHost(list string) (name, rest string, err error) {
 	depth := 0
 	for i, c := range []byte(list) {
@@ -64,7 +64,7 @@ func nextHost(list string) (name, rest string, err error) {
 	return list, "", nil
 }
 
-// expandHost expands the brackets of a name, from the left.
+// expandHost returns the names that a name with brackets stands for.
 func expandHost(name string) ([]string, error) {
 	head, rest, found := strings.Cut(name, "[")
 	if !found {
@@ -98,7 +98,7 @@ func expandHost(name string) ([]string, error) {
 	return all, nil
 }
 
-// hostList returns hosts for mpirun --host, with the number of processes for each.
+// hostList returns the argument of mpirun's --host: the hosts with the number of processes on each.
 func hostList(hosts []Host, processes int) string {
 	return strings.Join(slice.Map(hosts, func(h Host) string { return fmt.Sprintf("%s:%d", h.Name, max(h.Slots, processes)) }), ",")
 }
@@ -108,12 +108,12 @@ var errNoHosts = errors.New("the hostfile names no host")
 // Host is a line of a hostfile.
 type Host struct {
 	Name string
-	// Slots is the number of processes allowed there; 0 if the file lacks it.
+	// Slots is the number of processes that may run on the host; 0 if the file does not give it.
 	Slots int
 }
 
-// ReadHosts reads an Open MPI hostfile: one host per line, optionally with slots=N, and comments
-// from # on.
+// ReadHosts reads a hostfile of Open MPI: one host per line, optionally with slots=N. Comments
+// begin with #.
 func ReadHosts(text string) ([]Host, error) {
 	var hosts []Host
 	for i, line := range strings.Split(text, "\n") {

@@ -1,8 +1,8 @@
-// Package launch decides from the environment what a process is: one without a launcher, one inside
-// an allocation that can start the processes of a world, or a rank of a world that Slurm, Open MPI
-// or another launcher has started. [Detect] reads the environment, [Choose] adds the user's request
-// (--launch), and [Command] returns the command line that starts the processes. Nothing here
-// touches the machine: variables come from a lookup function.
+// Package launch decides from the environment what kind of process this is: a process that no
+// launcher started, a process inside an allocation that can start the processes of a world, or a
+// rank of a world that Slurm, Open MPI or another launcher started. [Detect] reads the environment,
+// [Choose] adds the user's request (--launch), and [Command] returns the command line that starts
+// the processes. Nothing here touches the host: variables come from a lookup function.
 package launch
 
 import (
@@ -13,7 +13,7 @@ import (
 	"zbench/bench/base/plain"
 )
 
-// Getenv looks up an environment variable; an unset one is empty.
+// Getenv returns the value of an environment variable, "" if it is not set.
 type Getenv func(string) string
 
 // Kind is the kind of a process.
@@ -21,49 +21,51 @@ type Kind string
 
 // The kinds of process.
 const (
-	// Alone: no launcher started it.
+	// Alone is a process that no launcher started.
 	Alone Kind = "alone"
-	// Parent: it is in an allocation, or is the only process of its node, and can start the
-	// processes of a world.
+	// Parent is a process that can start the processes of a world: it is in an allocation,
+	// or is the only process of its node.
 	Parent Kind = "parent"
-	// Rank: it is one of the processes that a launcher started.
+	// Rank is one of the processes that a launcher started.
 	Rank Kind = "rank"
 )
 
 // Role is the kind of a process and its place in the world.
 type Role struct {
 	Kind Kind
-	// By is the launcher, for messages; empty for a process alone.
+	// By is the launcher, for messages; empty for a process that no launcher started.
 	By string
-	// Signs are the deciding variables, as NAME=value.
+	// Signs are the variables that decided the kind, as NAME=value.
 	Signs []string
-	// Rank and Size are the process's number and the number of processes. One process may drive
-	// several GPUs.
+	// Rank is the number of this process, and Size is the number of processes. One process
+	// may drive several GPUs.
 	Rank, Size int
-	// Local is the process's number on its node, LocalSize the number of processes there; 0 is
-	// unknown.
+	// Local is the number of this process on its node. LocalSize is the number of processes
+	// on the node; 0 if unknown.
 	Local, LocalSize int
-	// Node is the node's number, -1 if unknown, Nodes the number of nodes, 0 if unknown.
+	// Node is the number of this node, −1 if unknown. Nodes is the number of nodes, 0 if unknown.
 	Node, Nodes int
-	// Agent is equal for the processes of a node and differs between nodes, if the launcher
-	// provides that instead of the node's number; else it is empty.
+	// Agent is a text that is equal for all processes of a node and differs between nodes.
+	// It is set if the launcher gives such a text but no number of the node; otherwise it
+	// is empty.
 	Agent string
 	// Leader is the address of the world's first process.
 	Leader Leader
-	// Start is the way in which a parent starts processes: Slurm or Local.
+	// Start is how a parent starts processes: Slurm or Local.
 	Start Method
-	// InStep is true if a parent is inside a Slurm step: the steps that it starts overlap that one.
+	// InStep is true if a parent is inside a Slurm step. The steps that it starts then overlap its
+	// own step.
 	InStep bool
 }
 
-// Several is true if the process is one of two or more.
+// Several reports whether the process is one of two or more ranks.
 func (r Role) Several() bool { return r.Kind == Rank && r.Size > 1 }
 
-// OfSlurm is true if Slurm's own command or zbench itself started the rank: the nodes are the
-// requested ones.
+// OfSlurm reports whether srun or zbench itself started the rank, so that its nodes are the
+// nodes that the user requested.
 func (r Role) OfSlurm() bool { return r.By == slurmName || r.By == scriptName }
 
-// Text describes the process and the variables that say so.
+// Text describes the kind of the process, with the variables that decided it.
 func (r Role) Text() string {
 	signs := strings.Join(r.Signs, ", ")
 	switch r.Kind {
@@ -79,10 +81,10 @@ func (r Role) Text() string {
 	}
 }
 
-// Detect determines what this process is. The innermost launcher decides: ZBENCH_* variables, then
-// torchrun's, MPI's and Slurm's, because children inherit the variables of outer launchers. Those
-// must agree with the innermost one on the number of processes that they started for this world.
-// Variables that do not add up to one world are an error that names them.
+// Detect determines what this process is. The innermost launcher decides: first ZBENCH_* variables,
+// then torchrun's, MPI's and Slurm's, because children inherit the variables of outer launchers.
+// Outer launchers must agree with the innermost launcher on the number of processes that they
+// started for this world. If the variables do not add up to one world, the error names them.
 func Detect(env Getenv) (Role, error) {
 	role, err := detect(env)
 	if err == nil {
@@ -113,12 +115,12 @@ func detect(env Getenv) (Role, error) {
 	return withoutRank(env)
 }
 
-// has reports whether the role was read from a variable.
+// has reports whether the role was read from the given variable.
 func (r Role) has(name string) bool {
 	return slices.ContainsFunc(r.Signs, func(s string) bool { return strings.HasPrefix(s, name+"=") })
 }
 
-// count formats a number with its noun.
+// count returns a number with its noun; 0 is "an unknown number".
 func count(n int, noun string) string {
 	if n == 0 {
 		return "an unknown number of " + plain.Plural(noun)
@@ -126,6 +128,6 @@ func count(n int, noun string) string {
 	return plain.Count(n, noun)
 }
 
-// LendsTerminal reports whether the launcher gives its processes a terminal of its own as standard
-// output, wherever their output goes. Open MPI does.
+// LendsTerminal reports whether the launcher gives its processes a terminal as standard output,
+// wherever that output goes in the end. Open MPI does so.
 func LendsTerminal(env Getenv) bool { return env("OMPI_COMM_WORLD_RANK") != "" }

@@ -10,21 +10,22 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// LeaderVariable gives the leader's address as host:port or host, whatever the launcher.
+// LeaderVariable is the variable with the leader's address, as host:port or host, for any launcher.
 const LeaderVariable = "ZBENCH_LEADER"
 
 // Leader is the address of the world's first process.
 type Leader struct {
-	// Host is a name or an address; empty if the launcher does not state it.
+	// Host is a name or an address; empty if the launcher does not give it.
 	Host string
 	Port int
 }
 
-// String returns host:port.
+// String returns the address as host:port.
 func (l Leader) String() string { return net.JoinHostPort(l.Host, strconv.Itoa(l.Port)) }
 
-// Derived ports lie between these, the last excluded: above the reserved ports and those of Slurm
-// (6817 to 6820), below the ephemeral ones (from 32768 by default, net.ipv4.ip_local_port_range).
+// Derived ports are at least firstPort and less than lastPort. They are above Slurm's ports (6817
+// to 6820) and the reserved ports, and below the ephemeral ports (from 32768 by default,
+// net.ipv4.ip_local_port_range).
 const (
 	firstPort = 20480
 	lastPort  = 28672
@@ -32,13 +33,14 @@ const (
 	rasPort = 28028
 )
 
-// Port derives a port from the name of a world. All processes of a world derive the same one.
-// reserved are ports that Slurm keeps for the step (SLURM_STEP_RESV_PORTS: "12000-12003"), which
-// are left out; it may be empty. taken reports whether another program listens at a port: only a
-// process that tells the port to all others may use it. A nil taken checks nothing.
+// Port derives a port from the name of a world, so that all processes of the world derive the same
+// port. It leaves out the ports in `reserved`, which Slurm keeps for the step
+// (SLURM_STEP_RESV_PORTS, such as "12000-12003") and which may be empty. taken reports whether
+// another program listens at a port; nil checks nothing. Only a process that tells the port to all
+// others may pass a `taken` function, because other hosts would answer differently.
 func Port(key, reserved string, taken func(port int) bool) int {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(key)) // never fails
+	_, _ = h.Write([]byte(key)) // cannot fail
 	low, high := portRange(reserved)
 	at := int(h.Sum32() % (lastPort - firstPort))
 	for range lastPort - firstPort {
@@ -48,10 +50,10 @@ func Port(key, reserved string, taken func(port int) bool) int {
 		}
 		at = (at + 1) % (lastPort - firstPort)
 	}
-	return firstPort + at // all are reserved or taken
+	return firstPort + at // all ports are reserved or in use
 }
 
-// portRange reads "low-high" or one port; an empty text is an empty range.
+// portRange reads "low-high" or a single port. An empty text gives an empty range.
 func portRange(text string) (low, high int) {
 	a, b, ok := strings.Cut(text, "-")
 	if !ok {
@@ -65,8 +67,8 @@ func portRange(text string) (low, high int) {
 	return low, high
 }
 
-// leader returns the leader's address: LeaderVariable's, or this machine if all processes are on
-// one node, or the launcher's.
+// leader returns the leader's address. LeaderVariable gives it if it is set. Otherwise the host is
+// this host if all processes are on one node, or comes from the launcher.
 func (w *world) leader(env Getenv) (Leader, error) {
 	parts := slice.Map(w.key, env)
 	l := Leader{Port: Port(w.name+"/"+strings.Join(parts, "/"), env("SLURM_STEP_RESV_PORTS"), nil)}
@@ -87,7 +89,7 @@ func (w *world) leader(env Getenv) (Leader, error) {
 	return l, nil
 }
 
-// readLeader reads host:port or host.
+// readLeader reads host:port or host; port is the default.
 func readLeader(text string, port int) (Leader, error) {
 	host, number, err := net.SplitHostPort(text)
 	if err != nil {
@@ -103,6 +105,6 @@ func readLeader(text string, port int) (Leader, error) {
 	return Leader{Host: host, Port: int(n)}, nil
 }
 
-// firstOfJob returns the first node of a Slurm job, on which MPI places rank 0 by default; outside
-// Slurm MPI does not state it.
+// firstOfJob returns the first node of a Slurm job, where MPI places rank 0 by default. Outside
+// Slurm MPI does not give the host of rank 0.
 func firstOfJob(env Getenv) (string, error) { return firstHost(env("SLURM_JOB_NODELIST")) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// withoutRank returns the role if no launcher gives a rank in a world of processes.
+// withoutRank returns the role of a process whose environment gives no rank in a world.
 func withoutRank(env Getenv) (Role, error) {
 	job, err := readJob(env)
 	if err != nil {
@@ -26,7 +26,7 @@ func withoutRank(env Getenv) (Role, error) {
 	case node != nil:
 		role = *node
 	}
-	for _, name := range []string{"SLURM_PROCID", "SLURM_LOCALID"} { // a batch script also has them: 0
+	for _, name := range []string{"SLURM_PROCID", "SLURM_LOCALID"} { // a batch script has these variables too, with value 0
 		if value := env(name); value != "" && (job == nil || value != "0") {
 			return Role{}, fmt.Errorf("%s=%s is of a task of Slurm, but SLURM_STEP_NUM_TASKS is not set: how many tasks there are is not known", name, value)
 		}
@@ -34,8 +34,9 @@ func withoutRank(env Getenv) (Role, error) {
 	return role, nil
 }
 
-// loose are variables of launchers that are not sufficient by themselves: each must agree with the
-// recognised launcher. number is a number of processes; one process needs no launcher.
+// loose lists variables that do not identify a launcher by themselves. Each must agree with the
+// launcher that was recognised. number marks a variable that is a number of processes; 1 process
+// needs no launcher.
 var loose = []struct {
 	name   string
 	number bool
@@ -56,7 +57,7 @@ var loose = []struct {
 	{"JSM_NAMESPACE_RANK", false},
 }
 
-// unexplained returns the error of a loose variable that no launcher explains, or that gives the
+// unexplained returns an error if a loose variable belongs to no recognised launcher, or gives the
 // world another size.
 func unexplained(env Getenv, role *Role) error {
 	for _, v := range loose {
@@ -77,8 +78,8 @@ func unexplained(env Getenv, role *Role) error {
 				return fmt.Errorf("%s=%s, but %s", v.name, value, role.Text())
 			}
 		case Parent:
-			steps := v.name == "WORLD_SIZE" && env("RANK") == ""    // a batch script exports it for its steps
-			own := role.InStep && !v.number && err == nil && n == 0 // srun's own, of its only task
+			steps := v.name == "WORLD_SIZE" && env("RANK") == ""    // a batch script exports WORLD_SIZE for its steps
+			own := role.InStep && !v.number && err == nil && n == 0 // srun set the variable for the only task of this step
 			if !single && !steps && !own {
 				return fmt.Errorf("%s=%s is a launcher's, but %s: each of that launcher's processes would start a world of its own", v.name, value, role.Text())
 			}
@@ -87,10 +88,11 @@ func unexplained(env Getenv, role *Role) error {
 	return nil
 }
 
-// readNode returns the role of the only process of each of several nodes: RANK and WORLD_SIZE
-// without LOCAL_RANK, as a PyTorchJob sets them in a container (Kubeflow's training operator,
-// pkg/controller.v1/pytorch/envvar.go). There WORLD_SIZE is the number of nodes times
-// PET_NPROC_PER_NODE. It returns nil if they are not set.
+// readNode returns the role of a process that is the only one on its node, in a run on several
+// nodes. Such a process has RANK and WORLD_SIZE without LOCAL_RANK, as in a PyTorchJob's
+// container (Kubeflow's training operator, pkg/controller.v1/pytorch/envvar.go). There
+// WORLD_SIZE is the number of nodes times PET_NPROC_PER_NODE. readNode returns nil if the
+// variables are not set.
 func readNode(env Getenv) (*Role, error) {
 	rank, size := env("RANK"), env("WORLD_SIZE")
 	if rank == "" || size == "" || env("LOCAL_RANK") != "" {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// readJob returns the role of a process that may start the processes of a Slurm job: a batch
-// script, and the shell of salloc. It returns nil outside a job.
+// readJob returns the role of a process that may start processes in a Slurm job: a batch
+// script or the shell of salloc. It returns nil outside a job.
 func readJob(env Getenv) (*Role, error) {
 	id := env("SLURM_JOB_ID")
 	if id == "" {
@@ -24,7 +24,8 @@ func readJob(env Getenv) (*Role, error) {
 	return role, err
 }
 
-// jobNodes returns the variable with the number of nodes of a Slurm job; empty without one.
+// jobNodes returns the name of the variable with the number of nodes of a Slurm job; "" if there is
+// none.
 func jobNodes(env Getenv) string {
 	for _, name := range []string{"SLURM_JOB_NUM_NODES", "SLURM_NNODES"} {
 		if env(name) != "" {
@@ -34,8 +35,8 @@ func jobNodes(env Getenv) string {
 	return ""
 }
 
-// JobNodes returns the number of nodes of this process's Slurm job, and the variable that states
-// it; 0 outside a job, or if unknown.
+// JobNodes returns the number of nodes of this process's Slurm job and the variable that gives it.
+// n is 0 outside a job, or if the number is unknown.
 func JobNodes(env Getenv) (n int, sign string) {
 	name := jobNodes(env)
 	if env("SLURM_JOB_ID") == "" || name == "" {
@@ -44,8 +45,8 @@ func JobNodes(env Getenv) (n int, sign string) {
 	return numberOf(name)(env), name + "=" + env(name)
 }
 
-// tasksOn returns the number of tasks on a node in a Slurm list: "8(x2),4". It returns 0 if the
-// list does not state it.
+// tasksOn returns the number of tasks on a node according to a list of Slurm such as "8(x2),4"; 0
+// if the list does not give it.
 func tasksOn(list string, node int) int {
 	if list == "" || node < 0 {
 		return 0
@@ -68,11 +69,11 @@ func tasksOn(list string, node int) int {
 	return 0
 }
 
-// endVariable gives the time at which Slurm ends the job, in seconds since 1970. Slurm
-// 22.05 does not set it.
+// endVariable has the time when Slurm ends the job, in seconds since 1970. Slurm 22.05
+// does not set it.
 const endVariable = "SLURM_JOB_END_TIME"
 
-// JobEnd returns the time at which Slurm ends the job; ok is false if unknown.
+// JobEnd returns the time when Slurm ends the job; ok is false if it is unknown.
 func JobEnd(env Getenv) (end time.Time, ok bool) {
 	seconds, err := strconv.ParseInt(env(endVariable), 10, 64)
 	if err != nil || seconds <= 0 {
@@ -81,11 +82,11 @@ func JobEnd(env Getenv) (end time.Time, ok bool) {
 	return time.Unix(seconds, 0), true
 }
 
-// GPUs returns the number of GPUs that Slurm gives to this job on a node; 0 is unknown.
+// GPUs returns the number of GPUs that Slurm gives this job on a node; 0 if unknown.
 func GPUs(env Getenv) int {
 	for _, name := range []string{"SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"} {
 		value := env(name)
-		if at := strings.LastIndexByte(value, ':'); at >= 0 { // preceded by a type
+		if at := strings.LastIndexByte(value, ':'); at >= 0 { // a type precedes the number, as in "mi300x:8"
 			value = value[at+1:]
 		}
 		if n, err := number(name, value); err == nil && n > 0 {

@@ -6,18 +6,20 @@ import (
 	"strings"
 )
 
-// takes is the way in which an option of srun takes its value.
+// takes is how an option of srun takes its value.
 type takes byte
 
-// The ways: none; always, in the same word or in the next; only joined to the option.
+// An option takes no value, a value in the same word or the next word, or an optional value that
+// is joined to the option.
 const (
 	nothing takes = iota
 	value
 	joined
 )
 
-// srunOptions are srun's options by the way they take values, short ones before their long name.
-// Source: srun(1) of Slurm 22.05. The last row is pyxis' (its README, "Usage").
+// srunOptions lists srun's options, grouped by the way in which they take values. A one-letter form
+// stands before its long name. Source: srun(1) of Slurm 22.05. The last line of a group has pyxis's
+// options (its README, "Usage").
 var srunOptions = map[takes]string{
 	nothing: "contiguous X:disable-status exact h:help H:hold l:label multi-prog Z:no-allocate O:overcommit overlap s:oversubscribe E:preserve-env pty " +
 		"Q:quiet quit-on-interrupt reboot spread-job test-only u:unbuffered usage use-min-nodes v:verbose V:version " +
@@ -32,8 +34,8 @@ var srunOptions = map[takes]string{
 	joined: "bcast compress exclusive I:immediate K:kill-on-bad-exit nice k:no-kill propagate resv-ports send-libs x11",
 }
 
-// refusedOptions are those with which srun would not start the measured world, each with the
-// reason.
+// refusedOptions are options with which srun would not start the world that zbench measures,
+// each with the reason.
 var refusedOptions = []struct{ names, why string }{
 	{
 		"nodes ntasks ntasks-per-node distribution gpu-bind gpus-per-task ntasks-per-gpu mpi kill-on-bad-exit relative multi-prog",
@@ -47,7 +49,7 @@ var refusedOptions = []struct{ names, why string }{
 
 // srunOption is an option as srun reads it.
 type srunOption struct {
-	// name is the long one; given is the user's spelling, without the value.
+	// name is the long name; given is the user's spelling, without the value.
 	name, given, value string
 	// guessed is true if the option is unknown and was assumed to take no value.
 	guessed bool
@@ -69,8 +71,8 @@ func findOption(is func(letter, long string) bool) (long string, how takes, ok b
 	return "", nothing, false
 }
 
-// readSlurmArgs reads options like srun: it stops at the first word that is neither an option nor a
-// value, which would be the program in place of zbench.
+// readSlurmArgs reads options as srun does. srun takes the first word that is neither an option nor
+// a value as the program; such a word ends the list.
 func readSlurmArgs(args []string) ([]srunOption, error) {
 	var all []srunOption
 	for len(args) > 0 {
@@ -87,7 +89,7 @@ func readSlurmArgs(args []string) ([]srunOption, error) {
 	return all, nil
 }
 
-// readLong reads one option --name, --name=value or --name value.
+// readLong reads one option of the form --name, --name=value or --name value.
 func readLong(args []string) (one []srunOption, rest []string, err error) {
 	word, rest := args[0], args[1:]
 	name, given, has := strings.Cut(strings.TrimPrefix(word, "--"), "=")
@@ -114,7 +116,7 @@ func readLong(args []string) (one []srunOption, rest []string, err error) {
 	return []srunOption{o}, rest, nil
 }
 
-// readShort reads a word of one-letter options: -v, -vQ, -n4, or -n 4.
+// readShort reads one word of one-letter options, such as -v, -vQ, -n4 or -n 4.
 func readShort(args []string) (all []srunOption, rest []string, err error) {
 	word, rest := args[0], args[1:]
 	if len(word) < 2 || word[0] != '-' {
@@ -146,14 +148,14 @@ func needsValue(option string) error {
 	return fmt.Errorf("srun's %s takes a value, and there is none: srun would take zbench for it", option)
 }
 
-// abbreviates returns an option that begins with the name, as srun accepts it.
+// abbreviates returns the long option that the name abbreviates; srun accepts abbreviations.
 func abbreviates(name string) string {
 	long, _, _ := findOption(func(_, long string) bool { return strings.HasPrefix(long, name) })
 	return long
 }
 
-// checkSlurmArgs refuses words that srun would not read as options, options that make another
-// world, and those that withhold the token from the processes or show it.
+// checkSlurmArgs refuses words that srun would not read as options, options that would start
+// another world, and options that would withhold the token or show it.
 func checkSlurmArgs(args []string) ([]srunOption, error) {
 	for _, a := range args {
 		if strings.Contains(a, TokenVariable) {

@@ -8,35 +8,37 @@ import (
 	"strings"
 )
 
-// launcher is a row: the variables that a launcher sets in its processes.
+// launcher lists the variables that a launcher sets in its processes.
 type launcher struct {
 	name string
-	// own are variables that no other launcher sets: any of them shows that it started this
-	// process. Without any, rank and local together do. Rank, size and local must then be set.
+	// own lists variables that no other launcher sets; any one of them shows that this
+	// launcher started the process. If own is empty, the variables of `rank` and `local`
+	// together show it. The variables of `rank`, `size` and `local` must then all be
+	// set.
 	own                                       []string
 	rank, size, local, localSize, node, nodes string
-	// tasks is a list of the number of processes per node.
+	// tasks is the variable with the list of the number of processes per node.
 	tasks string
-	// agent has an address of the launcher's own process on this node.
+	// agent is the variable with an address of the launcher's daemon on this node.
 	agent string
-	// agents is the number of the launcher's own processes that started the world's, as seen by an
-	// outer launcher: one per node; 0 is unknown.
+	// agents returns the number of daemons that started the world's processes, one per node; 0 if
+	// unknown. An outer launcher sees the daemons as its own processes.
 	agents func(Getenv) int
-	// key names the world and determines the leader's port.
+	// key lists the variables that name the world and determine the leader's port.
 	key []string
-	// host is rank 0's host, empty if the variables do not state it.
+	// host returns the host of rank 0, "" if the variables do not give it.
 	host func(Getenv) (string, error)
 }
 
-// slurmName is the launcher whose steps of one task are also shells. scriptName is zbench itself,
-// or a script in its place.
+// slurmName is the launcher srun. A Slurm step with a single task may also be a shell.
+// scriptName is zbench itself, or a script that sets the same variables.
 const (
 	slurmName  = "srun (Slurm)"
 	scriptName = "a script (ZBENCH_RANK)"
 )
 
-// launchers are the rows, innermost first, because the processes of mpirun and torchrun inherit the
-// variables of the Slurm step that runs their daemons.
+// launchers are listed from the innermost to the outermost, because the processes of mpirun and
+// torchrun inherit the variables of the Slurm step that runs their daemons.
 //
 // Sources: torchrun, PyTorch "torchrun (Elastic Launch)", environment variables; Open MPI 4.1.4,
 // MPICH 4.0.2 and Slurm 22.05, recorded (testdata/launchers); Open MPI 5 keeps the
@@ -74,15 +76,15 @@ var launchers = []launcher{
 	},
 }
 
-// world is one launcher's description of its processes.
+// world is the description that one launcher gives of its processes.
 type world struct {
 	*launcher
 	Role
-	// agentCount is launcher.agents.
+	// agentCount is the value of launcher.agents.
 	agentCount int
 }
 
-// read returns the world of a launcher, nil if it did not start this process.
+// read returns the world of a launcher, or nil if that launcher did not start this process.
 func (l *launcher) read(env Getenv) (*world, error) {
 	if !l.started(env) {
 		return nil, nil
@@ -127,8 +129,8 @@ func (l *launcher) started(env Getenv) bool {
 	return slices.ContainsFunc(l.own, func(name string) bool { return env(name) != "" })
 }
 
-// whole returns an error if only some of the launcher's variables are set: the process would take
-// itself for another one and start a second world.
+// whole returns an error if only some of the launcher's variables are set. The process could not
+// tell its place, and would start a second world.
 func (l *launcher) whole(env Getenv) error {
 	var has, lacks []string
 	for _, name := range []string{l.rank, l.size, l.local} {
@@ -150,11 +152,11 @@ func (l *launcher) whole(env Getenv) error {
 	if len(lacks) > 1 {
 		verb = "are"
 	}
-	return fmt.Errorf("%s: %s started this process, but %s %s not set: a part of what a launcher sets gives no place in a world",
+	return fmt.Errorf("%s: %s started this process, but %s %s not set: some of a launcher's variables alone give no place in a world",
 		strings.Join(has, ", "), l.name, strings.Join(lacks, " and "), verb)
 }
 
-// take reads one number; shown lets messages name it.
+// take reads the number in a variable into `to`. If shown is true, messages name the variable.
 func (w *world) take(env Getenv, name string, to *int, shown bool) (err error) {
 	if name == "" || env(name) == "" {
 		return nil
@@ -181,15 +183,15 @@ func (w *world) sane() error {
 	return nil
 }
 
-// within returns an error unless the world was started inside one task, or by all tasks, of the
-// outer launcher. Otherwise each of its tasks may have started a separate world.
+// within returns an error unless one task of the outer launcher, or all of its tasks together,
+// started this world. Otherwise each task may have started a separate world.
 func (w *world) within(outer *world) error {
 	onNode := w.LocalSize == outer.LocalSize || w.LocalSize == 0 || outer.LocalSize == 0
 	if outer.Size == 1 || outer.Rank == w.Rank && outer.Size == w.Size && onNode {
 		return nil
 	}
 	fits := outer.Size == w.agentCount
-	if w.agentCount == 0 { // unknown: as many nodes as possible
+	if w.agentCount == 0 { // unknown: allow the largest possible number of nodes
 		most := w.Size
 		if w.LocalSize > 0 {
 			most = w.Size - w.LocalSize + 1
@@ -211,8 +213,8 @@ func (w *world) worldText() string {
 	return fmt.Sprintf("%s has a world of %s%s", w.By, count(w.Size, "process"), on)
 }
 
-// role returns the role with the leader's address. A Slurm step of one task is also the shell of
-// salloc: such a process may start a world.
+// role returns the role with the leader's address. A Slurm step with one task may also be the
+// shell of salloc; such a process may start a world.
 func (w *world) role(env Getenv) (Role, error) {
 	slurm := w.name == slurmName
 	if slurm && w.Size == 1 {
@@ -237,11 +239,12 @@ func (w *world) role(env Getenv) (Role, error) {
 	return w.Role, err
 }
 
-// ompiDaemons is the number of daemons of Open MPI up to 4, which start its processes; the
-// processes beside mpirun itself have 1. Open MPI 5 does not state it.
+// ompiDaemons returns the number of Open MPI's daemons, which start the processes, for
+// versions up to 4. The variable also counts mpirun itself. It is 1 for the processes on
+// mpirun's own node. Open MPI 5 does not give the number.
 func ompiDaemons(env Getenv) int {
 	if n := numberOf("OMPI_MCA_ess_base_num_procs")(env); n > 1 {
-		return n - 1 // without mpirun
+		return n - 1 // mpirun itself is not a daemon
 	}
 	if env("OMPI_MCA_orte_launch") != "" {
 		return 1
@@ -249,7 +252,7 @@ func ompiDaemons(env Getenv) int {
 	return 0
 }
 
-// numberOf reads a number; a malformed one gives 0.
+// numberOf returns a function that reads a number from a variable; a malformed number gives 0.
 func numberOf(name string) func(Getenv) int {
 	return func(env Getenv) int {
 		n, err := number(name, env(name))
@@ -260,10 +263,10 @@ func numberOf(name string) func(Getenv) int {
 	}
 }
 
-// maxNumber is more processes than any world has.
+// maxNumber is larger than the number of processes of any world.
 const maxNumber = 1 << 24
 
-// number reads a count or a rank.
+// number reads a count or a rank from a variable's value.
 func number(name, value string) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 0 || n > maxNumber {

@@ -9,8 +9,8 @@ import (
 // KFDGPU is a GPU in the kernel's compute topology.
 type KFDGPU struct{ Arch, PCI string }
 
-// KFDProperties reads lines of a name and a number. Numbers have all 64 bits, because unique_id and
-// hive_id exceed the largest signed one.
+// KFDProperties reads lines of a name and a number. Numbers have 64 bits without a sign, because
+// unique_id and hive_id use all bits.
 func KFDProperties(text string) map[string]uint64 {
 	values := map[string]uint64{}
 	for line := range strings.Lines(text) {
@@ -26,7 +26,7 @@ func KFDProperties(text string) map[string]uint64 {
 }
 
 // KFDArch converts gfx_target_version (major·10000 + minor·100 + stepping) to the compilers'
-// spelling; empty for a CPU, which has none.
+// spelling, such as gfx942. It returns "" for a CPU, which has no version.
 func KFDArch(version uint64) string {
 	if version == 0 || version > 1<<31 {
 		return ""
@@ -34,8 +34,8 @@ func KFDArch(version uint64) string {
 	return fmt.Sprintf("gfx%d%x%x", version/10000, version/100%100, version%100)
 }
 
-// ParseKFD reads a node's properties: location_id is bus, device and function of the PCI address.
-// It returns false for a CPU.
+// ParseKFD reads the properties of a node of the topology. Its location_id holds bus, device and
+// function of the PCI address. The result is false for a CPU.
 func ParseKFD(text string) (KFDGPU, bool) {
 	p := KFDProperties(text)
 	arch := KFDArch(p["gfx_target_version"])
@@ -52,8 +52,8 @@ func ParseKFD(text string) (KFDGPU, bool) {
 // kfdNodes is the folder of the kernel's compute topology.
 const kfdNodes = "sys/class/kfd/kfd/topology/nodes"
 
-// Packages counts the GPUs of the compute topology by package: the partitions of one GPU are
-// separate nodes with one unique_id. A GPU without one is a package of its own.
+// Packages counts the GPUs of the compute topology by package. The partitions of one GPU are
+// separate nodes with the same unique_id. A GPU without a unique_id is a package of its own.
 func (t Tree) Packages() map[string]int {
 	count := map[string]int{}
 	for _, node := range t.Names(kfdNodes, "*") {
@@ -71,14 +71,14 @@ func (t Tree) Packages() map[string]int {
 	return count
 }
 
-// Partitions returns the GPUs' modes from amdgpu: compute and memory, such as "SPX/NPS1", with the
-// number of GPUs. A partition counts as a GPU.
+// Partitions counts amdgpu's GPUs by their compute and memory mode, such as "SPX/NPS1". A partition
+// counts as a GPU.
 func (t Tree) Partitions() map[string]int {
 	modes := map[string]int{}
 	for _, card := range t.Names("sys/class/drm", "card[0-9]*") {
 		compute := t.Read(card + "/device/current_compute_partition")
 		if compute == "" {
-			continue // another vendor's, an older GPU, or a connector of a display
+			continue // another vendor's GPU, an older GPU, or a display connector
 		}
 		if memory := t.Read(card + "/device/current_memory_partition"); memory != "" {
 			compute += "/" + memory

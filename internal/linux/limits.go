@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Names of lines in /proc/self/limits.
+// The names of lines in /proc/self/limits.
 const (
 	LockedMemory = "Max locked memory"
 	OpenFiles    = "Max open files"
 )
 
-// Limit finds the soft limit with a name in the text of /proc/self/limits, -1 for unlimited. Memory
-// is in bytes.
+// Limit returns the soft limit with the given name from the text of /proc/self/limits; −1 means
+// unlimited. Memory is in bytes.
 func Limit(limits, name string) (n int64, found bool) {
 	for line := range strings.Lines(limits) {
 		rest, ok := strings.CutPrefix(line, name)

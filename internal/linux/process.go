@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// StatusField returns the value of a line of /proc/self/status, such as Cpus_allowed_list, empty if
-// there is none.
+// StatusField returns the value of a line of /proc/self/status, such as Cpus_allowed_list; "" if
+// there is no such line.
 func StatusField(status, name string) string {
 	for line := range strings.Lines(status) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {
@@ -16,11 +16,11 @@ func StatusField(status, name string) string {
 	return ""
 }
 
-// maxCPUs is more than any host has; a longer list is invalid.
+// maxCPUs is more CPUs than any host has. A longer list is invalid.
 const maxCPUs = 1 << 16
 
-// CountCPUs returns the number of CPUs in a list such as "0-47,96-143". Overlaps count twice; the
-// kernel writes none.
+// CountCPUs returns the number of CPUs in a list such as "0-47,96-143". Overlapping ranges count
+// twice, but the kernel writes none.
 func CountCPUs(list string) (n int, ok bool) {
 	for part := range strings.SplitSeq(list, ",") {
 		a, b, both := strings.Cut(part, "-")
@@ -42,15 +42,16 @@ func CountCPUs(list string) (n int, ok bool) {
 // capIPCLock is the number of CAP_IPC_LOCK (capabilities(7)).
 const capIPCLock = 14
 
-// LocksFreely reports whether the effective capabilities ("CapEff" of /proc/self/status, in
-// hexadecimal) include CAP_IPC_LOCK: the limit of locked memory then does not apply.
+// LocksFreely reports whether the effective capabilities include CAP_IPC_LOCK, so that the
+// limit of locked memory does not apply. The argument is CapEff of /proc/self/status, in
+// hexadecimal.
 func LocksFreely(capabilities string) bool {
 	set, err := strconv.ParseUint(capabilities, 16, 64)
 	return err == nil && set>>capIPCLock&1 == 1
 }
 
-// Quota returns the CPU time that a cgroup allows, in CPUs: the text of cpu.max is the quota and
-// the period in microseconds, or "max" and the period.
+// Quota returns the CPU time that a cgroup allows, as a number of CPUs. The file cpu.max has the
+// quota and the period in microseconds, or "max" and the period.
 func Quota(cpuMax string) (cpus float64, limited bool) {
 	fields := strings.Fields(cpuMax)
 	if len(fields) != 2 {
@@ -70,10 +71,10 @@ type PortRange struct {
 	High int `json:"high"`
 }
 
-// Count returns the number of ports.
+// Count returns the number of ports in the range.
 func (r PortRange) Count() int { return r.High - r.Low + 1 }
 
-// ParsePortRange reads the text of /proc/sys/net/ipv4/ip_local_port_range: two numbers.
+// ParsePortRange reads the two numbers of /proc/sys/net/ipv4/ip_local_port_range.
 func ParsePortRange(text string) (r PortRange, ok bool) {
 	fields := strings.Fields(text)
 	if len(fields) != 2 {

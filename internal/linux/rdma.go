@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// infiniband is the kernel's folder of RDMA devices, including RoCE ones.
+// infiniband is the folder of the kernel's RDMA devices, which include RoCE devices.
 const infiniband = "sys/class/infiniband"
 
 // RDMAPort is a port of an RDMA device.
 type RDMAPort struct {
 	Device string
 	Port   int
-	// State is ACTIVE, DOWN, INIT, …; empty if unreadable.
+	// State is the port's state, such as ACTIVE, DOWN or INIT; empty if unreadable.
 	State string
 	// Rate is the negotiated speed, such as "400 Gb/sec".
 	Rate string
-	// Layer is Ethernet (RoCE) or InfiniBand, empty if unknown.
+	// Layer is Ethernet (RoCE) or InfiniBand; empty if unknown.
 	Layer string
 }
 
-// Name returns the device's and the port's name in the form of NCCL_IB_HCA.
+// Name returns the device and the port as in NCCL_IB_HCA, such as mlx5_0:1.
 func (p RDMAPort) Name() string { return p.Device + ":" + strconv.Itoa(p.Port) }
 
-// RDMAPorts lists the ports of all RDMA devices, by name.
+// RDMAPorts lists the ports of all RDMA devices, ordered by name.
 func (t Tree) RDMAPorts() []RDMAPort {
 	var all []RDMAPort
 	for _, device := range t.Names(infiniband, "*") {
@@ -45,18 +45,18 @@ func (t Tree) RDMAPorts() []RDMAPort {
 	return all
 }
 
-// GID is an entry of a port's table of global identifiers.
+// GID is one entry of a port's table of global identifiers.
 type GID struct {
 	Index int
-	// Addr is the identifier; an IPv4 address is mapped into IPv6. Zero if the entry
-	// cannot be read.
+	// Addr is the identifier. An IPv4 address is mapped into IPv6. Addr is the zero
+	// value if the entry cannot be read.
 	Addr netip.Addr
-	// RoCE is the version of the protocol, 1 or 2; 0 if the kernel does not state it, as for an
-	// empty entry.
+	// RoCE is the version of the RoCE protocol, 1 or 2. It is 0 if the kernel does not give
+	// it, as for an empty entry.
 	RoCE int
 }
 
-// GIDs returns the table of a port, by index.
+// GIDs returns the table of a port, ordered by index.
 func (t Tree) GIDs(p RDMAPort) []GID {
 	folder := path.Join(infiniband, p.Device, "ports", strconv.Itoa(p.Port))
 	var all []GID
@@ -73,7 +73,7 @@ func (t Tree) GIDs(p RDMAPort) []GID {
 	return all
 }
 
-// ParseGID reads an identifier in sysfs's form: eight groups of four hexadecimal digits.
+// ParseGID reads an identifier as sysfs writes it: eight groups of four hexadecimal digits.
 func ParseGID(text string) netip.Addr {
 	addr, err := netip.ParseAddr(strings.TrimSpace(text))
 	if err != nil || !addr.Is6() || addr.Zone() != "" {
@@ -82,7 +82,7 @@ func ParseGID(text string) netip.Addr {
 	return addr
 }
 
-// ParseGIDType reads the type of an entry: "IB/RoCE v1" or "RoCE v2".
+// ParseGIDType reads the type of an entry, "IB/RoCE v1" or "RoCE v2", and returns the version.
 func ParseGIDType(text string) int {
 	switch {
 	case strings.HasPrefix(text, "IB/RoCE v1"), strings.HasPrefix(text, "RoCE v1"):

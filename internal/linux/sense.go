@@ -7,9 +7,9 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Sense reads power and temperature of the GPU with a PCI address from amdgpu's hwmon
-// (docs.kernel.org, gpu/amdgpu/thermal): power in microwatts, temperatures in thousandths of a
-// degree, labelled edge, junction and mem. Without these files everything stays zero.
+// Sense reads power and temperatures of the GPU at a PCI address from amdgpu's hwmon files
+// (docs.kernel.org, gpu/amdgpu/thermal). The files have microwatts and thousandths of a degree;
+// the temperatures are labelled edge, junction and mem. Values without a file stay zero.
 func (t Tree) Sense(pci string) record.Conditions {
 	var c record.Conditions
 	for _, folder := range t.Names("sys/bus/pci/devices/"+strings.ToLower(pci)+"/hwmon", "hwmon*") {
@@ -20,7 +20,7 @@ func (t Tree) Sense(pci string) record.Conditions {
 			}
 			return max(0, float64(v)/scale)
 		}
-		if c.Power = reading("power1_average", 1e6); c.Power == 0 { // newer GPUs only have the other one
+		if c.Power = reading("power1_average", 1e6); c.Power == 0 { // newer GPUs have only power1_input
 			c.Power = reading("power1_input", 1e6)
 		}
 		c.PowerLimit = reading("power1_cap", 1e6)

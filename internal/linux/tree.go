@@ -1,6 +1,6 @@
-// Package linux reads a host's facts under /proc and /sys. The file system is passed in, so that a
-// test can be a tree of small files. Reading never fails: unreadable content is empty, and
-// unparsable content is not found.
+// Package linux reads facts about a host from /proc and /sys. The file system is passed in, so that
+// a test can use a tree of small files. Reading never fails: unreadable content is empty, and
+// content that cannot be parsed counts as not found.
 package linux
 
 import (
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Tree is the root of a host's file system; names have no leading slash.
+// Tree is the root of a host's file system. File names have no leading slash.
 type Tree struct{ FS fs.FS }
 
-// Read returns a file's text without the last line's end, empty if it cannot be read.
+// Read returns the text of a file without the last line break; "" if the file cannot be read.
 func (t Tree) Read(name string) string {
 	data, err := fs.ReadFile(t.FS, name)
 	if err != nil {
@@ -21,13 +21,13 @@ func (t Tree) Read(name string) string {
 	return strings.TrimRight(string(data), "\n\x00")
 }
 
-// Exists reports whether there is such a file or folder.
+// Exists reports whether the file or folder exists.
 func (t Tree) Exists(name string) bool {
 	_, err := fs.Stat(t.FS, name)
 	return err == nil
 }
 
-// Names lists a folder's entries that match a pattern, with the folder.
+// Names lists the entries of a folder that match a pattern. The names include the folder.
 func (t Tree) Names(folder, pattern string) []string {
 	entries, err := fs.ReadDir(t.FS, folder)
 	if err != nil {

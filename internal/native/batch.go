@@ -15,8 +15,8 @@ import (
 	"unsafe"
 )
 
-// The element types and operators by zbench's names: values of ncclDataType_t and ncclRedOp_t, the
-// same in RCCL and NCCL.
+// Element types and operators by zbench's names. The values are from ncclDataType_t and
+// ncclRedOp_t, which are equal in RCCL and NCCL.
 var (
 	dtypeCodes = map[string]C.int32_t{
 		"int8": 0, "uint8": 1, "int32": 2, "uint32": 3, "int64": 4, "uint64": 5,
@@ -25,34 +25,35 @@ var (
 	opCodes = map[string]C.int32_t{"": 0, "sum": 0, "prod": 1, "max": 2, "min": 3, "avg": 4}
 )
 
-// Errors of a batch that ended without a result.
+// The errors of a batch that ended without a result.
 var (
 	ErrDeadline  = errors.New("not finished at the deadline")
 	ErrCancelled = errors.New("cancelled")
 	ErrAsync     = errors.New("asynchronous error")
 )
 
-// MaxIsolated is the largest number of iterations in a batch of isolated timing.
+// MaxIsolated is the largest number of launches in a batch of isolated timing.
 const MaxIsolated = 64
 
-// Rank holds the resources of one local rank in a batch.
+// Rank holds the resources of one local rank that a batch uses.
 type Rank struct {
 	Device int
-	// Number is the rank's number in its communicator of Ranks ranks.
+	// Number is the rank's number in its communicator; Ranks is the communicator's number of ranks.
 	Number, Ranks int
 	Comm          Comm
 	Stream        Stream
-	// FilledOn is the stream on which a verification fills its data; the zero Stream is Stream.
+	// FilledOn is the stream on which a verification fills the buffers. The zero value means the
+	// rank's own Stream.
 	FilledOn Stream
-	// Send and Recv are the starts of the buffers of slot 0; in place they overlap.
+	// Send and Recv are the starts of the buffers of slot 0. They overlap if the call is in place.
 	Send, Recv Address
-	// Sync is 8 bytes for the aligning all_reduce, Found 32 bytes for the result of a
-	// check.
+	// Sync is the 8-byte buffer of the all_reduce that aligns the ranks; Found is
+	// the 32-byte buffer for the result of a check.
 	Sync, Found Address
 }
 
-// Exchange is the name of a Work that is no collective: every rank sends to one peer and receives
-// from one, as set by SetPeers.
+// Exchange is the name of a Work in which every rank sends to one peer and receives from one peer,
+// as set by SetPeers. It is not a collective.
 const Exchange = "exchange"
 
 // Address is an address in a buffer.
@@ -65,20 +66,24 @@ func (a Address) ptr() *C.char { return (*C.char)(unsafe.Add(a.Buffer.ptr, a.Off
 
 // Work describes a batch's launches on every rank.
 type Work struct {
-	// Collective, Dtype and Op are zbench's names; Op is empty if there is none.
+	// Collective, Dtype and Op are zbench's names. Op is empty for a collective without an
+	// operator.
 	Collective, Dtype, Op string
 	Root                  int
-	// Count is the element count passed to the call.
+	// Count is the number of elements that is passed to the call.
 	Count int64
-	// Slots is the number of places that the buffers rotate over, SendStride and
-	// RecvStride the bytes from one to the next.
+	// Slots is the number of buffer positions, which launches use in turn.
+	// SendStride and RecvStride are the distances between two positions in
+	// bytes.
 	Slots, SendStride, RecvStride int64
-	// Places are the start in the send buffer of each rank's data, in elements, and the end of the
-	// last; nil for a collective that is not Uneven.
+	// Places are the positions in the send buffer where each rank's data starts, and where the
+	// last rank's data ends, in elements. They are nil for a collective that is not Uneven.
 	Places []int64
-	// AtOnce launches a verification's collective without a host wait for the data.
+	// AtOnce is true if a verification launches the collective right after it fills the buffers,
+	// without a host wait between.
 	AtOnce bool
-	// FromHost has a copy from the host write the data of such a launch, in place of a kernel.
+	// FromHost is true if the data of an AtOnce launch are copied from the host instead of written
+	// by a kernel.
 	FromHost bool
 }
 
@@ -88,13 +93,13 @@ type Batch struct {
 	c      *C.zb_batch
 	n      int
 	memory memory
-	// places are the work's.
+	// places is the C memory of the work's Places.
 	places memory
 	// closing prevents a late Cancel from using memory that Close has freed.
 	closing sync.Mutex
 }
 
-// NewBatch creates a batch for n ranks. Close it when done.
+// NewBatch makes a batch for n ranks. Close it when done.
 func (p *Provider) NewBatch(n int) *Batch {
 	b := &Batch{p: p, n: n}
 	c := kept[C.zb_batch](&b.memory, 1)
@@ -114,7 +119,7 @@ func (p *Provider) NewBatch(n int) *Batch {
 
 func (b *Batch) ranks() []C.zb_rank { return unsafe.Slice(b.c.ranks, b.n) }
 
-// SetRank fills in local rank i.
+// SetRank sets local rank i.
 func (b *Batch) SetRank(i int, r Rank) {
 	c := &b.ranks()[i]
 	c.device, c.rank, c.nranks = C.int32_t(r.Device), C.int32_t(r.Number), C.int32_t(r.Ranks)
@@ -123,12 +128,12 @@ func (b *Batch) SetRank(i int, r Rank) {
 	c.sync, c.found = r.Sync.ptr(), (*C.uint64_t)(unsafe.Pointer(r.Found.ptr()))
 }
 
-// Lanes is the number of streams that each rank has for messages.
+// Lanes returns the number of streams per rank for messages.
 func (b *Batch) Lanes() int { return int(b.c.nlanes) }
 
-// AddLane gives every rank one more stream for the messages of a Play, on another communicator. The
-// ranks must have their events; only the communicators, the streams and the numbers of the given
-// ranks count.
+// AddLane gives every rank another stream for the messages of a Play, on another communicator. The
+// ranks must already have their events. Of the given ranks, only communicator, stream and number
+// are used.
 func (b *Batch) AddLane(ranks []*Rank) {
 	lane := kept[C.zb_rank](&b.memory, b.n)
 	copy(unsafe.Slice(lane, b.n), b.ranks())
@@ -141,16 +146,17 @@ func (b *Batch) AddLane(ranks []*Rank) {
 	copy(unsafe.Slice(b.c.lane, len(lanes)), lanes)
 }
 
-// SetPeers sets the target and the source of local rank i in an Exchange, by their ranks in the
-// communicator; −1 for none. The two may be the same.
+// SetPeers sets the ranks that local rank i sends to and receives from in an Exchange; −1 means
+// none. Both may be the same rank.
 func (b *Batch) SetPeers(i, to, from int) {
 	c := &b.ranks()[i]
 	c.to, c.from = C.int32_t(to), C.int32_t(from)
 }
 
-// SetApart sets whether other processes hold ranks of the world. Then every burst begins with a
-// small untimed all_reduce on each communicator, unless the library has a barrier of hosts: a
-// process starts its clock when all have arrived.
+// SetApart sets whether other processes hold ranks of the world. If so, every burst begins with a
+// small untimed all_reduce on each communicator, so that no process starts its clock before all
+// processes have arrived. A library that has its own barrier for hosts uses its own barrier
+// instead.
 func (b *Batch) SetApart(apart bool) {
 	b.c.apart = C.int32_t(b2i(apart))
 }
@@ -171,7 +177,7 @@ func (b *Batch) MakeEvents() error {
 	return nil
 }
 
-// Close frees the batch's arrays and events, not the ranks' resources.
+// Close frees the batch's arrays and events, but not the resources of the ranks.
 func (b *Batch) Close() {
 	b.closing.Lock()
 	defer b.closing.Unlock()
@@ -186,8 +192,8 @@ func (b *Batch) Close() {
 	b.c = nil
 }
 
-// Cancel makes the running batch and every later one return ErrCancelled soon. It may be
-// called from any goroutine, also after Close.
+// Cancel makes the running batch and all later batches return ErrCancelled soon.
+// Any goroutine may call it, even after Close.
 func (b *Batch) Cancel() {
 	b.closing.Lock()
 	defer b.closing.Unlock()
@@ -196,8 +202,8 @@ func (b *Batch) Cancel() {
 	}
 }
 
-// SetWork sets the launches of the next runs and the deadline of each, in seconds of the provider's
-// clock. Buffers rotate from slot 0 on.
+// SetWork sets the launches of the following runs, and the deadline of each run in seconds of the
+// provider's clock. The buffers rotate from slot 0 on.
 func (b *Batch) SetWork(w Work, deadline float64) error {
 	work, err := workOf(w)
 	if err != nil {
@@ -232,21 +238,22 @@ func workOf(w Work) (C.zb_work, error) {
 	}, nil
 }
 
-// SetDeadline sets the deadline of only the next run, in seconds of the provider's clock.
+// SetDeadline sets the deadline of the next run only, in seconds of the provider's clock.
 func (b *Batch) SetDeadline(seconds float64) { b.c.deadline_s = C.double(seconds) }
 
-// Burst launches the work iterations times on every rank, waits, and returns the seconds
-// per launch of each local rank. With replays the launches are captured into a graph,
-// outside of the timing, and the graph is launched replays times; CanCapture must have
+// Burst launches the work `iterations` times on every rank, waits, and returns the seconds
+// per launch of each local rank. If replays is not 0, the launches are captured into a
+// graph before the timing, and the graph is launched `replays` times; CanCapture must have
 // returned nil. The slice is valid until the next run.
 func (b *Batch) Burst(iterations, replays int) ([]float64, error) {
 	seconds := b.seconds(1)
 	return seconds, b.Bursts(seconds, iterations, replays)
 }
 
-// Bursts repeats Burst until the slice, whose length is a multiple of the number of local ranks, is
-// full of seconds by burst × rank. Without local ranks it runs none. It is one call of C, because
-// after each long wait there Go's scheduler takes more time than the wait.
+// Bursts repeats Burst until the slice is full of seconds, ordered by burst and then rank. Its
+// length must be a multiple of the number of local ranks; without local ranks nothing runs. All
+// bursts are one call of C: after each long wait in C, Go's scheduler takes more time than the
+// wait.
 func (b *Batch) Bursts(seconds []float64, iterations, replays int) error {
 	if replays > 0 {
 		if err := b.p.CanCapture(); err != nil {
@@ -258,25 +265,26 @@ func (b *Batch) Bursts(seconds []float64, iterations, replays int) error {
 	return b.outcome()
 }
 
-// WarmUp launches like Burst, without a sample. Up to MaxIsolated launches are marked by events, so
-// that the evidence of a hang has each rank's started launches. The seconds per launch of each
-// local rank include the marks.
+// WarmUp launches like Burst, without taking a sample. Events mark up to MaxIsolated launches, so
+// that the evidence of a hang shows how many launches each rank started. The returned seconds per
+// launch include the events.
 func (b *Batch) WarmUp(iterations int) ([]float64, error) {
 	b.c.iterations, b.c.replays = C.int32_t(iterations), 0
 	C.zb_warm_up(b.c)
 	return b.seconds(1), b.outcome()
 }
 
-// Isolated runs isolated launches, at most MaxIsolated, and returns seconds by
-// iteration × rank. hold is the time that the delay kernel holds the streams while the
-// host enqueues, in seconds; 0 for no hold.
+// Isolated runs up to MaxIsolated isolated launches and returns their seconds, ordered
+// by iteration and then rank. hold is the time in seconds for which the delay kernel
+// holds the streams while the host enqueues; 0 means no hold.
 func (b *Batch) Isolated(iterations int, hold float64) ([]float64, error) {
 	b.c.iterations, b.c.delay_ns = C.int32_t(min(iterations, MaxIsolated)), C.uint64_t(hold*1e9)
 	C.zb_isolated(b.c)
 	return b.seconds(int(b.c.iterations)), b.outcome()
 }
 
-// EventFloor times an empty pair of events like Isolated: the cost of the events.
+// EventFloor times an empty pair of events in the same way as Isolated. The result is the cost of
+// the events, in seconds.
 func (b *Batch) EventFloor(iterations int) ([]float64, error) {
 	b.c.iterations, b.c.delay_ns = C.int32_t(min(iterations, MaxIsolated)), 0
 	C.zb_event_floor(b.c)
@@ -288,10 +296,10 @@ func (b *Batch) seconds(iterations int) []float64 {
 }
 
 // Held reports whether the delay kernel held every stream until the host had enqueued
-// all launches of the last Isolated. Without the kernel it is false.
+// all launches of the last Isolated. It is false if no delay kernel ran.
 func (b *Batch) Held() bool { return b.c.held != 0 }
 
-// EnqueueSeconds returns the host's time to enqueue the last run, on the slowest rank.
+// EnqueueSeconds returns the host's time to enqueue the last run, in seconds, on the slowest rank.
 func (b *Batch) EnqueueSeconds() float64 { return float64(b.c.enqueue_s) }
 
 func collectiveIndex(name string) (C.int32_t, bool) {
@@ -306,7 +314,7 @@ func collectiveIndex(name string) (C.int32_t, bool) {
 	return 0, false
 }
 
-// Collectives lists the names that the timed loop can launch.
+// Collectives lists the collectives that the timed loop can launch.
 func Collectives() []string {
 	names := make([]string, 0, int(C.zb_collective_count()))
 	for i := range C.zb_collective_count() {

@@ -19,21 +19,21 @@ import (
 	"zbench/bench/hardware/backend"
 )
 
-// BLAS is the vendor's library of matrix products on one stream. Close it when done.
+// BLAS is the vendor's library of matrix products, used on one stream. Close it when done.
 type BLAS struct {
-	// Library is its name and path.
+	// Library is the name and path of the library.
 	Library backend.Loaded
 	p       *Provider
 	c       *C.zb_blas
 	stream  Stream
-	// faster is the variable of Setting.
+	// faster is the name of the variable that Setting returns.
 	faster string
 	opened unsafe.Pointer
 }
 
-// Setting is the environment setting that selects the library's fastest product, as
-// "NAME=value"; empty if there is none. On Instinct GPUs the products of hipBLASLt are AMD's
-// fastest; for others rocBLAS decides itself. The comparison must be with the vendor's best.
+// Setting returns the environment setting that selects the library's fastest product, as
+// "NAME=value"; "" if there is none. On Instinct GPUs hipBLASLt has AMD's fastest products; on
+// other GPUs rocBLAS decides itself. zbench compares with the vendor's best.
 func (b *BLAS) Setting() string {
 	if b.faster == "" {
 		return ""
@@ -43,7 +43,7 @@ func (b *BLAS) Setting() string {
 	return b.faster + "=" + C.GoString(C.getenv(name))
 }
 
-// prefer switches a variable on in this process, unless the user has set it.
+// prefer sets a variable to 1 in this process, unless the user has set it.
 func prefer(variable string) {
 	name, on := C.CString(variable), C.CString("1")
 	defer C.free(unsafe.Pointer(name))
@@ -51,9 +51,9 @@ func prefer(variable string) {
 	C.setenv(name, on, 0)
 }
 
-// FindBLAS searches for the vendor's matrix products and opens the library; Start prepares it. Call
-// it before any use of a device. The error of a missing library wraps ErrUnavailable and lists the
-// searched places.
+// FindBLAS searches for the vendor's matrix products and opens the library. Start prepares the
+// library for use. Call FindBLAS before any use of a device. If the library is missing, the error
+// wraps ErrUnavailable and lists the places that were searched.
 func (p *Provider) FindBLAS(o Choice) (*BLAS, error) {
 	v, _ := backend.Of(o.Backend)
 	if v.Faster != "" {
@@ -67,7 +67,7 @@ func (p *Provider) FindBLAS(o Choice) (*BLAS, error) {
 	return p.newBLAS(f, library, path)
 }
 
-// findProducts opens the first file of a library of products. End the finder when done.
+// findProducts opens the first usable file of a library of products. End the finder when done.
 func findProducts(o Choice, lib backend.Library) (f *finder, library unsafe.Pointer, path string, err error) {
 	if len(lib.Names) == 0 {
 		return nil, nil, "", fmt.Errorf("%w: the %s backend has no library of matrix products", ErrUnavailable, o.Backend)
@@ -114,8 +114,8 @@ func (b *BLAS) Start(s Stream) error {
 	return nil
 }
 
-// UseWorkspace gives the products a workspace, an empty one for the library's own. ROCm's library always has
-// its own.
+// UseWorkspace sets the workspace of the products. An empty buffer selects the library's own
+// workspace. ROCm's library always uses its own.
 func (b *BLAS) UseWorkspace(w Buffer) error {
 	if b.c.cuda_workspace == nil {
 		return nil
@@ -137,34 +137,34 @@ func (b *BLAS) Close() {
 	b.c = nil
 }
 
-// Matrix is a batch of matrices of bf16 in row-major order, with the distances between rows and
-// between matrices in elements.
+// Matrix is a batch of row-major bf16 matrices. Row is the distance between rows, and Each is
+// the distance between matrices, both in elements.
 type Matrix struct {
 	At        Address
 	Row, Each int
 }
 
-// ErrVendor means that the library refused a product: nothing of it was launched, and the device
-// stays usable.
+// ErrVendor means that the library refused a product. Nothing was launched, and the device stays
+// usable.
 var ErrVendor = errors.New("the vendor's matrix product failed")
 
-// Gemm is C = Alpha·A·Bᵀ, or Alpha·A·B with Plain: C has M rows and N columns, the depth
-// is K. C may be part of a larger matrix.
+// Gemm computes C = Alpha·A·Bᵀ, or Alpha·A·B if Plain is true. C has M rows and N columns;
+// the depth is K. C may be part of a larger matrix.
 type Gemm struct {
 	C, A, B        Matrix
 	M, N, K, Batch int
 	Alpha          float32
-	// Plain: B has K rows and N columns, else N rows and K columns. TurnA: A has K rows and M
-	// columns.
+	// If Plain is true, B has K rows and N columns, otherwise N rows and K columns. If TurnA
+	// is true, A has K rows and M columns.
 	Plain, TurnA bool
-	// Type is the type of all three; fp8 is not allowed.
+	// Type is the type of A, B and C; fp8 is not allowed.
 	Type Element
 }
 
-// Product is a step of a Timer that runs one vendor's product.
+// Product returns a step of a Timer that runs one product of the vendor.
 func (b *BLAS) Product(g Gemm) Step { return Step{blas: b, gemm: g} }
 
-// fillGemm puts a vendor's product in the place of a kernel's launch.
+// fillGemm makes a step run a vendor's product instead of a kernel.
 func (m *memory) fillGemm(to *C.zb_step, s Step) {
 	g := kept[C.zb_gemm](m, 1)
 	g.blas = s.blas.c

@@ -7,7 +7,8 @@ import "C"
 
 import "encoding/binary"
 
-// stamps measure the clock of a device's units: a kernel, its counts, and its two launches.
+// stamps measures the clock rate of a device's compute units, with two launches of a kernel that
+// share its counts.
 type stamps struct {
 	module   *Module
 	counts   Buffer
@@ -16,12 +17,12 @@ type stamps struct {
 
 const (
 	clockFile = "clock.hip"
-	// clockCounts are the words of zb_clock's counts.
+	// clockCounts is the number of words in the counts of zb_clock.
 	clockCounts = 2 + 2*4096
 )
 
-// CountClocks makes each Run measure the clock of its devices' units, from before the first event
-// to after the last; see kernels/clock.hip. A provider that cannot compile measures none.
+// CountClocks makes each Run measure the clock rate of its devices' compute units, from before the
+// first event to after the last; see kernels/clock.hip. Without a compiler nothing is measured.
 func (t *Timer) CountClocks() error {
 	if t.p.Compiles() != nil {
 		return nil
@@ -60,7 +61,7 @@ func (t *Timer) countClock(k *C.zb_track, device int) error {
 	return err
 }
 
-// ClearClocks clears the counts.
+// ClearClocks sets the counts to 0.
 func (t *Timer) ClearClocks() error {
 	for _, s := range t.stamps {
 		if err := t.p.Write(Address{Buffer: s.counts}, make([]byte, s.counts.Bytes)); err != nil {
@@ -70,8 +71,8 @@ func (t *Timer) ClearClocks() error {
 	return nil
 }
 
-// Clocks returns the mean clocks of the units during the Runs since ClearClocks, in hertz by
-// stream; 0 if none was counted.
+// Clocks returns the mean clock rate of the compute units during the Runs since ClearClocks,
+// in hertz, for each stream; 0 if nothing was counted.
 func (t *Timer) Clocks() ([]float64, error) {
 	out := make([]float64, len(t.streams))
 	for i, s := range t.stamps {

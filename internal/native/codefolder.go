@@ -10,41 +10,41 @@ import (
 	"path/filepath"
 )
 
-// CodeFiles is the part of the file system that a CodeFolder uses. WriteFile replaces a whole file:
-// readers see the old or the new one.
+// CodeFiles has the functions of the file system that a CodeFolder uses. WriteFile replaces a whole
+// file, so that readers see either the old or the new content.
 type CodeFiles interface {
 	ReadFile(name string) ([]byte, error)
-	// Mine returns an error if another user owns the file or folder, or may write it.
+	// Mine returns an error if another user owns the file or folder, or may write to it.
 	Mine(name string) error
 	MkdirAll(name string) error
 	WriteFile(name string, data []byte) error
 }
 
-// codeMagic begins an entry; it changes with the format.
+// codeMagic begins every entry. It changes with the format.
 const codeMagic = "zbench code 1\n"
 
-// CodeFolder keeps compiled kernels in a folder from run to run. It implements CodeCache. An entry
-// is one file, named by its key, with the key and the code's checksum inside. A damaged, truncated
-// or misnamed entry is ignored, and the kernel is compiled again. Files appear whole, so processes
-// may share a folder; goroutines may not share a CodeFolder.
+// CodeFolder keeps compiled kernels in a folder between runs. It implements CodeCache. An entry is
+// one file that is named by its key and contains the key and a checksum of the code. If an entry is
+// damaged, truncated or misnamed, it is ignored and the kernel is compiled again. Files appear
+// whole, so processes may share a folder. Goroutines must not share a CodeFolder.
 type CodeFolder struct {
 	fs  CodeFiles
 	dir string
-	// Hits counts used entries, Rebuilt the invalid ones.
+	// Hits counts the entries that were used; Rebuilt counts invalid entries.
 	Hits, Rebuilt int
 	err           error
 }
 
-// NewCodeFolder returns the cache in a folder, which is made with the first entry.
+// NewCodeFolder returns the cache in a folder. The folder is made with the first entry.
 func NewCodeFolder(files CodeFiles, dir string) *CodeFolder { return &CodeFolder{fs: files, dir: dir} }
 
-// Err returns the first reason why an entry could not be read or written. The kernels are available
-// anyway, because they were compiled.
+// Err returns the first error of reading or writing an entry. The kernels are available anyway,
+// because they were compiled.
 func (c *CodeFolder) Err() error { return c.err }
 
 func (c *CodeFolder) file(key string) string { return filepath.Join(c.dir, key+".code") }
 
-// Load returns the code kept under the key; false if there is no valid entry.
+// Load returns the code that is kept under a key; false if there is no valid entry.
 func (c *CodeFolder) Load(key string) ([]byte, bool) {
 	data, err := c.fs.ReadFile(c.file(key))
 	if err == nil {
@@ -65,7 +65,7 @@ func (c *CodeFolder) Load(key string) ([]byte, bool) {
 	return code, true
 }
 
-// Store keeps code under a key. Err reports a failure.
+// Store keeps code under a key. Err reports an error.
 func (c *CodeFolder) Store(key string, code []byte) {
 	if err := c.fs.MkdirAll(c.dir); err != nil {
 		c.note(err)
@@ -90,7 +90,8 @@ func head(key string, code []byte) []byte {
 
 func encodeCode(key string, code []byte) []byte { return append(head(key, code), code...) }
 
-// decodeCode returns the code of an entry; false unless encodeCode wrote exactly these bytes.
+// decodeCode returns the code of an entry; false if the data differ in any byte from the form
+// that encodeCode writes.
 func decodeCode(key string, data []byte) ([]byte, bool) {
 	rest := data
 	for range 4 {

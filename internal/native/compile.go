@@ -24,18 +24,18 @@ import (
 
 // CompileRequest describes a compilation.
 type CompileRequest struct {
-	// File is a kernel source's name, a Kernel's File.
+	// File is the name of a kernel source, as in Kernel.File.
 	File string
-	// Defines are compile-time switches, NAME or NAME=VALUE.
+	// Defines are macros for the compiler, as NAME or NAME=VALUE.
 	Defines []string
-	// Arch is the target: gfx942, sm_90. On a device with AMD's libraries it may be empty: hiprtc
-	// queries the current device.
+	// Arch is the target, such as gfx942 or sm_90. With AMD's libraries it may be empty on
+	// a device: hiprtc then compiles for the current device.
 	Arch string
-	// Wave is the number of threads in a wave; 0 selects the architecture's.
+	// Wave is the number of threads in a wave; 0 selects the architecture's own number.
 	Wave int
 }
 
-// CodeCache keeps compiled code between runs. The key is a hash of all inputs of the
+// CodeCache keeps compiled code between runs. A key is a hash of all inputs of the
 // compilation.
 type CodeCache interface {
 	Load(key string) (code []byte, ok bool)
@@ -46,8 +46,8 @@ type CodeCache interface {
 type CompileError struct {
 	File, Arch string
 	Options    []string
-	// Call is the compiler's function that failed, Text its error string, and Log its
-	// output.
+	// Call is the function of the compiler that failed. Text is its error string.
+	// Log is the compiler's output.
 	Call, Text, Log string
 }
 
@@ -67,12 +67,12 @@ type Compiler struct {
 	cache   CodeCache
 	tasks   compilations
 	close   func()
-	// Search is the search for the library; nil for the built-in loopback.
+	// Search has the search for the library; nil for the built-in loopback.
 	Search *Library
 }
 
-// OpenCompiler opens only a backend's run-time compiler: it needs no other library of
-// the vendor and no GPU. Close it when done.
+// OpenCompiler opens only the run-time compiler of a backend. It needs no other library
+// of the vendor and no GPU. Close the compiler when done.
 func OpenCompiler(o Choice) (*Compiler, error) {
 	f, err := newFinder(o)
 	if err != nil {
@@ -103,7 +103,7 @@ func OpenCompiler(o Choice) (*Compiler, error) {
 // Close closes the library that OpenCompiler opened.
 func (c *Compiler) Close() { c.close() }
 
-// compilerFields are the listed functions that a compilation calls.
+// compilerFields are the functions of the symbol list that a compilation calls.
 var compilerFields = []string{"rtcCreate", "rtcCompile", "rtcLogSize", "rtcLog", "rtcCodeSize", "rtcCode", "rtcDestroy"}
 
 func (c *Compiler) usable() error {
@@ -115,7 +115,7 @@ func (c *Compiler) usable() error {
 	return nil
 }
 
-// options are the compiler's options: the language, the architecture and the defines.
+// options returns the compiler's options: the language, the architecture and the macros.
 func (c *Compiler) options(r CompileRequest) []string {
 	list := append([]string{"-std=c++17"}, c.vendor.Options...)
 	if r.Arch != "" {
@@ -133,18 +133,18 @@ func (c *Compiler) options(r CompileRequest) []string {
 	return append(list, slice.Map(r.Defines, func(d string) string { return "-D" + d })...)
 }
 
-// Compile compiles a kernel source for r.Arch, or returns its code from the cache.
+// Compile compiles a kernel source for r.Arch, or returns the code from the cache.
 func (c *Compiler) Compile(r CompileRequest) ([]byte, error) {
 	return c.compile(order{CompileRequest: r, device: -1, identity: r.Arch})
 }
 
-// order is a request with the device of the code, −1 for none, and the identity of that
-// device if Arch is empty.
+// order is a request with the device that the code is for, −1 for none. identity names
+// that device if Arch is empty.
 type order struct {
 	CompileRequest
 	device   int
 	identity string
-	// model is the device's name, for messages where Arch is empty.
+	// model is the device's name, used in messages if Arch is empty.
 	model string
 }
 
@@ -181,11 +181,12 @@ func (c *Compiler) compileText(r order, source string) ([]byte, error) {
 	return code, err
 }
 
-// cacheKey returns a hash of all inputs of the compilation; lengths separate the parts.
+// cacheKey returns a hash of all inputs of the compilation. Their lengths are hashed too, so that
+// the parts cannot run into each other.
 func cacheKey(source, product, version, identity string, options []string) string {
 	h := sha256.New()
 	for _, part := range append([]string{source, product, version, identity}, options...) {
-		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash never fails
+		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash cannot fail
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -8,32 +8,33 @@ import "C"
 
 import "fmt"
 
-// DeviceInfo is a device's report about itself. A zero is an unknown value.
+// DeviceInfo has the facts that a device reports about itself. Zero means unknown.
 type DeviceInfo struct {
 	Index int
 	Name  string
-	// PCI is the address as domain:bus:device.function.
+	// PCI is the PCI address as domain:bus:device.function.
 	PCI string
-	// Arch is the target of its code, such as sm_90; empty on AMD, where the compiler queries the
-	// device itself.
+	// Arch is the compiler's target for the device, such as sm_90. It is empty on AMD, where the
+	// compiler queries the device itself.
 	Arch string
-	// CapabilityMajor and CapabilityMinor are NVIDIA's compute capability; AMD
-	// gives the first two numbers of the architecture, 9 and 4 for gfx942.
+	// CapabilityMajor and CapabilityMinor are NVIDIA's compute capability. AMD
+	// reports the first two numbers of the architecture, 9 and 4 for gfx942.
 	CapabilityMajor, CapabilityMinor int
-	// Units are the compute units or multiprocessors, Wave the threads per wavefront, Dies the dies
-	// (XCCs) with the units, which HIP reports from 7.0 on.
+	// Units is the number of compute units or multiprocessors. Wave is the number of threads
+	// per wave. MaxThreads is the most threads per block. Dies is the number of dies (XCCs)
+	// that carry the units; HIP reports it from 7.0 on.
 	Units, Wave, MaxThreads, Dies int
-	// Shared is a block's shared memory (LDS) in bytes, SharedMax its limit on request, L2 the
-	// cache in bytes.
+	// Sizes in bytes. Shared is the shared memory (LDS) per block by default, and
+	// SharedMax is the most that a launch can request. L2 is the size of the L2 cache.
 	Shared, SharedMax, L2 int64
-	// Clock and MemoryClock are in Hz, BusWidth the memory's in bits.
+	// Clock and MemoryClock are in Hz; BusWidth is the width of the memory bus in bits.
 	Clock, MemoryClock float64
 	BusWidth           int
 	// Memory is the device's total memory, in bytes.
 	Memory int64
 }
 
-// Device queries a device's name, address and limits. Unknown values are zero; an error means that
+// Device queries a device's name, address and limits. Unknown values are zero. An error means that
 // the device cannot be used.
 func (p *Provider) Device(device int) (DeviceInfo, error) {
 	d := DeviceInfo{Index: device}
@@ -60,14 +61,14 @@ func (p *Provider) Device(device int) (DeviceInfo, error) {
 	}
 	d.Shared, d.SharedMax, d.L2 = int64(shared), int64(max(shared, sharedMax)), int64(l2)
 	d.Clock, d.MemoryClock = float64(kHz)*1e3, float64(memoryKHz)*1e3
-	_, d.Memory, _ = p.Memory(device) // zero if unknown, as with the others
+	_, d.Memory, _ = p.Memory(device) // an error leaves Memory at zero, which means unknown
 	if form := p.vendorRow.Capability; form != "" {
 		d.Arch = fmt.Sprintf(form, d.CapabilityMajor, d.CapabilityMinor)
 	}
 	return d, nil
 }
 
-// attribute returns zero if the device does not report it.
+// attribute returns an attribute of a device; zero if the device does not report it.
 func (p *Provider) attribute(field string, device int) int {
 	for i := range C.zb_attribute_count() {
 		a := C.zb_attribute_at(i)

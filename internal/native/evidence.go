@@ -12,31 +12,32 @@ import (
 	"unsafe"
 )
 
-// Progress is the progress of a rank in a batch that did not end.
+// Progress is how far a rank got in a batch that did not end.
 type Progress struct {
-	// Started and Ended count launches by the events that mark them; -1 if there are
-	// none, as in a timed burst.
+	// Started and Ended are the numbers of launches that the rank has started and
+	// ended, as seen by events that mark the launches. They are −1 without marks,
+	// as in a timed burst.
 	Started, Ended int
-	// Finished is true if the rank has finished all its work.
+	// Finished is true if the rank has finished all of its work.
 	Finished bool
-	// Async is the asynchronous error of its communicator, empty if none.
+	// Async is the asynchronous error of the rank's communicator; empty if there is none.
 	Async string
 }
 
-// Evidence is the state of a batch that did not end, as the libraries report it.
+// Evidence is the state of a batch that did not end, as reported by the libraries.
 type Evidence struct {
-	// Launched of Iterations launches were made on every rank before the wait.
+	// Launched is how many of the Iterations were launched on every rank before the wait.
 	Launched, Iterations int
-	// Ranks holds each local rank's progress.
+	// Ranks has the progress of each local rank.
 	Ranks []Progress
 }
 
-// HangError is the error of a batch that did not end in time, or whose communicator reported an
+// HangError is the error of a batch that did not end in time, whose communicator reported an
 // error, or that was cancelled. It wraps ErrDeadline, ErrAsync or ErrCancelled.
 type HangError struct {
 	Evidence
 	Call string
-	// Rank is the first such local rank, Seconds the deadline.
+	// Rank is the first local rank concerned; Seconds is the deadline.
 	Rank    int
 	Seconds float64
 	Text    string
@@ -58,7 +59,7 @@ func (e *HangError) Unwrap() error { return e.cause }
 // Timeout reports whether the deadline passed.
 func (e *HangError) Timeout() bool { return errors.Is(e.cause, ErrDeadline) }
 
-// outcome converts the end of the batch to an error.
+// outcome returns the result of the batch as an error.
 func (b *Batch) outcome() error {
 	device := -1
 	if b.n > 0 {
@@ -90,7 +91,7 @@ func (b *Batch) outcome() error {
 	return nil
 }
 
-// evidence queries every rank's progress, without waiting.
+// evidence queries the progress of every rank, without waiting.
 func (b *Batch) evidence() Evidence {
 	C.zb_progress(b.c)
 	e := Evidence{Launched: int(b.c.launched), Iterations: int(b.c.iterations) * max(1, int(b.c.replays)), Ranks: make([]Progress, b.n)}

@@ -10,7 +10,8 @@ import (
 	"zbench/bench/hardware/backend"
 )
 
-// candidates lists the files to try. loaded is true if another library has already loaded this one.
+// candidates lists the files to try for a library. loaded is true if another library has already
+// loaded it.
 func (f *finder) candidates(row backend.Library, s *Library) (paths []string, loaded bool) {
 	if file, by := f.o.setting(row.Flag); file != "" {
 		s.By = by
@@ -30,7 +31,7 @@ func (f *finder) candidates(row backend.Library, s *Library) (paths []string, lo
 	return paths, false
 }
 
-// runtimeCandidates returns the place of hiprtc before ROCm 6: inside the runtime.
+// runtimeCandidates returns the path of the runtime, which contained hiprtc before ROCm 6.
 func (f *finder) runtimeCandidates() []string {
 	if path := f.path(RoleRuntime); path != "" {
 		return []string{path}
@@ -46,7 +47,7 @@ func (f *finder) runtimeCandidates() []string {
 	return nil
 }
 
-// inFolders returns the names in each of the folders to search.
+// inFolders returns the paths of the names in each folder to search.
 func (f *finder) inFolders(row backend.Library, names []string) (paths []string) {
 	for _, folder := range f.folders(row) {
 		paths = append(paths, slice.Map(names, func(name string) string { return filepath.Join(folder, name) })...)
@@ -54,9 +55,9 @@ func (f *finder) inFolders(row backend.Library, names []string) (paths []string)
 	return paths
 }
 
-// folders returns the folders to search, in order; the empty one means the loader's own
-// path. The folder of the runtime is the first for a compiler. Python's packages come
-// last.
+// folders returns the folders to search, in order. An empty folder stands for the
+// loader's own path. A compiler is searched in the runtime's folder first. Python's
+// packages come last.
 func (f *finder) folders(row backend.Library) []string {
 	var out []string
 	list, _ := f.o.setting(SettingFolders)
@@ -68,17 +69,18 @@ func (f *finder) folders(row backend.Library) []string {
 		out = append(out, filepath.Dir(path))
 	}
 	if f.o.Getenv != nil {
-		// The loader also searches here; a whole path lets a file be examined first.
+		// The loader searches these folders too, but only a full path lets the file be examined
+		// first.
 		out = append(out, filepath.SplitList(f.o.Getenv("LD_LIBRARY_PATH"))...)
 	}
 	out = slices.DeleteFunc(out, func(s string) bool { return s == "" })
 	out = append(append(out, ""), f.v.Fixed...)
-	// Last, so that a system installation has precedence.
+	// These are last, so that a system installation has precedence.
 	return append(append(out, f.besideNamed()...), f.packages()...)
 }
 
-// besideNamed returns the folders of the files named by flags or variables: an installation is
-// usually in one folder.
+// besideNamed returns the folders of the files that flags or variables name, because an
+// installation is usually in one folder.
 func (f *finder) besideNamed() []string {
 	var out []string
 	for _, row := range f.v.Libraries {
@@ -91,8 +93,8 @@ func (f *finder) besideNamed() []string {
 
 var soVersion = pattern.New(`\.so\.(\d+)`)
 
-// likeRuntime moves the compiler with the runtime's version to the front, because the two must
-// match.
+// likeRuntime moves the name with the runtime's version to the front, because compiler and
+// runtime must match.
 func (f *finder) likeRuntime(names []string) []string {
 	m := soVersion.FindStringSubmatch(filepath.Base(f.path(RoleRuntime)))
 	if m == nil {

@@ -77,7 +77,7 @@ func TestToolchainTellsOfModelledTimes(t *testing.T) {
 		measured := fmt.Sprintf("%scurve all_reduce 0 %d 1 1e8 1 1e-3 1e-9 1\npoint 16 0.001\n", text, ranks)
 		require.NoError(t, os.WriteFile(machine, []byte(measured), 0o600))
 		out := foreign(t, program, nil, []string{"launch"}, "ZBENCH_LOOPBACK="+machine)
-		require.Equal(t, lacks, strings.HasSuffix(out, "zbench loopback: the file of measured times lacks these, which took the fabric's: all_reduce of 2 ranks\n"), out)
+		require.Equal(t, lacks, strings.HasSuffix(out, "zbench loopback: the file of measured times lacks these, which took the fabric's times: all_reduce of 2 ranks\n"), out)
 		require.Equal(t, lacks, strings.Contains(out, "lacks"), out)
 	}
 }

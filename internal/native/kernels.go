@@ -22,38 +22,41 @@ import (
 	"unsafe"
 )
 
-// kernelFiles are compiled at run time for the present GPU. Like sources, the variable
-// also makes the build depend on every file in the folder. The linker is g++, as there
-// are .cc files; --as-needed drops the unused libstdc++, and -static-libgcc is gcc's
-// default: a shared one (_Float16 in c/fake needs GCC 12's) is not on every host.
+// kernelFiles are the kernel sources that are compiled at run time for the present GPU.
+// Like `sources`, it also makes the build depend on every file in its folder. The linker
+// is g++ because there are .cc files. --as-needed drops libstdc++, which is not used.
+// -static-libgcc is needed because _Float16 in c/fake takes libgcc of GCC 12, which not
+// every host has as a shared library.
 //
 //go:embed kernels
 var kernelFiles embed.FS
 
-// A Kernel is a function that a provider can launch.
+// A Kernel is a function of a kernel source that a provider can launch.
 type Kernel struct {
-	// Name is the function's; File names its source, so that a caller compiles a file once.
+	// Name is the name of the function. File is the name of its source, so that a caller can
+	// compile each file once.
 	Name, File string
 }
 
-// The kinds of data and the block size of the verification kernels.
+// KindReduced and KindCopied are the kinds of data in a verification; KernelBlock is the block size
+// of its kernels.
 const (
 	KindReduced = 0
 	KindCopied  = 1
 	KernelBlock = 256
 )
 
-// MaxVerifiedRanks is the most ranks for zb_fill and zb_check: up to this number 1/n in
-// half does not depend on the rounding mode. With more ranks every element counts as
-// wrong.
+// MaxVerifiedRanks is the most ranks that zb_fill and zb_check support: up to this
+// number, 1/n in half precision does not depend on the rounding mode. With more ranks
+// every element counts as wrong.
 const MaxVerifiedRanks = 8192
 
-// kernelParts lists the files of a source, in order. Its first line names the ones before it: no
-// file includes another.
+// kernelParts lists the files that make up a source, in order. The first line of a source names
+// the files before it, because no file includes another.
 func kernelParts(file string) ([]string, error) {
 	text, err := kernelFiles.ReadFile("kernels/" + file)
 	if err != nil || !strings.HasSuffix(file, ".hip") {
-		valid, _ := fs.Glob(kernelFiles, "kernels/*.hip") // the only error is a bad pattern
+		valid, _ := fs.Glob(kernelFiles, "kernels/*.hip") // Glob fails only for a bad pattern
 		return nil, fmt.Errorf("native: no kernel source %q: valid are %s", file, strings.ReplaceAll(strings.Join(valid, ", "), "kernels/", ""))
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
@@ -61,7 +64,7 @@ func kernelParts(file string) ([]string, error) {
 	return append(slices.DeleteFunc(words, func(w string) bool { return !strings.HasSuffix(w, ".h") }), file), nil
 }
 
-// Kernels returns the kernels in table order.
+// Kernels returns all kernels in the order of the table.
 func Kernels() []Kernel {
 	list := make([]Kernel, 0, int(C.zbl_kernel_count()))
 	for i := range C.zbl_kernel_count() {
@@ -71,11 +74,12 @@ func Kernels() []Kernel {
 	return list
 }
 
-// kernelTexts caches KernelFile's results by file, because each of 1,024 devices asks for the same.
+// kernelTexts caches the results of KernelFile by file, because up to 1,024 devices need the same
+// text.
 var kernelTexts sync.Map
 
-// KernelFile returns the whole text of a kernel source, a Kernel's File. Its
-// parts have #line directives, so that a compiler's errors name the file.
+// KernelFile returns the whole text of a kernel source. Its parts have #line
+// directives, so that the compiler's errors name the right file.
 func KernelFile(file string) (string, error) {
 	if text, ok := kernelTexts.Load(file); ok {
 		return text.(string), nil
@@ -96,21 +100,21 @@ func KernelFile(file string) (string, error) {
 	return text.String(), nil
 }
 
-// Launch is the geometry of a launch: blocks and threads per block by dimension, and the bytes of
-// dynamic shared memory per block.
+// Launch is the geometry of a launch: blocks and threads per block in each dimension, and the
+// dynamic shared memory per block in bytes.
 type Launch struct {
 	Grid, Block [3]uint32
 	Shared      uint32
 }
 
-// line returns a launch in one dimension.
+// line returns a one-dimensional launch.
 func line(grid, block uint32) Launch {
 	return Launch{Grid: [3]uint32{grid, 1, 1}, Block: [3]uint32{block, 1, 1}}
 }
 
 // runKernel runs a kernel of the table in this thread: folded into loops if possible,
-// otherwise thread by thread. An argument is an integer, a float or a pointer. A
-// deadlock on a GPU is an error here.
+// otherwise thread by thread. An argument is an integer, a float or a pointer. A launch
+// that would hang on a GPU returns an error here.
 func runKernel(name string, l Launch, folded bool, args ...any) error {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
@@ -151,7 +155,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// ElementString formats the bits that zb_explain found as a value of the type with the given
+// ElementString formats the bits from zb_explain as a value of the type with the given
 // ncclDataType_t.
 func ElementString(dtype int, bits uint64) string {
 	float := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 32) }
@@ -173,11 +177,12 @@ func ElementString(dtype int, bits uint64) string {
 	case 9:
 		return float(float64(math.Float32frombits(uint32(bits) << 16)))
 	}
-	// The fp8 formats of gfx942 and of other GPUs differ, so print the bits.
+	// The bits are printed, because the fp8 formats of gfx942 differ from the formats of other
+	// GPUs.
 	return fmt.Sprintf("0x%02x", bits)
 }
 
-// HalfValue widens a binary16.
+// HalfValue converts a binary16 to float64.
 func HalfValue(bits uint16) float64 {
 	exponent, fraction := int(bits>>10&31), float64(bits&1023)
 	sign := 1 - 2*float64(bits>>15)

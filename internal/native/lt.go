@@ -17,11 +17,11 @@ import (
 	"zbench/bench/hardware/backend"
 )
 
-// Element is the type of a vendor's matrices.
+// Element is the element type of a vendor's matrices.
 type Element int
 
-// The types; the zero one is bf16. FP8 is e4m3: the FNUZ form on gfx942, the Open Compute Project's
-// on others.
+// The element types; the zero value is bf16. FP8 is e4m3, in the FNUZ form on gfx942 and in the
+// Open Compute Project's form on other GPUs.
 const (
 	BF16 Element = iota
 	FP16
@@ -30,24 +30,25 @@ const (
 	FP8FNUZ
 )
 
-// elementNumbers are the vendors' numbers of the types, which are equal.
+// elementNumbers are the numbers of the types, which are equal for both vendors.
 var elementNumbers = [...]C.int{BF16: C.ZB_LT_BF16, FP16: C.ZB_LT_F16, F32: C.ZB_LT_F32, FP8: C.ZB_LT_E4M3, FP8FNUZ: C.ZB_LT_E4M3_FNUZ}
 
-// LTChoices is the largest number of requested choices.
+// LTChoices is the largest number of choices that can be requested.
 const LTChoices = C.ZB_LT_MOST
 
-// LT is the vendor's library of matrix products by heuristics, with a handle for a device. Close it when
-// done.
+// LT is the vendor's library of matrix products that heuristics choose, with a handle for one
+// device. Close it when done.
 type LT struct {
-	// Library is its name and path.
+	// Library is the name and path of the library.
 	Library backend.Loaded
 	p       *Provider
 	c       *C.zb_lt
 	opened  unsafe.Pointer
 }
 
-// FindLT searches for the vendor's products by heuristics and opens the library; on the loopback it
-// is a stand-in. Start prepares it. The error of a missing library wraps ErrUnavailable.
+// FindLT searches for the vendor's library of products chosen by heuristics, and opens it. On the
+// loopback the library is simulated. Start prepares it for use. If it is missing, the error wraps
+// ErrUnavailable.
 func (p *Provider) FindLT(o Choice) (*LT, error) {
 	l := &LT{p: p, c: zeroed[C.zb_lt](1)}
 	if p.builtin {
@@ -92,28 +93,30 @@ func (l *LT) Close() {
 	l.c = nil
 }
 
-// LTShape is a product C = op(A)·op(B) of dense matrices by rows: C has M rows and N columns, the depth is
-// K. TurnA: A has K rows and M columns. TurnB: B has N rows and K columns.
+// LTShape is a product C = op(A)·op(B) of dense matrices stored by rows. C has M rows and N
+// columns; the depth is K. If TurnA is true, A is stored with K rows and M columns. If TurnB is
+// true, B is stored with N rows and K columns.
 type LTShape struct {
 	M, N, K, Batch int
 	TurnA, TurnB   bool
 	Type, Out      Element
-	// Workspace is the workspace limit of a choice, in bytes; Most is the number of requested
-	// choices.
+	// Workspace is the largest workspace that a choice may use, in bytes. Most is the number
+	// of choices to request.
 	Workspace int64
 	Most      int
 }
 
-// LTPlan holds the heuristics' choices for a shape, the first one first. Close it when done.
+// LTPlan has the choices of the heuristics for a shape, the best first. Close it when done.
 type LTPlan struct {
 	// Found is the number of choices.
 	Found int
-	// Workspace is the largest one that a choice uses, in bytes.
+	// Workspace is the largest workspace of the choices, in bytes.
 	Workspace int64
 	c         *C.zb_lt_plan
 }
 
-// Plan queries the heuristics. A shape without a kernel in the library is an ErrVendor.
+// Plan queries the heuristics. If the library has no kernel for the shape, the error wraps
+// ErrVendor.
 func (l *LT) Plan(s LTShape) (*LTPlan, error) {
 	p := &LTPlan{c: zeroed[C.zb_lt_plan](1)}
 	p.c.lt = l.c
@@ -144,7 +147,7 @@ func (p *LTPlan) Close() {
 	}
 }
 
-// LTLaunch is one choice of a plan on a stream: C = op(A)·op(B).
+// LTLaunch is a launch of one choice of a plan on a stream.
 type LTLaunch struct {
 	Plan      *LTPlan
 	Choice    int
@@ -153,10 +156,10 @@ type LTLaunch struct {
 	Workspace Buffer
 }
 
-// Step returns a step of a Timer that launches it.
+// Step returns a step of a Timer that runs the launch.
 func (l LTLaunch) Step() Step { return Step{lt: &l} }
 
-// fillLT puts such a launch in the place of a kernel's.
+// fillLT makes a step run a launch of a choice instead of a kernel.
 func (m *memory) fillLT(to *C.zb_step, l *LTLaunch) {
 	c := kept[C.zb_lt_launch](m, 1)
 	c.plan, c.choice, c.stream = l.Plan.c, C.int32_t(l.Choice), l.Stream.ptr
@@ -166,7 +169,7 @@ func (m *memory) fillLT(to *C.zb_step, l *LTLaunch) {
 	to.vendor = C.zb_vendor_call(C.zb_lt_call)
 }
 
-// MoveData sets whether launches on the loopback move data, which a library always does.
+// MoveData sets whether launches on the loopback move data. A real library always moves data.
 func (p *Provider) MoveData(on bool) {
 	C.zb_move_data(p.table, C.int(b2i(on)))
 }

@@ -8,23 +8,23 @@ import "C"
 
 import "unsafe"
 
-// zeroed returns C memory for n of a type, or for one.
+// zeroed returns zeroed C memory for n values of a type, at least for one.
 func zeroed[T any](n int) *T {
 	var one T
 	return (*T)(C.calloc(C.size_t(max(n, 1)), C.size_t(unsafe.Sizeof(one))))
 }
 
-// memory owns C memory.
+// memory owns C memory until it is freed.
 type memory []unsafe.Pointer
 
-// kept returns zeroed memory of an owner.
+// kept returns zeroed C memory for n values, owned by m.
 func kept[T any](m *memory, n int) *T {
 	p := zeroed[T](n)
 	*m = append(*m, unsafe.Pointer(p))
 	return p
 }
 
-// text returns a text in C.
+// text returns a copy of a string in C memory.
 func (m *memory) text(s string) *C.char {
 	p := C.CString(s)
 	*m = append(*m, unsafe.Pointer(p))
@@ -38,12 +38,12 @@ func (m *memory) free() {
 	*m = nil
 }
 
-// newEvent creates an event in C memory.
+// newEvent creates an event and writes its handle to C memory.
 func (p *Provider) newEvent(device int, at *unsafe.Pointer) error {
 	return p.runtime("create event", device, C.zb_event_create(p.table, C.int(device), at))
 }
 
-// freeEvents destroys those that were created.
+// freeEvents destroys the events that were created.
 func (p *Provider) freeEvents(device int, all ...unsafe.Pointer) {
 	for _, event := range all {
 		if event != nil {

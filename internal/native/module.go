@@ -28,10 +28,9 @@ type Function struct {
 	name string
 }
 
-// LoadModule compiles a kernel source for a device, or takes it from the cache, and
-// loads it on the device. On the loopback the kernels are those in the binary,
-// regardless of the defines. The error of a provider without a compiler wraps
-// ErrUnavailable.
+// LoadModule compiles a kernel source for a device, or takes the code from the cache,
+// and loads it onto the device. On the loopback it uses the kernels in the binary,
+// whatever the defines are. Without a compiler the error wraps ErrUnavailable.
 func (p *Provider) LoadModule(device int, file string, defines []string) (*Module, error) {
 	info, err := p.Device(device)
 	if err != nil {
@@ -49,8 +48,8 @@ func (p *Provider) LoadModule(device int, file string, defines []string) (*Modul
 	return p.loadCode(device, file, code)
 }
 
-// Compiles returns nil if the provider can compile kernels, otherwise an error that wraps
-// ErrUnavailable, with the search and the next step.
+// Compiles returns nil if the provider can compile kernels. Otherwise the error wraps
+// ErrUnavailable and says what was searched and what to do next.
 func (p *Provider) Compiles() error {
 	err := p.compiler.usable()
 	if err == nil {
@@ -63,12 +62,12 @@ func (p *Provider) Compiles() error {
 	return &UnavailableError{p.Backend, what, remedy, p.Searches()}
 }
 
-// loadCode loads compiled code from a temporary copy in C memory.
+// loadCode loads compiled code, copied to temporary C memory.
 func (p *Provider) loadCode(device int, file string, code []byte) (*Module, error) {
 	image := C.CBytes(slices.Concat(code, []byte{0}))
 	defer C.free(image)
 	m := &Module{p: p, device: device, file: file}
-	// C writes to a local variable: m has Go pointers, which must not be passed to C.
+	// C writes to a local variable, because m contains Go pointers, which must not be passed to C.
 	var ptr unsafe.Pointer
 	err := p.runtime("load "+file, device, C.zb_load_module(p.table, C.int(device), image, &ptr))
 	if err != nil {
@@ -87,7 +86,7 @@ func (m *Module) Function(name string) (Function, error) {
 	return Function{ptr: ptr, name: name}, err
 }
 
-// Close unloads the module and its functions.
+// Close unloads the module. Its functions become invalid.
 func (m *Module) Close() error {
 	if m == nil || m.ptr == nil {
 		return nil
@@ -97,15 +96,15 @@ func (m *Module) Close() error {
 	return m.p.runtime("unload "+m.file, m.device, C.zb_module_unload(m.p.table, C.int(m.device), ptr))
 }
 
-// argument is one kernel argument's memory, aligned for any type.
+// argument is the memory of one kernel argument, aligned for any type.
 type argument struct {
 	bits uint64
 	_    uint64
 }
 
-// Launch enqueues a kernel on a stream. Arguments have the types of the kernel's parameters: int32,
-// uint32, int64, uint64, float32, float64, Buffer or Address. They are copied before
-// Launch returns.
+// Launch enqueues a kernel on a stream. Arguments must have the types of the kernel's parameters:
+// int32, uint32, int64, uint64, float32, float64, Buffer or Address. They are copied before Launch
+// returns.
 func (p *Provider) Launch(s Stream, f Function, l Launch, args ...any) error {
 	if p.table.launchKernel == nil {
 		return fmt.Errorf("%s backend: %w: kernels cannot be launched", p.Backend, ErrUnavailable)
@@ -120,7 +119,8 @@ func (p *Provider) Launch(s Stream, f Function, l Launch, args ...any) error {
 	return p.runtime("launch "+f.name, s.device, code)
 }
 
-// argumentBits returns an argument's bytes, little-endian: narrow types are at the start.
+// argumentBits returns an argument's bytes in little-endian order; a narrow type fills the low
+// bytes.
 func argumentBits(arg any) (uint64, error) {
 	switch v := arg.(type) {
 	case int32:

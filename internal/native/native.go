@@ -1,11 +1,11 @@
-// Package native is the only package with C in it: the libraries underneath zbench (ROCm's, CUDA's
-// or the built-in loopback's) behind one table of functions, and the timed loop that runs on that
-// table.
+// Package native is the only package with C in it. It puts the libraries underneath zbench (ROCm's,
+// CUDA's or the built-in loopback's) behind one table of functions, and has the timed loop that
+// runs on that table.
 //
 // Open a Provider, make streams, buffers and communicators on it, put them into a Batch, and let
-// the batch run bursts. Every call that needs a current device sets it itself, in the same cgo
-// call, because the current device belongs to the operating-system thread. Only Batch.Cancel is
-// safe for concurrent use.
+// the batch run bursts. Every call that needs a current device sets it in the same cgo call,
+// because the current device belongs to the operating-system thread. Only Batch.Cancel is safe for
+// concurrent use.
 package native
 
 /*
@@ -33,48 +33,48 @@ import (
 	"zbench/bench/hardware/backend"
 )
 
-// ErrUnavailable is wrapped by the errors of Open if this machine has no such library or
-// no usable device.
+// ErrUnavailable is wrapped by the errors of Open if this host does not have the library,
+// or no usable device.
 var ErrUnavailable = exit.ErrUnavailable
 
-// Backends returns the providers in listing order.
+// Backends returns the names of the providers in listing order.
 func Backends() []string { return backend.Names() }
 
 // Choice selects the provider to open.
 type Choice struct {
-	// Backend is one of Backends.
+	// Backend is the name of the provider, one of Backends.
 	Backend string
-	// Machine is the machine file of the loopback; unused by the others.
+	// Machine is the machine file of the loopback. Other providers ignore it.
 	Machine []byte
-	// Share is set if other drivers drive the loopback's world, too; nil if none does.
+	// Share is set if other drivers also drive the loopback's world; nil if none does.
 	Share *Share
-	// Named has the values of flags, by Setting.Flag; Getenv looks up the variables if a
-	// flag is not given.
+	// Named has the values of flags, by Setting.Flag. Getenv looks up the variables of
+	// flags that are not given.
 	Named  map[string]string
 	Getenv func(string) string
-	// Cache keeps compiled kernels; nil keeps none.
+	// Cache keeps compiled kernels; nil compiles them every time.
 	Cache CodeCache
-	// Needs lists the roles of the required libraries; no other library of the vendor
-	// is searched for. With nil all are searched for, and collectives and runtime are
-	// required.
+	// Needs lists the roles of the required libraries; other libraries of the vendor
+	// are not searched for. If it is nil, all are searched for, and collectives and
+	// runtime are required.
 	Needs []Role
-	// Wants are the roles of further libraries that are used if found.
+	// Wants are the roles of additional libraries, which are used if found.
 	Wants []Role
 	// Within is the time limit for opening one library; 0 means OpenWithin.
 	Within time.Duration
-	// Context cancels the search for libraries; nil never does.
+	// Context cancels the search for libraries; with nil, nothing cancels it.
 	Context context.Context //nolint:containedctx // a Choice is of one call
-	// Progress is called for each task that takes seconds: compiling a kernel, opening a slow
-	// library. The caller is the requesting goroutine; nil means no calls. The built-in loopback
-	// has no such tasks.
+	// Progress is called for each task that takes seconds, such as compiling a kernel or
+	// opening a slow library; nil means no calls. It is called on the goroutine that requested
+	// the task. The built-in loopback has no such tasks.
 	Progress func(Task)
-	// Record notes the provider's calls, for tests; nil notes none.
+	// Record records the provider's calls, for tests; nil records none.
 	Record *Recording
 }
 
 func (o Choice) within() time.Duration { return cmp.Or(max(o.Within, 0), OpenWithin) }
 
-// given is the reason why the search was cancelled, nil if it was not.
+// given returns the reason why the search was cancelled, nil if it was not.
 func (o Choice) given() error {
 	if o.Context == nil || o.Context.Err() == nil {
 		return nil
@@ -84,28 +84,28 @@ func (o Choice) given() error {
 
 // Provider is one set of libraries. Close it when done.
 type Provider struct {
-	// Backend is its name; Simulated is true if its times come from a model. Libraries are the
-	// opened ones, or the loopback itself.
+	// Backend is the name of the provider. Simulated is true if the times come from a model.
+	// Libraries are the opened libraries, or the loopback itself.
 	Backend   string
 	Simulated bool
 	Libraries []backend.Loaded
 
 	table *C.zb_table
-	// vendorRow is the libraries' row; the loopback uses the first vendor's names.
+	// vendorRow describes the libraries. The loopback uses the first vendor's names.
 	vendorRow backend.Vendor
 	builtin   bool
 	used      bool
 	handles   []unsafe.Pointer
-	// devices are the devices with streams.
+	// devices are the devices that have streams.
 	devices  []C.int32_t
 	searches []*Library
 	compiler *Compiler
-	// sensors is the vendor's management library; nil if there is none.
+	// sensors is the vendor's management library; nil if it was not found.
 	sensors *C.zb_sense
 }
 
-// Open loads a provider. The error about an unknown backend lists the valid ones; the error of a
-// missing library wraps ErrUnavailable and lists the searched places.
+// Open loads a provider. For an unknown backend the error lists the valid ones. For a missing
+// library it wraps ErrUnavailable and lists the places that were searched.
 func Open(o Choice) (*Provider, error) {
 	p := &Provider{Backend: o.Backend, table: zeroed[C.zb_table](1)}
 	var err error
@@ -126,8 +126,8 @@ func Open(o Choice) (*Provider, error) {
 	return p, nil
 }
 
-// vendor returns the row of the provider's libraries; the built-in loopback's compiler has ROCm's
-// interface.
+// vendor returns the description of the provider's libraries. The built-in loopback's compiler has
+// ROCm's interface.
 func (p *Provider) vendor() backend.Vendor { return backend.Like(p.Backend) }
 
 // Close frees the provider's resources. It may be called twice.
@@ -139,8 +139,8 @@ func (p *Provider) Close() {
 		C.zbl_shutdown()
 	}
 	for _, h := range p.handles {
-		// A vendor's library that has used a GPU has threads of its own: it stays loaded
-		// until the process ends.
+		// A vendor's library that has used a GPU has threads of its own, so it stays
+		// loaded until the process ends.
 		if !p.used || p.Simulated {
 			C.zb_close(h)
 		}
@@ -150,7 +150,7 @@ func (p *Provider) Close() {
 	p.table, p.handles = nil, nil
 }
 
-// Symbols lists the names of the symbol list.
+// Symbols returns the names of all rows of the symbol list.
 func Symbols() []string {
 	names := make([]string, int(C.zb_symbol_count()))
 	for i := range names {
@@ -159,7 +159,7 @@ func Symbols() []string {
 	return names
 }
 
-// Has reports whether the provider has the named symbol of the list.
+// Has reports whether the provider has the symbol with the given name in the list.
 func (p *Provider) Has(symbol string) bool {
 	i := slices.Index(Symbols(), symbol)
 	return i >= 0 && C.zb_has(p.table, C.int(i)) != 0
@@ -168,8 +168,8 @@ func (p *Provider) Has(symbol string) bool {
 // graphSymbols are the symbols that a replayed burst needs.
 var graphSymbols = []string{"streamBeginCapture", "streamEndCapture", "graphInstantiate", "graphLaunch", "graphExecDestroy", "graphDestroy"}
 
-// CanCapture returns nil if the provider has graphs, otherwise an error that wraps ErrUnavailable
-// and names the missing symbol.
+// CanCapture returns nil if the provider has graphs. Otherwise the error wraps ErrUnavailable and
+// names the missing symbol.
 func (p *Provider) CanCapture() error {
 	for _, s := range graphSymbols {
 		if !p.Has(s) {
@@ -179,7 +179,8 @@ func (p *Provider) CanCapture() error {
 	return nil
 }
 
-// Lacks returns the public name of the first of these symbols of the list that the provider lacks; empty if it has all.
+// Lacks returns the public name of the first of the given symbols that the provider lacks; "" if it
+// has all of them.
 func (p *Provider) Lacks(symbols ...string) string {
 	for _, s := range symbols {
 		if !p.Has(s) {
@@ -189,10 +190,10 @@ func (p *Provider) Lacks(symbols ...string) string {
 	return ""
 }
 
-// CollectivesVersion returns that of the collectives library; empty if unknown.
+// CollectivesVersion returns the version of the collectives library; "" if it is unknown.
 func (p *Provider) CollectivesVersion() string { return p.versionOf(RoleCollectives) }
 
-// nameOf returns a listed symbol's name in the provider's library.
+// nameOf returns the name of a listed symbol in the provider's library.
 func (p *Provider) nameOf(symbol string) string {
 	v, ok := backend.Of(p.Backend)
 	if i := slices.Index(Symbols(), symbol); ok && i >= 0 {

@@ -9,23 +9,23 @@ import "C"
 
 import "unsafe"
 
-// OpenNoop opens a provider whose calls do nothing and succeed at once: for the benchmark of
-// enqueueing, and with note for tests of the driver's calls. It is not one of Backends. Only one
-// can be open at a time.
+// OpenNoop opens a provider whose calls do nothing and succeed at once. It serves the benchmark of
+// enqueueing; if note is true, it records the driver's calls for tests. It is not one of Backends.
+// Only one can be open at a time.
 func OpenNoop(note bool) *Provider {
 	p := &Provider{Backend: "noop", table: zeroed[C.zb_table](1)}
 	C.zbn_fill(p.table, C.int(b2i(note)))
 	return p
 }
 
-// RecordedCall is one call that a provider of OpenNoop received. Fields that a call does
+// RecordedCall is one recorded call of a provider of OpenNoop. Fields that the call does
 // not use are zero.
 type RecordedCall struct {
 	Name string
-	// Device is the current device, Depth the number of open groups.
+	// Device is the current device; Depth is the number of open groups.
 	Device, Depth int
-	// Peer is also a root; Count is also the time of a clock, and whether data are moved. Dtype and
-	// Op are the library's numbers.
+	// Peer is a peer or a root. Count is a number of elements, the time of a clock, or whether
+	// data are moved. Dtype and Op are the library's numbers.
 	Dtype, Op, Peer, Count int
 	Send, Recv             unsafe.Pointer
 	// Handle is an event, a kernel or a communicator.
@@ -46,11 +46,11 @@ func (p *Provider) TakeCalls() []RecordedCall {
 	return out
 }
 
-// Stall makes the given number of next queries answer "not ready".
+// Stall makes the next `polls` queries answer "not ready".
 func (p *Provider) Stall(polls int) { C.zbn_stall(C.int64_t(polls)) }
 
-// StallStream does so on one stream only.
+// StallStream does the same as Stall for one stream only.
 func (p *Provider) StallStream(s Stream, polls int) { C.zbn_stall_stream(s.ptr, C.int64_t(polls)) }
 
-// NoopHandle returns a handle of a provider of OpenNoop, by its number.
+// NoopHandle returns the i-th handle of a provider of OpenNoop.
 func NoopHandle(i int) unsafe.Pointer { return C.zbn_handle(C.int(i)) }

@@ -17,12 +17,12 @@ import (
 	"zbench/bench/hardware/backend"
 )
 
-// UnavailableError means that a provider is not available on this machine. It wraps ErrUnavailable.
+// UnavailableError means that a provider is not available on this host. It wraps ErrUnavailable.
 type UnavailableError struct {
 	Backend string
-	// What is missing or wrong, and the next step.
+	// What describes the missing or defective part; Remedy is the next step.
 	What, Remedy string
-	// Searches is the search for every library, found or not.
+	// Searches has the search for every library, whether it was found or not.
 	Searches []*Library
 }
 
@@ -41,9 +41,9 @@ func newFinder(o Choice) (*finder, error) {
 }
 
 // openVendor opens the collectives library first and then the runtime that it loaded, so that the
-// process never has two runtimes. A named runtime is opened before: the collectives library then
-// uses it, if it can. All libraries are searched for even if one is missing, so that the doctor can
-// list them.
+// process never has two runtimes. If the user named a runtime, that runtime is opened first, and
+// the collectives library uses it if possible. All libraries are searched for even if one is
+// missing, so that doctor can list them.
 func (p *Provider) openVendor(o Choice) error {
 	f, err := newFinder(o)
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *Provider) openVendor(o Choice) error {
 	if err := f.o.given(); err != nil {
 		return err
 	}
-	for _, s := range p.searches { // report the versions of those found, even if others are missing
+	for _, s := range p.searches { // report the versions of the libraries that were found, even if other libraries are missing
 		if s.Found() {
 			s.Version = p.versionOf(s.Role)
 		}
@@ -68,7 +68,7 @@ func (p *Provider) openVendor(o Choice) error {
 	if !p.Simulated && slices.Contains(o.Needs, RoleDriver) {
 		p.openSensors(f)
 	}
-	// Runtime first, then collectives: readers of records rely on this order.
+	// The runtime comes first, then the collectives library: readers of records rely on this order.
 	for _, role := range []Role{RoleRuntime, RoleCollectives, RoleDriver, RoleCompiler} {
 		if s := p.search(role); s.Found() {
 			p.Libraries = append(p.Libraries, backend.Loaded{Name: s.Name, Version: s.Version, Path: s.Path})
@@ -77,7 +77,8 @@ func (p *Provider) openVendor(o Choice) error {
 	return nil
 }
 
-// order returns the table's order without unneeded libraries; a named runtime comes first.
+// order returns the needed libraries in the order of the table; a runtime that the user named comes
+// first.
 func (f *finder) order() []backend.Library {
 	rows := slices.DeleteFunc(slices.Clone(f.v.Libraries), func(row backend.Library) bool {
 		return f.o.Needs != nil && !slices.Contains(slices.Concat(f.o.Needs, f.o.Wants), row.Role)
@@ -101,19 +102,19 @@ func (p *Provider) take(f *finder) {
 		C.zb_fill(p.table, C.int(f.v.Column), kind, h)
 	}
 	C.zb_fill(p.table, C.int(f.v.Column), C.ZB_LOOPBACK, f.handles[C.ZB_RUNTIME])
-	// Only the loopback's own libraries have a clock, because their times are a model's. They move
-	// data unless this is switched off.
+	// Only the loopback's own libraries have a clock, because a model gives their times.
+	// These libraries move data unless the movement is switched off.
 	p.Simulated = p.table.nowNs != nil
 	C.zb_move_data(p.table, 0)
 }
 
 func (p *Provider) search(role Role) *Library { return searchFor(p.searches, role) }
 
-// Searches returns the search for each library, in the order of opening; nil for the built-in
+// Searches returns the search for each library in the order of opening; nil for the built-in
 // loopback.
 func (p *Provider) Searches() []*Library { return p.searches }
 
-// complete reports whether all indispensable libraries are there.
+// complete returns an error if a required library or function is missing.
 func (f *finder) complete() error {
 	fail := func(remedy, format string, args ...any) error {
 		return &UnavailableError{f.o.Backend, fmt.Sprintf(format, args...), remedy, f.found}
@@ -135,13 +136,13 @@ func (f *finder) complete() error {
 	}
 	if name, have := f.twice(); name != "" {
 		return fail(fmt.Sprintf("name one installation with --%s, or the libraries' files so that all belong to one", f.v.Root.Flag),
-			"this process has %d of %s: %s; work given to one is unknown to the others", len(have), name, strings.Join(have, " and "))
+			"this process has %d of %s: %s; one copy does not know the work of another", len(have), name, strings.Join(have, " and "))
 	}
 	return nil
 }
 
-// twice returns a library that the process has loaded several times although it must have only one,
-// with the paths; empty if there is none.
+// twice returns the name and the paths of a library that must be loaded only once but was loaded
+// several times; "" if there is none.
 func (f *finder) twice() (name string, have []string) {
 	for _, row := range f.v.Libraries {
 		name := row.Name()
@@ -152,7 +153,7 @@ func (f *finder) twice() (name string, have []string) {
 	return "", nil
 }
 
-// versionOf queries a library's version; empty if unknown.
+// versionOf returns a library's version; "" if it is unknown.
 func (p *Provider) versionOf(role Role) string {
 	var v, minor C.int
 	switch role {
@@ -172,7 +173,7 @@ func (p *Provider) versionOf(role Role) string {
 		if C.zb_rtc_version(p.table, &v, &minor) == 0 {
 			return fmt.Sprintf("%d.%d", v, minor)
 		}
-	default: // the products library has none
+	default: // the library of products reports no version
 	}
 	return ""
 }

@@ -19,44 +19,45 @@ const MaxSteps = MaxIsolated - 1
 
 // The kinds of operations of a step.
 const (
-	// PlaySpin is computation that only takes time: one GPU thread spins.
+	// PlaySpin is computation that only takes time: one thread of the GPU spins.
 	PlaySpin = C.ZB_PLAY_SPIN
-	// PlayLaunch sends a message when computation arrives here.
+	// PlayLaunch sends a message when computation reaches it.
 	PlayLaunch = C.ZB_PLAY_LAUNCH
-	// PlayWait makes computation wait for a message's end.
+	// PlayWait makes computation wait for the end of a message.
 	PlayWait = C.ZB_PLAY_WAIT
 	// PlayWork is computation that uses the GPU: a number of launches of the step's work.
 	PlayWork = C.ZB_PLAY_WORK
-	// PlayFollow makes the lane of message By, which is launched later, wait for a message's end.
+	// PlayFollow makes the lane of message By, which is launched later, wait for the end of a
+	// message.
 	PlayFollow = C.ZB_PLAY_FOLLOW
 )
 
-// PlayOp is an operation of a step: seconds of computation, launches of work, or a message by its
-// number.
+// PlayOp is one operation of a step. Depending on its kind it has the seconds of a computation, the
+// number of launches, or the number of a message.
 type PlayOp struct {
 	Kind, Message, By, Launches int
 	Seconds                     float64
 }
 
-// PlayMessage is a collective call on a lane of the batch. Send and Recv are its buffers' offsets
-// from a rank's base, in bytes; each rank's number adds its share.
+// PlayMessage is a collective call on a lane of the batch. Send and Recv are the offsets of its
+// buffers from a rank's base, in bytes. Rank r adds r times the share of each buffer.
 type PlayMessage struct {
 	Work                             Work
 	Lane                             int
 	Send, Recv, SendShare, RecvShare int64
 }
 
-// Play is a step on the ranks of a batch. Its arrays are C memory.
+// Play is a step of a trainer on the ranks of a batch. Its arrays are C memory.
 type Play struct {
 	b      *Batch
 	c      *C.zb_play
 	memory memory
-	// computed is the number of operations of computation.
+	// computed is the number of operations that are computation.
 	computed int
 }
 
-// CanPlay returns nil if the provider has the functions for steps; UseFunctions must have set a
-// delay kernel.
+// CanPlay returns nil if the provider has the functions that steps need. UseFunctions must have
+// set a delay kernel.
 func (p *Provider) CanPlay() error {
 	if name := "streamWaitEvent"; !p.Has(name) {
 		return fmt.Errorf("%s backend: %w: the runtime library has no %s, which steps need", p.Backend, ErrUnavailable, p.nameOf(name))
@@ -64,9 +65,10 @@ func (p *Provider) CanPlay() error {
 	return nil
 }
 
-// NewPlay makes a step of operations in the order of computation. compute are the streams of
-// computation of the batch's ranks, base their buffers' addresses, work their launches for
-// PlayWork; nil for none. Close it before the batch.
+// NewPlay makes a step from operations in the order of computation. The lists have one element
+// per rank of the batch: compute has the computation streams, base has the addresses of the
+// buffers, and work has the launches for PlayWork (nil for none). Close the Play before the
+// batch.
 func (b *Batch) NewPlay(compute []Stream, base []Address, work []Step, ops []PlayOp, messages []PlayMessage) (*Play, error) {
 	for i := range b.ranks() {
 		if k := b.ranks()[i].kernels; k == nil || k.delay == nil {
@@ -93,7 +95,7 @@ func (b *Batch) NewPlay(compute []Stream, base []Address, work []Step, ops []Pla
 	return p, nil
 }
 
-// fill copies the operations and makes the events that they need.
+// fill copies the operations into C memory and makes the events that they need.
 func (p *Play) fill(ops []PlayOp, messages []PlayMessage, works bool) error {
 	list := unsafe.Slice(p.c.op, len(ops))
 	none := func(message int) bool { return message < 0 || message >= len(messages) }
@@ -140,8 +142,8 @@ func (p *Play) event(list *unsafe.Pointer, at, rank int) error {
 	return p.b.p.newEvent(int(p.b.ranks()[rank].device), &unsafe.Slice(list, at+1)[at])
 }
 
-// Run takes steps back to back, at most MaxSteps, and returns their seconds by step × local rank.
-// The batch's deadline covers all of them.
+// Run runs steps back to back, at most MaxSteps, and returns their seconds, ordered by step and
+// then local rank. The batch's deadline covers all steps.
 func (p *Play) Run(steps int) ([]float64, error) {
 	if steps < 1 || steps > MaxSteps {
 		return nil, fmt.Errorf("native: %d steps: 1 to %d are allowed", steps, MaxSteps)
@@ -154,9 +156,10 @@ func (p *Play) Run(steps int) ([]float64, error) {
 // MaxWatched is the largest number of messages of one [Play.Watch].
 const MaxWatched = MaxIsolated - 3
 
-// Watch takes two steps back to back and returns the seconds of count messages of the second from
-// first on, or of its operations of computation, by operation × local rank. A message's time
-// includes waiting for other ranks. The batch's deadline covers both steps.
+// Watch runs two steps back to back and times operations of the second step: `count` messages from
+// number `first` on, or computations if `computing` is true. It returns seconds, ordered by
+// operation and then local rank. A message's time includes waiting for other ranks. The batch's
+// deadline covers both steps.
 func (p *Play) Watch(computing bool, first, count int) ([]float64, error) {
 	all, what := int(p.c.nmessages), "messages"
 	if computing {

@@ -16,12 +16,12 @@ import (
 	"zbench/bench/hardware/backend"
 )
 
-// CallError is a failed call into a library.
+// CallError is the error of a call into a library.
 type CallError struct {
-	// Call describes the call, Text is the library's error string for Code.
+	// Call describes the call; Text is the library's error string for Code.
 	Call, Text string
 	Code       int
-	// Device is the device of the call, -1 for none.
+	// Device is the device of the call, −1 for none.
 	Device int
 }
 
@@ -33,7 +33,7 @@ func (e *CallError) Error() string {
 	return fmt.Sprintf("%s%s: %s (code %d)", e.Call, where, e.Text, e.Code)
 }
 
-// runtime turns a runtime result into an error, nil for success.
+// runtime returns the error for a result of the runtime; nil for success.
 func (p *Provider) runtime(call string, device int, code C.int) error {
 	if code == C.ZB_OK {
 		return nil
@@ -41,7 +41,7 @@ func (p *Provider) runtime(call string, device int, code C.int) error {
 	return &CallError{Call: call, Text: C.GoString(C.zb_runtime_error(p.table, code)), Code: int(code), Device: device}
 }
 
-// collectives turns a collectives result into an error, nil for success.
+// collectives returns the error for a result of the collectives library; nil for success.
 func (p *Provider) collectives(call string, device int, code C.int) error {
 	if code == 0 {
 		return nil
@@ -49,8 +49,8 @@ func (p *Provider) collectives(call string, device int, code C.int) error {
 	return &CallError{Call: call, Text: C.GoString(C.zb_coll_error(p.table, code)), Code: int(code), Device: device}
 }
 
-// collVersion formats NCCL's version code: major·10000 + minor·100 + patch since 2.9, major·1000 +
-// minor·100 + patch before.
+// collVersion formats NCCL's version code, which is major·10000 + minor·100 + patch since 2.9, and
+// major·1000 + minor·100 + patch before.
 func collVersion(v int) string {
 	if v >= 10000 {
 		return fmt.Sprintf("%d.%d.%d", v/10000, v%10000/100, v%100)
@@ -58,8 +58,8 @@ func collVersion(v int) string {
 	return fmt.Sprintf("%d.%d.%d", v/1000, v%1000/100, v%100)
 }
 
-// Devices is the number of visible devices. If there is none, or the driver is missing
-// or too old, the error wraps ErrUnavailable.
+// Devices returns the number of visible devices. If there is none, or the driver is
+// missing or too old, the error wraps ErrUnavailable.
 func (p *Provider) Devices() (int, error) {
 	var n C.int
 	code := C.zb_device_count(p.table, &n)
@@ -73,10 +73,11 @@ func (p *Provider) Devices() (int, error) {
 	return int(n), nil
 }
 
-// ErrDevice is wrapped if a requested device does not exist.
+// ErrDevice is wrapped by the error for a device that does not exist.
 var ErrDevice = errors.New("no such device")
 
-// Choose returns the requested devices, or all. An error wraps ErrDevice, or is that of Devices.
+// Choose returns the requested devices, or all of them. An error wraps ErrDevice, or is an error of
+// Devices.
 func (p *Provider) Choose(all bool, devices ...int) ([]int, error) {
 	n, err := p.Devices()
 	if err != nil {
@@ -119,7 +120,7 @@ func (p *Provider) unavailable(what, remedy string) error {
 	return &UnavailableError{p.Backend, what, remedy, p.Searches()}
 }
 
-// Memory returns a device's free and total bytes.
+// Memory returns the free and the total memory of a device in bytes.
 func (p *Provider) Memory(device int) (free, total int64, err error) {
 	var f, t C.size_t
 	err = p.runtime("memory info", device, C.zb_mem_info(p.table, C.int(device), &f, &t))
@@ -130,12 +131,12 @@ func (p *Provider) Memory(device int) (free, total int64, err error) {
 type Buffer struct {
 	ptr    unsafe.Pointer
 	device int
-	// library is true if the collectives library has allocated it.
+	// library is true if the collectives library allocated the buffer.
 	library bool
 	Bytes   int64
 }
 
-// Alloc reserves bytes on a device.
+// Alloc allocates memory on a device, in bytes.
 func (p *Provider) Alloc(device int, bytes int64) (Buffer, error) {
 	b := Buffer{device: device, Bytes: bytes}
 	code := C.zb_malloc(p.table, C.int(device), &b.ptr, C.size_t(bytes))
@@ -144,19 +145,19 @@ func (p *Provider) Alloc(device int, bytes int64) (Buffer, error) {
 		return b, err
 	}
 	if free, _, unknown := p.Memory(device); unknown == nil && free >= bytes {
-		err = fmt.Errorf("%w, although the device has %d bytes free: the limit may be that of this process's address space (ulimit -v shows it, ulimit -v unlimited lifts it)", err, free)
+		err = fmt.Errorf("%w, although the device has %d bytes free: the limit may be this process's address space (ulimit -v shows it, ulimit -v unlimited lifts it)", err, free)
 	}
 	return b, err
 }
 
-// AllocLibrary reserves bytes by the collectives library, as windows need it.
+// AllocLibrary allocates memory by the collectives library, in bytes. Windows need such memory.
 func (p *Provider) AllocLibrary(device int, bytes int64) (Buffer, error) {
 	b := Buffer{device: device, library: true, Bytes: bytes}
 	code := C.zb_coll_malloc(p.table, C.int(device), &b.ptr, C.size_t(bytes))
 	return b, p.collectives(fmt.Sprintf("allocate %d bytes (%s)", bytes, p.nameOf("collMalloc")), device, code)
 }
 
-// Free releases a buffer.
+// Free frees a buffer.
 func (p *Provider) Free(b Buffer) error {
 	if b.library {
 		return p.collectives("free", b.device, C.zb_coll_free(p.table, C.int(b.device), b.ptr))
@@ -164,13 +165,13 @@ func (p *Provider) Free(b Buffer) error {
 	return p.runtime("free", b.device, C.zb_free(p.table, C.int(b.device), b.ptr))
 }
 
-// Write copies host bytes to an address on its device, Read from there. Neither waits for streams:
-// call them after the work has finished.
+// Write copies bytes of the host to an address on its device. Like Read, it does not wait for
+// streams: call it after their work has finished.
 func (p *Provider) Write(to Address, data []byte) error {
 	return p.copy("copy to the device", to, data, C.ZB_TO_DEVICE)
 }
 
-// Read copies bytes to the host; see Write.
+// Read copies bytes from an address on its device to the host; see Write.
 func (p *Provider) Read(from Address, data []byte) error {
 	return p.copy("copy to the host", from, data, C.ZB_TO_HOST)
 }
@@ -184,7 +185,7 @@ func (p *Provider) copy(call string, at Address, data []byte, kind C.int) error 
 	return p.runtime(call, device, code)
 }
 
-// Done reports whether a stream has finished all its work. It does not wait.
+// Done reports whether a stream has finished all of its work. It does not wait.
 func (p *Provider) Done(s Stream) (bool, error) {
 	code := C.zb_stream_query(p.table, C.int(s.device), s.ptr)
 	if code == C.ZB_ERR_NOT_READY {
@@ -213,25 +214,25 @@ func (p *Provider) FreeStream(s Stream) error {
 	return p.runtime("destroy stream", s.device, C.zb_stream_destroy(p.table, C.int(s.device), s.ptr))
 }
 
-// Comm is one rank's communicator.
+// Comm is the communicator handle of one rank.
 type Comm struct {
 	ptr    unsafe.Pointer
 	device int
 }
 
-// UniqueID identifies a communicator before it is created; it is used once.
+// UniqueID identifies a communicator before it is created. It can be used only once.
 type UniqueID [128]byte
 
-// NewUniqueID creates one, in the process of the communicator's rank 0.
+// NewUniqueID creates an id, in the process of the communicator's rank 0.
 func (p *Provider) NewUniqueID() (UniqueID, error) {
 	var id C.zb_unique_id
 	err := p.collectives("unique id", -1, C.zb_unique(p.table, &id))
 	return *(*UniqueID)(unsafe.Pointer(&id)), err
 }
 
-// InitComms joins this process's ranks, firstRank upwards and one on each of the devices, to a
-// communicator of nranks, in one group. cta is the policy of compute units in the library's
-// configuration; with 0 there is no configuration.
+// InitComms joins this process's ranks to a communicator of nranks ranks, in one group. The
+// ranks are numbered from firstRank on, one rank per device. cta is the policy of compute
+// units in the library's configuration; with 0 no configuration is passed.
 func (p *Provider) InitComms(id UniqueID, nranks, firstRank int, devices []int, cta int) ([]Comm, error) {
 	n := len(devices)
 	cid := *(*C.zb_unique_id)(unsafe.Pointer(&id))
@@ -248,16 +249,16 @@ func (p *Provider) InitComms(id UniqueID, nranks, firstRank int, devices []int, 
 	return comms, p.collectives(fmt.Sprintf("init %d of %d ranks", n, nranks), -1, code)
 }
 
-// Registration is a buffer that is registered with a rank's communicator.
+// Registration is a buffer that was registered with a rank's communicator.
 type Registration struct {
 	comm   Comm
 	window bool
 	handle unsafe.Pointer
 }
 
-// Register registers one buffer of each rank, all of equal sizes, with its communicator, in one
-// group: as windows, or as buffers. It is collective over all ranks of the communicators; seconds
-// is its duration.
+// Register registers one buffer of each rank with its communicator, in one group, as windows or as
+// plain buffers. All buffers have the same size. All ranks of the communicators must call it
+// together. seconds is its duration.
 func (p *Provider) Register(window bool, comms []Comm, buffers []Buffer) (all []Registration, seconds float64, err error) {
 	var m memory
 	defer m.free()
@@ -281,17 +282,20 @@ func (p *Provider) Register(window bool, comms []Comm, buffers []Buffer) (all []
 	return all, float64(took) * 1e-9, p.collectives(p.nameOf(symbol), comms[0].device, code)
 }
 
-// Deregister undoes a registration, before its communicator or buffer is freed.
+// Deregister undoes a registration. Call it before the communicator or the buffer is freed.
 func (p *Provider) Deregister(r Registration) error {
 	return p.collectives("deregister", r.comm.device, C.zb_deregister(p.table, C.int(b2i(r.window)), C.int(r.comm.device), r.comm.ptr, r.handle))
 }
 
-// functions are the collectives of which RCCL tells what runs them, by their numbers in its enum ncclFunc_t; of the others
-// it tells an algorithm that knows no buffers (ROCm/rocm-systems, projects/rccl/src/rccl_wrap.cc, rcclGetCollImplInfo).
+// functions are the collectives for which RCCL reports the implementation that takes the buffers
+// into account, with their numbers in its enum ncclFunc_t. For other collectives RCCL reports an
+// algorithm without regard to buffers (ROCm/rocm-systems, projects/rccl/src/rccl_wrap.cc,
+// rcclGetCollImplInfo).
 var functions = map[string]C.int{"all_gather": 2, "reduce_scatter": 3, "all_reduce": 4}
 
-// Implementation is the library's name for what would run the work on these buffers, such as CE or RING; empty if it does
-// not tell. A release of RCCL that hides its internal functions has this one and refuses it.
+// Implementation returns the library's name for the implementation that would run the work on these
+// buffers, such as CE or RING; "" if the library does not report it. A release of RCCL that hides
+// its internal functions has this function but refuses the call.
 func (p *Provider) Implementation(comm Comm, w Work, send, recv Address, graph bool) string {
 	function, known := functions[w.Collective]
 	if !known {
@@ -307,14 +311,14 @@ func (p *Provider) FreeComm(c Comm) error {
 	return p.collectives("destroy communicator", c.device, C.zb_comm_destroy(p.table, C.int(c.device), c.ptr))
 }
 
-// AbortComm aborts a communicator, also while a call on it hangs in another thread. A library
-// without this call keeps it.
+// AbortComm aborts a communicator, even while a call on it hangs in another thread. If the
+// library has no such call, the communicator stays.
 func (p *Provider) AbortComm(c Comm) error {
 	return p.collectives("abort communicator", c.device, C.zb_comm_abort(p.table, C.int(c.device), c.ptr))
 }
 
-// BeginCase passes the next case to the loopback, so that its noise only depends on the case, and
-// sets the clocks of this provider's devices with streams to 0. The real libraries have no such
+// BeginCase announces the next case to the loopback, so that its noise depends only on the case. It
+// also sets the clocks of this provider's devices with streams to 0. Real libraries have no such
 // call.
 func (p *Provider) BeginCase(key uint64) {
 	if len(p.devices) > 0 {
@@ -322,9 +326,9 @@ func (p *Provider) BeginCase(key uint64) {
 	}
 }
 
-// Extrapolated reports whether the times of a collective over ranks ranks with the given
-// stride come from a model with parts without measurements. Only the loopback has such
-// a model; its machine file marks these parts.
+// Extrapolated reports whether the times of a collective over `ranks` ranks with the given
+// stride come from parts of a model that were not measured. Only the loopback has a model;
+// its machine file marks these parts.
 func (p *Provider) Extrapolated(collective string, ranks, stride int) bool {
 	name := C.CString(collective)
 	defer C.free(unsafe.Pointer(name))

@@ -6,10 +6,10 @@ package native
 */
 import "C"
 
-// Recording notes the calls of a provider by the names of their rows, for tests.
+// Recording records the calls of a provider, by the names of their rows, for tests.
 type Recording struct {
-	// AsVendor omits the rows that only the loopback has: the provider then looks like a vendor's
-	// library.
+	// AsVendor removes the rows that only the loopback has, so that the provider looks like a
+	// vendor's library.
 	AsVendor bool
 }
 
@@ -25,8 +25,8 @@ func (p *Provider) record(r *Recording) {
 	C.zbr_record(p.table)
 }
 
-// TakeRecorded returns the calls since the previous one, in order, without polls that found
-// unfinished work.
+// TakeRecorded returns the calls since the previous TakeRecorded, in order. Polls that found
+// unfinished work are left out.
 func TakeRecorded() []string {
 	out := make([]string, int(C.zbr_count()))
 	for i := range out {

@@ -19,56 +19,56 @@ import (
 	"zbench/bench/hardware/backend"
 )
 
-// Attempt is a file that was tried; Why is empty for the one that was loaded.
+// Attempt is a file that was tried.
 type Attempt struct {
-	// Path of the file.
+	// Path is the path of the file.
 	Path string `json:"path"`
-	// Why it was not loaded; absent for the loaded one.
+	// Why is the reason why the file was not loaded; absent for the loaded file.
 	Why string `json:"why,omitempty"`
-	// Absent is true if there is no such file: nothing is wrong with it.
+	// Absent is true if the file does not exist, which is no defect.
 	Absent bool `json:"absent,omitempty"`
-	// Fatal is true if a process that opens it hangs, ends or prints without end.
+	// Fatal is true if a process that opens the file hangs, ends, or prints without end.
 	Fatal bool `json:"-"`
 }
 
 // Symbol is a function that a library lacks.
 type Symbol struct {
-	// Field is its name in the list of symbols.
+	// Field is the function's name in the symbol list.
 	Field string `json:"-"`
-	// Name of the function.
+	// Name is the name of the function.
 	Name string `json:"name"`
-	// Required is true if nothing runs without it.
+	// Required is true if nothing runs without the function.
 	Required bool `json:"required"`
-	// Lost names what fails without it.
+	// Lost names the features that fail without the function.
 	Lost string `json:"lost,omitempty"`
 }
 
-// Library is the search for a library, with its result.
+// Library is the search for a library and its result.
 type Library struct {
 	// Role is the purpose of the library.
 	Role Role `json:"role"`
-	// Name that was looked for.
+	// Name is the file name that was searched for.
 	Name string `json:"name"`
-	// Path is the loaded file; absent if there is none.
+	// Path is the path of the loaded file; absent if none was loaded.
 	Path string `json:"path,omitempty"`
-	// Version that the file states; absent if none was loaded.
+	// Version is the version that the library reports; absent if none was loaded.
 	Version string `json:"version,omitempty"`
-	// Required is true if nothing runs without it.
+	// Required is true if nothing runs without the library.
 	Required bool `json:"required"`
-	// Lost names what fails without it, if it is not required.
+	// Lost names the features that fail without the library, if it is not required.
 	Lost string `json:"lost,omitempty"`
-	// Flag is the command-line flag that names its file.
+	// Flag is the command-line flag that names the library's file.
 	Flag string `json:"flag"`
-	// Remedy is the next step if none was loaded; empty for the general one: install the vendor's
-	// product, or name the file.
+	// Remedy is the next step if the library was not loaded. It is empty for the general remedy:
+	// install the vendor's product, or name the file.
 	Remedy string `json:"-"`
-	// By is the flag or variable that named its file; absent if it was searched for.
+	// By is the flag or variable that named the file; absent if the file was searched for.
 	By string `json:"named_by,omitempty"`
-	// Attempts are the tried files.
+	// Attempts are the files that were tried.
 	Attempts []Attempt `json:"attempts,omitempty"`
-	// Listed is the number of its functions that zbench may call.
+	// Listed is the number of the library's functions that zbench may call.
 	Listed int `json:"listed_symbols"`
-	// Missing are the absent ones.
+	// Missing are the functions that the library lacks.
 	Missing []Symbol `json:"missing_symbols,omitempty"`
 }
 
@@ -85,7 +85,7 @@ func (s *Library) lacks() string {
 	return ""
 }
 
-// tried lists the attempts; a missing file by its path only.
+// tried lists the attempts. Of a missing file it gives only the path.
 func (s *Library) tried() string {
 	var words []string
 	for _, a := range s.Attempts {
@@ -106,15 +106,15 @@ type finder struct {
 	opened  []unsafe.Pointer
 	found   []*Library
 	trial   trial
-	// slow is true after opening a library became a task.
+	// slow is true once opening a library has become a task.
 	slow bool
 }
 
-// end ends the child process that opens libraries first. Libraries opened in this process stay
-// open.
+// end ends the child process that opens libraries first. Libraries that this process has opened
+// stay open.
 func (f *finder) end() { f.trial.end(time.Second) }
 
-// wait turns opening a library into a task once it has taken long enough.
+// wait begins a task once opening a library has taken long enough.
 func (f *finder) wait(path string, waited time.Duration) {
 	if f.slow || f.o.Progress == nil || waited < openingQuiet {
 		return
@@ -123,7 +123,7 @@ func (f *finder) wait(path string, waited time.Duration) {
 	f.o.Progress(Task{Text: fmt.Sprintf("opening %s (%g s at most: --%s)", path, f.o.within().Seconds(), SettingWithin)})
 }
 
-// waited ends that task.
+// waited ends the task that wait began.
 func (f *finder) waited() {
 	if f.slow {
 		f.slow = false
@@ -145,7 +145,7 @@ func (f *finder) find(row backend.Library) {
 	tried := map[string]bool{}
 	for _, path := range candidates {
 		if file, err := filepath.EvalSymlinks(path); err == nil && strings.Contains(path, "/") {
-			if tried[file] { // librccl.so beside librccl.so.1, which is the same file
+			if tried[file] { // librccl.so may link to librccl.so.1, the same file
 				continue
 			}
 			tried[file] = true
@@ -161,13 +161,13 @@ func (f *finder) find(row backend.Library) {
 	s.Remedy = remedy(row, s)
 }
 
-// remedy returns the next step for a library that was not loaded; empty for the general one.
+// remedy returns the next step for a library that was not loaded; empty for the general remedy.
 func remedy(row backend.Library, s *Library) string {
 	for _, a := range s.Attempts {
 		if a.Fatal {
 			return "replace the file or name another with --" + s.Flag + "; LD_DEBUG=libs shows what it loads"
 		}
-		if strings.Contains(a.Why, "' not found (required by") { // a version of the C library's symbols
+		if strings.Contains(a.Why, "' not found (required by") { // a symbol version of the C library is missing
 			return "it was built for a newer system than this: take the build for this one, run in the container it is from, or name another file with --" + s.Flag
 		}
 	}
@@ -179,7 +179,7 @@ func remedy(row backend.Library, s *Library) string {
 
 func (f *finder) path(role Role) string { return searchFor(f.found, role).Path }
 
-// searchFor returns the search for a library of this role; an empty one if there was none.
+// searchFor returns the search for the library of a role; an empty search if there was none.
 func searchFor(all []*Library, role Role) *Library {
 	if i := slices.IndexFunc(all, func(s *Library) bool { return s.Role == role }); i >= 0 {
 		return all[i]
@@ -187,8 +187,8 @@ func searchFor(all []*Library, role Role) *Library {
 	return &Library{Role: role}
 }
 
-// symbolsOf returns the rows of the symbol list for a vendor's library of this role, by their
-// numbers in the list.
+// symbolsOf returns the rows of the symbol list for a vendor's library of a role, each with its
+// number in the list.
 func symbolsOf(v backend.Vendor, role Role) iter.Seq2[C.int, *C.zb_symbol] {
 	return func(yield func(C.int, *C.zb_symbol) bool) {
 		for i := range C.zb_symbol_count() {
@@ -199,7 +199,8 @@ func symbolsOf(v backend.Vendor, role Role) iter.Seq2[C.int, *C.zb_symbol] {
 	}
 }
 
-// try opens one file; nil, with the reason among the search's attempts, if it cannot.
+// try opens one file. It returns nil if the file cannot be opened, and adds the reason to the
+// search's attempts.
 func (f *finder) try(s *Library, path string, loaded bool) unsafe.Pointer {
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
@@ -222,7 +223,8 @@ func (f *finder) try(s *Library, path string, loaded bool) unsafe.Pointer {
 	}
 	h := C.zb_open(text, C.int(b2i(loaded)), &why[0], C.size_t(len(why)))
 	if h == nil {
-		// The loader's message starts with the missing file: this one, or a dependency.
+		// The loader's message begins with the file that is missing: this file or one of its
+		// dependencies.
 		said := C.GoString(&why[0])
 		if strings.HasPrefix(said, path+": cannot open shared object file: No such file") {
 			return fail(Attempt{Why: "not in the loader's path; a file of this folder is ./" + path, Absent: true})
@@ -237,7 +239,8 @@ func (f *finder) try(s *Library, path string, loaded bool) unsafe.Pointer {
 	return h
 }
 
-// usable reports whether a library has a compiler: from HIP 7 on the runtime has none.
+// usable reports whether a library contains a compiler. From HIP 7 on the runtime contains no
+// compiler.
 func (f *finder) usable(s *Library, h unsafe.Pointer) bool {
 	if s.Role != RoleCompiler {
 		return true
@@ -247,7 +250,8 @@ func (f *finder) usable(s *Library, h unsafe.Pointer) bool {
 	return C.zb_exports(h, name) != 0
 }
 
-// probe returns a function that every library of a role has: the first of the list.
+// probe returns the name of a function that every library of a role has: the first function in the
+// list.
 func (f *finder) probe(role Role) string {
 	for _, sym := range symbolsOf(f.v, role) {
 		return C.GoString(sym.name[f.v.Column])
@@ -255,7 +259,7 @@ func (f *finder) probe(role Role) string {
 	return ""
 }
 
-// take records the opened library: its real path and its missing symbols.
+// take records an opened library: its real path and its missing symbols.
 func (f *finder) take(row backend.Library, s *Library, h unsafe.Pointer, path string) {
 	s.Attempts = append(s.Attempts, Attempt{Path: path})
 	s.Path = path
@@ -275,8 +279,8 @@ func (f *finder) take(row backend.Library, s *Library, h unsafe.Pointer, path st
 	f.openCompanions(s, row.Companions)
 }
 
-// loadedLibraries lists the real paths of the process's libraries whose file names have
-// the prefix, each once.
+// loadedLibraries lists the real paths of the process's libraries whose file names begin
+// with the prefix, each path once.
 func loadedLibraries(prefix string) []string {
 	text := C.CString(prefix)
 	defer C.free(unsafe.Pointer(text))
@@ -288,15 +292,15 @@ func loadedLibraries(prefix string) []string {
 	return slice.Distinct(out)
 }
 
-// openCompanions opens the libraries that another one opens by bare name at run time. The loader
-// does not search the folder of the opening library, so it does not find them in a folder outside
-// its path; afterwards it finds them by name. nvrtc opens its builtins in this way. If one cannot
-// be opened, the library reports it later.
+// openCompanions opens the libraries that another library opens by bare name at run time, as nvrtc
+// does with its builtins. The loader does not search the folder of the library that opens them, so
+// in a folder outside of the loader's path they would not be found. Once they are open, the loader
+// finds them by name. If a companion cannot be opened, the library reports it later.
 func (f *finder) openCompanions(s *Library, pattern string) {
 	if pattern == "" {
 		return
 	}
-	files, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Path), pattern)) // the only error is a bad pattern
+	files, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Path), pattern)) // Glob fails only for a bad pattern
 	for _, file := range files {
 		if f.fatal(file) != "" {
 			continue

@@ -108,7 +108,7 @@ func TestLibraryBroken(t *testing.T) {
 		"a script":           {[]byte("INPUT(librccl.so.1)\n"), "it is no library"},
 		"empty":              {nil, "it is no library"},
 		"other architecture": {other, "it is for arm64, this program for x86-64"},
-		"32 bits":            {narrow, "it is for a machine of 32 bits"},
+		"32 bits":            {narrow, "it is for a 32-bit machine"},
 	} {
 		require.NoError(t, os.WriteFile(path, c.data, 0o600), name)
 		o.Named["rccl-lib"] = path

@@ -23,25 +23,25 @@ func (p *Provider) openSensors(f *finder) {
 	}
 }
 
-// closeSensors keeps the library: it may have threads of its own.
+// closeSensors frees the table but keeps the library open, because it may have threads of its own.
 func (p *Provider) closeSensors() {
 	C.free(unsafe.Pointer(p.sensors))
 	p.sensors = nil
 }
 
-// Lowered are the reasons for a lower clock, from a GPU's driver: bits.
+// Lowered has one bit per reason why a GPU's driver lowered the clock.
 type Lowered uint
 
-// Reasons for a lower clock.
+// The reasons for a lower clock.
 const (
 	LoweredByHeat Lowered = 1 << iota
 	LoweredByPower
 	LoweredByHardware
 )
 
-// Sense reads power and its limit in watts, temperature in degrees Celsius and the reasons for a
-// lower clock of the GPU with a PCI address, from the vendor's management library; everything is
-// zero without one.
+// Sense reads a GPU's power and power limit in watts, its temperature in degrees Celsius, and the
+// reasons for a lower clock. pci is the GPU's PCI address. The values come from the vendor's
+// management library; without one they are zero.
 func (p *Provider) Sense(pci string) (watts, limit, celsius float64, lowered Lowered) {
 	if p.sensors == nil {
 		return 0, 0, 0, 0

@@ -11,6 +11,6 @@ import (
 //go:embed c kernels unity.cc
 var sources embed.FS
 
-// Sources are the files of the loopback: `zbench loopback` builds its shared libraries
-// from them. Paths begin at this package's folder.
+// Sources returns the source files from which `zbench loopback` builds the loopback's
+// shared libraries. Paths begin at this package's folder.
 func Sources() fs.FS { return sources }

@@ -9,12 +9,12 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Task is work that takes seconds and has begun. The zero Task is the end of the previous one.
+// Task is work that takes seconds and has begun. The zero Task marks the end of the previous task.
 type Task struct {
-	// Text describes it: "compiling verify.hip for gfx942".
+	// Text describes the task, such as "compiling verify.hip for gfx942".
 	Text string
-	// Number counts the tasks of a kind from 1, of Of; both are 0 if the number of tasks is
-	// unknown.
+	// Number counts the tasks of a kind from 1; Of is their total. Both are 0 if the total
+	// is unknown.
 	Number, Of int
 }
 
@@ -25,19 +25,19 @@ func (t Task) String() string {
 	return fmt.Sprintf("%s (%d of %d)", t.Text, t.Number, t.Of)
 }
 
-// openingQuiet is the time after which opening a library becomes a task.
+// openingQuiet is how long opening a library takes before it becomes a task.
 const openingQuiet = 500 * time.Millisecond
 
 // compilations counts a compiler's tasks. Kernels from the cache are counted without a message, so
 // that the last number is the number of kernel files.
 type compilations struct {
-	tell       func(Task) // nil means no messages
+	tell       func(Task) // receives the tasks; nil for no messages
 	number, of int
-	// seen are the counted keys: the cache has them for the next device.
+	// seen lists the keys that were counted. For the next device the cache already has them.
 	seen []string
 }
 
-// count counts the kernel source with this key; kept says whether a cache keeps it.
+// count counts the kernel source with this key. kept is true if a cache keeps the code.
 func (c *compilations) count(key string, kept bool) {
 	if c.tell == nil || kept && slices.Contains(c.seen, key) {
 		return
@@ -46,7 +46,8 @@ func (c *compilations) count(key string, kept bool) {
 	c.number++
 }
 
-// begin announces the last counted compilation, and returns its end.
+// begin announces the compilation that was counted last. It returns a function that announces the
+// end.
 func (c *compilations) begin(r order) (end func()) {
 	if c.tell == nil {
 		return func() {}
@@ -62,11 +63,11 @@ func (c *compilations) begin(r order) (end func()) {
 	return func() { c.tell(Task{}) }
 }
 
-// Expect says how many kernel sources will be compiled, for the numbers of the tasks.
+// Expect announces how many kernel sources will be compiled, for the numbers of the tasks.
 func (c *Compiler) Expect(files int) { c.tasks.of += files }
 
-// Expect says how many kernel sources will be loaded on each of the devices. With a
-// cache each kind of device has them compiled once.
+// Expect announces how many kernel sources will be loaded on each of the devices.
+// With a cache they are compiled once per kind of device.
 func (p *Provider) Expect(files int, devices []int) {
 	if p.compiler.tasks.tell == nil {
 		return
@@ -80,8 +81,8 @@ func (p *Provider) Expect(files int, devices []int) {
 	p.compiler.Expect(files * len(kinds))
 }
 
-// identity distinguishes a device from other kinds, for which code is compiled again: if the
-// compiler asks the device itself, Arch is empty.
+// identity identifies the kind of a device, because code is compiled once per kind. Arch is
+// empty if the compiler queries the device itself.
 func (d DeviceInfo) identity() string {
 	return fmt.Sprintf("%s/%s/%d.%d", d.Name, d.Arch, d.CapabilityMajor, d.CapabilityMinor)
 }

@@ -14,29 +14,30 @@ import (
 	"unsafe"
 )
 
-// Step is one launch of a sequence. Args are the arguments of Provider.Launch.
+// Step is one launch of a timed sequence. Args are as in Provider.Launch.
 type Step struct {
 	Function Function
 	Launch   Launch
 	Args     []any
-	// A vendor's product in place of a kernel; see BLAS.Product.
+	// blas, gemm and lt describe a vendor's product that runs instead of a kernel; see
+	// BLAS.Product.
 	blas *BLAS
 	gemm Gemm
 	lt   *LTLaunch
 }
 
-// Timer runs sequences of kernels on one or more devices at once and times them by
-// events. Close it when done. Only Cancel may be called from other goroutines.
+// Timer runs sequences of launches on one or more devices at once and times them by
+// events. Close it when done. Other goroutines may call only Cancel.
 type Timer struct {
 	p       *Provider
 	c       *C.zb_timer
 	streams []Stream
-	loaded  memory   // of the steps
-	stamps  []stamps // by stream, where the clock is counted
+	loaded  memory   // C memory of the loaded steps
+	stamps  []stamps // by stream, if the clock is counted
 	closing sync.Mutex
 }
 
-// NewTimer creates a timer for streams on different devices.
+// NewTimer makes a timer for streams on different devices.
 func (p *Provider) NewTimer(streams []Stream) (*Timer, error) {
 	c := zeroed[C.zb_timer](1)
 	c.table, c.ntracks = p.table, C.int32_t(len(streams))
@@ -77,7 +78,7 @@ func (t *Timer) Load(steps [][]Step) error {
 	return nil
 }
 
-// list is a sequence in C.
+// list copies a sequence to C memory.
 func (m *memory) list(sequence []Step) (*C.zb_step, error) {
 	list := kept[C.zb_step](m, len(sequence))
 	for k, s := range sequence {
@@ -114,8 +115,8 @@ func (m *memory) fill(to *C.zb_step, s Step) error {
 	return nil
 }
 
-// Run launches the loaded sequence rounds times on every stream, waits at most deadline seconds,
-// and returns the seconds from before the first launch to after the last, by stream.
+// Run launches the loaded sequence `rounds` times on every stream and waits at most `deadline`
+// seconds. It returns the seconds from before the first launch to after the last, for each stream.
 func (t *Timer) Run(rounds int, deadline float64) ([]float64, error) {
 	t.c.rounds, t.c.deadline_s = C.int32_t(rounds), C.double(deadline)
 	C.zb_timer_run(t.c)
@@ -137,7 +138,7 @@ func (t *Timer) Run(rounds int, deadline float64) ([]float64, error) {
 	return out, nil
 }
 
-// Cancel makes the running Run and every later one return ErrCancelled soon.
+// Cancel makes the current Run and all later Runs return ErrCancelled soon.
 func (t *Timer) Cancel() {
 	t.closing.Lock()
 	defer t.closing.Unlock()
@@ -146,7 +147,7 @@ func (t *Timer) Cancel() {
 	}
 }
 
-// Close frees the events and the memory, not the streams.
+// Close frees the events and the memory, but not the streams.
 func (t *Timer) Close() {
 	t.closing.Lock()
 	defer t.closing.Unlock()

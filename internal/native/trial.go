@@ -18,25 +18,25 @@ import (
 	"unsafe"
 )
 
-// OpenWithin is the default time limit for opening one library. A library of gigabytes on
-// a network file system takes tens of seconds the first time.
+// OpenWithin is the default time limit for opening one library. The first time, a library
+// of gigabytes on a network file system takes tens of seconds.
 const OpenWithin = 60 * time.Second
 
-// trialSlice is the interval at which a wait checks for cancellation.
+// trialSlice is how often a wait checks for cancellation.
 const trialSlice = 50 * time.Millisecond
 
-// trial is the child process that opens each library first. If it cannot be created (a
-// process limit), libraries are opened without it.
+// trial is the child process that opens each library first. If it cannot be made,
+// because of a process limit, libraries are opened without it.
 type trial struct {
 	c *C.zb_trial
-	// none is true if no child process can be created.
+	// none is true if no child process can be made.
 	none bool
-	// fatal is the earlier results by real path: a file can be tried for several roles.
+	// fatal has the earlier results by real path, because a file can be tried for several roles.
 	fatal map[string]string
 }
 
-// fatal returns the reason why a file must not be opened in this process. It is empty if the child
-// has opened the file, or has found that it is not a library.
+// fatal returns the reason why this process must not open a file. It returns "" if the child has
+// opened the file, or has found that it is not a library.
 func (f *finder) fatal(path string) string {
 	file := path
 	if whole, err := filepath.EvalSymlinks(path); err == nil && strings.Contains(path, "/") {
@@ -71,7 +71,7 @@ func (f *finder) attempt(path string) string {
 	case C.ZB_TRIAL_OPENED:
 		return ""
 	case C.ZB_TRIAL_ENDED:
-		// The child is ending: the pipe closes before the process ends.
+		// The child is about to end: its pipe closes before the process ends.
 		status, words := f.trial.end(2 * time.Second)
 		return "opening it ends the process: " + ending(status) + words
 	case C.ZB_TRIAL_FLOODED:
@@ -82,7 +82,7 @@ func (f *finder) attempt(path string) string {
 	return fmt.Sprintf("opening it did not end within %g s (--%s)", within.Seconds(), SettingWithin) + words
 }
 
-// start creates the child if there is none. It ends with the thread that created it, so
+// start makes the child if there is none. The child ends with the thread that made it, so
 // the thread is kept until end.
 func (t *trial) start() bool {
 	if t.c != nil {
@@ -96,8 +96,9 @@ func (t *trial) start() bool {
 	return t.c != nil
 }
 
-// end ends the child and returns its status, or −1 if it did not end within patience and
-// was killed, with the last line that it printed. It may be called twice.
+// end ends the child and returns its status and the last line that it printed. The status
+// is −1 if the child did not end within `patience` and was killed. end may be called
+// twice.
 func (t *trial) end(patience time.Duration) (status int, words string) {
 	if t.c == nil {
 		return 0, ""
@@ -121,7 +122,7 @@ func ending(status int) string {
 	return fmt.Sprintf("exit code %d", w.ExitStatus())
 }
 
-// lastLine is the last printed line, formatted for a message.
+// lastLine returns the last line of a text, formatted for a message.
 func lastLine(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	for _, last := range slices.Backward(lines) {

@@ -1,6 +1,6 @@
-/* All C of the package in one file: Go does not see that a header of another
- * package, or one in a subfolder, has changed. c/ is also embedded (see
- * sources.go), which makes the build depend on every file in it. */
+/* All C of the package in one file, because Go does not notice a changed header
+ * in a subfolder or in another package. c/ is also embedded (see sources.go),
+ * which makes the build depend on every file in it. */
 #include "c/compile.c"
 #include "c/blas.c"
 #include "c/dl.c"

@@ -1,9 +1,11 @@
-/* All kernels of the loopback in one file, as unity.c is for C. No exceptions,
- * no RTTI, nothing of the C++ library: the binary must not need libstdc++.
+/* All kernels of the loopback in one file, as unity.c is for C. They use no
+ * exceptions, no RTTI and nothing of the C++ library, because the binary must
+ * not need libstdc++.
  *
- * Each source of plain loops is compiled three times: for AVX2 (picked at run
- * time), for any machine, and with one call per GPU thread; one whose threads
- * wait for each other only the last way. See kernels/host.h. */
+ * A source of plain loops is compiled three times: folded into loops for AVX2
+ * (which is chosen at run time), folded into loops for any CPU, and with one
+ * call per GPU thread. A source whose threads wait for each other is compiled
+ * only with one call per GPU thread. See kernels/host.h. */
 #include "kernels/host.h"
 #include "kernels/prelude.h"
 #include "kernels/host_block.h"
@@ -15,8 +17,8 @@
 #define ZB_LANE 0u
 #define ZB_LANES 1u
 
-/* -O2 alone leaves loops scalar whose length is not known (a flag for cgo is
- * not to be had: its list of allowed ones has none for this). */
+/* With -O2 alone, loops of unknown length stay scalar. A pragma requests the
+ * vectorisation, because cgo does not allow the compiler flag for it. */
 #pragma GCC push_options
 #pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
 
@@ -44,8 +46,8 @@ namespace zbk_plain {
 namespace zbk_threads {
 #include "kernels/loops.h"
 
-/* What exists in emulated threads alone is for right results, not for speed:
- * with the unrolling that a GPU wants it would take half of a build's time. */
+/* Kernels with emulated threads need to be right, not fast. The unrolling that
+ * a GPU needs would take half of the build's time. */
 #undef ZB_UNROLLED
 #define ZB_UNROLLED
 #pragma GCC push_options

@@ -10,7 +10,7 @@ import "zbench/bench/hardware/backend"
 // Role is the purpose of a library.
 type Role = backend.Role
 
-// The roles, in the order of opening: the collectives library loads its runtime.
+// The roles in the order of opening. The collectives library loads its runtime.
 const (
 	RoleCollectives = backend.Collectives
 	RoleRuntime     = backend.Runtime
@@ -18,7 +18,7 @@ const (
 	RoleCompiler    = backend.Compiler
 )
 
-// kinds are the libraries of the list of symbols.
+// kinds maps roles to the libraries of the symbol list.
 var kinds = map[Role]C.int{
 	RoleCollectives: C.ZB_COLLECTIVES, RoleRuntime: C.ZB_RUNTIME, RoleDriver: C.ZB_DRIVER, RoleCompiler: C.ZB_COMPILER,
 }
@@ -26,23 +26,23 @@ var kinds = map[Role]C.int{
 // Setting is a file or folder that a user can set by a flag or by a variable.
 type Setting = backend.Setting
 
-// KernelNeeds are the libraries that kernels on a device need.
+// KernelNeeds are the roles of the libraries that are needed to run kernels on a device.
 var KernelNeeds = []Role{RoleRuntime, RoleDriver, RoleCompiler}
 
-// SettingWithin is the flag of Choice.Within.
+// SettingWithin is the name of the flag for Choice.Within.
 const SettingWithin = "lib-timeout"
 
-// SettingFolders is the flag that adds folders of libraries.
+// SettingFolders is the name of the flag that adds folders to search for libraries.
 const SettingFolders = "lib-path"
 
 var settings = append(backend.Settings(), Setting{
 	Flag: SettingFolders, Variables: []string{"ZBENCH_LIB_PATH"}, Meaning: "more folders to look for libraries in, first of all; colons between them",
 })
 
-// Settings lists the settings, for flags and for help.
+// Settings returns all settings, for flags and for help.
 func Settings() []Setting { return settings }
 
-// setting looks up a flag, then its variables. by is the one that was set.
+// setting looks up a flag, then its variables. by is the flag or the variable that gave the value.
 func (o Choice) setting(flag string) (value, by string) {
 	if v := o.Named[flag]; v != "" {
 		return v, "--" + flag

@@ -14,15 +14,15 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Functions are a batch's kernels on each of its devices: the delay of isolated timing and those of
-// a verification.
+// Functions holds the kernels of a batch on each of its devices: the delay of isolated timing, and
+// the kernels of a verification.
 type Functions struct {
 	modules []*Module
-	// by has each device's functions, in C memory: the batch's ranks point to it.
+	// by has the functions of each device in C memory, because the batch's ranks point to them.
 	by map[int]*C.zb_kernels
 }
 
-// LoadFunctions loads the kernels on devices. If the provider cannot compile, the error
+// LoadFunctions loads the kernels onto devices. If the provider cannot compile, the error
 // wraps ErrUnavailable.
 func (p *Provider) LoadFunctions(devices []int) (*Functions, error) {
 	f := noFunctions()
@@ -41,7 +41,7 @@ func (p *Provider) LoadFunctions(devices []int) (*Functions, error) {
 
 func noFunctions() *Functions { return &Functions{by: map[int]*C.zb_kernels{}} }
 
-// functionFiles are the kernels' sources in Functions.
+// functionFiles are the sources of the kernels in Functions.
 var functionFiles = []string{"delay.hip", "verify.hip"}
 
 func (f *Functions) load(p *Provider, device int) error {
@@ -62,13 +62,13 @@ func (f *Functions) load(p *Provider, device int) error {
 	return nil
 }
 
-// functionRow is a kernel: its file, its name and its place.
+// functionRow is a kernel: its source, its name, and where its function is stored.
 type functionRow struct {
 	file, name string
 	at         *unsafe.Pointer
 }
 
-// rows are the kernels of a device.
+// rows lists the kernels of a device.
 func (f *Functions) rows(device int) []functionRow {
 	k := f.on(device)
 	return []functionRow{
@@ -80,20 +80,20 @@ func (f *Functions) rows(device int) []functionRow {
 	}
 }
 
-// Poison is the word in a receive buffer before a verification's launch, Before that in a send
-// buffer if the work is AtOnce.
+// Poison is the word that fills a receive buffer before a verification's launch. Before is the
+// word that fills a send buffer before its data, if the work is AtOnce.
 const (
 	Poison = C.ZB_POISON
 	Before = C.ZB_BEFORE
 )
 
-// Fill returns the kernel on a device that writes a rank's data.
+// Fill returns the kernel that writes a rank's data on a device.
 func (f *Functions) Fill(device int) Function {
 	return Function{ptr: f.on(device).fill, name: "zb_fill"}
 }
 
-// FillArgs returns the arguments of Fill: an address, and count elements from base on of a rank's
-// data, given the number of ranks.
+// FillArgs returns the arguments of Fill: the address, and `count` elements of a rank's data from
+// element `base` on. ranks is the number of ranks.
 func (w Work) FillArgs(to Address, count, base int64, rank, ranks int, reduced bool, seed uint64) []any {
 	kind := int32(KindCopied)
 	if reduced {
@@ -102,7 +102,7 @@ func (w Work) FillArgs(to Address, count, base int64, rank, ranks int, reduced b
 	return []any{to, uint64(count), int32(dtypeCodes[w.Dtype]), int32(opCodes[w.Op]), kind, int32(rank), int32(ranks), uint64(base), seed} //nolint:gosec // not negative
 }
 
-// on returns a device's kernels, empty at first.
+// on returns the kernels of a device, which are empty at first.
 func (f *Functions) on(device int) *C.zb_kernels {
 	if f.by[device] == nil {
 		f.by[device] = zeroed[C.zb_kernels](1)
@@ -116,7 +116,7 @@ func (f *Functions) Close() {
 		return
 	}
 	for _, m := range f.modules {
-		_ = m.Close() // after a failed batch this fails too, with no new information
+		_ = m.Close() // after a failed batch Close fails too, with no new information
 	}
 	for _, k := range f.by {
 		C.free(unsafe.Pointer(k))
@@ -124,7 +124,7 @@ func (f *Functions) Close() {
 	f.modules, f.by = nil, nil
 }
 
-// UseFunctions sets the kernels of each rank's device. Call it after all ranks are set.
+// UseFunctions gives each rank the kernels of its device. Call it after all ranks are set.
 func (b *Batch) UseFunctions(f *Functions) {
 	for i := range b.ranks() {
 		b.ranks()[i].kernels = f.by[int(b.ranks()[i].device)]
@@ -135,38 +135,41 @@ func (b *Batch) UseFunctions(f *Functions) {
 // elements. See collective.Result for block, source, step and base.
 type Expect struct {
 	Fill, Check int64
-	// RecvBytes are poisoned before the launch, SendBytes before they are filled if the work is
-	// AtOnce.
+	// RecvBytes is the size that is poisoned before the launch. SendBytes is the size that is
+	// poisoned before it is filled, if the work is AtOnce.
 	RecvBytes    int64
 	SendBytes    int64
 	Reduced      bool
 	Block, Base  int64
 	Source, Step int
-	// FillBase is the index of the first filled element. SendAt is its place, RecvAt that of the
-	// first checked one, in the rank's buffers. All are 0 except for a Block.
+	// FillBase is the index of the first filled element. SendAt is where it lies in the send
+	// buffer, and RecvAt is where the first checked element lies in the receive buffer. All
+	// three are 0 except for a Block.
 	FillBase, SendAt, RecvAt int64
 }
 
-// Block is a part of a collective's buffers, in elements of Width bytes: Count from SendAt on in
-// the senders', from RecvAt on in the receivers'. From and To are the only sender and the only
-// receiver; −1 for all.
+// Block is a part of a collective's buffers, in elements of Width bytes. It has Count elements,
+// from SendAt on in the senders' buffers and from RecvAt on in the receivers' buffers. From and To
+// are the only sender and the only receiver; −1 means all ranks.
 type Block struct {
 	SendAt, RecvAt, Count, Width int64
 	From, To                     int
 }
 
-// Wrong is the number of a rank's wrong elements, and the first of them.
+// Wrong is the number of wrong elements of a rank, and the first of them.
 type Wrong struct {
 	Rank  int
 	Count int64
-	// Index is the first wrong element of the rank's receive buffer; Expected and Got are its bits.
+	// Index is the index of the first wrong element in the rank's receive buffer. Expected and
+	// Got are its expected and actual bits.
 	Index         int64
 	Expected, Got uint64
 }
 
-// Verify runs the work once with data and checks every element of every result. With blocks, on the
-// loopback only, it moves and checks just those; expect then has the ranks of the first, of the
-// second and so on. It returns the ranks with wrong elements, once per block.
+// Verify runs the work once with data and checks every element of every result. With blocks, which
+// only the loopback supports, it moves and checks only these; `expect` then has all ranks for the
+// first block, all ranks for the second, and so on. It returns the ranks with wrong elements, once
+// per block.
 func (b *Batch) Verify(expect []Expect, seed uint64, blocks ...Block) ([]Wrong, error) {
 	var m memory
 	defer m.free()
@@ -209,7 +212,7 @@ func (b *Batch) Verify(expect []Expect, seed uint64, blocks ...Block) ([]Wrong, 
 		case w[0] > 0:
 			wrong = append(wrong, Wrong{Rank: i % b.n, Count: int64(w[0]), Index: int64(w[1]) + expect[i].RecvAt, Expected: w[2], Got: w[3]}) //nolint:gosec // counts of elements fit
 		case w[2] != uint64(expect[i].Check): //nolint:gosec // not negative
-			// A check that did not run also reports no wrong elements.
+			// A check that did not run would also report no wrong elements.
 			return nil, fmt.Errorf("native: the check of rank %d looked at %d of %d elements", i%b.n, w[2], expect[i].Check)
 		}
 	}

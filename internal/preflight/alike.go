@@ -10,7 +10,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// partitions requires whole GPUs, and the same on all hosts.
+// partitions requires unpartitioned GPUs, and the same modes on all hosts.
 func (w *world) partitions() []verdict {
 	usual := w.usual(func(p *Process) string { return p.Facts.Partitions })
 	return w.each(func(p *Process) verdict {
@@ -27,7 +27,7 @@ func (w *world) partitions() []verdict {
 	})
 }
 
-// cutUp reports whether any of the GPUs is partitioned: in AMD's modes SPX is a whole GPU.
+// cutUp reports whether any GPU is partitioned. AMD's mode SPX is a whole GPU.
 func cutUp(modes string) bool {
 	for part := range strings.SplitSeq(modes, ", ") {
 		_, mode, _ := strings.Cut(part, " x ")
@@ -38,8 +38,8 @@ func cutUp(modes string) bool {
 	return false
 }
 
-// libraries requires equal versions everywhere. The kernel driver is no library of the process, so
-// another version is a warning.
+// libraries requires equal versions in all processes. The kernel driver is no library of the
+// process, so a different version is a warning.
 func (w *world) libraries() []verdict {
 	versions := func(p *Process) string {
 		return strings.Join(slice.Map(p.Facts.Libraries, func(l record.Library) string { return strings.TrimSpace(l.Name + " " + l.Version) }), ", ")
@@ -61,7 +61,8 @@ func (w *world) libraries() []verdict {
 }
 
 // peers requires that every process sees all GPUs of its host's processes, and that each GPU
-// belongs to one process: the library accepts two only if NCCL_HOSTID makes them two hosts.
+// belongs to one process. The library accepts two processes per GPU only if NCCL_HOSTID makes
+// the processes count as two hosts.
 func (w *world) peers() []verdict {
 	driven := map[string][]string{}
 	drivers := map[[2]string]int{}
@@ -90,12 +91,13 @@ func (w *world) peers() []verdict {
 		if len(p.Facts.Hiding) > 0 {
 			next = "unset " + strings.Join(p.Facts.Hiding, ", ") + "; " + next
 		}
-		// Each process of a node misses others; without their names the findings are equal.
+		// Each process of a node lacks other GPUs; without the names of the GPUs the findings are
+		// equal.
 		return warn(fmt.Sprintf("the process sees %s of the node's, not the other %s", plain.Count(len(visible), "GPU"), plain.Count(len(missing), "GPU")), next)
 	})
 }
 
-// folder requires that every process sees the leader's file. The leader is the first.
+// folder requires that every process sees the leader's file. The leader is the first process.
 func (w *world) folder() []verdict {
 	return w.each(func(p *Process) verdict {
 		f := p.Facts.Folder

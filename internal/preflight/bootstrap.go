@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// bootstrap finds RCCL's interface: the first that NCCL_SOCKET_IFNAME matches. Without it the first
-// whose name begins with ib, else the first that begins with neither docker nor lo, else docker's,
-// else lo (RCCL 0cbce2a: src/misc/socket.cc, ncclFindInterfaces). A value of one letter counts as
-// none.
+// bootstrap finds the interface that RCCL uses. It is the first interface that NCCL_SOCKET_IFNAME
+// matches. Without that variable, it is the first whose name begins with ib, else the first that
+// begins with neither docker nor lo, else an interface of docker, else lo (RCCL 0cbce2a:
+// src/misc/socket.cc, ncclFindInterfaces). A value of one letter counts as not set.
 func (h Host) bootstrap() Bootstrap {
 	b := Bootstrap{Setting: h.env("NCCL_SOCKET_IFNAME")}
 	if h.Interfaces == nil {
@@ -44,8 +44,8 @@ func (h Host) bootstrap() Bootstrap {
 	return b
 }
 
-// ordered lists the interfaces in the order of getifaddrs(3): those of IPv4 first. family is
-// NCCL_SOCKET_FAMILY. IPv6's loopback does not count.
+// ordered lists the interfaces in the order of getifaddrs(3), in which interfaces with IPv4
+// come first. family is NCCL_SOCKET_FAMILY. The loopback address of IPv6 does not count.
 func ordered(all []Interface, family string) []string {
 	var usable []string
 	for _, six := range []bool{false, true} {
@@ -63,7 +63,7 @@ func ordered(all []Interface, family string) []string {
 	return usable
 }
 
-// holding returns the interface with an address, empty if there is none.
+// holding returns the interface that has an address, "" if there is none.
 func holding(all []Interface, addr netip.Addr) string {
 	wanted := addr.Unmap().WithZone("")
 	for _, i := range all {

@@ -1,19 +1,19 @@
 package preflight
 
-// check is a row of the table.
+// check is a row of the table of checks.
 type check struct {
 	name string
-	// why is the cost of a warning or an error.
+	// why is the cost of ignoring a warning or an error.
 	why string
-	// hardware is true if it does not apply to simulated GPUs.
+	// hardware is true if the check does not apply to simulated GPUs.
 	hardware bool
-	// host is true if it applies to a single host.
+	// host is true if the check applies to a single host.
 	host bool
-	// judge returns a verdict for each process of the world, in order.
+	// judge returns one verdict per process of the world, in their order.
 	judge func(w *world) []verdict
 }
 
-// checks are all checks, in table order.
+// checks are all checks, in the order of the table.
 var checks = []check{
 	{
 		name: "CPU cores", hardware: true, host: true, judge: (*world).cores,
@@ -37,7 +37,7 @@ var checks = []check{
 	},
 	{
 		name: "GPU partitions", hardware: true, host: true, judge: (*world).partitions,
-		why: "a partition has a share of a GPU's compute units and memory: its figures and those of a whole GPU cannot be compared",
+		why: "a partition has a share of a GPU's compute units and memory: its figures cannot be compared with a whole GPU's figures",
 	},
 	{
 		name: "NUMA balancing", hardware: true, host: true, judge: perProcess((*world).balancing),
@@ -53,7 +53,7 @@ var checks = []check{
 	},
 	{
 		name: "bootstrap interface", hardware: true, host: true, judge: perProcess((*world).bootstrapInterface),
-		why: "RCCL's ranks find each other over this interface; one that does not reach the other hosts is a hang or an error when communicators are made",
+		why: "RCCL's ranks find each other over this interface; an interface that does not reach the other hosts leads to a hang or an error when communicators are made",
 	},
 	{
 		name: "RDMA NICs", hardware: true, host: true, judge: (*world).nics,
@@ -61,11 +61,11 @@ var checks = []check{
 	},
 	{
 		name: "RoCE v2 GID", hardware: true, host: true, judge: perProcess((*world).gids),
-		why: "a NIC sends from the address in this entry of its table; an empty entry fails, one of RoCE v1 or of a single link reaches no other subnet",
+		why: "a NIC sends from the address in this entry of its table; an empty entry fails; an entry for RoCE v1, or for a single link, reaches no other subnet",
 	},
 	{
 		name: "GPUs of local peers", hardware: true, judge: (*world).peers,
-		why: "RCCL maps the memory of the other GPUs of a node; those that a process cannot see are reached through the host's memory, at a fraction of xGMI's rate; kernels of processes that share a GPU wait for each other",
+		why: "RCCL maps the memory of the other GPUs of a node; GPUs that a process cannot see are reached through the host's memory, at a fraction of xGMI's rate; kernels of processes that share a GPU wait for each other",
 	},
 	{
 		name: "result folder", judge: (*world).folder,
@@ -73,7 +73,7 @@ var checks = []check{
 	},
 }
 
-// perProcess is a check that judges each process by itself.
+// perProcess makes a check that judges each process by itself.
 func perProcess(judge func(w *world, p *Process) verdict) func(*world) []verdict {
 	return func(w *world) []verdict {
 		return w.each(func(p *Process) verdict { return judge(w, p) })

@@ -18,29 +18,33 @@ import (
 	"zbench/internal/linux"
 )
 
-// Host provides Collect's input from a process and its host. A nil function is not available, and
-// its facts are not checked.
+// Host provides Collect with facts about a process and its host. If a function is nil, the checks
+// of its facts are not made.
 type Host struct {
-	// FS is the root of the file system; names have no leading slash.
+	// FS is the root of the file system. Names have no leading slash.
 	FS     fs.FS
 	Getenv func(string) string
 	Now    func() time.Time
-	// Heard is the arrival time of the leader's request for the facts; zero if unknown.
+	// Heard is when the leader's request for the facts arrived; zero if unknown.
 	Heard time.Time
-	// Space returns the size and the free space of a folder's file system, by its absolute name.
+	// Space returns the size and the free space of the file system that contains a folder, given by
+	// its absolute name.
 	Space func(folder string) (Space, error)
-	// Interfaces lists the network interfaces with their addresses, by number.
+	// Interfaces lists the network interfaces with their addresses, ordered by number.
 	Interfaces func() ([]Interface, error)
-	// Leader is this host's address towards the leader; zero if unknown or on the leader itself.
+	// Leader is this host's address towards the leader. It is zero if unknown, or on the leader
+	// itself.
 	Leader netip.Addr
-	// Simulated is true if the GPUs are the loopback's.
+	// Simulated is true if the loopback simulates the GPUs.
 	Simulated bool
-	// Libraries and Driver are the process's, GPUs the GPUs that it drives and Visible those that
-	// its runtime shows, by PCI address.
+	// Libraries are the process's libraries. Driver is its kernel driver. GPUs are the
+	// GPUs that it drives, by PCI address. Visible lists the GPUs that its runtime shows,
+	// by PCI address.
 	Libraries     []record.Library
 	Driver        string
 	GPUs, Visible []string
-	// Folder is this process's view of the result folder (see Look); nil if it does not know it.
+	// Folder is how this process sees the result folder (see Look); nil if it does not know the
+	// folder.
 	Folder *Folder
 }
 
@@ -50,8 +54,7 @@ type Interface struct {
 	Addrs []netip.Addr
 }
 
-// Collect gathers the facts of this process. It reads files and asks the host; it opens no device
-// and changes nothing.
+// Collect gathers the facts of this process. It only reads: it opens no device and changes nothing.
 func Collect(h Host) Facts {
 	t := linux.Tree{FS: h.FS}
 	status, limits := t.Read("proc/self/status"), t.Read("proc/self/limits")
@@ -76,7 +79,7 @@ func Collect(h Host) Facts {
 	return f
 }
 
-// found returns a value that was found, else nil.
+// found returns a pointer to a value that was found, else nil.
 func found[T any](value T, ok bool) *T {
 	if !ok {
 		return nil
@@ -91,13 +94,13 @@ func (h Host) env(name string) string {
 	return h.Getenv(name)
 }
 
-// flag reports whether a variable is a number other than 0.
+// flag reports whether a variable is set to a number other than 0.
 func (h Host) flag(name string) bool {
 	n, err := strconv.Atoi(h.env(name))
 	return err == nil && n != 0
 }
 
-// collectives returns the version of the process's RCCL or NCCL, and whether it is NCCL.
+// collectives returns the version of the process's RCCL or NCCL. nccl is true for NCCL.
 func (h Host) collectives() (version string, nccl bool) {
 	for _, l := range h.Libraries {
 		switch {
@@ -110,8 +113,8 @@ func (h Host) collectives() (version string, nccl bool) {
 	return "", false
 }
 
-// pxn returns the setting, which is on by default in NCCL and off in RCCL (NCCL_PARAM(PxnDisable,
-// …) of src/graph/paths.cc: 0 in NCCL, 1 in RCCL 0cbce2a).
+// pxn reports whether PXN is on. By default it is on in NCCL and off in RCCL
+// (NCCL_PARAM(PxnDisable, …) of src/graph/paths.cc: 0 in NCCL, 1 in RCCL 0cbce2a).
 func (h Host) pxn() bool {
 	if h.env("NCCL_PXN_DISABLE") == "" {
 		_, nccl := h.collectives()
@@ -131,8 +134,8 @@ func (h Host) shared(t linux.Tree) (space *Space, none bool) {
 	return nil, errors.Is(err, fs.ErrNotExist) && !t.Exists("dev/shm")
 }
 
-// partitions returns the GPUs' modes from amdgpu, else from the number of GPUs per package in the
-// kernel's topology.
+// partitions returns the modes of the GPUs according to amdgpu, or else the number of GPUs per
+// package according to the kernel's topology.
 func partitions(t linux.Tree) string {
 	modes := t.Partitions()
 	if len(modes) == 0 {
@@ -148,8 +151,8 @@ func partitions(t linux.Tree) string {
 	return strings.Join(slices.Sorted(slices.Values(all)), ", ")
 }
 
-// hidingVariables hide GPUs from a process (HIP's and ROCr's documents, "GPU isolation
-// techniques"; CUDA's).
+// hidingVariables are the variables that hide GPUs from a process (HIP's and ROCr's
+// documents, "GPU isolation techniques"; CUDA's).
 var hidingVariables = append(backend.Hiding(), "GPU_DEVICE_ORDINAL")
 
 func (h Host) hiding() []string {
@@ -181,8 +184,8 @@ func (h Host) rdma(t linux.Tree) RDMA {
 // active is the state of a port that RCCL uses.
 const active = "ACTIVE"
 
-// Look searches for the leader's file in the result folder. read reads a file; text is the leader's
-// text in the file of that name.
+// Look searches for the leader's file in the result folder. read reads a file. The leader wrote
+// `text` to the file named `file`.
 func Look(read func(name string) ([]byte, error), folder, file, text string) *Folder {
 	f := &Folder{Path: cut(folder)}
 	got, err := read(filepath.Join(folder, file))

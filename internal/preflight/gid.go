@@ -10,24 +10,24 @@ import (
 	"zbench/internal/linux"
 )
 
-// firstAuto is the first NCCL, and so RCCL, that searches the entry of a port's GID table by
+// firstAuto is the first version of NCCL, and so of RCCL, that searches a port's GID table by
 // itself. Before it the default of NCCL_IB_GID_INDEX was 0 (NCCL's guide, "Environment Variables",
 // NCCL_IB_GID_INDEX: "since 2.21").
 var firstAuto = [2]int{2, 21}
 
-// gidRule is RCCL's rule for the entry of a port's GID table.
+// gidRule is how RCCL chooses an entry of a port's GID table.
 type gidRule struct {
-	// index is NCCL_IB_GID_INDEX, -1 to search for one.
+	// index is the value of NCCL_IB_GID_INDEX; −1 means that RCCL searches for an entry.
 	index int
-	// six requests an IPv6 address (NCCL_IB_ADDR_FAMILY), within is NCCL_IB_ADDR_RANGE.
+	// six is true if an IPv6 address is wanted (NCCL_IB_ADDR_FAMILY). within is NCCL_IB_ADDR_RANGE.
 	six    bool
 	within netip.Prefix
-	// roce is the version of the protocol (NCCL_IB_ROCE_VERSION_NUM, 2).
+	// roce is the wanted version of the protocol (NCCL_IB_ROCE_VERSION_NUM, 2 by default).
 	roce int
 }
 
-// gidRuleOf reads RCCL's settings. version is the library's, such as "2.22.3"; if unknown, the
-// newer rule applies.
+// gidRuleOf reads RCCL's settings. version is the library's version, such as "2.22.3"; if it is
+// unknown, the newer rule applies.
 func gidRuleOf(getenv func(string) string, version string) gidRule {
 	r := gidRule{index: -1, roce: 2, six: getenv("NCCL_IB_ADDR_FAMILY") == "AF_INET6"}
 	if before(version, firstAuto) {
@@ -45,17 +45,18 @@ func gidRuleOf(getenv func(string) string, version string) gidRule {
 	return r
 }
 
-// before compares the first two numbers of a version.
+// before reports whether a version is older than another, by their first two numbers.
 func before(version string, than [2]int) bool {
 	var have [2]int
 	_, err := fmt.Sscanf(version, "%d.%d", &have[0], &have[1])
 	return err == nil && slices.Compare(have[:], than[:]) < 0
 }
 
-// choose returns RCCL's index in the table of a RoCE port. It begins with entry 0 and goes through
-// the others: a first entry of the wanted family replaces one of the other, and then one of the
-// wanted protocol replaces one of another protocol or without a routed address (RCCL 0cbce2a:
-// src/transport/net_ib.cc, ncclIbGetGidIndex and ncclUpdateGidIndex).
+// choose returns the index that RCCL uses in the table of a RoCE port. RCCL begins with entry 0 and
+// looks at the other entries in order. An entry of the wanted family replaces an entry of another
+// family. After that, an entry of the wanted protocol replaces an entry of another protocol, or an
+// entry without a routed address (RCCL 0cbce2a: src/transport/net_ib.cc, ncclIbGetGidIndex and
+// ncclUpdateGidIndex).
 func (r gidRule) choose(table []linux.GID) int {
 	if r.index >= 0 || len(table) == 0 {
 		return max(r.index, 0)
@@ -86,7 +87,7 @@ func routed(addr netip.Addr) bool {
 	return addr.IsValid() && !addr.IsUnspecified() && !addr.IsLinkLocalUnicast()
 }
 
-// portFacts returns the facts of a port with its table.
+// portFacts returns the facts of a port, given its table.
 func portFacts(p linux.RDMAPort, table []linux.GID, rule gidRule) Port {
 	f := Port{Name: p.Name(), State: p.State, Rate: p.Rate, InfiniBand: p.Layer == "InfiniBand", Better: -1}
 	if f.InfiniBand {
@@ -102,8 +103,8 @@ func portFacts(p linux.RDMAPort, table []linux.GID, rule gidRule) Port {
 	return f
 }
 
-// better returns the first entry with a routed RoCE v2 address, preferably of IPv4; -1 if there is
-// none.
+// better returns the first entry with a routed RoCE v2 address, preferably an IPv4 address; −1 if
+// there is none.
 func better(table []linux.GID) int {
 	found := -1
 	for _, g := range table {
@@ -118,8 +119,8 @@ func better(table []linux.GID) int {
 	return found
 }
 
-// empty reports whether an entry of the table holds no address: zeros, or only the prefix of
-// link-local addresses.
+// empty reports whether an entry of the table has no address: it is zero, or only the prefix
+// of link-local addresses.
 func empty(addr netip.Addr) bool {
 	return !addr.IsValid() || addr.IsUnspecified() || addr == netip.MustParseAddr("fe80::")
 }

@@ -9,15 +9,15 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Process is one process of the run, from the leader's side.
+// Process is one process of the run as the leader sees it.
 type Process struct {
 	Facts Facts
-	// Host is the name of its host.
+	// Host is the name of the process's host.
 	Host string
-	// FirstRank is the number of the process's first rank; it has Ranks ranks.
+	// FirstRank is the number of the process's first rank; Ranks is how many ranks it has.
 	FirstRank, Ranks int
-	// Sent is the leader's wall clock at its request for the facts, Received at their arrival; zero
-	// if unknown.
+	// Sent is the leader's wall clock when it requested the facts; Received is its wall clock when
+	// they arrived. Both are zero if unknown.
 	Sent, Received time.Time
 }
 
@@ -27,10 +27,10 @@ type Report struct {
 	Checks       []record.Preflight
 }
 
-// verdict is a check's finding about one process.
+// verdict is the finding of one check about one process.
 type verdict struct {
 	state record.PreflightState
-	// found is the finding, next the setting or the command that fixes it.
+	// found is the observation; next is the setting or the command that fixes it.
 	found, next string
 }
 
@@ -40,21 +40,21 @@ func bad(found, next string) verdict      { return verdict{record.CheckError, fo
 func notChecked(because string) verdict   { return verdict{record.CheckNotChecked, because, ""} }
 func (v verdict) worse(than verdict) bool { return severity(v.state) > severity(than.state) }
 
-// severity orders states: not checked hides no known defect.
+// severity orders the states. The state "not checked" does not hide a known defect.
 func severity(s record.PreflightState) int {
 	return slices.Index([]record.PreflightState{record.CheckOK, record.CheckNotChecked, record.CheckWarning, record.CheckError}, s)
 }
 
-// world is all processes in the order of their ranks, with common facts for the checks.
+// world holds all processes in the order of their ranks, and facts that several checks need.
 type world struct {
 	all   []Process
 	sweep Sweep
-	// on are the processes of each host, by their number in all; hosts is their order.
+	// on has the processes of each host, as indices into `all`. hosts has the hosts in order.
 	on    map[string][]int
 	hosts []string
 	ranks int
-	// several is true if ranks of other hosts take part. alone is true if that is only assumed,
-	// because one host is judged by itself; it may have no cluster network.
+	// several is true if ranks of other hosts take part. alone is true if that is only
+	// assumed, because one host is judged by itself; such a host may have no cluster network.
 	several, alone bool
 }
 
@@ -72,7 +72,7 @@ func worldOf(all []Process, sweep Sweep) *world {
 	return w
 }
 
-// each judges every process by itself.
+// each calls judge for every process and returns the verdicts.
 func (w *world) each(judge func(p *Process) verdict) []verdict {
 	out := make([]verdict, len(w.all))
 	for i := range w.all {
@@ -81,8 +81,8 @@ func (w *world) each(judge func(p *Process) verdict) []verdict {
 	return out
 }
 
-// usual returns the value that most processes have, the first of equally frequent ones; empty
-// values do not count.
+// usual returns the most frequent value, or the first of equally frequent ones. Empty values do
+// not count.
 func (w *world) usual(value func(p *Process) string) string {
 	count := map[string]int{}
 	for i := range w.all {
@@ -103,8 +103,8 @@ func Judge(all []Process, sweep Sweep) Report {
 	return worldOf(all, sweep).report(func(check) bool { return true })
 }
 
-// JudgeHost judges a host by one process, as if others took part, in everything that one host can
-// show.
+// JudgeHost judges one host by one of its processes, as if other hosts took part. It makes only the
+// checks for which one host is enough.
 func JudgeHost(p Process) Report {
 	w := worldOf([]Process{p}, Sweep{PerNode: p.Ranks})
 	w.several, w.alone = true, true
@@ -130,11 +130,11 @@ func (w *world) report(wanted func(check) bool) Report {
 	return r
 }
 
-// maxFindings is the most separate findings of one check: a value of its own for each of 128 hosts
-// makes one more.
+// maxFindings is the most separate findings of one check. If each of 128 hosts had a value of its
+// own, the remaining hosts would share one more finding.
 const maxFindings = 8
 
-// row groups equal verdicts, the worst first.
+// row groups equal verdicts of a check, the worst first.
 func (w *world) row(c check, verdicts []verdict) record.Preflight {
 	members := map[verdict][]int{}
 	var order []verdict
@@ -164,7 +164,7 @@ func (w *world) row(c check, verdicts []verdict) record.Preflight {
 	return row
 }
 
-// rest returns one finding for the verdicts beyond the limit.
+// rest returns one finding for the verdicts beyond maxFindings.
 func (w *world) rest(order []verdict, members map[verdict][]int) record.PreflightFound {
 	all := slices.Concat(slice.Map(order, func(v verdict) []int { return members[v] })...)
 	slices.Sort(all)
@@ -173,7 +173,7 @@ func (w *world) rest(order []verdict, members map[verdict][]int) record.Prefligh
 	return f
 }
 
-// place returns the ranks and hosts of processes, by their number in all.
+// place returns the ranks and hosts of processes, which are given as indices into `all`.
 func (w *world) place(members []int) record.PreflightFound {
 	var f record.PreflightFound
 	var ranks []int
@@ -182,7 +182,7 @@ func (w *world) place(members []int) record.PreflightFound {
 		for n := range p.Ranks {
 			ranks = append(ranks, p.FirstRank+n)
 		}
-		n := len(f.Hosts) // a node's ranks are consecutive
+		n := len(f.Hosts) // the ranks of a node are consecutive
 		if n == 0 || f.Hosts[n-1] != p.Host && !slices.Contains(f.Hosts, p.Host) {
 			f.Hosts = append(f.Hosts, p.Host)
 		}

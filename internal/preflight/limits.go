@@ -11,12 +11,13 @@ import (
 	"zbench/internal/linux"
 )
 
-// coresPerRank is the number of a rank's threads that poll at the same time: the one that launches
-// and waits, and RCCL's proxy progress thread (RCCL 0cbce2a: src/proxy.cc, ncclProxyProgress).
+// coresPerRank is the number of threads of a rank that poll at the same time: the thread that
+// launches and waits, and RCCL's proxy progress thread (RCCL 0cbce2a: src/proxy.cc,
+// ncclProxyProgress).
 const coresPerRank = 2
 
-// cores divides the CPUs of a process by the ranks of its host with the same list. Partly
-// overlapping lists count as separate.
+// cores divides the CPUs of a process by the number of ranks on its host that have the same
+// list of CPUs. Lists that overlap only partly count as separate.
 func (w *world) cores() []verdict {
 	sharing := map[[2]string]int{}
 	for _, p := range w.all {
@@ -42,9 +43,10 @@ func (w *world) cores() []verdict {
 	})
 }
 
-// Bars of locked memory. AMD-AGI/Primus fails a node below 32 GiB (node_smoke, ulimit_l_min_gb). 8
-// MiB is the kernel's default since Linux 5.16 (64 KiB before; setrlimit(2), MLOCK_LIMIT): it means
-// that nobody changed it, and two of RCCL's 4 MiB buffers (NCCL_BUFFSIZE) already fill it.
+// Limits of locked memory. AMD-AGI/Primus fails a node below 32 GiB (node_smoke, ulimit_l_min_gb).
+// 8 MiB is the kernel's default since Linux 5.16 (before: 64 KiB; setrlimit(2), MLOCK_LIMIT). A
+// limit of 8 MiB means that it was never changed, and two of RCCL's 4 MiB buffers (NCCL_BUFFSIZE)
+// already exhaust it.
 const (
 	enoughLocked  = 32 << 30
 	defaultLocked = 8 << 20
@@ -68,13 +70,13 @@ func (w *world) lockedMemory(p *Process) verdict {
 	return warn(fmt.Sprintf("%s; RDMA may need %s", unit.Bytes(*limit), unit.Bytes(enoughLocked)), next)
 }
 
-// rdma reports whether a process uses RDMA NICs to reach others.
+// rdma reports whether a process uses RDMA NICs to reach other hosts.
 func (w *world) rdma(p *Process) bool {
 	return w.several && !p.Facts.RDMA.Off && len(p.Facts.RDMA.Ports) > 0
 }
 
-// EnoughShared is sufficient /dev/shm for the ranks of a node: NCCL's guide gives containers
-// --shm-size=1g ("Troubleshooting", "Docker"), whose default is 64 MiB.
+// EnoughShared is a sufficient size of /dev/shm for the ranks of a node, in bytes. NCCL's
+// guide gives containers --shm-size=1g ("Troubleshooting", "Docker"); their default is 64 MiB.
 const EnoughShared = 1 << 30
 
 func (w *world) sharedMemory(p *Process) verdict {
@@ -91,7 +93,8 @@ func (w *world) sharedMemory(p *Process) verdict {
 	return ok(unit.Bytes(s.Size))
 }
 
-// openFiles compares the limit with the largest communicator's connections.
+// openFiles compares the limit of open files with the number of connections of the largest
+// communicator.
 func (w *world) openFiles(p *Process) verdict {
 	limit := p.Facts.OpenFiles
 	if limit == nil {
@@ -112,17 +115,17 @@ func (w *world) openFiles(p *Process) verdict {
 }
 
 const (
-	// ownFiles is the number of a process's open files apart from connections: libraries, devices,
-	// completion channels, its own files; far more than a process of the loopback has (40).
+	// ownFiles is an allowance for a process's open files other than connections: libraries,
+	// devices, completion channels, its own files. A process of the loopback has only 40.
 	ownFiles = 256
-	// fileLimit is a sufficient limit for an all-to-all over 1,024 ranks without PXN, which a user
-	// may set under systemd's default hard limit (524288; systemd-system.conf(5),
-	// DefaultLimitNOFILE).
+	// fileLimit is a limit of open files that is sufficient for an all-to-all over 1,024 ranks
+	// without PXN. A user may set it, because systemd's default hard limit is higher (524288;
+	// systemd-system.conf(5), DefaultLimitNOFILE).
 	fileLimit = 65536
 )
 
-// balancing checks what RCCL warns of at its start (RCCL 0cbce2a: src/init.cc, ncclInit); it
-// doubled the times of middle sizes on 8 MI300X (ROCm/rccl#1562).
+// balancing checks NUMA balancing, of which RCCL warns when it starts (RCCL 0cbce2a:
+// src/init.cc, ncclInit). It doubled the times of medium sizes on 8 MI300X (ROCm/rccl#1562).
 func (w *world) balancing(p *Process) verdict {
 	switch p.Facts.Balancing {
 	case "":
@@ -133,12 +136,12 @@ func (w *world) balancing(p *Process) verdict {
 	return warn("on ("+p.Facts.Balancing+")", "sudo sysctl kernel.numa_balancing=0")
 }
 
-// maxSkew is more than the clock difference, in seconds, of hosts with NTP or PTP (milliseconds;
-// RFC 5905, section 1). munge only refuses credentials beyond 300 s.
+// maxSkew is the largest accepted difference of clocks, in seconds. Hosts with NTP or PTP differ
+// by milliseconds (RFC 5905, section 1). munge only refuses credentials beyond 300 s.
 const maxSkew = 1.0
 
-// clock compares the host's wall clock with the leader's: the process received the leader's message
-// after it was sent, and sent its facts before they arrived.
+// clock compares the host's wall clock with the leader's. The process must have received the
+// leader's message after it was sent, and must have sent its facts before they arrived.
 func (w *world) clock(p *Process) verdict {
 	if p.Received.IsZero() || p.Facts.Clock == 0 {
 		return notChecked("the process gave no time")

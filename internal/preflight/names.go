@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// names is a list in the form of NCCL_SOCKET_IFNAME and NCCL_IB_HCA: "eth,ib", "=eth0",
-// "^docker,lo", "^=mlx5_3:1". The list holds prefixes, "=" makes them whole names, and a leading
-// "^" excludes the matches. A name can have a port (RCCL 0cbce2a: src/misc/utils.cc,
+// names is a list as in NCCL_SOCKET_IFNAME and NCCL_IB_HCA: "eth,ib", "=eth0", "^docker,lo" or
+// "^=mlx5_3:1". The entries are prefixes; a leading "=" makes them whole names, and a leading "^"
+// excludes the names that match. An entry can have a port (RCCL 0cbce2a: src/misc/utils.cc,
 // parseStringList and matchIfList; NCCL's guide, "Environment Variables").
 type names struct {
 	exclude, exact bool
 	list           []namedPort
 }
 
-// namedPort is an entry; the port is -1 for any.
+// namedPort is one entry. The port is −1 if the entry has none.
 type namedPort struct {
 	name string
 	port int
 }
 
-// The most entries that RCCL reads; it ignores the others (MAX_IFS in src/include/socket.h,
+// The most entries that RCCL reads; it ignores more (MAX_IFS in src/include/socket.h,
 // MAX_IB_DEVS in src/transport/net_ib.cc).
 const (
 	maxInterfaces = 16
@@ -39,7 +39,7 @@ func parseNames(text string, most int) names {
 		n := namedPort{name: name, port: -1}
 		if has {
 			n.port = 0
-			_, _ = fmt.Sscanf(port, "%d", &n.port) // like C's atoi: 0 if it begins with no number
+			_, _ = fmt.Sscanf(port, "%d", &n.port) // as atoi in C: 0 if the text does not begin with a number
 		}
 		if len(l.list) < most {
 			l.list = append(l.list, n)
@@ -48,8 +48,8 @@ func parseNames(text string, most int) names {
 	return l
 }
 
-// match reports whether the list chooses a name. port is -1 for a device without ports. An empty
-// list chooses all, and an empty one after "^" none.
+// match reports whether the list selects a name. port is −1 for a device without ports. An empty
+// list selects all names; "^" alone selects none.
 func (l names) match(name string, port int) bool {
 	found := len(l.list) == 0
 	for _, e := range l.list {

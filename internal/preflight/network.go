@@ -10,7 +10,8 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// bootstrapInterface compares RCCL's interface with the one that reached the leader.
+// bootstrapInterface compares the interface that RCCL uses with the interface that reached the
+// leader.
 func (w *world) bootstrapInterface(p *Process) verdict {
 	b := p.Facts.Bootstrap
 	setting := "NCCL_SOCKET_IFNAME=" + b.Setting
@@ -19,7 +20,7 @@ func (w *world) bootstrapInterface(p *Process) verdict {
 	}
 	direct := b.Leader
 	if addr, err := netip.ParseAddr(b.Address); err != nil || addr.IsLoopback() {
-		direct = "" // on the leader's own host
+		direct = "" // the process is on the leader's own host
 	}
 	switch {
 	case b.Unknown != "":
@@ -44,8 +45,8 @@ func orNone(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// orName returns the value of NCCL_SOCKET_IFNAME for exactly this interface, or words for an
-// unknown one.
+// orName returns the value of NCCL_SOCKET_IFNAME that selects exactly this interface, or words
+// if the interface is not known.
 func orName(name string) string {
 	if name == "" {
 		return "the interface that reaches the other hosts"
@@ -53,27 +54,27 @@ func orName(name string) string {
 	return "=" + name
 }
 
-// nics checks RCCL's ports of each host, and compares hosts.
+// nics checks the ports that RCCL uses on each host, and compares the hosts.
 func (w *world) nics() []verdict {
 	usual := w.usual(func(p *Process) string { return p.Facts.RDMA.summary() })
 	down := w.usual(func(p *Process) string { return "without " + p.Facts.RDMA.inactive() })
 	return w.each(func(p *Process) verdict { return w.nicsOf(p, usual, down == "without "+p.Facts.RDMA.inactive()) })
 }
 
-// summary formats the number of active ports by speed: "8 at 400 Gb/sec".
+// summary returns the number of active ports by speed, such as "8 at 400 Gb/sec".
 func (r RDMA) summary() string {
 	rates, of := slice.Group(slice.Where(r.Ports, Port.active), func(port Port) string { return port.Rate })
 	return strings.Join(slice.Map(rates, func(rate string) string { return fmt.Sprintf("%d at %s", len(of[rate]), rate) }), ", ")
 }
 
-// inactive returns the ports that RCCL leaves out, with their state.
+// inactive returns the ports that RCCL does not use, with their states.
 func (r RDMA) inactive() string {
 	off := slice.Where(r.Ports, func(port Port) bool { return !port.active() })
 	return strings.Join(slice.Map(off, func(port Port) string { return port.Name + " " + port.State }), ", ")
 }
 
-// nicsOf judges a host. usual is most hosts' value. alike is true if the same ports are down on
-// most hosts: without NCCL_IB_HCA these NICs are not meant for RCCL.
+// nicsOf judges one host. usual is the summary that most hosts have. alike is true if the same
+// ports are down on most hosts: without NCCL_IB_HCA such NICs are not meant for RCCL.
 func (w *world) nicsOf(p *Process, usual string, alike bool) verdict {
 	r := p.Facts.RDMA
 	unused := alike && !w.alone && (r.HCA == "" || r.HCA[0] == '^')
@@ -102,7 +103,7 @@ func (w *world) nicsOf(p *Process, usual string, alike bool) verdict {
 	}
 }
 
-// gids checks the table entry from which each NIC sends.
+// gids checks the GID table entry from which each NIC sends.
 func (w *world) gids(p *Process) verdict {
 	r := p.Facts.RDMA
 	by := "RCCL's own choice, index"

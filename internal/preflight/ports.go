@@ -7,26 +7,28 @@ import (
 	"zbench/bench/run/plan"
 )
 
-// Sweep describes the next run as far as it needs connections.
+// Sweep describes the connections that the next run needs.
 type Sweep struct {
 	// PerNode is the number of ranks on a node.
 	PerNode int
-	// Communicators are the sweep's, in order. Each set replaces the previous one.
+	// Communicators are the sets of communicators that the sweep uses, in order. Each set replaces
+	// the previous one.
 	Communicators []Communicators
-	// Seconds that the sweep takes, as estimated; 0 if unknown.
+	// Seconds is the estimated duration of the sweep; 0 if unknown.
 	Seconds float64
 }
 
-// Communicators are a set that exists at the same time.
+// Communicators describes communicators that exist at the same time.
 type Communicators struct {
-	// Ranks and Nodes describe one communicator.
+	// Ranks and Nodes are the numbers of ranks and nodes of one communicator.
 	Ranks, Nodes int
-	// Peers is true if every rank sends to every other, as with a buffer divided among the ranks.
+	// Peers is true if every rank sends to every other rank, as in a collective whose buffer is
+	// divided among the ranks.
 	Peers bool
 }
 
-// SweepOf returns the connections of a sweep's cases: they run in two passes, up and down, and the
-// communicators are replaced between neighbours with different ones.
+// SweepOf returns the connections of a sweep's cases. The cases run in two passes, up and down.
+// Communicators are replaced whenever the next case needs different communicators.
 func SweepOf(cases []plan.Case, perNode int, seconds float64) Sweep {
 	s := Sweep{PerNode: perNode, Seconds: seconds}
 	var up []Communicators
@@ -43,31 +45,32 @@ func SweepOf(cases []plan.Case, perNode int, seconds float64) Sweep {
 		}
 	}
 	s.Communicators = up
-	for i := len(up) - 2; i >= 0; i-- { // the last set of the first pass is the first of the second
+	for i := len(up) - 2; i >= 0; i-- { // the last set of the first pass is also the first of the second pass
 		s.Communicators = append(s.Communicators, up[i])
 	}
 	return s
 }
 
-// Ports of connections on a node, counted at both ends.
+// Ports of a node's connections, counted at both ends.
 const (
-	// channels is the largest number of RCCL's channels for a communicator of several nodes
-	// (ROCm/rocm-systems 03a89144, projects/rccl).
+	// channels is the largest number of RCCL's channels in a communicator over several
+	// nodes (ROCm/rocm-systems 03a89144, projects/rccl).
 	channels = 64
-	// perChannel covers a ring, which enters and leaves a node once, and a tree, in which a node
-	// has a parent and two children, each in both directions.
+	// perChannel is the number of ports per channel. A ring enters and leaves a node once. In a
+	// tree a node has a parent and two children, each with a connection in both directions.
 	perChannel = 2 + 6
-	// perRank covers RCCL's bootstrap: two listening sockets, one to rank 0, one of the ring, one
-	// of the proxy and one to it (RCCL 0cbce2a: src/bootstrap.cc, bootstrapInit).
+	// perRank is the number of ports for RCCL's bootstrap: two listening sockets, one connection
+	// to rank 0, one of the ring, one of the proxy and one to the proxy (RCCL 0cbce2a:
+	// src/bootstrap.cc, bootstrapInit).
 	perRank = 6
-	// closing is how long a closed connection keeps its port, in seconds (Linux: include/net/tcp.h,
-	// TCP_TIMEWAIT_LEN).
+	// closing is how long a closed connection keeps its port, in seconds (Linux:
+	// include/net/tcp.h, TCP_TIMEWAIT_LEN).
 	closing = 60
 )
 
-// perNode returns the most ports of a node for a set, as an upper bound. Messages between all ranks
-// take two ports for each pair of a local and a remote one (ROCm/rccl#577: an all-to-all of N nodes
-// with G GPUs takes (N-1)·G·2·G on a node); PXN divides that by G (NVIDIA/nccl#1882).
+// perNode returns an upper bound of the ports that a set takes on a node. Messages between all
+// ranks take two ports for each pair of a local and a remote rank (ROCm/rccl#577: an all-to-all of
+// N nodes with G GPUs takes (N-1)·G·2·G on a node); PXN divides that by G (NVIDIA/nccl#1882).
 func (c Communicators) perNode(pxn bool) int {
 	local := max(c.Ranks/max(c.Nodes, 1), 1)
 	if c.Nodes <= 1 {
@@ -84,18 +87,18 @@ func (c Communicators) perNode(pxn bool) int {
 	return n
 }
 
-// need returns the most ports of a node within the time that a closed connection keeps its port:
-// those of all sets if the sweep's duration is unknown. several is the number of these sets.
+// need returns the most ports that a node needs within the time that a closed connection keeps its
+// port, and the number of sets in that time. If the sweep's duration is unknown, all sets count.
 func (s Sweep) need(pxn bool) (ports, several int) {
 	n := len(s.Communicators)
-	at := n // sets within that time
+	at := n // number of sets within that time
 	if s.Seconds > 0 && n > 0 {
 		at = min(n, 1+int(math.Ceil(closing/(s.Seconds/float64(n)))))
 	}
 	for i := 0; i+at <= n; i++ {
 		sum := 0
 		for _, c := range s.Communicators[i : i+at] {
-			parallel := max(s.PerNode*c.Nodes/max(c.Ranks, 1), 1) // of a node at the same time
+			parallel := max(s.PerNode*c.Nodes/max(c.Ranks, 1), 1) // number of communicators on a node at the same time
 			sum += parallel * c.perNode(pxn)
 		}
 		ports = max(ports, sum)
@@ -103,7 +106,7 @@ func (s Sweep) need(pxn bool) (ports, several int) {
 	return ports, at
 }
 
-// ports compares the range of ports with the sweep's need.
+// ports compares the host's range of ports with the ports that the sweep needs.
 func (w *world) ports(p *Process) verdict {
 	r := p.Facts.Ports
 	if r == nil {
@@ -121,7 +124,7 @@ func (w *world) ports(p *Process) verdict {
 	return warn(found, w.portsNext(p))
 }
 
-// widest avoids the leader's own port, which lies below (20480 to 28671).
+// widest is the widest range of ports above the leader's own port (20480 to 28671).
 const widest = "28672 65535"
 
 func (w *world) portsNext(p *Process) string {

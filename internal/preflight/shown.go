@@ -14,17 +14,17 @@ import (
 	"zbench/bench/show/document"
 )
 
-// stateWords begin a check's finding if it is not OK.
+// stateWords are the words that begin a finding whose state is not OK.
 var stateWords = map[record.PreflightState]string{
 	record.CheckWarning: "WARNING: ", record.CheckError: "ERROR: ", record.CheckNotChecked: "not checked: ",
 }
 
-// severities are the severities of the states.
+// severities maps the states to severities.
 var severities = map[record.PreflightState]finding.Severity{
 	record.CheckOK: finding.OK, record.CheckWarning: finding.Warning, record.CheckError: finding.Fault, record.CheckNotChecked: finding.Note,
 }
 
-// Count returns the number of checks in a state.
+// Count returns the number of checks that are in a state.
 func (r Report) Count(s record.PreflightState) int {
 	return slice.Count(r.Checks, func(c record.Preflight) bool { return c.State == s })
 }
@@ -34,7 +34,7 @@ func (r Report) Healthy() bool {
 	return r.Count(record.CheckError)+r.Count(record.CheckWarning) == 0
 }
 
-// Line summarises the checks.
+// Line summarises the checks in one line.
 func (r Report) Line() string {
 	where := plain.Count(r.Ranks, "rank")
 	if r.Hosts > 1 {
@@ -55,22 +55,22 @@ func (r Report) Line() string {
 	return "Preflight of " + where + ": " + strings.Join(parts, ", ")
 }
 
-// maxHint is the most hosts in a refusal's message.
+// maxHint is the most hosts that a refusal's message names.
 const maxHint = 3
 
-// Refused returns the error of a run that must not start, because a check has failed; nil if none
-// has.
+// Refused returns the error of a run that must not start because a check has failed; nil if no
+// check has failed.
 func (r Report) Refused() error {
 	failed := slice.Where(r.Checks, func(c record.Preflight) bool { return c.State == record.CheckError })
 	if len(failed) == 0 {
 		return nil
 	}
 	names := slice.Map(failed, func(c record.Preflight) string { return c.Name })
-	return exit.With(exit.Run, errors.New("preflight failed: "+unit.FirstFew(names, maxHint)), "mend what the table above marks as ERROR; nothing was measured")
+	return exit.With(exit.Run, errors.New("preflight failed: "+unit.FirstFew(names, maxHint)), "fix the checks that the table above marks as ERROR; nothing was measured")
 }
 
-// Shown returns the report for readers: one line if nothing is wrong, else the failed checks. With
-// all it is every check.
+// Shown returns the report for display: one line if nothing is wrong, otherwise the failed checks.
+// If all is true, it shows every check.
 func (r Report) Shown(all bool) *document.Document {
 	d := &document.Document{Command: "preflight", Title: r.Line()}
 	var items document.Items
@@ -85,8 +85,8 @@ func (r Report) Shown(all bool) *document.Document {
 	return d
 }
 
-// items returns a check's findings: one per group of ranks, the last with the reason why it
-// matters.
+// items returns the findings of a check, one per group of ranks. The last finding has the
+// reason why the check matters.
 func (r Report) items(c record.Preflight, all bool) document.Items {
 	var out document.Items
 	why := ""
@@ -113,15 +113,15 @@ func (r Report) items(c record.Preflight, all bool) document.Items {
 	return out
 }
 
-// shownHosts is the number of hosts that are named; more are counted. shownRanks is the longest
-// displayed list of ranks.
+// shownHosts is the most hosts that are named; further hosts are only counted. shownRanks is the
+// longest list of ranks that is displayed, in characters.
 const (
 	shownHosts = 3
 	shownRanks = 24
 )
 
-// Where formats the ranks and hosts of a finding: "ranks 8-15 on node-b". It is empty if the
-// finding covers all ranks of several hosts.
+// Where returns the ranks and hosts of a finding, such as "ranks 8-15 on node-b". It is empty
+// if the finding covers all ranks of several hosts.
 func (r Report) Where(f record.PreflightFound) string {
 	n, err := record.RanksIn(f.Ranks)
 	if err != nil || n == r.Ranks {

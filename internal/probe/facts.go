@@ -12,14 +12,15 @@ import (
 	"zbench/internal/topo"
 )
 
-// Other rules of the screen compare these facts and findings with the other nodes'.
+// The screen has rules of its own for these facts and findings: it compares a node with the other
+// nodes.
 var (
 	own      = []string{"GPUs", "NICs"}
 	compared = []string{"port_down", "nic_rates_differ"}
 )
 
-// Facts reads a node's facts from a tree: NICs, GPUs of the kernel's topology, versions, and
-// defects. It returns the topology that it read.
+// Facts reads a node's facts from a tree of files: NICs, GPUs in the kernel's topology,
+// versions, and defects. It returns the topology that it read.
 func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) (*topo.Node, error) {
 	t, err := topo.Read(fsys, topo.Inputs{Host: n.Host, Environ: environ})
 	if err != nil {
@@ -38,7 +39,7 @@ func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) (*topo.Node, error)
 		}
 	}
 	for _, f := range t.Findings {
-		if f.Code == judge.CodeFlush { // no measurement of a single node crosses a NIC as jobs do
+		if f.Code == judge.CodeFlush { // left out, because no measurement of a single node crosses a NIC as jobs do
 			n.Notes = append(n.Notes, "data in the first message of a connection: "+f.Message+"; next: "+f.Hint)
 		}
 		if f.Mark == topo.Bad && !slices.Contains(compared, f.Code) {
@@ -48,7 +49,7 @@ func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) (*topo.Node, error)
 	return t, nil
 }
 
-// Counters returns the error counters of a topology, and the number of lost links of each NIC.
+// Counters returns the error counters of a topology, and how often each NIC lost its link.
 func Counters(t *topo.Node) (out []history.Counter) {
 	add := func(subject string, all []topo.Counter) {
 		for _, c := range all {
@@ -69,7 +70,8 @@ func Counters(t *topo.Node) (out []history.Counter) {
 	return out
 }
 
-// Identities returns the unique ids of the GPUs by address: another GPU in a slot has no past.
+// Identities returns the unique ids of the GPUs by PCI address, so that a new GPU does not inherit
+// the history of the GPU that it replaced.
 func Identities(t *topo.Node) map[string]string {
 	out := map[string]string{}
 	for _, g := range t.GPUs {
@@ -80,7 +82,7 @@ func Identities(t *topo.Node) map[string]string {
 	return out
 }
 
-// partitions are the modes of the GPUs, each once.
+// partitions returns the modes of the GPUs, each mode once.
 func partitions(t *topo.Node) string {
 	modes := slice.Map(t.GPUs, func(g topo.GPU) string { return strings.TrimSpace(g.Compute + " " + g.Memory) })
 	slices.Sort(modes)

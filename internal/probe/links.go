@@ -12,8 +12,8 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// Links times messages between each two GPUs of the node, in the rounds of `zbench rails` and as
-// often as it needs to confirm a slow link.
+// Links times messages between every two GPUs of the node. It uses the rounds of `zbench rails`,
+// and as many of them as are needed to confirm a slow link.
 func Links(ctx context.Context, c Config, gpus int) *nodescreen.Links {
 	out := &nodescreen.Links{What: "message of " + unit.Bytes(c.Message) + " between two GPUs", Bytes: c.Message}
 	rounds, err := c.links(ctx, gpus)

@@ -1,6 +1,6 @@
-// Package probe measures one node alone: a collective over its own GPUs, the bandwidth of every
-// GPU's memory, a matrix product of every GPU, its topology and its libraries. It fills in a
-// nodescreen.Node; package bench/answers/fleet/nodescreen compares the nodes.
+// Package probe measures one node by itself: a collective over its GPUs, the memory bandwidth and
+// a matrix product of every GPU, its topology, and its libraries. It fills in a nodescreen.Node;
+// package bench/answers/fleet/nodescreen compares the nodes.
 package probe
 
 import (
@@ -25,27 +25,28 @@ import (
 // Config describes how to measure.
 type Config struct {
 	Native native.Choice
-	// Seconds bounds one measurement. With 0 it takes Samples samples instead, which suits a
-	// simulated clock.
+	// Seconds is the time limit of one measurement. If it is 0, a measurement takes Samples
+	// samples instead, which suits a simulated clock.
 	Seconds float64
-	// Bytes is the size of the collective, Message that of a message between two GPUs, Array that
-	// of an array in memory.
+	// Sizes in bytes: Bytes of the collective, Message of a message between two GPUs, and
+	// Array of an array in memory.
 	Bytes, Message, Array int64
 	Seed                  uint64
 }
 
-// Samples is the number of samples of a measurement without a time limit.
+// Samples is the number of samples in a measurement without a time limit.
 const Samples = 20
 
-// Simulated measures a node of the loopback. Arrays are small, because kernels really run on this
-// host; launches cost nothing, because they would hide the memory's time. The collective is small,
-// too: its data are checked, and messages find the slow link that its latency hides.
+// Simulated returns the configuration for a node of the loopback. Arrays are small, because kernels
+// really run on this host. Launches cost nothing, because their cost would hide the memory's time.
+// The collective is small too, because its data are checked; its latency hides a slow link, but the
+// messages find that link.
 func Simulated(m fabric.Machine) Config {
 	m.Host.Launch = 0
 	return Config{Native: native.Choice{Backend: "loopback", Machine: m.Text()}, Bytes: 1 << 20, Message: rails.DefaultBytes, Array: 64 << 10, Seed: m.Seed}
 }
 
-// rule is the stopping rule of a measurement in one pass.
+// rule returns the stopping rule of a measurement in one pass.
 func (c Config) rule() stat.Rule {
 	if c.Seconds <= 0 {
 		return stat.Fixed(Samples)
@@ -56,7 +57,7 @@ func (c Config) rule() stat.Rule {
 	return r
 }
 
-// Devices returns the node's GPUs and its libraries from the provider.
+// Devices returns the node's GPUs and the libraries of the provider.
 func Devices(o native.Choice) ([]nodescreen.GPU, []nodescreen.Fact, error) {
 	p, err := native.Open(o)
 	if err != nil {
@@ -79,10 +80,10 @@ func Devices(o native.Choice) ([]nodescreen.GPU, []nodescreen.Fact, error) {
 	return gpus, facts, nil
 }
 
-// errWrong is wrapped by the error of a measurement whose result is wrong.
+// errWrong is wrapped by the error of a measurement that gave a wrong result.
 var errWrong = errors.New(string(record.WrongData))
 
-// ended returns the error of a case that is not OK.
+// ended returns the error of a case whose status is not OK.
 func ended(status record.Status, reason string) error {
 	if status == record.WrongData {
 		return fmt.Errorf("%w: %s", errWrong, reason)
@@ -95,8 +96,8 @@ func failed(what string, err error) *nodescreen.Rate {
 	return &nodescreen.Rate{What: what, Error: err.Error(), Wrong: errors.Is(err, errWrong)}
 }
 
-// Collective runs all_reduce over a number of GPUs of the node in this process and checks its
-// result. How names the path, such as "over one NIC"; empty for the node's own.
+// Collective runs all_reduce over a number of the node's GPUs in this process, and checks the
+// result. `how` names the path, such as "over one NIC"; it is empty for the node's own path.
 func Collective(ctx context.Context, c Config, gpus int, how string) *nodescreen.Rate {
 	what := fmt.Sprintf("all_reduce %s%s, %d GPUs", unit.Bytes(c.Bytes), how, gpus)
 	r, err := c.collective(ctx, gpus)
@@ -120,7 +121,7 @@ func (c Config) collective(ctx context.Context, gpus int) (rate *nodescreen.Rate
 	defer func() { err = errors.Join(err, d.Close()) }()
 	o := plan.DefaultOptions()
 	o.Burst, o.Isolated = c.rule(), c.rule()
-	o.Burst.MaxTime, o.Isolated.MaxTime = o.Burst.MaxTime/4, o.Isolated.MaxTime/4 // two timings in two passes
+	o.Burst.MaxTime, o.Isolated.MaxTime = o.Burst.MaxTime/4, o.Isolated.MaxTime/4 // two timings, each in two passes, share the time limit
 	for _, r := range plan.Run(ctx, cases, d, o, func(record.Result) {}) {
 		if r.Status != record.OK {
 			return nil, ended(r.Status, r.Reason)
@@ -133,7 +134,7 @@ func (c Config) collective(ctx context.Context, gpus int) (rate *nodescreen.Rate
 	return rate, ctx.Err()
 }
 
-// open opens the node's GPUs with buffers for some cases, whose data can all be checked.
+// open opens the node's GPUs with buffers for the given cases, large enough to check all data.
 func (c Config) open(ctx context.Context, gpus int, cases []plan.Case) (*rccl.Driver, error) {
 	d, err := rccl.Open(rccl.Config{Native: c.Native, Ranks: gpus, Seed: c.Seed, VerifyBudget: 4 * c.Bytes * int64(gpus)})
 	if err != nil {
@@ -145,7 +146,7 @@ func (c Config) open(ctx context.Context, gpus int, cases []plan.Case) (*rccl.Dr
 	return d, nil
 }
 
-// caseOf returns the only case: all_reduce of floats, out of place.
+// caseOf returns the only case: an out-of-place all_reduce of floats.
 func caseOf(w spec.World, bytes int64) ([]plan.Case, error) {
 	a, err := plan.Axes{MinBytes: bytes, MaxBytes: bytes, Factor: 2, InPlace: []bool{false}, World: w}.Named("float", "sum", "all_reduce")
 	if err != nil {
@@ -154,14 +155,14 @@ func caseOf(w spec.World, bytes int64) ([]plan.Case, error) {
 	return a.Cases(), a.Validate()
 }
 
-// Memory measures the copy bandwidth of every GPU's memory and checks the copies.
+// Memory measures the copy bandwidth of every GPU's memory and checks the copied data.
 func Memory(ctx context.Context, c Config, gpus []nodescreen.GPU) []nodescreen.GPU {
 	each(ctx, gpus, "copy "+unit.Bytes(c.Array), c.memory, func(g *nodescreen.GPU) **nodescreen.Rate { return &g.Memory })
 	return gpus
 }
 
-// each measures all GPUs at once. If that fails it tries each GPU alone, so that one bad GPU does
-// not hide the others.
+// each measures all GPUs at once. If that fails, it measures them one by one, so that one bad GPU
+// does not prevent the results of the other GPUs.
 func each(ctx context.Context, gpus []nodescreen.GPU, what string, measure func(context.Context, []int) ([]nodescreen.Rate, error), of func(*nodescreen.GPU) **nodescreen.Rate) {
 	rates, err := measure(ctx, nil)
 	for i := range gpus {
@@ -177,7 +178,7 @@ func each(ctx context.Context, gpus []nodescreen.GPU, what string, measure func(
 	}
 }
 
-// memory measures the devices, all with nil, and returns a rate for each.
+// memory measures the devices, or all if devices is nil, and returns a rate for each.
 func (c Config) memory(ctx context.Context, devices []int) (rates []nodescreen.Rate, err error) {
 	cfg := hbm.Config{Native: c.Native, Devices: devices, All: devices == nil, Seed: c.Seed, Warm: hbm.DefaultWarm}
 	if c.Seconds <= 0 {
@@ -199,15 +200,16 @@ func (c Config) memory(ctx context.Context, devices []int) (rates []nodescreen.R
 	return taken(ctx, job, float64(copying.Arrays()*(c.Array/float.Bytes)*float.Bytes))
 }
 
-// halved returns the rule of a job with only one pass, which takes half of a rule's limits.
+// halved returns a rule with twice the limits, for a job of which only one pass runs: a pass takes
+// half of a rule's limits.
 func (c Config) halved() stat.Rule {
 	r := c.rule()
 	r.MinSamples, r.MaxSamples, r.MaxTime = 2*r.MinSamples, 2*r.MaxSamples, 2*r.MaxTime
 	return r
 }
 
-// taken converts a pass of a job to rates: a launch's bytes or operations over the median of the
-// time.
+// taken runs one pass of a job and returns rates: the bytes or operations of a launch, divided by
+// its median time.
 func taken(ctx context.Context, job plan.Job, does float64) (rates []nodescreen.Rate, err error) {
 	parts, _ := job.Take(ctx, 0)
 	for _, p := range parts {
@@ -221,8 +223,8 @@ func taken(ctx context.Context, job plan.Job, does float64) (rates []nodescreen.
 }
 
 // Measure fills in everything that this process can measure: GPUs, libraries, memory, products, the
-// collective over all GPUs and their links. It returns the error of a provider that cannot be
-// opened; the node has later failures.
+// collective over all GPUs, and their links. It returns an error if the provider cannot be opened;
+// later failures are kept in the node.
 func Measure(ctx context.Context, c Config, n *nodescreen.Node) error {
 	gpus, facts, err := Devices(c.Native)
 	if err != nil {

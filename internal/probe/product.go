@@ -10,8 +10,8 @@ import (
 	"zbench/internal/native"
 )
 
-// Products measures a matrix product that fills the compute units of every GPU and checks the
-// results. Without the vendor's library nothing is measured, with a note.
+// Products measures, on every GPU, a matrix product that fills the compute units, and checks
+// the results. Without the vendor's library nothing is measured, and the note says so.
 func Products(ctx context.Context, c Config, gpus []nodescreen.GPU) (note string) {
 	s, err := c.filling(gpus)
 	if errors.Is(err, native.ErrUnavailable) {
@@ -26,7 +26,7 @@ func Products(ctx context.Context, c Config, gpus []nodescreen.GPU) (note string
 	return ""
 }
 
-// filling returns the measured product: the longest of those with the highest rates.
+// filling returns the product to measure: the longest of the products with the highest rates.
 func (c Config) filling(gpus []nodescreen.GPU) (s method.Shape, err error) {
 	if len(gpus) == 0 {
 		return s, nil
@@ -49,7 +49,8 @@ func (c Config) filling(gpus []nodescreen.GPU) (s method.Shape, err error) {
 	return all[len(all)-1], nil
 }
 
-// product measures the devices, all with nil, and returns a rate for each, in operations per second.
+// product measures the devices, or all if devices is nil, and returns a rate for each, in
+// operations per second.
 func (c Config) product(ctx context.Context, s method.Shape, devices []int) (rates []nodescreen.Rate, err error) {
 	cfg := gemm.Config{Native: c.Native, All: devices == nil, Seed: c.Seed}
 	if devices != nil {
@@ -66,5 +67,5 @@ func (c Config) product(ctx context.Context, s method.Shape, devices []int) (rat
 	if err != nil {
 		return nil, err
 	}
-	return taken(ctx, jobs[0], s.Flop()) // the heuristics' first choice
+	return taken(ctx, jobs[0], s.Flop()) // the choice that the heuristics rank first
 }

@@ -14,7 +14,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// answer is the JSON form, with the fields that are read.
+// answer is the JSON form of an answer, with only the fields that are read.
 type answer struct {
 	Version       *string `json:"nccl_version"`
 	Communicators []comm  `json:"communicators"`
@@ -42,8 +42,8 @@ type rank struct {
 	Counts map[string]uint64 `json:"collective_counts"`
 }
 
-// missingComma matches a number followed by the status of a missing rank, where 2.28.9 writes no
-// comma.
+// missingComma matches a number followed by the status of a missing rank. Version 2.28.9 writes no
+// comma between them.
 var missingComma = pattern.New(`([0-9])(\s*\n\s*"status"\s*:)`)
 
 func parseJSON(text []byte) (*record.Witness, error) {
@@ -72,10 +72,11 @@ func parseJSON(text []byte) (*record.Witness, error) {
 	return w, nil
 }
 
-// inProgress is ncclInProgress: no error.
+// inProgress is ncclInProgress, which is no error.
 const inProgress = 7
 
-// singled returns the ranks of a communicator that stand out, and its status in RAS' words.
+// singled returns the ranks of a communicator that stand out, and the communicator's status in the
+// words of RAS.
 func (c comm) singled() (out []record.WitnessRank, status string) {
 	var words []string
 	for _, r := range c.Absent {
@@ -118,7 +119,7 @@ func (c comm) singled() (out []record.WitnessRank, status string) {
 	return out, cmp.Or(strings.Join(words, ","), "OK")
 }
 
-// behind names the operations of which the rank has launched fewer than another.
+// behind names the operations of which the rank has launched fewer than some other rank.
 func (r rank) behind(furthest map[string]uint64) string {
 	var parts []string
 	for _, op := range slices.Sorted(maps.Keys(furthest)) {
@@ -136,7 +137,7 @@ func (c comm) witness(r rank, state record.WitnessRankState, detail string) reco
 	}
 }
 
-// known returns a host's address; the service writes unknown if it has none.
+// known returns a host's address, "" if it is unknown; the service then writes "unknown".
 func known(host string) string {
 	if host == "unknown" {
 		return ""

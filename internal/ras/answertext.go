@@ -11,8 +11,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Lines of the text form. A rank is named with its GPU, process and node, which may be unknown;
-// details of only this rank may stand between.
+// Lines of the text form. A rank is named with its GPU, process and node, which may be unknown.
+// Details that concern only this rank may stand between them.
 var (
 	versionLine = pattern.New(`^[RN]CCL version (\S+)`)
 	blockLine   = pattern.New(`^#\d+-\d+ \(([0-9a-f]+)\) ([A-Z]+)$`)
@@ -22,7 +22,7 @@ var (
 	groupLine   = pattern.New(`^\d+ ranks (have status .+)$`)
 )
 
-// words of the status of a block, with the state of its ranks.
+// blockStates maps the status of a block to the state of its ranks.
 var blockStates = map[string]record.WitnessRankState{
 	"INCOMPLETE": record.RankMissing, "DEAD": record.RankDead, "ERROR": record.RankError, "MISMATCH": record.RankDiffers,
 }
@@ -32,12 +32,13 @@ type reader struct {
 	w *record.Witness
 	// inTable is true if rows of communicators follow.
 	inTable bool
-	// state and comm are the block's; group holds the common facts of the next ranks.
+	// state and comm belong to the current block. group has the details that the next ranks
+	// share.
 	state       record.WitnessRankState
 	comm, group string
 	ranks       []record.WitnessRank
-	// launched is the progress of each rank of the block, by its index in ranks; furthest is the
-	// most of any, including unlisted ones.
+	// launched is the progress of each rank of the block, by its index in ranks. furthest is
+	// the most progress of any rank, including ranks that are not listed.
 	launched map[int]uint64
 	furthest uint64
 }
@@ -83,8 +84,8 @@ func (r *reader) line(line string) {
 	}
 }
 
-// row is a row of communicators: group, count, nodes, ranks per node, ranks per
-// communicator, ranks in the group, status, errors.
+// row reads a row of the table of communicators: group, count, nodes, ranks per
+// node, ranks per communicator, ranks in the group, status, errors.
 func (r *reader) row(f []string) {
 	const columns = 8
 	if len(f) != columns {
@@ -98,21 +99,21 @@ func (r *reader) row(f []string) {
 	}
 }
 
-// detail is a line within a block.
+// detail reads a line within a block.
 func (r *reader) detail(line string) {
 	if m := rankLine.FindStringSubmatch(line); m != nil {
 		r.rank(m)
 		return
 	}
 	if m := processLine.FindStringSubmatch(line); m != nil {
-		if r.state == record.RankDead { // the communicator's block names its missing ranks
+		if r.state == record.RankDead { // the block of the communicator names its missing ranks
 			pid, _ := strconv.Atoi(m[1])
 			r.ranks = append(r.ranks, record.WitnessRank{State: r.state, Host: plain.Line(m[2]), PID: pid, GPU: plain.Line(m[3])})
 		}
 		return
 	}
 	if m := countLine.FindStringSubmatch(line); m != nil {
-		n, _ := strconv.ParseUint(m[2], 10, 64) // none is 0
+		n, _ := strconv.ParseUint(m[2], 10, 64) // no number counts as 0
 		r.furthest = max(r.furthest, n)
 	}
 	if countLine.MatchString(line) || groupLine.MatchString(line) || r.state == record.RankError {
@@ -120,7 +121,7 @@ func (r *reader) detail(line string) {
 	}
 }
 
-// rank adds a rank of the block, with its own details or its group's.
+// rank adds a rank of the block, with its own details, or else with its group's details.
 func (r *reader) rank(m []string) {
 	number, err := strconv.Atoi(m[1])
 	if err != nil {
@@ -143,7 +144,8 @@ func (r *reader) rank(m []string) {
 	r.ranks = append(r.ranks, out)
 }
 
-// endBlock decides which ranks of a mismatch are behind, and drops those that are ahead.
+// endBlock ends a block. In a mismatch it keeps the ranks that are behind and drops the ranks that
+// are ahead.
 func (r *reader) endBlock() {
 	var kept []record.WitnessRank
 	for i, x := range r.ranks {

@@ -1,7 +1,7 @@
 // Package ras asks the RAS service of RCCL and NCCL which ranks are missing or late. The service
 // listens in every process of a job, on localhost port 28028 or at NCCL_RAS_ADDR (NCCL 2.24, RCCL
-// 2.28). Its protocol is lines of text; the answer is JSON from 2.28.7 on, else text for people,
-// which Parse reads as well.
+// 2.28). Its protocol consists of lines of text. From 2.28.7 on the answer is JSON; older versions
+// answer in text for people. Parse reads both.
 //
 // Sources: NVIDIA/nccl src/ras/client_support.cc (protocol, both formats), ROCm/cvs
 // cvs/monitors/cluster-mon (answers of RCCL 2.28.3).
@@ -21,22 +21,22 @@ import (
 	"zbench/bench/run/record"
 )
 
-// DefaultAddress is the service's address unless AddressVariable is set.
+// DefaultAddress is the address of the service if AddressVariable is not set.
 const (
 	DefaultAddress  = "localhost:28028"
 	AddressVariable = "NCCL_RAS_ADDR"
 )
 
-// Within bounds a query, because a hang has already taken long enough.
+// Within is the time limit of a query. It is short, because a hang has already taken long enough.
 const Within = 5 * time.Second
 
-// legSeconds is how long the service itself waits for a rank's data.
+// legSeconds is how long the service itself waits for a rank's data, in seconds.
 const legSeconds = 2
 
-// All processes of a job on a host listen at one address (SO_REUSEPORT in NCCL's
+// All processes of a job on a host listen at the same address (SO_REUSEPORT in NCCL's
 // rasClientInitSocket), and the kernel distributes connections among them. A frozen process never
-// answers its connection, but the next one may go to another process. So the first tries end if no
-// greeting comes.
+// answers its connection, but the next connection may go to another process. Therefore all tries
+// but the last end early if no greeting comes.
 const (
 	greeting = 300 * time.Millisecond
 	tries    = 8
@@ -45,13 +45,13 @@ const (
 // errSilent is the error of a connection without a greeting.
 var errSilent = errors.New("no greeting")
 
-// most bounds an answer in bytes: 1,024 ranks take about 0.6 MB as JSON.
+// most is the largest answer in bytes. JSON for 1,024 ranks takes about 0.6 MB.
 const most = 64 << 20
 
-// Dial opens a connection, like net.Dialer.DialContext.
+// Dial opens a connection, as net.Dialer.DialContext does.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Ask asks the service at the address; empty means DefaultAddress. Without an answer in time the
+// Ask asks the service at the address; "" means DefaultAddress. If there is no answer in time, the
 // witness is absent, with the reason.
 func Ask(ctx context.Context, dial Dial, address string) *record.Witness {
 	if address == "" {
@@ -74,7 +74,7 @@ func Ask(ctx context.Context, dial Dial, address string) *record.Witness {
 	return &record.Witness{Source: source, State: record.WitnessAbsent, Reason: plain.Line(err.Error()), Communicators: []record.WitnessComm{}, Ranks: []record.WitnessRank{}}
 }
 
-// ask connects until a service greets.
+// ask connects again until a service greets.
 func ask(ctx context.Context, dial Dial, address string) ([]byte, error) {
 	for try := 1; ; try++ {
 		text, err := converse(ctx, dial, address, try < tries)
@@ -84,15 +84,15 @@ func ask(ctx context.Context, dial Dial, address string) ([]byte, error) {
 	}
 }
 
-// converse holds the conversation: a greeting, the time limit, the format, the question. hasty ends
-// it if the greeting does not come soon.
+// converse holds the conversation: the greeting, the time limit, the format, the question. If hasty
+// is true, it ends when the greeting does not come soon.
 func converse(ctx context.Context, dial Dial, address string, hasty bool) ([]byte, error) {
 	c, err := dial(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()                                          //nolint:errcheck // all was read, or the error is reported
-	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // ends reading and writing
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // closing the connection ends reading and writing
 	defer stop()
 	in := bufio.NewReader(c)
 	if err := greeted(ctx, c, in, hasty); err != nil {
@@ -100,7 +100,7 @@ func converse(ctx context.Context, dial Dial, address string, hasty bool) ([]byt
 	}
 	for _, step := range []struct{ say, expect string }{
 		{fmt.Sprintf("TIMEOUT %d", legSeconds), "OK"},
-		{"SET FORMAT json", ""}, // refused before 2.28.7, and text follows
+		{"SET FORMAT json", ""}, // versions before 2.28.7 refuse this line and then answer in text
 	} {
 		if err := say(c, in, step.say, step.expect); err != nil {
 			return nil, err
@@ -119,7 +119,7 @@ func converse(ctx context.Context, dial Dial, address string, hasty bool) ([]byt
 	return text, nil
 }
 
-// greeted begins the conversation.
+// greeted sends the first line and waits for the greeting.
 func greeted(ctx context.Context, c net.Conn, in *bufio.Reader, hasty bool) error {
 	if !hasty {
 		return say(c, in, hello, welcome)
@@ -128,13 +128,13 @@ func greeted(ctx context.Context, c net.Conn, in *bufio.Reader, hasty bool) erro
 	defer cancel()
 	stop := context.AfterFunc(soon, func() { _ = c.Close() })
 	err := say(c, in, hello, welcome)
-	if !stop() { // it is closed in any case
+	if !stop() { // the connection is being closed
 		return errSilent
 	}
 	return err
 }
 
-// hello is the first line of the conversation, welcome the beginning of the service's answer.
+// hello is the first line of the conversation; welcome begins the service's answer to it.
 const (
 	hello   = "CLIENT PROTOCOL 2"
 	welcome = "SERVER PROTOCOL "
@@ -155,10 +155,10 @@ func say(c net.Conn, in *bufio.Reader, text, expect string) error {
 	return nil
 }
 
-// errNoAnswer is the error of a text that is neither form of an answer.
+// errNoAnswer is the error for a text that is no answer of RAS.
 var errNoAnswer = errors.New("not an answer of RAS")
 
-// Parse reads an answer in either form. Source is left empty.
+// Parse reads an answer in either form. It leaves Source empty.
 func Parse(text []byte) (*record.Witness, error) {
 	var w *record.Witness
 	var err error

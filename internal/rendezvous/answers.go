@@ -16,18 +16,18 @@ import (
 // answers holds the reports on the last order.
 type answers struct {
 	mu      sync.Mutex
-	number  int            // of the order; 0 before the first
-	reports []*plan.Report // by process, from 1; nil until it reports
+	number  int            // number of the last order; 0 before the first
+	reports []*plan.Report // by process, from 1; nil until the process reports
 	pending int
-	whole   chan struct{}  // closed when none is outstanding
-	lost    []*plan.Report // by process, from 1; nil if it is present
+	whole   chan struct{}  // closed when all processes have reported
+	lost    []*plan.Report // by process, from 1; nil unless the process is lost
 
-	roll    int          // of the last roll call
-	absent  map[int]bool // the processes that have not answered it
+	roll    int          // number of the last roll call
+	absent  map[int]bool // processes that have not answered the roll call
 	present chan struct{}
 	now     func() time.Time
-	began   time.Time             // time of sending the order
-	stood   map[int]time.Duration // the processes that stood still since then
+	began   time.Time             // when the order was sent
+	stood   map[int]time.Duration // how long each process has stood still since then
 }
 
 func (a *answers) prepare(processes int, now func() time.Time) {
@@ -37,7 +37,7 @@ func (a *answers) prepare(processes int, now func() time.Time) {
 	close(a.whole)
 }
 
-// begin starts the next order. Lost processes count as having reported on it.
+// begin starts the next order. A lost process counts as having reported on it.
 func (a *answers) begin() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,7 +56,7 @@ func (a *answers) begin() int {
 	return a.number
 }
 
-// put stores a report; a.mu is held. It returns false if there already is one.
+// put stores a report. It returns false if the process has already reported. The caller holds a.mu.
 func (a *answers) put(i int, r plan.Report) bool {
 	if i >= len(a.reports) || a.reports[i] != nil {
 		return false
@@ -68,21 +68,21 @@ func (a *answers) put(i int, r plan.Report) bool {
 	return true
 }
 
-// accept stores the report of a process; it returns false if it was not expected.
+// accept stores the report of a process. It returns false if no report was expected.
 func (a *answers) accept(process, number int, r plan.Report) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return number == a.number && a.put(process-1, r)
 }
 
-// unreadable answers the last order for a process with an unreadable message.
+// unreadable answers the last order in place of a process whose message cannot be read.
 func (a *answers) unreadable(process int, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.put(process-1, plan.Failing(plan.FailedOrder, err.Error()))
 }
 
-// gone marks a process as lost; it returns false if it already was.
+// gone marks a process as lost. It returns false if the process was already lost.
 func (a *answers) gone(process int, why string, as plan.FailureKind) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -96,7 +96,7 @@ func (a *answers) gone(process int, why string, as plan.FailureKind) bool {
 	return true
 }
 
-// failAll answers the last order for all processes.
+// failAll answers the last order in place of all processes.
 func (a *answers) failAll(r plan.Report) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,7 +118,7 @@ func (a *answers) all() <-chan struct{} {
 	return a.whole
 }
 
-// missing returns the processes that have not reported.
+// missing returns the processes that have not reported on the last order.
 func (a *answers) missing() (all []int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,15 +130,16 @@ func (a *answers) missing() (all []int) {
 	return all
 }
 
-// failed reports whether a process has reported a failure.
+// failed reports whether some process has reported a failure.
 func (a *answers) failed() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.ContainsFunc(a.reports, func(r *plan.Report) bool { return r != nil && r.Failure != nil })
 }
 
-// collected returns all reports. A process that was lost after its report counts as lost, unless it
-// had failed by itself, because it may have made the others fail.
+// collected returns all reports. A process that was lost after its report counts as lost, because
+// its loss may have made other processes fail. The exception is a process that had reported a
+// failure of its own.
 func (a *answers) collected() []plan.Report {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -151,8 +152,8 @@ func (a *answers) collected() []plan.Report {
 	return all
 }
 
-// call begins a roll call of the processes that are not lost; the leader answers itself. The
-// channel is closed when none is absent.
+// call begins a roll call of all processes that are not lost. The leader itself counts as
+// present. The channel is closed when all have answered.
 func (a *answers) call() (roll int, present <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -166,7 +167,7 @@ func (a *answers) call() (roll int, present <-chan struct{}) {
 	return a.roll, a.present
 }
 
-// answered removes a process from the roll call; a.mu is held.
+// answered removes a process from the roll call. The caller holds a.mu.
 func (a *answers) answered(process int) {
 	if !a.absent[process] {
 		return
@@ -189,7 +190,7 @@ func (a *answers) answer(roll int, one presence) {
 	a.answered(one.Process)
 }
 
-// Stood names the processes that stood still during the last order, with the longest time; empty if
+// Stood names the processes that stood still during the last order, with the longest time; "" if
 // none did. It implements plan.Standing.
 func (a *answers) Stood() string {
 	a.mu.Lock()
@@ -201,8 +202,8 @@ func (a *answers) Stood() string {
 	return fmt.Sprintf("%s stood still for up to %s", record.ProcessText(slices.Sorted(maps.Keys(a.stood)), len(a.lost)+1), longest.Round(100*time.Millisecond))
 }
 
-// silent returns the processes that have not answered the roll call, and whether each has reported
-// on the last order.
+// silent returns the processes that have not answered the roll call. The value is true if the
+// process has reported on the last order.
 func (a *answers) silent() map[int]bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -213,7 +214,7 @@ func (a *answers) silent() map[int]bool {
 	return all
 }
 
-// heard handles a line of a stream's process.
+// heard handles a line from the process at the other end of a stream.
 func (l *Leader) heard(stream int, text []byte, err error) {
 	if err != nil {
 		l.misread(stream, TooLarge, fmt.Errorf("a message has more than %d bytes", maxUp))
@@ -255,7 +256,7 @@ func (l *Leader) heard(stream int, text []byte, err error) {
 	}
 }
 
-// admit accepts or refuses a process that connects through a stream's process.
+// admit accepts or refuses a process that connects through the process of a stream.
 func (l *Leader) admit(stream int, one registrationOf) {
 	in, no := readRegistration(one.Registration)
 	if no == nil {
@@ -269,14 +270,14 @@ func (l *Leader) admit(stream int, one registrationOf) {
 	l.hub.reply(stream, down{Answers: []answerTo{{one.ID, no}}}.line())
 }
 
-// misread counts an unreadable message and ends the wait for its sender.
+// misread counts an unreadable message, and ends the wait for its sender's report.
 func (l *Leader) misread(process int, reason Reason, err error) {
 	l.refuse(process, reason, "process %d: %v", process, err)
 	l.unreadable(process, err)
 	l.fail(l.options.Grace)
 }
 
-// expects reports whether a stream may speak for a process. Otherwise it counts the
+// expects reports whether a stream may speak for a process. If not, it counts the
 // message as refused.
 func (l *Leader) expects(stream, process int) bool {
 	if l.registry.reaches(stream, process) {
@@ -286,7 +287,7 @@ func (l *Leader) expects(stream, process int) bool {
 	return false
 }
 
-// refuse counts a message of a process as refused.
+// refuse counts a message from a process as refused.
 func (l *Leader) refuse(process int, reason Reason, format string, args ...any) {
 	no := refuse(reason, format, args...)
 	no.Process = process
@@ -298,14 +299,14 @@ func (l *Leader) take(stream, number int, in reportOf) {
 		return
 	}
 	var r plan.Report
-	if err := r.UnmarshalJSON(in.Report); err != nil { // json.Unmarshal would read it twice more
+	if err := r.UnmarshalJSON(in.Report); err != nil { // json.Unmarshal would scan the text twice more
 		l.misread(in.Process, Malformed, err)
 		return
 	}
 	l.store(in.Process, number, r)
 }
 
-// takeJoined takes the reports of several processes from their common stream.
+// takeJoined stores the reports of several processes that share a stream.
 func (l *Leader) takeJoined(stream, number int, in joinedOf) {
 	if slices.ContainsFunc(in.Processes, func(p int) bool { return !l.expects(stream, p) }) {
 		return
@@ -320,7 +321,7 @@ func (l *Leader) takeJoined(stream, number int, in joinedOf) {
 	}
 }
 
-// store keeps the report of a process, or counts it as refused.
+// store stores the report of a process, or counts it as refused.
 func (l *Leader) store(process, number int, r plan.Report) {
 	if r.Failure != nil {
 		l.fail(l.options.Grace)
@@ -330,7 +331,7 @@ func (l *Leader) store(process, number int, r plan.Report) {
 	}
 }
 
-// leave handles the end of a process, and of those reached through it.
+// leave handles the end of a process, and of the processes that are reached through it.
 func (l *Leader) leave(process int, why string) {
 	gone, started := l.registry.leave(process)
 	if !started {
@@ -345,7 +346,7 @@ func (l *Leader) leave(process int, why string) {
 	}
 }
 
-// lose marks a process as lost after Start. Its reports are Lost from now on.
+// lose marks a process as lost after Start. From now on its reports are FailedLost.
 func (l *Leader) lose(process int, why string) { l.loseAs(process, why, plan.FailedLost) }
 
 func (l *Leader) loseAs(process int, why string, as plan.FailureKind) {
@@ -366,16 +367,16 @@ func (l *Leader) host(process int) string {
 	return ""
 }
 
-// Ended is the error of a run ended by the leader, which reports the reason itself.
+// Ended is the error of a run that the leader has ended. The leader reports the reason itself.
 type Ended struct {
 	Reason string
-	// Code is the leader's exit code.
+	// Code is the exit code of the leader.
 	Code int
 }
 
 func (e *Ended) Error() string { return "the leader ended the run: " + e.Reason }
 
-// hasEnded reports whether an error is that of a run ended by the leader.
+// hasEnded reports whether the error means that the leader has ended the run.
 func hasEnded(err error) bool {
 	_, ended := errors.AsType[*Ended](err)
 	return ended

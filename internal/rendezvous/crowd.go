@@ -5,18 +5,20 @@ import (
 	"sync"
 )
 
-// crowd holds the unproven connections, at most room of them: the oldest is closed when one more
-// comes. So silent connections use up neither this process's files nor the places of processes with
-// the token, which prove it within milliseconds.
+// crowd holds the connections that have not proved the token yet, at most `room` of them. If
+// another connection comes, the oldest is closed. So silent connections take neither this process's
+// files nor the places of processes with the token. Those processes prove the token within
+// milliseconds.
 type crowd struct {
 	room int
 
 	mu           sync.Mutex
-	in           map[int]io.Closer // by number, in the order of arrival
-	oldest, next int               // all numbers below oldest have left; next is the next one's
+	in           map[int]io.Closer // by number, in order of arrival
+	oldest, next int               // oldest: all smaller numbers have left; next: the number of the next connection
 }
 
-// enter adds a connection and returns its number. The oldest leaves if there is no room.
+// enter adds a connection and returns its number. If there is no room, the oldest connection is
+// closed.
 func (c *crowd) enter(one io.Closer) (number int) {
 	c.mu.Lock()
 	if c.in == nil {
@@ -33,7 +35,7 @@ func (c *crowd) enter(one io.Closer) (number int) {
 	return number
 }
 
-// drop closes the oldest connection, if there is one.
+// drop closes the oldest connection if there is one.
 func (c *crowd) drop() {
 	c.mu.Lock()
 	for c.oldest < c.next && c.in[c.oldest] == nil {
@@ -47,7 +49,7 @@ func (c *crowd) drop() {
 	}
 }
 
-// leave removes a connection; it returns false if it was already dropped for another one.
+// leave removes a connection. It returns false if the connection was already closed to make room.
 func (c *crowd) leave(number int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,15 +16,14 @@ import (
 	"zbench/bench/base/plain"
 )
 
-// minUnproven is the minimum number of connections in their handshake; the maximum is the number of
-// processes of the world, if that is larger, because all may come at once.
-var minUnproven = 512 // a variable because tests may have fewer files
+// minUnproven is how many connections may be in their handshake at the same time. If the world has
+// more processes, that number is used, because all may connect at once.
+var minUnproven = 512 // a variable, because tests may have fewer files
 
-// acceptAgain is the time until connections are accepted again after an error, such as too many
-// open files.
+// acceptAgain is how long the listener pauses after an error, such as too many open files.
 const acceptAgain = 20 * time.Millisecond
 
-// door admits the connections of a listener that prove that they hold the token, and register.
+// door admits the connections of a listener that prove the token and register.
 type door struct {
 	*server
 	listener net.Listener
@@ -38,7 +37,7 @@ func (d *door) admitAll() {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil:
-			d.unproven.drop() // its file is free for the next one
+			d.unproven.drop() // frees a file for the next connection
 			select {
 			case <-d.open.Done():
 				return
@@ -50,10 +49,11 @@ func (d *door) admitAll() {
 	}
 }
 
-// errCrowded is the error of a connection that was dropped for a newer one.
+// errCrowded is the error of a connection that was closed to make room for a newer one.
 var errCrowded = errors.New("too many connections that had proved nothing: this one was the oldest")
 
-// admit accepts or refuses an unproven connection, by its number, and serves it.
+// admit accepts or refuses a connection and serves it. number is the connection's number in the
+// crowd.
 func (d *door) admit(raw net.Conn, number int) {
 	stop := context.AfterFunc(d.open, func() { _ = raw.Close() })
 	defer stop()
@@ -67,7 +67,7 @@ func (d *door) admit(raw net.Conn, number int) {
 		return
 	}
 	l := &link{Conn: c, within: d.hub.heartbeat}
-	defer func() { _ = l.Close() }() // the other end may have closed it
+	defer func() { _ = l.Close() }() // the other end may have closed the link already
 	in, lines, no := d.receive(l)
 	var m *member
 	if no == nil {
@@ -76,7 +76,7 @@ func (d *door) admit(raw net.Conn, number int) {
 	if no != nil {
 		d.count(raw, no)
 	}
-	answer, _ := line(answerTo{Refused: no}) // writing text cannot fail
+	answer, _ := line(answerTo{Refused: no}) // encoding text cannot fail
 	_, err = l.Write(answer)
 	stop()
 	switch {
@@ -88,12 +88,12 @@ func (d *door) admit(raw net.Conn, number int) {
 	}
 }
 
-// receive reads a registration within its limits of size and time, and returns the reader of the
-// rest.
+// receive reads a registration within its limits of size and time. It returns the reader for the
+// lines that follow.
 func (d *door) receive(l *link) (registration, *bufio.Scanner, *Refused) {
 	ctx, stop := context.WithTimeout(d.open, d.patience)
 	defer stop()
-	late, _ := ctx.Deadline() // there is one
+	late, _ := ctx.Deadline() // the context has a deadline
 	_ = l.SetReadDeadline(late)
 	first := &io.LimitedReader{R: l, N: maxHello + 1}
 	lines := newLines(first, d.hub.limit)
@@ -115,7 +115,7 @@ func (d *door) receive(l *link) (registration, *bufio.Scanner, *Refused) {
 	return registration{}, nil, refuse(TooSlow, "the registration ended early: %v", cmp.Or(err, io.ErrUnexpectedEOF))
 }
 
-// handshake makes the client prove that it holds the token.
+// handshake makes the client prove the token.
 func (d *door) handshake(raw net.Conn) (net.Conn, error) {
 	ctx, stop := context.WithTimeout(d.open, d.patience)
 	defer stop()
@@ -138,7 +138,7 @@ func (d *door) handshake(raw net.Conn) (net.Conn, error) {
 		err = fmt.Errorf("%w (%q there, %q in the leader): %w", errVersion, plain.Line(its), version, err)
 	}
 	if err == nil && c.ConnectionState().NegotiatedProtocol != application {
-		err = errNotOffered // crypto/tls also accepts clients that offer nothing
+		err = errNotOffered // crypto/tls also accepts clients that offer no protocol
 	}
 	return c, err
 }
@@ -152,7 +152,7 @@ func (d *door) count(c net.Conn, no *Refused) {
 	}
 	no.From = c.RemoteAddr().String()
 	if no.From == "" || no.From == "@" {
-		no.From = "a process of this node" // most ends of Unix sockets have no name
+		no.From = "a process of this node" // the client's end of a Unix socket usually has no name
 	}
 	d.refused.add(no)
 }

@@ -14,29 +14,29 @@ import (
 	"zbench/bench/run/plan"
 )
 
-// Follower is the connection of every other process: plan.Leader.
+// Follower is the connection of every process other than the leader. It implements plan.Leader.
 type Follower struct {
 	options Member
 	session string
-	link    *link // nil until it is connected
+	link    *link // nil until connected
 	lines   *bufio.Scanner
-	relay   *relay // nil unless this process gathers its node's
+	relay   *relay // nil unless this process gathers the processes of its node
 	pulse   *pulse
 
-	// request lasts as long as the stream; ctx until the leader cancels, ends, or is lost.
+	// request lasts as long as the stream. ctx lasts until the leader cancels, ends, or is lost.
 	request context.Context
 	stop    context.CancelFunc
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
 	welcome json.RawMessage
-	ready   chan struct{} // closed at the welcome
-	over    chan struct{} // closed when no more lines arrive
-	last    error         // the reason, once over is closed
+	ready   chan struct{} // closed when the welcome arrives
+	over    chan struct{} // closed when no more lines can arrive
+	last    error         // the reason, valid once over is closed
 	orders  chan numbered
 	// abandoned is closed some time after ctx has ended.
 	abandoned chan struct{}
-	current   int // the last order from Next
+	current   int // number of the last order that Next returned
 
 	close sync.Once
 }
@@ -60,7 +60,7 @@ func newFollower(o Member, session string) *Follower {
 	return f
 }
 
-// connect registers and opens the stream. The end of ctx ends the attempt.
+// connect registers this process and opens the stream. The attempt ends when ctx ends.
 func (f *Follower) connect(ctx context.Context, secure func() (*tls.Config, error)) error {
 	o := f.options
 	ctx, stop := context.WithTimeout(ctx, o.Handshake+o.Heartbeat)
@@ -72,7 +72,7 @@ func (f *Follower) connect(ctx context.Context, secure func() (*tls.Config, erro
 	}
 	f.link = &link{Conn: conn, within: o.Heartbeat}
 	f.lines = newLines(f.link, maxDown)
-	context.AfterFunc(f.request, func() { _ = f.link.Close() }) // a reader reports its end
+	context.AfterFunc(f.request, func() { _ = f.link.Close() }) // the reader then reports the end
 	if err = f.register(); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (f *Follower) connect(ctx context.Context, secure func() (*tls.Config, erro
 	return nil
 }
 
-// started waits for the start of the run.
+// started waits until the run starts.
 func (f *Follower) started(ctx context.Context) error {
 	select {
 	case <-f.ready:
@@ -99,7 +99,7 @@ func (f *Follower) started(ctx context.Context) error {
 	}
 }
 
-// abandon ends an attempt that failed.
+// abandon ends a failed attempt to connect.
 func (f *Follower) abandon() {
 	f.stop()
 	if f.relay != nil {
@@ -107,10 +107,10 @@ func (f *Follower) abandon() {
 	}
 }
 
-// read handles the leader's lines until there are no more.
+// read handles the leader's lines until no more arrive.
 func (f *Follower) read() {
 	err := readLines(f.lines, f.take)
-	_ = f.link.Close() // the leader notices that nothing is read
+	_ = f.link.Close() // so that the leader notices that nothing is read
 	switch {
 	case f.link.silent.Load():
 		err = fmt.Errorf("no heartbeat for %s", f.options.Heartbeat)
@@ -133,7 +133,7 @@ func (f *Follower) read() {
 	close(f.over)
 }
 
-// take handles a line of the leader.
+// take handles a line from the leader.
 func (f *Follower) take(text []byte) error {
 	message, err := readDown(text)
 	if err != nil {
@@ -142,7 +142,7 @@ func (f *Follower) take(text []byte) error {
 	var order plan.Order
 	own := message.own(f.options.Self.Process)
 	if own != nil {
-		err = order.UnmarshalJSON(own) // json.Unmarshal would read it once more
+		err = order.UnmarshalJSON(own) // json.Unmarshal would scan the text once more
 	}
 	if f.relay != nil {
 		f.relay.pass(message, order, append(slices.Clone(text), '\n'))
@@ -171,15 +171,15 @@ func (f *Follower) take(text []byte) error {
 	return nil
 }
 
-// Welcome returns the leader's argument of Start, as JSON.
+// Welcome returns the argument that the leader passed to Start, as JSON.
 func (f *Follower) Welcome() json.RawMessage { return f.welcome }
 
-// Context ends when the leader cancels the run, ends it, or is lost, also during an order. Its
-// cause tells which.
+// Context returns a context that ends when the leader cancels the run, ends it, or is lost, even
+// during an order. Its cause says which.
 func (f *Follower) Context() context.Context { return f.ctx }
 
-// Returns reports whether a call returned: a call that has not returned some time after the end of
-// Context hangs.
+// Returns reports whether a call returned. A call that has not returned some time after Context has
+// ended counts as hanging.
 func (f *Follower) Returns(call func()) bool { return returns(call, f.abandoned) }
 
 // Next waits for the next order.
@@ -192,15 +192,15 @@ func (f *Follower) Next() (plan.Order, error) {
 	return next.order, nil
 }
 
-// Wait waits, after the end order, until the leader has ended the run as well, because it may have
-// results to write. So a leader that stands still is detected. The error is Ended, unless the
+// Wait waits, after the end order, until the leader has ended the run too, because the leader may
+// have results to write. So a leader that stands still is detected. The error is Ended unless the
 // leader is lost.
 func (f *Follower) Wait() error {
 	<-f.over
 	return f.last
 }
 
-// Report answers the last order from Next.
+// Report answers the order that Next returned last.
 func (f *Follower) Report(r plan.Report) error { return f.report(f.current, r) }
 
 func (f *Follower) report(number int, r plan.Report) error {
@@ -215,9 +215,9 @@ func (f *Follower) report(number int, r plan.Report) error {
 	return f.send(message)
 }
 
-// message returns a report as a line to the leader.
+// message returns the line with which a report is sent to the leader.
 func (f *Follower) message(number int, r plan.Report) (up, error) {
-	if times, only := r.Joined(); only && 2*8*len(times.Seconds) <= plan.MaxReport { // base64 is certainly shorter
+	if times, only := r.Joined(); only && 2*8*len(times.Seconds) <= plan.MaxReport { // base64 is certainly shorter than JSON
 		return up{Number: number, Joined: []joinedOf{{[]int{f.options.Self.Process}, times}}}, nil
 	}
 	text, err := json.Marshal(r)
@@ -228,7 +228,7 @@ func (f *Follower) message(number int, r plan.Report) (up, error) {
 	return up{Number: number, Reports: []reportOf{{f.options.Self.Process, text}}}, err
 }
 
-// Stop tells the leader at once that this process was asked to stop.
+// Stop tells the leader at once that this process was requested to stop.
 func (f *Follower) Stop() error { return f.send(up{Stop: []int{f.options.Self.Process}}) }
 
 func (f *Follower) send(message up) error {
@@ -243,8 +243,8 @@ func (f *Follower) send(message up) error {
 	return err
 }
 
-// Refusals returns the numbers of connections and messages that this process refused while it
-// gathered its node's.
+// Refusals returns the connections and messages that this process has refused while gathering
+// the processes of its node: their numbers by reason, and the last refusals.
 func (f *Follower) Refusals() (map[Reason]int, []Refused) {
 	if f.relay == nil {
 		return nil, nil
@@ -252,15 +252,15 @@ func (f *Follower) Refusals() (map[Reason]int, []Refused) {
 	return f.relay.refused.all()
 }
 
-// Close leaves the run. Before the end order, the leader counts this process as lost. It waits at
-// most one heartbeat for the processes that it gathers.
+// Close leaves the run. Before the end order, the leader counts this process as lost. If this
+// process gathers the processes of its node, Close waits for them, at most one heartbeat.
 func (f *Follower) Close() {
 	f.close.Do(func() {
 		if f.relay != nil {
 			f.relay.hub.drained(f.options.Heartbeat)
 			f.relay.server.close()
 		}
-		go func() { _, _ = io.WriteString(f.link, farewell+"\n") }() // the leader may be gone
+		go func() { _, _ = io.WriteString(f.link, farewell+"\n") }() // the write may block, because the leader may be gone
 		await(f.over, f.options.Heartbeat)
 		f.stop()
 	})

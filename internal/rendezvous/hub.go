@@ -11,42 +11,44 @@ import (
 	"time"
 )
 
-// hub holds the processes connected to this one, each by a link that lasts as long as the run.
+// hub holds the processes that are connected to this one, each by a link that lasts as long as the
+// run.
 type hub struct {
-	// heard is called with each line of a process, by one goroutine per process. Its error means an
-	// unreadable line.
+	// heard is called with each line from a process, by one goroutine per process. err means that
+	// the line could not be read.
 	heard func(process int, text []byte, err error)
-	// arrived is called when a process has connected for orders.
+	// arrived is called when a process is connected and ready for orders.
 	arrived func(process int)
-	// left is called once when a process is gone that was not told to leave.
+	// left is called once when a process that was not told to leave is gone.
 	left func(process int, why string)
 	// heartbeat is the longest allowed silence of a link.
 	heartbeat time.Duration
-	// limit is the largest length of a line in bytes.
+	// limit is the longest allowed line in bytes.
 	limit int
 
 	mu      sync.Mutex
 	members map[int]*member
-	// started is true once no member may register again, ending once members may leave.
+	// started is true once no member may register again; ending is true once members may leave.
 	started, ending bool
 	streams         sync.WaitGroup
 }
 
-// member is one process of a hub.
+// member is one process that is connected to a hub.
 type member struct {
 	process int
 	session string
-	lines   chan []byte     // to be written
-	kept    context.Context // ends when the hub drops it
+	lines   chan []byte     // the lines to write
+	kept    context.Context // ends when the hub drops the member
 	quit    context.CancelFunc
 }
 
-// maxQueued is the largest number of lines queued for one process: an order, a cancellation, the
-// end, and as many again.
+// maxQueued is the most lines in the queue of a process. Normally at most an order, a cancellation
+// and the end wait there; the rest is reserve.
 const maxQueued = 8
 
-// add adds a process that registers. It replaces the same process after a cut; it returns nil if
-// the process is of another session or too late.
+// add adds a process that registers. If the same process registers again after its connection was
+// cut, the new member replaces the old one. add returns nil if the process belongs to another
+// session or is too late.
 func (h *hub) add(process int, session string) *member {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +69,7 @@ func (h *hub) add(process int, session string) *member {
 	return m
 }
 
-// remove forgets a member; h.mu is held.
+// remove removes a member. It returns false if the member was already gone. The caller holds h.mu.
 func (h *hub) remove(m *member) bool {
 	if h.members[m.process] != m {
 		return false
@@ -78,7 +80,7 @@ func (h *hub) remove(m *member) bool {
 	return true
 }
 
-// drop removes a member that is gone.
+// drop removes a member whose connection has ended.
 func (h *hub) drop(m *member, why string) {
 	h.mu.Lock()
 	known, ending := h.remove(m), h.ending
@@ -88,7 +90,7 @@ func (h *hub) drop(m *member, why string) {
 	}
 }
 
-// forget removes a process that is refused, or lost already.
+// forget removes a process that is refused, or that is already lost.
 func (h *hub) forget(process int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,7 +102,7 @@ func (h *hub) forget(process int) {
 // broadcast queues a line for all members.
 func (h *hub) broadcast(text []byte) { h.queue(text, func(int) bool { return true }) }
 
-// send queues a line for one member, if it is there.
+// send queues a line for one member, if the member exists.
 func (h *hub) send(process int, text []byte) {
 	h.queue(text, func(of int) bool { return of == process })
 }
@@ -124,7 +126,7 @@ func (h *hub) queue(text []byte, to func(process int) bool) {
 	}
 }
 
-// reply queues a line for one member and waits while its queue is full.
+// reply queues a line for one member. It waits as long as the queue is full.
 func (h *hub) reply(process int, text []byte) {
 	h.mu.Lock()
 	m := h.members[process]
@@ -170,14 +172,14 @@ func (h *hub) end(text []byte) {
 	h.broadcast(text)
 }
 
-// drained waits until no member is connected, or until the time has passed.
+// drained waits until no member is connected, at most the given time.
 func (h *hub) drained(most time.Duration) {
 	done := make(chan struct{})
 	go func() { h.streams.Wait(); close(done) }()
 	await(done, most)
 }
 
-// await waits until a channel is closed, or until the time has passed.
+// await waits until a channel is closed, at most the given time.
 func await(closed <-chan struct{}, most time.Duration) {
 	late := time.NewTimer(most)
 	defer late.Stop()
@@ -187,7 +189,7 @@ func await(closed <-chan struct{}, most time.Duration) {
 	}
 }
 
-// serve carries the lines of a member. It returns when either end is gone.
+// serve carries the lines of a member in both directions. It returns when either end is gone.
 func (h *hub) serve(m *member, l *link, lines *bufio.Scanner) {
 	h.arrived(m.process)
 	context.AfterFunc(m.kept, func() { _ = l.Close() })
@@ -198,7 +200,7 @@ func (h *hub) serve(m *member, l *link, lines *bufio.Scanner) {
 		select {
 		case text := <-m.lines:
 			if _, err := l.Write(text); err != nil {
-				_ = l.Close() // so that its reader ends
+				_ = l.Close() // so that the reader ends
 				h.drop(m, <-ended)
 				return
 			}
@@ -211,7 +213,7 @@ func (h *hub) serve(m *member, l *link, lines *bufio.Scanner) {
 	}
 }
 
-// read passes on the lines of a member and returns why there are no more.
+// read passes on the lines from a member. It returns the reason why there are no more lines.
 func (h *hub) read(m *member, l *link, lines *bufio.Scanner) string {
 	err := readLines(lines, func(text []byte) error {
 		if string(text) == farewell {
@@ -228,13 +230,13 @@ func (h *hub) read(m *member, l *link, lines *bufio.Scanner) string {
 		return "a message of it is longer than the limit"
 	case l.silent.Load():
 		return "no heartbeat for " + h.heartbeat.String()
-	case err == nil || errors.Is(err, io.ErrUnexpectedEOF): // TLS does not see its own end
+	case err == nil || errors.Is(err, io.ErrUnexpectedEOF): // the other end closed the connection; TLS reports this as an unexpected end
 		return "its connection ended"
 	}
 	return "its connection failed: " + err.Error()
 }
 
-// after calls do once the time has passed, unless cancel was called.
+// after calls `do` once the given time has passed, unless cancel is called first.
 func after(wait time.Duration, do func()) (cancel func()) {
 	timer := time.AfterFunc(wait, do) //nolint:forbidigo // it reads no clock
 	return func() { timer.Stop() }

@@ -17,9 +17,9 @@ import (
 )
 
 // Join registers this process with the leader and waits until the run starts. It tries
-// again, at growing intervals, until Member.Register has passed. Its error is *Refused
-// if the leader does not accept this process. The end of ctx ends Join, but not the
-// Follower.
+// again, at growing intervals, until Member.Register has passed. The error is *Refused
+// if the leader does not accept this process. If ctx ends, Join gives up. A Follower
+// that Join has already returned continues.
 func Join(ctx context.Context, o Member) (*Follower, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -69,16 +69,17 @@ func Join(ctx context.Context, o Member) (*Follower, error) {
 	}
 }
 
-// The shortest and the longest time between two attempts to join. Attempts to reach the node's own
-// first process are more frequent, because they load no other host.
+// The shortest and the longest time between two attempts to join. Attempts to reach the first
+// process of the node are more frequent, because they load no other host.
 const (
 	minBackOff   = 50 * time.Millisecond
 	maxBackOff   = 2 * time.Second
 	maxLocalWait = 500 * time.Millisecond
 )
 
-// backOff doubles with each attempt. The numbers of processes that start together spread their
-// attempts evenly.
+// backOff returns the time before the next attempt, which doubles with each attempt. It depends
+// on the process's number too, so that processes that start together spread their attempts
+// evenly.
 func (o Member) backOff(try int) time.Duration {
 	most := maxBackOff
 	if o.relayed() {
@@ -88,16 +89,16 @@ func (o Member) backOff(try int) time.Duration {
 	return time.Duration(float64(min(most, minBackOff<<min(try, 16))) * (0.5 + spread))
 }
 
-// permanent reports that another attempt would fail as well.
+// permanent reports whether another attempt would fail with the same error.
 func permanent(err error) bool {
 	no, refused := errors.AsType[*Refused](err)
 	return refused && no.Reason != NotRegistered || errors.Is(err, errKey) || hasEnded(err) || errors.Is(err, errRelay)
 }
 
-// relayed reports whether this process connects through its node's first one.
+// relayed reports whether this process connects through the first process of its node.
 func (o Member) relayed() bool { return o.Relay != "" && o.Self.LocalProcess > 0 }
 
-// gate returns the address to which this process connects.
+// gate names the address to which this process connects.
 func (o Member) gate() string {
 	if o.relayed() {
 		return o.Relay + " (this node's first process)"
@@ -105,7 +106,7 @@ func (o Member) gate() string {
 	return o.Address
 }
 
-// open connects to the gate. Both ends have then proved that they hold the token.
+// open connects to the gate. On return both ends have proved that they hold the token.
 func (o Member) open(ctx context.Context, secure func() (*tls.Config, error)) (net.Conn, error) {
 	network, address := "tcp", o.Address
 	if o.relayed() {
@@ -135,7 +136,7 @@ func (o Member) open(ctx context.Context, secure func() (*tls.Config, error)) (n
 	return c, err
 }
 
-// register registers this process with the gate; the error of a refusal is *Refused.
+// register registers this process with the gate. The error of a refusal is *Refused.
 func (f *Follower) register() error {
 	text, err := line(registration{Protocol: Protocol, Session: f.session, Hello: f.options.Self})
 	if err == nil {
@@ -152,7 +153,7 @@ func (f *Follower) register() error {
 		return fmt.Errorf("the answer to the registration cannot be read: %w", err)
 	}
 	if no := answer.Refused; no != nil {
-		return refuse(no.Reason, "%s", no.Text) // made safe to print
+		return refuse(no.Reason, "%s", no.Text) // made safe for printing
 	}
 	return nil
 }

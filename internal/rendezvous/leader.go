@@ -14,7 +14,7 @@ import (
 	"zbench/bench/run/plan"
 )
 
-// Leader is the leader's side: plan.Followers.
+// Leader is the leader's side of the connections. It implements plan.Followers.
 type Leader struct {
 	options  Member
 	registry *registry
@@ -25,9 +25,9 @@ type Leader struct {
 	answers
 	patience
 	pulse *pulse
-	still context.CancelFunc // ends the pulse
+	still context.CancelFunc // stops the pulse
 	close sync.Once
-	// early is a process's end before the start.
+	// early receives the first process that ended before the start.
 	early chan Loss
 }
 
@@ -38,9 +38,9 @@ var (
 	_ plan.Standing   = (*Leader)(nil)
 )
 
-// Serve listens at its addresses and, if there is one, at the relay's, and lets processes register
-// until Close. The error means wrong options or an address at which it cannot listen; ctx only
-// limits this step.
+// Serve listens at its addresses, and at the relay's socket if there is one. Processes can register
+// until Close. The error means invalid options, or an address at which it cannot listen. ctx limits
+// only this call.
 func Serve(ctx context.Context, o Member) (*Leader, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -86,26 +86,28 @@ func Serve(ctx context.Context, o Member) (*Leader, error) {
 	return l, nil
 }
 
-// Address returns the leader's address: Member.Address, with the chosen port if that was 0.
+// Address returns the leader's address. It is Member.Address, with the chosen port if
+// Member.Address has port 0.
 func (l *Leader) Address() string { return l.address }
 
-// Ended reports that a process has ended, according to its launcher. Before the start nothing else
-// would show this until the time is up, because an ended connection may be renewed.
+// Ended tells the leader that a process has ended, according to its launcher. Without this call,
+// only the time limit would reveal a process that ended before the start: a process may connect
+// again after its connection has ended.
 func (l *Leader) Ended(process int, how string) {
 	if process < 1 || process >= l.options.Self.Processes {
 		return
 	}
-	if !l.registry.die(process) { // its connection shows it
+	if !l.registry.die(process) { // after the start, the connection's end shows the loss
 		return
 	}
 	select {
 	case l.early <- Loss{Process: process, Host: l.host(process), Why: how}:
-	default: // the first is named
+	default: // only the first loss is reported
 	}
 }
 
-// Wait waits until all processes have registered. After the time is up its error names the missing
-// ones.
+// Wait waits until all processes have registered. After the time limit the error names the missing
+// processes.
 func (l *Leader) Wait(ctx context.Context) error {
 	late := time.NewTimer(l.options.Register)
 	defer late.Stop()
@@ -135,12 +137,12 @@ func (l *Leader) Wait(ctx context.Context) error {
 	}
 }
 
-// ErrMissing is Start's error if a process has left since Wait.
+// ErrMissing is the error of Start if a process has left since Wait.
 var ErrMissing = errors.New("not all processes have registered")
 
-// Start ends the registration and sends the welcome to every process, where Join returns it. From
+// Start ends the registration and sends the welcome to every process, where Join then returns. From
 // now on a process whose connection ends is lost. ErrMissing means that a process has left since
-// Wait: wait again.
+// Wait; call Wait again.
 func (l *Leader) Start(welcome any) error {
 	text, err := json.Marshal(welcome)
 	if err != nil {
@@ -156,19 +158,20 @@ func (l *Leader) Start(welcome any) error {
 // Status returns the progress of the registration.
 func (l *Leader) Status() Status { return l.registry.status() }
 
-// Hellos returns the hellos of all processes, by number.
+// Hellos returns the Hello of every process, ordered by number.
 func (l *Leader) Hellos() []Hello {
 	l.registry.mu.Lock()
 	defer l.registry.mu.Unlock()
 	return l.registry.hellos()
 }
 
-// Members returns all processes for plan.Lead. Each has the same number of ranks.
+// Members returns all processes for plan.Lead, each with the given number of ranks.
 func (l *Leader) Members(ranks int) []plan.Member {
 	return slice.Map(l.Hellos(), func(h Hello) plan.Member { return plan.Member{Host: h.Host, Ranks: ranks} })
 }
 
-// Refusals returns the numbers of refused connections and messages by reason, and the last of them.
+// Refusals returns the refused connections and messages: their numbers by reason, and the last
+// refusals.
 func (l *Leader) Refusals() (map[Reason]int, []Refused) { return l.refused.all() }
 
 // Send sends an order to all processes.
@@ -187,8 +190,8 @@ func (l *Leader) Send(o plan.Order) {
 	}
 }
 
-// SendEach sends each process its own order; those of a node go in one message to the process
-// through which it is reached.
+// SendEach sends each process its own order. Orders for the processes of a node go in one
+// message to the process through which they are reached.
 func (l *Leader) SendEach(orders []plan.Order) {
 	number := l.answers.begin()
 	limit := 0.0
@@ -209,9 +212,10 @@ func (l *Leader) SendEach(orders []plan.Order) {
 	}
 }
 
-// Reports waits for the reports on the last order. After a failure, or when the order was
-// abandoned, all processes are called. One that does not answer is lost, whatever it has reported;
-// one that answers and has not reported hangs.
+// Reports waits for the reports on the last order. If one reports a failure, or the order was
+// abandoned, a roll call follows. A process that does not answer the roll call is lost,
+// whatever it has reported. A process that answers the roll call, but has not reported, counts
+// as hanging.
 func (l *Leader) Reports(own plan.Report) []plan.Report {
 	if own.Failure != nil {
 		l.fail(l.options.Grace)
@@ -232,8 +236,8 @@ func (l *Leader) Reports(own plan.Report) []plan.Report {
 	return l.collected()
 }
 
-// callRoll finds out which processes are present, unless one is already lost: then the cause is
-// known.
+// callRoll finds out which processes are present. If a process is already lost, the cause is
+// known and no roll call is needed.
 func (l *Leader) callRoll() {
 	if l.afterLoss() {
 		return
@@ -253,18 +257,18 @@ func (l *Leader) callRoll() {
 	}
 }
 
-// seconds returns a time in seconds, at most a year.
+// seconds converts seconds to a duration of at most a year.
 func seconds(s float64) time.Duration {
 	return time.Duration(min(s, 365*24*3600) * float64(time.Second))
 }
 
-// Cancel tells all processes to abandon their current work: their Context ends with the reason.
+// Cancel tells all processes to abandon their current work. Their Context ends with the reason.
 func (l *Leader) Cancel(reason string) {
 	l.hub.broadcast(down{Cancel: reason}.line())
 }
 
-// Close ends the run: processes that have not received the end order leave with the reason and the
-// leader's exit code. It waits at most one heartbeat for all to disconnect.
+// Close ends the run. Processes that have not received the end order leave with the reason and the
+// leader's exit code. Close waits until all have disconnected, at most one heartbeat.
 func (l *Leader) Close(reason string, code int) {
 	l.close.Do(func() {
 		l.hub.end(down{End: cmp.Or(reason, "no reason given"), Code: code}.line())

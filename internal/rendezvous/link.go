@@ -13,24 +13,24 @@ import (
 )
 
 // link carries lines in both directions once a process has registered. Each end regularly sends an
-// empty line; a silent link is closed.
+// empty line. A link that is silent too long is closed.
 type link struct {
 	net.Conn
 	within time.Duration // the heartbeat
 
 	writing sync.Mutex
-	heard   atomic.Bool // received since the last tick
-	silent  atomic.Bool // closed because of silence
+	heard   atomic.Bool // data arrived since the last tick
+	silent  atomic.Bool // the link was closed because it was silent
 }
 
-// ticks is the number of a link's ticks per heartbeat. An end sends at every second tick. It closes
-// the link after missedTicks without a byte: between 5/6 of a heartbeat and a whole one.
+// ticks is the number of ticks per heartbeat. An end sends at every second tick. It closes the link
+// after missedTicks ticks without a byte, that is, after 5/6 to 6/6 of a heartbeat.
 const (
 	ticks       = 6
 	missedTicks = ticks - 1
 )
 
-// farewell is the last line of a process that leaves on its own.
+// farewell is the last line of a process that leaves by itself.
 const farewell = "{}"
 
 var errFarewell = errors.New("it leaves")
@@ -49,7 +49,7 @@ func (l *link) Write(p []byte) (int, error) {
 	return l.Conn.Write(p)
 }
 
-// keep sends heartbeats and watches for the other end's until ctx ends.
+// keep sends heartbeats and watches for the other end's heartbeats, until ctx ends.
 func (l *link) keep(ctx context.Context) {
 	tick := time.NewTicker(max(l.within/ticks, time.Millisecond))
 	defer tick.Stop()
@@ -64,16 +64,16 @@ func (l *link) keep(ctx context.Context) {
 		}
 		if missed == missedTicks {
 			l.silent.Store(true)
-			_ = l.Close() // its reader reports it
+			_ = l.Close() // the reader reports the end
 			return
 		}
 		if n%2 == 0 {
-			go l.beat() // it may block until the other end reads
+			go l.beat() // in a goroutine, because it may block until the other end reads
 		}
 	}
 }
 
-// beat sends an empty line, unless another message is being written.
+// beat sends an empty line, unless another message is just being written.
 func (l *link) beat() {
 	if l.writing.TryLock() {
 		defer l.writing.Unlock()
@@ -81,13 +81,13 @@ func (l *link) beat() {
 	}
 }
 
-// newLines reads lines of at most limit bytes. Each part of a long line, which arrives in many
-// parts, is only searched once for the end.
+// newLines returns a reader of lines of at most `limit` bytes. A long line arrives in many
+// parts; each part is searched only once for the line's end.
 func newLines(from io.Reader, limit int) *bufio.Scanner {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, limit)
 	searched := 0
-	lines.Split(func(data []byte, _ bool) (int, []byte, error) { // no incomplete line at the end
+	lines.Split(func(data []byte, _ bool) (int, []byte, error) { // an incomplete line at the end is dropped
 		at := bytes.IndexByte(data[searched:], '\n')
 		if at < 0 {
 			searched = len(data)
@@ -99,7 +99,7 @@ func newLines(from io.Reader, limit int) *bufio.Scanner {
 	return lines
 }
 
-// readLines calls do with each line, until do fails.
+// readLines calls `do` for each line until `do` returns an error.
 func readLines(lines *bufio.Scanner, do func([]byte) error) error {
 	for lines.Scan() {
 		if len(lines.Bytes()) == 0 {

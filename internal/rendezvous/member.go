@@ -1,21 +1,22 @@
 // Package rendezvous registers and controls the processes of a run. One of them, the leader,
-// listens over TLS; the others register, receive orders and report. It implements plan.Followers
-// for the leader and plan.Leader for the others; it knows nothing of sweeps.
+// listens over TLS; the others register, receive orders and report. The package implements
+// plan.Followers for the leader and plan.Leader for the other processes. It knows nothing of
+// sweeps.
 //
 // The leader calls Serve, Wait until all processes have registered, Start, and then plan.Lead.
-// Every other process calls Join and then plan.Follow. All hold the same Token, from which the keys
-// of both ends are derived; a certificate's dates and names are ignored.
+// Every other process calls Join and then plan.Follow. All processes hold the same Token, from
+// which the keys of both ends are derived. The dates and names of certificates are ignored.
 //
-// On a node, local process 0 can gather the others (Member.Relay): the leader then has one
-// connection and one message per order for each node. Between processes of one user the node's Unix
-// socket carries no TLS; the token is proved there as well.
+// The first process of a node can gather the node's other processes (Member.Relay). The leader then
+// has one connection per node, and sends one message per order and node. Within a node the
+// processes of one user use a Unix socket without TLS, over which they also prove the token.
 //
-// Either end detects the loss of the other by the end of the connection or by missed heartbeats,
-// also during an order.
+// Each end detects the loss of the other by the end of the connection or by missed heartbeats, even
+// during an order.
 //
-// A connection carries lines of JSON: a registration, its answer, then messages. The streams and
-// flow control of HTTP/2, with TLS within a node, took a third of the leader's CPU time. gRPC is
-// based on HTTP/2 and would carry the same JSON.
+// A connection carries lines of JSON: a registration, the answer to it, then messages. HTTP/2 with
+// its streams and flow control, and with TLS within a node, took a third of the leader's CPU time.
+// gRPC is based on HTTP/2 and would carry the same JSON.
 package rendezvous
 
 import (
@@ -29,44 +30,46 @@ import (
 // Member describes a process of the world for Serve and Join.
 type Member struct {
 	Token Token
-	// Address is the leader's host:port, where Serve listens and to which Join connects.
+	// Address is the host:port at which the leader listens and to which Join connects.
 	Address string
-	// Bind are the addresses at which Serve listens; if empty, only Address.
+	// Bind lists the addresses at which Serve listens. If it is empty, Serve listens only at
+	// Address.
 	Bind []string
 	// Self describes this process.
 	Self Hello
-	// Relay is the Unix socket at which this node's first process gathers the others
-	// (Token.LocalAddress); if empty, each process connects to the leader.
+	// Relay is the Unix socket at which the first process of the node gathers
+	// the node's other processes (Token.LocalAddress). If it is empty, each
+	// process connects to the leader.
 	Relay string
 
-	// Register is the longest time until all processes have registered; 5 min if 0.
+	// Register is the time limit for the registration of all processes; 0 means 5 min.
 	Register time.Duration
-	// Heartbeat is the time after which a silent connection counts as lost; 30 s if 0.
+	// Heartbeat is how long a connection may be silent before it counts as lost; 0 means 30 s.
 	Heartbeat time.Duration
-	// Handshake is the time to prove the token and to send a registration; 10 s if 0.
+	// Handshake is the time limit for proving the token and sending a registration; 0 means 10 s.
 	Handshake time.Duration
 
-	// OnWait is called once if Join has not reached the leader for StatusEvery (10 s if 0), with a
-	// description of what it waits for.
+	// OnWait is called once if Join has not reached the leader within StatusEvery. The error
+	// describes what Join waits for. If StatusEvery is 0, it is 10 s.
 	OnWait      func(error)
 	StatusEvery time.Duration
 
-	// Grace is how long the others may take to report after one process has failed; 10 s if 0. Only
-	// Serve uses this and the following fields.
+	// Grace is how long the other processes may take to report after a process has failed; 0
+	// means 10 s. Only Serve uses this field and the following ones.
 	Grace time.Duration
-	// OnStatus is called every StatusEvery while processes are missing.
+	// OnStatus is called every StatusEvery as long as processes are missing.
 	OnStatus func(Status)
-	// OnLost is called once for each process lost after Start, OnStop when a process was asked to
-	// stop. They are called immediately, also between two orders.
+	// OnLost is called once for each process that is lost after Start. OnStop is called when a
+	// process was requested to stop. Both are called immediately, even between two orders.
 	OnLost func(Loss)
 	OnStop func(process int)
-	// OnGiveUp is called once when the run is abandoned: a process was lost, one has failed and the
-	// others do not report, or an order took longer than its limit.
+	// OnGiveUp is called once when the run is given up: a process was lost, a process has
+	// failed and other processes do not report, or an order took longer than its limit.
 	OnGiveUp func(why string)
 
-	// Now is the clock; nil means the system's.
+	// Now returns the time; nil means the system's clock.
 	Now func() time.Time
-	// Listen and Dial open connections; nil uses package net.
+	// Listen and Dial make listeners and connections; nil means the functions of package net.
 	Listen func(ctx context.Context, network, address string) (net.Listener, error)
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -92,7 +95,7 @@ func (o Member) withDefaults() Member {
 	return o
 }
 
-// orNothing returns a function, or one that does nothing in place of nil.
+// orNothing returns the function, or an empty function if it is nil.
 func orNothing[T any](tell func(T)) func(T) {
 	if tell == nil {
 		return func(T) {}
@@ -100,7 +103,7 @@ func orNothing[T any](tell func(T)) func(T) {
 	return tell
 }
 
-// validate refuses impossible numbers of a process.
+// validate refuses invalid numbers of a process.
 func (o Member) validate() error {
 	h := o.Self
 	switch {

@@ -9,63 +9,66 @@ import (
 	"zbench/bench/run/plan"
 )
 
-// Protocol is the version of the messages. It changes whenever a process of an older
-// zbench could misread one.
+// Protocol is the version of the messages. It changes whenever an older zbench could
+// misread a message.
 const Protocol = 6
 
-// Limits of a registration, in bytes.
+// Limits in bytes. maxHello is the limit of a registration.
 const (
 	maxHello = 256 << 10
 	maxName  = 256
-	// maxUp and maxDown are the limits of a line to and from the leader.
+	// maxUp is the limit of a line to the leader; maxDown is the limit of a line from the leader.
 	maxUp   = 16 * plan.MaxReport
 	maxDown = 64 << 20
 )
 
-// MaxProcesses is the most processes of a world.
+// MaxProcesses is the largest number of processes in a world.
 const MaxProcesses = 1 << 17
 
-// Hello is a process's description of itself at registration.
+// Hello is how a process describes itself when it registers.
 type Hello struct {
-	// Process is its number among Processes, both from its launcher; LocalProcess is its number on
-	// its node. Process 0 is the leader.
+	// Process is the process's number, and Processes is the number of processes, both
+	// from the launcher. LocalProcess is the process's number on its node. Process 0 is
+	// the leader.
 	Process      int `json:"process"`
 	Processes    int `json:"processes"`
 	LocalProcess int `json:"local_process"`
-	// Host is the name of its host, PID its process id there.
+	// Host is the name of the process's host; PID is its process id there.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
-	// Build and Backend must be equal in all processes. Backend is the requested one.
+	// Build and Backend must be equal in all processes. Backend is the backend that was requested.
 	Build   string `json:"build"`
 	Backend string `json:"backend"`
 }
 
-// registration is a Hello in the form in which it is sent.
+// registration is a Hello as it is sent.
 type registration struct {
 	Protocol int `json:"protocol"`
-	// Session identifies one call of Join, which may register again after a cut.
+	// Session identifies one call of Join. After a connection was cut, the same call may register
+	// again.
 	Session string `json:"session"`
-	// Via is the process through which this one is reached and whose stream carried its
-	// registration; nil if it is reached directly.
+	// Via is the process whose stream carried this registration, and through which
+	// this process is reached; nil if it is reached directly.
 	Via *int `json:"-"`
 	Hello
 }
 
-// down is a line from the leader, with one field set.
+// down is a line from the leader. Each line has one kind of message: a start, an order, answers, a
+// roll call, a cancellation or an end.
 type down struct {
-	// Start is the caller's welcome, once the world is complete.
+	// Start is the caller's welcome. It is sent when the world is complete.
 	Start json.RawMessage `json:"start,omitempty"`
-	// Number identifies the order. Orders are numbered from 1.
+	// Number is the number of the order; orders are numbered from 1.
 	Number int             `json:"number,omitempty"`
 	Order  json.RawMessage `json:"order,omitempty"`
-	// Each has the orders of some processes, if every process has its own.
+	// Each holds the orders of several processes, if every process gets an order of its own.
 	Each []orderOf `json:"each,omitempty"`
-	// Answers are for the registrations that a node's first process passed on.
+	// Answers are the answers to registrations that the first process of a node passed on.
 	Answers []answerTo `json:"answers,omitempty"`
-	// Roll is the number of a roll call, from 1: every process answers immediately.
+	// Roll is the number of a roll call, from 1. Every process answers it immediately.
 	Roll int `json:"roll,omitempty"`
-	// Cancel is the reason to abandon the order; End the instruction to leave, with the leader's
-	// exit code.
+	// Cancel is the reason to abandon the order. End is the reason to leave the run; Code is
+	// then the exit code of the leader.
 	Cancel string `json:"cancel,omitempty"`
 	End    string `json:"end,omitempty"`
 	Code   int    `json:"code,omitempty"`
@@ -73,42 +76,42 @@ type down struct {
 
 // up is a line to the leader.
 type up struct {
-	// Number is the number of the order that the reports answer.
+	// Number is the number of the order on which Reports report.
 	Number  int        `json:"number,omitempty"`
 	Reports []reportOf `json:"reports,omitempty"`
-	// Joined has further reports.
+	// Joined has more reports on that order.
 	Joined []joinedOf `json:"joined,omitempty"`
-	// Register are registrations of processes that connect to a node's first process.
+	// Register has the registrations of processes that connect to the first process of a node.
 	Register []registrationOf `json:"register,omitempty"`
-	// Here are processes that are connected to a node's first process.
+	// Here lists the processes that are now connected to the first process of a node.
 	Here []int `json:"here,omitempty"`
-	// Present are processes that answer roll call Roll.
+	// Present lists the processes that answer roll call Roll.
 	Present []presence `json:"present,omitempty"`
 	Roll    int        `json:"roll,omitempty"`
-	// Lost are processes lost by a node's first process.
+	// Lost lists the processes that the first process of a node has lost.
 	Lost []Loss `json:"lost,omitempty"`
-	// Stop are processes that were asked to stop.
+	// Stop lists the processes that were requested to stop.
 	Stop []int `json:"stop,omitempty"`
 }
 
-// presence is a process that answers, with its last standstill: its length and the time since its
-// end, in seconds.
+// presence is the answer of a process to a roll call. It has the length of the last time that the
+// process stood still, and the time since then, in seconds.
 type presence struct {
 	Process int     `json:"process"`
 	Stood   float64 `json:"stood,omitempty"`
 	Ago     float64 `json:"ago,omitempty"`
 }
 
-// registrationOf is a registration that was passed on; the answer repeats the ID.
+// registrationOf is a registration that was passed on. The answer to it has the same ID.
 type registrationOf struct {
 	ID           int             `json:"id"`
 	Registration json.RawMessage `json:"registration"`
 }
 
-// answerTo answers a registration. The ID is that of a registration that was passed on.
+// answerTo is the answer to a registration. ID is set if the registration was passed on.
 type answerTo struct {
 	ID int `json:"id,omitempty"`
-	// Refused is the reason for refusing the process; nil if it is accepted.
+	// Refused is the reason why the process is refused; nil if it is accepted.
 	Refused *Refused `json:"refused,omitempty"`
 }
 
@@ -123,7 +126,8 @@ type reportOf struct {
 	Report  json.RawMessage `json:"report"`
 }
 
-// joinedOf has the reports of some processes, ascending, that only have times.
+// joinedOf has the reports of several processes, in ascending order. These reports contain only
+// times.
 type joinedOf struct {
 	Processes []int `json:"processes"`
 	plan.Joined
@@ -143,7 +147,8 @@ func (l Loss) Error() string {
 	return fmt.Sprintf("lost process %d on %s: %s", l.Process, l.Host, l.Why)
 }
 
-// readRegistration decodes a registration of this protocol within its limits.
+// readRegistration decodes a registration. It refuses a registration of another protocol, and a
+// registration that exceeds the limits.
 func readRegistration(text []byte) (registration, *Refused) {
 	var head struct {
 		Protocol int `json:"protocol"`
@@ -214,7 +219,7 @@ func readDown(text []byte) (d down, err error) {
 	return d, nil
 }
 
-// own returns the order of a process; nil if there is none.
+// own returns the order of a process from Each; nil if there is none.
 func (d *down) own(process int) json.RawMessage {
 	for _, one := range d.Each {
 		if one.Process == process {
@@ -224,8 +229,8 @@ func (d *down) own(process int) json.RawMessage {
 	return d.Order
 }
 
-// line returns the message as one line of JSON. It only has texts, whole numbers and JSON, so
-// writing cannot fail.
+// line returns the message as one line of JSON. The message contains only texts, whole numbers
+// and JSON, so encoding cannot fail.
 func (d down) line() []byte {
 	text, _ := line(d)
 	return text

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// Times for abandoning an order.
+// Times after which an order is abandoned.
 const (
 	// defaultGrace is the default of Member.Grace.
 	defaultGrace = 10 * time.Second
-	// abandonTime is how long an abandoned order may take to return: launches are cancelled at
-	// once, but a call that hangs in a library never returns.
+	// abandonTime is how long an abandoned order may take to return. Launches are cancelled
+	// at once, but a call that hangs in a library never returns.
 	abandonTime = 2500 * time.Millisecond
 )
 
-// patience bounds an order. It is given up when a process is lost, some time after one has failed,
-// or when its limit has passed; it is abandoned a little later.
+// patience limits the time of an order. The order is given up when a process is lost, some time
+// after a process has failed, or when its limit has passed. A little later it is abandoned.
 type patience struct {
 	// giveUp is called once for each order that is given up, with the reason.
 	giveUp func(why string)
 
 	mu        sync.Mutex
-	why       string // empty until it is given up
+	why       string // reason; empty until the order is given up
 	abandoned chan struct{}
-	timers    []func() // to cancel when the order is done
+	timers    []func() // functions that cancel the timers when the order is done
 	failing   bool
 }
 
-// begin starts the next order. A limit of 0 means none.
+// begin starts the next order. A limit of 0 means no limit.
 func (p *patience) begin(limit time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stopTimers()
-	if p.why != "" { // nothing follows a run that was given up
+	if p.why != "" { // no order follows in a run that was given up
 		return
 	}
 	p.abandoned, p.failing = make(chan struct{}), false
@@ -42,14 +42,14 @@ func (p *patience) begin(limit time.Duration) {
 	}
 }
 
-// done ends the order: all have reported.
+// done ends the order: all processes have reported.
 func (p *patience) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stopTimers()
 }
 
-// stopTimers is called with p.mu held.
+// stopTimers stops all timers. The caller holds p.mu.
 func (p *patience) stopTimers() {
 	for _, stop := range p.timers {
 		stop()
@@ -57,8 +57,8 @@ func (p *patience) stopTimers() {
 	p.timers = nil
 }
 
-// fail gives up the order after the grace: one process has failed, and the others should report
-// soon.
+// fail gives up the order after the grace. It is called when a process has failed; the other
+// processes should report soon.
 func (p *patience) fail(grace time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +87,8 @@ func (p *patience) end(why string) {
 	}
 }
 
-// ended is closed when the calls of the current order should have returned long ago.
+// ended returns a channel that is closed when the calls of the current order should have returned
+// long ago.
 func (p *patience) ended() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +98,7 @@ func (p *patience) ended() <-chan struct{} {
 // Returns reports whether a call of the current order returned in time.
 func (p *patience) Returns(call func()) bool { return returns(call, p.ended()) }
 
-// returns reports whether a call returned before it was abandoned; an abandoned call continues.
+// returns reports whether a call returned before it was abandoned. An abandoned call keeps running.
 func returns(call func(), abandoned <-chan struct{}) bool {
 	done := make(chan struct{})
 	go func() {
@@ -110,14 +111,14 @@ func returns(call func(), abandoned <-chan struct{}) bool {
 	case <-abandoned:
 	}
 	select {
-	case <-done: // both were ready
+	case <-done: // the call returned too, at the same time
 		return true
 	default:
 		return false
 	}
 }
 
-// reason returns why the run was given up.
+// reason returns the reason why the run was given up, "" if it was not.
 func (p *patience) reason() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// Between processes of one user on one node no TLS is needed: the kernel identifies the user at the
-// other end of a Unix socket, and nobody else can read or write its data. Each end still proves
-// that it holds the token.
+// Between processes of one user on one node no TLS is needed. The kernel identifies the user at the
+// other end of a Unix socket, and no other user can read or write its data. Both ends still prove
+// that they hold the token.
 
 // sameUser reports whether the other end of a connection is a process of this user on this host.
-// Both ends get the same result. It is false if the kernel does not say.
+// Both ends get the same result. It is false if the kernel does not identify the user.
 func sameUser(c net.Conn) bool {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
@@ -38,17 +38,20 @@ func sameUser(c net.Conn) bool {
 	return err == nil && failed == nil && int(peer.Uid) == syscall.Geteuid()
 }
 
-// greeting begins a proof. hail begins the greeting of every version of zbench that has proofs.
+// greeting is the first message of a proof. hail is how the greeting begins in every version of
+// zbench that has proofs.
 const hail = "zbench proof"
 
 var greeting = fmt.Sprintf("%s %3d\n", hail, Protocol)
 
 var errGreeting = errors.New("the client is not a process of this zbench")
 
-// errVersion is the error of a client of another version of zbench: it cannot prove that it has the token.
+// errVersion is the error for a client that runs another version of zbench and so cannot prove the
+// token.
 var errVersion = errors.New("the client is another version of zbench: run the same one in all processes")
 
-// greeted judges the first bytes of a client. Versions without proofs within a node begin with TLS.
+// greeted checks the first bytes from a client. Versions of zbench that have no proofs within a
+// node begin a connection with TLS.
 func greeted(first []byte) error {
 	switch text := string(first); {
 	case text == greeting:
@@ -59,10 +62,11 @@ func greeted(first []byte) error {
 	return errGreeting
 }
 
-// prove proves the token to the other end, and checks the other end's proof. Each end answers the
-// other's number with a code that needs the token. The follower speaks first.
+// prove proves the token to the other end and checks the other end's proof. Each end answers the
+// number that the other end sent with a code that can only be computed with the token. The follower
+// sends first.
 func (t Token) prove(ctx context.Context, c net.Conn, own role) error {
-	late, _ := ctx.Deadline() // or none
+	late, _ := ctx.Deadline() // zero if there is no deadline
 	if err := c.SetDeadline(late); err != nil {
 		return err
 	}
@@ -78,21 +82,23 @@ func (t Token) exchange(c io.ReadWriter, own role) error {
 		return err
 	}
 	const size = 32
-	numbers := make([]byte, 2*size) // the follower's, the leader's
+	numbers := make([]byte, 2*size) // the follower's number, then the leader's
 	code := func(r role) []byte {
 		h := hmac.New(sha256.New, key)
-		_, _ = io.WriteString(h, string(r)) // it cannot fail
+		_, _ = io.WriteString(h, string(r)) // cannot fail
 		_, _ = h.Write(numbers)
 		return h.Sum(nil)
 	}
 	first, second := numbers[:size], numbers[size:]
 	its := make([]byte, sha256.Size)
 	if own == following {
-		_, _ = rand.Read(first) // it cannot fail
+		_, _ = rand.Read(first) // cannot fail
 		if _, err = c.Write(append([]byte(greeting), first...)); err == nil {
 			err = readAll(c, second, its)
 		}
-		if err == nil { // also to an end without the token, which counts this one as refused
+		// Send the code before checking the leader's. A leader with another token then sees the
+		// difference, and counts this end as refused.
+		if err == nil {
 			_, err = c.Write(code(following))
 		}
 		return cmpCode(its, code(leading), err)
@@ -104,7 +110,7 @@ func (t Token) exchange(c io.ReadWriter, own role) error {
 	if err == nil {
 		err = readAll(c, first)
 	}
-	_, _ = rand.Read(second) // it cannot fail
+	_, _ = rand.Read(second) // cannot fail
 	if err == nil {
 		_, err = c.Write(append(append([]byte(nil), second...), code(leading)...))
 	}
@@ -123,7 +129,8 @@ func readAll(from io.Reader, all ...[]byte) error {
 	return nil
 }
 
-// cmpCode compares the other end's code, unless there was an error before.
+// cmpCode compares the other end's code with the expected one. It returns an earlier error
+// unchanged.
 func cmpCode(its, want []byte, err error) error {
 	if err == nil && !hmac.Equal(its, want) {
 		return errKey

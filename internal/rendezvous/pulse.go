@@ -6,20 +6,21 @@ import (
 	"time"
 )
 
-// pulse detects that this process has stood still: stopped by a signal, suspended with its job, or
-// without a CPU. Deadlines in that time were missed for this reason.
+// pulse detects that this process stood still: it was stopped by a signal, suspended with its job,
+// or had no CPU. Deadlines that passed meanwhile were missed for that reason.
 type pulse struct {
 	every time.Duration
 	now   func() time.Time
 
 	mu   sync.Mutex
-	last time.Time // time of the last beat
-	// stood is the length of the last standstill, ended its end.
+	last time.Time // when the pulse last beat
+	// stood is how long the process last stood still; ended is when that standstill ended.
 	stood time.Duration
 	ended time.Time
 }
 
-// newPulse beats until ctx ends. A standstill is half a heartbeat without a beat.
+// newPulse starts a pulse that beats until ctx ends. Half a heartbeat without a beat means that the
+// process stood still.
 func newPulse(ctx context.Context, o Member) *pulse {
 	p := &pulse{every: max(o.Heartbeat/ticks, time.Millisecond), now: o.Now, last: o.Now()}
 	go func() {
@@ -47,9 +48,10 @@ func (p *pulse) beat() {
 	p.last = now
 }
 
-// standstill returns the last one: its length, 0 for none, and the time since its end.
+// standstill returns how long the process last stood still (0 for never), and how long ago that
+// ended.
 func (p *pulse) standstill() (length, ago time.Duration) {
-	p.beat() // a standstill may have just ended
+	p.beat() // because a standstill may have just ended
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stood, p.now().Sub(p.ended)

@@ -11,10 +11,10 @@ import (
 	"zbench/bench/base/plain"
 )
 
-// Reason is the reason for refusing a connection or a message.
+// Reason is why a connection or a message was refused.
 type Reason string
 
-// The reasons: of connections, of requests, of processes.
+// The reasons for refusing connections, requests and processes.
 const (
 	NoTLS         Reason = "no TLS"
 	NoHandshake   Reason = "handshake not finished in time"
@@ -35,29 +35,30 @@ const (
 	NotExpected   Reason = "unexpected message"
 )
 
-// Refused is one refusal.
+// Refused describes one refusal.
 type Refused struct {
 	Reason Reason `json:"reason"`
-	// Text states the refused item and the remedy.
+	// Text says what was refused and what to do.
 	Text string `json:"text"`
 	// From is the address of the other end.
 	From string `json:"-"`
-	// Process is the number that it claimed, -1 if none; Host is its host's name.
+	// Process is the number that the other end gave, −1 if it gave none. Host is the name of its
+	// host.
 	Process int    `json:"-"`
 	Host    string `json:"-"`
 }
 
-// Error makes a refusal the error of the refused process.
+// Error makes a Refused the error of the process that was refused.
 func (r *Refused) Error() string { return fmt.Sprintf("refused (%s): %s", r.Reason, r.Text) }
 
 func refuse(reason Reason, format string, args ...any) *Refused {
 	return &Refused{Reason: reason, Process: -1, Text: plain.Line(fmt.Sprintf(format, args...))}
 }
 
-// maxRemembered is the number of refusals that are kept whole; all are counted.
+// maxRemembered is the number of refusals that are kept with their text. All are counted.
 const maxRemembered = 64
 
-// refusals counts refusals. It is safe for concurrent use.
+// refusals counts refusals by reason. It is safe for concurrent use.
 type refusals struct {
 	mu     sync.Mutex
 	counts map[Reason]int
@@ -83,8 +84,8 @@ func (r *refusals) all() (map[Reason]int, []Refused) {
 	return maps.Clone(r.counts), append([]Refused(nil), r.last...)
 }
 
-// RefusalText summarises a leader's refusals: the number of connections and messages by reason, the
-// most frequent first, and the last one; empty if there were none.
+// RefusalText summarises the refusals of a leader: the number of connections and messages for each
+// reason, the most frequent first, and the last refusal. It is "" if there were none.
 func RefusalText(counts map[Reason]int, last []Refused) string {
 	total := 0
 	var parts []string

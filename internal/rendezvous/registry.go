@@ -9,22 +9,22 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// registry is the state of the world's registration.
+// registry records which processes of the world have registered.
 type registry struct {
 	options Member
 
 	mu      sync.Mutex
 	entries map[int]*registration
-	// connected are the processes that receive orders.
+	// connected lists the processes that can receive orders.
 	connected map[int]bool
-	lost      map[int]bool // after the start
-	// dead have ended before the start, according to their launcher.
+	lost      map[int]bool // since the start
+	// dead lists the processes that ended before the start, according to their launcher.
 	dead map[int]bool
-	// refused is the last refusal of each process that has not registered.
+	// refused has the last refusal of each process that has not registered.
 	refused map[int]*Refused
 	started bool
-	// whole is closed when all are connected; before Start it is replaced when a process is cut
-	// off.
+	// whole is closed when all processes are connected. If a process is cut off before Start,
+	// whole is replaced by an open channel.
 	whole chan struct{}
 }
 
@@ -35,15 +35,15 @@ func newRegistry(o Member) *registry {
 	return r
 }
 
-// differs returns how a process's world, build or backend differs from the leader's; empty if they
-// do not.
+// differs returns how a process's world, build or backend differs from the leader's; "" if they are
+// equal.
 func (r *registry) differs(h *Hello) (reason Reason, how string) {
 	leader := &r.options.Self
 	switch {
 	case h.Processes != leader.Processes:
 		return OtherWorld, fmt.Sprintf("its launcher counts %d processes, the leader's %d: start all processes by one launcher", h.Processes, leader.Processes)
 	case h.Process <= 0 || h.Process >= leader.Processes:
-		return OtherWorld, fmt.Sprintf("processes beside the leader have the numbers 1 to %d, not %d", leader.Processes-1, h.Process)
+		return OtherWorld, fmt.Sprintf("processes other than the leader have the numbers 1 to %d, not %d", leader.Processes-1, h.Process)
 	}
 	differ := func(as Reason, what, its, leaders string) {
 		if its != leaders && how == "" {
@@ -55,8 +55,8 @@ func (r *registry) differs(h *Hello) (reason Reason, how string) {
 	return reason, how
 }
 
-// add adds a process to the world or refuses it. The hub gets it before the world can be complete,
-// because the start goes to all members.
+// add adds a process to the world or refuses it. The process is added to the hub first, before the
+// world can be complete, because the start goes to all members of the hub.
 func (r *registry) add(in registration, h *hub) (m *member, no *Refused) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,13 +76,13 @@ func (r *registry) add(in registration, h *hub) (m *member, no *Refused) {
 	r.entries[in.Process] = &in
 	delete(r.refused, in.Process)
 	if !r.started {
-		delete(r.connected, in.Process) // until it reconnects
+		delete(r.connected, in.Process) // until the process connects again
 		r.settle()
 	}
 	return m, nil
 }
 
-// arrive is called when a process that has registered receives orders.
+// arrive is called when a registered process is ready for orders.
 func (r *registry) arrive(process int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +93,7 @@ func (r *registry) arrive(process int) {
 	r.settle()
 }
 
-// check returns the reason to refuse a process, nil if none; r.mu is held.
+// check returns the reason to refuse a process, nil if there is none. The caller holds r.mu.
 func (r *registry) check(in *registration) *Refused {
 	where := fmt.Sprintf("process %d on %s", in.Process, in.Host)
 	if reason, how := r.differs(&in.Hello); how != "" {
@@ -104,7 +104,7 @@ func (r *registry) check(in *registration) *Refused {
 	case r.lost[in.Process]:
 		return refuse(NotExpected, "%s: the run has started, and the leader has lost this process since", where)
 	case old != nil && old.Session == in.Session:
-		return nil // it has returned
+		return nil // the process has returned
 	case old != nil && (r.connected[in.Process] || r.started):
 		return refuse(Duplicate, "%s (pid %d) has the number of a process on %s (pid %d): two processes have the same number", where, in.PID, old.Host, old.PID)
 	case r.started:
@@ -115,7 +115,8 @@ func (r *registry) check(in *registration) *Refused {
 	return nil
 }
 
-// settle opens or closes whole; r.mu is held.
+// settle closes the channel `whole` if the registration is complete. If it no longer is, settle
+// replaces the closed channel by an open one. The caller holds r.mu.
 func (r *registry) settle() {
 	select {
 	case <-r.whole:
@@ -129,13 +130,14 @@ func (r *registry) settle() {
 	}
 }
 
-// complete reports whether all processes have come.
+// complete reports whether all processes are connected or have ended.
 func (r *registry) complete() bool {
 	return len(r.connected)+len(r.dead) == r.options.Self.Processes
 }
 
-// die notes a process that has ended before the start, registered or not: an ended connection may
-// be renewed, but not by a process that is gone. It returns false after the start.
+// die notes that a process has ended before the start, whether it had registered or not. A process
+// that has only lost its connection may return; a process that has ended cannot. die returns false
+// after the start.
 func (r *registry) die(process int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,7 +150,7 @@ func (r *registry) die(process int) bool {
 	return true
 }
 
-// start ends the registration; it returns false if a process is missing.
+// start ends the registration. It returns false if a process is missing.
 func (r *registry) start() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,8 +158,8 @@ func (r *registry) start() bool {
 	return r.started
 }
 
-// leave removes a process and those reached through it. After the start they stay registered, as
-// lost.
+// leave removes a process and the processes that are reached through it. After the start they stay
+// registered, as lost.
 func (r *registry) leave(process int) (gone []Loss, started bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,7 +172,7 @@ func (r *registry) leave(process int) (gone []Loss, started bool) {
 		if r.started {
 			r.lost[n] = true
 		} else {
-			delete(r.connected, n) // it may return
+			delete(r.connected, n) // the process may return
 		}
 	}
 	r.settle()
@@ -185,7 +187,8 @@ func (r *registry) reaches(stream, process int) bool {
 	return e != nil && process > 0 && (process == stream && e.Via == nil || e.Via != nil && *e.Via == stream)
 }
 
-// stream returns the process through which a process is reached: itself, or its node's first.
+// stream returns the process through which a process is reached: the process itself, or the first
+// process of its node.
 func (r *registry) stream(process int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,7 +198,7 @@ func (r *registry) stream(process int) int {
 	return process
 }
 
-// hellos returns the hellos of all registered processes in order; r.mu is held.
+// hellos returns the Hello of every registered process in order. The caller holds r.mu.
 func (r *registry) hellos() []Hello {
 	return slice.Map(slices.Sorted(maps.Keys(r.entries)), func(n int) Hello { return r.entries[n].Hello })
 }

@@ -14,19 +14,20 @@ import (
 	"zbench/bench/run/plan"
 )
 
-// errRelay is the error of a node's first process that cannot gather the others.
+// errRelay is the error of the first process of a node if it cannot gather the node's other
+// processes.
 var errRelay = errors.New("the processes of this node cannot be gathered")
 
-// Reports other than failures wait this long for those of the node's other processes, and go in
-// messages of about this many bytes.
+// A report that is not a failure waits gatherTime for the reports of the node's other processes.
+// They are sent in messages of about gatherBytes bytes.
 const (
 	gatherTime  = 2 * time.Second
 	gatherBytes = maxUp / 4
 )
 
-// relay gathers the processes of a node: it passes on the leader's lines to them, and sends their
-// reports in one message. It is a hub between them and the leader, which decides on each
-// registration.
+// relay gathers the processes of a node. It passes the leader's lines on to them, and sends their
+// reports to the leader in one message. It is a hub between them and the leader, which decides on
+// each registration.
 type relay struct {
 	follower *Follower
 	hub      *hub
@@ -34,12 +35,12 @@ type relay struct {
 	refused  refusals
 
 	mu      sync.Mutex
-	number  int          // number of the reports' order
-	waiting map[int]bool // processes without a report
-	held    up           // the reports so far
+	number  int          // number of the order on which the reports report
+	waiting map[int]bool // processes that have not reported
+	held    up           // reports that wait to be sent
 	bytes   int
-	onTime  func()                  // stops the timer for held reports; nil without one
-	asked   map[int]chan<- *Refused // unanswered registrations by id
+	onTime  func()                  // stops the timer of the waiting reports; nil if there is no timer
+	asked   map[int]chan<- *Refused // channels for the answers to registrations, by id
 	ids     int
 }
 
@@ -60,7 +61,7 @@ func newRelay(f *Follower) (*relay, error) {
 
 // register asks the leader to accept a process.
 func (r *relay) register(ctx context.Context, in registration) (*member, *Refused) {
-	// It is added first, because the leader can start the run before its answer arrives.
+	// The process is added first, because the leader may start the run before the answer arrives.
 	m := r.hub.add(in.Process, in.Session)
 	if m == nil {
 		return nil, refuse(Duplicate, "process %d is connected already: two processes have the same number", in.Process)
@@ -107,7 +108,7 @@ func (r *relay) ask(ctx context.Context, in registration) *Refused {
 	return refuse(NotRegistered, "process %d did not reach the leader: %v", f.options.Self.Process, err)
 }
 
-// answered passes the leader's answers on.
+// answered hands the leader's answers to the registrations that wait for them.
 func (r *relay) answered(all []answerTo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,7 +120,7 @@ func (r *relay) answered(all []answerTo) {
 	}
 }
 
-// pass hands a line of the leader on.
+// pass passes a line from the leader on to the processes of the node.
 func (r *relay) pass(message down, order plan.Order, text []byte) {
 	switch {
 	case message.Answers != nil:
@@ -152,8 +153,8 @@ func (r *relay) begin(number int) {
 	}
 }
 
-// collect keeps the report of a process until all are there, the message is full, or the time is
-// up. Reports with only times are merged.
+// collect keeps the report of a process until all reports are there, the message is full, or the
+// time is up. Reports with only times are merged.
 func (r *relay) collect(process int, message up) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,7 +166,7 @@ func (r *relay) collect(process int, message up) {
 	now := len(r.waiting) == 0
 	for _, one := range message.Reports {
 		now = now || urgent(one.Report)
-		r.held.Reports = append(r.held.Reports, reportOf{process, one.Report}) // it speaks only for itself
+		r.held.Reports = append(r.held.Reports, reportOf{process, one.Report}) // a process may report only for itself
 		r.bytes += len(one.Report)
 	}
 	for _, one := range message.Joined {
@@ -173,26 +174,26 @@ func (r *relay) collect(process int, message up) {
 		r.bytes += 8 * len(one.Seconds)
 	}
 	if now || r.bytes > gatherBytes {
-		_ = r.forward() // Next reports the stream's end
+		_ = r.forward() // on an error Next returns the end of the stream
 		return
 	}
 	if r.onTime == nil {
 		r.onTime = after(gatherTime, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			_ = r.forward() // Next reports the stream's end
+			_ = r.forward() // on an error Next returns the end of the stream
 		})
 	}
 }
 
-// urgent reports whether the leader needs a report before the others', which may be waiting for
-// this one.
+// urgent reports whether the leader needs a report before the other reports, which may be waiting
+// for this one.
 func urgent(report json.RawMessage) bool {
 	var r plan.Report
 	return r.UnmarshalJSON(report) != nil || r.Failure != nil
 }
 
-// forward sends the reports; r.mu is held.
+// forward sends the waiting reports. The caller holds r.mu.
 func (r *relay) forward() error {
 	if r.onTime != nil {
 		r.onTime()
@@ -207,7 +208,7 @@ func (r *relay) forward() error {
 	return r.follower.send(message)
 }
 
-// join merges reports of one process each, if they have equally many times.
+// join merges reports of single processes, if all have the same number of times.
 func join(all []joinedOf) []joinedOf {
 	if len(all) == 0 || slices.ContainsFunc(all, func(j joinedOf) bool { return len(j.Seconds) != len(all[0].Seconds) }) {
 		return all
@@ -220,7 +221,7 @@ func join(all []joinedOf) []joinedOf {
 	return []joinedOf{one}
 }
 
-// heard handles a line of a process.
+// heard handles a line from a process.
 func (r *relay) heard(process int, text []byte, err error) {
 	var message up
 	if err == nil {
@@ -239,26 +240,26 @@ func (r *relay) heard(process int, text []byte, err error) {
 		r.collect(process, message)
 	}
 	if len(message.Present) == 1 {
-		message.Present[0].Process = process // it speaks only for itself
+		message.Present[0].Process = process // a process may answer only for itself
 		_ = r.follower.send(up{Roll: message.Roll, Present: message.Present})
 	}
 	if len(message.Stop) > 0 {
-		_ = r.follower.send(up{Stop: []int{process}}) // Next reports the stream's end
+		_ = r.follower.send(up{Stop: []int{process}}) // on an error Next returns the end of the stream
 	}
 }
 
 // arrived tells the leader that a process is connected.
 func (r *relay) arrived(process int) {
-	_ = r.follower.send(up{Here: []int{process}}) // Next reports the stream's end
+	_ = r.follower.send(up{Here: []int{process}}) // on an error Next returns the end of the stream
 }
 
-// lost passes on that the leader is gone, because the node's other processes have no connection to
+// lost tells the processes of the node that the leader is gone, because they have no connection to
 // it.
 func (r *relay) lost(err error) {
 	r.hub.end(down{End: err.Error(), Code: exit.Run}.line())
 }
 
-// left reports a process that is gone to the leader.
+// left tells the leader that a process is gone.
 func (r *relay) left(process int, why string) {
 	_ = r.follower.send(up{Lost: []Loss{{Process: process, Why: why}}})
 	r.mu.Lock()

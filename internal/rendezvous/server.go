@@ -16,8 +16,8 @@ type server struct {
 	register func(ctx context.Context, in registration) (*member, *Refused)
 	token    Token
 	secure   func() (*tls.Config, error) // made on first use
-	patience time.Duration               // limits of a handshake, and of a registration
-	// room is the largest number of a listener's connections in their handshake.
+	patience time.Duration               // time limit of a handshake, and of a registration
+	// room is the most connections of a listener that may be in their handshake.
 	room      int
 	listeners []net.Listener
 	open      context.Context // ends with the server

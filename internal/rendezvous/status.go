@@ -8,11 +8,11 @@ import (
 
 // Status is the progress of the registration.
 type Status struct {
-	// Registered of Processes are there, including the leader.
+	// Registered is how many of the Processes have registered, including the leader.
 	Registered, Processes int
-	// Missing are the numbers of the others, in ascending order.
+	// Missing lists the numbers of the missing processes, in ascending order.
 	Missing []int
-	// Refused are the last refusals of missing processes, by their numbers.
+	// Refused lists the last refusals of missing processes, ordered by process.
 	Refused []Refused
 }
 
@@ -32,7 +32,7 @@ func (r *registry) status() Status {
 	return s
 }
 
-// Text is one line: the number of registered processes and the missing ones.
+// Text returns one line with the number of registered processes and of the missing processes.
 func (s Status) Text() string {
 	text := fmt.Sprintf("%d of %d processes have registered", s.Registered, s.Processes)
 	if len(s.Missing) == 0 {
@@ -48,5 +48,5 @@ func (s Status) Text() string {
 	return text
 }
 
-// maxQuoted is the largest number of refusals in a line.
+// maxQuoted is the most refusals that are quoted in a line.
 const maxQuoted = 3

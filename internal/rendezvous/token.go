@@ -19,11 +19,11 @@ import (
 	"zbench/internal/launch"
 )
 
-// TokenVariable is the environment variable that carries the token to all processes.
+// TokenVariable is the environment variable that passes the token to all processes.
 const TokenVariable = launch.TokenVariable
 
-// Token is the only secret of a run. The keys of both ends are derived from it, so each end knows
-// the other's key. It prints as a placeholder with every verb.
+// Token is the only secret of a run. The keys of both ends are derived from it, so that each end
+// knows the other's key. Every formatting verb prints a placeholder instead of the token.
 type Token struct{ text string }
 
 // ParseToken reads the value of TokenVariable. Its errors do not quote the value.
@@ -38,17 +38,17 @@ func ParseToken(text string) (Token, error) {
 	return Token{text}, nil
 }
 
-// Reveal returns the text for another process's TokenVariable.
+// Reveal returns the text of the token, for TokenVariable of another process.
 func (t Token) Reveal() string { return t.text }
 
-// Format writes a placeholder: a token must not get into a log or an error.
+// Format writes a placeholder, because a token must not get into a log or an error.
 func (t Token) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "["+TokenVariable+"]") }
 
 // LocalAddress returns the abstract Unix socket at which the first process of a node gathers the
-// others. It differs between runs and between nodes, which may share a host. It reveals nothing
-// about the token.
+// node's other processes. It differs between runs, and between nodes, which may share a host. It
+// does not reveal the token.
 func (t Token) LocalAddress(node string) string {
-	name, _ := hkdf.Key(sha256.New, []byte(t.text), nil, "zbench rendezvous local address "+node, 16) // it fails beyond 8,160 bytes
+	name, _ := hkdf.Key(sha256.New, []byte(t.text), nil, "zbench rendezvous local address "+node, 16) // fails only beyond 8,160 bytes
 	return "@zbench-" + hex.EncodeToString(name)
 }
 
@@ -60,7 +60,7 @@ func (t Token) check() error {
 	return nil
 }
 
-// role is an end of a connection.
+// role is one end of a connection, the leader or a follower.
 type role string
 
 const (
@@ -68,8 +68,8 @@ const (
 	following role = "follower"
 )
 
-// key derives the key of an end. The curve is P-256 because its tables are in the binary: every
-// process would have to compute those of Ed25519, which takes longer than the rest of its
+// key derives the key of an end. The curve is P-256, because its tables are in the binary. For
+// Ed25519 every process would have to compute tables, which takes longer than the rest of its
 // registration.
 func (t Token) key(r role) (*ecdsa.PrivateKey, error) {
 	if err := t.check(); err != nil {
@@ -82,11 +82,12 @@ func (t Token) key(r role) (*ecdsa.PrivateKey, error) {
 		}
 		if key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), seed); err == nil {
 			return key, nil
-		} // else not below the order of the curve, one time in 2³²
+		} // otherwise the number is not below the order of the curve, which happens once in 2³²
 	}
 }
 
-// certificate is self-signed. Only its key is ever checked: hosts' clocks differ.
+// certificate returns a self-signed certificate. Only its key is checked, because the clocks of
+// hosts differ.
 func (t Token) certificate(r role) (tls.Certificate, error) {
 	key, err := t.key(r)
 	if err != nil {
@@ -97,7 +98,7 @@ func (t Token) certificate(r role) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// application is the protocol over TLS. A client also offers its version of the messages, so that
+// application is the protocol over TLS. A client also offers the version of its messages, so that
 // the leader recognises another version of zbench, whose keys it cannot check.
 const (
 	application = "zbench"
@@ -106,7 +107,7 @@ const (
 
 var version = versions + strconv.Itoa(Protocol)
 
-// offered returns the version that a client offers; empty if it offers none.
+// offered returns the version that a client offers; "" if it offers none.
 func offered(protocols []string) string {
 	for _, p := range protocols {
 		if strings.HasPrefix(p, versions) {
@@ -116,10 +117,11 @@ func offered(protocols []string) string {
 	return ""
 }
 
-// errKey is the error of an end with another key.
+// errKey is the error for an end that has another key.
 var errKey = errors.New("the other end holds another key: it was started with another " + TokenVariable + ", or leads another run at this port")
 
-// config authenticates both ends by the keys derived from the token.
+// config returns a TLS configuration that authenticates both ends by the keys derived from the
+// token.
 func (t Token) config(own role) (*tls.Config, error) {
 	other := leading
 	if own == leading {
@@ -139,7 +141,7 @@ func (t Token) config(own role) (*tls.Config, error) {
 		NextProtos:             []string{application, version},
 		Certificates:           []tls.Certificate{certificate},
 		ClientAuth:             tls.RequireAnyClientCert,
-		InsecureSkipVerify:     true, // names, dates and authorities; the key is pinned below
+		InsecureSkipVerify:     true, // skips names, dates and authorities; the key is checked below
 		SessionTicketsDisabled: true,
 		CurvePreferences:       []tls.CurveID{tls.CurveP256},
 		VerifyConnection: func(c tls.ConnectionState) error {

@@ -13,7 +13,7 @@ type Address struct {
 	Bus, Device, Function uint8
 }
 
-// ParseAddress reads 0000:0c:00.0, with or without the domain.
+// ParseAddress reads an address such as 0000:0c:00.0, with or without the domain.
 func ParseAddress(text string) (Address, bool) {
 	var a Address
 	parts := strings.Split(strings.TrimSpace(text), ":")
@@ -42,12 +42,12 @@ func ParseAddress(text string) (Address, bool) {
 	return Address{uint32(values[0]), uint8(values[1]), uint8(values[2]), uint8(values[3])}, true
 }
 
-// String returns the address in sysfs's form.
+// String returns the address as sysfs writes it.
 func (a Address) String() string {
 	return fmt.Sprintf("%04x:%02x:%02x.%x", a.Domain, a.Bus, a.Device, a.Function)
 }
 
-// Card returns function 0 of the same device.
+// Card returns the address with function 0.
 func (a Address) Card() Address {
 	a.Function = 0
 	return a
@@ -57,7 +57,7 @@ func (a Address) compare(b Address) int {
 	return cmp.Or(cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Bus, b.Bus), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Function, b.Function))
 }
 
-// compareAddresses orders addresses as texts; invalid ones come last.
+// compareAddresses orders PCI addresses that are given as texts. Invalid ones come last.
 func compareAddresses(a, b string) int {
 	x, okX := ParseAddress(a)
 	y, okY := ParseAddress(b)
@@ -72,7 +72,7 @@ func compareAddresses(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// located returns KFD's location_id (bus << 8 | device << 3 | function) with its domain.
+// located returns the address of KFD's location_id (bus << 8 | device << 3 | function) in a domain.
 func located(domain, id uint64) Address {
 	return Address{uint32(domain & 0xffffffff), uint8(id >> 8 & 0xff), uint8(id >> 3 & 0x1f), uint8(id & 7)}
 }

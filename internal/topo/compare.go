@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// compareXML compares RCCL's view with the kernel's. RCCL lists the devices that the job used, so a
-// device only in sysfs is a doubt; one only in RCCL's view is gone.
+// compareXML compares RCCL's view of the node with the kernel's. RCCL lists only the devices that
+// the job used. A device that is only in sysfs is therefore a doubt; a device that is only in
+// RCCL's view is gone.
 func (n *Node) compareXML() {
 	if n.xml == nil || n.kfd == nil && n.pci == nil {
 		return
@@ -28,8 +29,9 @@ func (n *Node) compareXML() {
 	n.compareRails()
 }
 
-// onCard returns an address of RCCL as KFD's package there: RCCL names partitions by their
-// function.
+// onCard returns the GPU at an address of RCCL. RCCL distinguishes partitions by the
+// function in the address, so if there is no exact match, the package at function 0 is
+// returned.
 func (n *Node) onCard(pci string) (*GPU, bool) {
 	if g := n.gpu(pci); g != nil {
 		return g, true
@@ -42,7 +44,7 @@ func (n *Node) onCard(pci string) (*GPU, bool) {
 	return nil, false
 }
 
-// matchGPUs returns the GPUs of both views, and those only in RCCL's.
+// matchGPUs returns the GPUs that are in both views, and the GPUs that are only in RCCL's view.
 func (n *Node) matchGPUs() (both, lost []string) {
 	for _, x := range n.xml.gpus {
 		g, ok := n.onCard(x.PCI)
@@ -69,7 +71,7 @@ func (n *Node) comparePCIe(what, subject string, here, there *PCIe) {
 	}
 }
 
-// compareLinks compares xGMI links between GPUs in both views.
+// compareLinks compares the xGMI links of the GPUs that are in both views.
 func (n *Node) compareLinks(both []string) {
 	if n.kfd == nil {
 		return
@@ -89,7 +91,7 @@ func (n *Node) compareLinks(both []string) {
 	}
 }
 
-// xmlLink returns a link of RCCL's view between two packages.
+// xmlLink reports whether RCCL's view has a link between two packages.
 func (n *Node) xmlLink(a, b string) bool {
 	return slices.ContainsFunc(n.xml.links, func(l Link) bool {
 		x, okX := n.onCard(l.A)
@@ -110,7 +112,7 @@ func (n *Node) compareNICs() {
 			continue
 		}
 		if x.PCI != "" && c.PCI != "" && compareAddresses(x.PCI, c.PCI) != 0 {
-			n.find(Bad, "xml_nic_moved", c.Name, fmt.Sprintf("NIC %s is at %s in sysfs and at %s in RCCL's XML", c.Name, c.PCI, x.PCI), "names were given anew since the XML was written: take it again before anything is tuned by it")
+			n.find(Bad, "xml_nic_moved", c.Name, fmt.Sprintf("NIC %s is at %s in sysfs and at %s in RCCL's XML", c.Name, c.PCI, x.PCI), "names have changed since the XML was written: write the XML again before tuning by it")
 		}
 		if x.Negotiated != nil && c.Negotiated != nil && *x.Negotiated != *c.Negotiated {
 			n.find(Bad, "xml_nic_rate", c.Name, fmt.Sprintf("the port of NIC %s runs at %s in sysfs and at %s in RCCL's XML", c.Name, Gigabits(c.Negotiated), Gigabits(x.Negotiated)), "check cable and switch port; RCCL reads the rate at its start")
@@ -131,7 +133,7 @@ func (n *Node) compareNICs() {
 	}
 }
 
-// compareRails compares the rails of sysfs with those of RCCL's XML.
+// compareRails compares the rails from sysfs with the rails in RCCL's XML.
 func (n *Node) compareRails() {
 	var nics []candidate
 	for _, x := range n.xml.nics {

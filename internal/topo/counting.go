@@ -10,24 +10,25 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Counting reads the counters of a node's NICs. The rails are found once, the counters at every
-// Read.
+// Counting reads the counters of a node's NICs. The rails are determined once, the counters are
+// read at every Read.
 type Counting struct {
 	fsys fs.FS
 	node string
 	nics []countedNIC
 }
 
-// countedNIC is an RDMA device with the folders of its counters.
+// countedNIC is an RDMA device with the folders that have its counters.
 type countedNIC struct {
 	name    string
 	gpu     int
-	pci     []string // of the GPUs whose rail it is
+	pci     []string // addresses of the GPUs whose rail the NIC is
 	folders []string
 }
 
-// NewCounting finds the RDMA devices of a tree and the GPU that each is the rail of: GPUs
-// are numbered by PCI address. It returns nil if there is none.
+// NewCounting finds the RDMA devices of a tree, and for each device the GPU whose rail the
+// device is. GPUs are numbered in the order of their PCI addresses. The result is nil if
+// there are no such devices.
 func NewCounting(fsys fs.FS, node string) *Counting {
 	fsys = unwrapped(fsys)
 	n, err := Read(fsys, Inputs{})
@@ -58,16 +59,17 @@ func NewCounting(fsys fs.FS, node string) *Counting {
 	return c
 }
 
-// meaning is a driver's counter with its meaning.
+// meaning maps counters of drivers to a field of record.NICCounters.
 type meaning struct {
 	of    func(*record.NICCounters) **uint64
 	scale uint64
 	names []string
 }
 
-// meanings are the drivers' counters by name; a star in a name is any digit. scale is the number of
-// bytes per unit of a traffic counter, of which the first that a driver has is used; it is 0 for
-// events, which are added up. InfiniBand's port_*_data counts words of four bytes.
+// meanings lists the drivers' counters by name; a star in a name stands for any digit. For traffic,
+// scale is the number of bytes per unit, and only the first counter that a driver has is used. For
+// events, scale is 0, and the counters are added up. InfiniBand's port_*_data counts words of four
+// bytes.
 var meanings = []meaning{
 	{func(c *record.NICCounters) **uint64 { return &c.Sent }, 1, []string{"tx_rdma_ucast_bytes", "tx_roce_only_bytes", "tx_bytes"}},
 	{func(c *record.NICCounters) **uint64 { return &c.Sent }, 4, []string{"port_xmit_data"}},
@@ -82,7 +84,7 @@ var meanings = []meaning{
 	{func(c *record.NICCounters) **uint64 { return &c.Pauses }, 0, []string{"frames_rx_pause", "frames_tx_pause", "frames_rx_pripause*", "frames_tx_pripause*", "rx_prio*_pause", "tx_prio*_pause"}},
 }
 
-// Read returns the NICs' counts so far.
+// Read returns the current counts of all NICs.
 func (c *Counting) Read() []record.NICCounters {
 	if c == nil {
 		return nil
@@ -98,7 +100,7 @@ func (c *Counting) Read() []record.NICCounters {
 	return out
 }
 
-// read adds the counters of a folder.
+// read adds the counters in a folder.
 func (c *Counting) read(folder string, to *record.NICCounters) {
 	names := list(c.fsys, folder)
 	for _, m := range meanings {
@@ -114,7 +116,7 @@ func (c *Counting) read(folder string, to *record.NICCounters) {
 			}
 		}
 	}
-	for _, name := range []string{linkDowned, "carrier_down_count"} { // two counts of the same thing: the larger
+	for _, name := range []string{linkDowned, "carrier_down_count"} { // both counters count the same events, so the larger count is used
 		if !slices.Contains(names, name) {
 			continue
 		}
@@ -132,7 +134,7 @@ func rise(to **uint64, v, scale uint64) {
 	*to = &sum
 }
 
-// matching returns the names that match a pattern with at most one star.
+// matching returns the names that match a pattern, which has at most one star.
 func matching(names []string, pattern string) []string {
 	return slice.Where(names, func(name string) bool {
 		ok, err := path.Match(strings.Replace(pattern, "*", "[0-9]", 1), name)

@@ -17,7 +17,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// Load reads a Node from its JSON.
+// Load reads a Node from JSON.
 func Load(text []byte) (*Node, error) {
 	var n Node
 	if err := json.Unmarshal(text, &n); err != nil {
@@ -34,42 +34,42 @@ const DriftSchema = "zbench.drift/1"
 
 // Drift has the differences between nodes that should be equal.
 type Drift struct {
-	// Version of the format.
+	// Schema is the version of the format.
 	Schema string `json:"schema"`
-	// Nodes is the number of compared nodes.
+	// Nodes is the number of nodes that were compared.
 	Nodes int `json:"nodes"`
 	// Rows are the properties that differ.
 	Rows []DriftRow `json:"settings"`
-	// Crossed are nodes with swapped cables between leaf switches, in sentences.
+	// Crossed has a sentence for each node whose cables to leaf switches are swapped.
 	Crossed []string `json:"crossed"`
-	// NotChecked is why cables were not compared; absent if they were.
+	// NotChecked is the reason why cables were not compared; absent if they were.
 	NotChecked string `json:"not_checked,omitempty"`
-	// Judgement has the result of the comparison as findings.
+	// Judgement is the result of the comparison as findings.
 	Judgement finding.Judgement `json:"judgement"`
 }
 
-// DriftRow is a property that differs.
+// DriftRow is one property that differs between nodes.
 type DriftRow struct {
-	// Name of the property.
+	// Name is the name of the property.
 	Name string `json:"name"`
-	// Usual is the value of more than half of the nodes; empty if there is none.
+	// Usual is the value of more than half of the nodes; empty if there is no such value.
 	Usual string `json:"usual"`
-	// Others are the values of the other nodes, or of all without a majority.
+	// Others are the values of the other nodes, or of all nodes if there is no majority.
 	Others []DriftValue `json:"others"`
 }
 
-// DriftValue is a value and its nodes.
+// DriftValue is a value and the nodes that have it.
 type DriftValue struct {
-	// Value in its source's form.
+	// Value is the value as its source writes it.
 	Value string `json:"value"`
-	// Nodes with this value.
+	// Nodes are the nodes with this value.
 	Nodes []string `json:"nodes"`
 }
 
-// ownValue are properties that are specific to a node and may differ.
+// ownValue matches properties that belong to a single node and may therefore differ.
 var ownValue = pattern.New(`^env SLURM_TOPOLOGY_ADDR$|_VISIBLE_DEVICES$`)
 
-// missing stands for a property that a node lacks.
+// missing is the value of a property that a node does not have.
 const missing = "(none)"
 
 // Compare compares nodes with each other. There must be at least two, with different names.
@@ -101,7 +101,7 @@ func Compare(nodes []*Node) (*Drift, error) {
 	return d, nil
 }
 
-// facts returns the stack, and facts derived from the topology.
+// facts returns the node's stack, and facts derived from its topology.
 func (n *Node) facts() []Fact {
 	var addresses, rails []string
 	for _, g := range n.GPUs {
@@ -145,8 +145,9 @@ func driftRow(name string, hosts []string, of map[string]string) (row DriftRow, 
 	return row, len(row.Others) > 0
 }
 
-// cables compares the leaves of equal rails. Nodes are compared with those of the same set of
-// leaves, because a cable swapped within a node leaves its set unchanged.
+// cables compares the leaf switches of the same rail between nodes. Only nodes that use the
+// same set of leaf switches are compared. Two swapped cables of a node do not change that set,
+// so the swap is found.
 func (d *Drift) cables(nodes []*Node) {
 	cabled := slice.Where(nodes, func(n *Node) bool { return n.leaves() != nil })
 	_, groups := slice.Group(cabled, func(n *Node) string { return strings.Join(slices.Sorted(slices.Values(n.leaves())), "\x00") })
@@ -168,7 +169,7 @@ func (d *Drift) cables(nodes []*Node) {
 	}
 }
 
-// leaves returns the leaf switches of the rails in the order of the GPUs, nil if one is unknown.
+// leaves returns the leaf switches of the rails in the order of the GPUs; nil if one is unknown.
 func (n *Node) leaves() []string {
 	var all []string
 	for _, g := range n.GPUs {
@@ -184,7 +185,7 @@ func (n *Node) leaves() []string {
 	return all
 }
 
-// Differs reports whether anything does.
+// Differs reports whether anything differs.
 func (d *Drift) Differs() bool { return len(d.Rows) > 0 || len(d.Crossed) > 0 }
 
 // Verdict returns the result in one sentence.
@@ -204,10 +205,10 @@ func (d *Drift) Verdict() string {
 	return nodes + ": " + strings.Join(parts, "; ")
 }
 
-// mostWide is the largest number of characters of a value in the table.
+// mostWide is the most characters of a value in the table.
 const mostWide = 40
 
-// Table has a row for each value that differs from the majority's.
+// Table returns a table with one row for each value that differs from the majority's.
 func (d *Drift) Table() table.Table {
 	t := table.Of([]string{"setting", "majority", "other", "nodes"})
 	t.Rule = true
@@ -219,7 +220,7 @@ func (d *Drift) Table() table.Table {
 	return t
 }
 
-// nodeList names nodes, shortened if there are many.
+// nodeList names nodes. The list is shortened if there are many.
 func nodeList(nodes []string) string {
 	const most = 8
 	if len(nodes) <= most {
@@ -228,7 +229,7 @@ func nodeList(nodes []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(nodes[:most], ","), len(nodes)-most)
 }
 
-// Shown returns the comparison for readers.
+// Shown returns the comparison for display.
 func (d *Drift) Shown() *document.Document {
 	out := &document.Document{Command: "topo", Value: d, Title: "Differences between " + plain.Count(d.Nodes, "node"), State: finding.Pass, Findings: d.findings()}
 	if len(d.Rows) > 0 {
@@ -237,7 +238,7 @@ func (d *Drift) Shown() *document.Document {
 	return out
 }
 
-// findings returns the verdict, swapped cables, and what was not compared.
+// findings returns the verdict, the swapped cables, and the properties that were not compared.
 func (d *Drift) findings() finding.List {
 	all := finding.List{{Code: "drift", Severity: finding.OK, Text: d.Verdict()}}
 	if d.Differs() {
@@ -252,7 +253,7 @@ func (d *Drift) findings() finding.List {
 	return all
 }
 
-// WriteJSON writes the differences.
+// WriteJSON writes the differences as JSON.
 func (d *Drift) WriteJSON(w io.Writer) error {
 	c := *d
 	c.Schema, c.Rows, c.Crossed = DriftSchema, jsonfile.Filled(d.Rows), jsonfile.Filled(d.Crossed)

@@ -14,7 +14,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Bounds on reading a tree with arbitrary content.
+// Limits on reading a tree with arbitrary content.
 const (
 	// maxFile is larger than any file of sysfs, in bytes.
 	maxFile = 64 << 10
@@ -29,9 +29,9 @@ var (
 	errNoFile   = errors.New("not a regular file")
 )
 
-// read returns a file's text without its end of line.
+// read returns the text of a file without the last line break.
 func read(fsys fs.FS, name string) (string, error) {
-	// A pipe in a copied tree would never answer.
+	// Only regular files are read: a pipe in a copied tree would never answer.
 	if info, err := fs.Stat(fsys, name); err != nil {
 		return "", err
 	} else if info != nil && !info.Mode().IsRegular() {
@@ -52,8 +52,8 @@ func read(fsys fs.FS, name string) (string, error) {
 	return strings.TrimRight(string(data), "\n\r\x00 "), nil
 }
 
-// text returns a file's first line, shortened for display; empty if it cannot be read or is not
-// text.
+// text returns the first line of a file, shortened for display; "" if the file cannot be read or
+// is not text.
 func text(fsys fs.FS, name string) string {
 	all, err := read(fsys, name)
 	if err != nil {
@@ -75,13 +75,14 @@ func shortened(s string) string {
 	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }
 
-// number returns a file's whole number from 0; ok is false if it has none.
+// number returns the whole number in a file, 0 or more; ok is false if there is none.
 func number(fsys fs.FS, name string) (v uint64, ok bool) {
 	v, err := strconv.ParseUint(text(fsys, name), 10, 64)
 	return v, err == nil
 }
 
-// whole returns a file's whole number from 0 as an int, nil if it has none, or an impossible count.
+// whole returns the whole number in a file as an int; nil if there is none or it is implausibly
+// large.
 func whole(fsys fs.FS, name string) *int {
 	v, ok := number(fsys, name)
 	if !ok || v > 1<<30 {
@@ -90,7 +91,7 @@ func whole(fsys fs.FS, name string) *int {
 	return new(int(v))
 }
 
-// list returns a folder's entries; none if it cannot be read.
+// list returns the names of a folder's entries; none if the folder cannot be read.
 func list(fsys fs.FS, folder string) []string {
 	entries, err := fs.ReadDir(fsys, folder)
 	if err != nil {
@@ -99,20 +100,19 @@ func list(fsys fs.FS, folder string) []string {
 	return slice.Map(entries[:min(len(entries), maxEntries)], func(e fs.DirEntry) string { return e.Name() })
 }
 
-// exists reports whether there is a file or folder of that name.
+// exists reports whether the file or folder exists.
 func exists(fsys fs.FS, name string) bool {
 	_, err := fs.Stat(fsys, name)
 	return err == nil
 }
 
-// beginnings are possible folders at the root of a tree, whatever part was recorded.
+// beginnings are names that can be at the root of a tree, whichever part of a system was recorded.
 var beginnings = []string{"sys", "proc", "class", "devices", "bus", "topology/nodes", "nodes", "0/properties", "1/properties"}
 
-// maxWrapped is the number of folders in which an archive may wrap a tree.
+// maxWrapped is the most folders that an archive may have around a tree.
 const maxWrapped = 3
 
-// unwrapped returns the tree itself if a recording has folders around it, each with nothing else in
-// it.
+// unwrapped returns the tree inside of folders that contain nothing else, as a recording may have.
 func unwrapped(fsys fs.FS) fs.FS {
 	inner := fsys
 	for range maxWrapped + 1 {
@@ -132,7 +132,7 @@ func unwrapped(fsys fs.FS) fs.FS {
 	return fsys
 }
 
-// under finds the folder in a tree that may begin at the root, at sys, or below it.
+// under finds a folder in a tree that may begin at the root, at sys, or below sys.
 func under(fsys fs.FS, folder string) string {
 	for _, name := range []string{path.Join("sys", folder), folder} {
 		if exists(fsys, name) {
@@ -142,7 +142,7 @@ func under(fsys fs.FS, folder string) string {
 	return ""
 }
 
-// uevent reads lines of NAME=value.
+// uevent reads a file with lines of NAME=value.
 func uevent(fsys fs.FS, name string) map[string]string {
 	all, err := read(fsys, name)
 	if err != nil {

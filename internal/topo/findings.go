@@ -9,11 +9,11 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// mostAlike is the number of further components that a line names.
+// mostAlike is the most components that a finding names in addition to its first component.
 const mostAlike = 8
 
-// Grouped returns the findings for people: findings that only differ in their component become one,
-// the first, which names the others.
+// Grouped returns the findings for people. Findings that differ only in their component become one
+// finding, which names the other components.
 func (n *Node) Grouped() finding.List {
 	var out finding.List
 	at, others := map[Remark]int{}, map[int][]string{}
@@ -34,7 +34,7 @@ func (n *Node) Grouped() finding.List {
 	return out
 }
 
-// subject returns a component as a finding's subject.
+// subject returns a component as the subject of a finding.
 func (n *Node) subject(name string) *finding.Subject {
 	s := &finding.Subject{Kind: finding.Node, Name: name}
 	switch {
@@ -51,7 +51,7 @@ func (n *Node) subject(name string) *finding.Subject {
 	return s
 }
 
-// WriteJSON writes the node in its file's form.
+// WriteJSON writes the node as JSON, in the form of its file.
 func (n *Node) WriteJSON(w io.Writer) error {
 	c := *n
 	all := n.shown()

@@ -32,14 +32,14 @@ func product(vendor, device uint64) string {
 	return fmt.Sprintf("AMD GPU %#04x", device)
 }
 
-// cardKey identifies a package. Its partitions share a unique_id, and their addresses only differ
-// in the function.
+// cardKey identifies a package. Its partitions have the same unique_id, and their addresses differ
+// only in the function.
 type cardKey struct {
 	id   uint64
 	card Address
 }
 
-// readGPUs makes packages from KFD's nodes, and adds the PCI tree's facts.
+// readGPUs makes packages from KFD's nodes and adds facts from the PCI tree.
 func (n *Node) readGPUs(fsys fs.FS) {
 	if n.kfd != nil {
 		n.source("kfd")
@@ -60,8 +60,8 @@ func (n *Node) readGPUs(fsys fs.FS) {
 	n.Links = n.kfd.packageLinks(n.GPUs)
 }
 
-// busGPUs returns the GPUs of the PCI bus, for trees without KFD: AMD's, else NVIDIA's, which never
-// have one.
+// busGPUs returns the GPUs on the PCI bus, for trees without KFD: AMD's GPUs, or NVIDIA's, which
+// never have KFD.
 func (n *Node) busGPUs() []GPU {
 	out := slice.Map(n.slots, func(d pciDevice) GPU { return GPU{PCI: d.address.String(), Name: product(d.vendor, d.device)} })
 	if n.pci == nil || len(out) > 0 {
@@ -72,12 +72,12 @@ func (n *Node) busGPUs() []GPU {
 	})
 }
 
-// packageOf combines the nodes of the partitions of a GPU into one GPU.
+// packageOf combines the partitions of a GPU, which are nodes of KFD, into one GPU.
 func (n *Node) packageOf(nodes []kfdNode) GPU {
 	first := nodes[0]
 	address := first.address()
-	// A partition's number is in the function. The device itself is function 0, unless the PCI tree
-	// has another, such as a virtual function.
+	// The function in a partition's address is the partition's number. The device itself has
+	// function 0, unless the PCI tree has the exact address, as for a virtual function.
 	if len(nodes) > 1 || n.pci != nil && n.pci.find(address) == nil {
 		address = address.Card()
 	}
@@ -100,8 +100,8 @@ func (n *Node) packageOf(nodes []kfdNode) GPU {
 	return g
 }
 
-// computeMode derives the mode from the accelerator dies (num_xcc) of each partition. Parts with
-// one die have no modes.
+// computeMode derives the compute mode from the number of accelerator dies (num_xcc) in each
+// partition. GPUs with one die have no modes.
 func computeMode(nodes []kfdNode) string {
 	dies := nodes[0].props["num_xcc"]
 	switch {
@@ -115,7 +115,7 @@ func computeMode(nodes []kfdNode) string {
 	return map[int]string{2: "DPX", 3: "TPX", 4: "QPX"}[len(nodes)]
 }
 
-// fromPCI adds the facts in the device's own folder in sysfs.
+// fromPCI adds facts from the folder of the device in sysfs.
 func (n *Node) fromPCI(fsys fs.FS, g *GPU) {
 	address, ok := ParseAddress(g.PCI)
 	if !ok || n.pci == nil {
@@ -136,8 +136,8 @@ func (n *Node) fromPCI(fsys fs.FS, g *GPU) {
 	g.Memory = text(fsys, path.Join(d.folder, "current_memory_partition"))
 }
 
-// packageLinks returns the xGMI links between packages, each pair once. Links between the
-// partitions of a package have the same type and are left out.
+// packageLinks returns the xGMI links between packages, each pair once. The links between
+// partitions of one package have the same type and are left out.
 func (t *kfdTree) packageLinks(gpus []GPU) []Link {
 	of := map[int]string{}
 	for _, g := range gpus {
@@ -163,7 +163,7 @@ func (t *kfdTree) packageLinks(gpus []GPU) []Link {
 				links = append(links, Link{A: a, B: b, Weight: int(l.weight & 0xffff)})
 			}
 			if l.bandwidth > 0 && l.bandwidth < 1<<40 {
-				links[i].Bandwidth = new(float64(l.bandwidth) * 1e6) // KFD counts MB/s
+				links[i].Bandwidth = new(float64(l.bandwidth) * 1e6) // KFD gives MB/s
 			}
 		}
 	}

@@ -13,14 +13,14 @@ import (
 	"zbench/bench/run/record"
 )
 
-// rules judge a node. A new rule is one row.
+// rules are the rules that judge a node. A new rule is one row.
 var rules = []func(*Node){
 	(*Node).kfdTrouble, (*Node).kfdDenied, (*Node).slotsWithoutKFD, (*Node).partitionsDiffer, (*Node).hives, (*Node).gpuPCIe, (*Node).gpuErrors,
 	(*Node).notRDMA, (*Node).ports, (*Node).rates, (*Node).mtus, (*Node).gids, (*Node).linkDowns, (*Node).portErrors, (*Node).alike,
 	(*Node).rails, (*Node).compareXML, (*Node).notChecked, (*Node).corruption,
 }
 
-// judge makes the findings, the list of unchecked facts, and the verdict.
+// judge makes the findings, the list of facts that were not checked, and the verdict.
 func (n *Node) judge() {
 	for _, rule := range rules {
 		rule(n)
@@ -51,7 +51,7 @@ func (n *Node) first(m Mark) Remark {
 	return n.Findings[slices.IndexFunc(n.Findings, func(f Remark) bool { return f.Mark == m })]
 }
 
-// numbered formats numbers as a list, shortened if there are many.
+// numbered returns a list of numbers as text, shortened if there are many.
 func numbered(ids []int) string {
 	words := slice.Map(ids, strconv.Itoa)
 	if more := len(ids) - 8; more > 0 {
@@ -60,7 +60,7 @@ func numbered(ids []int) string {
 	return strings.Join(words, ", ")
 }
 
-// kfdTrouble reports unreadable nodes, and links to missing nodes.
+// kfdTrouble reports nodes of KFD that cannot be read, and links to nodes that do not exist.
 func (n *Node) kfdTrouble() {
 	if n.kfd == nil {
 		return
@@ -93,8 +93,8 @@ func (n *Node) kfdTrouble() {
 	}
 }
 
-// kfdDenied reports GPUs outside the device cgroup: KFD lists them and answers EPERM. They are not
-// missing.
+// kfdDenied reports GPUs that the device cgroup does not allow. KFD lists them but answers EPERM.
+// They are not missing.
 func (n *Node) kfdDenied() {
 	if !n.kfd.hides() {
 		return
@@ -107,9 +107,9 @@ func (n *Node) kfdDenied() {
 	n.unchecked("GPUs outside the cgroup", "KFD answers EPERM for node "+numbered(n.kfd.denied), "run `zbench topo` with all GPUs of the node (Slurm: --gpus-per-node=8; container: all of /dev/dri)")
 }
 
-// slotsWithoutKFD reports GPUs on the bus that cannot compute.
+// slotsWithoutKFD reports GPUs on the bus that KFD does not know, so that they cannot compute.
 func (n *Node) slotsWithoutKFD() {
-	if n.kfd == nil || n.kfd.hides() { // as far as can be told, these are the hidden ones
+	if n.kfd == nil || n.kfd.hides() { // hidden GPUs cannot be told apart from missing GPUs
 		return
 	}
 	for _, d := range n.slots {
@@ -120,7 +120,7 @@ func (n *Node) slotsWithoutKFD() {
 	}
 }
 
-// partitionModes are the properties that a node's packages must share.
+// partitionModes are the properties that must be equal for all packages of a node.
 var partitionModes = []struct {
 	what  string
 	value func(GPU) string
@@ -135,21 +135,22 @@ var partitionModes = []struct {
 	{"memory partition mode", func(g GPU) string { return g.Memory }},
 }
 
-// partitionsDiffer compares the packages with each other.
+// partitionsDiffer compares the modes of the packages with each other.
 func (n *Node) partitionsDiffer() {
-	const hint = "a partition may lack a device file (Linux has 64 DRM render minors), or the modes were set unlike: amd-smi partition"
+	const hint = "a partition may lack a device file (Linux has 64 DRM render minors), or the modes were set differently: amd-smi partition"
 	for _, m := range partitionModes {
 		usual, odd, split := outliers(n.GPUs, m.value)
 		if split != nil {
 			n.find(Doubt, "partitions_differ", "node", fmt.Sprintf("the %s differs among the GPUs, without a majority: %s", m.what, strings.Join(split, ", ")), hint)
 		}
 		for _, g := range odd {
-			n.find(Bad, "partitions_differ", g.PCI, fmt.Sprintf("the %s of GPU %s is %s, that of the others is %s", m.what, g.PCI, m.value(g), usual), hint)
+			n.find(Bad, "partitions_differ", g.PCI, fmt.Sprintf("the %s of GPU %s is %s; the others have %s", m.what, g.PCI, m.value(g), usual), hint)
 		}
 	}
 }
 
-// hives checks boards: all GPUs of one are connected, and there are 2, 4, 8 or 16.
+// hives checks the hives of the node: all GPUs of a hive are connected, and a hive has 2, 4, 8 or
+// 16 GPUs.
 func (n *Node) hives() {
 	_, members := slice.Group(slice.Where(n.GPUs, func(g GPU) bool { return g.Hive != "" }), func(g GPU) string { return g.Hive })
 	for _, hive := range sortedKeys(members) {
@@ -161,7 +162,7 @@ func (n *Node) hives() {
 	}
 }
 
-// pairs reports GPUs of a hive without a link, if the others of the hive have one.
+// pairs reports pairs of GPUs in a hive that have no link, if most pairs of the hive have one.
 func (n *Node) pairs(gpus []string) {
 	var without []string
 	pairs := 0
@@ -173,7 +174,7 @@ func (n *Node) pairs(gpus []string) {
 			}
 		}
 	}
-	if len(without) == 0 || len(without)*2 > pairs { // boards of MI250 are not a full mesh
+	if len(without) == 0 || len(without)*2 > pairs { // boards of MI250 are not fully connected
 		return
 	}
 	for _, pair := range without[:min(len(without), 8)] {
@@ -181,8 +182,8 @@ func (n *Node) pairs(gpus []string) {
 	}
 }
 
-// corruption warns of known issues that can make data wrong with the node's NICs. A tree without
-// its jobs' environment cannot show them.
+// corruption warns of known issues that can make data wrong with the node's NICs. If the tree does
+// not have the environment of its jobs, the issues cannot be detected.
 func (n *Node) corruption() {
 	fact := func(name string) string {
 		if f := find(n.Stack, func(f Fact) bool { return f.Name == name }); f != nil {
@@ -199,9 +200,9 @@ func (n *Node) corruption() {
 	}
 }
 
-// outliers compares values. usual is the value of more than half of those that have one, odd are
-// the others. Without such a majority nothing is odd, and split has the values, because the right
-// one is unknown.
+// outliers compares values. Things without a value are left out. usual is the value that more than
+// half of the rest have, and odd are the things with another value. Without such a majority odd is
+// empty and split has the values, because it is unknown which value is right.
 func outliers[T any](all []T, value func(T) string) (usual string, odd []T, split []string) {
 	with := slice.Where(all, func(one T) bool { return value(one) != "" })
 	split, of := slice.Group(with, value)

@@ -10,8 +10,8 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// gpuPCIe reports GPUs and NICs whose connection to the host is narrower or slower than the device
-// offers.
+// gpuPCIe reports GPUs and NICs whose PCIe connection is narrower or slower than the device
+// supports.
 func (n *Node) gpuPCIe() {
 	for _, g := range n.GPUs {
 		n.pcie("GPU "+g.PCI, g.PCI, g.PCIe)
@@ -35,14 +35,16 @@ func (n *Node) pcie(what, subject string, p *PCIe) {
 	}
 }
 
-// errorKind is a kind of error counters: which they are, and what a count means.
+// errorKind is one kind of error counters. has reports whether a counter belongs to the kind; the
+// other fields describe a nonzero count.
 type errorKind struct {
 	has             func(name string) bool
 	mark            Mark
 	code, are, hint string
 }
 
-// errorKinds are the kinds of error counters of a GPU or NIC. A counter belongs to the first that has it.
+// errorKinds are the kinds of error counters of a GPU or NIC. The first kind that recognises a
+// counter applies.
 var errorKinds = []errorKind{
 	{
 		func(name string) bool {
@@ -50,8 +52,8 @@ var errorKinds = []errorKind{
 		},
 		Bad, "uncorrected_errors", "uncorrected errors", "drain the node; amd-smi metric --ecc and dmesg say which block",
 	},
-	// One transaction failed, the link works (PCI Express Base Specification 6.0, 6.2.2.2.2). A single one
-	// may be from the boot.
+	// One transaction failed, but the link works (PCI Express Base Specification 6.0, 6.2.2.2.2). A
+	// single error may be from the boot.
 	{
 		func(name string) bool { return strings.HasPrefix(name, "aer/nonfatal/") },
 		Doubt, "pcie_nonfatal", "uncorrected PCIe errors that are not fatal", "the link works: read them again after a run; if they grow, reseat the card or check the riser",
@@ -62,7 +64,7 @@ var errorKinds = []errorKind{
 	},
 }
 
-// counterList formats counters with their values.
+// counterList returns counters with their values, as text.
 func counterList(all []Counter) string {
 	return strings.Join(slice.Map(all, func(c Counter) string { return fmt.Sprintf("%s %d", c.Name, c.Value) }), ", ")
 }
@@ -88,7 +90,7 @@ func (n *Node) deviceErrors(what, subject string, counters []Counter) {
 	}
 }
 
-// rails reports GPUs without a rail, with a shared one, and rails on another socket.
+// rails reports GPUs that have no rail or share one, and rails on another socket than the GPU.
 func (n *Node) rails() {
 	if len(n.GPUs) == 0 || len(n.NICs) == 0 || n.pci == nil && n.xml == nil {
 		return
@@ -112,8 +114,8 @@ func (n *Node) rails() {
 	n.railOrder()
 }
 
-// railsShared reports rails of several GPUs. If equally many GPUs share each rail, the node is
-// built so.
+// railsShared reports rails that several GPUs share. If every rail has the same number of GPUs,
+// the node is built that way.
 func (n *Node) railsShared() {
 	shared := n.shared()
 	even := !slices.ContainsFunc(n.GPUs, func(g GPU) bool {
@@ -144,10 +146,10 @@ func (n *Node) railNUMA(g GPU) {
 	}
 }
 
-// railOrder notes that numbering GPUs and NICs by index would cross the rails.
+// railOrder makes a note if pairing GPUs and NICs by their index would give them the wrong rails.
 func (n *Node) railOrder() {
 	names := namesOf(n.NICs, func(NIC) bool { return true })
-	slices.SortFunc(names, plain.Natural) // like a script that pairs by index
+	slices.SortFunc(names, plain.Natural) // in the order in which a script that pairs by index would sort them
 	last := -1
 	for _, g := range n.GPUs {
 		if g.Rail == nil || len(g.Rail.NICs) > 1 {

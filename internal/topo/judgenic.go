@@ -10,12 +10,12 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// physical returns the NICs with their own port.
+// physical returns the NICs that have a port of their own.
 func (n *Node) physical() []NIC {
 	return slices.DeleteFunc(slices.Clone(n.NICs), func(c NIC) bool { return c.Virtual })
 }
 
-// railed reports a NIC that is a GPU's rail, or any NIC if rails are unknown.
+// railed reports whether a NIC is a GPU's rail. If no rail is known, every NIC counts as a rail.
 func (n *Node) railed(c NIC) bool {
 	known := false
 	for _, g := range n.GPUs {
@@ -36,7 +36,7 @@ func (n *Node) notRDMA() {
 	}
 }
 
-// ports reports NICs whose port is not active. A NIC that is no rail may be unused.
+// ports reports NICs whose port is not active. A NIC that is not a rail may simply be unused.
 func (n *Node) ports() {
 	for _, c := range n.NICs {
 		if !c.down() {
@@ -50,10 +50,10 @@ func (n *Node) ports() {
 	}
 }
 
-// down reports a port that is known to be inactive. It has no rate: sysfs shows a default.
+// down reports whether the port is known to be inactive. The rate in sysfs is then only a default.
 func (c NIC) down() bool { return c.State != "" && c.State != "ACTIVE" }
 
-// rates reports NICs below their card's nominal rate.
+// rates reports NICs whose rate is below the nominal rate of their card.
 func (n *Node) rates() {
 	for _, c := range n.physical() {
 		if !c.slow() {
@@ -78,7 +78,7 @@ func (c NIC) slow() bool {
 	return c.Rated != nil && c.Negotiated != nil && !c.down() && *c.Negotiated < *c.Rated
 }
 
-// sameness are the properties that the rails of one driver must share.
+// sameness are the properties that the rails of one driver must have in common.
 var sameness = []struct {
 	code, what string
 	mark       Mark
@@ -90,7 +90,7 @@ var sameness = []struct {
 	{"firmware_differs", "firmware", Doubt, func(c NIC) string { return c.Firmware }, "update the cards to one version"},
 }
 
-// rateOf returns the rate of a port that is not down, empty if unknown.
+// rateOf returns the rate of a port as text; "" if the port is down or the rate is unknown.
 func rateOf(c NIC) string {
 	if c.down() {
 		return ""
@@ -98,7 +98,7 @@ func rateOf(c NIC) string {
 	return spelled(c.Negotiated, gigabits)
 }
 
-// spelled formats a value; empty if unknown.
+// spelled formats a value; "" if it is unknown.
 func spelled[T any](v *T, text func(T) string) string {
 	if v == nil {
 		return ""
@@ -117,15 +117,15 @@ func (n *Node) alike() {
 			}
 			for _, c := range odd {
 				if s.code == "nic_rates_differ" && c.slow() && c.RatedBy == RatedByProduct {
-					continue // already a finding
+					continue // another finding already reports the slow NIC
 				}
-				n.find(s.mark, s.code, c.Name, fmt.Sprintf("the %s of NIC %s is %s, that of the other NICs of %s is %s", s.what, c.Name, s.value(c), driver, usual), s.hint)
+				n.find(s.mark, s.code, c.Name, fmt.Sprintf("the %s of NIC %s is %s; the other NICs of %s have %s", s.what, c.Name, s.value(c), driver, usual), s.hint)
 			}
 		}
 	}
 }
 
-// largestMTU is the largest payload of an RDMA packet in bytes.
+// largestMTU is the largest payload of an RDMA packet, in bytes.
 const largestMTU = 4096
 
 func (n *Node) mtus() {
@@ -143,9 +143,9 @@ func (n *Node) mtus() {
 	}
 }
 
-// payload returns the largest RDMA packet that an interface's MTU carries: a power of two from 256
-// to 4096 bytes. Headers take 96 bytes (Linux, iboe_get_mtu: IPv6 40, UDP 8, BTH 12, XRC 4, atomic
-// 28, ICRC 4).
+// payload returns the largest RDMA payload that fits into an interface's MTU: a power of two from
+// 256 to 4096 bytes. Headers take 96 bytes (Linux, iboe_get_mtu: IPv6 40, UDP 8, BTH 12, XRC 4,
+// atomic 28, ICRC 4).
 func payload(mtu int) int {
 	size := 256
 	for size*2 <= largestMTU && size*2+96 <= mtu {
@@ -154,7 +154,7 @@ func payload(mtu int) int {
 	return size
 }
 
-// gids reports RoCE ports without an address of version 2, which routed fabrics need.
+// gids reports RoCE ports without a RoCE v2 address, which routed fabrics need.
 func (n *Node) gids() {
 	for _, c := range n.NICs {
 		if !c.GIDsRead || c.Layer != "Ethernet" || !n.railed(c) {
@@ -162,7 +162,7 @@ func (n *Node) gids() {
 		}
 		untyped := !slices.ContainsFunc(c.GIDs, func(g GID) bool { return g.Type != "" })
 		if untyped && len(c.GIDs) > 0 {
-			continue // addresses with unreadable types
+			continue // the types of the addresses cannot be read
 		}
 		if !slices.ContainsFunc(c.GIDs, func(g GID) bool { return g.Type == RoCEv2 }) {
 			n.find(Bad, "no_roce_v2", c.Name, fmt.Sprintf("NIC %s has no RoCE v2 GID (%s)", c.Name, plain.Count(len(c.GIDs), "GID")), "give its network interface an IP address")
@@ -170,7 +170,8 @@ func (n *Node) gids() {
 	}
 }
 
-// linkDowns reports a doubt, because the count is since the last reset of the card.
+// linkDowns reports lost links. They are only a doubt, because the count began at the last reset of
+// the card, perhaps long ago.
 func (n *Node) linkDowns() {
 	for _, c := range n.physical() {
 		if c.LinkDowns != nil && *c.LinkDowns > 0 {
@@ -179,7 +180,7 @@ func (n *Node) linkDowns() {
 	}
 }
 
-// portErrors reports nonzero counters of lost and repeated packets.
+// portErrors reports nonzero counters of lost or repeated packets.
 func (n *Node) portErrors() {
 	for _, c := range n.NICs {
 		if bad := slice.Where(c.Counters, func(one Counter) bool { return slices.Contains(portErrors, one.Name) }); len(bad) > 0 {

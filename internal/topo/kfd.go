@@ -11,14 +11,15 @@ import (
 	"zbench/internal/linux"
 )
 
-// linkXGMI is a type of KFD's io_links: HSA_IOLINKTYPE of the kernel's kfd_topology.h.
+// linkXGMI is the type of an xGMI link in KFD's io_links: HSA_IOLINKTYPE of the kernel's
+// kfd_topology.h.
 const linkXGMI = 11
 
-// kfdTree is /sys/class/kfd/kfd/topology.
+// kfdTree is the content of /sys/class/kfd/kfd/topology.
 type kfdTree struct {
 	nodes []kfdNode
-	// denied are nodes with unreadable properties: KFD answers EPERM for GPUs outside the device
-	// cgroup. broken are invalid nodes.
+	// denied lists nodes whose properties cannot be read: KFD answers EPERM for GPUs that
+	// the device cgroup does not allow. broken lists invalid nodes.
 	denied, broken []int
 }
 
@@ -37,7 +38,7 @@ type kfdLink struct {
 	bandwidth, weight uint64
 }
 
-// gpu reports whether the node computes: CPUs have no SIMDs.
+// gpu reports whether the node is a GPU; a CPU has no SIMDs.
 func (n kfdNode) gpu() bool { return n.props["simd_count"] > 0 || n.props["gfx_target_version"] > 0 }
 
 func (n kfdNode) cpu() bool { return !n.gpu() && n.props["cpu_cores_count"] > 0 }
@@ -54,7 +55,7 @@ func readKFD(fsys fs.FS) *kfdTree {
 		}
 	}
 	if root == "" && (exists(fsys, "0/properties") || exists(fsys, "1/properties")) {
-		root = "." // the folder of the nodes itself
+		root = "." // the tree begins at the folder of the nodes
 	}
 	if root == "" {
 		return nil
@@ -75,7 +76,7 @@ func readKFD(fsys fs.FS) *kfdTree {
 
 func (t *kfdTree) add(fsys fs.FS, folder string, id int) {
 	all, err := read(fsys, path.Join(folder, "properties"))
-	// EPERM; a recording has an empty file instead.
+	// The error is EPERM; a recording has an empty file instead.
 	if errors.Is(err, fs.ErrPermission) || err == nil && all == "" {
 		t.denied = append(t.denied, id)
 		return
@@ -100,10 +101,10 @@ func (t *kfdTree) add(fsys fs.FS, folder string, id int) {
 	t.nodes = append(t.nodes, n)
 }
 
-// hides reports that there are GPUs outside the cgroup of this process.
+// hides reports whether there are GPUs that this process's device cgroup does not allow.
 func (t *kfdTree) hides() bool { return t != nil && len(t.denied) > 0 }
 
-// gpus are the nodes of GPUs.
+// gpus returns the nodes that are GPUs.
 func (t *kfdTree) gpus() []kfdNode {
 	if t == nil {
 		return nil
@@ -111,13 +112,13 @@ func (t *kfdTree) gpus() []kfdNode {
 	return slices.DeleteFunc(slices.Clone(t.nodes), func(n kfdNode) bool { return !n.gpu() })
 }
 
-// known reports whether there is a folder of the node, readable or not.
+// known reports whether the node has a folder, readable or not.
 func (t *kfdTree) known(id int) bool {
 	return slices.ContainsFunc(t.nodes, func(n kfdNode) bool { return n.id == id }) || slices.Contains(t.denied, id) || slices.Contains(t.broken, id)
 }
 
-// cpuOrdinal returns the index of a node among the CPUs, which KFD lists in the order of NUMA
-// nodes; -1 for others.
+// cpuOrdinal returns the index of a node among the CPUs, which KFD lists in the order of their
+// NUMA nodes; −1 if it is no CPU.
 func (t *kfdTree) cpuOrdinal(id int) int {
 	i := 0
 	for _, n := range t.nodes {
@@ -132,7 +133,7 @@ func (t *kfdTree) cpuOrdinal(id int) int {
 	return -1
 }
 
-// numa returns the CPU to which a GPU's node is linked, nil if there is none.
+// numa returns the NUMA node of the CPU to which a GPU's node is linked; nil if there is none.
 func (t *kfdTree) numa(n kfdNode) *int {
 	best := -1
 	var weight uint64

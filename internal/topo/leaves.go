@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// lldp reads lldpctl -f json: interfaces as an object or as an array of objects, each with a
-// chassis, whose key is the switch's name, and a port.
+// lldp reads the output of lldpctl -f json. It has interfaces, as an object or as an array of
+// objects. Each interface has a port and a chassis. The key of the chassis is the name of the
+// switch.
 func (t *toolFacts) lldp(o Output) bool {
 	var all struct {
 		LLDP struct {
@@ -35,7 +36,7 @@ func (t *toolFacts) lldp(o Output) bool {
 	return true
 }
 
-// lldpNeighbour is an interface's neighbour.
+// lldpNeighbour is the neighbour of an interface.
 type lldpNeighbour struct {
 	Chassis map[string]json.RawMessage `json:"chassis"`
 	Port    struct {
@@ -45,7 +46,8 @@ type lldpNeighbour struct {
 	} `json:"port"`
 }
 
-// leaf returns the chassis by its name; a chassis without a name has its ID as a value.
+// leaf returns the switch, by the name of its chassis. A chassis without a name has an ID as its
+// value.
 func (n lldpNeighbour) leaf() leaf {
 	for _, name := range sortedKeys(n.Chassis) {
 		if name != "id" {
@@ -61,8 +63,8 @@ func (n lldpNeighbour) leaf() leaf {
 	return leaf{shortened(id.Value), shortened(n.Port.ID.Value)}
 }
 
-// leafTable reads a table of leaves: a CSV with the heading nic,leaf or node,nic,leaf, and
-// optionally a column port. nic is an RDMA device or a network interface.
+// leafTable reads a table of leaf switches: CSV with the heading nic,leaf or node,nic,leaf,
+// and optionally a column port. nic is an RDMA device or a network interface.
 func (t *toolFacts) leafTable(o Output) bool {
 	r := csv.NewReader(strings.NewReader(string(o.Text)))
 	r.FieldsPerRecord, r.TrimLeadingSpace = -1, true

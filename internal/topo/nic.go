@@ -14,86 +14,90 @@ import (
 
 // NIC is an RDMA device with its port.
 type NIC struct {
-	// Name of the RDMA device, such as rocep68s0; names on one host may differ in form.
+	// Name is the name of the RDMA device, such as rocep68s0. The names on one host may differ in
+	// form.
 	Name string `json:"name"`
 	// Interface is the network interface, such as enp68s0; empty if no source gives it.
 	Interface string `json:"interface"`
-	// PCI is the address; empty if no source gives it.
+	// PCI is the PCI address; empty if no source gives it.
 	PCI string `json:"pci"`
-	// Driver of the PCI device, such as ionic, mlx5_core; empty if no source gives it.
+	// Driver is the driver of the PCI device, such as ionic or mlx5_core; empty if no source gives
+	// it.
 	Driver string `json:"driver"`
-	// Product is the name on the card, or of the chip; empty if no source gives it.
+	// Product is the name of the card or of its chip; empty if no source gives it.
 	Product string `json:"product"`
 	// Virtual is true for a virtual function (SR-IOV), which shares the port of its card.
 	Virtual bool `json:"virtual"`
 	// NUMA is the NUMA node; null if no source gives it.
 	NUMA *int `json:"numa"`
-	// State of the port: ACTIVE, DOWN, INIT, …; empty if no source gives it.
+	// State is the state of the port, such as ACTIVE, DOWN or INIT; empty if no source gives it.
 	State string `json:"state"`
 	// Layer is Ethernet or InfiniBand; empty if no source gives it.
 	Layer string `json:"link_layer"`
 	// Rated is the card's nominal rate, in bytes per second; null if unknown.
 	Rated *float64 `json:"rated"`
-	// RatedBy is the source of Rated: product, or chip if the number is that of the chip's fastest
-	// card.
+	// RatedBy is the source of Rated: product, or chip if Rated is the rate of the fastest card
+	// with this chip.
 	RatedBy string `json:"rated_by"`
 	// Negotiated is the port's current rate, in bytes per second; null if unknown.
 	Negotiated *float64 `json:"negotiated"`
-	// MTU of the network interface, in bytes; null if unknown.
+	// MTU is the MTU of the network interface, in bytes; null if unknown.
 	MTU *int `json:"mtu"`
-	// RDMAMTU is the NIC's configured payload of an RDMA packet, in bytes; null if unknown.
+	// RDMAMTU is the payload of an RDMA packet for which the NIC is configured, in bytes; null if
+	// unknown.
 	RDMAMTU *int `json:"rdma_mtu"`
-	// Firmware version; empty if no source gives it.
+	// Firmware is the firmware version; empty if no source gives it.
 	Firmware string `json:"firmware"`
-	// GUID of the device in hexadecimal digits; empty if no source gives it.
+	// GUID is the device's GUID in hexadecimal digits; empty if no source gives it.
 	GUID string `json:"guid"`
-	// LinkDowns is the number of times that the port lost its link; null if no source counts it.
+	// LinkDowns is how often the port lost its link; null if no source counts it.
 	LinkDowns *uint64 `json:"link_downs"`
-	// GIDs are the port's addresses, without empty ones.
+	// GIDs are the port's addresses, without empty entries.
 	GIDs []GID `json:"gids"`
-	// GIDsRead is true if the table of GIDs could be read.
+	// GIDsRead is true if the GID table could be read.
 	GIDsRead bool `json:"gids_read"`
 	// Leaf is the switch at the other end of the cable; empty if unknown.
 	Leaf string `json:"leaf"`
-	// LeafPort is the switch's port; empty if unknown.
+	// LeafPort is the port of that switch; empty if unknown.
 	LeafPort string `json:"leaf_port"`
-	// PCIe is the connection to the host; null if no source gives it.
+	// PCIe is the PCIe connection; null if no source gives it.
 	PCIe *PCIe `json:"pcie"`
-	// Counters are error and congestion counters; only nonzero ones.
+	// Counters are the nonzero error and congestion counters.
 	Counters []Counter `json:"counters"`
-	// Counted is the number of counters that were read, including zeros.
+	// Counted is the number of counters that were read, including counters that are zero.
 	Counted int `json:"counted"`
 
-	// mac is the interface's hardware address.
+	// mac is the hardware address of the interface.
 	mac string
 }
 
 // GID is an address of an RDMA port.
 type GID struct {
-	// Index in the port's table: the value of NCCL_IB_GID_INDEX.
+	// Index is the index in the port's table, the value for NCCL_IB_GID_INDEX.
 	Index int `json:"index"`
-	// Address in the form of IPv6.
+	// Address is the address in the form of IPv6.
 	Address string `json:"address"`
 	// Type is RoCE v2 or IB/RoCE v1; empty if unknown.
 	Type string `json:"type"`
-	// Interface is the network interface of the address; empty if unknown.
+	// Interface is the network interface that has the address; empty if unknown.
 	Interface string `json:"interface"`
 }
 
 // RoCEv2 is the type of GIDs that routed RoCE uses.
 const RoCEv2 = "RoCE v2"
 
-// chip describes a NIC by its PCI numbers.
+// chip describes the chip of a NIC by its PCI numbers.
 type chip struct {
 	vendor, device uint64
 	name           string
-	// fastest is the port rate of the fastest card with this chip, in bits per second; 0
-	// if cards differ too much.
+	// fastest is the port rate of the fastest card with this chip, in bits per second;
+	// 0 if the cards differ too much.
 	fastest float64
 }
 
-// chips are NICs by PCI numbers (pci.ids; rates from the vendors' product briefs). Cards with
-// slower ports have the same numbers, so a lower rate is a doubt, not a fault.
+// chips are the chips of NICs by their PCI numbers (pci.ids; rates from the vendors' product
+// briefs). Cards with slower ports have the same numbers, so a lower rate is a doubt and not a
+// fault.
 var chips = []chip{
 	{0x1dd8, 0x1002, "AMD Pensando Ethernet PF", 0},
 	{0x1dd8, 0x1003, "AMD Pensando Ethernet VF", 0},
@@ -105,12 +109,12 @@ var chips = []chip{
 	{0x14e4, 0x1760, "BCM57608", 400e9},
 }
 
-// drivers are the vendors' drivers, used if no source names one.
+// drivers are the drivers of the vendors. They are used if no source names the driver.
 var drivers = map[uint64]string{vendorPensando: "ionic", 0x15b3: "mlx5_core", 0x14e4: "bnxt_en", 0x8086: "ice"}
 
 const infiniband = "class/infiniband"
 
-// readNICs reads the RDMA devices of a tree.
+// readNICs reads all RDMA devices of a tree.
 func readNICs(fsys fs.FS, tree *pciTree) []NIC {
 	root := under(fsys, infiniband)
 	if root == "" {
@@ -120,14 +124,14 @@ func readNICs(fsys fs.FS, tree *pciTree) []NIC {
 	for _, name := range list(fsys, root) {
 		folder := path.Join(root, name)
 		if !slices.ContainsFunc([]string{"ports", "device", "fw_ver", "node_guid"}, func(file string) bool { return exists(fsys, path.Join(folder, file)) }) {
-			continue // not a device: /sys/class/infiniband also has other files
+			continue // /sys/class/infiniband also has files that are not devices
 		}
 		nics = append(nics, readNIC(fsys, tree, folder, name))
 	}
 	return nics
 }
 
-// readNIC reads one device with its first port: no NIC of a training fabric has more.
+// readNIC reads one device with its first port. No NIC of a training fabric has more than one port.
 func readNIC(fsys fs.FS, tree *pciTree, folder, name string) NIC {
 	c := NIC{
 		Name: shortened(name), Firmware: text(fsys, path.Join(folder, "fw_ver")),
@@ -147,7 +151,7 @@ func readNIC(fsys fs.FS, tree *pciTree, folder, name string) NIC {
 	return c
 }
 
-// fromDevice adds the facts of an RDMA device's PCI device.
+// fromDevice adds facts about the PCI device of an RDMA device.
 func (c *NIC) fromDevice(fsys fs.FS, tree *pciTree, folder string) {
 	device := path.Join(folder, "device")
 	about := uevent(fsys, path.Join(device, "uevent"))
@@ -174,7 +178,7 @@ func (c *NIC) fromDevice(fsys fs.FS, tree *pciTree, folder string) {
 	}
 }
 
-// setChip sets the driver and the rate that follow from the PCI numbers.
+// setChip sets the driver and the nominal rate that follow from the PCI numbers.
 func (c *NIC) setChip(vendor, number uint64) {
 	c.Driver = cmp.Or(c.Driver, drivers[vendor])
 	for _, known := range chips {
@@ -188,7 +192,7 @@ func (c *NIC) setChip(vendor, number uint64) {
 	}
 }
 
-// fromInterface adds the network interface's facts.
+// fromInterface adds facts about the network interface.
 func (c *NIC) fromInterface(fsys fs.FS) {
 	root := under(fsys, "class/net")
 	if root == "" || c.Interface == "" || strings.ContainsAny(c.Interface, "/…") {
@@ -207,7 +211,7 @@ func (c *NIC) fromInterface(fsys fs.FS) {
 	}
 }
 
-// holder finds the PCI device of an RDMA device whose own folder does not say.
+// holder finds the PCI device of an RDMA device whose own folder does not give it.
 func (t *pciTree) holder(fsys fs.FS, name string) (Address, bool) {
 	if t == nil {
 		return Address{}, false
@@ -220,8 +224,8 @@ func (t *pciTree) holder(fsys fs.FS, name string) (Address, bool) {
 	return Address{}, false
 }
 
-// readGIDs reads the addresses of a port, without empty ones. ok is false if the table cannot
-// be read.
+// readGIDs reads the addresses of a port and leaves out empty entries. ok is false if the table
+// cannot be read.
 func readGIDs(fsys fs.FS, port string) (gids []GID, ok bool) {
 	for _, name := range list(fsys, path.Join(port, "gids")) {
 		i, err := strconv.Atoi(name)
@@ -231,7 +235,7 @@ func readGIDs(fsys fs.FS, port string) (gids []GID, ok bool) {
 		ok = true
 		address := text(fsys, path.Join(port, "gids", name))
 		if strings.Trim(address, "0:") == "" {
-			continue // an empty entry: its type cannot be read either
+			continue // an empty entry, whose type cannot be read either
 		}
 		gids = append(gids, GID{i, address, text(fsys, path.Join(port, "gid_attrs", "types", name)), text(fsys, path.Join(port, "gid_attrs", "ndevs", name))})
 	}
@@ -239,7 +243,8 @@ func readGIDs(fsys fs.FS, port string) (gids []GID, ok bool) {
 	return gids, ok
 }
 
-// portRate reads "400 Gb/sec (4X NDR)" in bytes per second, nil for anything else.
+// portRate converts a rate such as "400 Gb/sec (4X NDR)" to bytes per second; nil for any other
+// text.
 func portRate(s string) *float64 {
 	value, rest, _ := strings.Cut(s, " ")
 	v, err := strconv.ParseFloat(value, 64)
@@ -249,14 +254,14 @@ func portRate(s string) *float64 {
 	return new(v * (1e9 / 8))
 }
 
-// Kinds returns the kinds of NICs that are the rail of a GPU, or of all if no rail is known, each
-// once.
+// Kinds returns the kinds of NICs that are the rail of a GPU, each once. If no rail is known, it
+// returns the kinds of all NICs.
 func (n *Node) Kinds() []record.NICKind {
 	railed := slice.Where(n.physical(), func(c NIC) bool { return c.Driver != "" && n.railed(c) })
 	return slice.Distinct(slice.Map(railed, func(c NIC) record.NICKind { return record.NICKind{Driver: c.Driver, Model: c.Product} }))
 }
 
-// nic finds a NIC by its name.
+// nic returns the NIC with the given name.
 func (n *Node) nic(name string) *NIC {
 	return find(n.NICs, func(c NIC) bool { return c.Name == name })
 }

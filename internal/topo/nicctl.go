@@ -9,17 +9,19 @@ import (
 	"zbench/bench/base/plain"
 )
 
-// nicCard is a card in nicctl's output. nicctl only serves AMD's Pollara cards, whose driver is
+// nicCard is a card in nicctl's output. nicctl serves only AMD's Pollara cards, whose driver is
 // ionic.
 type nicCard struct {
 	NIC
 	address Address
 	placed  bool
-	// lifs are the interfaces of the card by name, with the payload of an RDMA packet in bytes.
+	// lifs has the interfaces of the card by name, each with the payload of an RDMA packet in
+	// bytes.
 	lifs map[string]int
 }
 
-// nicctlNIC is an element of the array "nic" of all nicctl show … -j. Numbers are texts.
+// nicctlNIC is an element of the array "nic" in the output of every nicctl show … -j. Numbers are
+// given as texts.
 type nicctlNIC struct {
 	ID       string `json:"id"`
 	Ethernet string `json:"eth_bdf"`
@@ -47,7 +49,7 @@ type nicctlNIC struct {
 	} `json:"lif"`
 }
 
-// nicctl reads show card, show port, show lif and the statistics of ports.
+// nicctl reads the output of show card, show port, show lif, and of the ports' statistics.
 func (t *toolFacts) nicctl(o Output) bool {
 	var all struct {
 		NIC []nicctlNIC `json:"nic"`
@@ -110,10 +112,12 @@ func (c *nicCard) port(mtu, state, speed, downs string) {
 	}
 }
 
-// productRate matches ports and their rate in a product's name: POLLARA 1x400G QSFP112.
+// productRate matches the number of ports and their rate in the name of a product, such as POLLARA
+// 1x400G QSFP112.
 var productRate = pattern.New(`\b\d+x(\d+)G\b`)
 
-// ratedOf returns the rate of a port in a product's name, nil if it has none.
+// ratedOf returns the rate of a port according to the name of the product, in bytes per second; nil
+// if the name does not give it.
 func ratedOf(product string) *float64 {
 	if m := productRate.FindStringSubmatch(product); m != nil {
 		return speedOf(m[1] + "G")
@@ -121,10 +125,10 @@ func ratedOf(product string) *float64 {
 	return nil
 }
 
-// speedText matches a port's rate: 100G.
+// speedText matches the rate of a port, such as 100G.
 var speedText = pattern.New(`^(\d{1,5})G$`)
 
-// speedOf returns a port's rate in bytes per second, nil for other text.
+// speedOf converts a rate such as 100G to bytes per second; nil for any other text.
 func speedOf(s string) *float64 {
 	m := speedText.FindStringSubmatch(s)
 	if m == nil {
@@ -137,8 +141,8 @@ func speedOf(s string) *float64 {
 	return new(v * (1e9 / 8))
 }
 
-// addOutputs completes the NICs with commands' outputs. Without sysfs the NICs are those of rdma,
-// else the cards of nicctl.
+// addOutputs completes the NICs with facts from commands' outputs. Without sysfs, the NICs come
+// from the output of rdma, or else from nicctl's list of cards.
 func (n *Node) addOutputs(all []Output) {
 	if len(all) == 0 {
 		return
@@ -156,7 +160,7 @@ func (n *Node) addOutputs(all []Output) {
 	}
 }
 
-// nics returns the devices named in outputs.
+// nics returns the devices that the outputs name.
 func (t *toolFacts) nics() []NIC {
 	var nics []NIC
 	for _, name := range sortedKeys(t.rdma) {
@@ -179,8 +183,8 @@ func (t *toolFacts) nics() []NIC {
 	return nics
 }
 
-// cardOf returns the card of a NIC: by PCI address without the function, else by the name of its
-// interface.
+// cardOf returns the card of a NIC: by PCI address without the function, otherwise by the name of
+// its interface.
 func (t *toolFacts) cardOf(c *NIC) *nicCard {
 	address, ok := ParseAddress(c.PCI)
 	for _, id := range sortedKeys(t.cards) {

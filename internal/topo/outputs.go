@@ -15,24 +15,25 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// Output is a command's output.
+// Output is the output of a command.
 type Output struct {
-	// Name is the command, or the name of the file with its output.
+	// Name is the command, or the name of the file that has its output.
 	Name string
 	Text []byte
 }
 
-// Bounds of outputs.
+// Limits of outputs.
 const (
 	maxOutput  = 16 << 20
 	maxOutputs = 4096
 )
 
-// mappings names a file that maps commands to the files of its folder.
+// mappings is the name of a file that maps commands to files of its folder.
 const mappings = "command_mappings.json"
 
-// OutputsOf reads a folder of outputs. command_mappings.json, an object of commands and file names,
-// gives the commands; else a file's own name and content do.
+// OutputsOf reads a folder of outputs. If there is a command_mappings.json, an object of commands
+// and file names, that file gives the commands. Otherwise a command is recognised from its file's
+// name and content.
 func OutputsOf(fsys fs.FS) ([]Output, error) {
 	commands := map[string][]string{}
 	if text, err := fs.ReadFile(fsys, mappings); err == nil {
@@ -71,27 +72,28 @@ func OutputsOf(fsys fs.FS) ([]Output, error) {
 	return all, nil
 }
 
-// toolFacts has the facts in commands' outputs.
+// toolFacts has the facts from commands' outputs.
 type toolFacts struct {
 	cards  map[string]*nicCard
 	rdma   map[string]*NIC // by RDMA device
 	ifaces map[string]*NIC // by network interface
 	slots  map[string]Address
 	leaves map[string]leaf
-	// unread are unknown outputs, with their first words.
+	// unread lists the outputs that were not recognised, with their first words.
 	unread []string
 }
 
-// leaf is the switch's end of a cable.
+// leaf is the end of a cable at a switch.
 type leaf struct{ name, port string }
 
-// outputKind is one command's output and its reader; read returns false for another's output.
+// outputKind is one kind of output with its reader. read returns false if the output is of another
+// kind.
 type outputKind struct {
 	name string
 	read func(*toolFacts, Output) bool
 }
 
-// outputKinds are all of them: the first that accepts an output reads it.
+// outputKinds are all kinds of outputs. The first kind that accepts an output reads it.
 var outputKinds = []outputKind{
 	{"nicctl", (*toolFacts).nicctl},
 	{"rdma", (*toolFacts).rdmaJSON},
@@ -103,7 +105,7 @@ var outputKinds = []outputKind{
 	{"leaves", (*toolFacts).leafTable},
 }
 
-// readOutputs reads the known outputs; kinds are their names.
+// readOutputs reads the outputs of known kinds. kinds are the names of these kinds.
 func readOutputs(all []Output) (t *toolFacts, kinds []string) {
 	t = &toolFacts{cards: map[string]*nicCard{}, rdma: map[string]*NIC{}, ifaces: map[string]*NIC{}, slots: map[string]Address{}, leaves: map[string]leaf{}}
 	for _, o := range all {
@@ -124,7 +126,7 @@ func readOutputs(all []Output) (t *toolFacts, kinds []string) {
 	return t, kinds
 }
 
-// rdmaJSON reads rdma statistic -j and rdma link -j: an array of objects with ifname.
+// rdmaJSON reads the output of rdma statistic -j and rdma link -j: an array of objects with ifname.
 func (t *toolFacts) rdmaJSON(o Output) bool {
 	var rows []map[string]any
 	d := json.NewDecoder(bytes.NewReader(o.Text))
@@ -159,7 +161,7 @@ func sortedKeys[T any](m map[string]T) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// entry returns a map's value, made if it is missing.
+// entry returns the value of a key, and makes it if it is missing.
 func entry[T any](m map[string]*T, key string) *T {
 	if m[key] == nil {
 		m[key] = new(T)
@@ -167,7 +169,7 @@ func entry[T any](m map[string]*T, key string) *T {
 	return m[key]
 }
 
-// rdmaLine is a line of rdma link.
+// rdmaLine matches a line of rdma link.
 var rdmaLine = pattern.New(`(?m)^\s*(?:\d+/\d+:\s*|link\s+)(\S+?)/\d+:?\s+(?:subnet_prefix\s+\S+\s+)?.*?state (\S+) physical_state \S+(?:.*? netdev (\S+))?`)
 
 func (t *toolFacts) rdmaLink(o Output) bool {
@@ -179,8 +181,8 @@ func (t *toolFacts) rdmaLink(o Output) bool {
 	return len(found) > 0
 }
 
-// ethtool reads ethtool -S. The text does not name its interface; the command or the file's name
-// does.
+// ethtool reads the output of ethtool -S. The text does not name its interface; the command or the
+// file name does.
 func (t *toolFacts) ethtool(o Output) bool {
 	rest, ok := bytes.CutPrefix(bytes.TrimSpace(o.Text), []byte("NIC statistics:"))
 	if !ok {
@@ -198,7 +200,8 @@ func (t *toolFacts) ethtool(o Output) bool {
 	return true
 }
 
-// ipLine is the first line of an interface in ip link; etherLine has its address.
+// ipLine matches the first line of an interface in the output of ip link. etherLine matches the
+// line with the interface's hardware address.
 var (
 	ipLine    = pattern.New(`(?m)^\d+: ([^:@\s]+)(?:@\S+)?: <[^>]*> mtu (\d+)`)
 	etherLine = pattern.New(`^\s*link/ether ([0-9a-f:]{17})`)
@@ -219,10 +222,10 @@ func (t *toolFacts) ipLink(o Output) bool {
 	return f != nil
 }
 
-// ueventOf names the RDMA device in a command or a file name.
+// ueventOf matches the RDMA device in a command or a file name.
 var ueventOf = pattern.New(`infiniband/([^/\s]+)/device|pci_slot_([^/\s]+?)(?:\.txt)?$`)
 
-// slot reads PCI_SLOT_NAME of an RDMA device's uevent.
+// slot reads PCI_SLOT_NAME from the uevent of an RDMA device.
 func (t *toolFacts) slot(o Output) bool {
 	value, ok := strings.CutPrefix(strings.TrimSpace(string(o.Text)), "PCI_SLOT_NAME=")
 	m := ueventOf.FindStringSubmatch(o.Name)
@@ -236,7 +239,7 @@ func (t *toolFacts) slot(o Output) bool {
 	return ok
 }
 
-// complete adds commands' facts to a NIC.
+// complete adds facts from commands to a NIC.
 func (t *toolFacts) complete(n *Node, c *NIC) {
 	if r := t.rdma[c.Name]; r != nil {
 		c.Interface, c.State = cmp.Or(c.Interface, r.Interface), cmp.Or(c.State, r.State)
@@ -282,7 +285,7 @@ func (card *nicCard) complete(n *Node, c *NIC) {
 	c.merge(&card.NIC)
 }
 
-// merge adds counters that no other source had.
+// merge adds the counters that no other source had.
 func (c *NIC) merge(o *NIC) {
 	counted := c.Counted + o.Counted
 	for _, one := range o.Counters {
@@ -291,18 +294,18 @@ func (c *NIC) merge(o *NIC) {
 	c.Counted = counted
 }
 
-// differ notes that the kernel and a command contradict each other.
+// differ reports that the kernel and a command contradict each other.
 func (n *Node) differ(subject, what, kernel, command string) {
 	n.find(Doubt, "sources_differ", subject, fmt.Sprintf("%s: the %s is %s in sysfs and %s in the output of a command", subject, what, kernel, command), "the outputs may be older, or of another node: take them again")
 }
 
-// Gigabits formats a port's rate as vendors do, 400G; a dash if unknown.
+// Gigabits formats the rate of a port as vendors do, such as 400G; a dash if it is unknown.
 func Gigabits(rate *float64) string { return cmp.Or(spelled(rate, gigabits), none) }
 
 func gigabits(rate float64) string { return unit.Number(rate*8/1e9) + "G" }
 
-// leafOf returns the switch of a NIC, by its interface or its own name. A table of leaves may cover
-// many nodes: its names are then host/nic.
+// leafOf returns the switch of a NIC, found by its interface or its own name. A table of leaf
+// switches may cover many nodes; the names in it are then host/nic.
 func (t *toolFacts) leafOf(host string, c *NIC) (leaf, bool) {
 	for _, name := range []string{host + "/" + c.Interface, host + "/" + c.Name, c.Interface, c.Name} {
 		if l, ok := t.leaves[name]; ok && !strings.HasSuffix(name, "/") && name != "" {

@@ -14,7 +14,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// Shown returns the node for readers.
+// Shown returns the node for display.
 func (n *Node) Shown() *document.Document {
 	d := &document.Document{
 		Command: "topo", Value: n, Title: "Topology of " + n.Host, Lead: n.Verdict, State: finding.Pass, Findings: n.shown(), Chips: n.chips(),
@@ -43,7 +43,7 @@ func (n *Node) Shown() *document.Document {
 	return d
 }
 
-// shown returns the findings, or that nothing is wrong.
+// shown returns the findings, or a single finding that says that nothing is wrong.
 func (n *Node) shown() finding.List {
 	all := n.Grouped()
 	switch {
@@ -59,7 +59,7 @@ func (n *Node) chips() []document.Fact {
 	return []document.Fact{{Term: "GPUs", Text: fmt.Sprint(len(n.GPUs))}, {Term: "NICs", Text: fmt.Sprint(len(n.NICs))}, {Term: "Not checked", Text: fmt.Sprint(len(n.NotChecked))}}
 }
 
-// portNote returns a port's rate, of the nominal one if known, and its state.
+// portNote returns the rate of a port with its nominal rate if that is known, and its state.
 func portNote(c NIC) string {
 	var words []string
 	if c.Negotiated != nil && c.State != "DOWN" {
@@ -71,8 +71,8 @@ func portNote(c NIC) string {
 	return strings.Join(append(words, c.State), " ")
 }
 
-// picture shows NUMA nodes, GPUs, NICs and leaves in columns. Lines are PCI proximity, and the
-// cables.
+// picture returns a diagram with columns of NUMA nodes, GPUs, NICs and leaf switches. The lines
+// show which components are close on PCI, and the cables.
 func (n *Node) picture() document.Diagram {
 	d := document.Diagram{ID: "topo", Title: "GPUs, rails and switches of " + n.Host}
 	var numa, gpus, nics, leaves document.DiagramColumn
@@ -109,15 +109,15 @@ func (n *Node) picture() document.Diagram {
 	return d
 }
 
-// none is a cell without a value.
+// none is the content of a cell without a value.
 const none = "–"
 
-// numeral formats a number as a cell.
+// numeral formats a number for a cell.
 func numeral[T any](v *T) string {
 	return cmp.Or(spelled(v, func(v T) string { return fmt.Sprint(v) }), none)
 }
 
-// GPUTable has a row for each GPU, with its rail NIC.
+// GPUTable returns a table with one row per GPU, with its rail NIC.
 func (n *Node) GPUTable() table.Table {
 	t := table.Of([]string{"GPU", "product", "NUMA", "partitions", "rail NIC", "shares", "rate", "rated", "port", "found"})
 	t.Title, t.Rule = "GPUs and their rails", true
@@ -140,7 +140,7 @@ func (n *Node) GPUTable() table.Table {
 	return t
 }
 
-// NICTable has a row for each NIC.
+// NICTable returns a table with one row per NIC.
 func (n *Node) NICTable() table.Table {
 	t := table.Of([]string{"NIC", "PCI", "driver", "interface", "port", "rate", "rated", "MTU", "firmware", "link downs", "leaf", "found"})
 	t.Title, t.Rule = "RDMA NICs", true
@@ -163,7 +163,7 @@ func (n *Node) NICTable() table.Table {
 	return t
 }
 
-// LinkTable is the xGMI links as a matrix.
+// LinkTable returns the xGMI links as a matrix.
 func (n *Node) LinkTable() table.Table {
 	t := table.Of(append([]string{"xGMI"}, slice.Map(n.GPUs, func(g GPU) string { return short(g.PCI) })...))
 	t.Title, t.Rule = "xGMI links between GPUs", true
@@ -187,13 +187,13 @@ func (n *Node) linkCell(a, b string) string {
 	return cmp.Or(spelled(l.Bandwidth, unit.Rate), "yes")
 }
 
-// short returns bus and device of an address, with a nonzero domain.
+// short returns bus and device of an address, and the domain if it is not zero.
 func short(pci string) string {
 	s, _, _ := strings.Cut(strings.TrimPrefix(pci, "0000:"), ".")
 	return strings.TrimSuffix(s, ":00")
 }
 
-// found returns the worst finding of components as a word.
+// found returns the worst finding about the given components, as a word.
 func (n *Node) found(subjects ...string) string {
 	worst := finding.Note
 	for _, subject := range subjects {
@@ -202,10 +202,10 @@ func (n *Node) found(subjects ...string) string {
 	return map[finding.Severity]string{finding.Fault: "FAULT", finding.Warning: "doubt", finding.Note: none}[worst]
 }
 
-// between stands between the two ends of a link.
+// between is the text between the two ends of a link.
 const between = " – "
 
-// Worst returns the highest severity of a component's findings.
+// Worst returns the highest severity of the findings about a component.
 func (n *Node) Worst(subject string) finding.Severity {
 	worst := finding.Note
 	for _, f := range n.Findings {
@@ -216,7 +216,7 @@ func (n *Node) Worst(subject string) finding.Severity {
 	return worst
 }
 
-// Tables returns the tables with rows.
+// Tables returns the tables that have rows.
 func (n *Node) Tables() []table.Table {
 	all := []table.Table{n.GPUTable(), n.NICTable()}
 	if len(n.Links) > 0 {

@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// maxDepth exceeds the possible nesting of bridges: PCI has 256 buses in a domain, machines have
-// fewer than ten levels.
+// maxDepth is more than the possible nesting of bridges. PCI has 256 buses in a domain, and real
+// nodes have fewer than ten levels.
 const maxDepth = 64
 
-// PCI vendors.
+// The numbers of PCI vendors.
 const (
 	vendorAMD      = 0x1002
 	vendorNVIDIA   = 0x10de
 	vendorPensando = 0x1dd8
 )
 
-// pciTree has the devices below the host bridges, with the bridges above each.
+// pciTree has the devices below the host bridges, each with the bridges above it.
 type pciTree struct {
 	devices []pciDevice
 	index   map[Address]int
-	// by is the source: pci or rccl-xml.
+	// by is the source of the tree: pci or rccl-xml.
 	by string
 }
 
-// pciDevice is a function on the bus.
+// pciDevice is one function on the bus.
 type pciDevice struct {
 	address Address
-	// chain is the host bridge, the bridges below it, and the device itself.
+	// chain has the host bridge, the bridges below it, and the device itself.
 	chain []string
-	// folder is the device's folder in sysfs, empty for other sources.
+	// folder is the folder of the device in sysfs; empty for other sources.
 	folder                string
 	class, vendor, device uint64
 	driver                string
@@ -41,23 +41,24 @@ type pciDevice struct {
 	virtual bool
 }
 
-// amdGPU reports a compute device (class 12xx) or an AMD display device without a connector (0380),
-// such as Instinct GPUs. Virtual functions belong to guests.
+// amdGPU reports whether the device is an AMD compute device (class 12xx), or an AMD display device
+// without a connector (0380), such as Instinct GPUs. Virtual functions belong to guests and do not
+// count.
 func (d pciDevice) amdGPU() bool {
 	return d.vendor == vendorAMD && !d.virtual && (d.class>>16 == 0x12 || d.class>>8 == 0x0380 || d.class>>8 == 0x0302)
 }
 
-// nvidiaGPU reports a display device of NVIDIA, with a connector or without.
+// nvidiaGPU reports whether the device is a display device of NVIDIA, with or without a connector.
 func (d pciDevice) nvidiaGPU() bool {
 	return d.vendor == vendorNVIDIA && !d.virtual && (d.class>>8 == 0x0302 || d.class>>8 == 0x0300)
 }
 
-// bridge reports a PCI-to-PCI bridge.
+// bridge reports whether the device is a PCI-to-PCI bridge.
 func (d pciDevice) bridge() bool { return d.class>>8 == 0x0604 }
 
-// readPCI walks /sys/devices/pci*, where folders are nested like the bridges, so that no link has
-// to be followed. A tree that only has the links of /sys/bus/pci/devices is read by their targets.
-// It returns nil if there is neither.
+// readPCI reads /sys/devices/pci*, where folders are nested as the bridges are, so that no link has
+// to be followed. If a tree has only the links in /sys/bus/pci/devices, it reads the targets of the
+// links. It returns nil if the tree has neither.
 func readPCI(fsys fs.FS) *pciTree {
 	t := &pciTree{index: map[Address]int{}, by: ByPCI}
 	if root := under(fsys, "devices"); root != "" {
@@ -81,11 +82,11 @@ func readPCI(fsys fs.FS) *pciTree {
 }
 
 func (t *pciTree) walk(fsys fs.FS, folder string, chain []string) {
-	entries, _ := fs.ReadDir(fsys, folder) // an unreadable folder has no devices
+	entries, _ := fs.ReadDir(fsys, folder) // a folder that cannot be read has no devices
 	for _, e := range entries[:min(len(entries), maxEntries)] {
 		name := e.Name()
 		address, ok := ParseAddress(name)
-		// The devices' folders are not links, and a link may lead back up.
+		// Links are skipped: the folders of devices are no links, and a link may lead back up.
 		if !ok || e.Type()&fs.ModeSymlink != 0 || len(chain) > maxDepth || len(t.devices) > maxEntries {
 			continue
 		}
@@ -95,7 +96,7 @@ func (t *pciTree) walk(fsys fs.FS, folder string, chain []string) {
 	}
 }
 
-// follow reads the links of /sys/bus/pci/devices: their targets name the bridges.
+// follow reads the links in /sys/bus/pci/devices, whose targets name the bridges.
 func (t *pciTree) follow(fsys fs.FS) {
 	root := under(fsys, "bus/pci/devices")
 	if root == "" {
@@ -130,12 +131,12 @@ func (t *pciTree) add(fsys fs.FS, address Address, folder string, chain []string
 	d := pciDevice{address: address, folder: folder, chain: chain}
 	d.class, d.vendor, d.device = number("class"), number("vendor"), number("device")
 	d.driver = uevent(fsys, path.Join(folder, "uevent"))["DRIVER"]
-	d.numa = whole(fsys, path.Join(folder, "numa_node")) // -1: the firmware does not state it
+	d.numa = whole(fsys, path.Join(folder, "numa_node")) // nil for -1: the firmware does not give it
 	d.virtual = exists(fsys, path.Join(folder, "physfn"))
 	t.devices = append(t.devices, d)
 }
 
-// hexadecimal returns a number in sysfs's and RCCL's form, 0x1002; 0 for another text.
+// hexadecimal reads a number such as 0x1002, as sysfs and RCCL write it; 0 for any other text.
 func hexadecimal(text string) uint64 {
 	v, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 32)
 	if err != nil {
@@ -144,7 +145,7 @@ func hexadecimal(text string) uint64 {
 	return v
 }
 
-// find returns the device at an address, nil if there is none.
+// find returns the device at an address; nil if there is none.
 func (t *pciTree) find(a Address) *pciDevice {
 	if t == nil {
 		return nil
@@ -155,14 +156,15 @@ func (t *pciTree) find(a Address) *pciDevice {
 	return nil
 }
 
-// The nearest thing that two devices share.
+// The nearest component that two devices share.
 const (
 	PathSwitch     = "switch"
 	PathHostBridge = "host_bridge"
 )
 
-// distance returns what two devices share, empty for nothing, and the number of PCI links between
-// them. Below a host bridge they share a switch if a bridge is above both.
+// distance returns the nearest component that two devices share, "" if there is none, and the
+// number of PCI links between them. They share a switch if a bridge below the host bridge is above
+// both.
 func distance(a, b *pciDevice) (shared string, hops int) {
 	common := 0
 	for common < min(len(a.chain), len(b.chain)) && a.chain[common] == b.chain[common] {
@@ -178,7 +180,7 @@ func distance(a, b *pciDevice) (shared string, hops int) {
 	return "", hops
 }
 
-// readPCIe reads a device's connection to the host, nil if sysfs lacks it.
+// readPCIe reads the PCIe connection of a device; nil if sysfs does not have it.
 func readPCIe(fsys fs.FS, folder string) *PCIe {
 	p := PCIe{
 		Speed: transfers(text(fsys, path.Join(folder, "current_link_speed"))), MaxSpeed: transfers(text(fsys, path.Join(folder, "max_link_speed"))),
@@ -190,7 +192,7 @@ func readPCIe(fsys fs.FS, folder string) *PCIe {
 	return &p
 }
 
-// lanes reads a number of lanes. sysfs has 0 and 255 for a device without a link.
+// lanes reads a number of lanes. For a device without a link sysfs has 0 or 255.
 func lanes(fsys fs.FS, folder, name string) *int {
 	n := whole(fsys, path.Join(folder, name))
 	if n == nil || *n == 0 || *n > 32 {
@@ -199,7 +201,7 @@ func lanes(fsys fs.FS, folder, name string) *int {
 	return n
 }
 
-// transfers reads "32.0 GT/s PCIe" in transfers per second, nil for "Unknown".
+// transfers reads a rate such as "32.0 GT/s PCIe" in transfers per second; nil for "Unknown".
 func transfers(s string) *float64 {
 	value, rest, _ := strings.Cut(s, " ")
 	v, err := strconv.ParseFloat(value, 64)

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// The sources of PCI parents.
+// The sources of the PCI parents.
 const (
 	ByPCI = "pci"
 	ByXML = "rccl-xml"
 )
 
-// setRails sets each GPU's rail. PCI parents of sysfs count before RCCL's.
+// setRails sets the rail of each GPU. The PCI parents in sysfs take precedence over the PCI parents
+// in RCCL's view.
 func (n *Node) setRails() {
 	tree := n.pci
 	if tree == nil && n.xml != nil {
@@ -26,14 +27,14 @@ func (n *Node) setRails() {
 	}
 }
 
-// candidate is a NIC with its place.
+// candidate is a NIC with its place in the PCI tree.
 type candidate struct {
 	name   string
 	device *pciDevice
 }
 
-// candidates returns the NICs that can be a rail. A virtual function is one only if its card's
-// physical function is not there, as in a container or a guest.
+// candidates returns the NICs that can be a rail. A virtual function can be a rail only if
+// the physical function of its card is not visible, as in a container or a guest.
 func (n *Node) candidates(tree *pciTree) []candidate {
 	cards := map[Address]bool{}
 	for _, c := range n.NICs {
@@ -53,8 +54,8 @@ func (n *Node) candidates(tree *pciTree) []candidate {
 	return all
 }
 
-// railOf returns the closest NIC by PCI parents; nil if none is below the same host bridge, because
-// beyond it PCI does not show which NIC a GPU should use.
+// railOf returns the NIC that is closest by PCI parents. It is nil if no NIC is below the same host
+// bridge, because beyond that bridge PCI does not show which NIC a GPU should use.
 func railOf(tree *pciTree, gpu string, nics []candidate) *Rail {
 	a, ok := ParseAddress(gpu)
 	d := tree.find(a)
@@ -78,7 +79,7 @@ func railOf(tree *pciTree, gpu string, nics []candidate) *Rail {
 	return best
 }
 
-// closer compares two ways from one GPU.
+// closer reports whether rail a is closer to the GPU than rail b.
 func closer(a, b Rail) bool {
 	if a.Path != b.Path {
 		return a.Path == PathSwitch
@@ -86,7 +87,7 @@ func closer(a, b Rail) bool {
 	return a.Hops < b.Hops
 }
 
-// String names the NICs of a rail.
+// String returns the names of the rail's NICs.
 func (r *Rail) String() string {
 	if r == nil {
 		return ""
@@ -94,13 +95,13 @@ func (r *Rail) String() string {
 	return strings.Join(r.NICs, " or ")
 }
 
-// contradicts reports that two rails have no NIC in common. A rail with more NICs is less certain,
-// and contradicts nothing.
+// contradicts reports whether two rails have no NIC in common. A rail with more NICs is less
+// certain, and contradicts nothing.
 func (r *Rail) contradicts(o *Rail) bool {
 	return r != nil && o != nil && !slices.ContainsFunc(r.NICs, func(name string) bool { return slices.Contains(o.NICs, name) })
 }
 
-// shared returns the GPUs of each rail that several have, by the NICs' names.
+// shared returns the GPUs of each rail that several GPUs share, by the names of the rail's NICs.
 func (n *Node) shared() map[string][]string {
 	of := map[string][]string{}
 	for _, g := range n.GPUs {

@@ -82,7 +82,7 @@ func TestDataCPX(t *testing.T) {
 		require.Equal(t, 41, l.Weight)
 	}
 	require.Equal(t, []string{"partitions_differ"}, codes(n, Bad))
-	require.Contains(t, n.Findings[0].Message, "the number of partitions of GPU 0000:e5:00.0 is 7, that of the others is 8")
+	require.Contains(t, n.Findings[0].Message, "the number of partitions of GPU 0000:e5:00.0 is 7; the others have 8")
 	require.Empty(t, codes(n, Doubt))
 }
 

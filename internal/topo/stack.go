@@ -10,7 +10,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// stackFiles are properties that are one line of a file.
+// stackFiles are properties whose value is one line of a file.
 var stackFiles = []struct{ name, file string }{
 	{"kernel", "proc/sys/kernel/osrelease"},
 	{"amdgpu", "sys/module/amdgpu/version"},
@@ -21,16 +21,17 @@ var stackFiles = []struct{ name, file string }{
 	{"board", "sys/class/dmi/id/board_name"},
 }
 
-// modules are NIC drivers, each with its own version if it is not the kernel's.
+// modules are the drivers of NICs. A driver has a version of its own if it is not part of the
+// kernel.
 var modules = []string{"ionic", "ionic_rdma", "mlx5_core", "bnxt_en", "bnxt_re"}
 
-// variables are the environment variables that affect RCCL and HIP; no other is read.
+// variables matches the environment variables that affect RCCL and HIP. No other variable is read.
 var variables = pattern.New(`^(NCCL|RCCL|HSA|HIP|ROCR|IONIC|NET_OPTIONAL|UCX|GPU_MAX_HW_QUEUES|SLURM_TOPOLOGY_ADDR)(_[A-Z0-9_]+)?$`)
 
-// perBoot are kernel parameters that name a disk or an image.
+// perBoot matches kernel parameters that name a disk or an image, and so differ between nodes.
 var perBoot = pattern.New(`^(BOOT_IMAGE|initrd|root|rootflags|resume|ip|BOOTIF|hostname)=`)
 
-// stackOf returns the facts of a node's software that should be equal on all nodes.
+// stackOf returns facts about a node's software that should be equal on all nodes.
 func stackOf(fsys fs.FS, n *Node, environ []string) []Fact {
 	var all []Fact
 	add := func(name, value string) {
@@ -63,7 +64,7 @@ func stackOf(fsys fs.FS, n *Node, environ []string) []Fact {
 	return all
 }
 
-// counted formats the number of each value: "8 × MI300X SPX".
+// counted returns the number of each value, such as "8 × MI300X SPX".
 func counted[T any](all []T, value func(T) string) string {
 	counts := map[string]int{}
 	for _, one := range all {

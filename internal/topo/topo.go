@@ -3,9 +3,9 @@
 // topology XML and the output of nicctl, rdma, ethtool, ip and lldpctl, and reports where two
 // sources disagree.
 //
-// Read takes a file system (the machine's root or a recorded tree) and Inputs, and returns a Node.
-// It opens nothing else and runs no program. A fact that no source gives is null and listed in
-// Node.NotChecked. Counting only reads the counters of NICs.
+// Read takes a file system (the root of the node or a recorded tree) and Inputs, and returns a
+// Node. It opens nothing else and runs no program. A fact that no source gives is null, and is
+// listed in Node.NotChecked. Counting reads only the counters of NICs.
 package topo
 
 import (
@@ -17,24 +17,25 @@ import (
 	"zbench/bench/base/jsonfile"
 )
 
-// Schema is the version of a Node as JSON, Rules the version of the rules that make findings.
+// Schema is the version of a Node as JSON; Rules is the version of the rules that make its
+// findings.
 const (
 	Schema = "zbench.topo/1"
 	Rules  = 1
 )
 
-// Mark is the meaning of a finding.
+// Mark is the severity of a finding.
 type Mark string
 
-// The marks. Bad is a fault, or two sources that contradict each other; Doubt may
-// cost speed; Note judges nothing.
+// The marks. Bad is a fault, or a contradiction between two sources. Doubt may cost
+// speed. Note judges nothing.
 const (
 	Bad   Mark = "bad"
 	Doubt Mark = "doubt"
 	Note  Mark = "note"
 )
 
-// Marks are all marks, the worst first.
+// Marks returns all marks, the worst first.
 func Marks() []Mark { return []Mark{Bad, Doubt, Note} }
 
 // severity returns how much a mark matters.
@@ -49,16 +50,17 @@ func (m Mark) severity() finding.Severity {
 	}
 }
 
-// Remark is one defect or remark.
+// Remark is one finding about a node.
 type Remark struct {
-	// Mark is the meaning of the finding: bad is a fault or a contradiction of two sources, doubt
-	// may cost speed, note judges nothing.
+	// Mark is the severity of the finding: bad is a fault or a contradiction of two sources,
+	// doubt may cost speed, note judges nothing.
 	Mark Mark `json:"mark"`
-	// Code is stable across versions.
+	// Code identifies the kind of finding. It does not change between versions.
 	Code string `json:"code"`
-	// Subject is the component: a PCI address, a NIC, a pair of GPUs, or the node.
+	// Subject is the component that the finding is about: a PCI address, a NIC, a pair of GPUs, or
+	// the node.
 	Subject string `json:"subject"`
-	// Message states the finding.
+	// Message says what was found.
 	Message string `json:"message"`
 	// Hint is the next step; absent for notes that need none.
 	Hint string `json:"hint,omitempty"`
@@ -66,9 +68,9 @@ type Remark struct {
 
 // Unchecked is a fact that no source gave.
 type Unchecked struct {
-	// What was not checked.
+	// What is the fact that was not checked.
 	What string `json:"what"`
-	// Why it was not.
+	// Why is the reason why it was not checked.
 	Why string `json:"why"`
 	// Next is how to check it.
 	Next string `json:"next"`
@@ -76,62 +78,62 @@ type Unchecked struct {
 
 // Node is the topology of one node.
 type Node struct {
-	// Version of the format.
+	// Schema is the version of the format.
 	Schema string `json:"schema"`
 	// Tool is the version of zbench.
 	Tool string `json:"tool"`
-	// Host is the name of the machine; for a recorded tree, the user's name for it.
+	// Host is the name of the node; for a recorded tree, the name that the user gave.
 	Host string `json:"host"`
-	// Sources are the sources that were read: kfd, pci, infiniband, rccl-xml, and the commands
-	// whose output was given.
+	// Sources are the sources that were read: kfd, pci, infiniband, rccl-xml, and the
+	// commands whose output was given.
 	Sources []string `json:"sources"`
 	// Verdict is the result in one sentence.
 	Verdict string `json:"verdict"`
 	// Findings are faults, contradictions and notes, the worst first.
 	Findings []Remark `json:"findings"`
-	// GPUs are the packages, by PCI address.
+	// GPUs are the GPU packages, ordered by PCI address.
 	GPUs []GPU `json:"gpus"`
 	// Links are the xGMI connections between packages.
 	Links []Link `json:"links"`
-	// NICs are the RDMA devices, by PCI address.
+	// NICs are the RDMA devices, ordered by PCI address.
 	NICs []NIC `json:"nics"`
 	// Stack is the node's software: kernel, driver, firmware, environment.
 	Stack []Fact `json:"stack"`
 	// NotChecked lists the facts that no source gave.
 	NotChecked []Unchecked `json:"not_checked"`
-	// Judgement has the result as findings; those that only differ in their component are merged.
+	// Judgement is the result as findings. Findings that differ only in their component are merged.
 	Judgement finding.Judgement `json:"judgement"`
 
-	// pci is the tree of bridges; nil if no source has it.
+	// pci is the tree of PCI bridges; nil if no source has it.
 	pci *pciTree
-	// kfd has the KFD reader's further observations.
+	// kfd is the topology that was read from KFD; nil if there is none.
 	kfd *kfdTree
-	// xml is RCCL's view; nil without one.
+	// xml is RCCL's view; nil if no XML was given.
 	xml     *rcclNode
 	onlyXML bool
-	// slots are GPUs on the PCI bus with any driver.
+	// slots are the GPUs on the PCI bus, whatever their driver.
 	slots []pciDevice
 	// environ is true if the environment was given.
 	environ bool
 }
 
-// GPU is one package, with all its partitions.
+// GPU is one GPU package with all of its partitions.
 type GPU struct {
-	// PCI is the address of the package, such as 0000:0c:00.0.
+	// PCI is the PCI address of the package, such as 0000:0c:00.0.
 	PCI string `json:"pci"`
-	// Name is the product; the device's number if unknown.
+	// Name is the name of the product, or the device number if it is unknown.
 	Name string `json:"name"`
 	// Arch is the instruction set, such as gfx942; empty if no source gives it.
 	Arch string `json:"arch"`
-	// UniqueID is the package's, in hexadecimal digits; empty if no source gives it.
+	// UniqueID is the unique id of the package in hexadecimal digits; empty if no source gives it.
 	UniqueID string `json:"unique_id"`
-	// Hive is the xGMI hive's number in hexadecimal digits; empty outside a hive.
+	// Hive is the number of the xGMI hive in hexadecimal digits; empty for a GPU outside a hive.
 	Hive string `json:"hive"`
 	// Nodes are the numbers of the KFD nodes of this package, one per partition.
 	Nodes []int `json:"kfd_nodes"`
 	// Partitions is the number of visible partitions; 0 if KFD was not read.
 	Partitions int `json:"partitions"`
-	// Compute is the partition mode (SPX, DPX, TPX, QPX, CPX); empty if unknown.
+	// Compute is the compute partition mode (SPX, DPX, TPX, QPX, CPX); empty if unknown.
 	Compute string `json:"compute_partition"`
 	// Memory is the memory partition mode (NPS1, NPS4, …); empty if unknown.
 	Memory string `json:"memory_partition"`
@@ -141,80 +143,82 @@ type GPU struct {
 	NUMA *int `json:"numa"`
 	// Rail is the closest NIC by PCI parents; null if none can be named.
 	Rail *Rail `json:"rail"`
-	// PCIe is the connection to the host; null if no source gives it.
+	// PCIe is the PCIe connection; null if no source gives it.
 	PCIe *PCIe `json:"pcie"`
-	// Counters are error counters; only nonzero ones.
+	// Counters are the nonzero error counters.
 	Counters []Counter `json:"counters"`
-	// Counted is the number of counters that were read, including zeros.
+	// Counted is the number of counters that were read, including counters that are zero.
 	Counted int `json:"counted"`
 }
 
-// Rail is the expected exit of a GPU's traffic from the node.
+// Rail is the NIC through which a GPU's traffic is expected to leave the node.
 type Rail struct {
-	// NICs are the closest ones; several if PCI parents do not decide.
+	// NICs are the closest NICs; several if PCI parents do not decide.
 	NICs []string `json:"nics"`
-	// Path is the nearest component that GPU and NIC share: switch, host_bridge.
+	// Path is the nearest component that GPU and NIC share: switch or host_bridge.
 	Path string `json:"path"`
-	// Hops is the number of PCI links between the two.
+	// Hops is the number of PCI links between GPU and NIC.
 	Hops int `json:"hops"`
-	// By is the source of the PCI parents: pci, rccl-xml.
+	// By is the source of the PCI parents: pci or rccl-xml.
 	By string `json:"by"`
 }
 
-// PCIe is a connection to the host.
+// PCIe is the PCIe connection of a device.
 type PCIe struct {
-	// Speed is the negotiated rate per lane in transfers per second; null if unknown.
+	// Speed is the negotiated rate per lane, in transfers per second; null if unknown.
 	Speed *float64 `json:"speed"`
-	// MaxSpeed is the highest that the device offers, in transfers per second; null if unknown.
+	// MaxSpeed is the highest rate per lane that the device supports, in transfers per second; null
+	// if unknown.
 	MaxSpeed *float64 `json:"max_speed"`
 	// Width is the negotiated number of lanes; null if unknown.
 	Width *int `json:"width"`
-	// MaxWidth is the highest that the device offers; null if unknown.
+	// MaxWidth is the highest number of lanes that the device supports; null if unknown.
 	MaxWidth *int `json:"max_width"`
 }
 
-// Link is an xGMI connection of two packages.
+// Link is an xGMI connection between two packages.
 type Link struct {
 	// A is the PCI address of one package.
 	A string `json:"a"`
-	// B is the PCI address of the other.
+	// B is the PCI address of the other package.
 	B string `json:"b"`
-	// Bandwidth is the rate that KFD states, in bytes per second; null if it states 0, which means
-	// unknown.
+	// Bandwidth is the bandwidth that KFD gives, in bytes per second; null if KFD gives 0, which
+	// means unknown.
 	Bandwidth *float64 `json:"bandwidth"`
-	// Weight is KFD's distance; 0 if the source has none.
+	// Weight is KFD's distance between the packages; 0 if the source has none.
 	Weight int `json:"weight"`
 }
 
 // Counter is an error counter.
 type Counter struct {
-	// Name of the counter, with its group: ras/umc/ue, aer/correctable/RxErr, link_downed.
+	// Name is the name of the counter with its group, such as ras/umc/ue, aer/correctable/RxErr or
+	// link_downed.
 	Name string `json:"name"`
-	// Value since the driver was loaded, or since the device was reset.
+	// Value is the count since the driver was loaded, or since the device was reset.
 	Value uint64 `json:"value"`
 }
 
 // Fact is a property of the node's software.
 type Fact struct {
-	// Name of the property.
+	// Name is the name of the property.
 	Name string `json:"name"`
-	// Value in its source's form.
+	// Value is the value as its source writes it.
 	Value string `json:"value"`
 }
 
-// Inputs are Read's inputs besides the file system. All may be empty.
+// Inputs are the inputs of Read besides the file system. All may be empty.
 type Inputs struct {
 	Tool, Host string
 	// XML is the text of RCCL's topology file (NCCL_TOPO_DUMP_FILE).
 	XML []byte
-	// Outputs are texts of commands.
+	// Outputs are the outputs of commands.
 	Outputs []Output
-	// Environ are variables as NAME=value; those of the allow-list are kept.
+	// Environ has environment variables as NAME=value. Only variables on the allow-list are kept.
 	Environ []string
 }
 
-// Read reads a node. Only inputs that the user named can fail; missing parts of the tree are listed
-// in NotChecked.
+// Read reads a node. It fails only for inputs that the user named. Missing parts of the tree are
+// listed in NotChecked.
 func Read(fsys fs.FS, in Inputs) (*Node, error) {
 	fsys = unwrapped(fsys)
 	n := &Node{Schema: Schema, Tool: in.Tool, Host: in.Host, environ: in.Environ != nil}
@@ -237,10 +241,10 @@ func Read(fsys fs.FS, in Inputs) (*Node, error) {
 	return n, nil
 }
 
-// Empty reports that no GPU and no NIC was found.
+// Empty reports whether no GPU and no NIC was found.
 func (n *Node) Empty() bool { return len(n.GPUs) == 0 && len(n.NICs) == 0 }
 
-// Faulty reports that a finding is bad.
+// Faulty reports whether a finding is bad.
 func (n *Node) Faulty() bool {
 	return slices.ContainsFunc(n.Findings, func(f Remark) bool { return f.Mark == Bad })
 }
@@ -259,12 +263,12 @@ func (n *Node) unchecked(what, why, next string) {
 	n.NotChecked = append(n.NotChecked, Unchecked{what, why, next})
 }
 
-// gpu finds a GPU by its address.
+// gpu returns the GPU at a PCI address; nil if there is none.
 func (n *Node) gpu(pci string) *GPU {
 	return find(n.GPUs, func(g GPU) bool { return g.PCI == pci })
 }
 
-// find returns the first of a list that meets a condition, nil if there is none.
+// find returns the first element of a list that meets a condition; nil if there is none.
 func find[T any](all []T, is func(T) bool) *T {
 	if i := slices.IndexFunc(all, is); i >= 0 {
 		return &all[i]
@@ -272,7 +276,7 @@ func find[T any](all []T, is func(T) bool) *T {
 	return nil
 }
 
-// fill turns nil lists into empty ones, which JSON writes as [].
+// fill replaces nil lists by empty ones, which JSON writes as [].
 func (n *Node) fill() {
 	n.Sources, n.Findings, n.GPUs, n.Links = jsonfile.Filled(n.Sources), jsonfile.Filled(n.Findings), jsonfile.Filled(n.GPUs), jsonfile.Filled(n.Links)
 	n.NICs, n.Stack, n.NotChecked = jsonfile.Filled(n.NICs), jsonfile.Filled(n.Stack), jsonfile.Filled(n.NotChecked)

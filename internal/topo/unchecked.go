@@ -8,7 +8,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// notChecked lists the facts that no source gave, each with the way to get it.
+// notChecked lists the facts that no source gave, each with how to get it.
 func (n *Node) notChecked() {
 	if n.OnlyXML() {
 		n.unchecked("what the kernel sees", "there is no GPU in KFD here: all of this is RCCL's XML", "run `zbench topo --xml FILE` on the node that wrote it")
@@ -34,7 +34,7 @@ func (n *Node) notChecked() {
 	if len(n.Links) > 0 && !slices.ContainsFunc(n.Links, func(l Link) bool { return l.Bandwidth != nil }) {
 		n.unchecked("the speed of xGMI links", "KFD states bandwidth 0 between packages", "`zbench collectives --groups 2` measures GPUs in pairs")
 	}
-	// RCCL's XML has no state of a port.
+	// RCCL's XML does not have the state of ports.
 	if names := namesOf(n.NICs, func(c NIC) bool { return c.State == "" && !n.OnlyXML() }); len(names) > 0 {
 		n.unchecked("the port state of "+strings.Join(names, ", "), "no source gives it", "rdma link > DIR/rdma_link.txt, then `zbench topo --outputs DIR`")
 	}
@@ -53,7 +53,7 @@ func (n *Node) notChecked() {
 	n.countersUnchecked()
 }
 
-// namesOf returns the NICs that meet a condition.
+// namesOf returns the names of the NICs that meet a condition.
 func namesOf(nics []NIC, is func(NIC) bool) []string {
 	return slice.Map(slice.Where(nics, is), func(c NIC) string { return c.Name })
 }
@@ -63,8 +63,9 @@ func (n *Node) addresses(is func(GPU) bool) []string {
 	return slice.Map(slice.Where(n.GPUs, is), func(g GPU) string { return g.PCI })
 }
 
-// whyNoLeaf mentions Slurm's address: a path of switches for the node. In a fabric of rails each
-// NIC has a leaf of its own, so the address names none of them for certain.
+// whyNoLeaf returns the reason why a leaf switch is unknown. It mentions Slurm's address if there
+// is one, which is a path of switches for the whole node. In a fabric of rails each NIC has its
+// own leaf switch, so that address names none of them for certain.
 func (n *Node) whyNoLeaf() string {
 	why := "no output of lldpctl"
 	if i := slices.IndexFunc(n.Stack, func(f Fact) bool { return f.Name == "env SLURM_TOPOLOGY_ADDR" }); i >= 0 {
@@ -73,7 +74,7 @@ func (n *Node) whyNoLeaf() string {
 	return why
 }
 
-// countersUnchecked reports devices of sysfs without any counter.
+// countersUnchecked notes the devices in sysfs that have no counters.
 func (n *Node) countersUnchecked() {
 	if n.pci == nil {
 		return

@@ -11,24 +11,25 @@ import (
 	"strings"
 )
 
-// Bounds of RCCL's topology file. That of a node with 8 GPUs has 14 KB.
+// Limits of RCCL's topology file. The file of a node with 8 GPUs has 14 KB.
 const (
 	maxXML      = 16 << 20
 	maxElements = 100_000
 )
 
-// rcclNode is RCCL's view of a node: the devices that the job used.
+// rcclNode is RCCL's view of a node. It has only the devices that the job used.
 type rcclNode struct {
 	tree  *pciTree
 	gpus  []GPU
 	nics  []NIC
 	links []Link
-	// sockets are networks that are not RDMA NICs.
+	// sockets are the networks that are not RDMA NICs.
 	sockets []string
 }
 
-// readXML reads RCCL's output to NCCL_TOPO_DUMP_FILE: <system>, <cpu>, nested <pci>, and in these
-// <gpu> with its <xgmi> and <nic> with its <net>.
+// readXML reads the file that RCCL writes to NCCL_TOPO_DUMP_FILE. The file nests <pci> in <cpu>,
+// and <cpu> in <system>. A <pci> contains further <pci>, a <gpu> with <xgmi>, or a <nic> with
+// <net>.
 func readXML(text []byte) (*rcclNode, error) {
 	if len(text) > maxXML {
 		return nil, fmt.Errorf("%d bytes are more than any topology file of RCCL has", len(text))
@@ -44,7 +45,7 @@ func readXML(text []byte) (*rcclNode, error) {
 	return r.node, nil
 }
 
-// xmlReader is the state of reading.
+// xmlReader holds the state of reading a topology file.
 type xmlReader struct {
 	*xml.Decoder
 	node           *rcclNode
@@ -52,8 +53,8 @@ type xmlReader struct {
 	elements, cpus int
 }
 
-// place is an element's place: the bridges above it, the NUMA node, and the innermost PCI element,
-// nil outside one.
+// place is where an element is: the bridges above it, its NUMA node, and the innermost PCI element
+// around it, nil if there is none.
 type place struct {
 	chain  []string
 	numa   *int
@@ -61,7 +62,7 @@ type place struct {
 	pcie   *PCIe
 }
 
-// pci is the address of the innermost PCI element.
+// pci returns the address of the innermost PCI element.
 func (p place) pci() string {
 	if p.device == nil {
 		return ""
@@ -78,7 +79,7 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// children reads the elements within one, to its end or the file's.
+// children reads the elements within an element, up to its end or the end of the file.
 func (r *xmlReader) children(in place) error {
 	for {
 		token, err := r.Token()
@@ -120,12 +121,12 @@ func (r *xmlReader) element(e xml.StartElement, in place) error {
 		in = r.pci(e, address, in)
 	case "gpu":
 		if in.device != nil {
-			arch, _, _ := strings.Cut(attribute(e, "gcn"), ":") // gfx942:sramecc+:xnack-, or 908
+			arch, _, _ := strings.Cut(attribute(e, "gcn"), ":") // such as gfx942:sramecc+:xnack-, or 908
 			if arch != "" {
 				arch = "gfx" + strings.TrimPrefix(arch, "gfx")
 			}
 			vendor := in.device.vendor
-			if arch == "" && vendor != vendorAMD { // RCCL names AMD's architecture
+			if arch == "" && vendor != vendorAMD { // RCCL gives the architecture only for AMD's GPUs
 				vendor = vendorNVIDIA
 				if sm := attribute(e, "sm"); sm != "" {
 					arch = "sm_" + sm
@@ -141,9 +142,10 @@ func (r *xmlReader) element(e xml.StartElement, in place) error {
 	return r.children(in)
 }
 
-// pci adds a device and returns the place of its children.
+// pci adds a device and returns the place of the elements within it.
 func (r *xmlReader) pci(e xml.StartElement, address Address, in place) place {
-	// Switches show several bridges at one address: each element is a bridge of its own.
+	// A switch has several bridges with the same address, so each element counts as a bridge of its
+	// own.
 	chain := append(slices.Clone(in.chain), fmt.Sprintf("%s#%d", address, r.elements))
 	d := pciDevice{address: address, chain: chain, numa: in.numa, class: hexadecimal(attribute(e, "class")), vendor: hexadecimal(attribute(e, "vendor")), device: hexadecimal(attribute(e, "device"))}
 	p := &PCIe{Speed: transfers(attribute(e, "link_speed"))}
@@ -158,7 +160,7 @@ func (r *xmlReader) pci(e xml.StartElement, address Address, in place) place {
 	return place{chain, in.numa, &d, p}
 }
 
-// link adds an xGMI connection, each pair once.
+// link adds an xGMI connection. Each pair of packages is added once.
 func (r *xmlReader) link(target, a string) {
 	to, ok := ParseAddress(target)
 	if !ok || a == "" {
@@ -175,13 +177,13 @@ func (r *xmlReader) link(target, a string) {
 
 func hasLink(links []Link, a, b string) bool { return linkOf(links, a, b) != nil }
 
-// linkOf returns the link of two packages in either order, nil if there is none.
+// linkOf returns the link between two packages, in either order; nil if there is none.
 func linkOf(links []Link, a, b string) *Link {
 	return find(links, func(l Link) bool { return l.A == a && l.B == b || l.A == b && l.B == a })
 }
 
-// net adds a NIC, if it is an RDMA NIC: the socket transport has neither port nor GUID, and cannot
-// reach a GPU's memory.
+// net adds a NIC if it is an RDMA NIC. An interface of the socket transport has neither port nor
+// GUID, and cannot access a GPU's memory.
 func (r *xmlReader) net(e xml.StartElement, in place) {
 	zero := func(name string) bool {
 		n, err := strconv.ParseUint(attribute(e, name), 0, 64)
@@ -193,7 +195,7 @@ func (r *xmlReader) net(e xml.StartElement, in place) {
 	}
 	c := NIC{Name: attribute(e, "name"), PCI: in.pci(), PCIe: in.pcie}
 	if speed, err := strconv.ParseFloat(attribute(e, "speed"), 64); err == nil && speed > 0 && speed < 1e9 {
-		c.Negotiated = new(speed * 1e6 / 8) // Mb/s
+		c.Negotiated = new(speed * 1e6 / 8) // RCCL gives Mb/s
 	}
 	if in.device != nil {
 		c.NUMA = in.numa
@@ -202,11 +204,11 @@ func (r *xmlReader) net(e xml.StartElement, in place) {
 	r.node.nics = append(r.node.nics, c)
 }
 
-// OnlyXML reports that the node is only RCCL's view, because the tree has no GPU.
+// OnlyXML reports whether the node consists only of RCCL's view, because the tree has no GPU.
 func (n *Node) OnlyXML() bool { return n.onlyXML }
 
-// addXML reads RCCL's view. If the tree has no GPU, the XML is of another node: then the node is
-// only RCCL's view, without the tree.
+// addXML reads RCCL's view. If the tree has no GPU, the XML is of another node, and the node then
+// consists only of RCCL's view, without the tree.
 func (n *Node) addXML(text []byte) error {
 	if text == nil {
 		return nil

@@ -96,7 +96,7 @@ func (in inside) simulated(t *testing.T, r recording, of func([]float64) float64
 	cmd := in.zbench(fmt.Sprintf("--sizes --nodes %d --gpus-per-node 1 --fault noise:sigma=0 --tflops 1 --curve %s/%s.log --trace %s/%s.trace", r.Ranks, in.at, r.name, in.at, r.name),
 		"recorded.py", in.at+"/"+r.name+".json")
 	require.NoError(t, cmd.Run(), "%s", cmd.Stdout)
-	require.Contains(t, fmt.Sprint(cmd.Stdout), fmt.Sprintf("lacks these, which took the fabric's: all_gather of %d ranks", r.Ranks))
+	require.Contains(t, fmt.Sprint(cmd.Stdout), fmt.Sprintf("lacks these, which took the fabric's times: all_gather of %d ranks", r.Ranks))
 	for _, s := range r.Steps { // what is compared sent what was recorded
 		sent := strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Buckets), " ", ", "), "[]")
 		require.Contains(t, fmt.Sprint(cmd.Stdout), " "+sent+"\n", r.name)

@@ -13,18 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The columns of all lists, which bench/hardware/backend has too. */
+/* The columns of all lists. bench/hardware/backend uses the same ones. */
 enum { ZB_ROCM = 0, ZB_CUDA = 1, ZB_VENDORS = 2 };
 
-/* The columns of a row as data: libraries and names of ZB_SYMBOLS, and names that are words,
- * "" where a vendor has none. */
+/* The columns of a row as data. ZB_COLUMNS gives the libraries and names of a row of
+ * ZB_SYMBOLS. ZB_WORDS gives names that are written as words, "" where a vendor has none. */
 #define ZB_COLUMNS(rlib, rname, clib, cname) {rlib, clib}, {rname, cname}
 #define ZB_WORDS(rocm, cuda) {#rocm, #cuda}
 
-/* What devices are asked for, by name: the vendors' numbers differ. ATTR(field, rocm, cuda):
- * the values of hipDeviceAttribute_t and of cudaDeviceAttr, 0 where a vendor has none. Clocks
- * are in kHz, memory in bytes, the width of the memory's bus in bits. HIP tells dies (XCCs)
- * from 7.0 on. */
+/* The attributes of devices that zbench reads, by name, because the vendors' numbers differ.
+ * ATTR(field, rocm, cuda) has the values of hipDeviceAttribute_t and of cudaDeviceAttr, 0 where a
+ * vendor has none. The units are kHz for clocks, bytes for memory, and bits for the width of the
+ * memory bus. HIP reports the number of dies (XCCs) from 7.0 on. */
 #define ZB_ATTRIBUTES(ATTR)                                                    \
   ATTR(clockRate, 5, 13)                                                       \
   ATTR(l2CacheSize, 19, 38)                                                    \
@@ -39,10 +39,10 @@ enum { ZB_ROCM = 0, ZB_CUDA = 1, ZB_VENDORS = 2 };
   ATTR(warpSize, 87, 10)                                                       \
   ATTR(dieCount, 10018, 0)
 
-/* One row of the attributes as data: a name and its number by vendor. */
+/* An attribute as data: its name and each vendor's number. */
 typedef struct zb_attribute {
   const char *field;
-  int number[ZB_VENDORS]; /* by ZB_ROCM, ZB_CUDA */
+  int number[ZB_VENDORS]; /* indexed by ZB_ROCM, ZB_CUDA */
 } zb_attribute;
 
 enum {
@@ -58,8 +58,8 @@ enum { /* hipError_t and cudaError_t */
   ZB_OK = 0,
   ZB_ERR_VALUE = 1,
   ZB_ERR_MEMORY = 2,
-  ZB_ERR_DRIVER = 35, /* older than the runtime; CUDA: or none at all */
-  ZB_ERR_DIRECTION = 21, /* of a copy */
+  ZB_ERR_DRIVER = 35, /* the driver is older than the runtime; in CUDA also: there is no driver */
+  ZB_ERR_DIRECTION = 21, /* the direction of a copy is invalid */
   ZB_ERR_NO_DEVICE = 100,
   ZB_ERR_DEVICE = 101,
   ZB_ERR_IMAGE = 200,
@@ -69,7 +69,7 @@ enum { /* hipError_t and cudaError_t */
   ZB_ERR_NOT_READY = 600,
   ZB_ERR_LAUNCH = 719,
   ZB_ERR_NOT_SUPPORTED = 801,
-  ZB_ERR_CAPTURE = 900, /* not while the stream, or the thread, captures */
+  ZB_ERR_CAPTURE = 900, /* not allowed while the stream, or the thread, captures */
   ZB_ERR_CAPTURE_INVALID = 901,
   ZB_ERR_CAPTURE_MERGE = 902,
   ZB_ERR_CAPTURE_UNMATCHED = 903,
@@ -97,7 +97,8 @@ enum { /* hiprtcResult and nvrtcResult */
   ZB_RTC_OPTION = 5,
   ZB_RTC_COMPILATION = 6
 };
-/* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: CUDA alone, above 48 KiB */
+/* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES. Only CUDA needs this attribute, for more than 48
+ * KiB. */
 enum { ZB_FUNCTION_MAX_SHARED = 8, ZB_SHARED_UNASKED = 48 << 10 };
 
 typedef struct zb_unique_id { /* ncclUniqueId, passed by value */
@@ -115,8 +116,8 @@ typedef struct zb_unique_id { /* ncclUniqueId, passed by value */
 #define ZB_GRAPHS_LOST "bursts replayed from a graph (-G)"
 #define ZB_KERNELS_LOST "kernels: verification, the delay of isolated timing"
 
-/* A part of a collective's buffers, in elements: where it lies in the senders' and
- * in the receivers'. From and to are ranks; −1: of all, to all. */
+/* A part of a collective's buffers, in elements: its place in the senders' and in
+ * the receivers' buffers. `from` and `to` are ranks; −1 means all ranks. */
 typedef struct zb_block {
   uint64_t send_at, recv_at, count;
   int32_t from, to;
@@ -293,7 +294,7 @@ typedef struct zb_block {
       ZB_CO("ncclCommGetAsyncError"))                                          \
   SYM(commAbort, ZB_OPTIONAL("giving up a communicator that failed"), int,     \
       (void *comm), ZB_CO("ncclCommAbort"), ZB_CO("ncclCommAbort"))            \
-  /* what windows and policies of compute units need */                       \
+  /* for windows and policies of compute units */                              \
   SYM(commInitConfig, ZB_OPTIONAL("--cta-policy"), int,                        \
       (void **comm, int nranks, zb_unique_id id, int rank, void *config),      \
       ZB_CO("ncclCommInitRankConfig"), ZB_CO("ncclCommInitRankConfig"))        \
@@ -322,27 +323,28 @@ typedef struct zb_block {
   /* the loopback's clock of the current device's process, in nanoseconds */   \
   SYM(nowNs, ZB_OPTIONAL(""), int64_t, (void), ZB_LB("zbench_nowNs"),          \
       ZB_LB("zbench_nowNs"))                                                   \
-  /* a barrier for the clocks of all modelled processes: n devices come, stride\
-   * bytes from one to the next; 0 if it is not over yet: call it again */     \
+  /* a barrier for the clocks of all modelled processes: n devices arrive,     \
+   * whose numbers are `stride` bytes apart; returns 0 if the caller must call \
+   * again, because the barrier is not over */                                 \
   SYM(hostBarrier, ZB_OPTIONAL(""), int,                                       \
       (const int32_t *device, size_t stride, int n),                           \
       ZB_LB("zbench_hostBarrier"), ZB_LB("zbench_hostBarrier"))                \
-  /* whether launches move data: the timed ones need none */                   \
+  /* sets whether launches move data; timed launches need none */              \
   SYM(moveData, ZB_OPTIONAL(""), void, (int on), ZB_LB("zbench_moveData"),     \
       ZB_LB("zbench_moveData"))                                                \
-  /* of the next collective, n blocks alone: NULL and 0 for all of it again */  \
+  /* makes the next collectives move only these n blocks; NULL, 0: all data */ \
   SYM(moveBlocks, ZB_OPTIONAL(""), void, (const zb_block *blocks, int n),      \
       ZB_LB("zbench_moveBlocks"), ZB_LB("zbench_moveBlocks"))                  \
-  /* names the next case of the current device's process: its noise's seed */  \
+  /* begins a case of the current device's process; the key seeds its noise */ \
   SYM(caseBegin, ZB_OPTIONAL(""), void, (uint64_t key),                        \
       ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))                    \
-  /* whether parts of the model of a collective over n ranks are not measured */\
+  /* whether the model of a collective over n ranks has unmeasured parts */    \
   SYM(extrapolated, ZB_OPTIONAL(""), int,                                      \
       (const char *collective, int n, int stride),                             \
       ZB_LB("zbench_extrapolated"), ZB_LB("zbench_extrapolated"))
 
-/* Other names of renamed functions (RCCL: ROCm/rocm-systems, nccl.h.in), by
- * OTHER(field, rocm library, rocm name, cuda library, cuda name) */
+/* The other names of functions that were renamed (RCCL: ROCm/rocm-systems,
+ * nccl.h.in): OTHER(field, rocm library, rocm name, cuda library, cuda name) */
 #define ZB_OTHER_NAMES(OTHER)                                                  \
   OTHER(allToAll, ZB_CO("ncclAlltoAll"), ZB_NONE, NULL)
 
@@ -352,7 +354,8 @@ typedef struct zb_table {
 #undef ZB_FIELD
 } zb_table;
 
-/* Clears the thread's last error after a failed call, or RCCL reports it as its own. */
+/* Clears the thread's last error after a failed call, because RCCL would report that error as its
+ * own. Returns the code. */
 static inline int zb_told(const zb_table *t, int code) {
   return code != 0 && t->lastError != NULL ? (t->lastError(), code) : code;
 }

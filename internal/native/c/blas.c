@@ -1,10 +1,10 @@
-/* Vendors' matrix products. */
+/* The matrix products of vendors. */
 #include "blas.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* The place of each function in the table, and its vendors' names. */
+/* The offset of each function in the table, and its name for each vendor. */
 static const struct {
   size_t offset;
   const char *name[ZB_VENDORS];
@@ -43,8 +43,8 @@ void zb_blas_end(zb_blas *blas) {
   }
 }
 
-/* Sets the workspace. Setting the stream resets it to the library's own (cuBLAS documentation,
- * cublasSetStream). */
+/* Sets the workspace. Setting the stream selects the library's own workspace again (cuBLAS
+ * documentation, cublasSetStream). */
 int zb_blas_workspace(zb_blas *blas, void *stream, void *workspace, size_t bytes) {
   int code = blas->setStream(blas->handle, stream);
   return code != 0 || bytes == 0 ? code : blas->cuda_workspace(blas->handle, workspace, bytes);
@@ -60,8 +60,8 @@ static int zb_blas_type(int cuda) {
   return ZB_ROCBLAS_BF16;
 }
 
-/* The libraries count by columns: Cᵀ = B·Aᵀ. A matrix stored by rows is its transpose by columns.
- */
+/* Calls the vendor's product. The libraries store matrices by columns, so the call computes Cᵀ =
+ * B·Aᵀ: a matrix stored by rows is its transpose stored by columns. */
 int zb_gemm_call(void *gemm) {
   static const float zero = 0;
   const zb_gemm *g = gemm;

@@ -1,15 +1,15 @@
-/* The vendor's matrix products, plain (rocBLAS or cuBLAS) and by heuristics (hipBLASLt or
- * cuBLASLt), each optional and by a table of its own. */
+/* The vendor's matrix products: plain products (rocBLAS or cuBLAS), and products chosen by
+ * heuristics (hipBLASLt or cuBLASLt). Each library is optional and has its own table. */
 #ifndef ZB_BLAS_H
 #define ZB_BLAS_H
 
 #include "abi.h"
 
-/* The plain product has one type in and out, and sums in float.
- * One row a function: ROW(field, args, ROCm's name, CUDA's), nothing where a vendor has
- * none; its product is in the row whose arguments and values it has. All return int. Names,
- * arguments and values are held against the vendors' headers (`make system-test-headers`),
- * in which the last word of an enum's name says which enum it is. */
+/* The plain product has one type for input and output, and sums in float. ROW(field, args,
+ * ROCm's name, CUDA's name) is one function; the name is empty where a vendor has none. There
+ * are two rows for the product, because the vendors' arguments differ. All functions return
+ * int. `make system-test-headers` compares names, arguments and values with the vendors'
+ * headers; in that test, the last word of a value's name identifies its enum. */
 #define ZB_BLAS_SYMBOLS(ROW)                                                   \
   ROW(create, (void **handle), rocblas_create_handle, cublasCreate_v2)         \
   ROW(destroy, (void *handle), rocblas_destroy_handle, cublasDestroy_v2)       \
@@ -50,7 +50,7 @@ enum {
   ZB_CUBLAS_GEMM_DEFAULT = -1,
 };
 
-/* An open library, and its handle for one stream. */
+/* An open library with its handle for one stream. */
 typedef struct zb_blas {
   void *handle;
 #define ZB_BLAS_FIELD(field, args, ...) int(*field) args;
@@ -58,42 +58,42 @@ typedef struct zb_blas {
 #undef ZB_BLAS_FIELD
 } zb_blas;
 
-/* A matrix by rows: the elements from one row to the next, and from one matrix of a batch to the
- * next. */
+/* A matrix stored by rows. `row` is the distance between rows, and `each` is the distance between
+ * the matrices of a batch, in elements. */
 typedef struct zb_matrix {
   void *at;
   int row;
   int64_t each;
 } zb_matrix;
 
-/* C = alpha·A·Bᵀ, or alpha·A·B with plain_b, or with Aᵀ for A with turn_a: C m x n, A m x k
- * or k x m, B n x k or k x n. type is of CUDA's numbers. */
+/* C = alpha·A·Bᵀ, where C is m x n, A is m x k and B is n x k. `type` is one of CUDA's
+ * numbers. */
 typedef struct zb_gemm {
   const zb_blas *blas;
   zb_matrix c, a, b;
   int m, n, k, batch;
-  int plain_b; /* B is k x n */
-  int turn_a;  /* A is k x m */
+  int plain_b; /* B is k x n, and the product is A·B */
+  int turn_a;  /* A is k x m, and the product begins with Aᵀ */
   int type;
   float alpha;
 } zb_gemm;
 
-/* Fills a table from a library; returns 0 and the name of a missing symbol, or 1. */
+/* Fills the table from a library. Returns 1, or 0 with the name of a missing symbol. */
 int zb_blas_fill(zb_blas *blas, int vendor, void *library, const char **lacks);
 
-/* Makes a handle on a device for a stream; returns 0 or the library's result. The table belongs
- * to the device's provider. */
+/* Makes a handle on a device for a stream. Returns 0 or the library's error. `t` is the table of
+ * the device's provider. */
 int zb_blas_open(const zb_table *t, zb_blas *blas, int device, void *stream);
 void zb_blas_end(zb_blas *blas);
 
-/* For CUDA's library only; 0 bytes selects the library's own workspace. */
+/* Sets the workspace, only for CUDA's library. With 0 bytes the library uses its own workspace. */
 int zb_blas_workspace(zb_blas *blas, void *stream, void *workspace, size_t bytes);
 
-/* The vendor's result, 0 for success. */
+/* Runs the product. Returns the vendor's result, 0 for success. */
 int zb_gemm_call(void *gemm);
 
-/* Products by heuristics: both vendors have the same functions, with numbers of their own for
- * attributes. The rows are as those of ZB_BLAS_SYMBOLS. */
+/* Products that heuristics choose. Both vendors have the same functions, but different numbers
+ * for attributes. The rows have the form of ZB_BLAS_SYMBOLS. */
 #define ZB_LT_SYMBOLS(ROW)                                                     \
   ROW(create, (void **handle), hipblasLtCreate, cublasLtCreate)                \
   ROW(destroy, (void *handle), hipblasLtDestroy, cublasLtDestroy)              \
@@ -132,7 +132,7 @@ int zb_gemm_call(void *gemm);
        const void *choice, void *workspace, size_t bytes, void *stream),       \
       hipblasLtMatmul, cublasLtMatmul)
 
-/* Numbers that differ by vendor: ROW(name, ROCm's, CUDA's). */
+/* Numbers that differ between the vendors: ROW(name, ROCm's number, CUDA's number). */
 #define ZB_LT_NUMBERS(ROW)                                                     \
   ROW(N, 111, 0)                                                               \
   ROW(T, 112, 1)                                                               \
@@ -142,8 +142,8 @@ int zb_gemm_call(void *gemm);
   ROW(DESC_A, 0, 3)                                                            \
   ROW(DESC_B, 1, 4)                                                            \
   ROW(PREF_WORKSPACE, 1, 1)                                                    \
-  ROW(CHOICE_BYTES, 56, 96) /* a result of the heuristics, its algorithm first */ \
-  ROW(CHOICE_WORKSPACE, 24, 64) /* where it has its workspace's size_t */      \
+  ROW(CHOICE_BYTES, 56, 96) /* bytes of a choice; a choice begins with its algorithm */    \
+  ROW(CHOICE_WORKSPACE, 24, 64) /* offset of a choice's workspace size */      \
   ROW(CHOICE_STATE, 32, 72)
 
 enum {
@@ -152,7 +152,8 @@ enum {
 #undef ZB_LT_NUMBER
 };
 
-/* Element types, the same numbers for both vendors. FNUZ is gfx942's. */
+/* Element types, with the same numbers for both vendors. The FNUZ types are the fp8 types of
+ * gfx942. */
 enum {
   ZB_LT_F32 = 0,
   ZB_LT_F16 = 2,
@@ -163,7 +164,7 @@ enum {
 
 enum { ZB_LT_MOST = 8, ZB_LT_CHOICE_MOST = 96 };
 
-/* An open library, with a handle for one device. */
+/* An open library with a handle for one device. */
 typedef struct zb_lt {
   int vendor; /* the column in the tables */
   void *handle;
@@ -172,25 +173,25 @@ typedef struct zb_lt {
 #undef ZB_LT_FIELD
 } zb_lt;
 
-/* A product C = op(A)·op(B), by rows, as described to one library, and the choices that its
- * heuristics offer within a workspace, the best first. */
+/* A product C = op(A)·op(B) of matrices stored by rows, as described to one library, and the
+ * choices that its heuristics offer within a workspace, the best first. */
 typedef struct zb_lt_plan {
   const zb_lt *lt;
-  void *desc, *a, *b, *c; /* by columns: a is the library's first operand */
+  void *desc, *a, *b, *c; /* stored by columns: a is the library's first operand */
   int32_t found;
   char choices[ZB_LT_MOST][ZB_LT_CHOICE_MOST];
-  const char *call; /* out: the failed call */
+  const char *call; /* output: the call that failed */
 } zb_lt_plan;
 
-/* The requested product. Matrices are dense by rows; turn_a: A is stored as k x m, turn_b: B is
- * stored as n x k. */
+/* The requested product. The matrices are dense and stored by rows. If turn_a is set, A is stored
+ * as k x m; if turn_b is set, B is stored as n x k. */
 typedef struct zb_lt_shape {
   int64_t m, n, k;
   int batch, turn_a, turn_b, type, out_type, most;
   uint64_t workspace;
 } zb_lt_shape;
 
-/* One launch of a choice. */
+/* One launch of a choice of the heuristics. */
 typedef struct zb_lt_launch {
   const zb_lt_plan *plan;
   const void *a, *b;
@@ -208,7 +209,7 @@ int zb_lt_make(zb_lt_plan *p, const zb_lt_shape *s);
 void zb_lt_drop(zb_lt_plan *p);
 int zb_lt_call(void *launch);
 
-/* Returns the bytes of workspace that a choice uses. */
+/* Returns the workspace that a choice uses, in bytes. */
 uint64_t zb_lt_workspace(const zb_lt_plan *p, int choice);
 
 #endif

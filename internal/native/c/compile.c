@@ -1,5 +1,5 @@
-/* A kernel's way to a GPU: source to code, code to a module. hiprtc and nvrtc differ only in
- * names. */
+/* Compiles a kernel's source to code, and loads code as a module. hiprtc and nvrtc differ only
+ * in their names. */
 #include "compile.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ static int zb_compile_failed(zb_compiled *out, const char *call, int result) {
   return 1;
 }
 
-/* Copies the compiler's log. A log without text is a single zero byte. */
+/* Copies the compiler's log. A log without text consists of a single zero byte. */
 static void zb_take_log(const zb_table *t, void *program, zb_compiled *out) {
   size_t bytes = 0;
   if (t->rtcLogSize(program, &bytes) != 0 || bytes <= 1) {
@@ -36,10 +36,10 @@ static int zb_take_code(const zb_table *t, void *program, zb_compiled *out) {
   return code == 0 ? 0 : zb_compile_failed(out, "code", code);
 }
 
-/* Compiles a source with the given options. If they name no architecture, hiprtc uses the current
- * device's, so this sets the device, in the same thread; device −1 sets none. hiprtc fails
- * without a message if TMPDIR is not a folder, and hiprtc 5.7 aborts the process for an unknown
- * architecture. */
+/* Compiles a source with the given options. If the options name no architecture, hiprtc compiles
+ * for the current device, so this function sets the device in the same thread; device −1 sets none.
+ * hiprtc fails without a message if TMPDIR is not a folder, and hiprtc 5.7 aborts the process for
+ * an unknown architecture. */
 void zb_compile(const zb_table *t, int device, const char *source,
                 const char *name, int count, const char *const *options,
                 zb_compiled *out) {
@@ -65,10 +65,10 @@ void zb_compile(const zb_table *t, int device, const char *source,
   t->rtcDestroy(&program);
 }
 
-/* Loads code onto a device. Freeing NULL makes CUDA's runtime initialise the device: before CUDA
- * 12, setting the device postponed that, and the driver's calls need it. From then on setting the
- * device also makes its context current for the driver (CUDA Runtime API, "Interactions with the
- * CUDA Driver API"). */
+/* Loads code onto a device. Freeing NULL makes CUDA's runtime initialise the device, which the
+ * driver's calls need: before CUDA 12, setting the device did not yet initialise it. From then on,
+ * setting the device also makes its context current for the driver (CUDA Runtime API, "Interactions
+ * with the CUDA Driver API"). */
 int zb_load_module(const zb_table *t, int device, const void *image,
                    void **module) {
   int code;

@@ -4,8 +4,9 @@
 
 #include "abi.h"
 
-/* The result of a compilation. The caller frees code and log, which may be NULL. call is the
- * failed function of the library, NULL for none; result is its return value. */
+/* The result of a compilation. The caller frees code and log, which may be NULL. `call` is the
+ * library's function that failed, NULL if none failed; `result` is the value that it
+ * returned. */
 typedef struct zb_compiled {
   char *code, *log;
   size_t bytes;

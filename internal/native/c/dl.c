@@ -1,5 +1,5 @@
-/* dlopen and dlsym: turns a vendor's libraries into a table. Nothing of a vendor is linked, so
- * that the binary starts on a machine without either. */
+/* Fills a table from a vendor's libraries by dlopen and dlsym. Nothing of a vendor is linked, so
+ * that the binary starts on a machine without any vendor's library. */
 #include "dl.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ static const zb_symbol zb_symbol_list[] = {
 #undef ZB_ROW
 };
 
-/* Another name of the row at this place in the table. */
+/* The other name of the function at this offset in the table. */
 static const struct {
   size_t offset;
   int library[ZB_VENDORS];
@@ -74,7 +74,7 @@ void *zb_open(const char *path, int only_if_loaded, char *err, size_t errlen) {
   return library;
 }
 
-/* Flushes the library's buffered output: the process may end without doing so. */
+/* Flushes the library's buffered output, because the process may end without flushing it. */
 void zb_close(void *library) {
   fflush(NULL);
   if (library != NULL) {
@@ -100,8 +100,8 @@ int zb_exports(void *library, const char *symbol) {
   return library != NULL && dlsym(library, symbol) != NULL;
 }
 
-/* Returns a row's function in a library, by the first of its names that exists; NULL if none
- * does. */
+/* Returns the address of a row's function in a library, by the first of its names that exists;
+ * NULL if none exists. */
 static void *zb_address(void *library, int i, int vendor) {
   const zb_symbol *s = &zb_symbol_list[i];
   void *address = dlsym(library, s->name[vendor]);
@@ -114,13 +114,13 @@ static void *zb_address(void *library, int i, int vendor) {
   return address;
 }
 
-/* Whether a library has a row's function under any of its names. */
+/* Reports whether a library has a row's function under any of its names. */
 int zb_offers(void *library, int i, int vendor) {
   return library != NULL && zb_address(library, i, vendor) != NULL;
 }
 
-/* Fills the rows of t that the library has. Missing symbols stay NULL, and so do the handles of
- * missing libraries. */
+/* Fills the rows of t from the library. Missing symbols stay NULL, and so do all rows of a
+ * missing library. */
 void zb_fill(zb_table *t, int vendor, int kind, void *library) {
   for (int i = 0; i < zb_symbol_count() && library != NULL; i++) {
     const zb_symbol *s = &zb_symbol_list[i];

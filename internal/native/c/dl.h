@@ -4,12 +4,12 @@
 
 #include "abi.h"
 
-/* One row of the symbol list as data, for lookups and for listing what exists. */
+/* One row of the symbol list as data, for lookups and for listing the available symbols. */
 typedef struct zb_symbol {
   const char *field;
   size_t offset;
-  const char *lost; /* what is lost without it; NULL: it is required */
-  int library[ZB_VENDORS]; /* by ZB_ROCM, ZB_CUDA */
+  const char *lost; /* the loss if the symbol is missing; NULL for a required symbol */
+  int library[ZB_VENDORS]; /* indexed by ZB_ROCM, ZB_CUDA */
   const char *name[ZB_VENDORS];
 } zb_symbol;
 

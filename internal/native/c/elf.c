@@ -1,5 +1,5 @@
-/* What the loader does not report: which existing file cannot be used, and which libraries the
- * process has loaded already. */
+/* Facts that the loader does not report: why an existing file cannot be used, and which
+ * libraries the process has already loaded. */
 #include "dl.h"
 
 #include <elf.h>
@@ -28,7 +28,7 @@ static const char *zb_machine_name(int machine) {
   return "another architecture";
 }
 
-/* Returns the machine that this program was built for. */
+/* Returns the ELF machine number that this program was built for. */
 static int zb_own_machine(void) {
 #if defined(__x86_64__)
   return EM_X86_64;
@@ -39,8 +39,8 @@ static int zb_own_machine(void) {
 #endif
 }
 
-/* Whether the file contains everything that its headers ask to load. The loader also maps a
- * truncated file, and the process dies of it later. */
+/* Reports whether the file contains all segments that its headers list. The loader also maps
+ * a truncated file; the process then dies when it touches a missing part. */
 static int zb_whole(FILE *f, const Elf64_Ehdr *head) {
   long size;
   if (fseek(f, 0, SEEK_END) != 0 || (size = ftell(f)) < 0) {
@@ -71,7 +71,7 @@ static const char *zb_head_fault(FILE *f, char *text, size_t len) {
   }
   if (head.e_ident[EI_CLASS] != ELFCLASS64 ||
       head.e_ident[EI_DATA] != ELFDATA2LSB) {
-    return "it is for a machine of 32 bits or of the other byte order";
+    return "it is for a 32-bit machine, or for the other byte order";
   }
   if (zb_own_machine() != EM_NONE && head.e_machine != zb_own_machine()) {
     snprintf(text, len, "it is for %s, this program for %s",
@@ -90,14 +90,14 @@ static const char *zb_kind_name(mode_t mode) {
                           : "a device";
 }
 
-/* Checks from its headers whether a file can be a library of this process. The loader reports a
- * library of another machine as "no such file", and maps a truncated one. Returns −1 if there is
- * no file, 0 if nothing is wrong, otherwise 1 with the reason in text. */
+/* Checks the headers of a file to see whether this process can load it as a library. The loader
+ * reports a library for another machine as "no such file", and maps a truncated one. Returns −1 if
+ * there is no file, 0 if nothing is wrong, otherwise 1 with the reason in text. */
 int zb_file_fault(const char *path, char *text, size_t len) {
   char made[128];
   const char *why;
   struct stat about;
-  /* A FIFO would wait for its other end. */
+  /* Without O_NONBLOCK, opening a FIFO would wait for its other end. */
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   FILE *f = fd >= 0 ? fdopen(fd, "rb") : NULL;
   if (f == NULL) {

@@ -1,9 +1,9 @@
-/* Graphs: the launches of a burst are captured on every local rank's stream, and each rank's
- * graph is replayed. The host then pays for a launch once per replay. */
+/* Graphs. The launches of a burst are captured on every local rank's stream, and each rank's
+ * graph is then replayed. The host thus pays for one launch per replay. */
 #include "loop.h"
 
-/* Ends the capture of every rank that has begun one, and keeps its graph. Captures are also ended
- * after a failure: they belong to the thread, and most calls of that thread are refused until
+/* Ends the capture of every rank that has begun one, and keeps its graph. Captures are ended even
+ * after a failure: they belong to the thread, and most of the thread's calls are refused until
  * then. */
 static int zb_end_captures(zb_batch *b, int failed) {
   const zb_table *t = b->table;
@@ -40,7 +40,7 @@ static int zb_begin_captures(zb_batch *b) {
   return 0;
 }
 
-/* Makes every local rank's graph of the iterations, without launching anything. */
+/* Makes a graph of the iterations for every local rank. Nothing is launched. */
 int zb_capture(zb_batch *b) {
   const zb_table *t = b->table;
   int failed;
@@ -60,8 +60,9 @@ int zb_capture(zb_batch *b) {
   return failed;
 }
 
-/* Launches each local rank's graph `replays` times, the ranks in turn. No group is needed: a
- * graph holds its rank's launches and does not wait for another launch. */
+/* Launches each local rank's graph `replays` times; the ranks take turns. No group is needed,
+ * because a graph holds all of its rank's launches and does not wait for another launch of the
+ * host. */
 int zb_replay(zb_batch *b) {
   const zb_table *t = b->table;
   for (int k = 0; k < b->replays; k++) {
@@ -83,7 +84,7 @@ int zb_replay(zb_batch *b) {
   return 0;
 }
 
-/* Frees the objects of the burst; its result is kept. */
+/* Frees the graphs of a burst. The result of the burst is kept. */
 void zb_drop_graphs(zb_batch *b) {
   const zb_table *t = b->table;
   for (int i = 0; i < b->nlocal; i++) {

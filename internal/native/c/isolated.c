@@ -1,14 +1,15 @@
-/* The time of one operation alone. A delay kernel lets the host run ahead. Then follow, on each
- * rank's stream and for each iteration: a 4-byte all_reduce that aligns the starts, the start
- * event, the collective, the stop event. The host does not wait inside a batch. */
+/* The time of one operation by itself. A delay kernel lets the host run ahead. Each iteration
+ * then enqueues four operations on every rank's stream: a 4-byte all_reduce, which aligns the
+ * ranks; the start event; the collective; and the stop event. The host does not wait within a
+ * batch. */
 #include "loop.h"
 
 #include <string.h>
 
 enum { ZB_FLOAT = 7, ZB_SUM = 0 };
 
-/* Holds every stream back by delay_ns, so that all following launches are enqueued before the
- * first of them runs. */
+/* Holds every stream for delay_ns, so that all following launches are enqueued before the first
+ * of them runs. */
 static int zb_hold_back(zb_batch *b) {
   const zb_table *t = b->table;
   void *params[] = {&b->delay_ns};
@@ -30,7 +31,7 @@ static int zb_hold_back(zb_batch *b) {
   return 0;
 }
 
-/* The 4-byte all_reduce on every local rank. */
+/* Launches the 4-byte all_reduce on every local rank. */
 static int zb_align_each(zb_batch *b, const void *unused) {
   const zb_table *t = b->table;
   int code;
@@ -49,10 +50,10 @@ static int zb_align_each(zb_batch *b, const void *unused) {
   return 0;
 }
 
-/* Aligns the ranks: no rank continues before the last has arrived. */
+/* Aligns the ranks: no rank continues before the last one has arrived. */
 int zb_align(zb_batch *b) { return zb_grouped(b, zb_align_each, NULL); }
 
-/* Reads the intervals into b->seconds, [iteration × nlocal + rank]. */
+/* Reads the intervals into b->seconds, indexed [iteration × nlocal + rank]. */
 static int zb_read_intervals(zb_batch *b) {
   const zb_table *t = b->table;
   for (int i = 0; i < b->nlocal; i++) {
@@ -70,10 +71,9 @@ static int zb_read_intervals(zb_batch *b) {
   return 0;
 }
 
-/* Notes how long the hosts took to enqueue the batch, and whether every stream was held back for
- * at least that long. Otherwise launches began before later ones were enqueued, and the events
- * include the host's time. The hold is assumed to begin with the batch, which is earlier than the
- * delay kernel. */
+/* Notes how long the hosts took to enqueue the batch, and whether every stream was held at least
+ * that long. If not, launches began before later ones were enqueued, and the intervals include host
+ * time. The hold is assumed to begin with the batch, although the delay kernel begins later. */
 static void zb_note_enqueued(zb_batch *b) {
   b->enqueue_s = 0;
   b->held = 1;
@@ -91,8 +91,8 @@ static void zb_note_enqueued(zb_batch *b) {
   }
 }
 
-/* Enqueues the iterations of a batch. `empty` leaves the collective out, to measure the event
- * pair alone. */
+/* Enqueues the iterations of a batch. If `empty` is set, the collective is left out, to measure
+ * only the pair of events. */
 static int zb_iterate(zb_batch *b, int empty) {
   for (int k = 0; k < b->iterations; k++) {
     if (zb_cancelled(b)) {

@@ -1,7 +1,8 @@
-/* The table of collectives: one call each, whatever its arguments. */
+/* The table of collectives. Each row is a function that calls the library, whatever arguments the
+ * call needs. */
 #include "loop.h"
 
-/* One rank's call on its buffers of one slot. */
+/* One rank's call, on its buffers of one slot. */
 typedef struct zb_call {
   const zb_table *t;
   const zb_rank *r;
@@ -13,7 +14,7 @@ typedef struct zb_call {
 
 static const uint8_t zb_widths[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
-/* Calls of the library's. */
+/* A call of the library's function `field`. ZB_ON is the end of all argument lists. */
 #define ZB_ON c->r->comm, c->r->stream
 #define ZB_CALLS(field, ...)                                                   \
   c->t->field(c->send, c->recv, c->w->count, c->w->dtype, __VA_ARGS__)
@@ -35,11 +36,11 @@ static int zb_recv(const zb_call *c, int peer, uint64_t block) {
                         c->w->dtype, peer, c->r->comm, c->r->stream);
 }
 
-/* Sends and receives in a group: a message to one rank, one block to and from every rank, and a
- * message from one rank. A peer of −1 means none. */
+/* Sends and receives in one group. A rank may send a message to one rank, receive a message from
+ * one rank, and exchange a block with every rank. A peer of −1 means no message. */
 typedef struct zb_messages {
   int to, from;
-  int sends, recvs; /* number of blocks to and from all ranks */
+  int sends, recvs; /* 1 to send a block to every rank, and to receive one from every rank */
 } zb_messages;
 
 static int zb_exchange_messages(const zb_call *c, zb_messages m) {
@@ -62,20 +63,21 @@ static int zb_exchange_messages(const zb_call *c, zb_messages m) {
   return code != 0 ? code : ended;
 }
 
-/* A ring: to the next rank, from the previous one. */
+/* Sends to the next rank and receives from the previous one, in a ring. */
 static int zb_send_recv(const zb_call *c) {
   int n = c->r->nranks, me = c->r->rank;
   return zb_exchange_messages(c, (zb_messages){.to = (me + 1) % n, .from = (me + n - 1) % n});
 }
 
-/* To one rank, from one rank, or neither: this rank's part of a round of pairs or rings. */
+/* Runs this rank's part of a round of pairs or rings. It may send to one rank, receive from one
+ * rank, or do neither. */
 static int zb_exchange(const zb_call *c) {
   return c->r->to < 0 && c->r->from < 0
              ? 0
              : zb_exchange_messages(c, (zb_messages){.to = c->r->to, .from = c->r->from});
 }
 
-/* If the library has no call for the following, they are made of messages. */
+/* Collectives that are made of messages if the library has no call for them. */
 static int zb_all_to_all(const zb_call *c) {
   return c->t->allToAll != NULL ? ZB_CALLS(allToAll, ZB_ON)
                                 : zb_exchange_messages(c, (zb_messages){-1, -1, 1, 1});
@@ -95,12 +97,12 @@ static int zb_scatter(const zb_call *c) {
              : zb_exchange_messages(c, (zb_messages){-1, root, c->r->rank == root, 0});
 }
 
-/* Returns where a rank's data begins; shares are equal if the work has no places. */
+/* Returns the element at which a rank's data begins. Without places all shares are equal. */
 static uint64_t zb_place(const zb_work *w, int rank) {
   return w->places != NULL ? w->places[rank] : (uint64_t)rank * w->count;
 }
 
-/* All ranks send the same amount to a given rank. */
+/* Runs an all-to-all with unequal shares. All ranks send the same amount to a given rank. */
 static int zb_all_to_allv(const zb_call *c) {
   const zb_work *w = c->w;
   uint64_t mine = zb_place(w, c->r->rank + 1) - zb_place(w, c->r->rank);
@@ -123,7 +125,7 @@ typedef struct zb_launched {
   int (*launch)(const zb_call *c);
 } zb_launched;
 
-/* A new collective is one row here: its name and its call. */
+/* The collectives. A new collective is a row here: its name and its function. */
 static const zb_launched zb_collectives[] = {
     {"all_reduce", zb_all_reduce},   {"reduce_scatter", zb_reduce_scatter},
     {"all_gather", zb_all_gather},   {"broadcast", zb_broadcast},
@@ -138,7 +140,7 @@ int zb_collective_count(void) {
 
 const char *zb_collective_name(int i) { return zb_collectives[i].name; }
 
-/* The launch of ZB_EXCHANGE. It is no collective, because the ranks do different things. */
+/* The launch of ZB_EXCHANGE. It is not a collective, because ranks do different things. */
 static const zb_launched zb_exchanged = {"exchange", zb_exchange};
 
 static const zb_launched *zb_launched_by(const zb_work *w) {
@@ -152,7 +154,7 @@ typedef struct zb_one {
   uint64_t slot;
 } zb_one;
 
-/* One call on every local rank. */
+/* Launches one call on every local rank. */
 static int zb_launch_each(zb_batch *b, const void *what) {
   const zb_table *t = b->table;
   const zb_one *one = what;
@@ -173,9 +175,9 @@ static int zb_launch_each(zb_batch *b, const void *what) {
   return 0;
 }
 
-/* Runs the calls of several ranks in a group: otherwise the first could wait for the second. A
- * group launches at its end. It is ended after a failure too, because it belongs to the thread,
- * whose next call would find it open. */
+/* Runs the calls of several ranks in a group, because otherwise the first call could wait for the
+ * second. A group launches its calls at its end. It is ended even after a failure: it belongs to
+ * the thread, whose next call would still be in it. */
 int zb_grouped(zb_batch *b, int (*each)(zb_batch *b, const void *what),
                const void *what) {
   const zb_table *t = b->table;
@@ -190,7 +192,7 @@ int zb_grouped(zb_batch *b, int (*each)(zb_batch *b, const void *what),
   return failed;
 }
 
-/* One launch of the work on every local rank, on the buffers of a slot. */
+/* Launches the work once on every local rank, on the buffers of a slot. */
 int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot) {
   zb_one one = {w, slot};
   return zb_grouped(b, zb_launch_each, &one);

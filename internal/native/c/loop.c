@@ -1,6 +1,7 @@
-/* The burst, and the common parts of all timed loops. They run in C so that no Go runs in a timed
- * region: one crossing per batch, no allocation, no logging. They set devices themselves, because
- * the current device belongs to the thread that they happen to run on. */
+/* The burst, and the common parts of all timed loops. They are in C so that no Go code runs during
+ * a timing: one crossing per batch, no allocation, no logging. They set the current device
+ * themselves, because the setting belongs to the operating-system thread, and Go may call them on
+ * any thread. */
 #include "loop.h"
 
 #include <string.h>
@@ -12,8 +13,8 @@ static int64_t zb_monotonic(void) {
   return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Returns the clock of the current device's process: the provider's, otherwise the monotonic
- * clock. */
+/* Returns the time of the current device's process in nanoseconds: the provider's clock if it
+ * has one, otherwise the monotonic clock. */
 int64_t zb_now(const zb_table *t) {
   return t->nowNs != NULL ? t->nowNs() : zb_monotonic();
 }
@@ -35,8 +36,8 @@ void zb_cancel(zb_batch *b) {
   __atomic_store_n(&b->cancel, 1, __ATOMIC_RELAXED);
 }
 
-/* The provider's barrier of all ranks' hosts. It ends early if the cancel word is set, or at the
- * deadline on the host's clock: peers may be in another process. */
+/* Waits at the provider's barrier for all ranks' hosts. The wait ends early if the cancel word is
+ * set, or at the deadline on the host's clock, because peers may be in another process. */
 static int zb_host_barrier(zb_batch *b) {
   const zb_table *t = b->table;
   int64_t began = zb_monotonic();
@@ -52,7 +53,7 @@ static int zb_host_barrier(zb_batch *b) {
   return 0;
 }
 
-/* Brings the ranks together and reads each one's clock. */
+/* Brings the ranks together and reads each rank's clock. */
 int zb_begin(zb_batch *b) {
   const zb_table *t = b->table;
   b->outcome = ZB_BATCH_OK;
@@ -72,7 +73,8 @@ int zb_begin(zb_batch *b) {
   return 0;
 }
 
-/* Polls a rank's stream of a lane: 1 done, 0 not yet, -1 the batch has failed. */
+/* Polls the stream of a rank on one lane. Returns 1 if it is done, 0 if not yet, −1 if the batch
+ * has failed. */
 static int zb_poll_lane(zb_batch *b, int i, const zb_rank *r) {
   const zb_table *t = b->table;
   int async = 0, code = t->streamQuery(r->stream);
@@ -91,7 +93,8 @@ static int zb_poll_lane(zb_batch *b, int i, const zb_rank *r) {
   return 0;
 }
 
-/* The same for all streams of a rank: one may wait for another, whose error counts. */
+/* Polls the streams of a rank on all lanes. They are polled together because one stream may
+ * wait for another. The other stream's error then counts. */
 static int zb_poll(zb_batch *b, int i) {
   int all = 1, code = b->table->setDevice(b->ranks[i].device);
   if (code != 0) {
@@ -108,9 +111,8 @@ static int zb_poll(zb_batch *b, int i) {
   return all;
 }
 
-/* Waits for every rank by polling, until the deadline or the cancel word: a blocking wait for a
- * dead peer would never return. Leaves each rank's seconds from zb_begin to its end in
- * b->seconds. */
+/* Waits for every rank by polling, until the deadline or the cancel word. A blocking wait for a
+ * dead peer would never return. Writes each rank's seconds since zb_begin into b->seconds. */
 int zb_wait(zb_batch *b) {
   int left = b->nlocal;
   memset(b->state, ZB_RANK_ENQUEUED, (size_t)b->nlocal);
@@ -140,7 +142,7 @@ int zb_wait(zb_batch *b) {
   return 0;
 }
 
-/* The launches of a burst, one by one. */
+/* Enqueues the launches of a burst, one by one. */
 int zb_launches(zb_batch *b) {
   for (b->launched = 0; b->launched < b->iterations; b->launched++) {
     if (zb_cancelled(b)) {
@@ -154,8 +156,8 @@ int zb_launches(zb_batch *b) {
   return 0;
 }
 
-/* Lets processes begin a burst together. They get their orders at different times; without a
- * barrier of hosts, the first one's clock would run while it waits for the last. */
+/* Lets processes begin a burst together. They get their orders at different times. Without a
+ * barrier of hosts, the clock of the first process would run while it waits for the last. */
 static int zb_meet(zb_batch *b) {
   if (!b->apart || b->nlocal == 0 || b->table->hostBarrier != NULL) {
     return 0;
@@ -163,8 +165,8 @@ static int zb_meet(zb_batch *b) {
   return zb_begin(b) || zb_align(b) || zb_wait(b);
 }
 
-/* The timed part of a burst: barrier, clock, launches back to back or the replays of their graph,
- * wait, clock; divided by the number of launches. */
+/* Runs the timed part of a burst: barrier, clock, launches back to back or replays of their graph,
+ * wait, clock. The result is divided by the number of launches. */
 static void zb_time_burst(zb_batch *b) {
   if (zb_meet(b) || zb_begin(b) ||
       (b->replays > 0 ? zb_replay(b) : zb_launches(b)) || b->nlocal == 0) {
@@ -180,7 +182,7 @@ static void zb_time_burst(zb_batch *b) {
   }
 }
 
-/* One burst. A graph is made before the clock begins and freed after it ended. */
+/* Runs one burst. A graph is made before the clock begins and freed after the clock has ended. */
 void zb_burst(zb_batch *b) {
   if (b->replays <= 0 || !zb_capture(b)) {
     zb_time_burst(b);
@@ -188,7 +190,7 @@ void zb_burst(zb_batch *b) {
   zb_drop_graphs(b);
 }
 
-/* Runs `count` bursts, until one fails; returns their seconds by burst × rank. */
+/* Runs `count` bursts, until one fails. Writes their seconds, ordered by burst and then rank. */
 void zb_bursts(zb_batch *b, int32_t count, double *seconds) {
   size_t n = (size_t)b->nlocal;
   for (int32_t k = 0; k < count; k++) {

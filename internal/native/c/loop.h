@@ -16,100 +16,105 @@ enum {
   ZB_BATCH_VENDOR = 6 /* a vendor's matrix product was not launched */
 };
 
-/* How far a local rank got in the last batch: evidence of a hang. */
+/* How far a local rank got in the last batch, as evidence of a hang. */
 enum {
   ZB_RANK_NOT_ENQUEUED = 0,
-  ZB_RANK_ENQUEUED = 1, /* everything is launched, but not all of it is done */
+  ZB_RANK_ENQUEUED = 1, /* everything is launched, but not everything is done */
   ZB_RANK_FINISHED = 2
 };
 
-/* The kernels of a device; NULL if it has none. */
+/* The kernels of a device; NULL for kernels that the device lacks. */
 typedef struct zb_kernels {
   void *delay, *fill, *poison, *check, *explain;
 } zb_kernels;
 
-/* The content of a receive buffer before a verification's launch, and of a send buffer before it
- * is filled if the launch follows at once. It reveals data that were never written or are stale.
- */
+/* ZB_POISON fills a receive buffer before a verification's launch, so that data that were never
+ * written are found. ZB_BEFORE fills a send buffer whose launch follows its filling at once, so
+ * that stale data are found. */
 #define ZB_POISON 0xdeadbeefu
 #define ZB_BEFORE 0xfeedf00du
 
-/* One local rank: its device, its stream and its buffers. */
+/* One local rank with its device, stream and buffers. */
 typedef struct zb_rank {
-  int32_t device, rank, nranks; /* its rank in its communicator of nranks */
-  int32_t to, from;             /* of ZB_EXCHANGE: its peers; −1 for none */
+  int32_t device, rank, nranks; /* the rank's number in its communicator of nranks ranks */
+  int32_t to, from;             /* peers in ZB_EXCHANGE; −1 for none */
   void *comm, *stream;
-  void *filled_on; /* the stream that a verification fills on; NULL: its own */
-  char *data;      /* what a verification copies there from the host; NULL: a kernel writes it */
-  char *send, *recv;            /* of slot 0 */
+  void *filled_on; /* stream on which a verification fills the buffers; NULL: the rank's own */
+  char *data;      /* data that a verification copies from the host; NULL if a kernel writes the
+                    * data */
+  char *send, *recv;            /* buffers of slot 0 */
   char *sync;                   /* 8 bytes for aligning: 4 to send, 4 to receive */
   uint64_t *found;              /* 4 words on the device for a check */
   void **start, **stop;         /* events, one pair per iteration */
   int32_t capturing;
-  void *graph, *exec;           /* of a replayed burst, otherwise NULL */
-  const zb_kernels *kernels;    /* of its device, NULL for none */
+  void *graph, *exec;           /* graph of a replayed burst, otherwise NULL */
+  const zb_kernels *kernels;    /* kernels of the rank's device, NULL for none */
 } zb_rank;
 
-/* Stands for a collective's number: messages between each rank's peers. */
+/* The number, in place of a collective's, for messages between peers. */
 enum { ZB_EXCHANGE = -1 };
 
-/* What to launch. */
+/* The work of a launch. */
 typedef struct zb_work {
   int32_t collective, dtype, op, root;
   uint64_t count;
   uint64_t send_stride, recv_stride; /* bytes from slot to slot */
-  uint64_t slots;                    /* number of slots over which buffers rotate */
-  const uint64_t *places; /* where each rank's data begins, in elements, then the end of the last; or NULL */
-  int32_t at_once; /* a verification launches without the host waiting for the fill */
-  int32_t from_host; /* and the data come by a copy from the host */
+  uint64_t slots;                    /* number of slots of the buffers, which launches use in
+                                      * turn */
+  const uint64_t *places; /* where each rank's data begins, and where the last rank's data ends,
+                           * in elements; or NULL */
+  int32_t at_once; /* a verification launches without a host wait after filling the buffers */
+  int32_t from_host; /* the data of an at_once launch come by a copy from the host */
 } zb_work;
 
 /* A batch of launches on all local ranks. All arrays are in C memory. */
 typedef struct zb_batch {
   const zb_table *table;
   int32_t nlocal;
-  zb_rank *ranks; /* of the lane in use: the first, except within a step's message */
-  zb_rank **lane; /* by lane, each with its own communicator and stream */
+  zb_rank *ranks; /* ranks of the lane in use: the first lane, except within a step's message */
+  zb_rank **lane; /* the ranks of each lane, with a communicator and stream per lane */
   int32_t nlanes;
   zb_work work;
-  uint64_t slot; /* of the next launch; it continues from batch to batch */
+  uint64_t slot; /* slot of the next launch; rotates on from batch to batch */
   int32_t iterations;
-  int32_t replays; /* burst: replays of a graph of the iterations; 0: no graph */
+  int32_t replays; /* bursts only: replays of a graph of the iterations; 0 for no graph */
   double deadline_s;
-  uint64_t delay_ns; /* how long the delay kernel holds the streams back */
-  int32_t marked;    /* events mark every launch */
-  int32_t apart;     /* other processes hold ranks of the world */
-  int32_t cancel;    /* set by another thread to stop; read atomically */
-  /* out, by local rank */
+  uint64_t delay_ns; /* how long the delay kernel holds the streams, in nanoseconds */
+  int32_t marked;    /* whether events mark every launch */
+  int32_t apart;     /* whether other processes hold ranks of the world */
+  int32_t cancel;    /* set by another thread to stop the batch; read atomically */
+  /* results, by local rank */
   int64_t *start_ns;
-  double *seconds; /* burst: per launch. isolated: [iteration × nlocal + rank] */
+  double *seconds; /* of a burst: per launch; isolated: [iteration × nlocal + rank] */
   uint8_t *state;
-  int32_t *started, *ended, *async; /* by zb_progress */
-  double enqueue_s; /* the slowest rank host's time to launch */
-  int32_t held;     /* isolated: the streams were held back until then */
+  int32_t *started, *ended, *async; /* filled in by zb_progress */
+  double enqueue_s; /* time to launch on the slowest rank's host, in seconds */
+  int32_t held;     /* isolated only: whether the streams were held for that long */
   int32_t launched;
   int32_t outcome, code, rank;
   const char *call;
 } zb_batch;
 
-/* The expected result of a rank after a verification launch. */
+/* The data that a rank fills before a verification launch, and the data that it must find
+ * afterwards. */
 typedef struct zb_expect {
-  uint64_t fill_count, check_count; /* elements to fill and to check; 0: none */
-  uint64_t recv_bytes;              /* to poison before the fill */
-  uint64_t send_bytes;              /* written by the fill; to poison if the launch follows at once */
+  uint64_t fill_count, check_count; /* number of elements to fill and to check; 0 for none */
+  uint64_t recv_bytes;              /* bytes to poison before the fill */
+  uint64_t send_bytes;              /* bytes that the fill writes; poisoned first if the launch
+                                     * follows at once */
   uint64_t block, base;
   uint64_t fill_base;          /* index of the first element that is filled */
-  uint64_t send_at, recv_at;   /* where in its buffers, in bytes */
+  uint64_t send_at, recv_at;   /* where the data are in the buffers, in bytes */
   int32_t kind, src0, src_step;
 } zb_expect;
 
-/* A verification, and its findings by local rank: the number of wrong elements, the first of
- * them, its expected and its actual value. */
+/* A verification and its findings for each local rank: the number of wrong elements, the index
+ * of the first, its expected and its actual value. */
 typedef struct zb_verify_args {
   const zb_expect *expect; /* [parts × nlocal] */
   uint64_t seed;
   uint64_t *found; /* [4 × parts × nlocal] */
-  const zb_block *blocks; /* the parts; NULL if there is only one */
+  const zb_block *blocks; /* the parts; NULL if there is only one part */
   int32_t parts;
 } zb_verify_args;
 

@@ -1,4 +1,4 @@
-/* Matrix products by a vendor's heuristics. */
+/* Matrix products that a vendor's heuristics choose. */
 #include "blas.h"
 
 #include <dlfcn.h>
@@ -45,7 +45,7 @@ void zb_lt_end(zb_lt *lt) {
   }
 }
 
-/* Describes a matrix by columns, with its place in a batch. */
+/* Describes a matrix that is stored by columns, and its place in a batch. */
 static int zb_lt_layout(const zb_lt *lt, void **layout, int type, int64_t rows,
                         int64_t cols, int batch) {
   int64_t each = rows * cols;
@@ -91,8 +91,9 @@ static int zb_lt_ask(zb_lt_plan *p, const zb_lt_shape *s) {
   return code;
 }
 
-/* The libraries count by columns: Cᵀ = op(B)ᵀ·op(A)ᵀ. A matrix stored by rows is its transpose by
- * columns. The library's first operand is B. */
+/* Describes a product. The libraries store matrices by columns, so the product is Cᵀ =
+ * op(B)ᵀ·op(A)ᵀ: a matrix stored by rows is its transpose stored by columns. The library's first
+ * operand is B. */
 int zb_lt_make(zb_lt_plan *p, const zb_lt_shape *s) {
   const zb_lt *lt = p->lt;
   int code;

@@ -1,6 +1,6 @@
-/* A provider whose calls do nothing and succeed at once, so that a batch's time is the driver's
- * own: for the benchmark of enqueueing. For tests of the driver's calls it can record every call:
- * which, when, and where. */
+/* A provider whose calls do nothing and succeed at once. A batch then takes only the driver's own
+ * time, for the benchmark of enqueueing. For tests it can record every call: which function, when,
+ * and on which device and stream. */
 #include "noop.h"
 
 #include <stdlib.h>
@@ -11,8 +11,8 @@ enum { ZBN_CALLS = 1 << 14, ZBN_HANDLES = 1 << 12 };
 static zbn_call zbn_calls[ZBN_CALLS];
 static char zbn_handles[ZBN_HANDLES];
 static int zbn_made, zbn_given, zbn_device, zbn_depth;
-static int64_t zbn_time, zbn_polls; /* remaining polls that answer "not ready" */
-static const void *zbn_stalled; /* for this stream, NULL for all */
+static int64_t zbn_time, zbn_polls; /* zbn_polls: number of further polls that return "not ready" */
+static const void *zbn_stalled; /* the stream whose polls zbn_polls counts, NULL for all streams */
 
 int zbn_count(void) { return zbn_made; }
 
@@ -34,7 +34,7 @@ static int zbn_new(void **handle) {
   return 0;
 }
 
-/* Records a call while there is room: long polling has no limit. */
+/* Records a call as long as there is room, because there is no limit to polling. */
 static int zbn_note(zbn_call c) {
   if (zbn_made < ZBN_CALLS) {
     c.device = zbn_device;
@@ -58,7 +58,7 @@ static int zbn_all_reduce(const void *send, void *recv, size_t count, int dtype,
   return stream == NULL;
 }
 static int zbn_malloc(void **p, size_t bytes) {
-  /* a size that no machine has fails here: the address sanitizer would abort */
+  /* fail here for a size that no machine has, because the address sanitizer would abort */
   *p = bytes >> 40 ? NULL : calloc(1, bytes);
   return *p == NULL ? ZB_ERR_MEMORY : 0;
 }
@@ -96,8 +96,8 @@ static int zbn_copy_async(void *to, const void *from, size_t bytes, int kind,
   return zbn_copy(to, from, bytes, kind);
 }
 
-/* Functions that are recorded. Depth is the depth outside of the call: a group start is recorded
- * before it counts, an end after. */
+/* Functions that are recorded. Their depth is the depth outside of the call: a group start is
+ * recorded before the depth grows, and a group end is recorded after the depth has shrunk. */
 
 static int zbn_noted_groupStart(void) {
   zbn_note((zbn_call){.name = "group start"});
@@ -118,7 +118,7 @@ static int zbn_noted_hostBarrier(const int32_t *device, size_t stride, int n) {
 static void zbn_noted_moveData(int on) {
   zbn_note((zbn_call){.name = "move data", .count = on});
 }
-/* A clock that advances by a microsecond whenever it is read. */
+/* Returns a clock that advances by a microsecond with each call. */
 static int64_t zbn_noted_nowNs(void) {
   zbn_time += 1000;
   zbn_note((zbn_call){.name = "now", .count = zbn_time});
@@ -145,7 +145,7 @@ static int zbn_noted_streamWaitEvent(void *stream, void *event, unsigned flags) 
   (void)flags;
   return zbn_note((zbn_call){.name = "wait", .handle = event, .stream = stream});
 }
-/* Returns milliseconds that identify the two events by their places: 1000·start + stop. */
+/* Returns milliseconds that identify the two events by their numbers: 1000·start + stop. */
 static int zbn_noted_eventElapsed(float *ms, void *start, void *stop) {
   *ms = (float)(1000 * ((char *)start - zbn_handles) +
                 ((char *)stop - zbn_handles));
@@ -223,8 +223,8 @@ static int zbn_noted_recvFrom(void *recv, size_t count, int dtype, int peer, voi
   return ZBN_CALL("recv", .recv = recv, .peer = peer);
 }
 
-/* Rows that both variants share. Optional collectives are left out, so that they are made of
- * messages. */
+/* Fills the rows that both variants share. Optional collectives are left out, so that the
+ * driver makes them of messages. */
 static void zbn_fill_common(zb_table *t) {
   t->setDevice = zbn_set;
   t->mallocDevice = zbn_malloc;
@@ -245,7 +245,7 @@ static void zbn_fill_common(zb_table *t) {
   t->allReduce = zbn_all_reduce;
 }
 
-/* The functions of the table that are recorded. */
+/* The functions that are recorded. */
 #define ZBN_NOTED(row)                                                         \
   row(groupStart) row(groupEnd) row(hostBarrier) row(moveData) row(nowNs)      \
   row(streamQuery) row(copyAsync) row(eventRecord) row(eventElapsed)           \

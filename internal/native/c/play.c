@@ -1,13 +1,15 @@
-/* A trainer's steps: computation on one stream per rank, messages on their lane's stream. A
- * message is launched when computation has reached its place, and computation waits where the
- * trainer's does. Events between the streams enforce both; the host runs ahead. */
+/* The steps of a trainer. Each rank computes on one stream, and messages run on the stream of
+ * their lane. A message is launched when computation has reached its place, and computation
+ * waits at the same places as a trainer's computation. Events between the streams enforce both,
+ * and the host runs ahead. */
 #include "play.h"
 
 static int zb_play_failed(zb_batch *b, int code, int rank, const char *call) {
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, rank, call);
 }
 
-/* Marks the end of a step on each rank's computation stream; mark 0 is the beginning. */
+/* Records a mark on each rank's computation stream. Mark 0 is the beginning of the first step; each
+ * later mark is the end of a step. */
 static int zb_play_mark(zb_batch *b, const zb_play *p, int32_t mark) {
   const zb_table *t = b->table;
   for (int i = 0; i < b->nlocal; i++) {
@@ -22,7 +24,7 @@ static int zb_play_mark(zb_batch *b, const zb_play *p, int32_t mark) {
   return 0;
 }
 
-/* Makes one stream of a rank wait for an event on another. */
+/* Makes one stream of a rank wait for an event on another stream. */
 static int zb_play_behind(zb_batch *b, int i, void *event, void *from, void *to) {
   const zb_table *t = b->table;
   int code = t->setDevice(b->ranks[i].device);
@@ -51,8 +53,9 @@ static int zb_play_spin(zb_batch *b, const zb_play *p, uint64_t ns) {
   return 0;
 }
 
-/* Enqueues launches that use the GPU like a trainer's, one after the other. The ranks take turns:
- * a full device queue blocks the host, and no other queue may run dry meanwhile. */
+/* Enqueues launches, one after the other, that use the GPU as a trainer's computation does. The
+ * ranks take turns: if a device's queue is full, the host blocks, and meanwhile no other queue may
+ * run empty. */
 static int zb_play_work(zb_batch *b, const zb_play *p, int32_t launches) {
   const zb_table *t = b->table;
   for (int32_t k = 0; k < launches; k++) {
@@ -70,11 +73,11 @@ static int zb_play_work(zb_batch *b, const zb_play *p, int32_t launches) {
   return 0;
 }
 
-/* How many steps run when a part is watched. The times are read from the last step: by then the
- * hosts are ahead, so that launch costs are not in the times. */
+/* The number of steps that run when a part is watched. The times are from the last step: by then
+ * the hosts are ahead, so that the times do not include the cost of launches. */
 enum { ZB_PLAY_WATCHED_STEPS = 2, ZB_PLAY_MARKS = ZB_PLAY_WATCHED_STEPS + 1 };
 
-/* Records each rank's events around a message or around the k-th computation, if watched. */
+/* Records each rank's events around message k, or around computation k, if it is watched. */
 static int zb_play_watch(zb_batch *b, const zb_play *p, int computing, int32_t k, int ended) {
   int32_t at = k - p->first;
   for (int i = 0; i < b->nlocal && p->computing == computing && at >= 0 && at < p->watched; i++) {
@@ -87,8 +90,7 @@ static int zb_play_watch(zb_batch *b, const zb_play *p, int computing, int32_t k
   return 0;
 }
 
-/* Starts the message on its stream, which the batch launches on, when computation has come this
- * far. */
+/* Launches message k on its lane's stream when computation has come this far. */
 static int zb_play_send(zb_batch *b, const zb_play *p, int32_t k) {
   const zb_play_message *m = &p->message[k];
   size_t first = (size_t)k * (size_t)b->nlocal;
@@ -121,7 +123,7 @@ static int zb_play_launch(zb_batch *b, const zb_play *p, int32_t k) {
   return failed;
 }
 
-/* Lets computation, or the lane of message `by`, continue when message k has ended. */
+/* Makes computation, or the lane of message `by`, wait for the end of message k. */
 static int zb_play_wait(zb_batch *b, const zb_play *p, int32_t k, int32_t by) {
   for (int i = 0; i < b->nlocal; i++) {
     void *to = by < 0 ? p->compute[i] : b->lane[p->message[by].lane][i].stream;
@@ -156,7 +158,7 @@ static int zb_play_step(zb_batch *b, const zb_play *p) {
   return 0;
 }
 
-/* Reads the times from mark to mark, or of the watched part, as [number × nlocal + rank]. */
+/* Reads the times between marks, or of the watched part, indexed [number × nlocal + rank]. */
 static void zb_play_read(zb_batch *b, int watched, int32_t count, double *seconds) {
   const zb_table *t = b->table;
   for (int32_t k = 0; k < count; k++) {
@@ -177,7 +179,7 @@ static void zb_play_read(zb_batch *b, int watched, int32_t count, double *second
 }
 
 /* Runs `steps` steps back to back. At the end the first lane's stream waits for computation, so
- * that a wait for the lanes is a wait for everything. */
+ * that waiting for the lanes is waiting for everything. */
 static int zb_play_all(zb_batch *b, const zb_play *p, int32_t steps) {
   if (zb_begin(b) || zb_play_mark(b, p, 0)) {
     return 1;
@@ -195,15 +197,15 @@ static int zb_play_all(zb_batch *b, const zb_play *p, int32_t steps) {
   return zb_wait(b);
 }
 
-/* Measures each step's seconds on each rank. */
+/* Measures the seconds of each step on each rank. */
 void zb_play_steps(zb_batch *b, const zb_play *p, int32_t steps, double *seconds) {
   if (!zb_play_all(b, p, steps)) {
     zb_play_read(b, 0, steps, seconds);
   }
 }
 
-/* Measures the seconds of the watched part on each rank, including a message's wait for other
- * ranks. */
+/* Measures the seconds of the watched part on each rank. The seconds include a message's
+ * wait for other ranks. */
 void zb_play_watched(zb_batch *b, const zb_play *p, double *seconds) {
   if (!zb_play_all(b, p, ZB_PLAY_WATCHED_STEPS)) {
     zb_play_read(b, 1, p->watched, seconds);

@@ -1,11 +1,11 @@
-/* How far each rank got: events mark the launches and show where a batch stopped. Timed bursts
- * have no marks, because marks would take time. */
+/* How far each rank got. Events mark the launches and so show where a batch stopped. Timed
+ * bursts have no marks, because marks would take time. */
 #include "loop.h"
 
-enum { ZB_MARKS = 64 }; /* events per rank; native.MaxIsolated is the same */
+enum { ZB_MARKS = 64 }; /* events per rank, the same number as native.MaxIsolated */
 
-/* Marks every stream. An event inside a group would time nothing, because the group's operations
- * are launched at its end. */
+/* Records an event on every rank's stream. It must be outside of a group: a group's operations are
+ * launched at its end, so that an event inside would time nothing. */
 int zb_mark(zb_batch *b, int k, int stop) {
   const zb_table *t = b->table;
   for (int i = 0; i < b->nlocal; i++) {
@@ -21,7 +21,7 @@ int zb_mark(zb_batch *b, int k, int stop) {
   return 0;
 }
 
-/* One burst with marked launches; none of its times is a sample. */
+/* Runs one burst with marked launches. Its times are no samples. */
 void zb_warm_up(zb_batch *b) {
   if (zb_begin(b)) {
     return;
@@ -48,8 +48,8 @@ void zb_warm_up(zb_batch *b) {
 }
 
 /* Returns the number of marks that a stream has passed, −1 if they cannot be read. It does not
- * wait. It queries events instead of intervals: in CUDA an interval may overlook pending work,
- * and its "not ready" counts as an error. */
+ * wait. It queries events and not intervals, because in CUDA an interval may overlook pending
+ * work, and its "not ready" counts as an error. */
 static int32_t zb_passed(const zb_batch *b, void **events) {
   int32_t n = 0;
   if (!b->marked || b->table->eventQuery == NULL) {
@@ -61,8 +61,8 @@ static int32_t zb_passed(const zb_batch *b, void **events) {
   return n;
 }
 
-/* After an incomplete batch: notes the launches that each rank has begun and ended, −1 without
- * marks, and the asynchronous error of its communicators. */
+/* Notes how far each rank got in an incomplete batch: the launches that it has begun and ended
+ * (−1 without marks), and the asynchronous error of its communicators. */
 void zb_progress(zb_batch *b) {
   const zb_table *t = b->table;
   for (int i = 0; i < b->nlocal; i++) {

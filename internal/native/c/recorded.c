@@ -1,7 +1,7 @@
-/* A table whose calls are recorded by name and passed on to the provider below it, for the test
- * that the driver makes the same calls with and without the loopback's own rows. Polls that find
- * work unfinished, and barriers that gave up for a moment, are not recorded: their number is
- * chance. */
+/* A table that records the names of its calls and passes them on to the provider below it. A test
+ * uses it to show that the driver makes the same calls with and without the loopback's own rows.
+ * Polls that find work unfinished, and barriers that gave up for a moment, are not recorded,
+ * because their number varies. */
 #include "recorded.h"
 
 #include "dl.h"
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { ZBR_CALLS = 1 << 18, ZBR_STACK = 256 }; /* bytes of arguments on the stack */
+enum { ZBR_CALLS = 1 << 18, ZBR_STACK = 256 }; /* ZBR_STACK: bytes of arguments on the stack */
 
 static zb_table zbr_below;
 static const char *zbr_calls[ZBR_CALLS];
@@ -68,7 +68,9 @@ int zbr_record(zb_table *t) {
   if (t->hostBarrier != NULL) {
     t->hostBarrier = zbr_barrier;
   }
-  t->commGetAsyncError = zbr_below.commGetAsyncError; /* only called after such a poll */
+  t->commGetAsyncError = zbr_below.commGetAsyncError; /* not recorded, because it is only called
+                                                       * after a poll that found work
+                                                       * unfinished */
   zbr_forget();
   return 1;
 }
@@ -84,7 +86,7 @@ int zbr_record(zb_table *t) {
 
 void zbr_as_vendor(zb_table *t) {
   if (t->moveData != NULL) {
-    t->moveData(1); /* a real library always does */
+    t->moveData(1); /* a real library always moves data */
   }
   for (int i = 0; i < zb_symbol_count(); i++) {
     const zb_symbol *s = zb_symbol_at(i);

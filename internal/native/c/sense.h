@@ -1,9 +1,9 @@
-/* Power and temperature from a vendor's management library: NVML, as declared by CUDA 12's
- * nvml.h. For amdgpu both are in sysfs. */
+/* Power and temperature from a vendor's management library: NVML, as declared in nvml.h of
+ * CUDA 12. For amdgpu both are read from sysfs. */
 #ifndef ZB_SENSE_H
 #define ZB_SENSE_H
 
-/* FUNCTION(field, args, name): each returns 0 on success. Power is in milliwatts. */
+/* FUNCTION(field, args, name). Each function returns 0 on success. Power is in milliwatts. */
 #define ZB_SENSE_SYMBOLS(FUNCTION)                                             \
   FUNCTION(init, (void), nvmlInit_v2)                                          \
   FUNCTION(find, (const char *pci, void **device),                             \
@@ -16,7 +16,7 @@
   FUNCTION(reasons, (void *device, unsigned long long *bits),                  \
            nvmlDeviceGetCurrentClocksThrottleReasons)
 
-/* NVML_TEMPERATURE_GPU, and nvmlClocksThrottleReason…: what lowers the clock */
+/* NVML_TEMPERATURE_GPU, and bits of nvmlClocksThrottleReason…, the reasons for a lower clock */
 enum {
   ZB_SENSE_GPU = 0,
   ZB_SENSE_POWER = 0x4 | 0x80,            /* SwPowerCap, HwPowerBrakeSlowdown */
@@ -30,10 +30,10 @@ typedef struct zb_sense {
 #undef ZB_SENSE_FIELD
 } zb_sense;
 
-/* Whether the library has the functions and is ready. */
+/* Fills in the functions of the library and starts it. Returns 1 if it is ready. */
 int zb_sense_open(zb_sense *s, void *library);
 
-/* Values that the library does not report are 0. */
+/* Reads the values of a GPU. Values that the library does not report are 0. */
 void zb_sense_read(const zb_sense *s, const char *pci, unsigned *mw, unsigned *limit,
                    unsigned *celsius, unsigned long long *reasons);
 

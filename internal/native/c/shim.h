@@ -1,5 +1,6 @@
-/* Calls through the table for Go, which cannot call a function pointer; each
- * sets the device first, in the same crossing. Results are the library's. */
+/* Calls through the table for Go, which cannot call a C function pointer. Each
+ * function sets the device first, in the same cgo call. The results are the
+ * library's. */
 #ifndef ZB_SHIM_H
 #define ZB_SHIM_H
 
@@ -12,8 +13,8 @@
 #include <malloc.h>
 #endif
 
-/* Keeps freed memory in the process: each burst of graphs of 1,024 simulated ranks allocates the
- * same memory again, and glibc would return it to the kernel in between. */
+/* Keeps freed memory in the process. Each burst of graphs of 1,024 simulated ranks allocates the
+ * same memory again, and glibc would meanwhile return it to the kernel. */
 static inline void zb_keep_memory(void) {
 #ifdef __GLIBC__
   enum { KEPT = 1 << 30 };
@@ -21,8 +22,8 @@ static inline void zb_keep_memory(void) {
 #endif
 }
 
-/* From now on all threads share one C heap, unless the environment sets the number of heaps: each
- * heap takes its own pages, and page tables for 64 MiB of addresses. */
+/* Makes all threads share one C heap, unless the environment sets the number of heaps. Every
+ * additional heap would need its own pages, and page tables for 64 MiB of addresses. */
 static inline void zb_one_heap(void) {
 #ifdef __GLIBC__
   const char *tunables = getenv("GLIBC_TUNABLES");
@@ -54,7 +55,8 @@ static inline int zb_attribute_of(const zb_table *t, int *value, int number,
                                   int device) {
   return zb_told(t, t->deviceAttribute(value, number, device));
 }
-/* CUDA's names come from its driver, which starts with the device's first use. */
+/* Returns a device's name. CUDA gets the name from its driver, which starts when a device is
+ * first used. */
 static inline int zb_device_name(const zb_table *t, char *name, int len,
                                  int device) {
   int code = t->setDevice(device);
@@ -86,7 +88,7 @@ static inline int zb_free(const zb_table *t, int device, void *p) {
   int code = t->setDevice(device);
   return code != 0 ? code : t->freeDevice(p);
 }
-/* The same for the collectives library, with its codes. */
+/* Allocates by the collectives library, and returns one of its codes. */
 static inline int zb_coll_malloc(const zb_table *t, int device, void **p, size_t n) {
   return t->setDevice(device) != 0 ? ZB_COLL_UNHANDLED : t->collMalloc(p, n);
 }
@@ -111,8 +113,8 @@ static inline int zb_stream_query(const zb_table *t, int device, void *s) {
   int code = t->setDevice(device);
   return code != 0 ? code : t->streamQuery(s);
 }
-/* A copy to the device may return before it has arrived, and streams would not wait for it. So
- * this waits for a second copy, back from the device. */
+/* Copies and waits. A copy to the device may return before the data have arrived, and streams
+ * would not wait for them. Therefore a second copy, back from the device, is waited for. */
 static inline int zb_copy(const zb_table *t, int device, void *at, void *host,
                           size_t bytes, int kind) {
   int code = t->setDevice(device);
@@ -152,7 +154,7 @@ static inline int zb_module_function(const zb_table *t, int device, void **f,
   int code = t->setDevice(device);
   return zb_told(t, code != 0 ? code : t->moduleFunction(f, m, name));
 }
-/* grid and block have three numbers each. */
+/* Launches a function. grid and block have three numbers each. */
 static inline int zb_launch(const zb_table *t, int device, void *f,
                             const unsigned *grid, const unsigned *block,
                             unsigned shared, void *stream, void **params) {
@@ -171,7 +173,7 @@ static inline void zb_move_data(const zb_table *t, int on) {
     t->moveData(on);
   }
 }
-/* Begins the case on the devices of one driver. */
+/* Begins a case on the devices of one driver. */
 static inline void zb_case_begin(const zb_table *t, uint64_t key,
                                  const int32_t *device, int n) {
   for (int i = 0; i < n && t->caseBegin != NULL; i++) {
@@ -185,7 +187,7 @@ static inline int zb_extrapolated(const zb_table *t, const char *collective,
   return t->extrapolated != NULL && t->extrapolated(collective, ranks, stride);
 }
 
-/* ncclConfig_t as of NCCL 2.28: each library reads as much of it as it knows. */
+/* ncclConfig_t as of NCCL 2.28. A library reads the fields that its version knows. */
 typedef struct zb_config {
   size_t size;
   unsigned magic, version;
@@ -202,8 +204,8 @@ static inline zb_config zb_config_of(int policy) {
                      UNDEFINED, UNDEFINED, NULL, UNDEFINED, policy, UNDEFINED, UNDEFINED};
 }
 
-/* Joins n local ranks, from first_rank on, on the given devices to a new communicator of nranks,
- * in one group. Returns the collectives library's result. */
+/* Joins n local ranks to a new communicator of nranks ranks, in one group. The ranks are numbered
+ * from first_rank on; `device` has their devices. Returns the collectives library's result. */
 static inline int zb_comms_init(const zb_table *t, const zb_unique_id *id,
                                 int nranks, int first_rank, int n,
                                 const int32_t *device, int policy, void **comm) {
@@ -220,8 +222,8 @@ static inline int zb_comms_init(const zb_table *t, const zb_unique_id *id,
   ended = t->groupEnd();
   return code != 0 ? code : ended;
 }
-/* Registers a buffer of each rank with its communicator, in a group because registration is
- * collective. took is the time in nanoseconds on the first rank's host. */
+/* Registers one buffer of each rank with its communicator. The calls are in a group, because
+ * registration is collective. took is the time on the first rank's host, in nanoseconds. */
 static inline int zb_register(const zb_table *t, int window, int n, const int32_t *device,
                               void *const *comm, void *const *at, size_t bytes, void **handle,
                               int64_t *took) {
@@ -249,8 +251,8 @@ static inline int zb_deregister(const zb_table *t, int window, int device, void 
   int code = t->setDevice(device);
   return code != 0 ? code : window ? t->windowDeregister(comm, handle) : t->commDeregister(comm, handle);
 }
-/* Returns the name of the implementation for a collective on these buffers, NULL if the library
- * does not say. */
+/* Returns the name of the implementation that runs a collective on these buffers; NULL if the
+ * library does not report it. */
 static inline const char *zb_impl(const zb_table *t, void *comm, int function, uint64_t count, int dtype, int op,
                                   const void *send, void *recv, int graph) {
   int algo, protocol, channels;

@@ -1,5 +1,5 @@
-/* Kernels timed by events: start, the sequence repeated, stop, on all devices at once. It is in C
- * so that no Go runs between two launches. */
+/* Times kernels by events: start, the repeated sequence, stop, on all devices at once. It is in C
+ * so that no Go code runs between two launches. */
 #include "timer.h"
 
 #include "loop.h"
@@ -33,7 +33,7 @@ static int zb_timer_mark(zb_timer *t, int stops) {
   return 0;
 }
 
-/* Returns the result of a vendor's call or of the runtime's. */
+/* Launches a step. Returns the result of the vendor's call or of the runtime's launch. */
 int zb_step_launch(const zb_table *t, const zb_step *s, void *stream) {
   return s->vendor != NULL
              ? s->vendor(s->params)
@@ -41,7 +41,7 @@ int zb_step_launch(const zb_table *t, const zb_step *s, void *stream) {
                                s->block[1], s->block[2], s->shared, stream, s->params, NULL);
 }
 
-/* Reads the units' counters before the work, or after it; see kernels/clock.hip. */
+/* Reads the counters of the compute units before or after the work; see kernels/clock.hip. */
 static int zb_timer_stamp(zb_timer *t, int ends) {
   for (int i = 0; i < t->ntracks; i++) {
     zb_track *k = &t->tracks[i];
@@ -55,7 +55,7 @@ static int zb_timer_stamp(zb_timer *t, int ends) {
   return 0;
 }
 
-/* One round on one device. */
+/* Launches one round on one device. */
 static int zb_timer_round(zb_timer *t, zb_track *k) {
   if (zb_timer_check(t, t->table->setDevice(k->device), k->device,
                      "set device")) {
@@ -71,7 +71,7 @@ static int zb_timer_round(zb_timer *t, zb_track *k) {
   return 0;
 }
 
-/* Polls until all are done, the deadline has passed, or it is cancelled. */
+/* Polls until all tracks are done, the deadline has passed, or the timer is cancelled. */
 static int zb_timer_wait(zb_timer *t, int64_t began) {
   int left = t->ntracks;
   while (left > 0) {

@@ -1,10 +1,10 @@
-/* Opening a library runs its code, which may hang, crash, end the process, or print without end.
- * So a child process opens each file first, and this process opens only the files that the child
- * survived.
+/* Opens libraries in a child process first. Opening a library runs its code, which may hang,
+ * crash, end the process, or print without end. This process then opens only the files that the
+ * child survived.
  *
- * The child is forked without exec: it then has the same loader, environment and libraries,
- * whatever started this program. It stays in C, because a fork has none of Go's threads. It only
- * opens files and looks up nothing, so no device is touched. */
+ * The child is forked without exec, so that it has the same loader, environment and libraries,
+ * whatever started this program. It runs only C, because a fork has none of Go's threads. It only
+ * opens files and looks up no symbols, so no device is touched. */
 #include "trial.h"
 
 #include "dl.h"
@@ -28,9 +28,9 @@ enum { ZB_TRIAL_PATH = 4096 };
 
 struct zb_trial {
   pid_t pid;
-  int link, said; /* requests and answers; what the child prints */
+  int link, said; /* link: requests and answers; said: the child's output */
   size_t printed;
-  char words[ZB_TRIAL_WORDS]; /* the end of its output */
+  char words[ZB_TRIAL_WORDS]; /* the end of the child's output */
   size_t held;
 };
 
@@ -40,8 +40,8 @@ static int64_t zb_trial_now(void) {
   return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* A crash ends the child by the signal: Go's handlers would print a trace. Signals that ask the
- * whole job to stop are the parent's to handle. */
+/* Sets the child's signals. A crash ends the child by its signal, because Go's handlers would
+ * print a trace. Signals that ask the whole job to stop are left to the parent. */
 static void zb_trial_signals(void) {
   static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
   for (int s = 1; s < NSIG; s++) {
@@ -52,8 +52,8 @@ static void zb_trial_signals(void) {
   }
 }
 
-/* Leaves the child only its link, as descriptor 3. Its output goes to the parent, which shows it
- * if something is wrong. */
+/* Gives the child only its link, as descriptor 3. Its output goes to the parent, which shows the
+ * output if the library is not usable. */
 static void zb_trial_descriptors(int link, int said) {
   int null = open("/dev/null", O_RDONLY);
   if (null >= 0) {
@@ -74,7 +74,7 @@ static void zb_trial_descriptors(int link, int said) {
   }
 }
 
-/* The child: opens the requested files until the parent is gone. */
+/* Runs the child: opens the requested files until the parent is gone. */
 static void zb_trial_child(pid_t parent, int link, int said, const sigset_t *mask) {
   struct rlimit none = {0, 0};
   char path[ZB_TRIAL_PATH], why[256], done = 1;
@@ -100,8 +100,8 @@ static void zb_trial_child(pid_t parent, int link, int said, const sigset_t *mas
   _exit(0);
 }
 
-/* Starts a child. It dies with the calling thread, so that thread must stay. Returns NULL if no
- * process can be made. */
+/* Starts a child. The child dies with the calling thread, so that thread must not end. Returns
+ * NULL if no process can be made. */
 zb_trial *zb_trial_start(void) {
   int link[2], said[2];
   sigset_t all, mask;
@@ -118,7 +118,7 @@ zb_trial *zb_trial_start(void) {
     return NULL;
   }
   fcntl(said[0], F_SETFL, O_NONBLOCK);
-  /* No signal may reach the child while Go's handlers are in place. */
+  /* No signal may reach the child as long as Go's handlers are installed. */
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &mask);
   t->pid = fork();
@@ -139,7 +139,7 @@ zb_trial *zb_trial_start(void) {
   return t;
 }
 
-/* Asks the child to open a file; returns 0 if that fails. */
+/* Asks the child to open a file. Returns 0 if the request cannot be sent. */
 int zb_trial_ask(zb_trial *t, const char *path) {
   size_t len = strlen(path);
   t->printed = t->held = 0;
@@ -147,7 +147,7 @@ int zb_trial_ask(zb_trial *t, const char *path) {
          send(t->link, path, len, MSG_NOSIGNAL) == (ssize_t)len;
 }
 
-/* Reads the child's output and keeps its end. Returns 0 if there was none. */
+/* Reads the child's output and keeps the end of it. Returns 0 if there was none. */
 static int zb_trial_listen(zb_trial *t) {
   char text[4096];
   ssize_t got = read(t->said, text, sizeof text);
@@ -168,7 +168,7 @@ static int zb_trial_listen(zb_trial *t) {
   return take > 0;
 }
 
-/* Waits up to `ms` milliseconds for an answer. */
+/* Waits up to `ms` milliseconds for the child's answer. */
 int zb_trial_wait(zb_trial *t, int ms) {
   int64_t until = zb_trial_now() + ms;
   for (;;) {
@@ -187,14 +187,14 @@ int zb_trial_wait(zb_trial *t, int ms) {
       return recv(t->link, &answer, 1, 0) == 1 ? ZB_TRIAL_OPENED : ZB_TRIAL_ENDED;
     }
     if ((fds[1].revents & POLLIN) == 0 && (fds[1].revents & POLLHUP) != 0) {
-      /* It has closed its output: poll would return at once, for ever. */
+      /* The child has closed its output, so poll would return at once, again and again. */
       struct timespec moment = {0, 1000000};
       nanosleep(&moment, NULL);
     }
   }
 }
 
-/* Waits up to `ms` milliseconds for the end of the child; returns 0 if it has not ended. */
+/* Waits up to `ms` milliseconds for the child to end. Returns 0 if it has not ended. */
 static int zb_trial_reap(zb_trial *t, int ms, int *status) {
   int64_t until = zb_trial_now() + ms;
   struct timespec moment = {0, 1000000};
@@ -211,7 +211,7 @@ static int zb_trial_reap(zb_trial *t, int ms, int *status) {
 }
 
 /* Ends the child and its descendants, and frees t. Returns waitpid's status, or −1 if the child
- * did not end by itself within patience_ms. words gets the end of its output. */
+ * did not end by itself within patience_ms. Writes the end of the child's output to `words`. */
 int zb_trial_end(zb_trial *t, int patience_ms, char *words, size_t len) {
   int status = 0, by_itself, ignored;
   size_t n;
@@ -220,7 +220,7 @@ int zb_trial_end(zb_trial *t, int patience_ms, char *words, size_t len) {
   kill(-t->pid, SIGKILL);
   if (!by_itself) {
     kill(t->pid, SIGKILL);
-    zb_trial_reap(t, 1000, &ignored); /* a child that waits for a dead disk stays */
+    zb_trial_reap(t, 1000, &ignored); /* a child that waits for a dead disk cannot be reaped */
   }
   while (t->printed <= ZB_TRIAL_PRINTED && zb_trial_listen(t)) {
   }

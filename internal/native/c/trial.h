@@ -1,4 +1,4 @@
-/* Libraries are first opened in a child process; see trial.c. */
+/* Opens libraries in a child process first; see trial.c. */
 #ifndef ZB_TRIAL_H
 #define ZB_TRIAL_H
 
@@ -6,12 +6,12 @@
 
 typedef struct zb_trial zb_trial;
 
-/* The result of zb_trial_wait. */
+/* The results of zb_trial_wait. */
 enum {
   ZB_TRIAL_NOTHING = 0,  /* no answer yet */
   ZB_TRIAL_OPENED = 1,   /* the child returned from opening the file, with or without a library */
   ZB_TRIAL_ENDED = 2,    /* the child ended, or closed its link */
-  ZB_TRIAL_FLOODED = 3   /* it printed more than ZB_TRIAL_PRINTED bytes */
+  ZB_TRIAL_FLOODED = 3   /* the child printed more than ZB_TRIAL_PRINTED bytes */
 };
 
 enum { ZB_TRIAL_PRINTED = 1 << 20, ZB_TRIAL_WORDS = 512 };

@@ -1,6 +1,6 @@
-/* One verification launch: fills every send buffer, poisons every receive buffer, runs the
- * collective once, and checks every element of every result on the device. It is not timed. The
- * loopback does this for parts of a case that is too large for the host's memory. */
+/* One verification launch. It fills every send buffer, poisons every receive buffer, runs the
+ * collective once, and checks every element of every result on the device. It is not timed. On
+ * the loopback, a case that is too large for the host's memory is verified in parts. */
 #include "loop.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 enum { ZB_BLOCK = 256 };
 
-/* Returns enough blocks to fill a GPU, and no more than there is work for. */
+/* Returns enough blocks to fill a GPU, but no more than the work needs. */
 static unsigned zb_grid(uint64_t bytes) {
   uint64_t blocks = 1 + bytes / 16384;
   return blocks < 1024 ? (unsigned)blocks : 1024;
@@ -36,7 +36,7 @@ static int zb_pattern(zb_batch *b, int i, char *to, uint64_t bytes, uint32_t pat
                                 ZB_BLOCK, poison, "launch poison");
 }
 
-/* Has a kernel write the input of a rank's launch. */
+/* Launches the kernel that writes the input of a rank. */
 static int zb_fill_on(zb_batch *b, const zb_verify_args *v, int i, void *on) {
   const zb_expect *e = &v->expect[i];
   zb_rank *r = &b->ranks[i];
@@ -49,7 +49,8 @@ static int zb_fill_on(zb_batch *b, const zb_verify_args *v, int i, void *on) {
                                    fill, "launch fill");
 }
 
-/* Takes a rank's input to the host, from where it will be copied. */
+/* Writes a rank's input and copies it to the host; the verification later copies it back from
+ * there. */
 static int zb_take(zb_batch *b, const zb_verify_args *v, int i) {
   const zb_expect *e = &v->expect[i];
   zb_rank *r = &b->ranks[i];
@@ -67,8 +68,8 @@ static int zb_take(zb_batch *b, const zb_verify_args *v, int i) {
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, "copy to the host");
 }
 
-/* Fills the input of a rank's launch, by a kernel or by a copy from the host. If it is filled on
- * another stream, the rank's own stream waits for that by an event. */
+/* Fills the input of a rank's launch, by a kernel or by a copy from the host. If another stream
+ * fills it, the rank's own stream waits for an event there. */
 static int zb_fill_send(zb_batch *b, const zb_verify_args *v, int i) {
   const zb_expect *e = &v->expect[i];
   zb_rank *r = &b->ranks[i];
@@ -92,7 +93,8 @@ static int zb_fill_send(zb_batch *b, const zb_verify_args *v, int i) {
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, "wait for the fill");
 }
 
-/* Poisons the output before the input is filled: in place, the input is part of the output. */
+/* Poisons the output and then fills the input, in this order: in place, the input is a part of the
+ * output. */
 static int zb_prepare(zb_batch *b, const zb_verify_args *v, int i) {
   const zb_expect *e = &v->expect[i];
   zb_rank *r = &b->ranks[i];
@@ -106,7 +108,7 @@ static int zb_prepare(zb_batch *b, const zb_verify_args *v, int i) {
                          : zb_fill_send(b, v, i);
 }
 
-/* Launches the check of one rank's result, or the explanation of one element. */
+/* Launches the check of one rank's result, or the explanation of one of its elements. */
 static int zb_check(zb_batch *b, const zb_verify_args *v, int i,
                     const uint64_t *index) {
   const zb_expect *e = &v->expect[i];
@@ -129,13 +131,14 @@ static int zb_check(zb_batch *b, const zb_verify_args *v, int i,
                    "launch check");
 }
 
-/* Clears a rank's counters, on its stream. A host copy outside of the stream may return before it
- * has arrived, and the check would not wait for it. */
+/* Clears a rank's counters on its stream. A host copy outside of the stream may return before the
+ * data have arrived, and the check would not wait for them. */
 static int zb_clear(zb_batch *b, const zb_verify_args *v, int i) {
   const uint64_t clear[4] = {0, UINT64_MAX, 0, 0};
   const zb_rank *r = &b->ranks[i];
   int code = b->table->setDevice(r->device);
-  memcpy(&v->found[4 * i], clear, sizeof clear); /* must stay until the wait */
+  memcpy(&v->found[4 * i], clear, sizeof clear); /* v->found must keep these values until the
+                                                  * wait */
   if (code == 0) {
     code = b->table->copyAsync(r->found, &v->found[4 * i], sizeof clear,
                                ZB_TO_DEVICE, r->stream);
@@ -143,7 +146,7 @@ static int zb_clear(zb_batch *b, const zb_verify_args *v, int i) {
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, "clear counters");
 }
 
-/* Reads the findings of a check, after the wait. */
+/* Reads the findings of a check. Call it after the wait. */
 static int zb_found(zb_batch *b, const zb_verify_args *v, int i) {
   const zb_rank *r = &b->ranks[i];
   int code = b->table->setDevice(r->device);
@@ -154,7 +157,7 @@ static int zb_found(zb_batch *b, const zb_verify_args *v, int i) {
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, "copy");
 }
 
-/* Clears the counters and starts the checks of all ranks with a result. */
+/* Clears the counters and launches the checks of all ranks that have a result. */
 static int zb_check_all(zb_batch *b, const zb_verify_args *v) {
   for (int i = 0; i < b->nlocal; i++) {
     if ((v->parts == 1 || v->expect[i].check_count > 0) &&
@@ -166,7 +169,8 @@ static int zb_check_all(zb_batch *b, const zb_verify_args *v) {
   return zb_wait(b);
 }
 
-/* Asks each rank with a wrong element for the expected value of the first one. */
+/* Launches, for each rank with a wrong element, the kernel that returns the expected value of its
+ * first wrong element. */
 static int zb_explain_all(zb_batch *b, const zb_verify_args *v) {
   int asked = 0;
   for (int i = 0; i < b->nlocal; i++) {
@@ -192,8 +196,8 @@ static int zb_explain_all(zb_batch *b, const zb_verify_args *v) {
   return 0;
 }
 
-/* The verified launch, with its marks. A short one is done at the first poll, so the wait alone
- * would never see a cancellation. */
+/* Runs the verified launch, with its marks. A short launch is done at the first poll, so
+ * cancellation is checked here: the wait alone would never see it. */
 static int zb_launch_one(zb_batch *b) {
   if (zb_cancelled(b)) {
     return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
@@ -206,7 +210,7 @@ static int zb_launch_one(zb_batch *b) {
   return zb_mark(b, 0, 1);
 }
 
-/* Returns one part's share of the arguments. */
+/* Returns the arguments of one part. */
 static zb_verify_args zb_part(const zb_batch *b, const zb_verify_args *v, int part) {
   zb_verify_args one = *v;
   one.expect += (size_t)part * (size_t)b->nlocal;
@@ -234,9 +238,9 @@ static int zb_prepare_all(zb_batch *b, const zb_verify_args *v) {
   return 0;
 }
 
-/* Tells the loopback whether this batch's launches move data, and which parts. It must come
- * before the fill: if another driver of this process ended later, it would discard the filled
- * data. */
+/* Tells the loopback whether this batch's launches move data, and which parts. This must
+ * precede the fill: if another driver of this process ended in between, the filled data would
+ * be discarded. */
 static void zb_moves(const zb_batch *b, const zb_verify_args *v, int on) {
   if (b->table->moveBlocks != NULL && v->blocks != NULL) {
     b->table->moveBlocks(on ? v->blocks : NULL, on ? v->parts : 0);
@@ -260,7 +264,10 @@ void zb_verify(zb_batch *b, const zb_verify_args *v) {
       }
     }
   }
-  for (int i = 0; i < b->nlocal && b->work.from_host && b->outcome == 0; i++) { /* a copy that failed may still read */
+  for (int i = 0; i < b->nlocal && b->work.from_host && b->outcome == 0; i++) { /* after a failure,
+                                                                                 * a copy may still
+                                                                                 * read the
+                                                                                 * memory */
     free(b->ranks[i].data);
     b->ranks[i].data = NULL;
   }

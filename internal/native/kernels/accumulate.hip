@@ -1,12 +1,12 @@
 /* after: prelude.h number.h */
-/* sum = main + gradient, as a trainer adds the gradients of each microbatch to
- * those it keeps in float32: fused, and kernel by kernel by way of a gradient in
- * float32. The sum goes to a matrix of its own, so that a launch that is repeated
- * has the same input; what moves is the same. */
+/* sum = main + gradient, as a trainer adds the gradients of each microbatch to its
+ * float32 gradients: fused, and as two kernels with the gradient in float32 between
+ * them. The sum goes to a third matrix, so that a repeated launch has the same
+ * input; the traffic is the same. */
 
 template <typename B, int N> struct alignas(16) zb_accumulate_part { B at[N]; };
 
-/* At each part of 8 elements, and at those behind the last whole one. */
+/* Calls F for each part of 8 elements, and for each element after the last whole part. */
 template <typename S, typename D, class F>
 ZB_FN void zb_accumulate_each(D *out, const S *in, const float *main, zb_u64 n, F of) {
   enum { N = 8 };

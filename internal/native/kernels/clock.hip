@@ -1,18 +1,19 @@
 /* after: prelude.h */
-/* The clock of the compute units while other kernels run. One launch with ends 0
- * before the work and one with ends 1 behind it, on the work's stream, a thread a
- * block and a block a unit: the first notes the two counters of each unit that it
- * meets, the second adds what they counted since to counts[0], cycles, and counts[1],
- * nanoseconds. Their quotient is the mean clock of the units between the launches.
- * Counters are subtracted on one unit alone: those of two need not agree.
+/* Measures the clock rate of the compute units while other kernels run. On the stream of the
+ * work, a launch with ends 0 precedes the work, and a launch with ends 1 follows it. Each launch
+ * has one block per unit and one thread per block. The first launch notes the two counters of
+ * each unit on which it runs. The second launch adds the differences since then to counts[0]
+ * (cycles) and counts[1] (nanoseconds). Their quotient is the mean clock rate between the
+ * launches. Counters are subtracted only on the same unit, because the counters of different
+ * units need not agree.
  *
- * counts has 2 words, then 2 for each number that a unit may have; all zero at first.
+ * counts has 2 words, then 2 for each possible number of a unit; all are zero at first.
  *
- * Assumed: on gfx942 and gfx950 s_memtime counts the units' clock (AMD's ISA guides) and
- * s_memrealtime is constant, 100 MHz (RCCL's tools take 25 MHz elsewhere: no clock is
- * counted there); on NVIDIA %clock64 counts the unit's clock and
- * %globaltimer nanoseconds, at times in steps of a microsecond. Both count on in a unit
- * that waits. */
+ * Assumed: on gfx942 and gfx950, s_memtime counts the cycles of the unit's clock (AMD's ISA
+ * guides), and s_memrealtime counts at a constant 100 MHz. RCCL's tools assume 25 MHz on other
+ * GPUs, so no clock is counted there. On NVIDIA, %clock64 counts the cycles of the unit's clock,
+ * and %globaltimer counts nanoseconds, sometimes in steps of a microsecond. Both keep counting
+ * while a unit waits. */
 #if defined(__gfx942__) || defined(__gfx950__)
 #define ZB_COUNTERS
 #endif
@@ -45,8 +46,9 @@ ZB_FN zb_u64 zb_nanoseconds(void) {
 #endif
 }
 
-/* The number of the unit, below 4,096. HW_ID has it in bits 8 to 15, by engine and
- * array; XCC_ID has the die's in the lowest four. */
+/* Returns the number of the unit, below 4,096. On AMD, bits 8 to 15 of HW_ID number
+ * the unit by engine and array, and the lowest four bits of XCC_ID number the
+ * die. */
 ZB_FN zb_u32 zb_unit(void) {
 #if defined(ZB_HOST)
   return blockIdx.x & 4095;
@@ -71,6 +73,7 @@ ZB_KERNEL(zb_clock)(zb_u64 *counts, zb_u32 ends) {
   } else if (start[1] != 0) {
     ZB_ATOMIC_ADD(counts, cycles - start[0]);
     ZB_ATOMIC_ADD(counts + 1, ns - start[1]);
-    start[1] = 0; /* a unit that this launch meets again, or a later one alone, adds nothing */
+    start[1] = 0; /* so that a second block on the unit adds nothing, nor a later launch without a
+                   * first launch */
   }
 }

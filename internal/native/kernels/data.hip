@@ -1,12 +1,13 @@
 /* after: prelude.h mix.h vector.h reduce.h walk.h value.h */
-/* The data of the streams, and whether what a stream left is right. */
+/* Fills the arrays of the streams, and checks the results that the streams leave. */
 
 template <typename T>
 ZB_FN T zb_datum(zb_u64 seed, zb_u32 array, int zeros, zb_u64 i) {
   return zeros ? (T)0 : zb_values<T>::at(seed, array, i);
 }
 
-/* As the streams walk, so that each CPU touches first what it works on. */
+/* Calls Work for each element in the order of the streams, so that each CPU is the first to touch
+ * the memory that it will work on. */
 template <class Work> struct zb_each : Work {
   ZB_METHOD void vectors(zb_u64 i, zb_u64 step) {
     for (int u = 0; u < ZB_LOADS(4); u++) {
@@ -28,7 +29,7 @@ template <typename T> struct zb_data_filling {
   }
 };
 
-/* Element i of the array becomes what zb_value says, or zero. */
+/* Sets element i of the array to zb_value, or to zero. */
 template <typename T>
 ZB_FN void zb_data_fill(T *out, zb_u64 n, zb_u32 array, zb_u64 seed,
                         int zeros) {
@@ -50,7 +51,7 @@ template <int OP, typename T> struct zb_data_checking {
   ZB_METHOD void one(zb_u64 i) {
     T x = zb_datum<T>(seed, 0, zeros, i), y = zb_datum<T>(seed, 1, zeros, i);
     T want = zb_made<OP>(x, y, s, s);
-    /* what was not written is a NaN, which equals nothing */
+    /* written so that a NaN, which marks an element that was not written, counts as wrong */
     if (!(want == out[i])) {
       wrong++;
       lowest = i < lowest ? i : lowest;
@@ -75,8 +76,9 @@ ZB_FN void zb_data_check_of(const T *out, zb_u64 n, double s, zb_u64 seed,
   ZB_ATOMIC_ADD(&found[2], work.seen);
 }
 
-/* found gets the number of wrong elements added, the lowest of them, and how
- * many were looked at. op counts as in the table of streams. */
+/* Adds to `found` the number of wrong elements, the index of the lowest one,
+ * and the number of checked elements. op is the number in the table of
+ * streams. */
 template <typename T>
 ZB_FN void zb_data_check(int op, const T *out, zb_u64 n, double s, zb_u64 seed,
                          int zeros, zb_u64 *found) {
@@ -116,8 +118,9 @@ template <typename T> struct zb_data_summing {
   }
 };
 
-/* What read and dot must give, made without the arrays: of each block the sum of
- * x's words, that of x y, and that of |x y|, which bounds the rounding. */
+/* Computes the expected results of read and dot without the arrays. For each block
+ * it returns the sum of the words of x, the sum of x y, and the sum of |x y|,
+ * which bounds the rounding error. */
 template <typename T>
 ZB_FN void zb_data_sum(zb_u64 n, zb_u64 seed, int zeros, zb_u64 *words,
                        double *sums) {

@@ -1,13 +1,14 @@
-/* The subset of HIP's and CUDA's language that kernels are written in, on the
+/* The subset of HIP's and CUDA's language in which kernels are written, for the
  * host. A launch runs block after block in the calling thread.
  *
- * Kernels of plain loops walk their work from ZB_LANE in steps of ZB_LANES.
- * unity.cc includes their sources more than once: with lane 0 of 1, where a
- * block is one thread, and a tile one plain loop that the compiler turns into
- * vector code (nothing is shared between the threads of these kernels, so
- * folding them changes no result), and with real lanes, where each thread of
- * each block runs as on a GPU and tests see its strides. Kernels that wait for
- * each other exist with real lanes alone; see host_block.h. */
+ * A kernel of plain loops walks over its work from ZB_LANE in steps of ZB_LANES.
+ * unity.cc includes the sources of such kernels in two variants. In the folded
+ * variant, with lane 0 of 1, a block is one thread, and a tile is one plain loop
+ * that the compiler vectorises. The threads of these kernels share nothing, so
+ * this folding changes no result. In the other variant, with real lanes, each
+ * thread of each block runs as on a GPU, so that tests see its strides. Kernels
+ * whose threads wait for each other exist only with real lanes; see
+ * host_block.h. */
 #ifndef ZB_HOST_H
 #define ZB_HOST_H
 
@@ -16,7 +17,7 @@
 #define ZB_KERNEL_OF(name, most) static void name
 #define ZB_FN static inline __attribute__((always_inline))
 #define ZB_METHOD inline __attribute__((always_inline))
-/* a body that several kernels share; on a GPU each has its own */
+/* A function body that several kernels share on the host; on a GPU each kernel inlines it. */
 #define ZB_APART static __attribute__((noinline))
 
 #define ZB_ROLLED
@@ -27,12 +28,12 @@ struct zbk_dim3 {
 };
 static thread_local zbk_dim3 threadIdx, blockIdx, blockDim, gridDim;
 
-/* What the counters of a unit show; see clock.hip. */
+/* The counters of a unit that zb_clock reads; see clock.hip. */
 static thread_local struct {
   unsigned long long cycles, ns;
-} zbk_counters __attribute__((unused)); /* a test's program may have no clock */
+} zbk_counters __attribute__((unused)); /* a test's program may not use the clock */
 
-/* Ranks in several threads may share a result. */
+/* Atomic, because ranks in several threads may share a result. */
 #define ZB_ATOMIC_ADD(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
 #define ZB_ATOMIC_MIN(p, v) zbk_atomic_min(p, v)
 

@@ -1,10 +1,10 @@
-/* One block of a kernel whose threads wait for each other, on the host: each
- * thread is a fiber, and a loop runs those that can go on.
+/* Runs one block of a kernel whose threads wait for each other, on the host.
+ * Each thread is a fiber, and a loop runs the fibers that can continue.
  *
- * Strict: what a GPU may hang or be wrong about ends the launch with a reason:
- * a barrier or a shuffle that not all threads reach (one that has returned
- * included), or that some reach at another line; a lane that does not exist;
- * more shared memory than there is. Shared memory begins as NaN. */
+ * The rules are strict. Anything that may hang or be wrong on a GPU ends the
+ * launch with a reason: a barrier or a shuffle that some threads do not reach,
+ * because they have returned or wait at another line; a lane that does not
+ * exist; too much shared memory. Shared memory begins as NaN. */
 #ifndef ZB_HOST_BLOCK_H
 #define ZB_HOST_BLOCK_H
 
@@ -20,8 +20,8 @@ struct zbk_thread {
   zbk_fiber fiber;
   zbk_dim3 index;
   zbk_state state;
-  int line;      /* where it waits */
-  unsigned from; /* the lane whose value it wants, */
+  int line;      /* line of the source at which the thread waits */
+  unsigned from; /* the lane whose value the thread wants in a shuffle */
   zb_u64 gives, gets;
 };
 
@@ -38,12 +38,12 @@ struct zbk_block {
     void *at;
   } arrays[ZBK_SHARED_SITES];
   int sites;
-  char why[160]; /* empty while nothing is wrong */
+  char why[160]; /* the reason of a failure; empty if there is none */
 };
 
 static thread_local zbk_block *zbk_here;
 
-/* Gives the loop the turn; comes back when the thread can go on. */
+/* Gives control to the loop. Returns when the thread can continue. */
 static __attribute__((noinline)) void zbk_wait(zbk_state state, int line) {
   zbk_block *b = zbk_here;
   b->now->state = state;
@@ -51,15 +51,15 @@ static __attribute__((noinline)) void zbk_wait(zbk_state state, int line) {
   zbk_fiber_switch(&b->now->fiber, &b->main, state == ZBK_DONE);
 }
 
-/* Ends the launch: this thread never continues. */
+/* Notes the reason for which the launch ends. */
 static void zbk_fail(const char *what, int line, unsigned number) {
   zbk_block *b = zbk_here;
   snprintf(b->why, sizeof b->why, "%s (line %d, thread %u of block %u,%u,%u)",
            what, line, number, blockIdx.x, blockIdx.y, blockIdx.z);
 }
 
-/* The array that belongs to a site of the source: the first thread to come
- * makes it. */
+/* Returns the shared array that belongs to a site of the source. The first
+ * thread that reaches the site makes the array. */
 static inline void *zbk_shared(const void *site, size_t bytes, size_t align,
                         int line) {
   zbk_block *b = zbk_here;
@@ -112,8 +112,8 @@ static void zbk_entry(void) {
   zbk_wait(ZBK_DONE, 0);
 }
 
-/* Where threads [from, to) wait: all in state and at one line, or it is said
- * what differs and 0 returned. */
+/* Checks that threads [from, to) all wait in the given state at the same line.
+ * If not, notes the failure and returns false. */
 static bool zbk_agree(zbk_block *b, unsigned from, unsigned to,
                       zbk_state state, const char *what) {
   const zbk_thread *waits = NULL;
@@ -132,7 +132,7 @@ static bool zbk_agree(zbk_block *b, unsigned from, unsigned to,
   return true;
 }
 
-/* Lets the lanes of a wave that wait for a shuffle have their values. */
+/* Gives the lanes of a wave that wait for a shuffle their values. */
 static void zbk_exchange(zbk_block *b, unsigned from, unsigned to) {
   if (!zbk_agree(b, from, to, ZBK_AT_SHUFFLE,
                  "a shuffle that not all lanes of the wave reach")) {
@@ -151,7 +151,7 @@ static void zbk_exchange(zbk_block *b, unsigned from, unsigned to) {
   }
 }
 
-/* Decides which threads continue after all that could have run. Returns 0 when all are
+/* Decides which threads continue, once none of them can run. Returns false if all are
  * done or something is wrong. */
 static bool zbk_decide(zbk_block *b) {
   bool shuffled = false;
@@ -184,7 +184,7 @@ static bool zbk_decide(zbk_block *b) {
   return true;
 }
 
-/* Runs one block to its end; the stacks are there, the rest is made anew. */
+/* Runs one block to its end. The stacks are reused; everything else is initialised. */
 static void zbk_block_run(zbk_block *b, size_t launched, char *stacks,
                           size_t stride) {
   zbk_here = b;

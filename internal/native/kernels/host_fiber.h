@@ -1,6 +1,7 @@
-/* Switched stacks: each GPU thread of a block that has barriers runs on one of
- * its own. In assembly on x86-64 (a switch is a few nanoseconds), by ucontext
- * elsewhere and under the address sanitizer, which must be told of each. */
+/* Switches stacks: each GPU thread of a block with barriers runs on its own
+ * stack. On x86-64 the switch is in assembly and takes a few nanoseconds.
+ * Elsewhere, and under the address sanitizer, which must be told of each switch,
+ * it uses ucontext. */
 #ifndef ZB_HOST_FIBER_H
 #define ZB_HOST_FIBER_H
 
@@ -20,15 +21,15 @@
 #include <ucontext.h>
 #endif
 
-enum { ZBK_STACK = 256 << 10 }; /* address space: what is not used costs none */
+enum { ZBK_STACK = 256 << 10 }; /* address space; pages that are not touched cost nothing */
 
 struct zbk_fiber {
-  void *sp; /* where it stopped; ZBK_ASSEMBLY */
+  void *sp; /* stack pointer where the fiber stopped; with ZBK_ASSEMBLY */
 #ifndef ZBK_ASSEMBLY
   ucontext_t context;
 #endif
-  void *fake; /* the sanitizer's */
-  char *stack; /* NULL: the thread's own */
+  void *fake; /* the sanitizer's fake stack */
+  char *stack; /* NULL for the stack of the thread itself */
 };
 
 #ifdef ZBK_ASSEMBLY
@@ -49,13 +50,13 @@ __asm__(".text\n"
         ".size zbk_switch_stack, .-zbk_switch_stack\n");
 #endif
 
-/* Prepares a fiber to begin with entry, which never returns. */
+/* Prepares a fiber that begins with `entry`, which never returns. */
 static void zbk_fiber_begin(zbk_fiber *f, char *stack, void (*entry)(void)) {
   f->stack = stack;
   f->fake = NULL;
 #ifdef ZBK_ASSEMBLY
-  /* six registers, then the address that the switch returns to, so placed that
-   * the stack is aligned as behind a call */
+  /* Six registers, then the address to which the switch returns, placed so that
+   * the stack is aligned as after a call. */
   void **top = reinterpret_cast<void **>(stack + ZBK_STACK) - 2;
   *top = reinterpret_cast<void *>(entry);
   top[1] = NULL;
@@ -73,19 +74,19 @@ static void zbk_fiber_begin(zbk_fiber *f, char *stack, void (*entry)(void)) {
 }
 
 #ifdef ZBK_ASAN
-/* The bounds of the thread's own stack, which the first fiber learns. */
+/* The bounds of the thread's own stack, which the first fiber finds out. */
 static thread_local const void *zbk_own_stack;
 static thread_local size_t zbk_own_size;
 #endif
 
-/* What a fiber does first. */
+/* Must be called first in a fiber. */
 static inline void zbk_fiber_entered(void) {
 #ifdef ZBK_ASAN
   __sanitizer_finish_switch_fiber(NULL, &zbk_own_stack, &zbk_own_size);
 #endif
 }
 
-/* last: from will not run again. */
+/* Switches fibers. last is true if `from` will not run again. */
 static void zbk_fiber_switch(zbk_fiber *from, zbk_fiber *to, bool last) {
 #ifdef ZBK_ASAN
   const void *stack = to->stack != NULL ? to->stack : zbk_own_stack;
@@ -103,8 +104,8 @@ static void zbk_fiber_switch(zbk_fiber *from, zbk_fiber *to, bool last) {
 #endif
 }
 
-/* n stacks, each with a page below it that may not be touched; NULL without
- * memory. */
+/* Returns n stacks, each with an inaccessible page below it; NULL if there is
+ * no memory. */
 static char *zbk_stacks(unsigned n, size_t *stride) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   *stride = ZBK_STACK + page;

@@ -1,5 +1,6 @@
-/* What the host multiplies with in place of matrix instructions. AVX2 where
- * there is some, and never a fused multiply-add: the bits are every machine's. */
+/* The host's replacement for matrix instructions. It uses AVX2 if the CPU has it,
+ * but never a fused multiply-add, so that the result has the same bits on every
+ * host. */
 #ifndef ZB_HOST_MMA_H
 #define ZB_HOST_MMA_H
 
@@ -7,8 +8,8 @@ typedef float zbk_float8 __attribute__((vector_size(32), aligned(4), may_alias))
 
 enum { ZBK_MMA_DEPTH = 32, ZBK_MMA_ROWS = 4 };
 
-/* c (16 x 16) += a (16 x depth) · b (depth x 16). A few rows at a time, whose
- * sums stay in registers. */
+/* c (16 x 16) += a (16 x depth) · b (depth x 16). The loop takes a few rows at
+ * a time, whose sums stay in registers. */
 ZB_FN void zbk_mma_body(float *c, const float *a, const float *b) {
   for (int i = 0; i < 16; i += ZBK_MMA_ROWS) {
     zbk_float8 low[ZBK_MMA_ROWS], high[ZBK_MMA_ROWS];

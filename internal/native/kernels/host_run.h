@@ -1,12 +1,13 @@
-/* From HIP's kernelParams to the threads of a grid, on the host. */
+/* Runs a launch on the host: from HIP's kernelParams to the threads of a grid. */
 #ifndef ZB_HOST_RUN_H
 #define ZB_HOST_RUN_H
 
 #include "host_block.h"
 #include "table.h"
 
-/* The stacks and the shared memory of one launch, then of the next: making them
- * takes longer than a small launch. A second thread makes its own. */
+/* The stacks and the shared memory of a launch. They are kept for the next
+ * launch, because making them takes longer than a small launch. If another thread
+ * launches at the same time, it makes a place of its own. */
 struct zbk_place {
   zbk_block block;
   zbk_thread threads[ZBK_MOST_THREADS];
@@ -49,8 +50,8 @@ static void zbk_place_give(zbk_place *p) {
   zbk_place_free(__atomic_exchange_n(&zbk_kept, p, __ATOMIC_ACQ_REL));
 }
 
-/* Calls each of every block, the first dimension the fastest; stops when it
- * returns false. */
+/* Calls `each` for every block, with the first dimension varying fastest. Stops
+ * when a call returns false. */
 template <class Each>
 static void zbk_blocks(const zbk_launch *l, Each each) {
   gridDim = {l->grid[0], l->grid[1], l->grid[2]};
@@ -89,7 +90,7 @@ static inline int zbk_waiting(const zbk_launch *l, void (*body)(void *),
   return failed;
 }
 
-/* Counts without the standard library: 0, 1, …, n-1 as a type. */
+/* The numbers 0, 1, …, n-1 as a type, without the standard library. */
 template <int... I> struct zbk_indices {};
 template <int N, int... I>
 struct zbk_count : zbk_count<N - 1, N - 1, I...> {};
@@ -118,7 +119,7 @@ template <typename... A> struct zbk_args {
     call(k, params);
   }
 
-  /* Every thread of every block in turn: for kernels that never wait. */
+  /* Runs every thread of every block, one after the other, for kernels that never wait. */
   static int threads(kernel k, const zbk_launch *l, void **params) {
     zbk_blocks(l, [=] {
       for (unsigned z = 0; z < l->block[2]; z++) {
@@ -134,7 +135,7 @@ template <typename... A> struct zbk_args {
     return 0;
   }
 
-  /* The threads of a block on stacks of their own. */
+  /* Runs the threads of each block on their own stacks, for kernels that wait. */
   static int waiting(kernel k, const zbk_launch *l, void **params, char *why,
                      size_t size) {
     struct work {
@@ -151,7 +152,7 @@ template <typename... A> struct zbk_args {
   }
 };
 
-/* Lets the arguments of a kernel be deduced from its address. */
+/* Deduces the types of a kernel's arguments from its address. */
 template <typename... A> zbk_args<A...> zbk_args_of(void (*)(A...)) {
   return {};
 }

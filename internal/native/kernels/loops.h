@@ -1,5 +1,5 @@
-/* The sources whose work folds into plain loops; unity.cc includes them for each
- * way of compiling. No guard: that is on purpose. */
+/* The sources whose work can be folded into plain loops. unity.cc includes this
+ * file once for each variant, so it has no include guard. */
 #include "mix.h"
 #include "verify_rule.h"
 #include "verify_value.h"

@@ -1,28 +1,28 @@
-/* How tiles of both operands come into shared memory, one ZB_DEPTH after the
- * other, while the ones before are multiplied:
+/* Brings tiles of both operands into shared memory, one stage of ZB_DEPTH after
+ * the other, while earlier stages are multiplied:
  *
- *   begin()      starts
- *   advance(j)   ends when all threads may read stage j at slot(j); what is
- *                after the next is on its way then. Stages in order, from 0
+ *   begin()      starts the first stages
+ *   advance(j)   returns when all threads may read stage j at slot(j); a later
+ *                stage is then being loaded. Call it for 0, 1, 2, …
  *
- * On AMD the two halves of advance have the work of the stage before around
- * them, and begin ends with stage 0 there to be read:
+ * On AMD, work of the previous stage is placed around the two halves of advance,
+ * and begin returns when stage 0 can be read:
  *
- *   turn(j)      writes stage j to slot(j) and asks for the one behind it; all
- *                have read what was there when they were at the last barrier
+ *   turn(j)      writes stage j to slot(j) and starts loading stage j + 1; at the
+ *                last barrier all threads had finished reading that slot
  *
- * Rows and columns that are not there come as zeros. */
+ * Rows and columns outside of the matrix are zeros. */
 #ifndef ZB_MUON_FEED_H
 #define ZB_MUON_FEED_H
 
-/* TILE rows of a matrix whose rows are quads times 16 bytes. */
+/* TILE rows of a matrix; each row has `quads` units of 16 bytes. */
 struct zb_rows {
   const zb_quad *at;
-  zb_u32 rows; /* there are, from the tile's first on */
+  zb_u32 rows; /* rows of the matrix from the tile's first row on */
 };
 
 #if defined(ZB_NVIDIA)
-enum { ZB_SLOTS = 3 }; /* 48 KiB: what a block has without asking for more */
+enum { ZB_SLOTS = 3 }; /* 48 KiB, the shared memory that a block has by default */
 
 #ifndef ZB_COPY_ASYNC
 ZB_FN zb_spot zb_spot_of(const zb_quad *p) {
@@ -39,7 +39,7 @@ ZB_FN void zb_copy_async(zb_spot to, const zb_quad *from, bool there) {
 #define ZB_SPOT_OF(p) zb_spot_of(p)
 #define ZB_COPY_ASYNC(to, from, there) zb_copy_async(to, from, there)
 #define ZB_COPY_COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
-/* Waits until all but the latest left groups have come. */
+/* Waits until only the latest `left` groups are incomplete. */
 #define ZB_COPY_WAIT(left)                                                     \
   asm volatile("cp.async.wait_group %0;" : : "n"(left) : "memory")
 #endif
@@ -60,15 +60,17 @@ template <int TILE> struct zb_feed {
 
 #if defined(ZB_NVIDIA)
   enum {
-    B = 16 * OPERAND, /* where B's rows begin in a slot */
+    B = 16 * OPERAND, /* where B's rows begin in a slot, in bytes */
     BYTES = 16 * SLOT,
-    APART = THREADS / ZB_DEPTH_QUADS /* a thread's rows, one from the next */
+    APART = THREADS / ZB_DEPTH_QUADS /* distance between two rows of the same thread */
   };
-  /* The stage that a thread copies next: where the first of its rows begins in
-   * both operands, the depth there, and how many of its rows there are. */
+  /* The stage that the thread copies next: the address of its first row in both
+   * operands, its position in the depth, and the number of its rows that
+   * exist. */
   const zb_quad *next_a, *next_b;
   zb_u32 k, rows_a, rows_b;
-  zb_spot base, full, own; /* the first slot, the one that is read, own place */
+  zb_spot base, full, own; /* the first slot, the slot that is read, and the thread's place in a
+                            * slot */
 
   ZB_METHOD zb_spot slot(zb_u32) const { return full; }
 
@@ -76,8 +78,9 @@ template <int TILE> struct zb_feed {
     return row < of.rows ? (of.rows - row + APART - 1) / APART : 0;
   }
 
-  /* A thread's rows are turned alike, so they are as far apart there as here.
-   * What is not there is not read, whatever the address. */
+  /* Starts copying a thread's rows. All of them are rotated by the same amount
+   * (zb_tile_at), so they are equally spaced in shared memory too. A row that
+   * does not exist is not read, whatever its address. */
   ZB_METHOD void copy(const zb_quad *at, zb_u32 rows, zb_spot to) const {
     ZB_UNROLLED
     for (zb_u32 i = 0; i < SHARE; i++) {
@@ -86,7 +89,8 @@ template <int TILE> struct zb_feed {
     }
   }
 
-  /* Every stage is a group, the ones that there are not too: they are counted. */
+  /* Starts loading a stage. Every stage is a group of copies, even a stage past the end, because
+   * the wait counts groups. */
   ZB_METHOD void start(zb_u32 j, zb_spot to) {
     if (j < stages) {
       copy(next_a, k < quads ? rows_a : 0, to + own);
@@ -114,7 +118,8 @@ template <int TILE> struct zb_feed {
     }
   }
 
-  /* The barrier also says that all have read the stage before: its slot is free. */
+  /* Waits for stage j and starts another one. The barrier also shows that all threads have read the
+   * previous stage, so its slot is free. */
   ZB_METHOD void advance(zb_u32 j) {
     zb_spot free = full;
     full = full == base + (ZB_SLOTS - 1) * BYTES ? base : full + BYTES;
@@ -129,10 +134,10 @@ template <int TILE> struct zb_feed {
     return shared + j % ZB_SLOTS * SLOT;
   }
 
-  /* The next stage waits in registers while this one is multiplied. */
+  /* The next stage, which is held in registers while this stage is multiplied. */
   zb_quad next_a[SHARE], next_b[SHARE];
 
-  /* A thread's i-th element of a stage, and whether it is there. */
+  /* The place of a thread's i-th element in a stage, and whether the element exists. */
   struct place {
     zb_u32 row, k;
     bool there;
@@ -143,8 +148,9 @@ template <int TILE> struct zb_feed {
     return {row, k, row < of.rows && j * ZB_DEPTH_QUADS + k < quads};
   }
 
-  /* For what is not there anything that is: put makes it zero. Here a selection
-   * would wait for the memory, ahead of the stage that is multiplied meanwhile. */
+  /* Loads the i-th element. For an element that does not exist it loads another one,
+   * which put then replaces by zero. Selecting zero here would wait for the memory
+   * before the current stage is multiplied. */
   ZB_METHOD zb_quad fetched(const zb_rows &from, zb_u32 j, int i) const {
     place p = at(from, j, i);
     zb_u32 quad = p.row * quads + j * ZB_DEPTH_QUADS + p.k;
@@ -189,8 +195,8 @@ template <int TILE> struct zb_feed {
 #else
   ZB_METHOD void begin() { fetch(0); }
 
-  /* One barrier is enough: a thread behind it has read the slot that the stage
-   * after this one goes to. */
+  /* Writes stage j and loads the next one. One barrier is enough: a thread that
+   * has passed it has finished reading the slot to which the next stage goes. */
   ZB_METHOD void advance(zb_u32 j) {
     for (int i = 0; i < SHARE; i++) {
       put(a, j, i, next_a[i], slot(j));

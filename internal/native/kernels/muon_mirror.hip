@@ -1,13 +1,13 @@
 /* after: prelude.h number.h quad.h muon_mma.h muon_out.h muon_place.h */
-/* The other half of a symmetric product of which another library has made the tiles of
- * 64 on and below the diagonal:
+/* Completes a symmetric product of which another library has computed the tiles of 64 on
+ * and below the diagonal:
  *
- *   zb_mirror   C = C + beta·S + shift·I, in both halves; without beta and shift the
- *               half above the diagonal alone is written, and S is not used
+ *   zb_mirror   C = C + beta·S + shift·I, in both halves. If beta and shift are 0,
+ *               only the half above the diagonal is written, and S is not used.
  *
- * C and S: m x m, by rows, each row filled up to a multiple of eight elements; S
- * symmetric. Grid: T(T+1)/2 for T = ⌈m / 64⌉, times the batch in y. Threads:
- * 4 * zb_mma::WAVE. */
+ * C and S are m x m matrices stored by rows; each row is padded to a multiple of eight
+ * elements. S is symmetric. Grid: T(T+1)/2 for T = ⌈m / 64⌉, times the batch in y.
+ * Threads: 4 * zb_mma::WAVE. */
 
 ZB_KERNEL_OF(zb_mirror, 4 * zb_mma::WAVE)
 (zb_u16 *c, const zb_u16 *s, float beta, float shift, zb_u32 m) {

@@ -1,19 +1,20 @@
-/* The product of two 16-row tiles, C += A·Bᵀ, on three kinds of device behind
- * one type. A tile lies in shared memory as rows of ZB_DEPTH bf16.
+/* The product of two 16-row tiles, C += A·Bᵀ, for three kinds of device behind
+ * one type. A tile is stored in shared memory as rows of ZB_DEPTH bf16.
  *
  *   WAVE               lanes that work on one tile together
- *   STEPS              how often load and mma are called to go through ZB_DEPTH
- *   load_a, load_b     16 rows from row0 on, the step's share of their depth
- *   mma                adds; PARTS calls make a step, each of them independent
- *   PACKS, PACK        a lane holds PACKS times PACK neighbours of a row of C:
- *   row, col, value    where they lie in the tile of 16 x 16, and what they are
+ *   STEPS              number of load and mma steps for one ZB_DEPTH
+ *   load_a, load_b     load 16 rows from row0 on, for one step of the depth
+ *   mma                adds a product; a step takes PARTS independent calls
+ *   PACKS, PACK        a lane holds PACKS groups of PACK neighbours in a row of C
+ *   row, col, value    a group's place in the 16 x 16 tile, and its values
  *
- * Maps: AMD, "Matrix Instruction Calculator", v_mfma_f32_16x16x16_bf16; PTX
- * ISA, mma.m16n8k16 and ldmatrix. */
+ * The layouts are from AMD's "Matrix Instruction Calculator" for
+ * v_mfma_f32_16x16x16_bf16, and from the PTX ISA for mma.m16n8k16 and
+ * ldmatrix. */
 #ifndef ZB_MUON_MMA_H
 #define ZB_MUON_MMA_H
 
-/* One lane of the host does what a wave does: its loops stay loops. */
+/* One lane of the host does the work of a wave, so its loops are not unrolled. */
 #if defined(ZB_AMD) || defined(ZB_NVIDIA)
 #define ZB_MMA_UNROLLED ZB_UNROLLED
 #else
@@ -22,9 +23,9 @@
 
 enum { ZB_DEPTH = 32, ZB_DEPTH_QUADS = ZB_DEPTH / 8 };
 
-/* Where eight neighbours of a row lie: the order of a row's four is turned with
- * the row, so that eight rows of one column are in eight different places of
- * the 128 bytes that are read at once. */
+/* Returns the place of eight neighbours of a row. The order of the four groups of
+ * a row is rotated with the row, so that eight rows of one column are in eight
+ * different places of the 128 bytes that are read at once. */
 ZB_FN zb_u32 zb_tile_at(zb_u32 row, zb_u32 quad) {
   return row * ZB_DEPTH_QUADS + (quad ^ (row >> 1 & 3));
 }
@@ -33,9 +34,9 @@ ZB_FN zb_u32 zb_tile_at(zb_u32 row, zb_u32 quad) {
 
 typedef float zb_float4 __attribute__((vector_size(16)));
 
-/* A lane reads eight neighbours in depth. gfx950's instruction takes them at
- * once; gfx942's takes four, and which four meet in one does not matter as long
- * as both operands agree. */
+/* A lane reads eight neighbours along the depth. gfx950's instruction takes all
+ * eight at once. gfx942's takes four; it does not matter which four, as long as
+ * both operands agree. */
 #ifndef ZB_MFMA
 #if defined(__gfx950__)
 #define ZB_MFMA_PARTS 1
@@ -50,8 +51,8 @@ typedef __bf16 zb_bf16x8 __attribute__((ext_vector_type(8)));
 #endif
 typedef short zb_mfma_operand __attribute__((vector_size(16 / ZB_MFMA_PARTS)));
 
-/* The order of what a wave issues, kind by kind, of the code up to the next
- * ZB_IN_ORDER. */
+/* Sets the order in which a wave issues instructions, kind by kind, for the
+ * code up to the next ZB_IN_ORDER. */
 #if defined(__AMDGCN__)
 enum { ZB_COME_MFMA = 8, ZB_COME_FETCH = 32, ZB_COME_READ = 256, ZB_COME_WRITE = 512 };
 #define ZB_NEXT_COME(kind, n) __builtin_amdgcn_sched_group_barrier(kind, n, 0)
@@ -61,7 +62,7 @@ enum { ZB_COME_MFMA = 8, ZB_COME_FETCH = 32, ZB_COME_READ = 256, ZB_COME_WRITE =
 #define ZB_IN_ORDER()
 #endif
 
-/* B goes first, so that a lane gets neighbours of a row. */
+/* B is the instruction's first operand, so that a lane gets neighbours of a row of C. */
 struct zb_mma {
   enum { WAVE = 64, STEPS = 1, PARTS = ZB_MFMA_PARTS, PACKS = 1, PACK = 4 };
   struct operand {
@@ -91,17 +92,17 @@ struct zb_mma {
 #elif defined(ZB_NVIDIA)
 
 #ifndef ZB_LDMATRIX
-/* An address in shared memory, by bytes: a pointer would be made into one
- * again for every access. */
+/* An address in shared memory, in bytes. A pointer would be converted to such
+ * an address at every access. */
 typedef zb_u32 zb_spot;
-/* Four 8 x 8 matrices; lane l has the address of row l % 8 of the l / 8th. */
+/* Loads four 8 x 8 matrices. Lane l gives the address of row l % 8 of matrix l / 8. */
 ZB_FN void zb_ldmatrix(zb_u32 *to, zb_spot row) {
   asm volatile(
       "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
       : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
       : "r"(row));
 }
-/* c += a·b for 16 x 8 x 16 */
+/* Computes c += a·b for 16 x 8 x 16. */
 ZB_FN void zb_mma_sync(float *c, const zb_u32 *a, zb_u32 b0, zb_u32 b1) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
                "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
@@ -112,9 +113,10 @@ ZB_FN void zb_mma_sync(float *c, const zb_u32 *a, zb_u32 b0, zb_u32 b1) {
 #define ZB_MMA_SYNC(c, a, b0, b1) zb_mma_sync(c, a, b0, b1)
 #endif
 
-/* Of A matrices 0 and 2 are rows 0 to 7, 1 and 3 rows 8 to 15. Of B 0 and 1 are,
- * then 2 and 3: each instruction's two registers are neighbours, as it wants
- * them, and none are moved. */
+/* In A, matrices 0 and 2 are rows 0 to 7, and matrices 1 and 3 are rows 8 to 15.
+ * In B, matrices 0 and 1 are rows 0 to 7, and matrices 2 and 3 are rows 8 to 15.
+ * The two registers of each instruction are then neighbours, as it requires, and
+ * no register is moved. */
 struct zb_mma {
   enum { WAVE = 32, STEPS = 2, PARTS = 1, PACKS = 4, PACK = 2 };
   struct operand {
@@ -158,7 +160,7 @@ struct zb_mma {
 
 #else
 
-/* Plain loops (host_mma.h): one lane does the whole tile. */
+/* Plain loops (host_mma.h). One lane computes the whole tile. */
 struct zb_mma {
   enum { WAVE = 1, STEPS = 1, PARTS = 1, PACKS = 16, PACK = 16 };
   struct a {

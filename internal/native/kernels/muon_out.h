@@ -1,15 +1,16 @@
-/* How a tile of C leaves: sums become α·sum + β·S, are rounded once, gathered
- * in shared memory, and written by 16 bytes as they are and transposed. */
+/* Writes a tile of C. The sums become α·sum + β·S, are rounded once, are
+ * gathered in shared memory, and are written in units of 16 bytes, both as they
+ * are and transposed. */
 #ifndef ZB_MUON_OUT_H
 #define ZB_MUON_OUT_H
 
-/* A product of matrices of bf16 by rows, each row filled up with zeros to a
+/* A product of bf16 matrices stored by rows. Each row is padded with zeros to a
  * multiple of eight elements:
  *
  *   C = alpha·A·Bᵀ + beta·S    C, S: m x n; A: m x k; B: n x k
- *   T = Cᵀ where T is not null
+ *   T = Cᵀ if T is not null
  *
- * Several products of one shape lie one behind the other in each operand. */
+ * Several products of one shape follow each other in each operand. */
 struct zb_product_job {
   zb_u16 *c, *t;
   const zb_u16 *a, *b, *s;
@@ -22,10 +23,10 @@ ZB_FN zb_u32 zb_quads(zb_u32 elements) { return (elements + 7) / 8; }
 template <int TILE> struct zb_out {
   enum { QUADS = TILE / 8, THREADS = 4 * zb_mma::WAVE };
   zb_quad *shared; /* TILE * QUADS */
-  zb_u32 row0, col0; /* of the tile in C */
+  zb_u32 row0, col0; /* position of the tile in C */
 
-  /* Turned so that neither 16 rows of one column nor one row of every 8 rows
-   * meet in the same banks. */
+  /* Returns the place of an element group. Rows are rotated so that 16 rows of
+   * one column use different banks, and so do rows that are 8 apart. */
   static ZB_METHOD zb_u32 at(zb_u32 row, zb_u32 quad) {
     return row * QUADS + (quad ^ ((row ^ row >> 3) & (QUADS - 1)));
   }
@@ -34,9 +35,9 @@ template <int TILE> struct zb_out {
     return shared[at(row, col / 8)].w[col % 8 / 2];
   }
 
-  /* S, and zeros where it ends, to where the sums will be. A thread asks for what
-   * it takes before it waits for any of it: a selection beside a load, or a write
-   * before the next load, would wait for each alone. */
+  /* Reads S, padded with zeros, to the place of the sums. A thread first requests
+   * all of its elements and then waits for them. A selection after each load, or a
+   * write before the next load, would wait for each load separately. */
   ZB_METHOD void read(const zb_product_job &job) const {
     enum { SHARE = TILE * QUADS / THREADS, AHEAD = SHARE < 8 ? SHARE : 8 };
     const zb_quad *s = (const zb_quad *)job.s;
@@ -63,7 +64,7 @@ template <int TILE> struct zb_out {
     }
   }
 
-  /* Adds beta·S, and shift on the diagonal, to what this thread has read. */
+  /* Adds beta·S, and shift on the diagonal, to the elements that this thread has read. */
   ZB_METHOD void add(const zb_product_job &job, float shift) const {
     const zb_quad *s = (const zb_quad *)job.s;
     zb_u32 quads = zb_quads(job.n);
@@ -75,7 +76,7 @@ template <int TILE> struct zb_out {
         zb_quad &sum = shared[at(row, quad)];
         ZB_UNROLLED
         for (zb_u32 w = 0; w < 4; w++) {
-          zb_u32 below = row0 + row - (col0 + quad * 8 + 2 * w); /* 0, 1: the diagonal */
+          zb_u32 below = row0 + row - (col0 + quad * 8 + 2 * w); /* 0 or 1 on the diagonal */
           float x = zb_widen(sum.w[w] & 0xffff) + job.beta * zb_widen(q.w[w] & 0xffff);
           float y = zb_widen(sum.w[w] >> 16) + job.beta * zb_widen(q.w[w] >> 16);
           sum.w[w] = zb_narrow2(x + (below == 0 ? shift : 0), y + (below == 1 ? shift : 0));
@@ -84,8 +85,8 @@ template <int TILE> struct zb_out {
     }
   }
 
-  /* The sums of a 16 x 16 tile at (row, col) of this one, with S if read has
-   * brought it. */
+  /* Writes the sums of the 16 x 16 tile at (row, col) of this tile; WITH_S is
+   * set if `read` has read S. */
   template <bool WITH_S>
   ZB_METHOD void put(const zb_product_job &job, const zb_mma::acc &c,
                      zb_u32 row, zb_u32 col, zb_u32 lane) const {
@@ -108,7 +109,8 @@ template <int TILE> struct zb_out {
     }
   }
 
-  /* On the diagonal the half above is the one below, to the last bit. */
+  /* Returns elements of a tile on the diagonal. Elements above the diagonal are copies of the
+   * elements below, so that both have the same bits. */
   ZB_METHOD zb_quad folded(zb_u32 row, zb_u32 quad) const {
     zb_quad q;
     ZB_UNROLLED
@@ -137,7 +139,8 @@ template <int TILE> struct zb_out {
     }
   }
 
-  /* Two columns at a time become two rows: eight rows' words are parted. */
+  /* Writes the transposed tile. Two columns at a time become two rows: the words of eight rows are
+   * split and recombined. */
   ZB_METHOD void transpose(const zb_product_job &job) const {
     zb_quad *t = (zb_quad *)job.t;
     zb_u32 quads = zb_quads(job.m);

@@ -1,29 +1,30 @@
 /* after: prelude.h number.h quad.h muon_mma.h muon_feed.h muon_out.h muon_place.h */
 /* The products of Newton–Schulz: C = alpha·A·Bᵀ + beta·S, see muon_out.h.
  *
- *   zb_triangle_*   A = B or both symmetric and equal, S symmetric: C is
- *                   symmetric, so blocks make the tiles on and below the
- *                   diagonal and write each twice; m = n, t is not used.
+ *   zb_triangle_*   for a symmetric C: A = B, or A and B are symmetric and equal,
+ *                   and S is symmetric. Blocks compute the tiles on and below the
+ *                   diagonal and write each of them twice; m = n, t is not used.
  *                   Grid: T(T+1)/2 for T = ⌈m / tile⌉, times the batch in y
- *   zb_product_*    any. Grid: ⌈m / tile⌉ · ⌈n / tile⌉, times the batch in y
+ *   zb_product_*    for any C. Grid: ⌈m / tile⌉ · ⌈n / tile⌉, times the batch in y
  *
- * A block is four waves of zb_mma::WAVE in a square, its tile 128 or 64. */
+ * A block consists of four waves of zb_mma::WAVE in a square. Its tile has side
+ * 128 or 64. */
 
-/* The dies that the device's blocks are dealt to in turn, each with a cache of its
- * own. The caller that compiles knows the device. */
+/* The number of dies. Blocks are assigned to the dies in turn, and each die has its
+ * own cache. The program that compiles the kernel sets the number for the device. */
 #ifndef ZB_DIES
 #define ZB_DIES 1
 #endif
 
-/* Gives a die's blocks neighbouring tiles. A bijection of 0 … n-1. */
+/* Gives neighbouring tiles to the blocks of one die. The result is a permutation of 0 … n-1. */
 
 ZB_FN zb_u32 zb_near(zb_u32 block, zb_u32 n) {
   zb_u32 die = block % ZB_DIES, each = n / ZB_DIES, more = n % ZB_DIES;
   return die * each + (die < more ? die : more) + block / ZB_DIES;
 }
 
-/* Eight rows of tiles at a time, column by column: blocks that run together
- * share operands. */
+/* Returns the tile of a block: eight rows of tiles at a time, column by column,
+ * so that blocks that run at the same time share operands. */
 ZB_FN zb_place zb_in_square(zb_u32 block, zb_u32 rows, zb_u32 cols) {
   zb_u32 first = block / (8 * cols) * 8, at = block % (8 * cols);
   zb_u32 height = rows - first < 8 ? rows - first : 8;
@@ -32,7 +33,7 @@ ZB_FN zb_place zb_in_square(zb_u32 block, zb_u32 rows, zb_u32 cols) {
 
 template <int WIDTH> struct zb_tile {
   enum {
-    TILE = 32 * WIDTH, /* two waves of WIDTH tiles of 16 */
+    TILE = 32 * WIDTH, /* two waves, each with WIDTH tiles of 16 */
     QUADS = ZB_SLOTS * zb_feed<TILE>::SLOT
   };
   struct operands {
@@ -40,7 +41,7 @@ template <int WIDTH> struct zb_tile {
     zb_mma::b b[WIDTH];
   };
   zb_mma::acc c[WIDTH][WIDTH];
-  zb_u32 lane, row, col; /* the wave's place in the tile */
+  zb_u32 lane, row, col; /* the lane, and the wave's position in the tile */
 
   template <class SLOT>
   ZB_METHOD void load(operands &to, SLOT slot, int step) const {
@@ -52,7 +53,7 @@ template <int WIDTH> struct zb_tile {
     }
   }
 
-  /* Rows from to end of the wave's tiles. */
+  /* Multiplies rows `from` to `end` of the wave's tiles. */
   ZB_METHOD void multiply(const operands &by, int from = 0, int end = WIDTH) {
     ZB_MMA_UNROLLED
     for (int i = from; i < end; i++) {
@@ -67,9 +68,10 @@ template <int WIDTH> struct zb_tile {
   }
 
 #if defined(ZB_AMD)
-  /* Half of a stage's products while the next stage goes to shared memory and the
-   * one behind it is asked for, the other half while the next one's operands are
-   * read: a wave that multiplies waits for neither. */
+  /* Multiplies one stage. During the first half of its products, the next stage is
+   * written to shared memory, and loading of the stage after the next one begins.
+   * During the second half the operands of the next stage are read. A wave that
+   * multiplies thus waits for neither. */
   ZB_METHOD void stage(zb_feed<TILE> &feed, zb_u32 j, const operands &by,
                        operands &next) {
     enum {
@@ -109,8 +111,8 @@ template <int WIDTH> struct zb_tile {
     }
     feed.begin();
 #if defined(ZB_AMD)
-    /* two stages a round: no operand moves to another register. One that is not
-     * there is zeros */
+    /* Two stages per iteration, so that no operand moves to another register. A
+     * stage that does not exist is zeros. */
     operands x, y;
     load(x, feed.slot(0), 0);
     ZB_ROLLED
@@ -128,7 +130,7 @@ template <int WIDTH> struct zb_tile {
         multiply(x);
       }
     } else {
-      /* a step's operands are read while the one before is multiplied */
+      /* The operands of a step are read while the operands of the previous step are multiplied. */
       operands x, y;
       feed.advance(0);
       load(x, feed.slot(0), 0);
@@ -136,7 +138,7 @@ template <int WIDTH> struct zb_tile {
       for (zb_u32 j = 0; j < feed.stages; j++) {
         load(y, feed.slot(j), 1);
         multiply(x);
-        feed.advance(j + 1); /* behind the last, too: nothing branches then */
+        feed.advance(j + 1); /* called after the last stage too, to avoid a branch */
         load(x, feed.slot(j + 1), 0);
         multiply(y);
       }
@@ -185,7 +187,7 @@ ZB_FN void zb_multiply(zb_product_job job, zb_quad *shared) {
 
   zb_out<tile::TILE> out = {shared, row0, col0};
   job.c += c;
-  ZB_BARRIER(); /* the last stage has been read */
+  ZB_BARRIER(); /* all threads have read the last stage */
   if (job.beta != 0) {
     job.s += c;
     out.read(job);

@@ -1,6 +1,6 @@
 /* after: prelude.h number.h quad.h muon_mma.h muon_out.h muon_tensors.h */
-/* What a Muon step does beside the products, for all tensors in one launch
- * each (KellerJordan/Muon, muon.py):
+/* The parts of a Muon step other than the products, each in one launch for all
+ * tensors (KellerJordan/Muon, muon.py):
  *
  *   zb_muon_prepare   momentum += (1 - beta)(gradient - momentum)
  *                     cast = bf16(nesterov ? gradient + beta(momentum -
@@ -9,14 +9,15 @@
  *   zb_muon_orient    cast *= inverse; flipped = its transpose
  *   zb_muon_apply     weight = (1 - rate·decay) weight - rate·scale·update
  *
- * Blocks: a chunk, a tensor, a tile of 64 x 64, a chunk. Threads: 256, for
- * zb_muon_orient 4 * zb_mma::WAVE. */
+ * A block takes a chunk, a tensor, a tile of 64 x 64, and a chunk,
+ * respectively. A block has 256 threads; a block of zb_muon_orient has
+ * 4 * zb_mma::WAVE. */
 
 struct zb_momentum {
   float beta;
   int nesterov;
 
-  /* Returns what is to be made orthogonal. */
+  /* Updates the momentum. Returns the value that is orthogonalised. */
   ZB_METHOD float step(float &momentum, float gradient) const {
     momentum += (1 - beta) * (gradient - momentum);
     return nesterov ? gradient + beta * (momentum - gradient) : momentum;
@@ -28,7 +29,7 @@ ZB_FN float zb_square_bf16(zb_u32 bits) {
   return x * x;
 }
 
-/* Eight elements from i on. Returns the sum of squares of what it casts. */
+/* Handles eight elements from i on. Returns the sum of squares of the cast values. */
 ZB_FN float zb_prepare8(zb_u8 *memory, const zb_tensor &t, zb_u32 i,
                         zb_momentum by, int bf16) {
   zb_u8 *m = memory + t.momentum + 4ull * i;
@@ -51,7 +52,7 @@ ZB_FN float zb_prepare8(zb_u8 *memory, const zb_tensor &t, zb_u32 i,
   return sum;
 }
 
-/* One element of a tensor whose rows end inside 16 bytes. */
+/* Handles one element of a tensor whose rows do not end at a multiple of 16 bytes. */
 ZB_FN float zb_prepare1(zb_u8 *memory, const zb_tensor &t, zb_u32 i,
                         zb_momentum by, int bf16) {
   const zb_u8 *g = memory + t.gradient;
@@ -104,7 +105,7 @@ ZB_KERNEL_OF(zb_muon_norm, ZB_STEP_THREADS)
   }
 }
 
-/* Reads a tile's 16 bytes, scales them and zeroes what fills up the row. */
+/* Reads 16 bytes of a tile, scales them, and sets the padding of the row to zero. */
 ZB_FN zb_quad zb_scaled(const zb_quad *at, bool there, zb_u32 elements,
                         float by) {
   zb_eight x = zb_load_bf16((const zb_u8 *)at);

@@ -1,20 +1,22 @@
-/* Many tensors of different shapes in one launch: a block asks which is its. */
+/* Many tensors of different shapes in one launch: each block finds out which tensor it works on. */
 #ifndef ZB_MUON_TENSORS_H
 #define ZB_MUON_TENSORS_H
 
-/* One weight matrix. Its parts lie at byte offsets from the memory that a
- * launch is given, multiples of 16. The bf16 parts have rows filled up to a
- * multiple of eight elements; the others are rows times cols, without gaps. */
+/* One weight matrix. Its parts are at byte offsets, multiples of 16, from the
+ * memory that a launch gets. The bf16 parts have rows that are padded to a
+ * multiple of eight elements; the other parts have rows times cols elements
+ * without gaps. */
 struct zb_tensor {
   zb_u64 gradient; /* float or bf16 */
   zb_u64 momentum; /* float */
   zb_u64 weight;   /* float */
-  zb_u64 cast;     /* bf16, rows x cols: what is to be made orthogonal */
-  zb_u64 flipped;  /* bf16, cols x rows: its transpose */
-  zb_u64 update;   /* bf16, rows x cols: what came of it */
+  zb_u64 cast;     /* bf16, rows x cols: the matrix to orthogonalise */
+  zb_u64 flipped;  /* bf16, cols x rows: the transpose of cast */
+  zb_u64 update;   /* bf16, rows x cols: the orthogonalised matrix */
   zb_u32 rows, cols;
-  zb_u32 chunk, tile; /* the number of its first in a launch over all tensors */
-  float scale;        /* of the update */
+  zb_u32 chunk, tile; /* the number of the tensor's first chunk and tile in a launch over all
+                       * tensors */
+  float scale;        /* factor of the update */
   zb_u32 unused;
 };
 
@@ -26,7 +28,7 @@ ZB_FN zb_u32 zb_first(const zb_tensor &t, bool tiles) {
   return tiles ? t.tile : t.chunk;
 }
 
-/* The last tensor that begins at or before the block. */
+/* Returns the last tensor that begins at or before the block. */
 ZB_FN zb_u32 zb_tensor_of(const zb_tensor *tensors, zb_u32 n, zb_u32 block,
                           bool tiles) {
   zb_u32 low = 0, high = n;
@@ -41,7 +43,7 @@ ZB_FN zb_u32 zb_tensor_of(const zb_tensor *tensors, zb_u32 n, zb_u32 block,
   return low;
 }
 
-/* Eight elements as float. */
+/* Eight elements as floats. */
 struct zb_eight {
   float v[8];
 };
@@ -88,13 +90,13 @@ ZB_FN zb_quad zb_narrow8(const zb_eight &x) {
   return q;
 }
 
-/* Where element i of rows x cols lies when rows are filled up. */
+/* Returns the place of element i of rows x cols elements, if rows are padded. */
 ZB_FN zb_u64 zb_padded(const zb_tensor &t, zb_u32 i) {
   return (zb_u64)(i / t.cols) * (zb_quads(t.cols) * 8) + i % t.cols;
 }
 
-/* The sum over the block's threads, always in the same order: the same bits on
- * every device. */
+/* Returns the sum over the threads of a block. The order of the additions is
+ * always the same, so that every device gives the same bits. */
 ZB_FN float zb_block_sum(float *shared, float mine) {
   zb_u32 me = threadIdx.x;
   shared[me] = mine;
@@ -104,7 +106,7 @@ ZB_FN float zb_block_sum(float *shared, float mine) {
       shared[me] += shared[me + n];
     }
   }
-  return shared[0]; /* for thread 0 alone */
+  return shared[0]; /* only valid in thread 0 */
 }
 
 #endif

@@ -1,25 +1,26 @@
 /* after: prelude.h reduce.h number.h norm_list.h norm_held.h */
 /* Residual addition, RMSNorm or LayerNorm, weight and bias in one pass:
  *
- *   r = round(x + residual)       written back, and what all that follows sees
+ *   r = round(x + residual)       written back, and used in all that follows
  *   y = round((r - mean) * scale * weight + bias)
  *
- * where scale = 1 / sqrt(mean of squares + eps); RMSNorm has no mean and no
- * bias. A row stays in registers between reading and writing, so that memory
- * moves x and residual once in, r and y once out, and the weights.
+ * where scale = 1 / sqrt(mean of squares + eps). RMSNorm has no mean and no bias.
+ * A row stays in registers between reading and writing, so that memory reads x,
+ * residual and the weights once, and writes r and y once.
  *
- *   wave   a wave a row, many rows a block: up to 1,024 elements
- *   block  256 threads a row: up to 8,192
- *   large  1,024 threads a row: 32,768 elements in registers, what is left over
- *          read again from where the sum was written
+ *   wave   a wave per row, many rows per block: up to 1,024 elements
+ *   block  256 threads per row: up to 8,192
+ *   large  1,024 threads per row: 32,768 elements stay in registers; further
+ *          elements of r are read again from memory
  *
- * Except on AMD, a launch of block or large may have fewer threads, whole waves.
+ * Except on AMD, a launch of block or large may have fewer threads, in whole
+ * waves.
  *
- * With wide 1 a thread takes 16 bytes at once: rows are whole vectors then. Else
- * it holds 16 elements at the most and reads the others again.
- * float sums: 64 additions a thread at the most, then a tree. */
+ * If wide is 1, rows are whole vectors and a thread takes 16 bytes at once.
+ * Otherwise a thread holds at most 16 elements and reads further elements again.
+ * Sums are floats: at most 64 additions per thread, then a tree. */
 
-/* The sum over the threads that share a row. */
+/* Returns the sum over the threads that share a row. */
 template <int BY> ZB_FN float zb_row_sum(float v) {
   if (BY == ZB_BY_wave) {
     ZB_UNROLLED
@@ -49,10 +50,10 @@ ZB_FN void zb_norm(typename T::bits *r_out, typename T::bits *y,
   zb_u64 start = row * hidden;
   float sum, mean = 0, scale;
   held part;
-  /* where this thread's part begins of what is not held */
+  /* begin of this thread's share of the elements that no thread holds in registers */
   zb_u32 step = sharers * N, rest = HELD * step + lane * N;
   if (row >= rows) {
-    return; /* a whole wave or a whole block */
+    return; /* this ends a whole wave or a whole block */
   }
   part.start = start;
   part.lane = lane;

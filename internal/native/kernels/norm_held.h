@@ -1,18 +1,18 @@
-/* The part of a row that a thread of norm.hip keeps in registers between
- * reading and writing:
+/* The part of a row that a thread of norm.hip keeps in registers between reading and
+ * writing:
  *
- *   take      r = round(x + residual), written back; returns its sum, or its
+ *   take      r = round(x + residual), written back; returns the sum of r, or its
  *             sum of squares for RMSNorm
  *   value     an element of r
  *   give      y = round((r - mean) * scale * weight + bias)
  *
- * What is stored might be what is loaded next, so a compiler leaves loads behind
- * the stores before them: zb_in_turn waits for memory once a vector. zb_at_once
- * asks for all of its vectors first, as GPUs do. */
+ * The next load might read the bytes that were just stored, so a compiler keeps loads
+ * behind earlier stores: zb_in_turn waits for memory once per vector. zb_at_once,
+ * which GPUs use, requests several vectors before it stores any. */
 enum { ZB_NORM_rms, ZB_NORM_layer };
 enum { ZB_BY_wave, ZB_BY_block, ZB_BY_large };
 
-/* N elements side by side, 16 bytes or one. */
+/* N neighbouring elements: 16 bytes, or one element. */
 template <typename B, int N> struct alignas(N * sizeof(B)) zb_few { B at[N]; };
 
 template <int BY> struct zb_shape {
@@ -23,9 +23,11 @@ template <int BY> struct zb_shape {
   };
 };
 
-/* How many threads share a row, and which of its block's rows a thread works on.
- * But for wave the launch says so: 64 threads of a row of 2,048 ask for four
- * vectors at once, 256 for one. AMD's compiler is to see a constant. */
+/* zb_sharers returns how many threads share a row. zb_row_in_block returns which of
+ * the block's rows a thread works on. Except for `wave`, the launch determines the
+ * number. For example, each of 64 threads on a row of 2,048 elements requests four
+ * vectors at once; each of 256 threads requests only one. On AMD the number must be
+ * a constant for the compiler. */
 template <int BY> ZB_FN zb_u32 zb_sharers() {
 #if defined(ZB_AMD)
   return zb_shape<BY>::THREADS;
@@ -57,8 +59,8 @@ template <class T, int KIND, int WIDE, int BY> struct zb_in_turn {
   ZB_METHOD zb_u32 place(int k) const {
     return ((zb_u32)k * zb_sharers<BY>() + lane) * N;
   }
-  /* All of a vector's work is behind the question whether it is there: a wave
-   * without it branches past. */
+  /* All of a vector's work depends on whether the vector exists, so that a wave
+   * without the vector branches past it. */
   ZB_METHOD float take(bits *r_out, const bits *x, const bits *residual) {
     float sum = 0;
     ZB_UNROLLED
@@ -100,7 +102,7 @@ template <class T, int KIND, int WIDE, int BY> struct zb_in_turn {
   }
 };
 
-/* 16 bytes by words: a half that waits alone has a register to itself. */
+/* 16 bytes as words. A 16-bit element by itself would occupy a whole register. */
 template <class T> struct alignas(16) zb_pack {
   enum { PACK = 4 / sizeof(typename T::bits), N = 4 * PACK };
   zb_u32 w[4];
@@ -118,7 +120,7 @@ template <class T> struct alignas(16) zb_pack {
       }
     }
   }
-  /* The compiler knows no more what these words are made of, and widens them
+  /* Makes the compiler forget how the words were computed. It then widens them
    * again instead of keeping the floats. */
   ZB_METHOD void keep() {
 #if defined(__AMDGCN__)
@@ -129,15 +131,16 @@ template <class T> struct alignas(16) zb_pack {
   }
 };
 
-/* Whether a wave branches past the work of a vector that none of its lanes has:
- * AMD's launches have as many threads for a short row as for a long one. */
+/* 1 if a wave branches past a vector that none of its lanes has. AMD's launches
+ * have as many threads for a short row as for a long one. */
 #if defined(ZB_AMD)
 enum { ZB_SKIPS = 1 };
 #else
 enum { ZB_SKIPS = 0 };
 #endif
 
-/* Of whole vectors alone. r stays as it was rounded: half the registers. */
+/* The part of a row that a thread keeps, for rows of whole vectors only. r is kept as it was
+ * rounded, which takes half the registers. */
 template <class T, int KIND, int BY> struct zb_at_once {
   typedef typename T::bits bits;
   typedef zb_shape<BY> shape;
@@ -145,7 +148,7 @@ template <class T, int KIND, int BY> struct zb_at_once {
   enum {
     N = pack::N,
     HELD = (int)shape::MOST / ((int)shape::THREADS * N),
-    AHEAD = HELD <= 4 || ZB_SKIPS ? HELD : 2 /* then r alone takes 32 registers */
+    AHEAD = HELD <= 4 || ZB_SKIPS ? HELD : 2 /* with more, r alone takes 32 registers */
   };
   zb_u64 start;
   zb_u32 lane, hidden;
@@ -223,7 +226,7 @@ template <class T, int KIND, int BY> struct zb_at_once {
   }
 };
 
-/* The sum of squares of what is held less the mean. */
+/* Returns the sum of squares of the held elements minus the mean. */
 template <class H> ZB_FN float zb_squares(const H &part, float mean) {
   float sum = 0;
   ZB_UNROLLED
@@ -246,7 +249,7 @@ template <class T, int KIND, int BY>
 struct zb_held<T, KIND, 1, BY> : zb_at_once<T, KIND, BY> {};
 #endif
 #if defined(ZB_NVIDIA)
-/* would spill registers */
+/* zb_at_once would spill registers here */
 template <>
 struct zb_held<zb_f32, ZB_NORM_layer, 1, ZB_BY_large>
     : zb_in_turn<zb_f32, ZB_NORM_layer, 1, ZB_BY_large> {};

@@ -1,6 +1,6 @@
-/* The norms and their instances: both kinds for three types, with vectors of 16
- * bytes or, where rows are not whole vectors, element by element, in three ways
- * of sharing a row. */
+/* The instances of the norms: both kinds for three types, each with vectors of 16
+ * bytes or, if rows are not whole vectors, element by element, and each with
+ * three ways of sharing a row. */
 #define ZB_NORM_WAYS(X, kind, t, wide)                                         \
   X(kind, t, wide, wave)                                                       \
   X(kind, t, wide, block)                                                      \
@@ -14,7 +14,7 @@
   ZB_NORM_WAYS(X, kind, f32, 0)
 #define ZB_NORMS(X) ZB_NORM_KIND(X, rms) ZB_NORM_KIND(X, layer)
 
-/* The same work kernel by kernel. */
+/* The instances of the separate kernels in norm_steps.hip. */
 #define ZB_STEPS_OF(X, t)                                                      \
   X(t, 1)                                                                      \
   X(t, 0)

@@ -1,6 +1,7 @@
 /* after: prelude.h mix.h value.h reduce.h number.h norm_list.h */
-/* The same as norm.hip kernel by kernel, as a framework without fusion does it:
- * addition, statistics, normalisation, affine. Each rounds what it writes. */
+/* The work of norm.hip kernel by kernel, as in a framework without fusion:
+ * addition, statistics, normalisation, affine. Each kernel rounds its results
+ * to the type. */
 
 template <typename B, int N> struct alignas(N * sizeof(B)) zb_part { B at[N]; };
 
@@ -10,7 +11,7 @@ template <class T, int WIDE> struct zb_step_type {
   typedef zb_part<bits, N> part;
 };
 
-/* out = a + b, of n elements. */
+/* Computes out = a + b for n elements. */
 template <class T, int WIDE>
 ZB_FN void zb_step_add(typename T::bits *out, const typename T::bits *a,
                        const typename T::bits *b, zb_u64 n) {
@@ -28,8 +29,8 @@ ZB_FN void zb_step_add(typename T::bits *out, const typename T::bits *a,
   }
 }
 
-/* stats[2 row] = the mean, 0 unless centred; stats[2 row + 1] = the scale. A
- * block a row. */
+/* Sets stats[2 row] to the mean (0 unless centred) and stats[2 row + 1] to the
+ * scale. One block per row. */
 template <class T, int WIDE>
 ZB_FN void zb_step_stats(float *stats, const typename T::bits *r,
                          zb_u32 hidden, float eps, int centred) {
@@ -56,7 +57,7 @@ ZB_FN void zb_step_stats(float *stats, const typename T::bits *r,
   }
 }
 
-/* out = (r - mean) scale, a block a row. */
+/* Computes out = (r - mean) scale. One block per row. */
 template <class T, int WIDE>
 ZB_FN void zb_step_apply(typename T::bits *out, const typename T::bits *r,
                          const float *stats, zb_u32 hidden) {
@@ -75,7 +76,7 @@ ZB_FN void zb_step_apply(typename T::bits *out, const typename T::bits *r,
   }
 }
 
-/* y = y weight + bias, a block a row; without bias where it is NULL. */
+/* Computes y = y weight + bias. Without a bias, bias is NULL. One block per row. */
 template <class T, int WIDE>
 ZB_FN void zb_step_affine(typename T::bits *y, const typename T::bits *weight,
                           const typename T::bits *bias, zb_u32 hidden) {
@@ -97,7 +98,7 @@ ZB_FN void zb_step_affine(typename T::bits *y, const typename T::bits *weight,
   }
 }
 
-/* Elements of a matrix or a weight: kernels/data.hip's floats, rounded. */
+/* Fills a matrix or a weight with the floats of kernels/data.hip, rounded to the type. */
 template <class T>
 ZB_FN void zb_step_fill(typename T::bits *out, zb_u64 n, zb_u32 array,
                         zb_u64 seed) {

@@ -1,7 +1,7 @@
-/* Element types of the norms: bits in memory, float in registers. Conversions
- * round to nearest, ties to even. gfx942 converts f16 by an instruction and has
- * none for bf16; CUDA's and HIP's types need headers. What no instruction does is
- * made of integers. */
+/* The element types of the norms: bits in memory, floats in registers. Conversions
+ * round to nearest, ties to even. gfx942 has an instruction for f16 but none for
+ * bf16, and the types of CUDA and HIP need headers. Conversions without an
+ * instruction use integers. */
 ZB_FN zb_u32 zb_bits_of(float v) {
   union {
     float f;
@@ -25,7 +25,7 @@ struct zb_f32 {
   static ZB_METHOD bits narrow(float v) { return zb_bits_of(v); }
 };
 
-/* NVIDIA has one from sm_80 on. Its NaN is another. */
+/* NVIDIA has a conversion instruction from sm_80 on. The instruction's NaN has other bits. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define ZB_CVT_BF16
 #endif
@@ -39,12 +39,12 @@ struct zb_bf16 {
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(b) : "f"(v));
     return b;
 #else
-    /* A NaN stays one. Both are computed: a branch would part the lanes. */
+    /* NaN stays NaN. Both values are computed, because a branch would make lanes diverge. */
     zb_u32 u = zb_bits_of(v), rounded = u + 0x7fffu + (u >> 16 & 1);
     return (bits)((v != v ? u | 0x400000u : rounded) >> 16);
 #endif
   }
-  /* Two of them in one word, the first lowest. */
+  /* Converts two values into one word; the first is in the low half. */
   static ZB_METHOD zb_u32 narrow2(float first, float second) {
 #ifdef ZB_CVT_BF16
     zb_u32 w;
@@ -56,15 +56,15 @@ struct zb_bf16 {
   }
 };
 
-/* AMD's compiler has the type without a header, and gfx942 converts it by an
- * instruction: to nearest even, and with subnormals, in the mode that a kernel
- * starts in, which ISA tests hold. */
+/* AMD's compiler has the type without a header. gfx942 converts it by an
+ * instruction, which rounds to nearest even and keeps subnormals in the mode in
+ * which a kernel starts. ISA tests check this. */
 #if defined(ZB_AMD)
 #define ZB_CVT_F16
 #endif
-/* Keeps a conversion apart from the arithmetic before it. The compiler would join
- * them to v_fma_mixlo_f16: LLVM takes that to round to float in between, and
- * measurements on RDNA say it does not. */
+/* Keeps a conversion apart from the arithmetic before it. The compiler would merge
+ * both into v_fma_mixlo_f16. LLVM assumes that this instruction rounds to float in
+ * between; measurements on RDNA show that it does not. */
 #if defined(__AMDGCN__)
 #define ZB_ROUNDED(v) asm("" : "+v"(v))
 #else
@@ -77,9 +77,10 @@ struct zb_f16 {
   static ZB_METHOD float wide(bits b) {
     return (float)__builtin_bit_cast(_Float16, b);
   }
-  /* The instruction keeps a NaN's payload; the integers below make one NaN of each
-   * sign. So do these: as a signed integer only a positive NaN is above 0x7e00, as
-   * an unsigned one only a negative NaN above 0xfe00. */
+  /* The instruction keeps the payload of a NaN, but the integer code below has only
+   * one NaN per sign. Therefore NaNs are replaced here: as a signed integer only a
+   * positive NaN is above 0x7e00, as an unsigned integer only a negative NaN is above
+   * 0xfe00. */
   static ZB_METHOD bits narrow(float v) {
     ZB_ROUNDED(v);
     short positive = __builtin_bit_cast(short, (_Float16)v);
@@ -93,7 +94,7 @@ struct zb_f16 {
     if (rest >= 0x7c00u) {
       return zb_float_of(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
     }
-    /* the exponents differ by 112; below them the product is exact */
+    /* the exponents differ by 112; subnormal values are exact too */
     return zb_float_of(sign |
                        zb_bits_of(zb_float_of(rest << 13) * 0x1p112f));
   }
@@ -103,10 +104,10 @@ struct zb_f16 {
     if (u > 0x7f800000u) {
       return (bits)(sign | 0x7e00u);
     }
-    if (u >= 0x477ff000u) { /* rounds to 65,536 or is more */
+    if (u >= 0x477ff000u) { /* values that round to 65,536 or more */
       return (bits)(sign | 0x7c00u);
     }
-    if (u < 0x38800000u) { /* subnormal: an addition rounds it */
+    if (u < 0x38800000u) { /* subnormal results: an addition rounds them */
       return (bits)(sign |
                     (zb_bits_of(zb_float_of(u) + 0.5f) - 0x3f000000u));
     }

@@ -1,16 +1,17 @@
-/* What every kernel source starts with. For hiprtc and nvrtc it is prepended as
- * text; on the host unity.cc includes it after host.h. No #include and no name
- * without the prefix: hiprtc brings a header of its own that could clash.
+/* The beginning of every kernel source. For hiprtc and nvrtc it is prepended as
+ * text; on the host unity.cc includes it after host.h. It has no #include, and all
+ * names have the prefix, because hiprtc adds a header of its own whose names could
+ * clash.
  *
- *   ZB_KERNEL(name)(...)            a kernel; ZB_KERNEL_OF(name, most) says how
- *                                   many threads a block has at the most
+ *   ZB_KERNEL(name)(...)            a kernel; ZB_KERNEL_OF(name, most) also gives
+ *                                   the most threads per block
  *   ZB_WAVE                         threads in a wave: 64 on AMD, 32 on NVIDIA
  *   ZB_SHARED(type, name, n)        an array that the block shares, undefined at
- *                                   first; all of them 64 KiB at the most
- *   ZB_SHARED_AT_LAUNCH(type, name) the bytes that the launch asked for
- *   ZB_BARRIER()                    all threads of the block, or none, call it
- *   ZB_SHFL_XOR(v, mask)            v of the lane whose number is this one's
- *                                   xor mask; all lanes of the wave call it
+ *                                   first; at most 64 KiB for all arrays
+ *   ZB_SHARED_AT_LAUNCH(type, name) the bytes that the launch requested
+ *   ZB_BARRIER()                    all threads of the block call it, or none
+ *   ZB_SHFL_XOR(v, mask)            the value of v in the lane whose number is
+ *                                   this lane's xor mask; all lanes call it
  *
  * Grids and blocks have up to three dimensions. */
 #ifndef ZB_PRELUDE_H
@@ -28,14 +29,15 @@ typedef unsigned long long zb_u64;
 #define ZB_FN static __device__ __forceinline__
 #define ZB_APART ZB_FN
 #define ZB_METHOD __device__ __forceinline__
-/* Threads are the vector: loops made into more of one spill registers. */
+/* Threads already are the vector. Loops that a compiler vectorises or unrolls further spill
+ * registers. */
 #if defined(__clang__)
 #define ZB_ROLLED _Pragma("clang loop vectorize(disable) unroll(disable)")
 #else
 #define ZB_ROLLED _Pragma("unroll 1")
 #endif
 #define ZB_UNROLLED _Pragma("unroll")
-/* A thread's place among those that share a block's work; see host.h. */
+/* A thread's place among the threads that share a block's work; see host.h. */
 #define ZB_LANE threadIdx.x
 #define ZB_LANES blockDim.x
 #define ZB_ATOMIC_ADD(p, v) atomicAdd(p, v)
@@ -46,15 +48,15 @@ typedef unsigned long long zb_u64;
 #define ZB_SHARED_AT_LAUNCH(type, name)                                        \
   extern __shared__ __attribute__((aligned(16))) zb_u8 zb_shared_at_launch[];  \
   type *name = (type *)zb_shared_at_launch
-/* CUDA's takes a mask of the lanes that take part, and HIP 7's one of 64 bits:
- * HIP's form without one means all. */
+/* CUDA's shuffle takes a mask of the participating lanes. In HIP 7 that mask
+ * has 64 bits. HIP's shuffle without a mask means all lanes. */
 #if defined(__AMDGCN__)
 #define ZB_AMD 1
 #define ZB_SHFL_XOR(v, mask) __shfl_xor(v, mask)
 #elif defined(__CUDA_ARCH__)
 #define ZB_NVIDIA 1
 #define ZB_SHFL_XOR(v, mask) __shfl_xor_sync(0xffffffffu, v, mask)
-#elif !defined(ZB_SHFL_XOR) /* the options of another vendor's row may say how */
+#elif !defined(ZB_SHFL_XOR) /* a vendor's compiler options may already define it */
 #define ZB_SHFL_XOR(v, mask) __shfl_xor(v, mask)
 #endif
 #endif

@@ -1,7 +1,7 @@
-/* The sum over a block's threads, in every one of them: by shuffles within the
- * waves, by shared memory between them. All threads call it, in blocks of whole
- * waves in one dimension. A kernel calls it once for each number that it has the
- * room for: the shared memory is the function's own. */
+/* Returns the sum over a block's threads, in every thread. It uses shuffles within a
+ * wave, and shared memory between waves. All threads must call it, in
+ * one-dimensional blocks of whole waves. Each call of the function in a kernel has
+ * its own shared memory. */
 template <typename T> ZB_FN T zb_block_sum(T v) {
 #ifdef ZB_FOLDED
   return v;
@@ -19,7 +19,7 @@ template <typename T> ZB_FN T zb_block_sum(T v) {
   for (zb_u32 w = 0; w < blockDim.x / ZB_WAVE; w++) {
     v += waves[w];
   }
-  ZB_BARRIER(); /* before somebody's next sum writes there */
+  ZB_BARRIER(); /* so that no thread overwrites the sum with its next sum */
   return v;
 #endif
 }

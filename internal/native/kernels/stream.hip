@@ -1,17 +1,19 @@
 /* after: prelude.h vector.h reduce.h walk.h stream_list.h */
-/* Streams through memory, zb_copy_f64_4_1 for one: the operation, the type, how
- * many vectors a thread loads before it stores any, and whether non-temporally.
+/* Streams through memory. The name, such as zb_copy_f64_4_1, gives the operation, the type, the
+ * number of vectors that a thread loads before it stores any, and whether accesses are
+ * non-temporal.
  *
  *   write out = s          copy out = x           scale out = s x
  *   add   out = x + y      triad out = x + s y
- *   read  sums the 32-bit words of x, a block's modulo 2^32
- *   dot   sums x y in double, a block's
+ *   read  sums the 32-bit words of x, per block, modulo 2^32
+ *   dot   sums x y in double, per block
  *
- * All take any grid, and blocks of at most 1,024 threads (sums: whole waves).
- * The arrays begin at 16 bytes, n elements are any number. A block's threads
- * share a tile of block * loads vectors that lie together. There are tiles
- * whole ones, and run of them in a row are one block's. sums has 8 bytes a block. With s a power of two every stream but dot is exact, whether or not
- * the compiler fuses the multiplication with the addition. */
+ * All kernels take any grid, and blocks of at most 1,024 threads (for sums in whole waves). The
+ * arrays begin at a multiple of 16 bytes; n, the number of elements, is arbitrary. The threads of a
+ * block share a tile of block * loads consecutive vectors. There are `tiles` whole tiles, and a
+ * block takes `run` consecutive ones. sums has 8 bytes per block. s is a power of two, so that
+ * every stream except dot is exact, whether or not the compiler fuses the multiplication with the
+ * addition. */
 
 template <int OP, typename T, int U, int NT> struct zb_mapping {
   typedef typename zb_vec<T>::type vec;
@@ -38,8 +40,8 @@ template <int OP, typename T, int U, int NT> struct zb_mapping {
   }
 };
 
-/* Non-temporal stores of a CPU are ordered by a fence alone; a GPU's kernel ends
- * with all it has stored. */
+/* Waits for non-temporal stores. On a CPU only a fence orders them; on a GPU a
+ * kernel ends when all of its stores are done. */
 ZB_FN void zb_stores_done() {
 #if defined(ZB_HOST) && defined(__x86_64__)
   __builtin_ia32_sfence();

@@ -1,5 +1,5 @@
-/* The streams and their instances: every one for both types, with 1 to 8 loads
- * of 16 bytes before any store, by ordinary and by non-temporal accesses. */
+/* The instances of the streams: each for both types, with 1 to 8 loads of 16
+ * bytes before any store, with ordinary and with non-temporal accesses. */
 #define ZB_STREAM_WAYS(X, op, t, type)                                         \
   X(op, t, type, 1, 0)                                                         \
   X(op, t, type, 2, 0)                                                         \
@@ -12,7 +12,7 @@
 #define ZB_STREAM_TYPES(X, op)                                                 \
   ZB_STREAM_WAYS(X, op, f32, float)                                            \
   ZB_STREAM_WAYS(X, op, f64, double)
-/* those that write an array, and those that sum up */
+/* streams that write an array, and streams that compute a sum */
 #define ZB_STREAM_MAPS(X)                                                      \
   ZB_STREAM_TYPES(X, write)                                                    \
   ZB_STREAM_TYPES(X, copy)                                                     \

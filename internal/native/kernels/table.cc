@@ -22,7 +22,7 @@
   {#name, file, zbk_args_##name::count, zbk_args_##name::size,                 \
    0,     zbk_part_##name, zbk_threads_##name},
 
-/* A kernel that is not folded, whose threads do not wait either. */
+/* A kernel that cannot be folded into loops, although its threads do not wait for each other. */
 #define ZBK_PLAIN(name, file)                                                  \
   typedef decltype(zbk_args_of(zbk_threads::name)) zbk_args_##name;            \
   static int zbk_threads_##name(const zbk_launch *l, void **params, char *,    \
@@ -45,8 +45,8 @@
   {#name, file,    zbk_args_##name::count, zbk_args_##name::size,              \
    1,     nullptr, zbk_threads_##name},
 
-/* Both: a kernel of plain loops, whose threads wait for each other only to bring
- * together what they have found. */
+/* A kernel of plain loops whose threads wait for each other only to combine their
+ * results. It can run folded, or with one call per GPU thread. */
 #define ZBK_SUMS(name, file)                                                   \
   ZBK_WAITS(name, file)                                                        \
   static void zbk_part_##name(unsigned part, unsigned parts, void **params) {  \
@@ -56,7 +56,7 @@
   {#name, file, zbk_args_##name::count, zbk_args_##name::size,                 \
    1,     zbk_part_##name, zbk_threads_##name},
 
-/* A new kernel is one row here: LOOPS, WAITS or SUMS. */
+/* The kernels. A new kernel is one row here: LOOPS, WAITS or SUMS. */
 #define ZBK_KERNELS(LOOPS, WAITS, SUMS)                                        \
   LOOPS(zb_fill, "verify.hip")                                                 \
   LOOPS(zb_poison, "verify.hip")                                               \
@@ -79,7 +79,7 @@
   WAITS(zb_product_64, "muon_product.hip")                                     \
   WAITS(zb_mirror, "muon_mirror.hip")
 
-/* and those of stream_list.h, a row an instance */
+/* The instances of stream_list.h, one row each. */
 #define ZBK_INSTANCE(op, t, u, nt) zb_##op##_##t##_##u##_##nt, "stream.hip"
 #define ZBK_CALL(macro, ...) macro(__VA_ARGS__)
 #define ZBK_MAP(op, t, type, u, nt) ZBK_CALL(ZBK_LOOPS, ZBK_INSTANCE(op, t, u, nt))
@@ -89,7 +89,7 @@
 #define ZBK_SUM_ROW(op, t, type, u, nt)                                        \
   ZBK_CALL(ZBK_SUMS_ROW, ZBK_INSTANCE(op, t, u, nt))
 
-/* and those of norm_list.h */
+/* The instances of norm_list.h. */
 #define ZBK_NORM_NAME(kind, t, wide, by)                                       \
   zb_##kind##norm_##t##_##wide##_##by, "norm.hip"
 #define ZBK_NORM(kind, t, wide, by)                                            \

@@ -1,9 +1,9 @@
 /* The data of streams and norms. */
 
-/* Element i of an array: near normal (the sum of four uniforms, standard
- * deviation 1.155), all bits of its mantissa random, the same bits on every
- * machine because it is made in integers: data that are all alike let a GPU
- * clock higher than a training run's do. */
+/* Element i of an array. It is nearly normal (the sum of four uniform numbers,
+ * standard deviation 1.155), and all bits of its mantissa are random. It is
+ * computed with integers, so that every host gives the same bits. With uniform
+ * data a GPU would clock higher than in a training run. */
 template <typename T> struct zb_values;
 template <> struct zb_values<double> {
   static ZB_METHOD double at(zb_u64 seed, zb_u32 array, zb_u64 i) {

@@ -1,10 +1,10 @@
-/* Vectors of ZB_VECTOR bytes, what a thread loads and stores at once: 16 on a
- * GPU. NT asks for non-temporal accesses: data that will not come again should
- * not drive out what will.
+/* Vectors of ZB_VECTOR bytes, which a thread loads and stores at once; 16 on a
+ * GPU. NT selects non-temporal accesses, so that data that are used only once do
+ * not evict other data from the caches.
  *
- * On AMD and on the host zb_vec<T>::type is the compiler's own vector. NVIDIA's
- * compiler has none with arithmetic, so there it is a struct with what the
- * kernels need. */
+ * On AMD and on the host zb_vec<T>::type is the compiler's own vector type.
+ * NVIDIA's compiler has no vector type with arithmetic, so there it is a struct
+ * with the operations that the kernels need. */
 #ifndef ZB_VECTOR
 #define ZB_VECTOR 16
 #endif
@@ -13,7 +13,7 @@
 template <typename T> struct zb_vec {
   typedef T type __attribute__((vector_size(ZB_VECTOR)));
 };
-/* as many doubles as there are T in a vector */
+/* a vector of as many doubles as a vector has elements of type T */
 template <typename T> struct zb_doubles {
   typedef double type __attribute__((vector_size(ZB_VECTOR / sizeof(T) * 8)));
 };
@@ -98,7 +98,7 @@ ZB_FN typename zb_vec<T>::type zb_load(const T *p) {
   r.raw = NT ? __ldcs((const uint4 *)p) : *(const uint4 *)p;
   return r;
 #else
-  return *(const vec *)p; /* the host has no such load from ordinary memory */
+  return *(const vec *)p; /* the host has no non-temporal load from ordinary memory */
 #endif
 }
 
@@ -127,7 +127,7 @@ ZB_FN void zb_store(T *p, typename zb_vec<T>::type v) {
     __stcs((uint4 *)p, v.raw);
     return;
   }
-  /* nvrtc parts an assignment in a loop into stores of 8 and 4 bytes */
+  /* nvrtc would split an assignment in a loop into stores of 8 and 4 bytes */
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
                :
                : "l"(p), "r"(v.raw.x), "r"(v.raw.y), "r"(v.raw.z), "r"(v.raw.w)

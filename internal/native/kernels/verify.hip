@@ -1,28 +1,30 @@
 /* after: prelude.h mix.h verify_rule.h verify_value.h */
-/* Fills buffers with what verify_rule.h says, and checks what came of it.
+/* Fills buffers with the data of verify_rule.h, and checks results against it.
  *
- * A launch may have any grid and block; 256 threads a block are good. Blocks
- * take tiles of ZB_ROW elements in turn, the threads of a block share a tile.
- * No kernel waits for a thread. */
+ * A launch may have any grid and block; 256 threads per block are fast. The
+ * blocks take tiles of ZB_ROW elements in turn, and the threads of a block
+ * share a tile. No kernel waits for a thread. */
 
-/* What a launch works on: REDUCED elements are global elements base + j; COPIED
- * element j is of block b = j / block, which came from rank src0 + b * step. */
+/* The data that a launch works on. Element j of REDUCED data is global element
+ * base + j. Element j of COPIED data is in block b = j / block, which came from
+ * rank src0 + b * step. */
 struct zb_job {
   zb_u64 count, block, base, seed;
   zb_u32 source, step;
 };
 
-/* Elements from j on that have one source and lie in one row. */
+/* Consecutive elements from j on that have the same source and are in one row. */
 struct zb_stretch {
   zb_u64 index;
-  zb_u32 length, stream; /* of the hash: 0, or 1 + the source */
+  zb_u32 length, stream; /* stream of the hash: 0, or 1 + the source */
 };
 
 ZB_FN zb_stretch zb_stretch_at(zb_u64 index, zb_u64 left, zb_u32 stream) {
   return {index, zb_least(left, ZB_ROW - index % ZB_ROW), stream};
 }
 
-/* A stretch of what was received, which if COPIED has many sources. */
+/* Returns the stretch at element j of a received buffer, which has many sources if the data are
+ * COPIED. */
 template <int LAW>
 ZB_FN zb_stretch zb_stretch_of(const zb_rule &r, const zb_job &job, zb_u64 j,
                                zb_u64 left) {
@@ -83,8 +85,8 @@ ZB_FN void zb_by_type(const zb_rule &r, const zb_job &job, Work &work) {
   }
 }
 
-/* Calls work.stretch<type, whether floats, law> for all that this block has to
- * do, each stretch shared between its threads. */
+/* Calls work.stretch<type, whether floats, law> for all stretches of this block.
+ * The threads of the block share each stretch. */
 template <typename T, int FLOATS, int LAW, class Work>
 ZB_FN void zb_walk(const zb_rule &r, const zb_job &job, Work &work) {
   zb_u64 step = (zb_u64)gridDim.x * ZB_ROW;
@@ -185,7 +187,7 @@ struct zb_explaining {
   }
 };
 
-/* The blocks of a received buffer, step and source modulo n. */
+/* Describes the blocks of a received buffer; step and source are taken modulo n. */
 ZB_FN zb_job zb_job_of(const zb_rule &r, zb_u64 count, zb_u64 block, int src0,
                        int src_step, zb_u64 base, zb_u64 seed) {
   int n = (int)r.n;
@@ -193,9 +195,9 @@ ZB_FN zb_job zb_job_of(const zb_rule &r, zb_u64 count, zb_u64 block, int src0,
           (zb_u32)((src_step % n + n) % n)};
 }
 
-/* Element i becomes rank's contribution to global element base + i (kind
- * REDUCED) or source rank's value at index base + i (kind COPIED). A dtype, op
- * or nranks that there is no rule for leaves the buffer as it is. */
+/* Sets element i to the rank's contribution to global element base + i (kind
+ * REDUCED), or to the source rank's value at index base + i (kind COPIED). If
+ * there is no rule for a dtype, op or nranks, the buffer is left unchanged. */
 ZB_KERNEL(zb_fill)
 (void *buf, zb_u64 count, int dtype, int op, int kind, int rank, int nranks,
  zb_u64 base, zb_u64 seed) {
@@ -206,7 +208,7 @@ ZB_KERNEL(zb_fill)
   }
 }
 
-/* Every byte becomes one of pattern's four, the lowest first. */
+/* Fills a buffer with the four bytes of the pattern, the lowest first. */
 ZB_KERNEL(zb_poison)(void *buf, zb_u64 bytes, zb_u32 pattern) {
   zb_u64 at = (zb_u64)blockIdx.x * ZB_ROW, step = (zb_u64)gridDim.x * ZB_ROW;
   zb_u64 words = ((zb_u64)buf & 3) == 0 ? bytes / 4 : 0;
@@ -228,9 +230,10 @@ ZB_KERNEL(zb_poison)(void *buf, zb_u64 bytes, zb_u32 pattern) {
   }
 }
 
-/* Adds to out, which the caller sets to {0, ~0, 0, 0}: [0] elements that are
- * wrong, [1] the lowest of their indices, [2] elements looked at: a launch
- * that did not run leaves it 0. What there is no rule for is all wrong. */
+/* Adds to out, which the caller sets to {0, ~0, 0, 0}. out[0] is the number of
+ * wrong elements. out[1] is the lowest index of a wrong element. out[2] is the
+ * number of checked elements; it stays 0 if the launch did not run. Elements
+ * without a rule all count as wrong. */
 ZB_KERNEL(zb_check)
 (const void *buf, zb_u64 count, int dtype, int op, int kind, int nranks,
  zb_u64 block, int src0, int src_step, zb_u64 base, zb_u64 seed, zb_u64 *out) {
@@ -253,9 +256,10 @@ ZB_KERNEL(zb_check)
   }
 }
 
-/* One element, for the message: out[2] the bits expected, out[3] those there.
- * The other arguments are zb_check's, and out may be the one that it filled.
- * One thread does it. */
+/* Explains one element for a message: out[2] becomes the expected bits, and
+ * out[3] becomes the actual bits. The other arguments are the same as for
+ * zb_check, and out may be the array that zb_check filled. Launch one
+ * thread. */
 ZB_KERNEL(zb_explain)
 (const void *buf, zb_u64 count, int dtype, int op, int kind, int nranks,
  zb_u64 block, int src0, int src_step, zb_u64 base, zb_u64 seed, zb_u64 index,

@@ -1,66 +1,78 @@
-/* What a verified collective's elements hold, and why.
+/* The data of a verified collective, and the reasons for it.
  *
- * COPIED data (all_gather, broadcast, ...) is a hash of source, index and seed:
- * any finite, normal value of the type, compared bit for bit.
+ * COPIED data (all_gather, broadcast, ...) is a hash of source, index and seed: any
+ * finite, normal value of the type, compared bit for bit.
  *
- * REDUCED data must give one known result whatever the order and association,
- * so every PARTIAL result has to be exact, in the type itself: a chain of 1,024
- * ones stalls at 256 in bfloat16. And a wrong partner must change the result.
- * Let p be the bits of the significand, n the ranks, h = hash(index, seed).
+ * REDUCED data must give one known result in any order and association. Therefore
+ * every PARTIAL result must be exact in the type itself; a chain of 1,024 ones, for
+ * example, stalls at 256 in bfloat16. And a wrong partner must change the result.
+ * Below, p is the number of bits of the significand, n is the number of ranks, and h
+ * = hash(index, seed).
  *
- * Sum. Of every group of 2^k consecutive ranks one is "in", by hash(index,
- *   group). With k = 1 a rank contributes w*u, w = 2 if it is in, else 1, and
- *   u = +-2^e by h. Any subset sums to j*u with j <= n + n/2; a rank too many
- *   gives j + 2 <= 2^p at most, still representable. So a missing or doubled
- *   rank is seen in EVERY element, and one rank in place of another in every
- *   second (between the two of a pair always). When n + n/2 + 2 > 2^p
- *   (bfloat16 from 170 ranks, half from 1,365), w is 1 or 0 and k as small as
- *   lets ceil(n/2^k) + 1 <= 2^p: seen in one element of 2^k.
- *   Integers wrap modulo 2^width, which is exact: u is any odd number, so w*u
- *   is 1 or 2 modulo 4 and never 0. A rotating holder adds any multiple of 4,
- *   or all results are equal where n + n/2 is a multiple of a power of two.
- * Avg, floats. Libraries multiply by fl(1/n) before, or divide by n after. If n
- *   is a power of two both are exact and sum's rule holds. Otherwise any two
- *   contributions c*fl(1/n) may round, so there is one holder of +-2^e, all
- *   others have 0, and 2^e*fl(1/n) and fl(2^e/n) are the same bits. Holders
- *   rotate: n elements of one row (4,096 elements) have each rank once.
- * Avg, integers, are summed, then divided: the sum must not leave the type and
- *   each w must be worth n. Sum's rule with u = +-n*U while 8*n*(n + n/2 + 2)
- *   fits, then w of 0 or 1, then one holder of n*U: all divided exactly. When n
- *   exceeds the type (int8 from 128 ranks, uint8 from 256) every true average
- *   is 0: a missing rank cannot be seen, only a wrong or unwritten result.
- * Prod, floats: all factors are +-2^x. A rank that is in (k = 1) turns the
- *   sign; while n is small (6 ranks in half, 60 in bfloat16 and float, 900 in
- *   double) everyone has 2^+-1, same direction within an element; one rotating
- *   holder has +-2^E besides. No subset leaves the normal range. A missing or
- *   doubled rank is seen in every element while n is small, else in every
- *   second. Integers: in is a factor 3, out is 1/3 modulo 2^width, the holder
- *   has any odd factor besides: 3^a is not 1 for small a, so always seen.
- * Max, min: the rotating holder has the extreme, all others one other value:
- *   half the time its neighbour in the last bit, else any. A missing rank is
- *   seen where it is the holder (1 in n); a doubled one changes no maximum.
+ * Sum. The ranks form groups of 2^k consecutive ranks, and hash(index, group) makes
+ * one rank of each group its member. With k = 1 a rank contributes w*u, where w is 2
+ * for a member and 1 for others, and h determines u = +-2^e. Any subset sums to j*u
+ * with j <= n + n/2. One rank too many gives at most j + 2 <= 2^p, which is still
+ * representable. A missing or doubled rank is therefore seen in EVERY element. A rank
+ * in place of another is seen in every second element, and always if the two are a
+ * pair. If n + n/2 + 2 > 2^p (bfloat16 from 170 ranks on, half from 1,365), w is 1 or
+ * 0, and k is the smallest number with ceil(n/2^k) + 1 <= 2^p. A fault is then seen
+ * in one of 2^k elements.
  *
- * Swapped blocks, stale and poisoned buffers, other operators are seen because
- * sign, exponent or value is a hash of the global index, and one wrong bit
- * because results are compared as bits. Where one of N results is right by
- * chance (N = 32 in a sum in half) it takes a few elements.
- * Nothing here computes in floating point: contributions and results are made
- * as bit patterns, so no compiler flag or device mode can change them. */
+ * Sum of integers. Integers wrap modulo 2^width, which is exact. u is any odd number,
+ * so that w*u is 1 or 2 modulo 4 and never 0. A rotating holder adds any multiple of
+ * 4; otherwise all results would be equal where n + n/2 is a multiple of a power of
+ * two.
+ *
+ * Avg of floats. Libraries multiply by fl(1/n) before the sum, or divide by n after
+ * it. If n is a power of two, both are exact, and the rule of Sum applies. Otherwise
+ * the sum of two contributions c*fl(1/n) may round, so one holder has +-2^e and all
+ * others have 0; 2^e*fl(1/n) and fl(2^e/n) have the same bits. Holders rotate: within
+ * a row (4,096 elements), each rank is the holder once in n elements.
+ *
+ * Avg of integers. They are summed, then divided. The sum must not leave the type,
+ * and w must count in units of n. The rule of Sum applies with u = +-n*U as long as
+ * 8*n*(n + n/2 + 2) fits; beyond that w is 0 or 1; beyond that one holder has n*U.
+ * All divisions are exact. If n exceeds the type (int8 from 128 ranks, uint8 from
+ * 256), every true average is 0: a missing rank cannot be seen, only a wrong or
+ * unwritten result.
+ *
+ * Prod of floats. All factors are +-2^x. A member (k = 1) changes the sign. While n
+ * is small (6 ranks in half, 60 in bfloat16 and float, 900 in double) every rank has
+ * 2^+-1, with the same direction within an element. One rotating holder also has
+ * +-2^E. No subset leaves the normal range. A missing or doubled rank is seen in
+ * every element while n is small, otherwise in every second one.
+ *
+ * Prod of integers. A member has the factor 3; any other rank has 1/3 modulo 2^width.
+ * The holder also has any odd factor. 3^a is not 1 for small a, so a fault is always
+ * seen.
+ *
+ * Max and min. The rotating holder has the extreme, and all others have one other
+ * value: half the time the extreme's neighbour in the last bit, otherwise any value.
+ * A missing rank is seen where it is the holder (1 element in n). A doubled rank
+ * changes no maximum.
+ *
+ * Swapped blocks, stale and poisoned buffers, and other operators are seen because
+ * sign, exponent or value is a hash of the global index. One wrong bit is seen
+ * because results are compared as bits. If one of N results is right by chance (N =
+ * 32 for a sum in half), a few elements are needed to see a fault. Nothing here
+ * computes in floating point: contributions and results are made as bit patterns, so
+ * that no compiler flag or device mode can change them. */
 
 enum { ZB_SUM, ZB_PROD, ZB_MAX, ZB_MIN, ZB_AVG };
 enum { ZB_REDUCED, ZB_COPIED };
-/* How contributions are made: by weights of sets, by one holder, as a product,
- * as extremes, as copied values. */
+/* How contributions are made: by weights of members and others, by one holder,
+ * as factors, as extremes, or as copied values. */
 enum { ZB_WEIGHT, ZB_SINGLE, ZB_PRODUCT, ZB_EXTREME, ZB_COPY, ZB_INVALID };
 
 enum { ZB_ROW = 4096, ZB_MAX_RANKS = 8192 };
 
-/* An element type: width in bits; mant and bias are 0 for integers. */
+/* An element type. width is in bits; mant and bias are 0 for integers. */
 struct zb_type {
   int width, mant, bias, negative;
 };
 
-/* By ncclDataType_t; width 0 when unknown. */
+/* Returns a type by its ncclDataType_t; width is 0 if it is unknown. */
 ZB_FN zb_type zb_type_of(int dtype) {
   switch (dtype) {
   case 0:
@@ -91,25 +103,26 @@ ZB_FN zb_type zb_type_of(int dtype) {
   return {0, 0, 0, 0};
 }
 
-/* All that follows from type, operator and n. Values are bit patterns. */
+/* Everything that follows from type, operator and n. Values are bit patterns. */
 struct zb_rule {
   zb_type type;
   int law;
   zb_u32 n;
-  int k;           /* groups of 2^k ranks have one member */
-  zb_u32 base;     /* weight of a rank that is not in, 0 or 1 */
+  int k;           /* groups of 2^k ranks have one member each */
+  zb_u32 base;     /* weight of a rank that is no member, 0 or 1 */
   zb_u64 sign;     /* the sign bit, 0 for unsigned types */
-  int low;         /* lowest exponent of a unit, */
-  zb_u32 spread;   /* and how many follow it, less one */
-  zb_u64 one;      /* floats: the unit of exponent low */
-  zb_u64 want;     /* the sum of weights without the last, smaller group's */
-  zb_u64 wants;    /* member, and with it; for floats times the lowest unit */
+  int low;         /* lowest exponent of a unit */
+  zb_u32 spread;   /* number of possible exponents, minus 1 */
+  zb_u64 one;      /* floats: the unit with exponent `low` */
+  zb_u64 want;     /* sum of the weights without the member of a smaller last group */
+  zb_u64 wants;    /* results without that member, and with that member; for floats times the lowest
+                    * unit */
   zb_u64 mask;     /* integers: unit = ((value & mask) + add) * times */
   zb_u64 add;
   zb_u64 times;
-  zb_u64 bonus;    /* integers: the holder adds another value & bonus */
-  int each;        /* prod of floats: 1 if everyone has a power of two */
-  int lowest;      /* the extreme is the minimum */
+  zb_u64 bonus;    /* integers: the holder also adds a value & bonus */
+  int each;        /* prod of floats: 1 if every rank has a power of two */
+  int lowest;      /* 1 if the extreme is the minimum */
   zb_u64 gap;      /* floats: the exponent bit that keeps values normal */
 };
 
@@ -123,13 +136,13 @@ ZB_FN int zb_log2(zb_u64 x) {
 
 ZB_FN zb_u32 zb_least(zb_u64 a, zb_u64 b) { return (zb_u32)(a < b ? a : b); }
 
-/* An integer below 2^(mant+1), times 2^e, as bits. */
+/* Returns the bits of x times 2^e, for an integer x below 2^(mant+1). */
 ZB_FN zb_u64 zb_whole(zb_type t, zb_u64 x, int e) {
   int l = zb_log2(x);
   return ((zb_u64)(t.bias + e + l - 1) << t.mant) + (x << (t.mant - l));
 }
 
-/* 1/n times 2^e, rounded to nearest even, as bits: a long division. */
+/* Returns the bits of 1/n times 2^e, rounded to nearest even, by a long division. */
 ZB_FN zb_u64 zb_inverse(zb_type t, zb_u64 n, int e) {
   int q = zb_log2(2 * n - 1);
   zb_u64 digits = 1, rest = ((zb_u64)1 << q) - n;
@@ -146,14 +159,14 @@ ZB_FN zb_u64 zb_inverse(zb_type t, zb_u64 n, int e) {
   return ((zb_u64)(t.bias + e - q - 1) << t.mant) + digits;
 }
 
-/* Exponents from low to high at the most, a power of two of them. */
+/* Sets the exponents: a power of two of them, within low to high. */
 ZB_FN void zb_exponents(zb_rule *r, int low, int high) {
   int bits = zb_log2((zb_u64)(high - low + 1));
   r->low = low;
   r->spread = (1u << (bits < 6 ? bits : 6)) - 1;
 }
 
-/* Sets of ranks such that top >= every sum of weights plus one rank more. */
+/* Sets the groups so that `top` is at least any sum of weights plus one more rank. */
 ZB_FN void zb_sets(zb_rule *r, zb_u64 top) {
   r->k = 1;
   r->base = r->n + (r->n + 1) / 2 + 2 <= top;
@@ -162,8 +175,8 @@ ZB_FN void zb_sets(zb_rule *r, zb_u64 top) {
   }
 }
 
-/* The sum of the weights; last tells whether the last group, if it is smaller
- * than the others, has its member. */
+/* Returns the sum of the weights. last is 1 if the last group is smaller than
+ * the other groups but has its member. */
 ZB_FN zb_u64 zb_weights(const zb_rule *r, int last) {
   zb_u64 whole = r->n >> r->k;
   return (r->base ? r->n : 0) + whole + (last && whole << r->k != r->n);
@@ -206,7 +219,7 @@ ZB_FN void zb_rule_wrapping(zb_rule *r) {
 ZB_FN void zb_rule_quotients(zb_rule *r) {
   zb_u64 n = r->n, room;
   zb_u64 most = (~(zb_u64)0 >> (64 - r->type.width)) >> r->type.negative;
-  /* at least eight different units, and one rank too many */
+  /* leaves room for eight different units and one rank too many */
   zb_sets(r, most / (8 * n));
   room = most / (n * (r->base * (n + 1) + ((n - 1) >> r->k) + 2));
   r->law = ZB_WEIGHT;
@@ -219,7 +232,7 @@ ZB_FN void zb_rule_quotients(zb_rule *r) {
     r->want = room > 0;
     r->times = room > 0 ? n : most;
   }
-  /* of one value only, zero is the other half of the time */
+  /* with only one value, every second element is 0 */
   r->add = room != 1;
   r->mask =
       room == 1 ? 1 : ((zb_u64)1 << zb_log2(zb_least(room | 1, 65536))) - 1;

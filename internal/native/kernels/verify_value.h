@@ -1,18 +1,18 @@
-/* Single elements: what a rank contributes and what must come out. The rules
- * and their reasons are in verify_rule.h. */
+/* Single elements: the contribution of a rank, and the expected result. The
+ * rules and their reasons are in verify_rule.h. */
 
-/* A run of elements within one row, so that an index is first + t: what is
- * the same for all of them. */
+/* A run of elements within one row, so that an index is first + t. It holds the
+ * values that all of its elements share. */
 struct zb_run {
-  zb_u32 key, salt; /* of the hash */
+  zb_u32 key, salt; /* key and salt of the hash */
   zb_u32 first;     /* low half of the first element's index */
-  zb_u32 place;     /* a multiple of n where the rank in question is holder */
+  zb_u32 place;     /* a multiple of n where the rank in question is the holder */
   zb_u32 ratio;     /* ceil(2^32 / n) */
   zb_u32 group;     /* odd hash of the group in question */
-  zb_u32 member;    /* its member, or the size of the last, smaller group */
+  zb_u32 member;    /* the group's member, or the size of a smaller last group */
 };
 
-/* stream tells the sources of copied data apart. */
+/* Returns the run at an index. stream distinguishes the sources of copied data. */
 ZB_FN zb_run zb_run_at(const zb_rule &r, zb_u64 index, zb_u64 seed,
                        zb_u32 stream) {
   zb_run s = {};
@@ -24,8 +24,9 @@ ZB_FN zb_run zb_run_at(const zb_rule &r, zb_u64 index, zb_u64 seed,
   return s;
 }
 
-/* The run as rank sees it that contributes. Each row begins its rotation of
- * holders elsewhere, so that no stride of a fault agrees with it. */
+/* Completes a run for a rank that contributes. Each row begins its rotation of
+ * holders at another rank, so that no stride of a fault can coincide with the
+ * rotation. */
 ZB_FN void zb_run_rank(zb_run *s, const zb_rule &r, zb_u64 index, zb_u64 seed,
                        zb_u32 rank) {
   zb_u32 turn = (zb_u32)zb_mix64(seed ^ zb_mix64(~(index / ZB_ROW))) % r.n;
@@ -34,15 +35,15 @@ ZB_FN void zb_run_rank(zb_run *s, const zb_rule &r, zb_u64 index, zb_u64 seed,
   s->member = rank & ((1u << r.k) - 1);
 }
 
-/* The run as the one sees it that checks: of the sets only the last group's
- * member is open. */
+/* Completes a run for the check of a result. Only the member of the last group
+ * is then still unknown. */
 ZB_FN void zb_run_all(zb_run *s, const zb_rule &r) {
   s->group = (zb_u32)zb_mix64(r.n >> r.k) | 1;
   s->member = r.n & ((1u << r.k) - 1);
 }
 
-/* lowbias32 (Wellons 2018) with a key and a salt. In 32 bits and without a
- * branch, so that the host's loops become vector code. */
+/* Returns lowbias32 (Wellons 2018) with a key and a salt. It uses 32 bits and
+ * no branch, so that the host's compiler can vectorise the loops. */
 ZB_FN zb_u32 zb_hash(const zb_run &s, zb_u32 t) {
   zb_u32 x = (s.first + t) ^ s.key;
   x = (x ^ x >> 16) * 0x7feb352du;
@@ -50,13 +51,14 @@ ZB_FN zb_u32 zb_hash(const zb_run &s, zb_u32 t) {
   return x ^ x >> 16;
 }
 
-/* Multiply-shift hashing: over h, two groups' members are independent. */
+/* Returns a group's member by multiply-shift hashing. Over h, the members of two groups are
+ * independent. */
 ZB_FN zb_u32 zb_drawn(const zb_rule &r, const zb_run &s, zb_u32 h) {
   return h * s.group >> (32 - r.k);
 }
 
-/* Whether n divides place + t, by a product (Lemire, Kaser & Kurz 2019): true
- * while n (ZB_ROW + 2 n) < 2^32. */
+/* Reports whether n divides place + t, by a product (Lemire, Kaser & Kurz
+ * 2019). This is valid while n (ZB_ROW + 2 n) < 2^32. */
 ZB_FN zb_u32 zb_holds(const zb_run &s, zb_u32 t) {
   return (s.place + t) * s.ratio <= s.ratio - 1;
 }
@@ -73,26 +75,27 @@ template <> struct zb_bits<zb_u64> {
   ZB_FN zb_u64 times(zb_u64 a, zb_u64 b) { return a * b; }
 };
 
-/* Any value; of floats any whose exponent begins 01 or 10: normal, finite. */
+/* Returns any value of the type. For floats the exponent begins with 01 or 10, so that the value is
+ * normal and finite. */
 template <typename T> ZB_FN T zb_any(const zb_rule &r, zb_u32 h) {
   T v = zb_bits<T>::spread(h), gap = (T)r.gap;
   return (T)((v & (T)~gap) | ((T)((T)~v >> 1) & gap));
 }
 
-/* Orders bit patterns as the values are ordered. */
+/* Maps bit patterns so that they are ordered as the values are. */
 template <typename T, int FLOATS> ZB_FN T zb_order(const zb_rule &r, T v) {
   T sign = (T)r.sign;
   T rest = FLOATS && (v & sign) ? (T)~sign : (T)0;
   return (T)(v ^ sign ^ rest);
 }
 
-/* A second hash of the element. */
+/* Returns a second hash of an element. */
 ZB_FN zb_u32 zb_again(zb_u32 h) {
   zb_u32 g = h * 0x9e3779b1u;
   return g ^ g >> 15;
 }
 
-/* The two values of an element of max or min. */
+/* Returns one of the two values of an element of max or min. */
 template <typename T, int FLOATS>
 ZB_FN T zb_extreme(const zb_rule &r, zb_u32 h, zb_u32 best) {
   zb_u32 g = zb_again(h);
@@ -103,23 +106,23 @@ ZB_FN T zb_extreme(const zb_rule &r, zb_u32 h, zb_u32 best) {
   return ((u > v) ^ (zb_u32)r.lowest ^ best) != 0 ? b : a;
 }
 
-/* An integer's unit in sums, the sign included. */
+/* Returns an integer's unit in sums, including its sign. */
 template <typename T> ZB_FN T zb_unit(const zb_rule &r, zb_u32 h) {
   T u = (T)((zb_bits<T>::spread(h) & (T)r.mask) + (T)r.add);
   return r.sign != 0 && h >> 31 ? (T)(0 - u) : u;
 }
 
-/* What the holder adds to an integer sum. */
+/* Returns the holder's additional contribution to an integer sum. */
 template <typename T> ZB_FN T zb_bonus(const zb_rule &r, zb_u32 h) {
   return zb_bits<T>::spread(zb_again(h)) & (T)r.bonus;
 }
 
-/* +-2^e as an offset to a float's bits: exponent and sign by the hash. */
+/* Returns +-2^e as an offset to a float's bits; the hash determines exponent and sign. */
 template <typename T> ZB_FN T zb_scale(const zb_rule &r, zb_u32 h) {
   return (T)((T)(h & r.spread) << r.type.mant) + (h >> 31 ? (T)r.sign : (T)0);
 }
 
-/* A float that is +-2^e. */
+/* Returns the bits of the float +-2^e. */
 template <typename T> ZB_FN T zb_power(const zb_rule &r, zb_u32 minus, int e) {
   return (T)((T)((T)(r.type.bias + e) << r.type.mant) |
              (minus ? (T)r.sign : (T)0));
@@ -130,12 +133,12 @@ ZB_FN int zb_exponent(const zb_rule &r, zb_u32 h) {
   return r.low + (int)(h & r.spread);
 }
 
-/* 1/3 modulo 2^64, and in its low bits modulo less. */
+/* Returns 1/3 modulo 2^64, whose low bits are 1/3 modulo smaller powers. */
 template <typename T> ZB_FN T zb_third() {
   return (T)(zb_u64)0xaaaaaaaaaaaaaaabu;
 }
 
-/* What the run's rank contributes to element t. */
+/* Returns the contribution of the run's rank to element t. */
 template <typename T, int FLOATS, int LAW>
 ZB_FN T zb_gives(const zb_rule &r, const zb_run &s, zb_u32 t) {
   zb_u32 h = zb_hash(s, t), in, holder;
@@ -169,7 +172,7 @@ ZB_FN T zb_gives(const zb_rule &r, const zb_run &s, zb_u32 t) {
   return (T)(v + (holder ? zb_bonus<T>(r, h) : (T)0));
 }
 
-/* What element t of the run must be after all ranks' contributions. */
+/* Returns the expected value of element t after the contributions of all ranks. */
 template <typename T, int FLOATS, int LAW>
 ZB_FN T zb_comes(const zb_rule &r, const zb_run &s, zb_u32 t) {
   zb_u32 h = zb_hash(s, t), last;

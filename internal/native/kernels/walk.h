@@ -1,19 +1,20 @@
-/* How streams go through memory, and what they make of it; see stream.hip. */
+/* How streams go through memory, and how they compute their elements; see stream.hip. */
 
 enum { ZB_OF_write, ZB_OF_copy, ZB_OF_scale, ZB_OF_add, ZB_OF_triad };
 
-/* Folded, a launch's loads make no difference: one body serves them all. */
+/* In folded kernels the number of loads makes no difference, so one body serves all. */
 #ifdef ZB_FOLDED
 #define ZB_LOADS(u) 4
 #else
 #define ZB_LOADS(u) u
 #endif
 
-/* Calls work.vectors(first, step) for the tiles of this block and work.one(i)
- * for what is left over: this thread's vectors begin step elements apart. tiles
- * are those that n holds whole, run is how many of them in a row are a block's:
- * the host divides, so no block of a GPU has to. Folded, a part is a CPU's,
- * and works in one run on what it has touched first. */
+/* Calls work.vectors(first, step) for the tiles of this block, and work.one(i) for
+ * the remaining elements. A thread's vectors are `step` elements apart. `tiles` is
+ * the number of whole tiles in n, and `run` is the number of consecutive tiles per
+ * block. The host computes both, so that no block of a GPU has to divide. In a
+ * folded kernel a part belongs to one CPU, and works in one run on the memory that
+ * the CPU was the first to touch. */
 template <typename T, int U, class Work>
 ZB_FN void zb_stream(zb_u64 n, zb_u64 tiles, zb_u64 run, Work &work) {
   const zb_u64 width = ZB_VECTOR / sizeof(T);
@@ -36,7 +37,7 @@ ZB_FN void zb_stream(zb_u64 n, zb_u64 tiles, zb_u64 run, Work &work) {
   }
 }
 
-/* The same where nothing is timed. */
+/* Does the same as zb_stream, for kernels that are not timed. */
 template <typename T, int U, class Work>
 ZB_FN void zb_stream_all(zb_u64 n, Work &work) {
   zb_u64 tiles = n / (ZB_LANES * (ZB_VECTOR / sizeof(T)) * U);

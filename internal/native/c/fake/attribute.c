@@ -1,5 +1,5 @@
-/* The attributes that the loopback's devices report: an MI300X's (AMD CDNA 3 ISA guide and MI300X
- * data sheet), with the machine file's name. */
+/* The attributes of the loopback's devices. The values are an MI300X's (AMD CDNA 3 ISA guide and
+ * MI300X data sheet); the name is from the machine file. */
 #include "world.h"
 
 #include <stdio.h>
@@ -24,8 +24,9 @@ static int zbl_attribute(const char *field) {
   return 0;
 }
 
-/* Attributes that zbench does not read but other programs do: hipDeviceAttribute_t's numbers,
- * with the same values as in hipDeviceProp_t (shared/properties.c). */
+/* Attributes that zbench does not read, but other programs do. The numbers are
+ * from hipDeviceAttribute_t. The values are the same as in hipDeviceProp_t
+ * (shared/properties.c). */
 static int zbl_other_attribute(int number, int device, int *value) {
   enum { ZBL_BUS = 67, ZBL_DOMAIN = 69 };
   static const struct {
@@ -49,7 +50,7 @@ static int zbl_other_attribute(int number, int device, int *value) {
               {85, 1} /* UnifiedAddressing */, {10000, 100000} /* ClockInstructionRate */,
               {10002, 65536} /* MaxSharedMemoryPerMultiprocessor */,
               {10011, 1} /* IsLargeBar */,    {10014, 0} /* ImageSupport */};
-  if (number == ZBL_BUS || number == ZBL_DOMAIN) { /* see zbl_devicePCI */
+  if (number == ZBL_BUS || number == ZBL_DOMAIN) { /* as in zbl_devicePCI */
     device += zbl.first;
     *value = number == ZBL_BUS ? device & 0xff : device >> 8 & 0xffff;
     return 1;
@@ -92,7 +93,7 @@ static int zbl_deviceName(char *name, int len, int device) {
   return ZB_OK;
 }
 
-/* Addresses ascend with the devices; real ones need not. */
+/* PCI addresses ascend with the device numbers here. On real nodes the order may differ. */
 static int zbl_devicePCI(char *address, int len, int device) {
   ZBL_REFUSE(device < 0 || device >= zbl.count, ZB_ERR_DEVICE);
   ZBL_REFUSE(address == NULL || len < 13, ZB_ERR_VALUE);
@@ -108,7 +109,7 @@ static int zbl_driverGetVersion(int *version) {
   return ZB_OK;
 }
 
-/* Any block may use all the shared memory; asking for more fails. */
+/* Accepts any size up to all of the shared memory, which any block may use. */
 static int zbl_functionAttribute(void *function, int attribute, int value) {
   ZBL_REFUSE(function == NULL, ZB_ERR_HANDLE);
   return zbl_said(attribute == ZB_FUNCTION_MAX_SHARED && value >= 0 &&

@@ -1,5 +1,5 @@
-/* Finds the owner of memory: every allocation and every range that the client has registered is a
- * block. An address is looked up among the blocks of all devices. */
+/* Finds the owner of an address. Every allocation, and every range that the client has registered,
+ * is a block. An address is looked up among the blocks of all devices. */
 #include "exported.h"
 #include "world.h"
 
@@ -26,9 +26,9 @@ static int zbl_holds(const zbl_block *b, const void *ptr) {
   return b != NULL && (size_t)((const char *)ptr - b->base) < b->bytes;
 }
 
-/* Returns the block that contains the address, NULL if none does. Most addresses are in the
- * newest block of the current device, a rank's arena: searching the blocks of 1,024 ranks took a
- * sixth of a sweep. */
+/* Returns the block that contains the address; NULL if there is none. Most addresses are in the
+ * newest block of the current device, the rank's arena, which is tried first: searching the blocks
+ * of 1,024 ranks took a sixth of a sweep. */
 zbl_block *zbl_block_of(const void *ptr) {
   zbl_block *b = zbl.count > 0 ? zbl.devices[zbl_current_device()].blocks : NULL;
   size_t at;
@@ -40,7 +40,7 @@ zbl_block *zbl_block_of(const void *ptr) {
   return zbl_holds(b, ptr) ? b : NULL;
 }
 
-/* Tells a program once why it gets no memory: most programs print only the error. */
+/* Tells a program once why an allocation is refused, because most programs print only the error. */
 void zbl_tell_memory(const char *format, uint64_t bytes, uint64_t left) {
   static int told;
   if (zbl.waits && !told) {
@@ -49,15 +49,15 @@ void zbl_tell_memory(const char *format, uint64_t bytes, uint64_t left) {
   }
 }
 
-/* Whether memory of that kind comes from the device's own memory. */
+/* Reports whether this kind of memory is taken from the device's own memory. */
 int zbl_counts(int kind) {
   return kind == ZBL_OF_DEVICE || kind == ZBL_MANAGED;
 }
 
-/* Whether a block takes some of its device's memory. */
+/* Reports whether a block takes some of its device's memory. */
 static int zbl_counted(const zbl_block *block) { return zbl_counts(block->kind) && !block->opened; }
 
-/* Reserves a block's share of the host's memory; returns 0 if there is not enough left. */
+/* Reserves a block's share of the host's memory. Returns 0 if not enough is left. */
 int zbl_take_room(size_t bytes) {
   uint64_t taken = __atomic_load_n(&zbl.hub->taken, __ATOMIC_RELAXED);
   uint64_t left = zbl.hub->room > taken ? zbl.hub->room - taken : 0;
@@ -73,19 +73,20 @@ int zbl_take_room(size_t bytes) {
   return 1;
 }
 
-/* Takes no lock when the process ends: another thread may hold it. */
+/* Returns a block's share of the host's memory. It takes no lock: at the end of the process another
+ * thread may hold the lock. */
 void zbl_leave_room(size_t bytes) {
   __atomic_fetch_sub(&zbl.hub->taken, bytes, __ATOMIC_RELAXED);
   zbl.taken -= bytes;
 }
 
-/* Remembers the newest block of a device: most lookups ask for it. */
+/* Remembers the newest block of a device, which most lookups are for. */
 static void zbl_note_newest(zbl_device *d) {
   d->newest = d->blocks != NULL ? d->blocks->base : NULL;
   d->bytes = d->blocks != NULL ? d->blocks->bytes : 0;
 }
 
-/* Adds a block to a device; returns 0 if there is no memory for it. */
+/* Adds a block to a device. Returns 0 if there is no memory for the block's entry. */
 int zbl_note_block(zbl_block *block) {
   static uint32_t ids;
   size_t at = zbl_blocks_below(block->base);
@@ -111,14 +112,14 @@ int zbl_note_block(zbl_block *block) {
   return 1;
 }
 
-/* Counts a block unless it has been counted already. */
+/* Counts a block's bytes in a usage. */
 void zbl_use(zbl_block *block, zbl_usage *usage) {
   block->usage = usage;
   usage->now += block->bytes;
   usage->high = usage->now > usage->high ? usage->now : usage->high;
 }
 
-/* A process releases memory that it has exported or opened; the last one frees it. */
+/* Releases memory that the process has exported or opened. The last process frees it. */
 void zbl_unexport(zbl_ref at) {
   zbl_exported *e = at != 0 ? zbl_at(at) : NULL;
   if (e != NULL && --e->users == 0) {
@@ -127,7 +128,7 @@ void zbl_unexport(zbl_ref at) {
   }
 }
 
-/* Forgets a block; memory that the client registered stays the client's. */
+/* Forgets a block. Memory that the client registered is not freed. */
 void zbl_forget_block(zbl_block *block) {
   size_t at = zbl_blocks_below(block->base);
   zbl_block **in;
@@ -154,9 +155,9 @@ void zbl_forget_block(zbl_block *block) {
   free(block);
 }
 
-/* Whether [ptr, ptr+bytes) lies inside one allocation that devices can access: their own memory,
- * a peer's (RCCL enables peer access itself, ROCm/rccl, src/transport/p2p.cc), or host memory
- * that the runtime allocated or registered. */
+/* Reports whether [ptr, ptr+bytes) lies inside one allocation that devices can access: their own
+ * memory, a peer's memory (RCCL enables peer access itself, ROCm/rccl, src/transport/p2p.cc), or
+ * host memory that the runtime allocated or registered. */
 int zbl_valid_range(const void *ptr, uint64_t bytes) {
   const zbl_block *b;
   if (zbl.count > 0 && zbl_in_newest(zbl_current_device(), ptr, bytes)) {
@@ -166,14 +167,14 @@ int zbl_valid_range(const void *ptr, uint64_t bytes) {
   return b != NULL && bytes <= b->bytes - (uint64_t)((const char *)ptr - b->base);
 }
 
-/* Returns the device whose own memory contains the address, −1 for host memory. */
+/* Returns the device whose own memory contains the address; −1 for host memory. */
 int zbl_owner(const void *ptr) {
   const zbl_block *b = zbl_block_of(ptr);
   return b != NULL && b->kind == ZBL_OF_DEVICE ? b->device : -1;
 }
 
-/* Whether a copy may begin or end at ptr. HIP looks at the location of both ends and treats the
- * kind as a hint (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate and
+/* Reports whether a copy may begin or end at ptr. HIP looks up where both ends are and treats the
+ * kind of the copy as a hint (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate and
  * ihipMemcpyCommand). A copy must not run past the end of its allocation. Any device may be
  * current. */
 int zbl_copyable(const void *ptr, size_t bytes) {

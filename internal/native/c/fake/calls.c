@@ -1,25 +1,27 @@
-/* The entry points of the collectives. They check arguments like the real library, and also where
- * the real library would silently corrupt data, then enqueue the call. */
+/* The entry points of the collectives. They check arguments as the real library does, and also
+ * refuse calls with which the real library would silently corrupt data. Then they enqueue the
+ * call. */
 #include "comm.h"
 
 #include <inttypes.h>
 
-/* Element widths by ncclDataType_t. */
+/* The widths of elements in bytes, indexed by ncclDataType_t. */
 static const uint8_t zbl_widths[ZBL_DTYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
-/* RCCL reduces them since ROCm 6.2 (nccl.h.in, ncclFp8E4M3), NCCL since 2.24. */
+/* RCCL has reduced fp8 types since ROCm 6.2 (nccl.h.in, ncclFp8E4M3), and NCCL has since 2.24. */
 enum { ZBL_FIRST_FP8 = 10, ZBL_FP8_SINCE = 22400 };
 
 static int zbl_reduces_fp8(void) { return ZBL_VENDOR != ZB_CUDA || zbl_coll_version() >= ZBL_FP8_SINCE; }
 
 unsigned zbl_width(int dtype) { return zbl_widths[dtype]; }
 
-/* RCCL does not check for overlap; an overlap that is refused here would give wrong data there.
- * In place means the rank's own block. An all_gather and a reduce_scatter may also use the first
- * block, because their kernels read a chunk of a rank's buffer before they write to the same
+/* Reports whether the overlap of the buffers is allowed. RCCL does not check for overlap; with an
+ * overlap that is refused here, RCCL would give wrong data. In place means that the smaller buffer
+ * is the rank's own block of the larger one. An all_gather and a reduce_scatter may also use the
+ * first block, because their kernels read a chunk of a rank's buffer before they write to the same
  * place (ROCm/rccl at rocm-6.2.2, src/device/all_gather.h and reduce_scatter.h, runRing; its own
  * tests do it: test/common/CollectiveArgs.cpp, AllocateMem). RCCL also runs an all-to-all in
- * place, although nccl.h.in tells the caller not to. */
+ * place, although nccl.h.in forbids it. */
 static inline int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t got,
                                  uint64_t share) {
   const char *send = q->send, *recv = q->recv;
@@ -55,13 +57,13 @@ static inline int zbl_check_arguments(const zbl_caller *a, const zbl_call *call,
   return 0;
 }
 
-/* Whether devices can access the rank's buffer. Most buffers are in the newest block of its
- * device. */
+/* Reports whether devices can access the rank's buffer. Most buffers are in the newest block
+ * of their device. */
 static inline int zbl_reached(const zbl_queued *q, const void *ptr, uint64_t bytes) {
   return zbl_in_newest(q->comm->device, ptr, bytes) || zbl_valid_range(ptr, bytes);
 }
 
-/* Says why a buffer cannot be used. */
+/* Refuses a call and says why its buffer cannot be used. */
 __attribute__((cold)) static int zbl_refuse_buffer(const zbl_caller *a, const char *which,
                                                    const char *ptr, uint64_t bytes) {
   const zbl_block *b = zbl_block_of(ptr);
@@ -71,8 +73,8 @@ __attribute__((cold)) static int zbl_refuse_buffer(const zbl_caller *a, const ch
                                 bytes, (size_t)(b->base + b->bytes - ptr));
 }
 
-/* Refuses a call whose buffers are too small for what it reads and writes. share is the size of
- * one block in bytes. */
+/* Refuses a call whose buffers are smaller than the data that the call reads or writes. share is
+ * the size of one block in bytes. */
 static inline int zbl_check_buffers(const zbl_caller *a, const zbl_queued *q,
                                     const zbl_shape *shape, uint64_t share) {
   uint64_t n = (uint64_t)q->comm->clique->nranks;
@@ -90,8 +92,8 @@ static inline int zbl_check_buffers(const zbl_caller *a, const zbl_queued *q,
   return 0;
 }
 
-/* Whether an init or a split of the communicator is under way (ROCm/rccl at rocm-6.2.2,
- * src/init.cc, ncclCommEnsureReady). */
+/* Reports whether an init or a split of the communicator is still in progress (ROCm/rccl
+ * at rocm-6.2.2, src/init.cc, ncclCommEnsureReady). */
 static inline int zbl_not_ready(zbl_comm *c) {
   return c->pending > 0 && zbl_in_progress(c);
 }
@@ -112,8 +114,9 @@ static inline int zbl_check_comm(const zbl_caller *a, zbl_comm *c, const zbl_str
   return 0;
 }
 
-/* The current device does not matter: RCCL sets the communicator's where it
- * launches (ROCm/rccl, src/group.cc). */
+/* Checks and enqueues a collective. The current device does not matter, because
+ * RCCL sets the communicator's device when it launches (ROCm/rccl,
+ * src/group.cc). */
 static int zbl_collective_call(const void *send, void *recv, int collective,
                                int dtype, int op, int root, uint64_t count,
                                void *comm, void *stream) {
@@ -132,7 +135,7 @@ static int zbl_collective_call(const void *send, void *recv, int collective,
   }
   ZBL_REFUSE_CALL(!zbl_operator_ok(c, op, dtype, &call.op, &q->scalar),
                   &asked, ZB_COLL_ARGUMENT, zbl_invalid, "op", (long long)op);
-  if (count == 0) { /* dropped (ROCm/rccl, src/enqueue.cc, taskAppend) */
+  if (count == 0) { /* RCCL drops an empty call (ROCm/rccl, src/enqueue.cc, taskAppend) */
     zbl_host_calls();
     return 0;
   }
@@ -153,8 +156,8 @@ static int zbl_collective_call(const void *send, void *recv, int collective,
 ZBL_ROWS(ZBL_ENTRY)
 #undef ZBL_ENTRY
 
-/* A send or a receive. The buffer of the other direction is NULL; a message without elements may
- * have no buffer at all. */
+/* Checks and enqueues a send or a receive. The buffer of the other direction is NULL. A message
+ * without elements may have no buffer at all. */
 static int zbl_p2p_call(const char *send, char *recv, int sends, size_t count,
                         int dtype, int peer, void *comm, void *stream) {
   ZBL_ENTER_SEVERAL;

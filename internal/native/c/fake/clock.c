@@ -1,18 +1,20 @@
 /* Time on the virtual clock: the model, its noise, and the host clocks.
  *
- * A process has a host clock h, a stream its own s. A launch adds its cost to
- * h; an operation arrives at max(s, h); a collective ends for all its ranks at
- * the last arrival plus T; a wait sets h = max(h, s). Nothing really waits. */
+ * Each modelled process has a host clock h, and each stream has its own clock s.
+ * A launch adds its cost to h. An operation arrives at max(s, h). A collective
+ * ends for all its ranks at the last arrival plus T. A wait sets h = max(h, s).
+ * Nothing really waits. */
 #include "comm.h"
 
 #include <math.h>
 
-/* How long a barrier waits, in milliseconds of the wall's clock, before it lets
- * the caller look at a deadline of its own. */
+/* The longest time that a barrier waits, in milliseconds of the wall clock. Then
+ * the caller can look at its own deadline. */
 enum { ZBL_BARRIER_MS = 500 };
 
-/* Returns the time from measured points, as zbench recommend does: a power law between two
- * points, the first point's time below them, the last slope above them. */
+/* Returns the time from measured points, according to the same rule as zbench recommend.
+ * Between two points the time follows a power law. Below the first point the time is the
+ * first point's, and above the last point the last slope continues. */
 static double zbl_measured(const zbl_point *p, int n, double bytes) {
   int i = 1;
   if (bytes <= p[0].bytes) {
@@ -33,8 +35,9 @@ static double zbl_measured(const zbl_point *p, int n, double bytes) {
          fmax(0, (p[n - 1].seconds - p[n - 2].seconds) / (p[n - 1].bytes - p[n - 2].bytes));
 }
 
-/* Measured points, or the closed form; bench/work/fabric has the same lines in Go, and a test holds the
- * two equal to the last bit, so the order of operations matters. */
+/* Returns the time of a call from the measured points, or from the closed form. bench/work/fabric
+ * has the same formula in Go, and a test requires equal bits, so the order of operations
+ * matters. */
 double zbl_model(const zbl_curve *c, double bytes) {
   double x = c->k * bytes / c->b;
   double pipeline = c->a + 2 * sqrt(c->a * x);
@@ -49,8 +52,9 @@ double zbl_model(const zbl_curve *c, double bytes) {
   return t < c->floor ? c->floor : t;
 }
 
-/* splitmix64's finaliser (Steele, Lea & Flood 2014): every draw is a hash of
- * where it stands, so order, resumption and process layout cannot change it. */
+/* Returns z mixed by splitmix64's finaliser (Steele, Lea & Flood 2014). Every
+ * random number is a hash of its place in the run, so that order, resumption and
+ * process layout cannot change it. */
 static uint64_t zbl_mix(uint64_t z) {
   z += 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -58,21 +62,21 @@ static uint64_t zbl_mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/* Returns the part of the hash that all draws of a launch share. */
+/* Returns the part of the hash that all random numbers of a launch share. */
 uint64_t zbl_draws(zbl_turn at) {
   uint64_t z = zbl_mix(zbl.seed);
   z = zbl_mix(z ^ at.key);
   return zbl_mix(z ^ at.launch);
 }
 
-/* Uniform in [0, 1). */
+/* Returns a uniform random number in [0, 1). */
 double zbl_uniform(uint64_t draws, uint64_t rank) {
   return (double)(zbl_mix(draws ^ rank) >> 11) * 0x1p-53;
 }
 
-/* Returns seconds times a factor with approximately normal noise, a sum of twelve uniforms
- * (Irwin–Hall). The arithmetic is exact, so that every math library gives the same bits. |z| ≤ 6.
- * Groups that run at once draw independently. */
+/* Returns seconds times a factor with approximately normal noise: a sum of twelve uniform numbers
+ * (Irwin–Hall), so that |z| ≤ 6. The arithmetic is exact, so that every math library gives the same
+ * bits. Groups that run at the same time draw independently. */
 double zbl_noisy(double seconds, uint64_t draws, int group) {
   double sum = 0;
   if (zbl.noise == 0) {
@@ -87,14 +91,14 @@ double zbl_noisy(double seconds, uint64_t draws, int group) {
   return seconds * fmax(0.1, 1 + zbl.noise * (sum - 6));
 }
 
-/* The modelled process that drives the device, and its clock. */
+/* Returns the modelled process that drives the device, with its clock. */
 zbl_lane *zbl_lane_of(int device) {
   return &zbl.lanes[device / zbl.gpus_per_process];
 }
 
 double *zbl_host_clock(int device) { return &zbl_lane_of(device)->h; }
 
-/* Returns the host's cost of a launch. A late rank is late because its host is. */
+/* Returns the host's cost of a launch, in seconds. A planted late rank has a slow host. */
 double zbl_host_cost(int device) { return zbl.launch + zbl_late(device); }
 
 static int64_t zbl_nowNs(void) {
@@ -110,8 +114,8 @@ static int64_t zbl_nowNs(void) {
   return (int64_t)llround((l->h + patience) * 1e9);
 }
 
-/* Ends the barrier when every device with a live communicator has arrived. The clocks of all
- * their hosts then show the latest time. */
+/* Ends the barrier when every device with a live communicator has arrived, and sets the clocks
+ * of all their hosts to the latest of them. */
 void zbl_check_barrier(void) {
   double latest = 0;
   for (; zbl.several && zbl.hub->missing < zbl.ranks; zbl.hub->missing++) {
@@ -136,8 +140,9 @@ void zbl_check_barrier(void) {
   zbl_progress();
 }
 
-/* n devices, stride bytes apart in the array, arrive at the barrier. Returns whether it is over.
- * If it is not, no device arrived for a while, and the caller calls again. */
+/* Lets n devices arrive at the barrier; their numbers are `stride` bytes apart in the array.
+ * Returns 1 if the barrier is over. Otherwise no device arrived for a while, and the caller must
+ * call again. */
 static int zbl_hostBarrier(const int32_t *device, size_t stride, int n) {
   uint64_t mine = 0;
   ZBL_ENTER;
@@ -181,23 +186,23 @@ static void zbl_caseBegin(uint64_t key) {
   l->patience = 0;
 }
 
-/* The blocks that this thread's collectives move; a driver launches on one thread. */
+/* The blocks that the collectives of this thread move. A driver launches from one thread only. */
 _Thread_local const zb_block *zbl_moved;
 _Thread_local int zbl_parts;
 
 static void zbl_moveBlocks(const zb_block *blocks, int n) {
   ZBL_ENTER;
   if (zbl.moves_data == 0) {
-    zbl_empty_devices(); /* blocks use other pages than the data moved before */
+    zbl_empty_devices(); /* the blocks use other pages than data that was moved earlier */
   }
   zbl_moved = blocks;
   zbl_parts = n;
   zbl.parted = 1;
 }
 
-/* How many drivers of this process want data moved for their launches. If none does, the devices'
- * contents are undefined and their pages go back to the host: a thousand such processes may share
- * it. */
+/* Switches the movement of data on or off for one driver of this process. If no driver does, the
+ * contents of the devices are undefined and their pages go back to the host, because a thousand
+ * such processes may share the host. */
 static void zbl_moveData(int on) {
   ZBL_ENTER;
   if (on || zbl.moves_data > 0) {

@@ -1,14 +1,14 @@
-/* Collectives: calls are matched by sequence number. A complete round takes the model's time on
- * the virtual clock. */
+/* Collectives. Calls are matched by their sequence number. A complete round takes the model's
+ * time on the virtual clock. */
 #include "comm.h"
 
 #include <string.h>
 
-/* Up to this many bytes a collective only synchronises ranks: a late rank leaves it late (see
- * fault.c). */
+/* A collective of at most this many bytes only synchronises ranks: a late rank also leaves it
+ * late (see fault.c). */
 enum { ZBL_SYNC_BYTES = 8 };
 
-/* The total size S of a call: the larger of a rank's two buffers. */
+/* Returns the total size S of a call in bytes: the larger of a rank's two buffers. */
 double zbl_total_bytes(const zbl_call *c, int ranks) {
   const zbl_shape *shape = &zbl_shapes[c->collective];
   double bytes = (double)c->count * zbl_width(c->dtype);
@@ -24,7 +24,8 @@ double zbl_leaves(const zbl_round *r, int i, int device) {
   return at;
 }
 
-/* Returns the curve of the algorithm that runs the call. Measured times are times of kernels. */
+/* Returns the curve for the way in which the call runs. Measured points are times of kernels and
+ * apply to kernels only. */
 static zbl_curve zbl_by(const zbl_curve *curve, int64_t how) {
   const zbl_faster *f = how == ZBL_BY_COPIES ? &zbl.copies : &zbl.symmetric;
   zbl_curve c = *curve;
@@ -38,7 +39,7 @@ static zbl_curve zbl_by(const zbl_curve *curve, int64_t how) {
   return c;
 }
 
-/* Returns the duration of a call, from its start to its end. */
+/* Returns the duration of a call in seconds, from its start to its end. */
 double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, zbl_turn at) {
   uint64_t draws = zbl_draws(at);
   const zbl_curve *curve = zbl_curve_of(q, call->collective);
@@ -50,7 +51,7 @@ double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, zbl_tur
   return zbl_contended(q->first, q->last, at) * zbl_noisy(took, draws, q->first);
 }
 
-/* Takes a rank's result from a round that has ended. Returns when the rank leaves the round. */
+/* Gives a rank the result of a round that has ended. Returns when the rank leaves the round. */
 static double zbl_take_round(const zbl_round *r, int rank, zbl_stream *s) {
   if (r->moves) {
     zbl_take_result(r, rank, s);
@@ -71,8 +72,8 @@ static void zbl_let_go(zbl_round *r) {
   }
 }
 
-/* Frees the rest of a clique's rounds, which not all ranks have called. None of them is in a
- * stream. */
+/* Frees the remaining rounds of a clique, which not all ranks have called. No stream holds
+ * them any more. */
 void zbl_free_rounds(zbl_clique *q) {
   zbl_round *r = zbl_at(q->head);
   zbl_let_go(r != NULL ? zbl_at(r->before) : NULL);
@@ -83,8 +84,8 @@ void zbl_free_rounds(zbl_clique *q) {
   }
 }
 
-/* All ranks have arrived: the round starts at the last arrival and ends for all at once, apart
- * from the exit jitter. */
+/* Ends a round at which all ranks have arrived. It starts at the last arrival and ends for all
+ * ranks at once, apart from the exit jitter. */
 static void zbl_end_round(zbl_round *r, zbl_clique *q) {
   zbl_round *before = zbl_at(r->before);
   r->draws = zbl_draws(r->at);
@@ -98,8 +99,8 @@ static void zbl_end_round(zbl_round *r, zbl_clique *q) {
   zbl_ring(&q->bell[r->seq % ZBL_BELLS]);
 }
 
-/* In a process with all ranks: lets all their streams continue, except the one that arrived last.
- */
+/* Lets the streams of all ranks continue, except the stream that arrived last. Only a process that
+ * drives all ranks may call it. */
 static void zbl_leave_round(zbl_round *r, const zbl_clique *q, const zbl_stream *s) {
   for (int i = 0; i < q->nranks; i++) {
     zbl_stream *other = r->place[i].stream;
@@ -109,8 +110,8 @@ static void zbl_leave_round(zbl_round *r, const zbl_clique *q, const zbl_stream 
   }
 }
 
-/* Ends a round, and later ones that all ranks reach by themselves. Streams of other processes
- * continue when those processes look. */
+/* Ends a round, and later rounds that all ranks reach without their processes. The streams of
+ * other processes continue when those processes look. */
 static void zbl_decide(zbl_round *r, zbl_clique *q, const zbl_stream *s) {
   zbl_end_round(r, q);
   if (!zbl.several) {
@@ -128,7 +129,8 @@ static void zbl_decide(zbl_round *r, zbl_clique *q, const zbl_stream *s) {
   zbl_progress();
 }
 
-/* If the round has ended, the rank takes its end and its result. */
+/* If the round has ended, gives the rank its result and the time at which it leaves. Returns
+ * whether the round has ended. */
 static int zbl_round_done(zbl_op *op, zbl_stream *s) {
   const zbl_round *r = op->data;
   if (!r->ran) {
@@ -138,8 +140,8 @@ static int zbl_round_done(zbl_op *op, zbl_stream *s) {
   return 1;
 }
 
-/* A rank's stream has reached its call. A planted asynchronous error belongs to the rank's
- * handle, and the call then never ends. */
+/* Handles the arrival of a rank's stream at its call. A planted asynchronous error sets the
+ * error of the rank's handle, and the call then never ends. */
 static int zbl_round_run(zbl_op *op, zbl_stream *s) {
   zbl_round *r = op->data;
   zbl_clique *q = zbl_at(r->clique);
@@ -150,7 +152,7 @@ static int zbl_round_run(zbl_op *op, zbl_stream *s) {
   }
   if (zbl.several) {
     zbl_ahead *a = &zbl_aheads(r)[op->rank];
-    if (a->come) { /* another process has moved it on to this round */
+    if (a->come) { /* another process has already moved the rank to this round */
       return zbl_round_done(op, s);
     }
     a->come = 1;
@@ -194,8 +196,9 @@ static zbl_round *zbl_new_round(const zbl_queued *c) {
   return r;
 }
 
-/* Returns the round of the rank's next call: the oldest one, or the successor of the rank's last
- * one, which exists until all others have called it. Makes it if it does not exist. */
+/* Returns the round of the rank's next call, and makes it if it does not exist. It is the oldest
+ * round that not all ranks have called, or the successor of the rank's latest round. A round
+ * exists until all ranks have called it and left it. */
 static zbl_round *zbl_round_at(const zbl_queued *c) {
   zbl_clique *q = c->comm->clique;
   zbl_ref *at = q->head_seq == c->comm->seq ? &q->head : &c->comm->last->next;
@@ -205,7 +208,7 @@ static zbl_round *zbl_round_at(const zbl_queued *c) {
   return c->comm->last = zbl_at(*at);
 }
 
-/* Lets kernels continue that waited for the call to leave its stream. */
+/* Marks that a call has left its device, so that kernels that waited for it can continue. */
 static void zbl_leave_device(int device, const zbl_round *r) {
   if (r->ran) {
     zbl_busy(device, r->start, r->end);
@@ -214,14 +217,14 @@ static void zbl_leave_device(int device, const zbl_round *r) {
   zbl_rouse();
 }
 
-/* A round is released by the last of its ranks' operations. */
+/* Releases a round when an operation of one of its ranks ends. The last release frees the round. */
 static void zbl_round_release(zbl_op *op) {
   zbl_round *r = op->data;
   if (zbl.faults.beside > 0) {
     zbl_leave_device(op->comm->device, r);
   }
   if (!r->ran) {
-    r->mismatch = 1; /* this rank has left it, so the others wait for ever */
+    r->mismatch = 1; /* this rank has left, so the other ranks wait for ever */
   }
   zbl_let_go(r);
 }
@@ -259,7 +262,8 @@ int zbl_post(const zbl_queued *c, double host) {
   }
   r->holders++;
   zbl.devices[c->comm->device].calls++;
-  if (++r->posted == q->nranks) { /* all have called: it is not searched for */
+  if (++r->posted == q->nranks) { /* all ranks have called the round, so nothing needs to find it
+                                   * any more */
     q->head = r->next;
     q->head_seq++;
     r->linked = 0;

@@ -2,16 +2,20 @@
  *
  * ROW(NUMBER, name, field, arguments, send_all, recv_all, root_only)
  *   name       in the machine file
- *   field      of zb_table, whose function ends the row's entry point; arguments
- *              are PLAIN, OP, ROOT or OP_ROOT, or MESSAGE for one that is made of
+ *   field      field of zb_table; NULL if the collective is made of messages
+ *   arguments  PLAIN, OP, ROOT or OP_ROOT; MESSAGE if the collective is made of
  *              sends and receives
- *   send_all   a rank sends n blocks of count elements, one to each rank, not one
- *   recv_all   a rank receives n blocks, one from each rank, not one
- *   root_only  SENDS or RECEIVES: only the root does; else NEITHER
+ *   send_all   1 if a rank sends n blocks of count elements, one to each rank; 0
+ *              if it sends one block
+ *   recv_all   1 if a rank receives n blocks, one from each rank; 0 if it receives
+ *              one block
+ *   root_only  SENDS if only the root sends, RECEIVES if only the root receives,
+ *              else NEITHER
  *
- * A row with an operator reduces over the ranks' send buffers; another copies
- * their blocks, those of the root where one block is received. What each rank
- * receives, and how many bytes a call counts, follow from that (data.c, coll.c). */
+ * A row with an operator reduces over the ranks' send buffers. A row without an
+ * operator copies blocks: from every rank if n blocks are received, otherwise from
+ * the root. These facts determine the data that each rank receives (data.c), and
+ * the number of bytes in a call (coll.c). */
 #ifndef ZBL_COLLECTIVES_H
 #define ZBL_COLLECTIVES_H
 
@@ -34,7 +38,7 @@ enum zbl_collective {
   ZBL_COLLECTIVES
 };
 
-/* The one in which a rank uses all its links at once. */
+/* The collective in which a rank uses all its links at once. */
 enum { ZBL_ALL_LINKS = ZBL_ALL_TO_ALL };
 
 enum zbl_root_only { ZBL_NEITHER, ZBL_SENDS, ZBL_RECEIVES };
@@ -46,7 +50,7 @@ typedef struct zbl_shape {
   enum zbl_root_only root_only;
 } zbl_shape;
 
-/* Whether a list of arguments has an operator. */
+/* 1 if a list of arguments has an operator, else 0. */
 enum { ZBL_HAS_PLAIN, ZBL_HAS_OP, ZBL_HAS_ROOT = 0, ZBL_HAS_OP_ROOT,
        ZBL_HAS_MESSAGE = 0 };
 
@@ -57,7 +61,7 @@ static const zbl_shape zbl_shapes[ZBL_COLLECTIVES] = {
 #undef ZBL_SHAPE
 };
 
-/* The entry points, for calls.c: what the vendor's function is given. */
+/* Defines the entry points, used in calls.c, with the arguments of the vendor's functions. */
 #define ZBL_ENTRY_PLAIN(number, field)                                         \
   static int zbl_##field(const void *send, void *recv, size_t count,           \
                          int dtype, void *comm, void *stream) {                \

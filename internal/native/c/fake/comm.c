@@ -1,4 +1,4 @@
-/* Communicators: init by rank, destruction. */
+/* Communicators: joining by rank, and destruction. */
 #include "comm.h"
 
 #include <stdlib.h>
@@ -6,15 +6,16 @@
 
 enum {
   ZBL_COMM = 0x636f6d6d,
-  ZBL_COMM_BYTES = (sizeof(zbl_comm) + 63) / 64 * 64 /* whole lines */
+  ZBL_COMM_BYTES = (sizeof(zbl_comm) + 63) / 64 * 64 /* rounded up to whole cache lines */
 };
 
 static zbl_comm *zbl_comms;
-/* Destroyed communicators, and the destroyed ones that no stream uses any more. Their handles are
- * refused until new communicators reuse them. */
+/* zbl_dead lists destroyed communicators. zbl_retired lists destroyed communicators that no
+ * stream uses any more. The handles of both are refused until a new communicator reuses the
+ * memory. */
 static zbl_comm *zbl_dead, *zbl_retired;
 
-/* The communicator behind a handle, NULL when it is none. */
+/* Returns the communicator behind a handle; NULL if the handle is invalid. */
 zbl_comm *zbl_comm_of(void *handle) {
   zbl_comm *c = handle;
   return c != NULL && zbl.hub != NULL && c->magic == ZBL_COMM && c->clique != NULL ? c : NULL;
@@ -26,8 +27,8 @@ void zbl_unlock_taken(const int *held) {
   }
 }
 
-/* In NCCL's own encoding. RCCL reports 2.30.4 with ROCm 7.14 (its CHANGELOG). A machine file may
- * set another version. */
+/* Returns the library's version in NCCL's encoding. RCCL of ROCm 7.14 reports 2.30.4 (its
+ * CHANGELOG). A machine file may set another version. */
 int zbl_coll_version(void) { return zbl.coll_version > 0 ? zbl.coll_version : 23004; }
 
 static int zbl_collGetVersion(int *version) {
@@ -38,9 +39,9 @@ static int zbl_collGetVersion(int *version) {
   return 0;
 }
 
-/* Whether the rank has joined already, or its device has: NCCL allows one rank per device unless
- * NCCL_MULTI_RANK_GPU_ENABLE is set. Ranks with virtual ids may share a device (ROCm/rccl at
- * rocm-5.7.0, src/init.cc, initTransportsRank). */
+/* Reports whether the rank or its device has already joined. NCCL allows one rank per device
+ * unless NCCL_MULTI_RANK_GPU_ENABLE is set. Ranks with virtual ids may share a device (ROCm/rccl
+ * at rocm-5.7.0, src/init.cc, initTransportsRank). */
 static int zbl_joined(const zbl_clique *q, int rank, int device, int virtual_id) {
   for (int i = 0; i < q->nranks && q->inited > 0; i++) {
     const zbl_member *m = &q->member[i];
@@ -52,7 +53,7 @@ static int zbl_joined(const zbl_clique *q, int rank, int device, int virtual_id)
   return 0;
 }
 
-/* Retires communicators that were destroyed and are no longer in a stream. */
+/* Retires destroyed communicators that no stream uses any more. */
 void zbl_retire_comms(void) {
   for (zbl_comm **at = &zbl_dead; *at != NULL;) {
     zbl_comm *c = *at;
@@ -68,7 +69,7 @@ void zbl_retire_comms(void) {
   }
 }
 
-/* A handle that belongs to no communicator yet. */
+/* Returns a handle that belongs to no communicator yet. */
 zbl_comm *zbl_new_comm(void) {
   zbl_comm *c = zbl_retired;
   if (c != NULL) {
@@ -86,7 +87,7 @@ zbl_comm *zbl_new_comm(void) {
   return c;
 }
 
-/* The handle's rank joins. */
+/* Makes the handle's rank join the clique. */
 void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank, int virtual_id) {
   c->clique = q;
   c->rank = rank;
@@ -108,8 +109,9 @@ void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank, int virtual_id) {
 
 static const char zbl_mixed[] = "one init or split of the group blocks, another does not";
 
-/* If one process drives all ranks, an init outside a group would wait for its peers for ever, so
- * it is refused. Otherwise the group's end waits, or this call if there is no group. */
+/* Lets a rank join a communicator. If one process drives all ranks, an init outside a group would
+ * wait for its peers for ever, so it is refused. Otherwise the end of the group waits for the
+ * peers; without a group this call waits. */
 int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocking,
                   int virtual_id) {
   static const zbl_caller asked = {"commInitRank", NULL};
@@ -143,7 +145,7 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id, int rank) 
   return zbl_join_rank(comm, nranks, id, rank, 1, ZBL_NO_VIRTUAL);
 }
 
-/* The number of one rank's next launch within the case. */
+/* Returns the number of the rank's next launch within the case. */
 uint64_t zbl_comm_launch(zbl_comm *c, int message) {
   uint64_t epoch = c->lane->case_epoch;
   if (c->epoch != epoch) {
@@ -157,9 +159,9 @@ uint64_t zbl_comm_launch(zbl_comm *c, int message) {
   return c->launch++;
 }
 
-/* Returns the number that the last launch draws its noise by. It does not depend on the order of
- * the ranks: a message's number contains the sender's rank, as if all ranks had called in turn.
- */
+/* Returns the number that determines the noise of the last launch. It does not depend on the order
+ * of the ranks' calls. The number of a message contains the sender's rank, as if the ranks had
+ * called in turn. */
 zbl_turn zbl_round_number(const zbl_comm *c) {
   uint64_t ranks = (uint64_t)c->clique->nranks;
   return (zbl_turn){c->lane->case_key,
@@ -172,7 +174,7 @@ zbl_turn zbl_message_number(const zbl_comm *c) {
   return at;
 }
 
-/* A rank is gone from its communicator. */
+/* Removes a rank from its communicator. */
 void zbl_leave_clique(zbl_clique *q, int rank) {
   zbl_member *m = &q->member[rank];
   m->here = 0;
@@ -183,7 +185,7 @@ void zbl_leave_clique(zbl_clique *q, int rank) {
   }
 }
 
-/* Nothing is destroyed or aborted if there is no communicator (ROCm/rccl, src/init.cc,
+/* Destroys a communicator. NULL is no error, as in RCCL (ROCm/rccl, src/init.cc,
  * ncclCommDestroy_impl and ncclCommAbort_impl). */
 static int zbl_commDestroy(void *comm) {
   zbl_comm *c = zbl_comm_of(comm);
@@ -220,9 +222,8 @@ void zbl_end_kernels(zbl_comm *c) {
   zbl_alarm();
 }
 
-/* Aborts a communicator: its kernels leave. Kernels that had begun end now, and later work in
- * their streams continues (nccl.h.in). A planted hang is in the GPU, before a kernel, and stays.
- */
+/* Aborts a communicator. Its kernels that have begun end now, and later work in their streams
+ * continues (nccl.h.in). A planted hang is in the GPU, in front of a kernel, and stays. */
 static int zbl_commAbort(void *comm) {
   zbl_comm *c = zbl_comm_of(comm);
   int code;
@@ -236,7 +237,7 @@ static int zbl_commAbort(void *comm) {
   return 0;
 }
 
-/* Wakes every waiting thread, after an event that no round announces. */
+/* Wakes every waiting thread after an event that is not the end of a round. */
 void zbl_alarm(void) {
   zbl_progress();
   zbl_ring(&zbl.hub->met);
@@ -249,8 +250,8 @@ void zbl_alarm(void) {
 }
 
 /* Returns the asynchronous error of a rank's handle; 0 if there is none, or no communicator. A
- * handle has the error that its own process has met; the other ranks wait (NCCL, src/init.cc,
- * ncclCommGetAsyncError; src/proxy.cc, ncclProxyProgress). */
+ * handle has only the error that its own process has met; the other ranks keep waiting (NCCL,
+ * src/init.cc, ncclCommGetAsyncError; src/proxy.cc, ncclProxyProgress). */
 int zbl_failed(const struct zbl_comm *c) {
   const zbl_clique *q = c != NULL ? c->clique : NULL;
   return q == NULL          ? 0

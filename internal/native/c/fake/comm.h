@@ -11,81 +11,86 @@ enum { ZBL_DTYPES = 12 }; /* ncclDataType_t */
 /* How a collective runs; see window.c. */
 enum zbl_by { ZBL_BY_KERNELS, ZBL_BY_SYMMETRIC, ZBL_BY_COPIES };
 
-/* The arguments of one rank's call of a collective. There is no padding: calls are compared byte
- * by byte. */
+/* The arguments of one rank's call of a collective. The struct has no padding, because calls are
+ * compared byte by byte. */
 typedef struct zbl_call {
   int32_t collective, dtype, op, root;
   uint64_t count;
   int64_t by; /* enum zbl_by */
 } zbl_call;
 
-/* One rank's part in a round. The pointers are valid in the rank's process. */
+/* One rank's part in a round. The pointers are valid only in the rank's process. */
 typedef struct zbl_place {
   zbl_stream *stream;
   const char *send;
   char *recv;
-  uint64_t scalar; /* scalar of an operator that the client made */
+  uint64_t scalar; /* scalar of an operator that the client has made */
 } zbl_place;
 
-/* When a rank's stream reaches a round or a kernel of messages: the time at which its host
- * enqueued the call, and the events since the previous call. */
+/* The times that determine when a rank's stream reaches a round or a kernel of messages:
+ * when its host enqueued the call, and the events since the previous call. */
 typedef struct zbl_ahead {
   double posted, mark[ZBL_AHEAD_MARKS];
-  int8_t marks; /* number of events; −1: only the rank's process knows when it arrives */
+  int8_t marks; /* number of events; −1 if only the rank's process knows when the stream arrives */
   uint8_t come;
 } zbl_ahead;
 
-/* The ranks' calls with one sequence number of a communicator. The last rank to arrive decides
- * when the round ends and, if all calls agree, what the result is. If they differ, the round
- * never ends, as in the real library. Each rank's process reads the end and the result from here.
- */
+/* The ranks' calls with the same sequence number of a communicator. The last rank to arrive decides
+ * when the round ends and, if all calls agree, computes its result. If the calls differ, the round
+ * never ends, as in the real library. The process of each rank reads the end and the result from
+ * here. */
 typedef struct zbl_round {
   zbl_ref clique, next;
-  zbl_ref before; /* the previous round, until this one has ended; see ahead.c */
+  zbl_ref before; /* the previous round, until this round has ended; see ahead.c */
   uint64_t seq;
-  uint64_t number; /* among all launches of the communicator, from 0 */
+  uint64_t number; /* number among all launches of the communicator, from 0 */
   zbl_call call;
-  zbl_turn at; /* where its random draws begin */
+  zbl_turn at; /* determines the round's random numbers */
   uint64_t draws;
-  double bytes, start, end; /* start: arrival of the last rank */
+  double bytes, start, end; /* start: when the last rank arrived */
   int posted, ready;
-  int mismatch, ran; /* ran: completed; a mismatched round never is */
-  zbl_call odd;      /* the first call that differs, */
-  int odd_rank;      /* and its rank, counted from 1; 0: none differs */
-  int holders, linked; /* holders: pointers to it; linked: in the clique's list */
-  int moves;           /* it moves data */
-  int parts;           /* if not 0, it moves only this many blocks */
-  zbl_ref blocks; /* the zb_blocks */
+  int mismatch, ran; /* ran: 1 once the round has ended; never set if the calls mismatch */
+  zbl_call odd;      /* the first call that differs from the earlier calls */
+  int odd_rank;      /* the rank of that call, counted from 1; 0 if no call differs */
+  int holders, linked; /* holders: number of pointers to the round; linked: in the clique's list */
+  int moves;           /* whether the round moves data */
+  int parts;           /* number of blocks to move; 0 moves everything */
+  zbl_ref blocks; /* the zb_blocks that are moved */
   zbl_ref input;  /* the send buffers by rank, if other processes read them */
   zbl_ref result; /* a zbl_shared */
-  int places; /* one per rank, or 0: only data or a process that drives all ranks need them */
-  zbl_place place[]; /* followed by a zbl_ahead per rank if several processes drive the world */
+  int places; /* number of places: one per rank if the round moves data or one process drives all
+               * ranks, else 0 */
+  zbl_place place[]; /* followed by one zbl_ahead per rank if several processes drive the world */
 } zbl_round;
 
 static inline zbl_ahead *zbl_aheads(zbl_round *r) {
   return (zbl_ahead *)(void *)&r->place[r->places];
 }
 
-/* How a rank stands to a call: idle, waiting in it for others, stopped before it by a planted
- * hang, busy with earlier work on the stream, not called yet, failed, gone, or never seen. */
+/* The state of a rank with respect to a call: it has nothing to do, waits in the call for
+ * other ranks, was stopped before the call by a planted hang, is busy with earlier work of
+ * the stream, has not called yet, has failed, has left, or was never seen. */
 enum zbl_how { ZBL_IDLE, ZBL_COME, ZBL_STOPPED, ZBL_BEHIND, ZBL_NOT_CALLED, ZBL_ERROR, ZBL_LEFT, ZBL_UNSEEN };
 
-/* Where a rank stood when no process was active; its process notes it. See silence.c. */
+/* The state of a rank at a time when no process was active, as noted by its own process. See
+ * silence.c. */
 typedef struct zbl_standing {
   uint64_t when;   /* the hub's activity count at that time */
-  uint64_t calls;  /* collectives that the rank had called */
-  zbl_ref op;      /* the round or kernel of messages of its oldest unfinished call; 0: none */
-  int8_t message, how; /* how: enum zbl_how, relative to that call */
+  uint64_t calls;  /* number of collectives that the rank had called */
+  zbl_ref op;      /* the round or kernel of messages of the rank's oldest unfinished call; 0 if
+                    * there is none */
+  int8_t message, how; /* how: an enum zbl_how with respect to that call */
 } zbl_standing;
 
-/* One rank of a clique: its device, its process, and the unmatched messages to it. */
+/* One rank of a clique: its device, its process, and the messages to it that are not matched
+ * yet. */
 typedef struct zbl_member {
   int device, slot;
-  int virtual_id; /* tells apart the ranks of one device; −1 if a device may have only one */
+  int virtual_id; /* distinguishes the ranks of one device; −1 if a device may have only one rank */
   int here; /* joined and not left */
-  int async; /* the asynchronous error of its own handle; 0: none */
+  int async; /* asynchronous error of the rank's own handle; 0 if none */
   zbl_ref unmatched;
-  uint64_t along; /* bytes sent to it by a kernel of messages that is being posted */
+  uint64_t along; /* bytes that a kernel of messages now being posted sends to the rank */
   zbl_standing standing;
 } zbl_member;
 
@@ -94,45 +99,50 @@ enum { ZBL_BELLS = 1024, ZBL_NO_VIRTUAL = -1 };
 /* The state that all ranks of a communicator share. */
 typedef struct zbl_clique {
   int nranks, inited, destroyed, first, last;
-  double met; /* when the last rank's host joined, on a clock that programs see */
+  double met; /* when the host of the last rank joined, on a clock that programs see */
   zb_unique_id id;
-  zbl_curve curve[ZBL_COLLECTIVES]; /* 0 ranks: no model */
+  zbl_curve curve[ZBL_COLLECTIVES]; /* a curve of 0 ranks means no model */
   zbl_ref head; /* the oldest round that not all ranks have called */
   uint64_t head_seq;
-  zbl_ref newest; /* the latest round, while it exists */
+  zbl_ref newest; /* the latest round, as long as it exists */
   zbl_bell whole; /* rung when all ranks have joined */
-  zbl_bell bell[ZBL_BELLS]; /* rung when a round has ended; chosen by the round's number */
-  int async; /* the asynchronous error of all ranks: a process was lost */
-  int growing; /* ranks that have not joined `grown` yet, the larger communicator */
+  zbl_bell bell[ZBL_BELLS]; /* rung when a round has ended; a round's bell is chosen by its
+                             * number */
+  int async; /* asynchronous error of all ranks, after a process was lost */
+  int growing; /* number of ranks that have not yet joined `grown`, the larger communicator */
   zb_unique_id grown;
-  int users; /* rank handles that exist, or whose streams still use it */
+  int users; /* number of handles that exist, or that a stream still uses */
   int slot;   /* the process that drives all ranks; −1: several processes */
   zbl_ref splits; /* splits whose result not all ranks have joined; see split.c */
   zbl_ref next;
   zbl_member member[];
 } zbl_clique;
 
-/* One rank's handle. The fields that a launch touches come first: one cache line. */
+/* One rank's handle. The fields that a launch touches come first, within one cache line. */
 typedef struct zbl_comm {
   uint32_t magic;
   int rank, device;
-  int16_t aborted, pending; /* pending: joins under way; see later.c */
+  int16_t aborted, pending; /* pending: joins in progress; see later.c */
   uint64_t seq; /* calls launched so far */
-  uint64_t epoch, launch; /* launches within the case */
+  uint64_t epoch, launch; /* launches in the case with number epoch */
   zbl_clique *clique;
-  zbl_lane *lane;  /* the host's lane */
+  zbl_lane *lane;  /* the host's clock */
   zbl_round *last; /* the latest round that the rank has called */
   uint64_t messages; /* launches that were messages */
   uint64_t made;     /* launches since the communicator was made */
-  struct zbl_comm *next, *joined; /* joined: the next one joined in this group */
-  struct zbl_operator *operators; /* made by the client; see operator.c */
-  struct zbl_split *split; /* the split that it comes from, until all ranks have called it */
-  struct zbl_comm *from;   /* the communicator that is split; the join is part of its state */
-  void **out;              /* where the client then gets the handle */
-  double came, met; /* came: when its host joined; met: when it saw the last rank join */
+  struct zbl_comm *next, *joined; /* joined: the next communicator that was joined in the same
+                                   * group */
+  struct zbl_operator *operators; /* operators that the client has made; see operator.c */
+  struct zbl_split *split; /* the split that this communicator comes from, until all ranks have
+                            * called the split */
+  struct zbl_comm *from;   /* the communicator that was split; its state includes the present
+                            * join */
+  void **out;              /* the client's variable for the handle */
+  double came, met; /* came: when the rank's host joined; met: when the host saw the last rank
+                     * join */
   uint64_t splits;         /* number of splits of this communicator */
   int nonblocking, finalized;
-  int policy; /* NCCL_CTA_POLICY_* from its configuration */
+  int policy; /* the communicator's NCCL_CTA_POLICY_* */
   struct zbl_registration *windows; /* symmetric windows */
   size_t queued; /* messages in the group being launched */
   size_t ops;    /* operations in streams */
@@ -145,7 +155,7 @@ typedef struct zbl_queued {
   zbl_call call;
   const char *send;
   char *recv;
-  int peer; /* of a send or receive; −1 otherwise */
+  int peer; /* peer of a send or receive; −1 for other calls */
   int sends;
   uint64_t scalar;
 } zbl_queued;
@@ -165,8 +175,8 @@ void zbl_retire_comms(void);
 void zbl_free_rounds(zbl_clique *q);
 void zbl_free_unmatched(zbl_ref *at);
 
-/* A call that may be refused: its name without "nccl", and its communicator, NULL if it has none.
- */
+/* A call that may be refused. `name` is without "nccl"; `comm` is NULL if the call has no
+ * communicator. */
 typedef struct zbl_caller {
   const char *name;
   const zbl_comm *comm;
@@ -175,7 +185,7 @@ typedef struct zbl_caller {
 int zbl_refuse_call(const zbl_caller *a, int code, const char *why, ...)
     __attribute__((format(printf, 3, 4), cold));
 
-/* Returns from the function with an error of the collectives library. */
+/* Returns an error of the collectives library from the function if `when` is true. */
 #define ZBL_FAIL(when, ...)                                                    \
   do {                                                                         \
     if (when) {                                                                \
@@ -236,11 +246,11 @@ void zbl_group_reset(void);
 /* graph.c */
 int zbl_record(const zbl_queued *q, size_t n);
 
-/* coll.c and p2p.c; host is the launch's cost on the host, in seconds */
+/* coll.c and p2p.c; host is the host's cost of the launch, in seconds */
 int zbl_launch_now(const zbl_queued *q, size_t n);
 int zbl_post(const zbl_queued *q, double host);
 
-/* Whether this process drives all ranks: no other process then reads their data. */
+/* Reports whether this process drives all ranks. No other process then reads their data. */
 static inline int zbl_has_all(const zbl_clique *q) { return q->slot == zbl.slot; }
 
 double zbl_total_bytes(const zbl_call *c, int ranks);

@@ -1,6 +1,6 @@
-/* The loopback's compiler. Its kernels are in the binary, so it makes a token of a source that
- * moduleLoad knows. It checks its input as strictly as the real compilers, and fails if a source
- * says #error. */
+/* The loopback's compiler. The kernels are already in the binary, so it turns a source into a
+ * token that moduleLoad knows. It checks its input as strictly as the real compilers, and fails if
+ * a source has #error. */
 #include "world.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static int zbl_rtcCreate(void **program, const char *source, const char *name,
   return 0;
 }
 
-/* The options that zbench passes; hiprtc or nvrtc understands each. */
+/* Reports whether zbench passes the option, and hiprtc or nvrtc understands it. */
 static int zbl_option(const char *option) {
   static const char *const known[] = {"-std=c++17", "-O3", "--offload-arch=gfx",
                                       "-arch=sm_", "-D"};

@@ -1,4 +1,4 @@
-/* Copies in the order of a stream. */
+/* Copies that run in the order of their stream. */
 #include "pool.h"
 #include "stream.h"
 
@@ -7,15 +7,15 @@
 
 enum { ZBL_NO_CU = 1024 }; /* hipMemcpyDeviceToDeviceNoCU */
 
-/* Rows of bytes; source and target have their own pitch. Most copies have one row. */
+/* Rows of bytes to copy. Source and target each have a pitch. Most copies have one row. */
 typedef struct zbl_copying {
   char *to;
   const char *from;
   size_t to_pitch, from_pitch, bytes, rows;
 } zbl_copying;
 
-/* Returns the number of bytes from the first to the last byte of all rows; the largest value if
- * it overflows. */
+/* Returns the number of bytes from the first to the last byte of all rows, or SIZE_MAX on
+ * overflow. */
 static size_t zbl_extent(size_t pitch, size_t bytes, size_t rows) {
   size_t all;
   return rows == 0 || __builtin_mul_overflow(pitch, rows - 1, &all) ||
@@ -24,8 +24,9 @@ static size_t zbl_extent(size_t pitch, size_t bytes, size_t rows) {
              : all;
 }
 
-/* Whether the copy moves bytes. Another program's copy between devices moves none if its
- * collectives move none: its source was never written. */
+/* Reports whether the copy moves bytes. If the collectives of another program move no
+ * data, its copies between devices move no data either, because their source was never
+ * written. */
 static int zbl_copy_moves(const zbl_copying *c) {
   return !zbl.waits || zbl.moves_data > 0 || zbl_owner(c->to) < 0 || zbl_owner(c->from) < 0;
 }
@@ -36,8 +37,8 @@ static void zbl_copy_rows(const zbl_copying *c) {
   }
 }
 
-/* A copy sees what ran before it on its stream, results included. From pageable
- * host memory the bytes are taken when it runs, as the real one may. */
+/* Runs a copy. It sees the results of all earlier work on its stream. Bytes in
+ * pageable host memory are read only now, as HIP may do. */
 static int zbl_copy_run(zbl_op *op, zbl_stream *s) {
   const zbl_copying *c = op->data;
   s->s = zbl_arrival(op, s);
@@ -51,13 +52,14 @@ static int zbl_copy_run(zbl_op *op, zbl_stream *s) {
 
 static const zbl_kind zbl_copies = {.run = zbl_copy_run, .release = zbl_free_copied};
 
-/* Puts a copy on a stream; a graph's launch puts it there again. */
+/* Puts a copy on a stream, at the call and again at each launch of a graph that contains the
+ * copy. */
 static int zbl_copy_put(const void *what, zbl_stream *s) {
   return zbl_put_copied(s, &zbl_copies, what, sizeof(zbl_copying));
 }
 
-/* Whether both forms refuse the copy (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate).
- */
+/* Returns the error of an invalid copy, or 0; used for plain and for two-dimensional copies
+ * (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate). */
 static int zbl_copy_refused(const zbl_copying *c, int kind) {
   if (kind < 0 || (kind > ZB_INFERRED && kind != ZBL_NO_CU)) {
     return ZB_ERR_DIRECTION;
@@ -81,10 +83,10 @@ static int zbl_copy_later(const zbl_copying *c, int kind, void *stream) {
   return code != ZB_OK ? code : zbl_do(s, zbl_copy_put, c, sizeof *c);
 }
 
-/* A copy on the null stream. The host waits for it unless both ends are on devices (ROCm/clr,
- * hip_memory.cpp, ihipMemcpy). It does not wait for non-blocking streams: their unproved results
- * are copied as they are, poison included. If the real copy would wait for ever, nothing is
- * copied. */
+/* Copies on the null stream. The host waits for the copy unless both ends are on devices (ROCm/clr,
+ * hip_memory.cpp, ihipMemcpy). The copy does not wait for non-blocking streams. If a result of
+ * theirs is not proved done, its buffer is copied with the poison in it. If the real copy would
+ * wait for ever, nothing is copied. */
 static int zbl_copy_now(const zbl_copying *c, int kind) {
   int code;
   if (zbl_refused_in_capture()) {

@@ -1,6 +1,6 @@
 /* Moves data: computes the result of each collective once, including planted data faults, and
- * promises it to the ranks. Inputs are read before any receive buffer is poisoned, because the
- * two are the same in place. */
+ * promises it to the ranks. Inputs are read before any receive buffer is poisoned, because in
+ * place the input is the receive buffer. */
 #include "comm.h"
 #include "number.h"
 #include "pool.h"
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements that are reduced at once: 128 KiB of float, which stay in the cache. */
+/* Number of elements that are reduced at once: 128 KiB of float, which stay in the cache. */
 enum { ZBL_PART = 32768 };
 
-/* own: no other process reads it. */
+/* Returns memory for shared bytes. own is 1 if no other process reads the bytes. */
 static zbl_shared *zbl_new_shared(size_t bytes, int own) {
   zbl_shared *s = (own ? zbl_new_own : zbl_new)(sizeof *s + bytes);
   s->users = 0;
@@ -22,12 +22,13 @@ static const zbl_clique *zbl_clique_of(const zbl_round *r) {
   return zbl_at(r->clique);
 }
 
-/* The data fault of a rank of a round. */
+/* Returns the data fault that is planted for rank i in a round. */
 static int zbl_fault_of(const zbl_round *r, int i) {
   return zbl_data_fault(zbl_clique_of(r)->member[i].device, r->at, r->number);
 }
 
-/* Returns where the bytes lie that a kernel of the stream sends from an address. */
+/* Returns the address of the bytes that a kernel of the stream sends: older content if the fault is
+ * a stale send, otherwise the current content. */
 static const char *zbl_sends(int fault, zbl_stream *s, const char *from, uint64_t bytes) {
   const char *stale = fault == ZBL_STALE_SEND && bytes > 0 ? zbl_stale(s, from, bytes) : NULL;
   if (stale != NULL) {
@@ -37,7 +38,7 @@ static const char *zbl_sends(int fault, zbl_stream *s, const char *from, uint64_
   return zbl_source(s, from, bytes);
 }
 
-/* Returns how often a rank's contribution counts: once, unless a fault changes that. */
+/* Returns how often a rank's contribution counts: once, unless a fault drops or doubles it. */
 static int zbl_times(const zbl_round *r, int i) {
   switch (zbl_fault_of(r, i)) {
   case ZBL_MISSING:
@@ -48,7 +49,7 @@ static int zbl_times(const zbl_round *r, int i) {
   return 1;
 }
 
-/* Reduces the elements from `first` on over all ranks. */
+/* Reduces elements of all ranks, from element `first` on. */
 static void zbl_reduce_some(const zbl_round *r, const char *const *in, char *out,
                             uint64_t first, uint64_t elements) {
   const zbl_call *c = &r->call;
@@ -67,8 +68,8 @@ static void zbl_reduce_some(const zbl_round *r, const char *const *in, char *out
   zbl_divide(out, elements, c->dtype, c->op, n);
 }
 
-/* The input of the threads that compute a round's result: the inputs by rank, and the address of
- * the result. share is one block's bytes. */
+/* The arguments of the threads that compute a round's result: the inputs by rank, and the address
+ * of the result. share is the size of one block in bytes. */
 typedef struct zbl_moving {
   const zbl_round *r;
   const char *const *in;
@@ -76,7 +77,7 @@ typedef struct zbl_moving {
   uint64_t share, results, blocks;
 } zbl_moving;
 
-/* Reduces one part of all ranks' send buffers, in pieces whose result stays in the cache. */
+/* Reduces a thread's part of all send buffers, in pieces that stay in the cache. */
 static void zbl_reduce_part(unsigned part, unsigned parts, void **params) {
   const zbl_moving *m = params[0];
   unsigned width = zbl_width(m->r->call.dtype);
@@ -88,7 +89,8 @@ static void zbl_reduce_part(unsigned part, unsigned parts, void **params) {
   }
 }
 
-/* Copies a part of every block of a rank's result; a missing contribution is zeros. */
+/* Copies a thread's part of every block of a rank's result. A missing contribution becomes
+ * zeros. */
 static void zbl_copy_blocks(unsigned part, unsigned parts, void **params) {
   const zbl_moving *m = params[0];
   uint64_t first, bytes = zbl_part_of(m->share, 64, part, parts, &first);
@@ -105,8 +107,8 @@ static void zbl_copy_blocks(unsigned part, unsigned parts, void **params) {
   }
 }
 
-/* Returns all result bytes of a round: rank 0's, followed by the other ranks' if each receives
- * its own. */
+/* Returns the whole result of a round: the result of rank 0, followed by the results of the
+ * other ranks if each rank receives a different one. */
 static zbl_shared *zbl_result_of(const zbl_round *r, const char *const *in) {
   const zbl_shape *shape = &zbl_shapes[r->call.collective];
   uint64_t n = (uint64_t)zbl_clique_of(r)->nranks;
@@ -124,7 +126,8 @@ static zbl_shared *zbl_result_of(const zbl_round *r, const char *const *in) {
   return out;
 }
 
-/* Returns where rank i's part of the result lies; 0 bytes if it gets none. */
+/* Returns the size of rank i's part of the result and its offset, in bytes. The size is 0 if the
+ * rank receives nothing. */
 static uint64_t zbl_slice(const zbl_round *r, int i, uint64_t share,
                           uint64_t *offset) {
   const zbl_shape *shape = &zbl_shapes[r->call.collective];
@@ -133,7 +136,7 @@ static uint64_t zbl_slice(const zbl_round *r, int i, uint64_t share,
   return shape->root_only == ZBL_RECEIVES && i != r->call.root ? 0 : bytes;
 }
 
-/* Swaps the first two halves of a result. */
+/* Swaps the first half of a result with the second half. */
 static void zbl_swap_halves(char *bytes, uint64_t half) {
   for (uint64_t i = 0; i < half; i++) {
     char t = bytes[i];
@@ -142,9 +145,10 @@ static void zbl_swap_halves(char *bytes, uint64_t half) {
   }
 }
 
-/* Returns a copy of a part of one rank's slice with the data fault in it; a copy, because the
- * others read the same bytes. first is the first element of the part within the slice. If a slice
- * is moved in parts, the data that a fault would swap in was never filled. */
+/* Returns a copy of a part of one rank's slice, with the data fault in it. It is a copy because the
+ * other ranks read the same bytes. `first` is the index of the part's first element in the slice.
+ * If a slice is moved in parts, a swap gives zeros, because the data to swap in was never
+ * filled. */
 static zbl_shared *zbl_planted(const zbl_shared *whole, uint64_t offset,
                                uint64_t bytes, unsigned width, uint64_t first,
                                uint64_t all) {
@@ -161,7 +165,7 @@ static zbl_shared *zbl_planted(const zbl_shared *whole, uint64_t offset,
   return own;
 }
 
-/* Promises a rank its part of a result, with its data fault. */
+/* Promises a rank its part of a result, with the data fault if there is one. */
 void zbl_deliver(int fault, zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
                  uint64_t bytes, unsigned width, uint64_t first, uint64_t all) {
   int of_result = fault == ZBL_SWAPPED || fault == ZBL_CORRUPT;
@@ -179,7 +183,7 @@ void zbl_deliver(int fault, zbl_stream *s, char *to, zbl_shared *whole, uint64_t
   }
 }
 
-/* Copies one rank's message to another. own: both ends belong to this process. */
+/* Copies a message from a rank's send buffer. own is 1 if both ends belong to this process. */
 zbl_ref zbl_message(int fault, zbl_stream *from, const char *send, uint64_t bytes, int own) {
   zbl_shared *data = zbl_new_shared(bytes, own);
   if (fault == ZBL_MISSING) {
@@ -192,8 +196,8 @@ zbl_ref zbl_message(int fault, zbl_stream *from, const char *send, uint64_t byte
   return zbl_ref_of(data);
 }
 
-/* Returns how many bytes rank i sends in a round. If only the root sends, the others' bytes
- * matter to nobody. */
+/* Returns the number of bytes that rank i sends in a round. It is 0 for the other ranks if
+ * only the root sends. */
 static uint64_t zbl_sent(const zbl_round *r, int i) {
   const zbl_shape *shape = &zbl_shapes[r->call.collective];
   uint64_t share = r->call.count * zbl_width(r->call.dtype);
@@ -207,7 +211,7 @@ static const zb_block *zbl_part(const zbl_round *r, int part) {
   return (const zb_block *)zbl_at(r->blocks) + part;
 }
 
-/* Returns the bytes of the blocks before one; kept blocks are contiguous. */
+/* Returns the total bytes of the blocks before block `part`. Kept blocks are contiguous. */
 static uint64_t zbl_before_part(const zbl_round *r, int part) {
   uint64_t n = 0;
   for (int i = 0; i < part; i++) {
@@ -216,7 +220,7 @@ static uint64_t zbl_before_part(const zbl_round *r, int part) {
   return n;
 }
 
-/* Copies the moved parts of a rank's send buffer. */
+/* Copies those parts of a rank's send buffer that the round moves. */
 static void zbl_copy_parts(const zbl_round *r, int rank, zbl_stream *s, char *to) {
   unsigned width = zbl_width(r->call.dtype);
   for (int i = 0; i < r->parts; i++) {
@@ -229,7 +233,7 @@ static void zbl_copy_parts(const zbl_round *r, int rank, zbl_stream *s, char *to
   }
 }
 
-/* Copies a rank's send buffer to memory that other processes can read. */
+/* Copies a rank's send buffer into memory that other processes can read. */
 void zbl_publish(zbl_round *r, int rank, zbl_stream *s) {
   uint64_t bytes = r->parts == 0 ? zbl_sent(r, rank) : zbl_before_part(r, r->parts);
   zbl_shared *copy = zbl_new_shared(bytes, 0);
@@ -255,7 +259,7 @@ static void zbl_free_input(zbl_round *r) {
   r->input = 0;
 }
 
-/* Frees a round's data; a result lives on while it is promised to a buffer. */
+/* Frees a round's data. The result stays as long as it is promised to a buffer. */
 void zbl_free_data(zbl_round *r) {
   zbl_drop(zbl_at(r->blocks));
   zbl_free_input(r);
@@ -264,7 +268,7 @@ void zbl_free_data(zbl_round *r) {
   }
 }
 
-/* Returns rank i's send data: in its buffer, or in the copy made by its process. */
+/* Returns the data that rank i sends: in its buffer, or in the copy that its process made. */
 static const char *zbl_input(const zbl_round *r, int i) {
   const zbl_ref *input = zbl_at(r->input);
   const zbl_place *p = &r->place[i];
@@ -272,7 +276,7 @@ static const char *zbl_input(const zbl_round *r, int i) {
                        : zbl_sends(zbl_fault_of(r, i), p->stream, p->send, zbl_sent(r, i));
 }
 
-/* A part of the send buffer of rank i. */
+/* Returns one moved part of rank i's send data. */
 static const char *zbl_input_part(const zbl_round *r, int i, int part) {
   const zbl_ref *input = zbl_at(r->input);
   const zbl_place *p = &r->place[i];
@@ -283,7 +287,7 @@ static const char *zbl_input_part(const zbl_round *r, int i, int part) {
              : zbl_sends(zbl_fault_of(r, i), p->stream, p->send + b->send_at * width, b->count * width);
 }
 
-/* Returns the results of the moved parts, contiguously. */
+/* Returns the results of all moved parts, one after the other. */
 static zbl_shared *zbl_result_parts(const zbl_round *r, const char **in) {
   unsigned width = zbl_width(r->call.dtype);
   zbl_shared *out =
@@ -336,7 +340,7 @@ void zbl_take_result(const zbl_round *r, int rank, zbl_stream *s) {
   const zbl_place *place = &r->place[rank];
   uint64_t offset, bytes = zbl_slice(r, rank, r->call.count * width, &offset);
   if (shape->send_all && shape->recv_all && place->send == place->recv) {
-    zbl_poison(place->recv, bytes); /* its result is undefined */
+    zbl_poison(place->recv, bytes); /* the result of the other ranks is undefined */
     return;
   }
   if (r->parts == 0) {

@@ -1,6 +1,7 @@
-/* The model of a communicator: its curve in the machine file. If there is none and the world
- * belongs to other programs, the nearest group's curve with the bus factor of the communicator's
- * own number of ranks. zbench's own machine files have all groups that it plans. */
+/* Finds the model of a communicator: the curve of its group in the machine file. If the machine
+ * file has no such curve and another program drives the world, the curve of the nearest group is
+ * used with the bus factor of the communicator's number of ranks. zbench's own machine files have
+ * a curve for every group that zbench plans. */
 #include "comm.h"
 
 #include <stdio.h>
@@ -8,15 +9,15 @@
 
 enum { ZBL_TOLD = 16 };
 
-/* Returns how far a group is from another: by the number of ranks first, then by their stride,
- * then by the first rank. */
+/* Returns a distance between a curve's group and another group. The number of ranks counts most,
+ * then the stride, then the first rank. */
 static double zbl_far(const zbl_curve *c, int first, int ranks, int stride) {
   double by_ranks = c->ranks > ranks ? (double)c->ranks / ranks : (double)ranks / c->ranks;
   return (by_ranks - 1) * 1e12 + abs(c->stride - stride) * 1e6 + abs(c->first - first);
 }
 
-/* Returns the bus factor: bus bandwidth is algorithm bandwidth times this (NVIDIA/nccl-tests,
- * doc/PERFORMANCE.md). */
+/* Returns the bus factor of a collective: bus bandwidth is algorithm bandwidth times the factor
+ * (NVIDIA/nccl-tests, doc/PERFORMANCE.md). */
 static double zbl_bus_factor(int collective, int ranks) {
   double others = (double)(ranks - 1) / ranks;
   switch (collective) {
@@ -30,7 +31,8 @@ static double zbl_bus_factor(int collective, int ranks) {
   return others;
 }
 
-/* Reports once, for the first few groups, that their figures are not the machine's own. */
+/* Tells the user that the times of a group are derived from another group's curve; once per group,
+ * for the first few groups. */
 static void zbl_tell_derived(const zbl_curve *from, int first, int ranks, int stride) {
   static struct { int first, ranks, stride; } told[ZBL_TOLD];
   static int n;
@@ -47,12 +49,12 @@ static void zbl_tell_derived(const zbl_curve *from, int first, int ranks, int st
   told[n++].stride = stride;
   fprintf(stderr,
           "zbench loopback: the machine file has no curve of ranks %d to %d, %d apart: "
-          "their times are derived from those of %d ranks from %d on\n",
+          "their times are derived from the times of %d ranks from %d on\n",
           first, first + (ranks - 1) * stride, stride, from->ranks, from->first);
 }
 
-/* Notes that a collective or a message used the model's time although others have measured times.
- */
+/* Notes that a collective or a message used the model's time, although the machine file has
+ * measured times for other calls. */
 void zbl_took_model(int collective, int ranks) {
   zbl_hub *hub = zbl.hub;
   int i = 0;
@@ -68,12 +70,13 @@ void zbl_took_model(int collective, int ranks) {
   }
 }
 
-/* Reports the first of them. */
+/* Tells the user which collectives and messages used the model although the machine file has
+ * measured times. The list ends after ZBL_MODELLED entries. */
 void zbl_tell_modelled(void) {
   const zbl_hub *hub = zbl.hub;
   for (int i = 0; i < hub->modelled; i++) {
     const struct zbl_modelled *m = &hub->model[i];
-    fprintf(stderr, i == 0 ? "zbench loopback: the file of measured times lacks these, which took the fabric's: " : ", ");
+    fprintf(stderr, i == 0 ? "zbench loopback: the file of measured times lacks these, which took the fabric's times: " : ", ");
     if (m->collective == ZBL_SEND_RECV) {
       fprintf(stderr, "messages");
     } else {
@@ -85,8 +88,8 @@ void zbl_tell_modelled(void) {
   }
 }
 
-/* Derives a curve. It has 0 ranks if the collective has no curve at all. A derived curve counts
- * as not measured. */
+/* Derives a curve from the nearest group's curve. The result has 0 ranks if the collective has no
+ * curve at all. A derived curve counts as extrapolated. */
 zbl_curve zbl_derived(int collective, int first, int ranks, int stride) {
   const zbl_curve *near = NULL;
   zbl_curve c = {0};
@@ -107,15 +110,17 @@ zbl_curve zbl_derived(int collective, int first, int ranks, int stride) {
   c.ranks = ranks;
   c.stride = stride;
   c.extrapolated = 1;
-  c.points = 0; /* the points were measured with other ranks */
+  c.points = 0; /* the points were measured with another number of ranks */
   c.k *= zbl_bus_factor(collective, ranks) / zbl_bus_factor(collective, near->ranks);
   return c;
 }
 
-/* A single rank waits for no other; the time of its launch is an assumption. */
+/* The curve of a single rank, which waits for no other rank. The time of its launch is an
+ * assumption. */
 static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
 
-/* Finds the constants of a complete clique. Ranks that share a device are neighbours. */
+/* Finds the curves of a clique that all ranks have joined. Ranks that share a device count as
+ * neighbours. */
 void zbl_find_curves(zbl_clique *q) {
   int stride = q->nranks > 1 ? (q->last - q->first) / (q->nranks - 1) : 1;
   stride = stride > 1 ? stride : 1;
@@ -131,7 +136,7 @@ void zbl_find_curves(zbl_clique *q) {
   }
 }
 
-/* Returns the constants of one of its collectives, NULL if there are none. */
+/* Returns the curve of a collective; NULL if there is none. */
 const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective) {
   return q->inited < q->nranks || q->curve[collective].ranks == 0
              ? NULL

@@ -1,4 +1,4 @@
-/* The runtime's part of the loopback: devices and memory. It refuses everything that the real
+/* The HIP runtime of the loopback: devices and memory. It refuses everything that the real
  * runtime may refuse, such as a foreign pointer. */
 #include "world.h"
 
@@ -6,14 +6,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The current device and the last error belong to the thread, as in HIP. */
+/* As in HIP, each thread has its own current device and last error. */
 static _Thread_local int zbl_device_now, zbl_error_last;
 
-/* Returns the result of a runtime call and keeps an error as the thread's last one. Success does
- * not clear it, and unfinished work is not an error (ROCm/rocm-systems, hip_internal.hpp,
- * HIP_UPDATE_ERROR_STATE). */
+/* Returns the result of a runtime call and keeps an error as the thread's last error. Success does
+ * not clear the last error, and unfinished work is not an error (ROCm/rocm-systems,
+ * hip_internal.hpp, HIP_UPDATE_ERROR_STATE). */
 int zbl_said(int code) {
-  if (code != ZB_OK && zbl.count <= 0) { /* there is no world: the machine file was not read */
+  if (code != ZB_OK && zbl.count <= 0) { /* there is no world, because the machine file was not
+                                          * read */
     code = ZB_ERR_NO_DEVICE;
   }
   if (code != ZB_OK && code != ZB_ERR_NOT_READY) {
@@ -28,7 +29,7 @@ static int zbl_lastError(void) {
   return code;
 }
 
-/* The current device's number in the world. */
+/* Returns the number of the current device in the world. */
 int zbl_current_device(void) {
   return zbl.first + (zbl_device_now < zbl.count ? zbl_device_now : 0);
 }
@@ -52,7 +53,8 @@ static int zbl_setDevice(int device) {
   return ZB_OK;
 }
 
-/* Reserves address space only: untouched pages cost nothing. */
+/* Allocates memory on the current device. Only address space is reserved: untouched pages cost
+ * nothing. */
 int zbl_allocate(void **ptr, size_t bytes, int kind) {
   return zbl_allocate_on(ptr, bytes, kind, zbl_current_device());
 }
@@ -64,7 +66,7 @@ int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device) {
   return zbl_said(bytes > 0 ? zbl_map_block(ptr, bytes, kind, device) : ZB_OK);
 }
 
-/* Allocates a device's memory, also during a capture. */
+/* Allocates memory on a device, even during a capture. */
 int zbl_map_block(void **ptr, size_t bytes, int kind, int device) {
   zbl_block *block;
   uint64_t left = zbl.hbm_bytes - zbl.devices[device].used;
@@ -88,7 +90,7 @@ int zbl_map_block(void **ptr, size_t bytes, int kind, int device) {
     free(block);
     return ZB_ERR_MEMORY;
   }
-  if (zbl.wall) { /* otherwise the page tables would dominate the time */
+  if (zbl.wall) { /* huge pages, because the page tables would otherwise dominate the time */
     madvise(block->base, bytes, MADV_HUGEPAGE);
   }
   block->bytes = bytes;
@@ -125,7 +127,7 @@ static int zbl_freeDevice(void *ptr) {
   block = zbl_block_of(ptr);
   ZBL_REFUSE(block == NULL || block->base != (char *)ptr || block->kind == ZBL_REGISTERED ||
              block->opened, ZB_ERR_VALUE);
-  if (zbl.waits) { /* ROCm/clr, hipamd/src/hip_memory.cpp, ihipFree */
+  if (zbl.waits) { /* a free waits for the device (ROCm/clr, hipamd/src/hip_memory.cpp, ihipFree) */
     zbl_wait_for_device(block->device);
     block = zbl_block_of(ptr);
   }
@@ -139,7 +141,7 @@ static int zbl_memGetInfo(size_t *free_bytes, size_t *total) {
   ZBL_REFUSE(zbl.count <= 0, ZB_ERR_NO_DEVICE);
   zbl_stalled(ZBL_STALL_RUNTIME, zbl_current_device());
   ZBL_ENTER;
-  if (total != NULL) { /* either may be left out (ROCm/clr, hip_memory.cpp, hipMemGetInfo) */
+  if (total != NULL) { /* either pointer may be NULL (ROCm/clr, hip_memory.cpp, hipMemGetInfo) */
     *total = zbl.hbm_bytes;
   }
   if (free_bytes == NULL) {
@@ -195,7 +197,7 @@ static const char *zbl_runtimeErrorString(int error) {
   return "unknown error";
 }
 
-/* Gives the pages of the devices' memory back to the host; the memory then reads as zeros. */
+/* Gives the pages of all device memory back to the host. The memory then reads as zeros. */
 void zbl_empty_devices(void) {
   for (size_t i = 0; i < zbl.block_count; i++) {
     const zbl_block *b = zbl.blocks[i];

@@ -1,12 +1,12 @@
-/* A thread that advances the process's streams when other processes decide something: GPUs
- * continue while their host waits elsewhere, for example in an MPI barrier. Only a process that
- * shares a world needs it. */
+/* A thread that advances the streams of this process when other processes decide something. It
+ * stands for the GPUs, which continue while their host waits elsewhere, for example in an MPI
+ * barrier. Only a process that shares a world needs the thread. */
 #include "comm.h"
 
 #include <signal.h>
 
-/* How often it looks for lost processes, in milliseconds. One process looks for all, so processes
- * that joined later look less often. */
+/* How often the thread looks for lost processes, in milliseconds. One process looks for all, so
+ * later processes look less often. */
 enum { ZBL_LOOK_MS = 500, ZBL_LOOK_SLOT_MS = 5 };
 
 static void *zbl_drive_thread(void *unused) {
@@ -20,7 +20,7 @@ static void *zbl_drive_thread(void *unused) {
   return unused;
 }
 
-/* Starts the thread with all signals blocked: signals belong to the client. */
+/* Starts the thread. All signals are blocked in it, because signals belong to the client. */
 void zbl_drive_start(void) {
   sigset_t all, before;
   if (zbl.shared_fd < 0) {
@@ -32,7 +32,7 @@ void zbl_drive_start(void) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Stops it; the caller must not hold the lock. */
+/* Stops the thread. The caller must not hold the lock. */
 void zbl_drive_stop(void) {
   if (!zbl.driving) {
     return;

@@ -1,4 +1,4 @@
-/* Events: a mark in a stream that takes the stream's time when it runs. */
+/* Events. An event is a mark in a stream; when the mark runs, the event gets the stream's time. */
 #include "event.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static int zbl_eventCreate(void **event) {
   return ZB_OK;
 }
 
-/* Frees an event that is destroyed and that no stream has. */
+/* Frees a destroyed event once no stream refers to it. */
 void zbl_event_drop(zbl_event *e) {
   if (e->pending == 0 && e->waiting == 0 && e->magic == 0) {
     zbl_free_handle(e);
@@ -27,15 +27,16 @@ void zbl_event_drop(zbl_event *e) {
 static int zbl_eventDestroy(void *event) {
   ZBL_ENTER;
   zbl_event *e = zbl_event_of(event);
-  if (e == NULL) { /* ROCm/clr, hipamd/src/hip_event.cpp, hipEventDestroy */
+  if (e == NULL) { /* the error of ROCm/clr, hipamd/src/hip_event.cpp, hipEventDestroy */
     return zbl_said(event == NULL ? ZB_ERR_HANDLE : ZBL_ERR_STREAM);
   }
-  e->magic = 0; /* one that is pending goes with the last stream that has it */
+  e->magic = 0; /* a pending event is freed when the last stream that refers to it drops it */
   zbl_event_drop(e);
   return ZB_OK;
 }
 
-/* Notes that one more record has run: streams that wait for the event look again. */
+/* Notes that one more record of the event has run, and lets streams that wait for the event look
+ * again. */
 static void zbl_event_tell(zbl_event *e) {
   e->done++;
   for (zbl_stream *s = e->waiting > 0 ? zbl_streams : NULL; s != NULL; s = s->all) {
@@ -45,7 +46,7 @@ static void zbl_event_tell(zbl_event *e) {
   }
 }
 
-/* The mark costs the stream what the fabric says an event costs. */
+/* Runs a record of the event. It costs the stream the fabric's time of an event. */
 static void zbl_event_happens(zbl_event *e, zbl_stream *s, double posted) {
   s->s = zbl.wall ? zbl_wall_now() : zbl_later(posted, s->s) + zbl.event;
   e->at = s->s;
@@ -59,7 +60,7 @@ static int zbl_event_run(zbl_op *op, zbl_stream *s) {
   return 1;
 }
 
-/* A stream that is destroyed before the mark ran leaves the event unrecorded. */
+/* Drops a record. If its stream was destroyed before the record ran, the event stays unrecorded. */
 static void zbl_event_release(zbl_op *op) {
   zbl_event *e = op->data;
   if (!op->started) {
@@ -73,8 +74,8 @@ static const zbl_kind zbl_marks = {.run = zbl_event_run,
                                    .release = zbl_event_release,
                                    .mark = 1};
 
-/* Records an event. An idle stream does so at once, without an operation. A planted hang may keep
- * its device's events from running. */
+/* Records an event. An idle stream records it at once, without an operation. On a device with a
+ * planted hang the record waits, because the hang may keep it from running. */
 static void zbl_put_event(zbl_stream *s, zbl_event *e) {
   double posted = s->lane->h;
   if (!zbl_idle(s) || s->device == zbl.faults.hang.rank) {
@@ -89,9 +90,9 @@ static void zbl_put_event(zbl_stream *s, zbl_event *e) {
   zbl_settle();
 }
 
-/* An event belongs to a device; recording it on another's stream is refused (ROCm/clr,
- * hipamd/src/hip_event.cpp, hipEventRecord_common). In a capture it is a place in the
- * graph, and marks no time. */
+/* Records an event on a stream of its own device. A stream of another device is refused
+ * (ROCm/clr, hipamd/src/hip_event.cpp, hipEventRecord_common). In a capture the record
+ * is a position in the graph and marks no time. */
 static int zbl_eventRecord(void *event, void *stream) {
   ZBL_ENTER_SEVERAL;
   zbl_event *e = zbl_event_of(event);
@@ -116,7 +117,7 @@ static void zbl_look_at(const zbl_event *e) {
   }
 }
 
-/* Proves the work before a finished event done. */
+/* Proves that the work before a finished event is done. */
 static void zbl_event_proves(const zbl_event *e) {
   zbl_stream *s = zbl_streams;
   while (s != NULL && s != e->on) {
@@ -127,7 +128,8 @@ static void zbl_event_proves(const zbl_event *e) {
   }
 }
 
-/* Whether the work before the last record is done; true if the event was never recorded. */
+/* Reports whether the work before the event's last record is done. An event that was never recorded
+ * counts as done. */
 static int zbl_eventQuery(void *event) {
   ZBL_ENTER;
   zbl_event *e = zbl_event_of(event);
@@ -138,7 +140,7 @@ static int zbl_eventQuery(void *event) {
   return ZB_OK;
 }
 
-/* Milliseconds between two events that both have happened. */
+/* Returns the milliseconds between two events that have both happened. */
 static int zbl_eventElapsed(float *ms, void *start, void *stop) {
   ZBL_ENTER_SEVERAL;
   zbl_event *a = zbl_event_of(start), *b = zbl_event_of(stop);
@@ -152,7 +154,7 @@ static int zbl_eventElapsed(float *ms, void *start, void *stop) {
   return ZB_OK;
 }
 
-/* A stream waits for a record of an event. */
+/* A stream's wait for one record of an event. */
 typedef struct zbl_waiting {
   zbl_event *event;
   uint64_t record;
@@ -178,8 +180,8 @@ static void zbl_wait_release(zbl_op *op) {
 static const zbl_kind zbl_waits = {.run = zbl_wait_done, .done = zbl_wait_done,
                                    .release = zbl_wait_release};
 
-/* Runs records at the end of their streams that a planted hang held back, now that a stream waits
- * for them. */
+/* Runs records of an event that are at the front of their streams, now that a stream waits for the
+ * event. A planted hang had held them back. */
 static void zbl_event_awaited(const zbl_event *e) {
   if (e->pending == 0 || e->device != zbl.faults.hang.rank) {
     return;
@@ -192,9 +194,9 @@ static void zbl_event_awaited(const zbl_event *e) {
   zbl_settle();
 }
 
-/* Makes a stream wait for an event. An event that was never recorded holds nobody up. Within a
- * capture the stream joins it (ROCm/clr, hipamd/src/hip_stream.cpp, hipStreamWaitEvent_common).
- */
+/* Makes a stream wait for an event. A stream does not wait for an event that was never recorded.
+ * Waiting for an event of a capture joins the stream to that capture (ROCm/clr,
+ * hipamd/src/hip_stream.cpp, hipStreamWaitEvent_common). */
 static int zbl_streamWaitEvent(void *stream, void *event, unsigned flags) {
   zbl_event *e;
   zbl_stream *s;
@@ -207,7 +209,7 @@ static int zbl_streamWaitEvent(void *stream, void *event, unsigned flags) {
              stream == NULL ? ZB_ERR_HANDLE
                                    : zbl_join_capture(s, e->captured, e->on));
   ZBL_REFUSE(flags != 0, ZB_ERR_VALUE);
-  if (s->capture != NULL) { /* the graph's launch will find it done */
+  if (s->capture != NULL) { /* the event is done before the graph is launched */
     return ZB_OK;
   }
   w = malloc(sizeof *w);

@@ -1,4 +1,4 @@
-/* The text of a failed call of the collectives library, and the text of its last failure. */
+/* Error texts of the collectives library: for a failed call, and for the last failure. */
 #include "comm.h"
 
 #include <ctype.h>
@@ -7,11 +7,11 @@
 
 enum { ZBL_TEXT = 256 };
 
-/* The text of the last error of any thread, as NCCL keeps it. */
+/* The text of the last error in any thread, as NCCL keeps it. */
 static char zbl_last_failure[ZBL_TEXT];
 
-/* Appends the text after the first `at` bytes. NCCL_DEBUG=WARN prints it (NVIDIA/nccl,
- * src/debug.cc, ncclDebugLog). */
+/* Writes the text after the first `at` bytes of the kept text. NCCL_DEBUG=WARN also
+ * prints it (NVIDIA/nccl, src/debug.cc, ncclDebugLog). */
 static void zbl_keep_failure(size_t at, const char *why, va_list values) {
   vsnprintf(zbl_last_failure + at, sizeof zbl_last_failure - at, why, values);
   if (zbl.warns) {
@@ -28,7 +28,7 @@ int zbl_failing(int code, const char *why, ...) {
   return code;
 }
 
-/* Refuses a call that a group would launch, and fails the group. */
+/* Refuses a call. If a group is open, the group fails too. */
 int zbl_refuse_call(const zbl_caller *a, int code, const char *why, ...) {
   const zbl_comm *c = a->comm;
   va_list values;

@@ -27,7 +27,7 @@
 #include "lost.c"
 #include "machine.c"
 #include "module.c"
-#include "lt.c" /* after module.c */
+#include "lt.c" /* needs module.c */
 #include "null.c"
 #include "number.c"
 #include "op.c"
@@ -36,14 +36,14 @@
 #include "pace.c"
 #include "pool.c"
 #include "result.c"
-#include "silence.c" /* after comm.c, coll.c and p2p.c, of which it tells */
+#include "silence.c" /* needs comm.c, coll.c and p2p.c, whose state it prints */
 #include "split.c"
 #include "stale.c"
 #include "stream.c"
 #include "wait.c"
 #include "way.c"
 #include "whole.c"
-#include "window.c" /* after comm.c and device.c */
+#include "window.c" /* needs comm.c and device.c */
 #include "wide.c"
 
 /* The loopback as a provider: the same table, filled with its own functions. */

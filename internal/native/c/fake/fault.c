@@ -1,8 +1,8 @@
-/* Faults: the machine file's planted faults, turned into times, hangs or wrong data. Fault
- * detection sees only the results.
+/* Planted faults: turns the machine file's fault lines into times, hangs or wrong data. Code that
+ * detects faults sees only these effects.
  *
- * Slow links, rails, nodes and leaves are not here. The machine file has them in the constants of
- * the groups that they affect, and way.c has them for messages between two devices. */
+ * Slow links, rails, nodes and leaves are not handled here. They are in the constants of the groups
+ * that they affect, and way.c has them for messages between two devices. */
 #include "world.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ void zbl_no_faults(void) {
   zbl.faults.clock.rank = -1;
 }
 
-/* fault stall CALL RANK */
+/* Reads `fault stall CALL RANK`. */
 static int zbl_read_stall(const char *v) {
   static const char *const calls[] = {"none", "runtime", "init", "abort"};
   char name[16];
@@ -36,7 +36,7 @@ static int zbl_read_stall(const char *v) {
   return 0;
 }
 
-/* fault late RANK SECONDS */
+/* Reads `fault late RANK SECONDS`. */
 static int zbl_read_late(const char *v) {
   int rank;
   double seconds;
@@ -54,7 +54,7 @@ static int zbl_read_late(const char *v) {
   return 1;
 }
 
-/* fault hbm RANK LEFT */
+/* Reads `fault hbm RANK LEFT`. */
 static int zbl_read_hbm(const char *v) {
   int rank;
   double left;
@@ -74,8 +74,9 @@ static int zbl_read_hbm(const char *v) {
   return zbl.faults.hbm != NULL;
 }
 
-/* fault data KIND RANK INDEX, then when: PART FIRST LAUNCH ACROSS, then in which processes:
- * VARIABLE VALUE. Variables are read at the start, as libraries do. */
+/* Reads `fault data KIND RANK INDEX`, followed by the launches that it affects, PART FIRST
+ * LAUNCH ACROSS, and the processes that it affects, VARIABLE VALUE. The environment variable
+ * is read when the world is opened, because libraries read their variables then. */
 static int zbl_read_data(const char *v) {
   static const char *const kinds[] = {"none",  "missing", "doubled",   "swapped",
                                       "stale", "corrupt", "stale_send"};
@@ -105,7 +106,7 @@ static int zbl_read_data(const char *v) {
   return 0;
 }
 
-/* Reads one fault line, after the word fault. The line `ranks` must come first. */
+/* Reads a fault line without the word fault. The line `ranks` must come before it. */
 int zbl_read_fault(const char *text) {
   zbl_faults *f = &zbl.faults;
   unsigned long long launch;
@@ -162,14 +163,15 @@ int zbl_read_fault(const char *text) {
   return 0;
 }
 
-/* Whether the curve includes one of those ranks. */
+/* Reports whether a curve's group has any of the ranks first to first + ranks − 1. */
 static int zbl_touches(const zbl_curve *c, int first, int ranks) {
   int from = first > c->first ? (first - c->first + c->stride - 1) / c->stride
-                              : 0; /* the first of its ranks not below */
+                              : 0; /* index of the group's first rank that is not below `first` */
   return from < c->ranks && c->first + from * c->stride < first + ranks;
 }
 
-/* Returns the time of one launch with its faults; touched: the launch uses a flaky part. */
+/* Returns the time of one launch with its faults. touched is 1 if the launch uses the flaky
+ * part. */
 static double zbl_worse(int touched, double bytes, double t, uint64_t draws) {
   const zbl_faults *f = &zbl.faults;
   if (f->dip.factor > 0 && bytes >= f->dip.from && bytes <= f->dip.to) {
@@ -188,8 +190,8 @@ double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws) {
   return zbl_worse(touched, bytes, t, draws);
 }
 
-/* Returns the factor by which other jobs lengthen a launch between nodes, for ranks from one to
- * the other. A slowdown lasts a number of launches. */
+/* Returns the factor by which other jobs lengthen a launch between the nodes of two ranks; 1
+ * within a node. A slowdown lasts for a number of launches. */
 double zbl_contended(int from, int to, zbl_turn at) {
   const zbl_faults *f = &zbl.faults;
   if (f->contention.node == 0 || from / f->contention.node == to / f->contention.node) {
@@ -199,7 +201,7 @@ double zbl_contended(int from, int to, zbl_turn at) {
   return zbl_uniform(zbl_draws(at), UINT64_MAX - 4) < f->contention.part ? f->contention.factor : 1;
 }
 
-/* Returns the same for a message between two devices. */
+/* Returns the time of a message between two devices with its faults. */
 double zbl_faulty_between(int from, int to, double bytes, double t,
                           uint64_t draws) {
   int first = zbl.faults.flaky.first, ranks = zbl.faults.flaky.ranks;
@@ -208,13 +210,13 @@ double zbl_faulty_between(int from, int to, double bytes, double t,
   return zbl_worse(touched, bytes, t, draws);
 }
 
-/* Returns how late a rank reaches every collective, in seconds. */
+/* Returns the delay in seconds with which a rank reaches every collective. */
 double zbl_late(int rank) {
   return zbl.faults.late != NULL ? zbl.faults.late[rank] : 0;
 }
 
-/* Does not return if that call of the rank stalls. The caller must not hold the lock: the rest of
- * the world continues. */
+/* Never returns if a stall is planted in this call of the rank. The caller must not hold the lock,
+ * because the rest of the world continues. */
 void zbl_stalled(int call, int rank) {
   if (zbl.faults.stall.call != call || zbl.faults.stall.rank != rank) {
     return;
@@ -225,28 +227,31 @@ void zbl_stalled(int call, int rank) {
   }
 }
 
-/* Returns the memory bandwidth of a rank's GPU in bytes per second; 0: not modelled. */
+/* Returns the memory bandwidth of a rank's GPU in bytes per second; 0 if it is not modelled. */
 double zbl_hbm_rate(int rank) {
   return zbl.hbm_rate * (zbl.faults.hbm != NULL ? zbl.faults.hbm[rank] : 1);
 }
 
-/* Notes that a collective ran on the device: either directly after the previous one, apart from
- * events and exit jitter, or after a gap. */
+/* Notes that a collective ran on the device. Collectives that follow each other directly, apart
+ * from events and exit jitter, form one busy period. */
 void zbl_busy(int device, double from, double to) {
   static const double gap = 1e-5;
   zbl_device *d = &zbl.devices[device];
-  if (from > d->busy.to + gap || from < d->busy.from) { /* before: the clock began anew */
+  if (from > d->busy.to + gap || from < d->busy.from) { /* `from` is earlier if the clock was
+                                                         * reset */
     d->busy.from = from;
   }
   d->busy.to = to;
 }
 
-/* Returns when a kernel ends that takes `seconds` alone. Collectives that its host enqueued
- * before it have ended; later ones begin after it. */
+/* Returns the end of a kernel that takes `seconds` on an idle device and longer while
+ * collectives run. Collectives that the host enqueued before the kernel have ended, and later
+ * ones begin after it. */
 double zbl_beside(int device, double from, double seconds) {
   const zbl_device *d = &zbl.devices[device];
   double begin = zbl_later(from, d->busy.from), alone = begin - from;
-  double both = (d->busy.to - begin) / zbl.faults.beside; /* of its own time */
+  double both = (d->busy.to - begin) / zbl.faults.beside; /* the part of the kernel's own time that
+                                                           * passes while collectives run */
   if (zbl.faults.beside == 0 || seconds <= alone || both <= 0) {
     return from + seconds;
   }
@@ -259,8 +264,9 @@ int zbl_hangs(int rank, double bytes, uint64_t launch) {
          launch >= zbl.faults.hang.launch;
 }
 
-/* Returns the data fault of a device in the launch with that number on its communicator. It is
- * drawn by the launch, so that every process gets the same one. */
+/* Returns the data fault of a device in a launch, which has the given number on its
+ * communicator. The launch determines the random number, so that every process gets the same
+ * fault. */
 int zbl_data_fault(int device, zbl_turn at, uint64_t number) {
   if (zbl.faults.data.kind == ZBL_DATA_OK || device != zbl.faults.data.rank ||
       (zbl.faults.data.first && number > 0) || number < zbl.faults.data.launch ||
@@ -270,7 +276,7 @@ int zbl_data_fault(int device, zbl_turn at, uint64_t number) {
   return zbl.faults.data.kind;
 }
 
-/* A fault has changed what a rank sends, contributes or receives. */
+/* Counts one change of a rank's data by a fault. */
 void zbl_fired(void) { zbl.hub->fired++; }
 
 int zbl_async(int rank, double bytes, uint64_t launch) {

@@ -1,7 +1,7 @@
-/* The file where processes meet: makes and clears it, and removes its name. A process that uses
- * the file holds a lock on one of its bytes (lost.c). A process that makes, joins or removes it
- * locks the whole file (flock). The kernel releases both locks however the process ends, and
- * processes of every PID namespace see them. */
+/* The file where the processes of a world meet. This code makes and clears the file, and removes
+ * its name. A process that uses the file holds a lock on one byte of it (lost.c). A process that
+ * makes, joins or removes it locks the whole file (flock). The kernel releases both locks however
+ * a process ends, and processes of every PID namespace see them. */
 #include "world.h"
 
 #include <errno.h>
@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Above these bits a hub's magic is the same in every build. */
+/* Bits 16 and up of a hub's magic number are the same in every build. */
 enum { ZBL_MAGIC_BUILD = 16 };
 
-/* Whether the path itself, not a link, names the open file: its name may belong to another file
- * by now. */
+/* Reports whether the path itself, not a link, names the open file. By now the name may belong to
+ * another file. */
 static int zbl_names(const char *path, int fd) {
   struct stat here, there;
   return fstat(fd, &here) == 0 && lstat(path, &there) == 0 &&
@@ -26,9 +26,9 @@ static int zbl_is_own_file(const struct stat *st) {
   return S_ISREG(st->st_mode) && st->st_uid == geteuid();
 }
 
-/* Opens the file where processes meet and returns with it locked. A file that no process has open
- * belongs to a finished world, and is cleared. Another user who guesses the path may have put a
- * link or a file there. */
+/* Opens the file where processes meet, and locks it. A file that no process has open belongs to a
+ * finished world and is cleared. Links and files of other users are refused, because another user
+ * may guess the path. */
 const char *zbl_open_file(const char *path, int exists) {
   struct stat st;
   zbl.shared_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (exists ? 0 : O_CREAT), 0600);
@@ -41,7 +41,7 @@ const char *zbl_open_file(const char *path, int exists) {
   if (flock(zbl.shared_fd, LOCK_EX) != 0 || fstat(zbl.shared_fd, &st) != 0) {
     return strerror(errno);
   }
-  if (st.st_nlink == 0) { /* its last process has just removed it */
+  if (st.st_nlink == 0) { /* the last process has just removed the file */
     close(zbl.shared_fd);
     return zbl_open_file(path, exists);
   }
@@ -53,7 +53,7 @@ const char *zbl_open_file(const char *path, int exists) {
   return NULL;
 }
 
-/* Removes the name of this process's file, unless it now names another. */
+/* Removes the name of this process's file, unless the name belongs to another file by now. */
 void zbl_remove_name(const char *path) {
   if (zbl.several && zbl.shared_fd >= 0 && zbl_names(path, zbl.shared_fd)) {
     unlink(path);
@@ -78,7 +78,8 @@ int zbl_leave_file(const char *path) {
   return last;
 }
 
-/* Whether an open file may be such a file of any build, even if its maker was killed early. */
+/* Reports whether an open file may be one where processes met, made by any build, even if its maker
+ * was killed early. */
 static int zbl_was_met_in(int fd) {
   struct stat st;
   uint64_t magic = 0;
@@ -88,11 +89,12 @@ static int zbl_was_met_in(int fd) {
                      : magic >> ZBL_MAGIC_BUILD == ZBL_MAGIC >> ZBL_MAGIC_BUILD);
 }
 
-/* Removes an unused file where processes met. Returns 1 if it did. */
+/* Removes a file where processes met, if no process uses it. Returns 1 if the file was removed. */
 int zbl_remove_left(const char *path) {
   struct stat st;
   int fd, gone = 0;
-  if (lstat(path, &st) != 0 || !zbl_is_own_file(&st)) { /* opening a device can do harm */
+  if (lstat(path, &st) != 0 || !zbl_is_own_file(&st)) { /* only regular files, because opening a
+                                                         * device can do harm */
     return 0;
   }
   fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

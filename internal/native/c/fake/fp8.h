@@ -1,7 +1,7 @@
 /* The 8-bit types of gfx942. NaN has the encoding of −0, and there is no infinity (AMD CDNA 3 ISA
- * guide, "FP8 and BF8": exponents biased by 8 and 16). They convert as in RCCL (ROCm/rccl at
+ * guide, "FP8 and BF8": exponents biased by 8 and 16). Conversions work as in RCCL (ROCm/rccl at
  * rocm-6.2.2, src/include/rccl_float8.h, cast_to_f8): round to nearest, ties to even; too large
- * values become the largest; infinity and NaN become NaN. */
+ * values become the largest value; infinity and NaN become NaN. */
 #ifndef ZBL_FP8_H
 #define ZBL_FP8_H
 
@@ -9,7 +9,8 @@
 
 enum { ZBL_FP8_NAN = 0x80 };
 
-/* fraction: its number of bits. Subnormal values are multiples of one unit. */
+/* Converts to float. fraction is the number of fraction bits. Subnormal values are multiples of one
+ * unit. */
 static inline float zbl_from_fp8(uint8_t b, int fraction, int bias) {
   int rest = b & 0x7f, exponent = rest >> fraction, one = 1 << fraction;
   float unit = zbl_float_of((uint32_t)(127 + 1 - bias - fraction) << 23); /* 2^(1−bias−fraction) */
@@ -19,7 +20,7 @@ static inline float zbl_from_fp8(uint8_t b, int fraction, int bias) {
   return b == ZBL_FP8_NAN ? zbl_float_of(0x7fc00000) : b > ZBL_FP8_NAN ? -size : size;
 }
 
-/* Adding 2^23 units makes the CPU round subnormal results. */
+/* Converts from float. Adding 2^23 units makes the CPU round subnormal results. */
 static inline uint8_t zbl_to_fp8(float f, int fraction, int bias) {
   uint32_t rest = zbl_bits_of(f) & 0x7fffffff, drop = 23 - (uint32_t)fraction, code;
   float magic = zbl_float_of((uint32_t)(127 + 1 - bias - fraction + 23) << 23);

@@ -1,6 +1,7 @@
-/* Graphs. A capturing stream records its work instead of running it. A replay does the work
- * again, at the host's cost of one launch. Streams that wait for an event of the capture record
- * into the same graph, which is replayed in the order of the calls, on one stream. */
+/* Graphs. A stream that captures records its work instead of running it. Each launch of the graph
+ * repeats the work, at the host's cost of one launch. Other streams that wait for an event of the
+ * capture record into the same graph. The graph is replayed on one stream, in the order of the
+ * calls. */
 #include "comm.h"
 
 #include <stdlib.h>
@@ -8,49 +9,49 @@
 
 enum { ZBL_GRAPH = 0x67726170, ZBL_EXEC = 0x65786563 };
 
-/* One node: a collective, the n sends and receives of one kernel, or work that `put` repeats from
- * its own copy of `what`. */
+/* One node: a collective, the n sends and receives of one kernel, or other work. Other work is
+ * repeated by `put`, from the node's copy of `what`. */
 typedef struct zbl_node {
-  int (*put)(const void *what, zbl_stream *s); /* NULL for calls */
-  size_t n, bytes; /* number of calls; bytes of `what` */
+  int (*put)(const void *what, zbl_stream *s); /* NULL for collectives, sends and receives */
+  size_t n, bytes; /* n: number of calls; bytes: size of `what` */
   _Alignas(16) char what[];
 } zbl_node;
 
-/* The launches of a graph and of its instances, one after the other. */
+/* The nodes of a graph and of its instances, one after the other in memory. */
 typedef struct zbl_nodes {
   int users;
   size_t bytes, room;
   char *at;
 } zbl_nodes;
 
-/* A graph or, with the other magic, an instance of one. */
+/* A graph or an instance of a graph; the magic numbers differ. */
 typedef struct zbl_graph {
   uint32_t magic;
   int device, mode, invalid;
-  int joined; /* streams other than the origin that have captured for it */
+  int joined; /* number of streams other than the origin that joined the capture */
   unsigned spoiled;
   uint64_t id;
-  zbl_stream *origin; /* where the capture began */
-  const void *thread;       /* the capturing thread */
+  zbl_stream *origin; /* the stream on which the capture began */
+  const void *thread;       /* the thread that began the capture */
   zbl_nodes *nodes;
 } zbl_graph;
 
 static uint64_t zbl_capture_ids;
 
-/* Open captures of the thread that are not relaxed (their address identifies the thread), and how
- * often it did something forbidden during them. */
+/* zbl_captures counts the thread's open captures that are not relaxed; its address identifies the
+ * thread. zbl_spoiled counts the forbidden calls that the thread made during captures. */
 static _Thread_local int zbl_captures, zbl_capture_mode;
 static _Thread_local unsigned zbl_spoiled;
 
-/* Whether the thread must not allocate, free or copy now, because that could wait for a capture.
- * The attempt spoils every open capture of the thread. */
+/* Reports whether the thread must not allocate, free or copy now, because such a call could wait
+ * for a capture. The attempt spoils every open capture of the thread. */
 int zbl_refused_in_capture(void) {
   int refused = zbl_captures > 0 && zbl_capture_mode != ZB_CAPTURE_RELAXED;
   zbl_spoiled += (unsigned)refused;
   return refused;
 }
 
-/* Sets whether the thread's captures restrict it. */
+/* Sets how the thread's captures restrict it. Returns the previous mode. */
 int zbl_exchange_mode(int mode) {
   int before = zbl_capture_mode;
   zbl_capture_mode = mode;
@@ -59,8 +60,8 @@ int zbl_exchange_mode(int mode) {
 
 void zbl_capture_reset(void) { zbl_captures = zbl_capture_mode = 0; }
 
-/* Whether the stream captures. It can then be neither queried nor destroyed, and the attempt
- * spoils the capture. */
+/* Reports whether the stream captures. Such a stream can be neither queried nor destroyed, and
+ * the attempt spoils the capture. */
 int zbl_refused_by_capture(zbl_stream *s) {
   if (s->capture == NULL) {
     return 0;
@@ -77,7 +78,7 @@ static void zbl_free_graph(zbl_graph *g) {
   zbl_free_handle(g);
 }
 
-/* Makes a graph of the given nodes, or of new ones if NULL. */
+/* Makes a graph that shares the given nodes, or an empty graph if nodes is NULL. */
 static zbl_graph *zbl_new_graph(int device, zbl_nodes *nodes) {
   zbl_graph *g = zbl_new_handle(sizeof *g);
   if (nodes == NULL) {
@@ -134,9 +135,9 @@ uint64_t zbl_capture_of(const zbl_stream *s) {
   return s->capture != NULL ? s->capture->id : 0;
 }
 
-/* A stream waits for an event recorded in a capture: it joins the capture, and the event's stream
- * counts as joined back. Returns a HIP error (ROCm/clr, hipamd/src/hip_stream.cpp,
- * hipStreamWaitEvent_common). */
+/* Handles a stream's wait for an event that was recorded in a capture. A stream that is not in the
+ * capture joins it. If the stream is already in the capture, the event's stream counts as joined
+ * back. Returns a HIP error (ROCm/clr, hipamd/src/hip_stream.cpp, hipStreamWaitEvent_common). */
 int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on) {
   zbl_stream *other = zbl_streams;
   if (zbl_capture_of(s) == capture) {
@@ -149,7 +150,7 @@ int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on) {
   while (other != NULL && zbl_capture_of(other) != capture) {
     other = other->all;
   }
-  if (other == NULL) { /* it has ended */
+  if (other == NULL) { /* the capture has ended */
     return ZBL_VENDOR == ZB_CUDA ? ZB_ERR_CAPTURE_ISOLATION : ZB_OK;
   }
   s->capture = other->capture;
@@ -158,7 +159,8 @@ int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on) {
   return ZB_OK;
 }
 
-/* Releases all streams of a capture. Returns whether all had joined its origin again. */
+/* Releases all streams of a capture. Returns 1 if all of these streams had joined the origin
+ * again. */
 static int zbl_end_forks(const zbl_graph *g) {
   int back = 1;
   g->origin->capture = NULL;
@@ -179,7 +181,7 @@ static int zbl_streamBeginCapture(void *stream, int mode) {
   ZBL_REFUSE(s == NULL || mode < ZB_CAPTURE_GLOBAL || mode > ZB_CAPTURE_RELAXED,
              s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
   if (stream == NULL) {
-    return zbl_said(ZB_ERR_CAPTURE); /* the null stream has no capture */
+    return zbl_said(ZB_ERR_CAPTURE); /* the null stream cannot capture */
   }
   ZBL_REFUSE(s->capture != NULL, ZB_ERR_STATE);
   s->capture = zbl_new_graph(s->device, NULL);
@@ -231,7 +233,7 @@ static int zbl_graphInstantiate(void **exec, void *graph,
   return ZB_OK;
 }
 
-/* Launches the calls of a node on the stream, one after the other. */
+/* Launches the calls of a node on the stream. */
 static int zbl_replay_calls(zbl_node *node, zbl_stream *s) {
   zbl_queued *calls = (zbl_queued *)(void *)node->what;
   for (size_t i = 0; i < node->n; i++) {
@@ -243,8 +245,8 @@ static int zbl_replay_calls(zbl_node *node, zbl_stream *s) {
   return calls->peer >= 0 ? zbl_p2p_post(calls, node->n, 0) : zbl_post(calls, 0);
 }
 
-/* Launching a graph costs the host as much as one launch: an assumption, like that cost itself.
- */
+/* Launches a graph. The host's cost is assumed to equal the cost of one launch, which is
+ * itself assumed. */
 static int zbl_graphLaunch(void *exec, void *stream) {
   ZBL_ENTER;
   zbl_graph *e = zbl_behind(exec, ZBL_EXEC);
@@ -252,7 +254,7 @@ static int zbl_graphLaunch(void *exec, void *stream) {
   ZBL_REFUSE(e == NULL, ZB_ERR_VALUE);
   ZBL_REFUSE(s == NULL || s->device != e->device, s == NULL ? ZBL_ERR_STREAM : ZB_ERR_HANDLE);
   if (s->capture != NULL) {
-    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real runtime makes a child of it */
+    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real runtime adds a child graph */
   }
   zbl_host_enters(s->lane);
   s->lane->h += zbl.launch + zbl_late(s->device);
@@ -261,7 +263,7 @@ static int zbl_graphLaunch(void *exec, void *stream) {
     at += sizeof *n + n->bytes;
     ZBL_REFUSE((n->put != NULL ? n->put(n->what, s) : zbl_replay_calls(n, s)) != 0, ZB_ERR_VALUE);
   }
-  zbl_host_posts(s->lane, s->lane->h); /* also for a graph without nodes */
+  zbl_host_posts(s->lane, s->lane->h); /* also if the graph has no nodes */
   return ZB_OK;
 }
 

@@ -1,33 +1,33 @@
-/* Groups: calls between start and end are launched at the end. */
+/* Groups. The calls between a group's start and end are launched at the end. */
 #include "comm.h"
 
 #include <stdlib.h>
 
-/* How often the end of a group checks for a lost peer, in milliseconds. */
+/* How often the end of a group looks for a lost peer, in milliseconds. */
 enum { ZBL_JOIN_MS = 500 };
 
-/* A group belongs to one thread, as in NCCL. */
+/* As in NCCL, each thread has its own group. */
 static _Thread_local int zbl_depth;
 static _Thread_local zbl_queued *zbl_queue;
 static _Thread_local size_t zbl_queue_len, zbl_queue_cap;
-static _Thread_local zbl_comm *zbl_joining; /* inits in this group */
-static _Thread_local int zbl_refused; /* the error of a refused call in this group */
+static _Thread_local zbl_comm *zbl_joining; /* the communicators that are joined in this group */
+static _Thread_local int zbl_refused; /* the error of a refused call in this group, else 0 */
 
 int zbl_group_depth(void) { return zbl_depth; }
 
-/* The key frees the queue when its thread ends. */
+/* Frees the queue when its thread ends. */
 static pthread_key_t zbl_queue_key;
 static pthread_once_t zbl_queue_once = PTHREAD_ONCE_INIT;
 
 static void zbl_make_queue_key(void) { pthread_key_create(&zbl_queue_key, free); }
 
-/* Whether a join returns without waiting. For a split, the parent decides. */
+/* Reports whether a join returns without waiting. For a split, the parent's setting decides. */
 static int zbl_waits_not(const zbl_comm *c) {
   return c->from != NULL ? c->from->nonblocking : c->nonblocking;
 }
 
-/* Waits a moment for ranks that have not joined yet, or returns the error that keeps them away.
- */
+/* Waits a moment for ranks that have not joined yet. Returns an error if they can no longer
+ * join. */
 static int zbl_wait_for_peers(zbl_bell *bell, int async) {
   if (!zbl.several) {
     return ZB_COLL_USAGE;
@@ -39,13 +39,13 @@ static int zbl_wait_for_peers(zbl_bell *bell, int async) {
   return 0;
 }
 
-/* Whether this group has a blocking init or split and this one does not block, or vice versa
+/* Reports whether this call would mix blocking and non-blocking inits or splits in the group
  * (ROCm/rccl at rocm-6.2.2, src/group.cc, ncclAsyncLaunch). */
 int zbl_group_mixes(int nonblocking) {
   return zbl_joining != NULL && zbl_waits_not(zbl_joining) != nonblocking;
 }
 
-/* Leaves the group's non-blocking joins to continue in the background. */
+/* Lets the group's non-blocking joins continue in the background. */
 static int zbl_leave_joined(void) {
   while (zbl_joining != NULL) {
     zbl_comm *c = zbl_joining;
@@ -55,8 +55,8 @@ static int zbl_leave_joined(void) {
   return ZBL_IN_PROGRESS;
 }
 
-/* Waits for the peers of this group's joins. A process that drives the world alone does not wait:
- * a rank that did not join here has no other process to join from. */
+/* Waits for the peers of the group's joins. A process that drives the world alone does not wait,
+ * because no other process could bring the missing ranks. */
 static int zbl_wait_joined(void) {
   int result = 0;
   if (zbl_joining != NULL && zbl_waits_not(zbl_joining)) {
@@ -85,7 +85,7 @@ static int zbl_wait_joined(void) {
   return result;
 }
 
-/* Notes a joining communicator, so that the group's end waits for its peers. */
+/* Adds a communicator to the joins whose peers the group's end waits for. */
 int zbl_group_note_init(zbl_comm *c) {
   c->joined = zbl_joining;
   zbl_joining = c;
@@ -95,9 +95,9 @@ int zbl_group_note_init(zbl_comm *c) {
   return zbl_wait_joined() == ZBL_IN_PROGRESS ? zbl_progress_of(c->from != NULL ? c->from : c) : 0;
 }
 
-/* Makes a refused call fail its group: nothing in the group is waited for or launched
- * (NVIDIA/nccl at v2.22.3, src/include/group.h, ncclGroupErrCheck, and src/group.cc,
- * ncclGroupEndInternal). */
+/* Makes a refused call fail its group: the group neither waits for joins nor launches
+ * calls (NVIDIA/nccl at v2.22.3, src/include/group.h, ncclGroupErrCheck, and
+ * src/group.cc, ncclGroupEndInternal). */
 int zbl_group_refuse(int code) {
   zbl_refused = zbl_depth > 0 ? code : 0;
   return code;
@@ -120,7 +120,7 @@ static int zbl_groupStart(void) {
   return 0;
 }
 
-/* Launches a collective, or the n sends and receives of one kernel. A capturing stream records
+/* Launches a collective, or n sends and receives as one kernel. A stream that captures records
  * them instead. */
 int zbl_launch_now(const zbl_queued *q, size_t n) {
   double host = zbl_host_cost(q->comm->device);
@@ -144,7 +144,7 @@ static int zbl_longer_queue(void) {
   return 1;
 }
 
-/* Returns where the thread writes its next call; NULL if there is no memory. */
+/* Returns the place for the thread's next call; NULL if there is no memory. */
 zbl_queued *zbl_next_queued(void) {
   if (zbl_queue_len == zbl_queue_cap && !zbl_longer_queue()) {
     return NULL;
@@ -154,7 +154,8 @@ zbl_queued *zbl_next_queued(void) {
 
 static const char zbl_unpaired[] = "ncclGroupEnd: a message of a rank to itself, whose other end is not in the group";
 
-/* Launches the call that zbl_next_queued returned, or keeps it if a group is open. */
+/* Launches the call that was written to the place of zbl_next_queued, or keeps it if a group is
+ * open. */
 int zbl_enqueue(const zbl_queued *q) {
   if (zbl_depth == 0) {
     ZBL_ENTER;
@@ -165,7 +166,7 @@ int zbl_enqueue(const zbl_queued *q) {
   return 0;
 }
 
-/* Sets the message counts of the queue's communicators to 0. */
+/* Sets the message counts of all communicators in the queue to 0. */
 static void zbl_count_from_0(void) {
   for (size_t i = 0; i < zbl_queue_len; i++) {
     if (zbl_queue[i].peer >= 0) {
@@ -174,14 +175,15 @@ static void zbl_count_from_0(void) {
   }
 }
 
-/* Refuses a group in which a rank does not send itself as many messages as it receives from
+/* Refuses a group in which a rank sends itself more or fewer messages than it receives from
  * itself (NVIDIA/nccl at v2.22.3, src/enqueue.cc, scheduleP2pTasksToPlan). */
 static int zbl_check_selves(void) {
   zbl_count_from_0();
   for (size_t i = 0; i < zbl_queue_len; i++) {
     const zbl_queued *q = &zbl_queue[i];
     if (q->peer >= 0 && q->peer == q->comm->rank) {
-      q->comm->queued += q->sends ? 1 : (size_t)-1; /* below 0 it wraps around, and is not 0 either */
+      q->comm->queued += q->sends ? 1 : (size_t)-1; /* an excess of receives wraps around and is not
+                                                     * 0 either */
     }
   }
   for (size_t i = 0; i < zbl_queue_len; i++) {
@@ -190,8 +192,8 @@ static int zbl_check_selves(void) {
   return 0;
 }
 
-/* Refuses a group if one of its communicators was destroyed before the end: nothing is launched.
- */
+/* Refuses a group if one of its communicators was destroyed before the group's end. Nothing is
+ * then launched. */
 static int zbl_check_queue(void) {
   for (size_t i = 0; i < zbl_queue_len; i++) {
     ZBL_FAIL(zbl_comm_of(zbl_queue[i].comm) == NULL,
@@ -200,7 +202,7 @@ static int zbl_check_queue(void) {
   return 0;
 }
 
-/* Counts the queued messages of each communicator. */
+/* Counts the messages of each communicator in the queue. */
 static void zbl_count_messages(void) {
   zbl_count_from_0();
   for (size_t i = 0; i < zbl_queue_len; i++) {
@@ -210,8 +212,8 @@ static void zbl_count_messages(void) {
   }
 }
 
-/* Removes the message at `at`, and later ones of the same rank and stream, from the queue and
- * launches them as one kernel. `one` has room for the whole queue. */
+/* Removes from the queue the message at `at` and all later ones of the same rank and stream,
+ * and launches them as one kernel. `one` has room for the whole queue. */
 static int zbl_launch_messages(size_t at, zbl_queued *one) {
   zbl_comm *comm = zbl_queue[at].comm;
   const zbl_stream *stream = zbl_queue[at].stream;
@@ -227,7 +229,7 @@ static int zbl_launch_messages(size_t at, zbl_queued *one) {
   return zbl_launch_now(one, n);
 }
 
-/* Launches the sends and receives of the queue. */
+/* Launches all sends and receives of the queue. */
 static int zbl_launch_all_messages(void) {
   int result = 0;
   zbl_queued *one = malloc(zbl_queue_len * sizeof *one);
@@ -245,7 +247,7 @@ static int zbl_launch_all_messages(void) {
 }
 
 /* Launches the group: first the collectives in order, then the sends and receives. All messages
- * of a rank go into one kernel, wherever they stand in the group (ROCm/rccl, src/enqueue.cc,
+ * of a rank form one kernel, wherever they are in the group (ROCm/rccl, src/enqueue.cc,
  * ncclLaunchPrepare). */
 static int zbl_launch_queue(void) {
   int result = 0, messages = 0;

@@ -1,14 +1,15 @@
-/* Valid handles. HIP looks up a stream, an event or a graph before it touches it, and so does the
- * loopback. The memory behind a handle begins with the magic number of its kind, or with 0 if it
- * is not in use. All handles lie in chunks, so a lookup needs only the small set of chunks and
- * the handle's first cache line, which its use needs anyway. The caller holds the lock. */
+/* Valid handles. HIP looks up a stream, an event or a graph before it uses it, and so does the
+ * loopback. The memory behind a handle begins with a magic number for its kind, or with 0 if it is
+ * not in use. All handles lie in chunks of memory. A lookup therefore needs only the small set of
+ * chunks and the handle's first cache line, which the caller reads next anyway. The caller holds
+ * the lock. */
 #include "world.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#ifdef __has_feature /* clang's word for it */
+#ifdef __has_feature /* clang's way to detect the address sanitizer */
 #if __has_feature(address_sanitizer) && !defined __SANITIZE_ADDRESS__
 #define __SANITIZE_ADDRESS__ 1
 #endif
@@ -24,40 +25,40 @@
 #endif
 
 enum {
-  ZBL_HANDLE_CHUNK = 1 << 20, /* bytes; its alignment, too */
-  ZBL_LINE = 64,              /* bytes; a handle has whole lines */
-  ZBL_GRAIN = 8,              /* bytes; as fine as ASan poisons */
-  ZBL_HANDLE_LINES = 3        /* of the largest, a stream */
+  ZBL_HANDLE_CHUNK = 1 << 20, /* size and alignment, in bytes */
+  ZBL_LINE = 64,              /* in bytes; a handle has whole lines */
+  ZBL_GRAIN = 8,              /* in bytes; the granularity of ASan's poisoning */
+  ZBL_HANDLE_LINES = 3        /* the number of lines of the largest handle, a stream */
 };
 
-/* An unused handle. Under ASan everything except the magic number is poisoned. */
+/* A handle that is not in use. Under ASan everything except the magic number is poisoned. */
 typedef struct zbl_gap {
-  uint32_t magic; /* 0 */
+  uint32_t magic; /* always 0 */
   struct zbl_gap *next;
 } zbl_gap;
 
-/* The first cache line of a chunk. All its handles have the same size, so that handles used
- * together lie together. */
+/* The first cache line of a chunk. All handles in a chunk have the same size, so that handles
+ * that are used together lie together. */
 typedef struct zbl_chunk {
-  uint32_t magic; /* 0: it is no handle */
-  uint32_t size;  /* the index of zbl_handles.of */
-  size_t used;    /* bytes */
+  uint32_t magic; /* always 0: the line is no handle */
+  uint32_t size;  /* index into zbl_handles.of */
+  size_t used;    /* in bytes */
 } zbl_chunk;
 
-/* A set of chunks: each lies at its hash, or after it before the next empty place. */
+/* The set of chunks, a hash table with linear probing. */
 static struct {
   zbl_chunk **at;
-  size_t count, room;      /* room: a power of two, at least twice the count */
-  const zbl_chunk *recent; /* where the last handle was found, or NULL */
+  size_t count, room;      /* room is a power of two, at least twice the count */
+  const zbl_chunk *recent; /* the chunk of the last lookup, or NULL */
   struct {
     zbl_chunk *newest;
-    zbl_gap *gaps; /* freed handles */
+    zbl_gap *gaps; /* handles that were freed */
   } of[ZBL_HANDLE_LINES];
 } zbl_handles;
 
-/* Returns the place of an address's chunk, or the empty place where it would go. */
+/* Returns the index of an address's chunk in the table, or of the empty entry where it would go. */
 static size_t zbl_chunk_place(uintptr_t chunk) {
-  const uint64_t golden = 0x9e3779b97f4a7c15ull; /* 2⁶⁴ over the golden ratio */
+  const uint64_t golden = 0x9e3779b97f4a7c15ull; /* 2⁶⁴ divided by the golden ratio */
   size_t mask = zbl_handles.room - 1;
   size_t i = (size_t)(((uint64_t)chunk * golden) >> 32) & mask;
   while (zbl_handles.at[i] != NULL && (uintptr_t)zbl_handles.at[i] != chunk) {
@@ -82,8 +83,8 @@ static void zbl_more_chunks(void) {
   free(old);
 }
 
-/* Maps a chunk of zeros and unmaps the excess that alignment needed. NULL if there is no memory.
- */
+/* Maps a chunk of zeros, and unmaps the excess that the alignment needed. Returns NULL if there is
+ * no memory. */
 static zbl_chunk *zbl_map_chunk(void) {
   char *p = mmap(NULL, 2 * ZBL_HANDLE_CHUNK, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -126,7 +127,7 @@ void *zbl_new_handle(size_t bytes) {
   zbl_chunk *chunk;
   zbl_gap *gap;
   if (size >= ZBL_HANDLE_LINES) {
-    abort(); /* raise ZBL_HANDLE_LINES */
+    abort(); /* too small: raise ZBL_HANDLE_LINES */
   }
   gap = zbl_handles.of[size].gaps;
   if (gap != NULL) {
@@ -148,18 +149,20 @@ void *zbl_new_handle(size_t bytes) {
 void zbl_free_handle(void *p) {
   uint32_t size = zbl_chunk_of(p)->size;
   zbl_gap *gap = p;
-  *gap = (zbl_gap){.next = zbl_handles.of[size].gaps}; /* ASan: not one that is gone */
+  *gap = (zbl_gap){.next = zbl_handles.of[size].gaps}; /* ASan reports this write if the handle is
+                                                        * already free */
   zbl_handles.of[size].gaps = gap;
   ASAN_POISON_MEMORY_REGION((char *)p + ZBL_GRAIN, zbl_handle_bytes(size) - ZBL_GRAIN);
 }
 
-/* Returns the object behind a handle, NULL if it is none. A cache line inside a handle begins
- * with a magic number only by a chance of one in 2³². A host launches on its streams in the order
- * in which it made them, so this prefetches the next one's line. */
+/* Returns the object behind a handle; NULL if the handle is invalid. A line inside an object could
+ * pass as a handle only if it began with the magic number, with a chance of 1 in 2³². A host
+ * launches on its streams in the order in which it made them, so this prefetches the next stream's
+ * line. */
 void *zbl_behind(void *handle, uint32_t magic) {
   const zbl_chunk *chunk;
   if ((uintptr_t)handle % ZBL_LINE != 0 || (uintptr_t)handle < ZBL_HANDLE_CHUNK) {
-    return NULL; /* no chunk lies at 0, where `recent` points before the first look */
+    return NULL; /* no chunk is at address 0, the initial value of `recent` */
   }
   chunk = zbl_chunk_of(handle);
   if (chunk != zbl_handles.recent) {
@@ -172,7 +175,7 @@ void *zbl_behind(void *handle, uint32_t magic) {
   return *(uint32_t *)handle == magic ? handle : NULL;
 }
 
-/* Called when the world ends. */
+/* Forgets all handles when the world ends. */
 void zbl_forget_handles(void) {
   for (size_t i = 0; i < zbl_handles.room; i++) {
     if (zbl_handles.at[i] != NULL) {

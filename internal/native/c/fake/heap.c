@@ -1,5 +1,5 @@
-/* The arena's memory: blocks of powers of two; free ones are kept by size. The caller holds the
- * lock. */
+/* Allocates memory in the arena. Blocks have sizes that are powers of two, and free blocks are
+ * kept by size. The caller holds the lock. */
 #include "world.h"
 
 #include <errno.h>
@@ -8,18 +8,21 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* The header of each block. */
+/* The header of a block. */
 typedef struct zbl_head {
-  uint32_t class, kept; /* kept: it is free and has its pages */
-  zbl_ref next;         /* of the free blocks */
+  uint32_t class, kept; /* kept: the block is free and has its pages */
+  zbl_ref next;         /* the next free block of the class */
 } zbl_head;
 
-/* A free block of at least this size gives its pages back to the host, except for some: the next
- * launch moves as much data, and clearing pages takes longer than computing their contents. */
+/* A free block of at least ZBL_LARGE bytes gives its pages back to the host. ZBL_KEEP bytes of
+ * free blocks keep their pages, because the next launch moves as much data, and clearing pages
+ * takes longer than computing their contents. */
 enum { ZBL_LARGE = 1 << 20, ZBL_PAGE = 4096 };
-static const uint64_t ZBL_KEEP = 8ull << 30; /* bytes of address space: half of it may have pages */
+static const uint64_t ZBL_KEEP = 8ull << 30; /* in bytes of address space, of which half may have
+                                              * pages */
 
-/* Computed with integers, which wrap: a block of the process's own is outside of the arena. */
+/* Returns the address of an offset. The sum is computed with integers, which wrap: a block that
+ * only this process uses is outside of the arena. */
 void *zbl_at(zbl_ref at) {
   return at == 0 ? NULL : (void *)((uintptr_t)zbl.arena + at);
 }
@@ -37,8 +40,8 @@ __attribute__((noreturn)) static void zbl_does_not_fit(size_t bytes, const char 
   abort();
 }
 
-/* Reserves space on the file system for a large block of the file where processes meet: a process
- * that touches a page without space is killed without a message. */
+/* Reserves space on the file system for a large block in the file where processes meet. Without
+ * space, a process that touches a page would be killed without a message. */
 static void zbl_make_room(zbl_head *head, size_t bytes) {
   off_t from = (off_t)zbl_ref_of(head);
   if (zbl.shared_fd >= 0 && 1ull << head->class >= ZBL_LARGE &&
@@ -48,7 +51,7 @@ static void zbl_make_room(zbl_head *head, size_t bytes) {
   }
 }
 
-/* Returns a free block of a class, NULL if there is none. */
+/* Returns a free block of a size class; NULL if there is none. */
 static zbl_head *zbl_take_spare(unsigned class) {
   zbl_head *head = zbl_at(class < ZBL_CLASSES ? zbl.hub->spare[class] : 0);
   if (head == NULL) {
@@ -63,7 +66,7 @@ static zbl_head *zbl_take_spare(unsigned class) {
   return head;
 }
 
-/* Returns a block of at least that many bytes, with its old content. */
+/* Returns a block of at least `bytes` bytes. Its old content is not cleared. */
 void *zbl_new(size_t bytes) {
   unsigned class = zbl_class_of(bytes);
   zbl_head *head = zbl_take_spare(class);
@@ -80,8 +83,8 @@ void *zbl_new(size_t bytes) {
   return head + 1;
 }
 
-/* Returns a block that no other process reads. Large ones are not in the file where processes
- * meet, which would write them to disk for nothing. */
+/* Returns a block that only this process reads. Large blocks of this kind are not in the file
+ * where processes meet, so that they are not written to disk. */
 void *zbl_new_own(size_t bytes) {
   unsigned class = zbl_class_of(bytes);
   zbl_head *head = zbl.kept;
@@ -103,7 +106,7 @@ void *zbl_new_own(size_t bytes) {
 
 static int zbl_is_own(const void *p) { return zbl_ref_of(p) >= zbl.mapped; }
 
-/* Keeps the last freed one of the process's own blocks, too. */
+/* Frees a block that only this process uses. The last one freed is kept for reuse. */
 static void zbl_drop_own(zbl_head *head) {
   zbl_head *last = zbl.kept;
   zbl.kept = head;
@@ -112,7 +115,7 @@ static void zbl_drop_own(zbl_head *head) {
   }
 }
 
-/* Frees the memory outside of the arena when the world ends. */
+/* Frees the kept memory outside of the arena when the world ends. */
 void zbl_free_own(void) {
   if (zbl.kept != NULL && zbl_is_own(zbl.kept)) {
     munmap(zbl.kept, 1ull << ((zbl_head *)zbl.kept)->class);
@@ -120,15 +123,15 @@ void zbl_free_own(void) {
   zbl.kept = NULL;
 }
 
-/* Gives a free block's pages back to the host; the one with the head stays. */
+/* Gives the pages of a free block back to the host, except the page with the header. */
 static void zbl_give_back(zbl_head *head) {
   uintptr_t from = ((uintptr_t)(head + 1) + ZBL_PAGE - 1) & ~(uintptr_t)(ZBL_PAGE - 1);
   uintptr_t to = ((uintptr_t)head + (1ull << head->class)) & ~(uintptr_t)(ZBL_PAGE - 1);
   madvise((void *)from, to - from, zbl.shared_fd >= 0 ? MADV_REMOVE : MADV_DONTNEED);
 }
 
-/* Frees a block. In one process only the last freed large block keeps its pages; with several, as
- * many as ZBL_KEEP allows. */
+/* Frees a block. If one process drives the world, only the last freed large block keeps its pages;
+ * otherwise as many blocks keep them as ZBL_KEEP allows. */
 void zbl_drop(void *p) {
   zbl_head *head, *last;
   uint64_t size;

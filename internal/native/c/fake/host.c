@@ -1,12 +1,13 @@
-/* The clocks that other programs see. A program on the shared libraries reads its own clock,
- * while the model's time passes on the lanes. Either its clock calls return the model's time
- * (shown; shared/clock.c has the calls), or the host's time follows the model (paced).
+/* The clocks that other programs see. A program on the shared libraries reads its own clock, while
+ * the model's time passes on the lanes. There are two ways to bring both together: the program's
+ * clock calls return the model's time (shown; shared/clock.c has the calls), or the host's time
+ * follows the model (paced).
  *
- * Time belongs to a thread: a thread that launches on several GPUs is one host, whatever lanes
- * they have, and keeps its time when it changes the GPU. A thread that launches nothing sees the
- * latest time of all threads. Until a process launches work, its time is the kernel's: libraries
- * that compare the CPU's counter with the clock while they are loaded would otherwise wait long.
- * A paced thread is behind the kernel's clock: see pace.c. */
+ * Time belongs to a thread. A thread that launches on several GPUs is one host, whatever lanes the
+ * GPUs have, and keeps its time when it changes the GPU. A thread that launches nothing sees the
+ * latest time of all threads. Until the process launches work, its clock is the kernel's: some
+ * libraries compare the CPU's counter with the clock while they are loaded, and would wait long for
+ * a clock that stands still. A paced thread sees a clock behind the kernel's: see pace.c. */
 #include "world.h"
 
 #include <dlfcn.h>
@@ -14,41 +15,42 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Milliseconds for which a poll without success waits for others. */
+/* How long a poll without success waits for other processes, in milliseconds. */
 enum { ZBL_EVENT_POLL_MS = 1 };
 static const double zbl_stall_quiet = 1;
 
-/* The time of a stall. Each thread that reads the clock counts it once. */
+/* The current stall. Each thread that reads the clock adds its time once. */
 static struct {
-  uint64_t activity; /* no process has been active since */
-  int64_t since;     /* nanoseconds of the kernel's clock; 0: there was no stall */
+  uint64_t activity; /* the hub's activity count when the stall began */
+  int64_t since;     /* begin, in nanoseconds of the kernel's clock; 0 if there was no stall */
 } zbl_stall;
 
-static int64_t zbl_latest; /* nanoseconds, of all threads */
+static int64_t zbl_latest; /* the latest time of all threads, in nanoseconds */
 
 /* The time before the process's first work, in nanoseconds. */
 static struct {
-  int64_t opened; /* when the program began to see the clock, by the kernel's */
-  int64_t shown;  /* how much of it the program has seen */
+  int64_t opened; /* kernel's clock when the program's clock was chosen */
+  int64_t shown;  /* the part of that time that the program has seen */
   int over;
 } zbl_before;
 
 static _Thread_local struct {
   int launches;
-  double now; /* seconds */
-  int64_t stall;  /* the last stall that it counted, */
-  double counted; /* and how much of it */
-  double entered, left; /* when it last entered and last left the loopback */
-  double apart; /* how long it was kept from continuing since it last saw work end */
-  double gaps;  /* long gaps between its calls that the kernel has not been asked about yet */
-  double lag;   /* how much later than the model's time it sees work end */
-  double starved; /* the waits for a CPU that pace.c has counted */
-  int schedstat;  /* the file that has them, plus 1; −1 for none */
-  int joined;     /* it has launched since it last saw work end */
-  int paced;      /* it counts in the hub's hosts */
+  double now; /* the thread's time, in seconds */
+  int64_t stall;  /* begin of the last stall that the thread has counted */
+  double counted; /* the part of that stall that the thread has counted, in seconds */
+  double entered, left; /* when the thread last entered and last left the loopback */
+  double apart; /* how long the thread could not run since it last saw work end, in seconds */
+  double gaps;  /* sum of long gaps between the thread's calls, not yet compared with its waits for
+                 * a CPU */
+  double lag;   /* delay with which the thread sees work end, relative to the model */
+  double starved; /* total wait for a CPU at the last query */
+  int schedstat;  /* file descriptor of the thread's schedstat, plus 1; −1 if there is none */
+  int joined;     /* 1 if the thread has launched since it last saw work end */
+  int paced;      /* 1 if the hub's `hosts` includes the thread */
 } zbl_own;
 
-/* The process's clock function from the kernel: a twentieth of the cost of a system call. */
+/* The kernel's clock function in this process (vDSO). It costs a twentieth of a system call. */
 typedef int zbl_clock_call(clockid_t clock, struct timespec *now);
 static zbl_clock_call *zbl_vdso_clock;
 
@@ -61,15 +63,15 @@ __attribute__((constructor)) static void zbl_find_vdso(void) {
   zbl_vdso_clock = found.call;
 }
 
-/* Reads the kernel's clock. It avoids the C library's function, which may be the program's clock
- * of shared/clock.c. */
+/* Reads the kernel's clock. It does not use the C library's function, which may be the one of
+ * shared/clock.c that shows the program the model's time. */
 void zbl_kernel_clock(struct timespec *now) {
   if (zbl_vdso_clock == NULL || zbl_vdso_clock(CLOCK_MONOTONIC, now) != 0) {
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, now);
   }
 }
 
-/* The monotonic clock in seconds. */
+/* Returns the monotonic clock in seconds. */
 double zbl_wall_now(void) {
   struct timespec ts;
   zbl_kernel_clock(&ts);
@@ -78,8 +80,7 @@ double zbl_wall_now(void) {
 
 static int64_t zbl_nanoseconds(double seconds) { return (int64_t)(seconds * 1e9 + 0.5); }
 
-/* Chooses the clock that the program sees. The thread that drives the streams may exist already.
- */
+/* Chooses the clock that the program sees. The thread that drives the streams may already run. */
 void zbl_show(int shown) {
   ZBL_ENTER;
   zbl_before.opened = zbl_nanoseconds(zbl_wall_now());
@@ -88,8 +89,9 @@ void zbl_show(int shown) {
 
 int zbl_paced(void) { return __atomic_load_n(&zbl.shown, __ATOMIC_RELAXED) == ZBL_PACED; }
 
-/* Returns the time by the kernel's clock before the first work. It ends at the program's last
- * look at the clock, so the host's time between that and its first work does not count. */
+/* Returns the time before the process's first work, in nanoseconds of the kernel's clock. It
+ * ends at the program's last look at the clock: host time between that look and the first work
+ * does not count. */
 static int64_t zbl_time_before(void) {
   int64_t shown = __atomic_load_n(&zbl_before.shown, __ATOMIC_RELAXED), now;
   if (__atomic_load_n(&zbl_before.over, __ATOMIC_RELAXED)) {
@@ -109,8 +111,8 @@ static void zbl_first_work(void) {
   }
 }
 
-/* Returns the calling thread's time. Before its first launch it is the latest time of all
- * threads. */
+/* Returns the calling thread's time in seconds. Before the thread's first launch this is
+ * the latest time of all threads. */
 static double zbl_thread_time(void) {
   int64_t latest = __atomic_load_n(&zbl_latest, __ATOMIC_RELAXED);
   if (zbl.shown == ZBL_PACED) {
@@ -131,7 +133,8 @@ static void zbl_thread_reaches(double at) {
   }
 }
 
-/* A thread is about to launch on the lane: the lane's clock advances at least to the thread's. */
+/* Advances the lane's clock at least to the time of the calling thread, which is about to
+ * launch. */
 void zbl_host_enters(zbl_lane *l) {
   if (zbl.shown == ZBL_PACED) {
     zbl_pace_begins();
@@ -141,8 +144,9 @@ void zbl_host_enters(zbl_lane *l) {
   }
 }
 
-/* Return when a thread arrives where it meets the hosts of other ranks, and when they have met:
- * an init that has returned has synchronised all ranks. */
+/* zbl_host_comes returns the time at which a thread arrives at a meeting with the hosts of other
+ * ranks. zbl_host_meets sets the thread's time to the time of the meeting. An init that has
+ * returned has synchronised the hosts of all ranks. */
 double zbl_host_comes(void) { return zbl.shown == ZBL_SHOWN ? zbl_thread_time() : 0; }
 
 void zbl_host_meets(double at) {
@@ -151,7 +155,7 @@ void zbl_host_meets(double at) {
   }
 }
 
-/* Returns when a thread has enqueued the work that its lane enqueued at `posted`. */
+/* Returns the thread's time when it has enqueued work that its lane enqueued at `posted`. */
 double zbl_host_posts(zbl_lane *l, double posted) {
   if (zbl.shown == ZBL_HIDDEN) {
     return posted;
@@ -164,16 +168,17 @@ double zbl_host_posts(zbl_lane *l, double posted) {
   return posted;
 }
 
-/* A call that launches nothing also takes time, and a program divides by it. The time is not
- * modelled, so it is the least that a clock shows. */
+/* Advances the thread's time for a call that launches nothing. Such a call also takes time, by
+ * which a program may divide. The time is not modelled; 1 ns is the least that a clock
+ * shows. */
 void zbl_host_calls(void) {
   if (zbl.shown == ZBL_SHOWN) {
     zbl_thread_reaches(zbl_thread_time() + 1e-9);
   }
 }
 
-/* Whether the host may see an event of time `at`. A paced host sees it when that time has come;
- * this waits a moment for it, without the lock. */
+/* Reports whether the host may see an event of time `at`. A paced host may see the event once
+ * that time has come; this call waits a moment for it, without the lock. */
 int zbl_host_sees(double at) {
   if (zbl.shown == ZBL_SHOWN) {
     zbl_thread_reaches(at);
@@ -181,8 +186,9 @@ int zbl_host_sees(double at) {
   return zbl.shown != ZBL_PACED || zbl_pace_sees(at);
 }
 
-/* The host has polled unfinished work, and nobody has acted for `quiet` seconds: its time now
- * passes like the kernel's, or zbl.stall_rate times as fast, until somebody acts. */
+/* Begins a stall, after the host has polled unfinished work and no process has acted for
+ * `quiet` seconds. Until some process acts, the host's time passes like the kernel's, or
+ * zbl.stall_rate times as fast. */
 void zbl_host_stalls(double quiet) {
   int64_t since = zbl_nanoseconds(zbl_wall_now() + quiet);
   uint64_t activity = __atomic_load_n(&zbl.hub->activity, __ATOMIC_RELAXED);
@@ -195,8 +201,8 @@ void zbl_host_stalls(double quiet) {
   }
 }
 
-/* Whether the host finds an event done. If it is not pending, it happened at `at`. Without a
- * clock that programs see, a query takes no time. */
+/* Reports whether the host finds an event done. An event that is not pending happened at `at`.
+ * If programs do not see the model's clock, the query takes no time. */
 int zbl_host_finds(int pending, double at) {
   if (!pending) {
     return zbl.shown == ZBL_HIDDEN || zbl_host_sees(at);
@@ -208,7 +214,7 @@ int zbl_host_finds(int pending, double at) {
   return 0;
 }
 
-/* Returns the part of a stall that the thread has not counted yet, in seconds. */
+/* Returns the part of the current stall that the thread has not counted yet, in seconds. */
 static double zbl_stall_left(void) {
   int64_t since = __atomic_load_n(&zbl_stall.since, __ATOMIC_RELAXED);
   double all, before;
@@ -238,13 +244,13 @@ int64_t zbl_shown_now(void) {
   return zbl_time_before() + zbl_nanoseconds(zbl_own.now);
 }
 
-/* The calling thread has slept until then. */
+/* Advances the calling thread's time after it has slept until `at`. */
 void zbl_shown_reach(int64_t at) {
   zbl_own.now = zbl_later(zbl_thread_time(), (double)(at - zbl_time_before()) * 1e-9);
 }
 
-/* The calling thread runs stream work that the model reached at `at`, which becomes its time.
- * zbl_host_is then returns that thread's time. */
+/* Sets the calling thread's time to `at`, the model's time of the stream work that it is about
+ * to run. zbl_host_is then returns the time of the thread. */
 void zbl_host_becomes(double at) {
   zbl_own.launches = 1;
   zbl_own.now = at;

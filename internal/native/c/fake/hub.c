@@ -1,5 +1,6 @@
-/* The arena: an anonymous mapping where one process drives the world, a file
- * where several do. One lock guards all of it, and the streams of this process. */
+/* The arena: an anonymous mapping if one process drives the world, a shared file if
+ * several processes do. One lock protects the whole arena and the streams of this
+ * process. */
 #include "world.h"
 
 #include <errno.h>
@@ -13,12 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The least address space that must remain for the arena if addresses are limited. */
+/* The smallest arena that is accepted if the address space is limited. */
 static const uint64_t ZBL_LEAST = 64ull << 20;
 
 static _Thread_local int zbl_depth_of_lock;
 
-/* FNV-1a: processes that share a world read the same machine file. */
+/* Returns the FNV-1a hash of a text. Processes that share a world compare the hashes of their
+ * machine files. */
 uint64_t zbl_hash(const char *text) {
   uint64_t h = 0xcbf29ce484222325u;
   for (; *text != '\0'; text++) {
@@ -27,8 +29,8 @@ uint64_t zbl_hash(const char *text) {
   return h;
 }
 
-/* How often a process looks at the lock before it sleeps: the owner usually releases it sooner
- * than going to sleep takes, unless it was preempted. */
+/* How often a process polls the lock before it sleeps. The owner usually releases the lock
+ * sooner than a process falls asleep, unless the owner was preempted. */
 enum { ZBL_LOCK_SPINS = 500 };
 
 static int zbl_lock_soon(pthread_mutex_t *lock) {
@@ -42,14 +44,14 @@ static int zbl_lock_soon(pthread_mutex_t *lock) {
   return code == EBUSY ? pthread_mutex_lock(lock) : code;
 }
 
-/* Takes the lock unless this thread has it. */
+/* Takes the lock unless this thread already has it. */
 int zbl_lock(void) {
   if (zbl_depth_of_lock == 0 && zbl_paced()) {
     zbl_host_in();
   }
   if (zbl_depth_of_lock++ == 0 && zbl.hub != NULL &&
       zbl_lock_soon(&zbl.hub->lock) == EOWNERDEAD) {
-    zbl.hub->broken = 1; /* the interrupted change is incomplete */
+    zbl.hub->broken = 1; /* the change that the dead process was making is incomplete */
     pthread_mutex_consistent(&zbl.hub->lock);
     zbl_alarm();
   }
@@ -62,13 +64,13 @@ static long zbl_futex(const zbl_bell *bell, int op, uint32_t value,
                  FUTEX_BITSET_MATCH_ANY);
 }
 
-/* The bell that has woken the calling thread. */
+/* The bell that woke the calling thread. */
 static _Thread_local const zbl_bell *zbl_woken_by;
 
-/* A thread that was woken wakes the next sleeper once it has had the lock. If all were woken
- * at once, they would wait for the lock and take the CPU from its holder: a sixth of the CPU
- * time with a thousand processes on two CPUs. If a woken thread is killed before it wakes the
- * next one, the others sleep until their time is over. */
+/* Wakes the next sleeper on the bell that woke this thread, which has had the lock by now. If
+ * all sleepers were woken at once, they would queue for the lock and take CPU time from its
+ * owner: a sixth of the CPU time with a thousand processes on two CPUs. If a woken thread is
+ * killed before it wakes the next one, the remaining threads sleep until their time limit. */
 static void zbl_wake_next(void) {
   const zbl_bell *bell = zbl_woken_by;
   zbl_woken_by = NULL;
@@ -77,9 +79,9 @@ static void zbl_wake_next(void) {
   }
 }
 
-/* Sleeps until the bell differs from `seen`, or for `ms` milliseconds. The sleep continues after
- * a signal (Go's runtime sends many) and after a driver's late call about an earlier decision:
- * otherwise the world would look idle all that time. */
+/* Sleeps until the bell's count differs from `seen`, for at most `ms` milliseconds. The sleep
+ * continues after a signal (Go's runtime sends many) and after a late wake-up for an earlier
+ * decision. If it ended then, the world would look idle. */
 static void zbl_sleep(const zbl_bell *bell, uint32_t seen, int ms) {
   struct timespec end;
   zbl_kernel_clock(&end);
@@ -114,12 +116,12 @@ void zbl_unlock(const int *held) {
   }
 }
 
-/* Notes activity: somebody has done something. */
+/* Notes that some process has acted. */
 void zbl_act(void) {
   __atomic_store_n(&zbl.hub->activity, zbl.hub->activity + 1, __ATOMIC_RELAXED);
 }
 
-/* Wakes the sleepers on a bell when the lock is released, because they need it. */
+/* Wakes the sleepers on a bell when the lock is released, because they then need the lock. */
 void zbl_ring(zbl_bell *bell) {
   if (bell->waiting == 0) {
     return;
@@ -137,14 +139,14 @@ void zbl_ring(zbl_bell *bell) {
   }
 }
 
-/* Notes a decision, and wakes everyone who waits for anything. */
+/* Notes a decision, and wakes all threads that wait for any decision. */
 void zbl_progress(void) {
   zbl_act();
   zbl_ring(&zbl.hub->any);
 }
 
-/* Sleeps on a bell, without the lock. Returns 0 if no driver did anything for `ms` milliseconds:
- * the caller then looks for lost processes. */
+/* Sleeps on a bell, without the lock. Returns 0 if no process acted for `ms` milliseconds; the
+ * caller then looks for lost processes. */
 int zbl_await(zbl_bell *bell, int ms) {
   uint32_t seen = bell->rung;
   uint64_t before = zbl.hub->activity;
@@ -164,8 +166,8 @@ int zbl_await(zbl_bell *bell, int ms) {
   return zbl.hub->activity != before;
 }
 
-/* A lock between processes is robust. With one process it is a plain one, which takes half the
- * time. */
+/* Makes the lock. A lock between processes is robust. A lock for one process is plain, which takes
+ * half the time. */
 static void zbl_new_lock(pthread_mutex_t *lock, int processes) {
   pthread_mutexattr_t attr;
   pthread_mutexattr_init(&attr);
@@ -177,7 +179,7 @@ static void zbl_new_lock(pthread_mutex_t *lock, int processes) {
   pthread_mutexattr_destroy(&attr);
 }
 
-/* Makes the hub in an arena of zeros. */
+/* Makes the hub at the beginning of an arena of zeros. */
 static void zbl_make_hub(zbl_hub *hub, uint64_t bytes, uint64_t machine) {
   zbl_seat *seat;
   hub->machine = machine;
@@ -197,7 +199,7 @@ static char *zbl_map(uint64_t bytes, int fd) {
   return mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
 }
 
-/* Maps the arena, and joins the world that is in it or makes one. */
+/* Maps the arena, and joins the world in it or makes a new one. */
 static const char *zbl_join(uint64_t machine) {
   uint64_t bytes = ZBL_ARENA;
   zbl_hub *hub;

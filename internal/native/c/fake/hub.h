@@ -1,5 +1,6 @@
-/* The state shared by all threads and processes that drive a world: one arena, addressed by
- * offsets because each process maps it elsewhere. See hub.c and heap.c. */
+/* The state that all threads and processes of a world share. It is one arena. Its parts are
+ * addressed by offsets, because each process maps the arena at another address. See hub.c and
+ * heap.c. */
 #ifndef ZBL_HUB_H
 #define ZBL_HUB_H
 
@@ -11,77 +12,80 @@ typedef uint64_t zbl_ref; /* an offset in the arena; 0 is null */
 
 enum { ZBL_MAX_PROCESSES = 4096, ZBL_CLASSES = 48, ZBL_MODELLED = 16 };
 
-/* A bell to sleep on until something is decided: a futex, and the number of sleepers. */
+/* A bell on which threads sleep until something is decided: a futex, and the number of sleepers. */
 typedef struct zbl_bell {
   uint32_t rung, waiting;
 } zbl_bell;
 
-/* The host clock of one modelled process, and its current case. Times of its streams count from
- * the beginning of the case. */
+/* The host clock of one modelled process, and its current case. The times of its streams count
+ * from the beginning of the case. */
 typedef struct zbl_lane {
   double h; /* seconds */
   uint64_t case_key, case_epoch;
-  /* The time taken by polling for work that never comes, while all drivers have been idle since
-   * `stuck`. */
+  /* The host has polled `patience` seconds for work that never comes, while the activity count
+   * was `stuck`. */
   uint64_t stuck;
   double patience;
 } zbl_lane;
 
-/* A device as seen by other processes: how many live communicators have a rank there, and the
- * last barrier that it reached. */
+/* A device as other processes see it: its number of live communicators, and the last barrier
+ * that it reached. */
 typedef struct zbl_seat {
-  int32_t comms, waits; /* waits: at a barrier */
+  int32_t comms, waits; /* waits: 1 while the device waits at a barrier */
   uint64_t barrier;
 } zbl_seat;
 
 typedef struct zbl_hub {
-  uint64_t magic, machine; /* machine: a hash of the machine file */
+  uint64_t magic, machine; /* machine: hash of the machine file */
   uint64_t bytes, used;
-  pthread_mutex_t lock; /* robust if processes share it */
+  pthread_mutex_t lock; /* a robust lock if several processes share it */
   zbl_bell any;         /* rung whenever something is decided */
   zbl_bell met;         /* rung when a barrier is over */
-  uint64_t activity;    /* incremented by every action of anybody */
-  uint64_t sleeps;      /* how often anybody went to sleep */
-  double looked;        /* when lost processes were last looked for, host's clock */
-  uint64_t silent;      /* the activity count since which nobody has acted, */
-  double silent_since;  /* when that was noticed, host's clock, */
-  int silence_told;     /* and whether the hang has been explained; see silence.c */
-  int broken;           /* a process died while it held the lock */
-  uint64_t ids;         /* unique ids handed out */
-  double burst;         /* when launches last began, on the paced clock; see pace.c */
-  int hosts;            /* threads that have launched work on it */
-  uint64_t barrier;     /* host barriers completed */
-  int missing;          /* the seats below have come to the next, or have no rank */
-  uint64_t launches, late; /* on the paced clock; see pace.c */
-  uint64_t skipped;        /* kernels of the program */
-  uint64_t fired;          /* how often a data fault has changed data */
-  int modelled;            /* collectives below that took the model's time although others are measured */
+  uint64_t activity;    /* incremented by every action of a process */
+  uint64_t sleeps;      /* number of times that any thread went to sleep */
+  double looked;        /* when a process last looked for lost processes, on the host's clock */
+  uint64_t silent;      /* value of `activity` when the present silence was noticed */
+  double silent_since;  /* when the silence was noticed, on the host's clock */
+  int silence_told;     /* 1 if the hang has been explained; see silence.c */
+  int broken;           /* 1 if a process died while it held the lock */
+  uint64_t ids;         /* number of unique ids handed out */
+  double burst;         /* begin of the latest burst of launches, on the paced clock; see pace.c */
+  int hosts;            /* number of threads that have launched work on the paced clock */
+  uint64_t barrier;     /* number of completed host barriers */
+  int missing;          /* every seat below this one has reached the next barrier, or has no
+                         * rank */
+  uint64_t launches, late; /* launches: number of all launches; late: number of late launches
+                            * on the paced clock, see pace.c */
+  uint64_t skipped;        /* number of the program's kernels that were skipped */
+  uint64_t fired;          /* number of times that a data fault has changed data */
+  int modelled;            /* number of entries in `model`: collectives that used the model
+                            * although other collectives have measured times */
   struct zbl_modelled { int collective, ranks; } model[ZBL_MODELLED];
-  uint64_t room, taken;    /* bytes allowed for the program's memory, and used; 0: no limit */
+  uint64_t room, taken;    /* bytes of program memory that are allowed and used; room 0: no limit */
   zbl_ref spare[ZBL_CLASSES];
-  uint64_t kept; /* bytes of free blocks that keep their pages */
+  uint64_t kept; /* bytes of free blocks that have kept their pages */
   zbl_ref cliques, lanes, seats;
-  uint8_t slots[ZBL_MAX_PROCESSES]; /* 1: a process is there, or was lost */
+  uint8_t slots[ZBL_MAX_PROCESSES]; /* 1 for a process that is present or was lost */
 } zbl_hub;
 
-/* How a world is shared. */
+/* How this process shares a world. */
 typedef struct zbl_share {
-  int several;      /* other threads or processes will join */
+  int several;      /* 1 if other threads or processes will join */
   const char *path; /* the file where processes meet; NULL for one process */
-  int exists;       /* another process has made it */
-  int first, count; /* the devices that this process sees; count 0: all */
+  int exists;       /* 1 if another process has made the file */
+  int first, count; /* the devices that this process sees; count 0 means all */
 } zbl_share;
 
-/* For loops that wait for another thread to change something. */
+/* Pauses the CPU in a loop that waits for another thread. */
 static inline void zbl_pause(void) {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
 }
 
-/* The first word of a hub: "zbench" and the layout's number. */
+/* The first word of a hub: "zbench" and the version of the layout. */
 static const uint64_t ZBL_MAGIC = 0x7a62656e63680010;
-/* Address space, and the file's size: untouched pages cost nothing. */
+/* The size of the arena's address space and file. Untouched pages cost nothing. */
 static const uint64_t ZBL_ARENA = 64ull << 30;
 
 void *zbl_at(zbl_ref at);
@@ -99,13 +103,13 @@ void zbl_ring(zbl_bell *bell);
 void zbl_progress(void);
 int zbl_await(zbl_bell *bell, int ms);
 
-/* The first statement of an entry point that touches shared state: takes the lock until the
- * function returns. It may be taken again inside. */
+/* Must be the first statement of an entry point that touches shared state. Holds the lock
+ * until the function returns. It may be nested. */
 #define ZBL_ENTER                                                              \
   const int zbl_entered __attribute__((cleanup(zbl_unlock), unused)) = zbl_lock()
 
-/* The same for an entry point that touches shared state only if several processes drive the
- * world. */
+/* Does the same as ZBL_ENTER, but only if several processes drive the world. It is for entry
+ * points that touch shared state only in that case. */
 #define ZBL_ENTER_SEVERAL                                                      \
   const int zbl_entered __attribute__((cleanup(zbl_unlock_taken), unused)) =   \
       zbl.several && zbl_lock()

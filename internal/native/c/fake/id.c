@@ -1,20 +1,21 @@
-/* Unique ids, and the ranks that share one. */
+/* Unique ids, and the cliques of ranks that share an id. */
 #include "comm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the text has a host and a port: HOST:PORT, or [IPv6]:PORT (NVIDIA/nccl,
- * src/misc/socket.cc, ncclSocketGetAddrFromString). */
+/* Reports whether the text has a host and a port, as HOST:PORT or [IPv6]:PORT
+ * (NVIDIA/nccl, src/misc/socket.cc, ncclSocketGetAddrFromString). */
 static int zbl_address_ok(const char *text) {
   char digit[2];
   return sscanf(text, *text == '[' ? "[%*[^]]]:%1[1-9]" : "%*[^:]:%1[1-9]", digit) == 1;
 }
 
-/* With NCCL_COMM_ID, which names the address where rank 0 listens, every id is that address:
- * ranks that each make their own id get the same one (NVIDIA/nccl at v2.22.3, src/bootstrap.cc,
- * bootstrapGetUniqueId). zbench makes many communicators and distributes its ids itself. */
+/* Makes a unique id. NCCL_COMM_ID names the address where rank 0 listens. If it is set, every id
+ * is that address, so that ranks that each make their own id get the same one (NVIDIA/nccl at
+ * v2.22.3, src/bootstrap.cc, bootstrapGetUniqueId). zbench distributes its ids itself and ignores
+ * the variable, because it makes many communicators. */
 static int zbl_getUniqueId(zb_unique_id *id) {
   const char *address = zbl.waits ? getenv("NCCL_COMM_ID") : NULL;
   ZBL_ENTER;
@@ -33,14 +34,15 @@ static int zbl_getUniqueId(zb_unique_id *id) {
   return 0;
 }
 
-/* Whether ranks with the id join this clique. Rank 0 listens at an address again for each
- * communicator (ROCm/rccl at rocm-6.2.2, src/init.cc, ncclCommInitRankDev). */
+/* Reports whether ranks with the id join this clique. An id that is an address can be used
+ * again after all ranks have joined, because rank 0 then listens there again (ROCm/rccl at
+ * rocm-6.2.2, src/init.cc, ncclCommInitRankDev). */
 static int zbl_is_of(const zbl_clique *q, const zb_unique_id *id) {
   return memcmp(&q->id, id, sizeof *id) == 0 &&
          (q->inited < q->nranks || id->internal[4] != '@');
 }
 
-/* Whether somebody sleeps on one of the clique's bells. */
+/* Reports whether a thread sleeps on one of the clique's bells. */
 static int zbl_is_watched(const zbl_clique *q) {
   uint32_t waiting = q->whole.waiting;
   for (int i = 0; i < ZBL_BELLS; i++) {
@@ -49,15 +51,16 @@ static int zbl_is_watched(const zbl_clique *q) {
   return waiting > 0;
 }
 
-/* Whether nobody needs the clique any more and this process can free it. A process that had all
- * its ranks also has their data. */
+/* Reports whether the clique is no longer needed and this process may free it. If one process
+ * drove all ranks of the clique, only that process may free it, because the process also has
+ * the ranks' data. */
 static int zbl_is_over(const zbl_clique *q) {
   return q->users == 0 && q->inited == q->nranks && q->splits == 0 &&
          (q->slot < 0 || q->slot == zbl.slot) && !zbl_is_watched(q);
 }
 
-/* Frees cliques that all ranks have left. This happens here, not when the last rank leaves,
- * because a woken host may still look at a bell there. */
+/* Frees cliques that all ranks have left. They are not freed when the last rank leaves,
+ * because a woken host may still look at a bell in the clique. */
 static void zbl_free_cliques(void) {
   for (zbl_ref *at = &zbl.hub->cliques; *at != 0;) {
     zbl_clique *q = zbl_at(*at);
@@ -74,7 +77,7 @@ static void zbl_free_cliques(void) {
   }
 }
 
-/* Returns the ranks that share an id; NULL if the id was never handed out, is used up, or comes
+/* Returns the clique of an id. Returns NULL if the id was never handed out, is used up, or comes
  * with another number of ranks. */
 zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
   zbl_clique *q;
@@ -82,7 +85,8 @@ zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
   if (strncmp(id->internal, "zbl ", 4) != 0) {
     return NULL;
   }
-  zbl_retire_comms(); /* the first caller does it; a process that never calls keeps its own */
+  zbl_retire_comms(); /* the first caller retires the communicators of its process; a process that
+                       * never calls keeps them */
   for (q = zbl_at(zbl.hub->cliques); q != NULL; q = zbl_at(q->next)) {
     if (zbl_is_of(q, id)) {
       return q->nranks == nranks && q->inited < nranks ? q : NULL;

@@ -1,16 +1,16 @@
-/* Non-blocking inits, splits and finalisations of communicators. The caller continues, and
- * ncclCommGetAsyncError returns ncclInProgress until they are done. Inside a group they only
- * begin at its end (ROCm/rccl at rocm-6.2.2, src/group.cc, ncclGroupEndInternal). */
+/* Non-blocking inits, splits and finalisations of communicators. The caller continues at once,
+ * and ncclCommGetAsyncError returns ncclInProgress until they are done. Inside a group they
+ * begin at the group's end (ROCm/rccl at rocm-6.2.2, src/group.cc, ncclGroupEndInternal). */
 #include "comm.h"
 
-/* This process's joins under way, the newest first. */
+/* This process's joins in progress, the newest first. */
 static zbl_comm *zbl_under_way;
 
-/* Returns the communicator whose state includes a join: for a split, the communicator that is
- * split. */
+/* Returns the communicator whose state includes a join. For a split it is the communicator that
+ * was split. */
 static zbl_comm *zbl_asked(const zbl_comm *c) { return c->from != NULL ? c->from : (zbl_comm *)c; }
 
-/* Whether the communicator's ranks have joined, as far as that depends on others. */
+/* Reports whether all ranks of the communicator have joined. */
 static int zbl_joined_now(zbl_comm *c) {
   if (c->split != NULL && zbl_split_done(c)) {
     zbl_split_settle(c);
@@ -18,8 +18,8 @@ static int zbl_joined_now(zbl_comm *c) {
   return c->split == NULL && c->clique->inited == c->clique->nranks;
 }
 
-/* Completes everything under way that can complete. A completion may unblock others of the
- * process, so this looks again after one. */
+/* Completes all joins that can complete. A completed split may let other joins of this
+ * process complete, so the loop then runs again. */
 void zbl_advance_joins(void) {
   int again = 1;
   while (again) {
@@ -44,8 +44,8 @@ void zbl_advance_joins(void) {
 
 int zbl_has_joins(void) { return zbl_under_way != NULL; }
 
-/* Lets a join continue in the background. The thread that drives the process's streams completes
- * it, or a call that queries its state. */
+/* Lets a join continue in the background. Either the thread that drives the process's streams
+ * completes it, or a call does that queries the communicator's state. */
 void zbl_join_later(zbl_comm *c) {
   c->joined = zbl_under_way;
   zbl_under_way = c;
@@ -53,7 +53,7 @@ void zbl_join_later(zbl_comm *c) {
   zbl_ring(&zbl.nudge);
 }
 
-/* Drops pending operations of a communicator that is freed. */
+/* Drops the joins of a communicator that is being freed. */
 void zbl_forget_joins(const zbl_comm *of) {
   for (zbl_comm **at = &zbl_under_way; *at != NULL;) {
     zbl_comm *c = *at;
@@ -67,12 +67,13 @@ void zbl_forget_joins(const zbl_comm *of) {
 
 void zbl_drop_joins(void) { zbl_under_way = NULL; }
 
-/* Whether all calls of the communicator are done; its host then sees that. */
+/* Reports whether all calls of the communicator are done. The host then knows that they are
+ * done. */
 static int zbl_finished(const zbl_comm *c) {
   for (zbl_stream *s = zbl_streams; s != NULL;) {
     if (s->device != c->device || s->error != 0 || zbl_waited(s)) {
       s = s->all;
-    } else if (zbl_decided(s)) { /* meanwhile there may be others */
+    } else if (zbl_decided(s)) { /* the list of streams may have changed meanwhile */
       s = zbl_streams;
     } else {
       return 0;
@@ -81,7 +82,7 @@ static int zbl_finished(const zbl_comm *c) {
   return 1;
 }
 
-/* Whether a call of the communicator's host is still under way. */
+/* Reports whether a call of the communicator's host is still in progress. */
 int zbl_in_progress(zbl_comm *c) {
   if (c->pending > 0) {
     zbl_advance_joins();
@@ -93,5 +94,5 @@ int zbl_in_progress(zbl_comm *c) {
   return c->nonblocking && c->finalized && !zbl_finished(c);
 }
 
-/* The state of a communicator as its calls return it. */
+/* Returns the communicator's state in the form that its calls return. */
 int zbl_progress_of(zbl_comm *c) { return zbl_in_progress(c) ? ZBL_IN_PROGRESS : 0; }

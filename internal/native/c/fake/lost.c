@@ -1,11 +1,11 @@
-/* Processes of a shared world. Each holds a lock on one byte of the file, which the kernel
- * releases however the process ends. That reveals a lost process; its peers get an asynchronous
- * error, as from the real library. */
+/* The processes of a shared world. Each process holds a lock on one byte of the file, which the
+ * kernel releases however the process ends. A missing lock reveals a lost process. The peers of a
+ * lost process get an asynchronous error, as from the real library. */
 #include "comm.h"
 
 #include <fcntl.h>
 
-/* The lock bytes are beyond the arena. */
+/* The locked bytes are beyond the end of the arena. */
 static const off_t zbl_slot_bytes = (off_t)1 << 60;
 
 static int zbl_lock_bytes(int fd, int op, struct flock *l, int slot, int n) {
@@ -14,14 +14,14 @@ static int zbl_lock_bytes(int fd, int op, struct flock *l, int slot, int n) {
   return fcntl(fd, op, l);
 }
 
-/* Whether another open file holds a lock on one of the bytes. */
+/* Reports whether another open file holds a lock on one of the bytes. */
 static int zbl_held_bytes(int fd, int slot, int n) {
   struct flock l;
   return zbl_lock_bytes(fd, F_OFD_GETLK, &l, slot, n) == 0 &&
          l.l_type != F_UNLCK;
 }
 
-/* Whether certainly no other process uses the file. */
+/* Reports whether certainly no other process uses the file. */
 int zbl_nobody(int fd) {
   struct flock l;
   return zbl_lock_bytes(fd, F_OFD_GETLK, &l, 0, ZBL_MAX_PROCESSES) == 0 &&
@@ -32,7 +32,7 @@ int zbl_alive(int slot) {
   return slot == zbl.slot || zbl_held_bytes(zbl.shared_fd, slot, 1);
 }
 
-/* Takes the first slot that no process has ever had. */
+/* Takes the first slot that no process has had. */
 int zbl_take_slot(int fd, zbl_hub *hub) {
   for (int i = 0; i < ZBL_MAX_PROCESSES; i++) {
     struct flock l;
@@ -51,8 +51,8 @@ void zbl_give_up_slot(int fd) {
   fcntl(fd, F_OFD_SETLK, &all);
 }
 
-/* Marks the loss of a process in all communicators with a rank in it, unless that rank had left.
- */
+/* Marks the loss of a process in every communicator that has a rank of the process, unless that
+ * rank had left. */
 static void zbl_lose(int slot) {
   for (zbl_clique *q = zbl_at(zbl.hub->cliques); q != NULL;
        q = zbl_at(q->next)) {
@@ -66,11 +66,11 @@ static void zbl_lose(int slot) {
   }
 }
 
-/* How often lost processes are looked for, in milliseconds. One process looks for all: with a
- * thousand processes a look takes milliseconds. */
+/* How often a process looks for lost processes, in milliseconds. One process looks for all:
+ * with a thousand processes a look takes milliseconds. */
 enum { ZBL_LOST_MS = 250 };
 
-/* Looks for lost processes, unless another process has just done so. */
+/* Looks for lost processes, unless some process has just done so. */
 void zbl_find_lost(void) {
   double now;
   if (zbl.shared_fd < 0) {

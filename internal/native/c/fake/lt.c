@@ -1,6 +1,7 @@
-/* A stand-in for the vendor's matrix products by heuristics: hipBLASLt's or cuBLASLt's functions
- * on the virtual clock. A product takes the time of its tiles on the compute units, at an assumed
- * rate. Its data is computed if launches move data and if that does not take minutes. */
+/* A simulated library for matrix products that heuristics choose: the functions of hipBLASLt or
+ * cuBLASLt on the virtual clock. A product takes the time of its tiles on the compute units, at an
+ * assumed rate. Its data is computed if launches move data and if computing it does not take
+ * minutes. */
 #include "../blas.h"
 #include "stream.h"
 
@@ -13,12 +14,14 @@
 enum {
   ZBL_LT_HANDLE = 0x6c742068, ZBL_LT_LAYOUT = 0x6c74206c,
   ZBL_LT_DESC = 0x6c742064, ZBL_LT_PREF = 0x6c742070,
-  ZBL_LT_INVALID = ZBL_VENDOR == ZB_CUDA ? 7 : 3,     /* …_STATUS_INVALID_VALUE */
-  ZBL_LT_UNSUPPORTED = ZBL_VENDOR == ZB_CUDA ? 15 : 7, /* …_STATUS_NOT_SUPPORTED */
+  ZBL_LT_INVALID = ZBL_VENDOR == ZB_CUDA ? 7 : 3,     /* HIPBLAS_STATUS_INVALID_VALUE,
+                                                       * CUBLAS_STATUS_INVALID_VALUE */
+  ZBL_LT_UNSUPPORTED = ZBL_VENDOR == ZB_CUDA ? 15 : 7, /* HIPBLAS_STATUS_NOT_SUPPORTED,
+                                                        * CUBLAS_STATUS_NOT_SUPPORTED */
   ZBL_LT_ALLOC = ZBL_VENDOR == ZB_CUDA ? 3 : 2,
 };
 
-/* Every descriptor in one form: the fields of a kind are used, the others are 0. */
+/* A descriptor of any kind. Fields that a kind does not use are 0. */
 typedef struct zbl_lt_thing {
   uint32_t magic;
   int32_t type, batch, turn[2];
@@ -26,13 +29,13 @@ typedef struct zbl_lt_thing {
   uint64_t workspace;
 } zbl_lt_thing;
 
-/* A product waiting in a stream. a and b are the library's first and second operand. */
+/* A product that waits in a stream. a and b are the library's first and second operand. */
 typedef struct zbl_lt_product {
   zbl_lt_thing desc, a, b, d;
   const char *at_a, *at_b;
   char *at_d;
   int64_t m, n, k;
-  uint64_t behind; /* number of earlier collectives called on its device */
+  uint64_t behind; /* number of earlier collectives on the device */
   int choice;
 } zbl_lt_product;
 
@@ -73,7 +76,7 @@ static int zbl_lt_size(int type) {
     return 2;
   case ZB_LT_E4M3:
     return ZBL_VENDOR == ZB_CUDA;
-  case ZB_LT_E4M3_FNUZ: /* the device is a gfx942 under ROCm's names */
+  case ZB_LT_E4M3_FNUZ: /* under ROCm's names the device is a gfx942 */
     return ZBL_VENDOR == ZB_ROCM;
   }
   return 0;
@@ -154,7 +157,8 @@ static int zbl_lt_prefSet(void *pref, int attribute, const void *value, size_t b
   return 0;
 }
 
-/* Whether the descriptors describe a product that has kernels. */
+/* Returns 0 if the descriptors describe a product that has kernels, otherwise the library's
+ * error. */
 static int zbl_lt_describe(void *handle, void *desc, void *a, void *b, void *c, void *d,
                            zbl_lt_product *p) {
   const zbl_lt_thing *de = zbl_behind(desc, ZBL_LT_DESC), *la = zbl_behind(a, ZBL_LT_LAYOUT),
@@ -179,21 +183,22 @@ static int zbl_lt_describe(void *handle, void *desc, void *a, void *b, void *c, 
       (zbl_lt_size(la->type) > 1 && la->type != ld->type)) {
     return ZBL_LT_UNSUPPORTED;
   }
-  /* cuBLAS documentation, cublasLtMatmul, "FP8 kernels": the TN format alone */
+  /* FP8 products need the TN format (cuBLAS documentation, cublasLtMatmul, "FP8 kernels") */
   return ZBL_VENDOR == ZB_CUDA && zbl_lt_size(la->type) == 1 && (!de->turn[0] || de->turn[1])
              ? ZBL_LT_UNSUPPORTED
              : 0;
 }
 
-/* A choice of the heuristics: a tile, and the number of parts that the depth is divided into. */
+/* A choice of the heuristics: the tile's sides, and the number of parts that the depth is divided
+ * into. */
 static const struct {
   int m, n, parts;
-  double rate; /* of the units; smaller tiles load more */
+  double rate; /* share of the units' peak rate; smaller tiles load more data per product */
 } zbl_lt_choices[ZB_LT_MOST] = {{256, 256, 1, 1.0},  {256, 128, 1, 0.96}, {128, 256, 1, 0.96},
                                 {128, 128, 1, 0.88}, {256, 256, 2, 0.97}, {128, 128, 2, 0.85},
                                 {64, 128, 1, 0.7},   {64, 64, 1, 0.5}};
 
-/* The partial sums, in float. */
+/* Returns the bytes of the partial sums, which are floats. */
 static uint64_t zbl_lt_needs(const zbl_lt_product *p, int choice) {
   int parts = zbl_lt_choices[choice].parts;
   return parts > 1 ? 4 * (uint64_t)parts * (uint64_t)(p->m * p->n) * (uint64_t)p->d.batch : 0;
@@ -272,7 +277,7 @@ static void zbl_lt_narrow(int type, float f, char *at) {
     h = (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
   } else {
     int e;
-    float a = fabsf(f), part = frexpf(a, &e); /* a = part·2^e, part in [½, 1) */
+    float a = fabsf(f), part = frexpf(a, &e); /* a = part·2^e with part in [½, 1) */
     uint32_t sign = u >> 16 & 0x8000u;
     if (e < -13) {
       h = (uint16_t)(sign | (uint32_t)nearbyintf(ldexpf(a, 24)));
@@ -284,7 +289,7 @@ static void zbl_lt_narrow(int type, float f, char *at) {
   memcpy(at, &h, 2);
 }
 
-/* op(X) by rows in float. */
+/* Returns op(X) as rows of floats. */
 static float *zbl_lt_floats(const zbl_lt_thing *l, const char *at, int turn, int by) {
   int64_t rows = turn ? l->cols : l->rows, cols = turn ? l->rows : l->cols;
   float *all = malloc((size_t)(rows * cols) * sizeof *all);
@@ -297,7 +302,8 @@ static float *zbl_lt_floats(const zbl_lt_thing *l, const char *at, int turn, int
   return all;
 }
 
-/* One product of a batch: op(A) by rows, op(B) by columns, so that both follow the depth. */
+/* Computes one product of a batch. op(A) is stored by rows and op(B) by columns, so that both run
+ * along the depth. */
 static void zbl_lt_multiply(const zbl_lt_product *p, int64_t x) {
   float *a = zbl_lt_floats(&p->a, p->at_a + x * p->a.each * zbl_lt_size(p->a.type), p->desc.turn[0], 0);
   float *b = zbl_lt_floats(&p->b, p->at_b + x * p->b.each * zbl_lt_size(p->b.type), p->desc.turn[1], 1);
@@ -305,7 +311,8 @@ static void zbl_lt_multiply(const zbl_lt_product *p, int64_t x) {
   for (int64_t j = 0; a != NULL && b != NULL && j < p->n; j++) {
     for (int64_t i = 0; i < p->m; i++) {
       const float *row = a + i * p->k, *col = b + j * p->k;
-      float part[8] = {0}, sum = 0; /* a chain of additions would wait for each */
+      float part[8] = {0}, sum = 0; /* eight sums, because in a single chain each addition would
+                                     * wait for the previous one */
       int64_t l = 0;
       for (; l + 8 <= p->k; l += 8) {
         for (int u = 0; u < 8; u++) {
@@ -325,7 +332,7 @@ static void zbl_lt_multiply(const zbl_lt_product *p, int64_t x) {
   free(b);
 }
 
-/* Launches with more multiplications have no data. */
+/* The data of a product with more multiplications than this is not computed. */
 static const double zbl_lt_most = 1 << 27;
 
 static int zbl_lt_run(zbl_op *op, zbl_stream *s) {

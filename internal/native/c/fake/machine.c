@@ -1,4 +1,4 @@
-/* The machine file: reads it, refuses other files, and opens the world. */
+/* The machine file: reads it, refuses invalid files, and opens the world. */
 #include "pool.h"
 
 #include <stdio.h>
@@ -7,8 +7,8 @@
 
 zbl_world zbl;
 
-/* Returns the constants for a collective over `ranks` ranks from `first` on, stride apart; NULL
- * if there are none. */
+/* Returns the constants of a collective over `ranks` ranks, which begin at `first` and lie
+ * `stride` apart; NULL if there are none. */
 const zbl_curve *zbl_curve_for(int collective, int first, int ranks,
                                int stride) {
   for (int i = 0; i < zbl.curve_count; i++) {
@@ -22,7 +22,8 @@ const zbl_curve *zbl_curve_for(int collective, int first, int ranks,
 }
 
 static int zbl_keep_curve(const zbl_curve *c) {
-  if ((zbl.curve_count & (zbl.curve_count - 1)) == 0) { /* full: 0, 1, 2, 4, … */
+  if ((zbl.curve_count & (zbl.curve_count - 1)) == 0) { /* the array is full at 0, 1, 2, 4, …
+                                                         * entries */
     size_t room = zbl.curve_count ? 2 * (size_t)zbl.curve_count : 1;
     zbl_curve *grown = realloc(zbl.curves, room * sizeof *grown);
     if (grown == NULL || room > ZBL_MAX_CURVES) {
@@ -55,7 +56,7 @@ static int zbl_read_curve(const char *values) {
   return c.collective < ZBL_COLLECTIVES && zbl_keep_curve(&c);
 }
 
-/* point BYTES SECONDS: a measured point of the last curve. */
+/* Reads `point BYTES SECONDS`: a measured point of the last curve. */
 static int zbl_read_point(const char *values) {
   zbl_point p, *grown;
   zbl_curve *c = zbl.curve_count > 0 ? &zbl.curves[zbl.curve_count - 1] : NULL;
@@ -74,7 +75,7 @@ static int zbl_read_point(const char *values) {
   return 1;
 }
 
-/* extrapolated NAME FIRST RANKS STRIDE: of an earlier curve. */
+/* Reads `extrapolated NAME FIRST RANKS STRIDE`, which marks an earlier curve. */
 static int zbl_read_extrapolated(const char *values) {
   char name[32];
   int first, ranks, stride;
@@ -90,23 +91,23 @@ static int zbl_read_extrapolated(const char *values) {
   return 1;
 }
 
-/* Whether a collective's figures are not the machine's own: its curve says so, or it has none and
- * one is derived. */
+/* Reports whether the figures of a collective are extrapolated. The machine file may mark its curve
+ * as extrapolated, or may have no curve, so that one is derived. */
 static int zbl_extrapolated(const char *collective, int ranks, int stride) {
   const zbl_curve *c = zbl_curve_for(zbl_collective_named(collective), 0, ranks,
                                      stride > 1 ? stride : 1);
   return c != NULL ? c->extrapolated : zbl.derives && ranks > 1;
 }
 
-/* Reads a number that fills the rest of the line. strtod restores the exact bits from the
- * shortest form that Go writes. */
+/* Reads a number that fills the rest of the line. Go writes the shortest form of a number,
+ * from which strtod restores the exact bits. */
 static int zbl_number(const char *text, double *v) {
   char *end;
   *v = strtod(text, &end);
   return end != text && *end == '\0' && *v >= 0;
 }
 
-/* Reads one line, a key and its value; returns 0 if it is not understood. */
+/* Reads one line, a key and its value. Returns 0 if the line is invalid. */
 static int zbl_read_line(char *line) {
   char *value = strchr(line, ' ');
   double v;
@@ -141,7 +142,7 @@ static int zbl_read_line(char *line) {
     zbl.wall = strcmp(value, "wall") == 0;
     return zbl.wall || strcmp(value, "virtual") == 0;
   }
-  if (strcmp(line, "seed") == 0) { /* all 64 bits: not a double */
+  if (strcmp(line, "seed") == 0) { /* the seed has 64 bits, more than a double holds */
     char *end;
     zbl.seed = strtoull(value, &end, 10);
     return end != value && *end == '\0';
@@ -177,7 +178,7 @@ static int zbl_read_line(char *line) {
   return 1;
 }
 
-/* Frees everything that was read, and resets it. */
+/* Frees everything that was read from the machine file. */
 static void zbl_free_machine(void) {
   free(zbl.devices);
   free(zbl.curves);
@@ -217,9 +218,8 @@ static int zbl_read(char *copy, char *err, size_t errlen) {
   return 1;
 }
 
-/* All devices share this process's address space, which is 128 TiB on x86-64. A GPU of a large
- * world gets its share of three quarters of it and no more. The share is the same on every
- * machine. */
+/* Limits the memory of each device. All devices share this process's address space, which is 128
+ * TiB on x86-64; together they get three quarters of it. The share is the same on every host. */
 static void zbl_share_addresses(void) {
   uint64_t share = (96ull << 40) / (uint64_t)zbl.ranks;
   if (zbl.hbm_bytes > share) {
@@ -240,7 +240,7 @@ static int zbl_read_machine(const char *text, char *err, size_t errlen) {
   return ok;
 }
 
-/* Selects the devices that this process sees: all, unless `how` says otherwise. */
+/* Selects the devices that this process sees: the devices that `how` names, by default all. */
 static int zbl_see(const zbl_share *how) {
   zbl.first = how->first;
   zbl.count = how->count > 0 ? how->count : zbl.ranks;
@@ -274,12 +274,12 @@ static int zbl_open_world(const char *text, const zbl_share *how, char *err,
   return 1;
 }
 
-/* Serialises the opens and closes of one process. */
+/* Makes the opens and closes of a process run one after the other. */
 static pthread_mutex_t zbl_opening = PTHREAD_MUTEX_INITIALIZER;
 
-/* Opens the world that the text describes, or opens a shared world once more. There is one world
- * at a time, because the ABI has no handle to tell two apart. Returns 0 with the reason in err.
- */
+/* Opens the world that the text describes, or opens an already open shared world once more. A
+ * process has only one world at a time, because the ABI has no handle for a world. Returns 1, or 0
+ * with the reason in err. */
 int zbl_join_world(const char *text, const zbl_share *how, char *err, size_t errlen) {
   int ok = 0;
   pthread_mutex_lock(&zbl_opening);
@@ -318,7 +318,7 @@ static void zbl_close_world(void) {
   zbl_free_machine();
 }
 
-/* Closes the world. The last close frees everything, including what the client forgot to free. */
+/* Closes the world. The last close frees everything, even objects that the client has not freed. */
 void zbl_shutdown(void) {
   pthread_mutex_lock(&zbl_opening);
   if (zbl.open > 0 && --zbl.open == 0) {

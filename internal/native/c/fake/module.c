@@ -1,5 +1,5 @@
-/* Modules and kernels: the loopback's kernels are compiled into the binary, so
- * a module is a name and a function stands for a row of the kernel table. */
+/* Modules and kernels. The loopback's kernels are compiled into the binary, so a
+ * module is only a name, and a function stands for a row of the kernel table. */
 #include "pool.h"
 #include "stream.h"
 
@@ -11,29 +11,29 @@
 
 enum { ZBL_MODULE = 0x6d6f6475, ZBL_FUNCTION = 0x66756e63, ZBL_MAX_PARAMS = 16 };
 
-/* The error for a module that does not exist: HIP does not find it (ROCm/clr,
- * hipamd/src/hip_platform.cpp, unloadModule and getDynFunc). */
+/* The error for a module that does not exist. HIP reports it as not found
+ * (ROCm/clr, hipamd/src/hip_platform.cpp, unloadModule and getDynFunc). */
 enum { ZBL_ERR_MODULE = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_HANDLE : ZB_ERR_NOT_FOUND };
 
-/* The duration of a kernel on the stream. No figure depends on it; streams through memory have a
- * modelled time if the machine file provides one. */
+/* The duration of a kernel in seconds. No figure depends on it. Streams through memory have a
+ * modelled time if the machine file gives a bandwidth. */
 static const double zbl_kernel_seconds = 5e-6;
 
-/* A function is freed with its module. */
+/* A function of a module. It is freed with its module. */
 typedef struct zbl_function {
   uint32_t magic;
-  const zbl_kernel *kernel; /* NULL for a function of a program's own module */
+  const zbl_kernel *kernel; /* NULL for a function in a program's own module */
   void *own;
   struct zbl_function *next;
 } zbl_function;
 
 typedef struct zbl_module {
   uint32_t magic;
-  zbl_function *functions; /* functions that were looked up */
-  void *own;               /* a program's own code, NULL for zbench's */
+  zbl_function *functions; /* the functions that were looked up */
+  void *own;               /* the program's own code; NULL for zbench's kernels */
 } zbl_module;
 
-/* A program's own code, which the shared libraries provide (shared/modules.c). load and launch
+/* A program's own code, as the shared libraries provide it (shared/modules.c). load and launch
  * return a HIP error; find returns NULL if the code has no such kernel. */
 typedef struct zbl_own_code {
   int (*load)(void **own, const void *image);
@@ -45,13 +45,13 @@ typedef struct zbl_own_code {
 
 static const zbl_own_code *zbl_own_codes;
 
-/* A launch waiting in a stream. Its parameters are copied when it is made. */
+/* A launch that waits in a stream. Its parameters are copied when the host launches it. */
 typedef struct zbl_launched {
   const zbl_kernel *kernel;
   zbk_launch how;
   void *params[ZBL_MAX_PARAMS];
   uint64_t values[ZBL_MAX_PARAMS];
-  uint64_t behind; /* number of earlier collectives called on its device */
+  uint64_t behind; /* number of earlier collectives on the device */
 } zbl_launched;
 
 static int zbl_moduleLoad(void **module, const void *image) {
@@ -87,7 +87,7 @@ static int zbl_moduleUnload(void *module) {
   return ZB_OK;
 }
 
-/* Returns the function for kernel or own, whichever is not NULL. */
+/* Returns the function object for a kernel or for own code; the other argument is NULL. */
 static zbl_function *zbl_function_for(zbl_module *m, const zbl_kernel *kernel, void *own) {
   zbl_function *f = m->functions;
   while (f != NULL && (f->kernel != kernel || f->own != own)) {
@@ -117,16 +117,17 @@ static int zbl_moduleFunction(void **function, void *module, const char *name) {
   return *function != NULL ? ZB_OK : zbl_said(ZB_ERR_MEMORY);
 }
 
-/* Returns the factor by which a device's kernels are slower; 1 without that fault. */
+/* Returns the factor by which the kernels of a device are slower; 1 if no such fault is planted. */
 static double zbl_slowness(int device) {
   return device == zbl.faults.kernels.rank ? zbl.faults.kernels.factor : 1;
 }
 
-/* Returns the duration of a kernel that is not a stream through memory. */
+/* Returns the duration in seconds of a kernel that is not a stream through memory. */
 static double zbl_plain_time(int device) { return zbl_kernel_seconds * zbl_slowness(device); }
 
-/* The bytes that a stream moves, STREAM's count: every array once. Its name has
- * the operation and the type, its fifth argument is the number of elements. */
+/* Returns the bytes that a stream moves, counted as in STREAM: every array once.
+ * The kernel's name gives the operation and the type; the kernel's fifth argument
+ * is the number of elements. */
 static double zbl_streamed_bytes(const zbl_launched *l) {
   static const struct {
     const char *prefix;
@@ -147,9 +148,9 @@ static double zbl_streamed_bytes(const zbl_launched *l) {
   return 0;
 }
 
-/* Returns the duration of a kernel, multiplied on a device with slow kernels. A stream takes the
- * time that the memory's bandwidth gives, if the machine file has one, with the noise of a
- * launch. */
+/* Returns the duration of a kernel in seconds. A stream through memory takes its bytes divided by
+ * the memory's bandwidth, with the noise of a launch, if the machine file gives a bandwidth. On a
+ * device with slow kernels the duration is multiplied. */
 static double zbl_kernel_time(const zbl_launched *l, int device) {
   double bytes = zbl.hbm_rate > 0 ? zbl_streamed_bytes(l) : 0;
   if (bytes > 0) {
@@ -158,7 +159,7 @@ static double zbl_kernel_time(const zbl_launched *l, int device) {
   return zbl_plain_time(device);
 }
 
-/* The planted fault of a memory cell: flips one bit of a launch's output. */
+/* Flips one bit of a launch's output, as the planted fault of a memory cell. */
 static void zbl_flip(char *out, int device) {
   char *at = out + zbl.faults.store.byte;
   if (zbl.faults.store.on && zbl.faults.store.rank == device && zbl_owner(at) == device) {
@@ -166,8 +167,8 @@ static void zbl_flip(char *out, int device) {
   }
 }
 
-/* Applies the fault to the output, which the kernel's first argument points to. Kernels that fill
- * or check are exempt, because they are the reference. */
+/* Applies the planted fault of a memory cell to a kernel's output, to which its first argument
+ * points. Kernels that fill or check are exempt, because they are the reference. */
 static void zbl_store_fault(const zbl_launched *l, int device) {
   if (strcmp(l->kernel->file, "data.hip") != 0 && strcmp(l->kernel->file, "verify.hip") != 0 &&
       strstr(l->kernel->name, "_fill") == NULL) {
@@ -175,8 +176,9 @@ static void zbl_store_fault(const zbl_launched *l, int device) {
   }
 }
 
-/* Sets the counters of a device's units after the given seconds: at the reported rate, and slower
- * after a planted drop. Both counters began a second earlier. */
+/* Sets the counters that zb_clock reads to their values after the given seconds. They count at the
+ * reported clock rate, and more slowly after a planted drop. Both counters began a second
+ * earlier. */
 static void zbl_count(int device, double seconds) {
   const double rate = zbl_attribute("clockRate") * 1e3, began = 1;
   double slow = 0;
@@ -187,13 +189,13 @@ static void zbl_count(int device, double seconds) {
             (unsigned long long)((began + seconds) * 1e9));
 }
 
-/* Whether a kernel's data is computed. A stream with a time modelled from the memory's bandwidth
- * does not need it. */
+/* Reports whether a kernel's data is computed. It is not needed for a stream through memory whose
+ * time is modelled from the bandwidth. */
 static int zbl_kernel_works(const zbl_launched *l) {
   return zbl.wall || zbl.moves_data > 0 || zbl.hbm_rate == 0 || zbl_streamed_bytes(l) == 0;
 }
 
-/* Keeps the old content of a kernel's output, if a rank is to send stale data. */
+/* Keeps the old content of a kernel's outputs if a fault makes a rank send stale data. */
 static void zbl_before_kernel(const zbl_launched *l, const zbl_stream *s) {
   for (int i = 0; i < l->kernel->nparams && zbl.faults.data.kind == ZBL_STALE_SEND; i++) {
     if (l->kernel->size[i] == sizeof(void *)) {
@@ -202,8 +204,8 @@ static void zbl_before_kernel(const zbl_launched *l, const zbl_stream *s) {
   }
 }
 
-/* Runs a kernel. It sees the results of earlier work on its stream. A delay kernel takes the
- * requested time in nanoseconds and does nothing else. */
+/* Runs a kernel. The kernel sees the results of all earlier work on its stream. A delay kernel
+ * takes the requested nanoseconds and does nothing else. */
 static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
   zbl_launched *l = op->data;
   if (zbl_undecided(s->device, l->behind)) {
@@ -215,7 +217,7 @@ static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
     return 1;
   }
   zbl_reveal(s);
-  if (strcmp(l->kernel->name, "zb_clock") == 0) { /* it takes no modelled time */
+  if (strcmp(l->kernel->name, "zb_clock") == 0) { /* the kernel takes no modelled time */
     zbl_count(s->device, s->s);
     if (zbk_run(l->kernel, &l->how, 0, l->params, zbl.kernel_why, sizeof zbl.kernel_why)) {
       zbl.kernel_failures++;
@@ -244,12 +246,12 @@ static const zbl_kind zbl_kernels = {.run = zbl_kernel_run,
                                      .done = zbl_kernel_run,
                                      .release = zbl_free_copied};
 
-/* Blocks in the second and third dimension: hipModuleLaunchKernel refuses more,
- * and CUDA's limit is one less (CUDA C++ Programming Guide, "Compute
- * Capabilities"). */
+/* The largest number of blocks in the second and third dimension.
+ * hipModuleLaunchKernel refuses more; CUDA's limit is one less (CUDA C++
+ * Programming Guide, "Compute Capabilities"). */
 enum { ZBL_MOST_BLOCKS = ZBL_VENDOR == ZB_CUDA ? 65535 : 65536 };
 
-/* Whether hipModuleLaunchKernel accepts the launch: gfx942's limits. */
+/* Reports whether hipModuleLaunchKernel accepts the launch, by the limits of gfx942. */
 static int zbl_launchable(const zbl_kernel *k, const zbk_launch *l) {
   uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
   for (int i = 0; i < 3; i++) {
@@ -263,7 +265,7 @@ static int zbl_launchable(const zbl_kernel *k, const zbk_launch *l) {
          k->nparams <= ZBL_MAX_PARAMS;
 }
 
-/* Puts a launch on a stream; a graph's launch puts it there again. */
+/* Puts a launch on a stream, at the call and again at each launch of a graph that contains it. */
 static int zbl_kernel_put(const void *what, zbl_stream *s) {
   zbl_launched *l = malloc(sizeof *l);
   if (l == NULL) {
@@ -289,7 +291,7 @@ static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
   zbl_stream *s = zbl_stream_of(stream);
   zbl_launched l = {.kernel = k, .how = how};
   ZBL_REFUSE(s == NULL, ZBL_ERR_LAUNCHED_ON);
-  if (f == NULL) { /* ROCm/clr, hipamd/src/hip_module.cpp, ihipModuleLaunchKernel */
+  if (f == NULL) { /* the error of ROCm/clr, hipamd/src/hip_module.cpp, ihipModuleLaunchKernel */
     return zbl_said(ZB_ERR_HANDLE);
   }
   if (k == NULL) {

@@ -1,15 +1,15 @@
-/* The null stream: one per device, made on first use. Its work comes after all earlier work of
- * the device's blocking streams and before all their later work; non-blocking streams are
- * independent of it. An order between two streams is a signal on the earlier one and a gate on
- * the later one. */
+/* The null stream. Each device has one null stream, which is made on first use. Its work runs after
+ * all earlier work of the device's blocking streams and before all their later work. Non-blocking
+ * streams are independent of it. To order two streams, the earlier stream gets a signal, and the
+ * later stream gets a gate. */
 #include "stream.h"
 
 #include <stdlib.h>
 
 typedef struct zbl_gate {
-  zbl_stream *waits; /* the stream with the gate, NULL once it is gone */
+  zbl_stream *waits; /* the stream that has the gate; NULL once that stream is gone */
   int open, reached, holders;
-  double at; /* when it opened */
+  double at; /* time at which the gate opened */
 } zbl_gate;
 
 static void zbl_gate_drop(zbl_gate *g) {
@@ -27,14 +27,16 @@ static void zbl_open(zbl_gate *g, double at) {
   }
 }
 
-/* Work that the other stream waits for is proved done here. */
+/* Opens the gate. The work before the signal is proved done, because another stream waits for
+ * it. */
 static int zbl_signal_run(zbl_op *op, zbl_stream *s) {
   zbl_reveal(s);
   zbl_open(op->data, s->s);
   return 1;
 }
 
-/* A destroyed stream's signal opens its gate, so that it delays no other stream. */
+/* Drops a signal. The signal of a destroyed stream opens its gate, so that it holds up no other
+ * stream. */
 static void zbl_signal_release(zbl_op *op) {
   zbl_gate *g = op->data;
   if (!g->open) {
@@ -63,7 +65,7 @@ static const zbl_kind zbl_gates = {.run = zbl_gate_run,
 static const zbl_kind zbl_signals = {.run = zbl_signal_run,
                                      .release = zbl_signal_release};
 
-/* Makes later operations of a stream wait for the present operations of another. */
+/* Makes later operations of stream s wait for the present operations of stream `first`. */
 static void zbl_after(zbl_stream *s, zbl_stream *first) {
   zbl_gate *g = calloc(1, sizeof *g);
   if (g == NULL) {
@@ -74,7 +76,8 @@ static void zbl_after(zbl_stream *s, zbl_stream *first) {
   zbl_put(first, zbl_new_op(first, &zbl_signals, g, 0));
 }
 
-/* Orders a blocking stream after the streams that it implicitly waits for. */
+/* Orders a blocking stream after the streams that it implicitly waits for. An ordinary stream waits
+ * for the null stream; the null stream waits for all blocking streams. */
 void zbl_in_order(zbl_stream *s) {
   zbl_stream *null = zbl.devices[s->device].null;
   int left = zbl.devices[s->device].blocking - 1;

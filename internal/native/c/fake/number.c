@@ -1,6 +1,6 @@
-/* Reductions element by element, each step rounded to the type as in hardware. avg multiplies
- * floating-point inputs by 1/ranks before the sum, and divides integers after it, like NCCL. A
- * pre-multiplied sum has one scalar per rank, of the elements' type. Integers wrap. */
+/* Reductions, element by element. Each step is rounded to the type, as in hardware. As in NCCL,
+ * avg multiplies floating-point inputs by 1/ranks before the sum, and divides integers after it.
+ * A pre-multiplied sum has one scalar per rank, of the elements' type. Integers wrap. */
 #include "number.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static float zbl_from_bf16(uint16_t h) {
   return f;
 }
 
-/* Round to nearest, ties to even; NaN stays NaN. */
+/* Rounds to nearest, ties to even. NaN stays NaN. */
 static uint16_t zbl_to_bf16(float f) {
   uint32_t bits;
   memcpy(&bits, &f, sizeof bits);
@@ -22,8 +22,9 @@ static uint16_t zbl_to_bf16(float f) {
   return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
 }
 
-/* binary16 without a branch, so that any CPU handles several elements at once. The compiler's own
- * type is a function call per element if the CPU cannot convert it: 25 ns. */
+/* binary16 (half) conversions without branches, so that any CPU can handle several elements at
+ * once. The compiler's own half type calls a function for each element if the CPU cannot convert
+ * it, which takes 25 ns. */
 static float zbl_float_of(uint32_t bits) {
   float f;
   memcpy(&f, &bits, sizeof f);
@@ -38,16 +39,15 @@ static uint32_t zbl_bits_of(float f) {
 
 #include "fp8.h"
 
-/* These functions are large enough that a compiler would call them unless it is told to inline.
- */
+/* Forces inlining. The compiler would otherwise call these functions, because they are large. */
 #define ZBL_INLINE static inline __attribute__((always_inline))
 
-/* yes where the mask's bits are set, else no. */
+/* Takes the bits of `yes` where the mask's bits are set, and the bits of `no` elsewhere. */
 ZBL_INLINE uint32_t zbl_choose(int32_t mask, uint32_t yes, uint32_t no) {
   return ((uint32_t)mask & yes) | (~(uint32_t)mask & no);
 }
 
-/* A subnormal number is its fraction times 2^-24. */
+/* Converts to float. A subnormal number is its fraction times 2^-24. */
 ZBL_INLINE float zbl_from_half(uint16_t h) {
   int32_t rest = h & 0x7fff;
   uint32_t small = zbl_bits_of((float)rest * 0x1p-24f), wide = (uint32_t)rest << 13;
@@ -56,8 +56,9 @@ ZBL_INLINE float zbl_from_half(uint16_t h) {
   return zbl_float_of(zbl_choose(-(rest < 0x400), small, large) | (uint32_t)(h & 0x8000) << 16);
 }
 
-/* Round to nearest, ties to even; NaN keeps the upper part of its payload. Adding 0.5
- * makes the CPU round what becomes subnormal: it leaves units of 2^-24. */
+/* Converts from float: rounds to nearest, ties to even. NaN keeps the upper part of its
+ * payload. Adding 0.5 makes the CPU round a result that becomes subnormal, because the
+ * sum then has units of 2^-24. */
 ZBL_INLINE uint16_t zbl_to_half(float f) {
   uint32_t bits = zbl_bits_of(f);
   int32_t rest = bits & 0x7fffffff;
@@ -71,12 +72,14 @@ ZBL_INLINE uint16_t zbl_to_half(float f) {
 static float zbl_same(float f) { return f; }
 static double zbl_same_double(double f) { return f; }
 
-/* gcc -O2 vectorises only if the number of elements is known. */
+/* gcc -O2 vectorises a loop only if the number of elements is known, so the cost model is changed
+ * here. */
 #pragma GCC push_options
 #pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
 
-/* One floating-point reduction: stored as S, computed in C. The loop is instantiated per
- * operator, because a test of the operator inside it would prevent vectorisation. */
+/* One floating-point reduction: values are stored as S and computed as C. There is one
+ * loop per operator, because a test of the operator inside the loop would prevent
+ * vectorisation. */
 #define ZBL_EACH_FLOATING(S, C, from, to, what)                                \
   for (uint64_t i = 0; i < n; i++) {                                           \
     C x = from(a[i]), y = from(b[i]);                                          \
@@ -121,8 +124,9 @@ ZBL_FLOATING(zbl_reduce_float, float, float, zbl_same, zbl_same)
 ZBL_FLOATING(zbl_reduce_double, double, double, zbl_same_double,
              zbl_same_double)
 
-/* One reduction of integers; sums and products in the unsigned type U wrap,
- * quotients are taken in W, because 8 bits cannot hold 1,024 ranks. */
+/* One reduction of integers. Sums and products are computed in the unsigned
+ * type U and wrap. Quotients are computed in W, because 8 bits cannot hold
+ * 1,024 ranks. */
 #define ZBL_EACH_INTEGER(T, what)                                              \
   for (uint64_t i = 0; i < n; i++) {                                           \
     a[i] = (T)(what);                                                          \
@@ -170,7 +174,8 @@ ZBL_INTEGER(zbl_reduce_u64, uint64_t, uint64_t, uint64_t)
 
 #pragma GCC pop_options
 
-/* By ncclDataType_t. Floating-point averages are scaled on the way in. */
+/* The functions of each type, indexed by ncclDataType_t. Floating-point averages need no division:
+ * the inputs are scaled. */
 static const struct {
   void (*reduce)(void *, const void *, uint64_t, int, int, int, const void *);
   void (*divide)(void *, uint64_t, int);
@@ -189,13 +194,13 @@ static const struct {
     {zbl_reduce_e5m2, NULL},
 };
 
-/* Takes n elements into an accumulator; first starts it. */
+/* Adds n elements to an accumulator; if first is set, starts the accumulator with them. */
 void zbl_accumulate(void *acc, const void *in, uint64_t n, int dtype, int op,
                     int ranks, int first, const void *scalar) {
   zbl_types[dtype].reduce(acc, in, n, op, ranks, first, scalar);
 }
 
-/* Completes an integer average when all ranks are in. */
+/* Completes the average of integers, after the inputs of all ranks were added. */
 void zbl_divide(void *acc, uint64_t n, int dtype, int op, int ranks) {
   if (op == ZBL_AVG && zbl_types[dtype].divide != NULL) {
     zbl_types[dtype].divide(acc, n, ranks);

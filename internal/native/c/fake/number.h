@@ -4,7 +4,7 @@
 
 #include "world.h"
 
-/* ncclRedOp_t, and any that the client has made. */
+/* The operators of ncclRedOp_t, and pre-multiplied sums that the client makes. */
 enum { ZBL_SUM, ZBL_PROD, ZBL_MAX, ZBL_MIN, ZBL_AVG, ZBL_MULTIPLIED };
 
 void zbl_accumulate(void *acc, const void *in, uint64_t n, int dtype, int op,

@@ -1,5 +1,5 @@
-/* The memory of operations. A stream keeps its finished ones, so that a long queue is contiguous
- * in memory. */
+/* Allocates operations. A stream keeps its finished operations for reuse, so that a long queue is
+ * contiguous in memory. */
 #include "stream.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 enum { ZBL_OPS_AT_ONCE = 255 };
 
-/* The memory of all operations, and a list of those that belong to no stream. */
+/* The memory of all operations. zbl_spare_ops lists the operations that belong to no stream. */
 typedef struct zbl_ops {
   struct zbl_ops *next;
   _Alignas(64) struct {
@@ -21,7 +21,7 @@ static zbl_op *zbl_spare_ops;
 static void zbl_more_ops(void) {
   zbl_ops *more = aligned_alloc(64, sizeof *more);
   if (more == NULL) {
-    abort(); /* a host without memory for a few bytes cannot go on */
+    abort(); /* a host without memory for a few bytes cannot continue */
   }
   more->next = zbl_all_ops;
   zbl_all_ops = more;
@@ -31,7 +31,7 @@ static void zbl_more_ops(void) {
   }
 }
 
-/* Returns a new operation to push, enqueued by the host at `posted`. */
+/* Returns a new operation for a stream; the host enqueued it at `posted`. */
 zbl_op *zbl_new_op(zbl_stream *s, const zbl_kind *kind, void *data,
                    double posted) {
   zbl_op *op = s->spare;
@@ -54,7 +54,7 @@ zbl_op *zbl_new_op(zbl_stream *s, const zbl_kind *kind, void *data,
   return op;
 }
 
-/* Puts an operation with a copy of its data on a stream, which zbl_free_copied frees. */
+/* Puts an operation with a copy of its data on a stream. zbl_free_copied frees the copy. */
 int zbl_put_copied(zbl_stream *s, const zbl_kind *kind, const void *data, size_t bytes) {
   void *own = malloc(bytes);
   if (own == NULL) {
@@ -77,7 +77,7 @@ void zbl_give_ops(zbl_stream *s) {
   }
 }
 
-/* Frees all operations; no stream may still have one. */
+/* Frees the memory of all operations. No stream may have an operation any more. */
 void zbl_free_ops(void) {
   zbl_spare_ops = NULL;
   while (zbl_all_ops != NULL) {

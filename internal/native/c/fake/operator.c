@@ -1,5 +1,5 @@
-/* Operators that the client makes: a sum whose inputs each rank first multiplies by its own
- * scalar. They belong to one communicator. */
+/* Operators that the client makes: sums whose inputs each rank first multiplies by its own
+ * scalar. An operator belongs to one communicator. */
 #include "comm.h"
 #include "number.h"
 
@@ -13,7 +13,7 @@ enum { ZBL_FIRST_OPERATOR = ZBL_MULTIPLIED, ZBL_LAST_OPERATOR = INT32_MAX };
 
 typedef struct zbl_operator {
   int number, dtype;
-  const void *device; /* where the scalar is read when a call is made; NULL: value */
+  const void *device; /* address from which a call reads the scalar; NULL: use value */
   uint64_t value;
   struct zbl_operator *next;
 } zbl_operator;
@@ -69,8 +69,9 @@ int zbl_opDestroy(int op, void *comm) {
   return 0;
 }
 
-/* Fills in the operator of a call. A client's operator matches between ranks whatever its numbers
- * are; its type must be the call's (NVIDIA/nccl, src/enqueue.cc, hostToDevRedOp). */
+/* Fills in the operator of a call. Between ranks, operators made by the client match whatever their
+ * numbers are. An operator's type must be the call's (NVIDIA/nccl, src/enqueue.cc,
+ * hostToDevRedOp). */
 int zbl_operator_ok(zbl_comm *c, int op, int dtype, int32_t *is, uint64_t *scalar) {
   const zbl_operator *o;
   *is = op;

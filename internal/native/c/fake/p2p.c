@@ -1,41 +1,41 @@
-/* Sends and receives. All that one rank makes in a group form one kernel on its stream. A
- * transfer starts when the kernels of both its ends have begun, and a kernel ends with the last
- * of its transfers. Whoever ends a kernel also begins the next one, if the stream goes straight
- * from one to the other (ahead.c). */
+/* Sends and receives. All messages that one rank posts in a group form one kernel on its stream.
+ * A transfer starts when the kernels at both of its ends have begun. A kernel ends with the last
+ * of its transfers. The process that ends a kernel also begins the next kernel of the same
+ * stream, if the stream goes straight from one to the other (ahead.c). */
 #include "comm.h"
 
-/* One message; it exists from the first of its two ends on. */
+/* One message. It exists from the time when one of its two ends is posted. */
 typedef struct zbl_transfer {
   int from, to, users;
-  uint64_t sent, expected; /* bytes, as stated by each end */
-  uint64_t along;          /* all bytes that the sender's kernel sends to that receiver */
-  unsigned width;          /* of an element */
-  const char *send;        /* pointers of the sender's and the receiver's process */
+  uint64_t sent, expected; /* in bytes, as the sender and the receiver state them */
+  uint64_t along;          /* total bytes that the sender's kernel sends to that receiver */
+  unsigned width;          /* bytes per element */
+  const char *send;        /* send and recv are valid in the sender's and the receiver's process */
   char *recv;
   int ran;
   zbl_ref data;             /* the sent data, a zbl_shared; 0 for none */
-  zbl_ref sender, receiver; /* kernels */
-  zbl_ref next;             /* among the unmatched of one receiver */
+  zbl_ref sender, receiver; /* the kernels at both ends */
+  zbl_ref next;             /* the next unmatched message of the same receiver */
 } zbl_transfer;
 
 typedef struct zbl_kernel_p2p {
   zbl_ref clique;
-  zbl_stream *stream; /* of the process in the slot */
+  zbl_stream *stream; /* valid in the process of the slot */
   int slot, rank;
   zbl_turn at;
-  uint64_t number; /* of all launches of the communicator, from 0 on */
-  zbl_ahead how; /* the stream comes here from the kernel before, */
-  zbl_ref next;  /* which has this one here; */
-  zbl_ref begun; /* the next of those that begin now */
+  uint64_t number; /* number among all launches of the communicator, from 0 */
+  zbl_ahead how; /* when the stream reaches this kernel from its previous kernel */
+  zbl_ref next;  /* the stream's next kernel, if the stream goes straight from this kernel to it */
+  zbl_ref begun; /* the next kernel in the list of kernels that begin now */
   double arrival, end;
-  uint64_t out, in; /* bytes */
-  int ready, moves; /* moves: data */
+  uint64_t out, in; /* bytes sent and received */
+  int ready, moves; /* moves: 1 if the kernel moves data */
   size_t n, left;
   zbl_ref transfers[];
 } zbl_kernel_p2p;
 
-/* Returns the transfer that the other end has already posted, or a new one. Messages between two
- * ranks match in the order of their calls. */
+/* Returns the transfer that the other end has already posted, or a new transfer. Messages between
+ * two ranks match in the order of the calls. */
 static zbl_transfer *zbl_match(zbl_clique *q, int from, int to, int sending) {
   zbl_ref *at = &q->member[to].unmatched;
   zbl_transfer *t;
@@ -52,7 +52,7 @@ static zbl_transfer *zbl_match(zbl_clique *q, int from, int to, int sending) {
   return t;
 }
 
-/* Frees a rank's messages of which one end never came. */
+/* Frees a rank's messages whose other end was never posted. */
 void zbl_free_unmatched(zbl_ref *at) {
   while (*at != 0) {
     zbl_transfer *t = zbl_at(*at);
@@ -64,9 +64,10 @@ void zbl_free_unmatched(zbl_ref *at) {
   }
 }
 
-/* Returns the duration of a message: from the machine file's ways between the two devices, if it
- * has any, otherwise from the communicator's curves. Data to one peer share one link, at the rate
- * of send_recv; all data of a rank share all its links. The slower of the two decides. */
+/* Returns the duration of a message in seconds. It comes from the ways between the two devices if
+ * the machine file has any, otherwise from the communicator's curves. All data to one peer share
+ * one link, at the rate of send_recv; all data of a rank share all of its links. The slower of the
+ * two determines the time. */
 static double zbl_message_time(const zbl_clique *q, const zbl_transfer *t,
                                double bytes, uint64_t draws) {
   const zbl_curve *one = zbl_curve_of(q, ZBL_SEND_RECV), *of_all = zbl_curve_of(q, ZBL_ALL_LINKS);
@@ -82,13 +83,13 @@ static double zbl_message_time(const zbl_clique *q, const zbl_transfer *t,
   if (of_all != NULL) {
     zbl_curve all = *of_all;
     all.k = one->k;
-    all.points = 0; /* its points are sizes of a collective */
+    all.points = 0; /* the points are for sizes of a collective, not of a message */
     took = zbl_later(took, zbl_model(&all, bytes));
   }
   return zbl_noisy(zbl_faulty(one, bytes, took, draws), draws, q->first);
 }
 
-/* Both ends are present: the busier end determines the time of the message. */
+/* Runs a message whose two ends are present. The busier end determines the duration. */
 static void zbl_transfer_run(zbl_transfer *t) {
   zbl_kernel_p2p *s = zbl_at(t->sender), *r = zbl_at(t->receiver);
   const zbl_clique *q = zbl_at(s->clique);
@@ -103,7 +104,7 @@ static void zbl_transfer_run(zbl_transfer *t) {
   t->ran = 1;
 }
 
-/* If all messages of a kernel are complete, it takes the received data. */
+/* If all messages of a kernel are complete, delivers the received data. */
 static int zbl_p2p_done(zbl_op *op, zbl_stream *s) {
   zbl_kernel_p2p *k = op->data;
   if (k->left > 0) {
@@ -127,7 +128,8 @@ static zbl_bell *zbl_kernel_bell(const zbl_kernel_p2p *k) {
   return &((zbl_clique *)zbl_at(k->clique))->bell[k->rank % ZBL_BELLS];
 }
 
-/* A kernel's messages are complete: begins the next kernel, or notifies its process. */
+/* Ends a kernel whose messages are complete: begins the next kernel, or notifies the process of the
+ * rank. */
 static void zbl_kernel_ends(zbl_kernel_p2p *k, zbl_ref *begin) {
   zbl_kernel_p2p *next = zbl_at(k->next);
   if (k->slot == zbl.slot) {
@@ -142,7 +144,7 @@ static void zbl_kernel_ends(zbl_kernel_p2p *k, zbl_ref *begin) {
   *begin = k->next;
 }
 
-/* Begins a kernel: runs every message whose other end has begun too. */
+/* Begins a kernel: runs every message whose other end has also begun. */
 static void zbl_kernel_begins(zbl_kernel_p2p *k, zbl_ref *begin) {
   k->ready = 1;
   for (size_t i = 0; i < k->n; i++) {
@@ -162,7 +164,8 @@ static void zbl_kernel_begins(zbl_kernel_p2p *k, zbl_ref *begin) {
   }
 }
 
-/* A rank's stream has reached its kernel, unless another process has moved it on already. */
+/* Begins the kernel that a rank's stream has reached, unless another process has already begun
+ * it. */
 static int zbl_p2p_run(zbl_op *op, zbl_stream *s) {
   zbl_kernel_p2p *k = op->data;
   zbl_ref begin = zbl_ref_of(k);
@@ -186,7 +189,7 @@ static int zbl_p2p_run(zbl_op *op, zbl_stream *s) {
   return zbl_p2p_done(op, s);
 }
 
-/* Releases a kernel's transfers; a transfer without holders is freed. */
+/* Releases a kernel's transfers. A transfer without other users is freed. */
 static void zbl_p2p_release(zbl_op *op) {
   zbl_kernel_p2p *k = op->data;
   for (size_t i = 0; i < k->n; i++) {
@@ -198,14 +201,15 @@ static void zbl_p2p_release(zbl_op *op) {
     if (zbl_at(t->receiver) == k) {
       t->receiver = 0;
     }
-    for (size_t j = i + 1; self && j < k->n; j++) { /* its second place */
+    for (size_t j = i + 1; self && j < k->n; j++) { /* a message to the rank itself is listed
+                                                     * twice */
       if (zbl_at(k->transfers[j]) == t) {
         k->transfers[j] = k->transfers[--k->n];
         break;
       }
     }
     if (t->users == 1) {
-      t->from = -1; /* its other end never came; it matches nothing from now on */
+      t->from = -1; /* the other end was never posted; from now on the message matches nothing */
     } else if (t->sender == 0 && t->receiver == 0) {
       if (t->data != 0) {
         zbl_unshare(zbl_at(t->data));
@@ -216,11 +220,11 @@ static void zbl_p2p_release(zbl_op *op) {
   zbl_drop(k);
 }
 
-/* One end of a message is posted. */
+/* Posts one end of a message. */
 static zbl_transfer *zbl_post_end(zbl_kernel_p2p *k, const zbl_queued *q) {
   const zbl_comm *c = q->comm;
   uint64_t bytes = q->call.count * zbl_width(q->call.dtype);
-  uint64_t moved = q->peer == c->rank ? 0 : bytes; /* to itself: over no link */
+  uint64_t moved = q->peer == c->rank ? 0 : bytes; /* a message to the rank itself uses no link */
   zbl_transfer *t = q->sends ? zbl_match(c->clique, c->rank, q->peer, 1)
                              : zbl_match(c->clique, q->peer, c->rank, 0);
   if (q->sends) {
@@ -246,7 +250,7 @@ static const zbl_kind zbl_p2ps = {.run = zbl_p2p_run,
                                   .release = zbl_p2p_release,
                                   .bell = zbl_p2p_bell};
 
-/* Notes how the stream reaches the kernel that its process just called. */
+/* Notes how the stream reaches the kernel that its process has just called. */
 static void zbl_p2p_ahead(zbl_kernel_p2p *k, zbl_op *op, zbl_stream *s) {
   zbl_kernel_p2p *before;
   zbl_catch_up(s);
@@ -258,7 +262,7 @@ static void zbl_p2p_ahead(zbl_kernel_p2p *k, zbl_op *op, zbl_stream *s) {
   }
 }
 
-/* Sums the bytes that the kernel sends to each rank. */
+/* Sums the bytes that the kernel sends to each rank, for its transfers' `along`. */
 static void zbl_add_along(zbl_kernel_p2p *k, zbl_member *member) {
   for (int pass = 0; pass < 3; pass++) {
     for (size_t i = 0; i < k->n; i++) {

@@ -1,7 +1,6 @@
-/* One CPU per part: the threads for a kernel's parts when the host's memory is measured. Between
- * launches they spin for a while, so that short launches do not include the time to wake a
- * thread, and then sleep. The same thread always gets the same part, whose memory it touched
- * first. */
+/* Threads for the parts of a kernel, one CPU per part, for measuring the host's memory. Between
+ * launches the threads spin for a while and then sleep, so that short launches do not include the
+ * time to wake a thread. A thread always gets the same part, whose memory it touched first. */
 #include "pool.h"
 #include "hub.h"
 
@@ -10,26 +9,26 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* How long a thread spins before it sleeps, in seconds; a pause takes 2 to 50 ns. If there are
- * more threads than CPUs, or if nothing is timed, it does not spin, because it would keep another
- * thread from working. */
+/* How long a thread spins before it sleeps, in seconds; one pause of the CPU takes 2 to 50 ns. If
+ * there are more threads than CPUs, or if nothing is timed, threads do not spin, because that would
+ * keep other threads from working. */
 static const double zbl_pool_patience = 50e-6;
 
 static struct {
-  int parts; /* including the caller's; 0 before the first start */
+  int parts; /* number of threads, the caller's included; 0 before the first start */
   double patience;
   pthread_t *threads;
   pthread_mutex_t lock;
   pthread_cond_t wake;
-  unsigned long round; /* incremented by each launch, and to stop */
-  int left;            /* parts that are not done */
+  unsigned long round; /* incremented by each launch, and to stop the threads */
+  int left;            /* number of parts that are not done */
   int stop;
   void (*work)(unsigned part, unsigned parts, void **params);
   void **params;
 } zbl_pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
               .wake = PTHREAD_COND_INITIALIZER};
 
-/* Waits for the round after seen and returns it. */
+/* Waits for a round after `seen` and returns its number. */
 static unsigned long zbl_pool_next(unsigned long seen) {
   unsigned long now;
   if (zbl_pool.patience > 0) {
@@ -70,15 +69,15 @@ static void zbl_pool_begin(void) {
   pthread_mutex_unlock(&zbl_pool.lock);
 }
 
-/* The CPUs that this process may use. */
+/* Returns the number of CPUs that this process may use. */
 int zbl_cpus(void) {
   cpu_set_t set;
   int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
   return n > 0 ? n : 1;
 }
 
-/* Starts the threads with all signals blocked: signals belong to the client. If a thread cannot
- * be made there are fewer parts. */
+/* Starts the threads. All signals are blocked in them, because signals belong to the client. If a
+ * thread cannot be made, there are fewer parts. */
 void zbl_pool_start(int parts) {
   sigset_t all, before;
   zbl_pool.parts = 1;
@@ -133,7 +132,7 @@ void zbl_pool_run(void (*work)(unsigned part, unsigned parts, void **params),
   while (__atomic_load_n(&zbl_pool.left, __ATOMIC_ACQUIRE) > 0) {
     zbl_pause();
     if (until == 0 || zbl_wall_now() >= until) {
-      sched_yield(); /* more threads than CPUs just now */
+      sched_yield(); /* at present there are more threads than CPUs */
     }
   }
 }

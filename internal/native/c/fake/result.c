@@ -1,5 +1,5 @@
-/* Promised results: each appears in its buffer when the host or a later kernel has proved it
- * done. */
+/* Promised results. A result appears in its buffer only when the host, or a later kernel, has a
+ * proof that the operation is done. */
 #include "pool.h"
 #include "stream.h"
 
@@ -12,14 +12,14 @@ void zbl_unshare(zbl_shared *owner) {
   }
 }
 
-/* Fills memory that has no known content. */
+/* Fills memory whose content is undefined. */
 void zbl_poison(char *to, size_t bytes) { zbl_wide_fill(to, 0xa5, bytes); }
 
 static int zbl_overlap(const zbl_result *r, const char *from, size_t bytes) {
   return r->to < from + bytes && from < r->to + r->bytes;
 }
 
-/* Drops promised results for memory that is being freed. */
+/* Drops the promised results for memory that is being freed. */
 void zbl_forget_range(const char *from, size_t bytes) {
   for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
     zbl_result **at = &s->results;
@@ -38,9 +38,10 @@ void zbl_forget_range(const char *from, size_t bytes) {
   }
 }
 
-/* Returns where the bytes lie that a kernel of the stream reads at an address: in a result that
- * is promised to exactly these bytes, or in the buffer. Earlier work on its stream is proved done
- * to a kernel, so other promises that it would read appear. */
+/* Returns the address of the bytes that a kernel of the stream reads: in a promised result if it
+ * covers the bytes and no other promise overlaps them, otherwise in the buffer. A kernel may rely
+ * on earlier work of its own stream, so other promises that overlap the bytes are revealed
+ * first. */
 const char *zbl_source(zbl_stream *s, const char *from, size_t bytes) {
   const zbl_result *only = NULL;
   int n = 0;
@@ -59,8 +60,8 @@ const char *zbl_source(zbl_stream *s, const char *from, size_t bytes) {
   return from;
 }
 
-/* Returns the promise to exactly these bytes that a new one replaces, because nobody read it. No
- * later promise may touch them. */
+/* Returns the promise to exactly these bytes, which a new promise can replace because nothing has
+ * read it. NULL if a later promise touches the bytes. */
 static zbl_result *zbl_replaced(const zbl_stream *s, const char *to, size_t bytes) {
   zbl_result *found = NULL;
   for (zbl_result *r = s->results; r != NULL; r = r->next) {
@@ -73,12 +74,13 @@ static zbl_result *zbl_replaced(const zbl_stream *s, const char *to, size_t byte
   return found;
 }
 
-/* Promises bytes of a shared result to a buffer, which holds poison until then. */
+/* Promises bytes of a shared result to a buffer. Until the result appears, the buffer holds
+ * poison. */
 void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
                  size_t bytes) {
   zbl_result *r = zbl_replaced(s, to, bytes);
   owner->users++;
-  if (r != NULL) { /* the poison is already there */
+  if (r != NULL) { /* the buffer already has the poison */
     zbl_unshare(r->owner);
     r->owner = owner;
     r->from = owner->bytes + offset;
@@ -98,7 +100,7 @@ void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
   s->results_tail = r;
 }
 
-/* Drops promised results. */
+/* Drops all promised results of a stream. */
 void zbl_forget(zbl_stream *s) {
   while (s->results != NULL) {
     zbl_result *r = s->results;
@@ -109,7 +111,7 @@ void zbl_forget(zbl_stream *s) {
   s->results_tail = NULL;
 }
 
-/* Everything that has run on the stream is proved done: the results appear. */
+/* Reveals the promised results of a stream, after everything that has run on it is proved done. */
 void zbl_reveal(zbl_stream *s) {
   for (zbl_result *r = s->results; r != NULL; r = r->next) {
     zbl_wide_copy(r->to, r->from, r->bytes);

@@ -1,6 +1,6 @@
-/* Explains a hang: when no rank makes progress any more, this tells the program's user who waits
- * for whom. Each process notes in the arena where its ranks stand; one process prints the
- * explanation for all. */
+/* Explains a hang. When no rank makes progress any more, this code tells the program's user which
+ * ranks wait for which. Each process notes the state of its ranks in the arena, and one process
+ * prints the explanation for all. */
 #include "comm.h"
 
 #include <inttypes.h>
@@ -11,14 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds of the host's clock without progress until ranks note where they stand; until the hang
- * is explained if NCCL_DEBUG asks for warnings and all ranks have come; and otherwise. Each further
- * process adds zbl_still_slot, because it looks ZBL_LOOK_SLOT_MS (drive.c) later. */
+/* Seconds without progress on the host's clock. After zbl_still, ranks note their state. After
+ * zbl_still_told, the hang is explained. If NCCL_DEBUG asks for warnings and all ranks have
+ * joined, it is explained after zbl_still_warned. Each further process adds zbl_still_slot,
+ * because it looks ZBL_LOOK_SLOT_MS (drive.c) later. */
 static const double zbl_still = 0.25, zbl_still_warned = 1, zbl_still_told = 5, zbl_still_slot = 0.005;
 
 enum { ZBL_TOLD_LINES = 24, ZBL_TOLD_LIST = 120 };
 
-/* Returns where the communicator's rank stands: its oldest unfinished call, and why that call has
+/* Returns the state of the communicator's rank: its oldest unfinished call, and why that call has
  * not ended. */
 static zbl_standing zbl_standing_of(const zbl_comm *c) {
   zbl_standing at = {.when = zbl.hub->activity, .calls = c->seq, .how = ZBL_IDLE};
@@ -45,9 +46,9 @@ static void zbl_note_standings(void) {
   }
 }
 
-static int zbl_told_lines; /* lines printed in the current explanation */
+static int zbl_told_lines; /* number of lines printed in the current explanation */
 
-/* Prints one line, unless ZBL_TOLD_LINES have been printed. */
+/* Prints one line, unless ZBL_TOLD_LINES lines have been printed. */
 static void zbl_tell_line(const char *what, ...) __attribute__((format(printf, 1, 2)));
 static void zbl_tell_line(const char *what, ...) {
   char text[512];
@@ -62,7 +63,8 @@ static void zbl_tell_line(const char *what, ...) {
   }
 }
 
-/* Returns how a rank stands to round r (enum zbl_how). If r is NULL: whether it has joined. */
+/* Returns the state of a rank (enum zbl_how) with respect to round r. If r is NULL, the state says
+ * whether the rank has joined. */
 static int zbl_stands(const zbl_clique *q, int i, const zbl_round *r) {
   const zbl_member *m = &q->member[i];
   const zbl_standing *at = &m->standing;
@@ -84,7 +86,8 @@ static int zbl_stands(const zbl_clique *q, int i, const zbl_round *r) {
   return at->calls <= r->seq ? ZBL_NOT_CALLED : at->op == 0 ? ZBL_IDLE : ZBL_BEHIND;
 }
 
-/* Writes the ranks that stand `how` to a round as "3" or "0-2, 5". Returns how many there are. */
+/* Writes a list of the ranks that are in state `how` with respect to a round, such as "3" or "0-2,
+ * 5". Returns their number. */
 static int zbl_ranks_that(char list[ZBL_TOLD_LIST], const zbl_clique *q, const zbl_round *r, int how) {
   int n = 0;
   size_t at = 0;
@@ -106,10 +109,11 @@ static int zbl_ranks_that(char list[ZBL_TOLD_LIST], const zbl_clique *q, const z
   return n;
 }
 
-/* The plural of "rank". */
+/* Returns the plural ending of "rank". */
 static const char *zbl_s(int n) { return n == 1 ? "" : "s"; }
 
-/* Why the other ranks wait: how a rank stands to their call, and the words for it. */
+/* The reasons why other ranks wait: a rank's state with respect to their call, and the words for
+ * it. */
 static const struct {
   int how;
   const char *words;
@@ -136,7 +140,7 @@ static void zbl_call_text(char text[ZBL_TOLD_LIST], const zbl_call *c, int ranks
   snprintf(text + n, ZBL_TOLD_LIST - (size_t)n, ")");
 }
 
-/* Explains the oldest collective of a communicator that ranks wait in. */
+/* Explains the oldest collective of a communicator in which ranks wait. */
 static void zbl_tell_round(const zbl_clique *q, const zbl_round *r) {
   char call[ZBL_TOLD_LIST], list[ZBL_TOLD_LIST];
   int n = zbl_ranks_that(list, q, r, ZBL_COME);
@@ -155,7 +159,7 @@ static void zbl_tell_round(const zbl_clique *q, const zbl_round *r) {
   }
 }
 
-/* Explains the messages that a rank's kernel waits for. */
+/* Explains which messages a rank's kernel waits for. */
 static void zbl_tell_messages(const zbl_clique *q, int rank) {
   const zbl_standing *at = &q->member[rank].standing;
   const zbl_kernel_p2p *k = zbl_at(at->op);
@@ -180,7 +184,8 @@ static void zbl_tell_messages(const zbl_clique *q, int rank) {
   }
 }
 
-/* Whether ranks of a communicator are still to come: their processes start at different times. */
+/* Reports whether ranks of a communicator have yet to join. Their processes start at different
+ * times. */
 static int zbl_gathers(const zbl_clique *q) { return q->inited < q->nranks && q->destroyed == 0; }
 
 static int zbl_any_gathers(void) {
@@ -217,8 +222,8 @@ static void zbl_tell_clique(const zbl_clique *q) {
   }
 }
 
-/* Returns how many seconds without progress pass before the explanation. A planted hang whose
- * time passes faster (stall_rate) is explained sooner. */
+/* Returns how many seconds without progress pass before the explanation. The number is smaller
+ * if a planted hang makes time pass faster (stall_rate). */
 static double zbl_patience(void) {
   double told = zbl.stall_rate > 1 ? zbl_still_told / zbl.stall_rate : zbl_still_told;
   int slots = 0;
@@ -228,7 +233,7 @@ static double zbl_patience(void) {
   return zbl_later(zbl.warns && !zbl_any_gathers() ? 0 : told, zbl_still_warned + slots * zbl_still_slot);
 }
 
-/* Prints that a planted fault keeps a call of this rank from returning. */
+/* Prints that a planted fault keeps this call of the rank from returning. */
 void zbl_tell_stall(int call, int rank) {
   static const char *const calls[] = {"", "a call of the runtime", "ncclCommInitRank", "ncclCommAbort"};
   if (zbl.explains) {
@@ -239,8 +244,8 @@ void zbl_tell_stall(int call, int rank) {
   }
 }
 
-/* Called by a process that waits and has seen no activity: notes where ranks stand, then explains
- * the hang. */
+/* Notes the states of ranks, and later explains the hang. A waiting process calls it when it has
+ * seen no activity. */
 void zbl_look_at_silence(void) {
   zbl_hub *hub = zbl.hub;
   double now;
@@ -248,7 +253,8 @@ void zbl_look_at_silence(void) {
     return;
   }
   now = zbl_wall_now();
-  if (hub->silent != hub->activity || hub->silent_since == 0) { /* 0: the first look */
+  if (hub->silent != hub->activity || hub->silent_since == 0) { /* silent_since is 0 at the first
+                                                                 * look */
     hub->silent = hub->activity;
     hub->silent_since = now;
     hub->silence_told = 0;

@@ -1,5 +1,5 @@
-/* Communicators made from another one: every rank states which new one it belongs to (its color)
- * and its position there (its key). */
+/* Makes communicators from another one. Every rank states which new communicator it belongs to
+ * (its color) and its position there (its key). */
 #include "comm.h"
 
 #include <stdio.h>
@@ -9,17 +9,20 @@ typedef struct zbl_side {
   int color, key;
 } zbl_side;
 
-/* One split of a clique, in the arena, with the sides of the ranks that have called it. */
+/* One split of a clique, in the arena, with the colors and keys of the ranks that have called
+ * it. */
 typedef struct zbl_split {
   zbl_ref clique, next;
-  uint64_t number, id; /* number: of the clique's splits; id: part of the new communicators' ids */
-  int posted, left;    /* posted: ranks that have called it; left: ranks that have not taken the result */
+  uint64_t number, id; /* number: of the split, within the clique; id: part of the new
+                        * communicators' ids */
+  int posted, left;    /* posted: number of ranks that have called the split; left: number of ranks
+                        * that still need the result */
   zbl_side side[];
 } zbl_split;
 
 enum { ZBL_NO_COLOR = -1 }; /* NCCL_SPLIT_NOCOLOR */
 
-/* Returns the rank's next split; the first rank to reach it makes it. */
+/* Returns the rank's next split, which the first rank to reach it makes. */
 static zbl_split *zbl_split_at(zbl_comm *c) {
   zbl_clique *q = c->clique;
   uint64_t number = c->splits++;
@@ -38,7 +41,7 @@ static zbl_split *zbl_split_at(zbl_comm *c) {
   return s;
 }
 
-/* These ranks do not call the rank's next split. The first rank to call it leaves them out. */
+/* Marks ranks that will not call the rank's next split; the split proceeds without them. */
 void zbl_split_without(zbl_comm *c, const int *ranks, int n) {
   zbl_split *s = zbl_split_at(c);
   c->splits--;
@@ -51,7 +54,7 @@ void zbl_split_without(zbl_comm *c, const int *ranks, int n) {
   }
 }
 
-/* One rank no longer needs the split; the last one frees it. */
+/* Notes that one rank no longer needs the split. The last such rank frees it. */
 static void zbl_split_leave(zbl_split *s) {
   zbl_clique *q = zbl_at(s->clique);
   zbl_ref *at = &q->splits;
@@ -71,8 +74,9 @@ int zbl_split_done(zbl_comm *child) {
   return s->posted == q->nranks;
 }
 
-/* All ranks have called the split: the handle joins its new communicator. Ranks are ordered by
- * key, equal keys by the old rank (nccl.h.in). Until now the handle has its old rank. */
+/* Makes the handle join its new communicator, once all ranks have called the split. Ranks are
+ * ordered by key; ranks with equal keys are ordered by their old rank (nccl.h.in). Until now the
+ * handle has its old rank. */
 void zbl_split_settle(zbl_comm *child) {
   zbl_split *s = child->split;
   const zbl_clique *q = zbl_at(s->clique);
@@ -93,8 +97,9 @@ void zbl_split_settle(zbl_comm *child) {
   zbl_split_leave(s);
 }
 
-/* The new communicator has the old one's device. The client gets its handle only when everything
- * is done (ROCm/rccl, src/init.cc, ncclCommSplit_impl). */
+/* Makes the rank call its next split. The new communicator has the same device as the old one. The
+ * client gets its handle only when everything is done (ROCm/rccl, src/init.cc,
+ * ncclCommSplit_impl). */
 int zbl_split_rank(zbl_comm *c, int color, int key, int nonblocking, void **out) {
   zbl_split *s = zbl_split_at(c);
   zbl_comm *child;

@@ -1,11 +1,13 @@
-/* Keeps the old content of memory that a kernel or a copy overwrites, for the fault in which a
- * rank sends it: the NIC reads memory before the GPU has written it back. */
+/* Keeps the old content of memory that a kernel or a copy overwrites. A planted fault makes a
+ * rank send that content, as if its NIC had read the memory before the GPU wrote the data
+ * back. */
 #include "stream.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* How many of the newest writes are kept, and up to how many bytes of each. */
+/* The number of latest writes whose old content is kept, and the most bytes that are kept of
+ * each. */
 enum { ZBL_KEPT = 4, ZBL_MOST_KEPT = 64 << 20 };
 
 static struct {
@@ -17,8 +19,8 @@ static struct {
 } zbl_kept[ZBL_KEPT];
 static int zbl_kept_next;
 
-/* Returns the place for the content at an address: that of an earlier write there, otherwise the
- * oldest one. */
+/* Returns the slot for the content at an address: the slot of an earlier write there, otherwise
+ * the oldest one. */
 static int zbl_kept_place(const char *to) {
   for (int i = 0; i < ZBL_KEPT; i++) {
     if (zbl_kept[i].at == to) {
@@ -28,7 +30,7 @@ static int zbl_kept_place(const char *to) {
   return zbl_kept_next = (zbl_kept_next + 1) % ZBL_KEPT;
 }
 
-/* Keeps the faulty device's memory from an address on. */
+/* Keeps the content of the faulty device's memory from address `to` on. */
 void zbl_before_write(const zbl_stream *s, const char *to, int copied) {
   const zbl_block *b = NULL;
   size_t bytes;
@@ -54,8 +56,9 @@ void zbl_before_write(const zbl_stream *s, const char *to, int copied) {
   memcpy(zbl_kept[i].held, to, zbl_kept[i].bytes);
 }
 
-/* Returns the content before the write that began nearest below the address; NULL if none is
- * known, or if the fault needs a write of another stream, or a copy, and it was none. */
+/* Returns the old content at an address, from the kept write that began nearest below it.
+ * Returns NULL if no content is kept. Also returns NULL if the fault applies only to writes
+ * of another stream, or only to copies, and the write was not of that kind. */
 const char *zbl_stale(const zbl_stream *s, const char *from, uint64_t bytes) {
   int near = -1;
   for (int i = 0; i < ZBL_KEPT; i++) {

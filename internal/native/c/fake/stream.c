@@ -1,6 +1,6 @@
-/* The engine. Operations run in the order of their stream, each as soon as it is at the head and
- * its condition is met. There is no recursion: a stream that may continue goes on a list, and the
- * list is processed. */
+/* Runs the operations of streams. They run in the order of their stream, each as soon as it is
+ * first in the stream and its condition is met. There is no recursion: a stream that may continue
+ * goes on a list, and the list is then processed. */
 #include "event.h"
 
 #include <stdlib.h>
@@ -10,20 +10,20 @@ enum { ZBL_STREAM = 0x7374726d };
 
 zbl_stream *zbl_streams;
 
-/* Streams that may continue, last in first out. It has room for all streams. */
+/* The streams that may continue, last in first out. The array has room for all streams. */
 static struct {
   zbl_stream **at;
   size_t n, room, streams;
 } zbl_drain;
 
-/* Returns the stream behind a handle, NULL if it is none. The NULL handle is the device's null
- * stream. */
+/* Returns the stream behind a handle; NULL if the handle is invalid. The handle NULL stands for
+ * the device's null stream. */
 zbl_stream *zbl_stream_on(void *handle, int device) {
   return handle != NULL ? zbl_behind(handle, ZBL_STREAM) : zbl_null_stream(device);
 }
 
-/* An idle stream that a case uses for the first time starts at the case's zero, like the host
- * clocks. */
+/* Resets the clock of an idle stream that the current case uses for the first time. Like the
+ * host clocks, it then starts at 0. */
 void zbl_renew(zbl_stream *s) {
   uint64_t epoch = s->lane->case_epoch;
   if (s->epoch != epoch && s->head == NULL) {
@@ -32,7 +32,7 @@ void zbl_renew(zbl_stream *s) {
   }
 }
 
-/* The same for a call on the current device. */
+/* Does the same as zbl_stream_on, for a call on the current device. */
 zbl_stream *zbl_stream_of(void *handle) {
   return zbl_stream_on(handle, zbl_current_device());
 }
@@ -58,14 +58,14 @@ void zbl_drain_later(zbl_stream *s) {
   }
 }
 
-/* Whether the host or another stream waits for an event at the end of the stream. */
+/* Reports whether the host or another stream waits for an event at the end of the stream. */
 static int zbl_awaited(const zbl_stream *s, const zbl_op *mark) {
   return s->looked || ((const zbl_event *)mark->data)->waiting > 0;
 }
 
-/* Whether a planted hang stops the head. A GPU that stops before a launch has not reached the
- * preceding event either. So an event runs only when its successor is known, or when somebody
- * waits for it. */
+/* Reports whether a planted hang stops the stream's first operation. A GPU that stops before a
+ * launch has not reached the event before it either. Therefore an event of the device runs only
+ * when the operation after it is known, or when a host or stream waits for the event. */
 static int zbl_held(const zbl_stream *s) {
   const zbl_op *op = s->head;
   if (s->device != zbl.faults.hang.rank) {
@@ -75,7 +75,7 @@ static int zbl_held(const zbl_stream *s) {
                                                            : op->next->stuck));
 }
 
-/* The host looks at a stream: an event at its end may run. */
+/* Lets an event at the end of a stream run, because the host looks at the stream. */
 void zbl_look(zbl_stream *s) {
   s->looked = 1;
   zbl_drain_later(s);
@@ -83,7 +83,8 @@ void zbl_look(zbl_stream *s) {
   s->looked = 0;
 }
 
-/* Whether the head is done: it runs now, or it ran earlier and waited. */
+/* Returns 1 if the stream's first operation is done. The operation runs now, or has run earlier and
+ * waited. */
 static int zbl_step(zbl_stream *s) {
   zbl_op *op = s->head;
   if (op->started) {
@@ -112,7 +113,7 @@ void zbl_settle(void) {
   }
 }
 
-/* Lists this process's streams that may continue after a decision. */
+/* Puts on the list those streams of this process that may continue after a decision. */
 void zbl_rouse(void) {
   for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
     if (s->head != NULL && s->head->kind->done != NULL) {
@@ -121,13 +122,13 @@ void zbl_rouse(void) {
   }
 }
 
-/* Continues all streams of the process after decisions by others. */
+/* Continues all streams of this process after other processes have decided something. */
 void zbl_drive(void) {
   zbl_rouse();
   zbl_settle();
 }
 
-/* Ends the waiting operation at the head, at the given time. */
+/* Ends the waiting first operation of a stream at time `at`. */
 void zbl_finish(zbl_stream *s, double at) {
   s->s = zbl_later(s->s, at);
   zbl_pop(s);
@@ -136,7 +137,7 @@ void zbl_finish(zbl_stream *s, double at) {
   }
 }
 
-/* Enqueues an operation after the streams that its stream implicitly waits for. */
+/* Enqueues an operation. It runs after the streams that its stream implicitly waits for. */
 void zbl_push(zbl_stream *s, zbl_op *op) {
   if (s->blocking) {
     zbl_in_order(s);
@@ -147,7 +148,7 @@ void zbl_push(zbl_stream *s, zbl_op *op) {
   zbl_put(s, op);
 }
 
-/* Notes an event on a stream, for a round that may follow. */
+/* Notes an event on a stream, for a round that may follow it. */
 void zbl_note_mark(zbl_stream *s, double posted) {
   if (s->marked < ZBL_AHEAD_MARKS) {
     s->mark[s->marked] = posted;
@@ -155,7 +156,7 @@ void zbl_note_mark(zbl_stream *s, double posted) {
   s->marked += s->marked <= ZBL_AHEAD_MARKS;
 }
 
-/* Wakes the thread that drives the process's streams, if this one needs it. */
+/* Wakes the thread that drives the process's streams, if this stream needs it. */
 void zbl_call_driver(const zbl_stream *s) {
   if (zbl.driving && s->head != NULL && zbl_bell_of(s) == NULL) {
     zbl_ring(&zbl.nudge);
@@ -184,7 +185,7 @@ void zbl_put(zbl_stream *s, zbl_op *op) {
   zbl_call_driver(s);
 }
 
-/* Makes room on the list for one more stream. */
+/* Enlarges the list for one more stream. */
 static int zbl_more_room(void) {
   size_t room = zbl_drain.room > 0 ? 2 * zbl_drain.room : 64;
   zbl_stream **at;
@@ -218,7 +219,8 @@ static void zbl_free_stream(zbl_stream *s) {
   while (s->head != NULL) {
     zbl_pop(s);
   }
-  for (size_t i = 0; s->queued_to_drain && i < zbl_drain.n; i++) { /* its own events put it on the list */
+  for (size_t i = 0; s->queued_to_drain && i < zbl_drain.n; i++) { /* dropping its events may have
+                                                                    * put the stream on the list */
     if (zbl_drain.at[i] == s) {
       zbl_drain.at[i] = zbl_drain.at[--zbl_drain.n];
       s->queued_to_drain = 0;
@@ -245,8 +247,9 @@ static int zbl_streamCreate(void **stream, unsigned flags) {
   return ZB_OK;
 }
 
-/* HIP refuses the null stream here (ROCm/clr, hip_stream.cpp). The loopback accepts it, because
- * rccl-tests -y 1 destroys it after its table and would end with that error. */
+/* Destroys a stream. HIP refuses the null stream here (ROCm/clr, hip_stream.cpp). The loopback
+ * accepts it, because rccl-tests -y 1 destroys it after printing its table and would end with
+ * that error. */
 static int zbl_streamDestroy(void *stream) {
   ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
@@ -256,12 +259,12 @@ static int zbl_streamDestroy(void *stream) {
   ZBL_REFUSE(s == NULL, ZBL_ERR_STREAM);
   ZBL_REFUSE(zbl_refused_by_capture(s), ZB_ERR_CAPTURE);
   zbl_free_stream(s);
-  zbl_settle(); /* those that waited for it go on */
+  zbl_settle(); /* streams that waited for this one continue */
   return ZB_OK;
 }
 
-/* Frees streams that the client did not destroy. Their operations do not run: the memory that
- * they would use may be gone. */
+/* Frees the streams that the client has not destroyed. Their operations do not run, because the
+ * memory that they would use may be gone. */
 void zbl_free_streams(void) {
   while (zbl_streams != NULL) {
     zbl_forget(zbl_streams);

@@ -7,12 +7,12 @@
 struct zbl_stream;
 struct zbl_op;
 
-/* One kind of operation. run is called when an operation is at the head of its stream. It returns
- * 1 if the operation is done and has moved the stream's clock, or 0 if it waits for other ranks.
- * Those ranks end it with zbl_finish; a kind with a done function is ended with zbl_drain_later,
- * and done returns what run does. release frees data; NULL if there is nothing to free. bell is
- * the bell rung when the other ranks have done their part; NULL for the general bell, which any
- * event rings. */
+/* One kind of operation. `run` is called when an operation is the first of its stream. It returns 1
+ * if the operation is done and has moved the stream's clock, or 0 if the operation waits for other
+ * ranks. Those ranks end it with zbl_finish; if the kind has a `done` function, they call
+ * zbl_drain_later instead, and `done` returns the same as `run`. `release` frees the data; it is
+ * NULL if there is nothing to free. `bell` returns the bell that is rung when the other ranks have
+ * done their part; NULL stands for the general bell, which every decision rings. */
 typedef struct zbl_kind {
   int (*run)(struct zbl_op *op, struct zbl_stream *s);
   int (*done)(struct zbl_op *op, struct zbl_stream *s);
@@ -25,16 +25,16 @@ typedef struct zbl_kind {
 typedef struct zbl_op {
   const zbl_kind *kind;
   void *data;
-  struct zbl_comm *comm; /* the kernel's communicator; NULL for other work */
+  struct zbl_comm *comm; /* the communicator of a kernel of RCCL; NULL for other work */
   struct zbl_op *next;
-  double posted; /* when the host enqueued it */
+  double posted; /* time at which the host enqueued the operation */
   int rank;
-  uint8_t started, stuck; /* stuck: a planted hang, the GPU stops before it */
-  uint8_t ahead; /* the stream reaches it without its process; see ahead.c */
+  uint8_t started, stuck; /* stuck: a planted hang stops the GPU before the operation */
+  uint8_t ahead; /* the stream reaches the operation without its process; see ahead.c */
 } zbl_op;
 
-/* A result that is decided but not yet visible: the buffer holds poison until a wait or a later
- * kernel on the stream has proved the operation done. */
+/* A result that is decided but not visible yet. The buffer holds poison until a wait, or a later
+ * kernel on the stream, has proved the operation done. */
 typedef struct zbl_result {
   char *to;
   const char *from;
@@ -43,56 +43,59 @@ typedef struct zbl_result {
   struct zbl_result *next;
 } zbl_result;
 
-/* Bytes of a result that several ranks read, in the arena. */
+/* Bytes of a result that several ranks read. They lie in the arena. */
 typedef struct zbl_shared {
   int users;
-  _Alignas(16) char bytes[]; /* of any element type */
+  _Alignas(16) char bytes[]; /* aligned for any element type */
 } zbl_shared;
 
 enum { ZBL_AHEAD_MARKS = 2 };
 
-/* A stream. Its clock s is the time at which the work so far is done, counted from the beginning
- * of the case with this epoch. The fields that a launch touches come first: one cache line. */
+/* A stream. Its clock s is the time at which all work so far is done, counted from the beginning
+ * of the case with number `epoch`. The fields that a launch touches come first, within one cache
+ * line. */
 typedef struct zbl_stream {
   uint32_t magic;
   int device;
-  int error; /* error of a launch; it stays, as on a GPU */
-  int hosts; /* hosts that wait for the stream */
+  int error; /* error of a launch; it is kept until the stream is destroyed, as on a GPU */
+  int hosts; /* number of hosts that wait for the stream */
   uint8_t queued_to_drain, looked;
-  uint8_t forked; /* it captures for another stream and has not joined it again */
-  uint8_t blocking; /* it and the null stream wait for each other */
+  uint8_t forked; /* the stream joined another stream's capture and has not been joined back */
+  uint8_t blocking; /* the stream and the null stream wait for each other */
   int8_t priority;
-  uint8_t marked;   /* number of events since `before`; their posting times are in mark */
+  uint8_t marked;   /* number of events since `before`; `mark` has their posting times */
   double s;
   uint64_t epoch;
-  zbl_lane *lane; /* the host's lane */
+  zbl_lane *lane; /* the host's clock */
   zbl_op *head;
-  struct zbl_graph *capture; /* the graph that records launches; NULL if not capturing */
+  struct zbl_graph *capture; /* the graph that records the launches; NULL if the stream does not
+                              * capture */
   zbl_op *spare; /* finished operations, kept for reuse */
-  zbl_op *tail; /* the last operation, if there are at least two */
+  zbl_op *tail; /* the last operation if there are at least two */
   zbl_result *results, *results_tail;
   struct zbl_stream *all; /* next in the list of all streams */
-  const void *before; /* the round or kernel of messages enqueued last; NULL after other work */
-  struct zbl_comm *on; /* a round's communicator; NULL for a kernel of messages */
+  const void *before; /* the round or kernel of messages that was enqueued last; NULL after other
+                       * work */
+  struct zbl_comm *on; /* the round's communicator; NULL for a kernel of messages */
   double mark[ZBL_AHEAD_MARKS];
 } zbl_stream;
 
 extern zbl_stream *zbl_streams;
 
-/* When an operation can begin: the stream has reached it and the host has enqueued it. */
+/* Returns when an operation can begin: the stream has reached it and the host has enqueued it. */
 static inline double zbl_arrival(const zbl_op *op, const zbl_stream *s) {
   return zbl_later(op->posted, s->s);
 }
 
-/* Whether the stream runs new work at once: it does not capture, has no work pending, and need
- * not keep an order with the null stream. */
+/* Reports whether the stream runs new work at once: it does not capture, has no pending work,
+ * and need not wait for the null stream. */
 static inline int zbl_idle(const zbl_stream *s) {
   return s->head == NULL && s->capture == NULL &&
          !(s->blocking && zbl.devices[s->device].null != NULL);
 }
 
-/* Whether a collective called before a kernel is still running on the device. The time that the
- * kernel loses to it is then unknown. */
+/* Reports whether a collective that was called before a kernel still runs on the device. The time
+ * that the kernel loses to the collective is then unknown. */
 static inline int zbl_undecided(int device, uint64_t behind) {
   return zbl.faults.beside > 0 && zbl.devices[device].left < behind;
 }
@@ -126,7 +129,7 @@ void zbl_renew(zbl_stream *s);
 void zbl_look(zbl_stream *s);
 int zbl_refused_by_capture(zbl_stream *s);
 
-/* graph.c: does it now, or records it if the stream captures */
+/* graph.c: puts the work on the stream, or records it if the stream captures */
 int zbl_do(zbl_stream *s, int (*put)(const void *what, zbl_stream *s),
            const void *what, size_t bytes);
 

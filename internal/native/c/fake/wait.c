@@ -1,13 +1,13 @@
-/* What the host can learn about a stream: whether it is done, and how long to wait for the
- * processes that drive the rest of the world. */
+/* Lets the host find out whether a stream is done. The host may have to wait for other
+ * processes of the world to decide that. */
 #include "stream.h"
 
-/* Seconds by which one poll of work that never finishes advances the host clock: a ten-minute
- * deadline passes in a few hundred polls. */
+/* How far one poll of work that never finishes advances the host clock, in seconds. A
+ * ten-minute deadline then passes in a few hundred polls. */
 static const double zbl_stuck_poll = 1.0;
 
-/* Whether all work of the stream is done. If it is, the host knows it and the results appear. A
- * query of the null stream covers the blocking streams. */
+/* Reports whether all work of the stream is done. If so, the host knows it and the results
+ * appear. A query of the null stream covers the blocking streams. */
 int zbl_waited(zbl_stream *s) {
   double *h = &s->lane->h;
   zbl_renew(s);
@@ -27,24 +27,25 @@ int zbl_waited(zbl_stream *s) {
   return 1;
 }
 
-/* ZBL_QUIET_MS: how long all processes may be idle, in milliseconds of the host's clock, before
- * polling counts as waiting for work that never comes. ZBL_POLL_MS: the duration of each later
- * poll. A process alone in its world need not wait. Processes may be kept from the CPUs for long:
- * if a query gives up too early, a host sees its streams end in another order and the times
- * differ. */
+/* ZBL_QUIET_MS is how long all processes may be idle, in milliseconds of the host's clock, before
+ * polling counts as waiting for work that never comes. ZBL_POLL_MS is the duration of each later
+ * poll. A process that is alone in its world need not wait. The time is long because processes may
+ * be kept from the CPUs: if a query gave up too early, a host would see its streams end in another
+ * order, and the times would differ. */
 enum { ZBL_QUIET_MS = 100, ZBL_QUIET_PROCESSES_MS = 1000, ZBL_POLL_MS = 5 };
 
-/* How long a query waits while others are active, in seconds; after that the client may want to
- * give up. */
+/* How long a query waits while other processes are active, in seconds. After that the client may
+ * want to give up. */
 static const double zbl_query_seconds = 5;
 
-/* Whether the head of the stream waits for an operation that its communicator has given up. */
+/* Reports whether the communicator of the stream's first operation has failed. */
 static int zbl_given_up(const zbl_stream *s) {
   return s->head != NULL && zbl_failed(s->head->comm) != 0;
 }
 
-/* Sleeps until the stream may continue, or another stream that only this process advances.
- * Meanwhile the driving thread leaves this stream alone. Returns like zbl_await. */
+/* Sleeps until this stream may continue, or until another stream may continue that only this
+ * process advances. Meanwhile the driving thread does not advance this stream. Returns the
+ * same as zbl_await. */
 static int zbl_attend(zbl_stream *s, int ms) {
   zbl_bell *bell = zbl_unattended(s) ? NULL : zbl_next_bell(s);
   int acted;
@@ -54,8 +55,8 @@ static int zbl_attend(zbl_stream *s, int ms) {
   return acted;
 }
 
-/* Waits for the drivers of the rest of the world. Returns 0 if all of them are idle, or if they
- * cannot help. */
+/* Waits for the processes that drive the rest of the world. Returns 0 if all of them are idle, or
+ * if the stream's communicator has failed. */
 static int zbl_wait_for_others(zbl_stream *s) {
   const zbl_lane *l = s->lane;
   double until = zbl_wall_now() + zbl_query_seconds;
@@ -74,8 +75,8 @@ static int zbl_wait_for_others(zbl_stream *s) {
 }
 
 /* Waits until it is decided whether the stream is done. If it is not, the host's
- * time passes while all drivers are idle. Once one of them acts, the time that
- * passed is taken back. */
+ * time passes as long as all processes are idle. Once a process acts, that time no
+ * longer counts. */
 int zbl_decided(zbl_stream *s) {
   zbl_lane *l = s->lane;
   if (zbl_waited(s)) {
@@ -93,8 +94,8 @@ int zbl_decided(zbl_stream *s) {
   return 0;
 }
 
-/* Waits until the stream is done, as long as that takes. Returns 0 if the stream can never be
- * done: a process that drives the world alone would wait for ever. */
+/* Waits until the stream is done, however long that takes. Returns 0 if the stream can never be
+ * done, because a process that drives the world alone would wait for ever. */
 int zbl_wait_for(zbl_stream *s) {
   if (s == NULL) {
     return 0;
@@ -110,8 +111,8 @@ int zbl_wait_for(zbl_stream *s) {
   return 1;
 }
 
-/* Waits for all streams of a device, and returns the error of a launch there. During the wait
- * other threads may make and destroy streams. */
+/* Waits for all streams of a device and returns the error of a launch there. Other threads may
+ * make and destroy streams during the wait. */
 int zbl_wait_for_device(int device) {
   zbl_stream *s = zbl_streams;
   int error = ZB_OK;
@@ -130,8 +131,8 @@ int zbl_wait_for_device(int device) {
   return error;
 }
 
-/* A query blocks until the outcome is decided. It returns "not ready" only for work that can
- * never finish, and the host's time then passes. */
+/* Queries a stream. The query blocks until the outcome is decided. It returns "not ready" only
+ * for work that can never finish, and the host's time then passes. */
 static int zbl_streamQuery(void *stream) {
   ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);

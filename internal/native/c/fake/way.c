@@ -1,6 +1,6 @@
-/* Ways: the duration of a message between two devices. It is as fast as its slowest part: within
- * a node the xGMI link, between nodes the rails of both ends. The machine file states the
- * remaining share of each, without the cause. */
+/* Ways: computes the duration of a message between two devices. A message is as fast as the slowest
+ * part of its way: the xGMI link within a node, the rails of both ends between nodes. The machine
+ * file gives the remaining share of each part's bandwidth, but not the cause. */
 #include "world.h"
 
 #include <stdio.h>
@@ -15,7 +15,8 @@ static double *zbl_ones(size_t n) {
   return v;
 }
 
-/* way link|rail GPUS B A R FLOOR: GPUS per node. The line `ranks` must come first. */
+/* Reads `way link|rail GPUS B A R FLOOR`; GPUS is the number of GPUs per node. The line `ranks`
+ * must come before it. */
 static int zbl_read_constants(const char *v) {
   zbl_ways *w = &zbl.ways;
   zbl_curve c = {.k = 1};
@@ -47,7 +48,8 @@ static int zbl_read_constants(const char *v) {
   return 1;
 }
 
-/* left rail DEVICE SHARE, or left link DEVICE DEVICE SHARE of one node. */
+/* Reads `left rail DEVICE SHARE` or `left link DEVICE DEVICE SHARE`, the latter for two devices of
+ * a node. */
 static int zbl_read_left(const char *v) {
   zbl_ways *w = &zbl.ways;
   int a, b, node = w->node;
@@ -80,8 +82,9 @@ void zbl_free_ways(void) {
   free(zbl.ways.left_link);
 }
 
-/* Returns the time of a message: a link carries the data between its two devices, a rail all data
- * of a rank. Both directions between two devices draw the same noise; each pair draws its own. */
+/* Returns the duration of a message in seconds. A link carries the data between its two devices, a
+ * rail carries all data of a rank. Both directions between two devices have the same noise; each
+ * pair of devices has noise of its own. */
 double zbl_way_time(int from, int to, double along, double bytes, uint64_t draws) {
   const zbl_ways *w = &zbl.ways;
   int inside = from / w->node == to / w->node;

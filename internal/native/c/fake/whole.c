@@ -1,20 +1,20 @@
-/* A collective that one group launches on all ranks of a communicator while all their streams are
- * idle. No rank waits for another, so it ends at its launch, with the times of a round (coll.c).
- * A round costs each rank an operation and a place, which is most of the time of a launch on
- * 1,024 ranks in one process. */
+/* A fast path for a collective that one group launches on all ranks of a communicator while all
+ * their streams are idle. No rank waits for another, so the collective ends when it is launched,
+ * with the times of a round (coll.c). Without this path each rank would need an operation and a
+ * place in the round, which is most of the time of a launch on 1,024 ranks in one process. */
 #include "comm.h"
 
 #include <string.h>
 
-/* Whether launches may end at once: one process drives all ranks, and no data or planted fault
- * makes a rank differ. */
+/* Reports whether launches may end at once: one process drives all ranks, and neither data nor a
+ * planted fault makes ranks differ. */
 static int zbl_ends_at_once(void) {
   return !zbl.several && zbl.moves_data <= 0 && zbl.shown == ZBL_HIDDEN &&
          zbl.faults.hang.rank < 0 && zbl.faults.async.rank < 0;
 }
 
-/* Whether the calls are one collective on all ranks of the first call's communicator, in order.
- * Their devices must ascend: two ranks on one stream would wait for each other. */
+/* Reports whether the calls are one collective on all ranks of the first call's communicator, in
+ * order. The devices must ascend, because two ranks on one stream would wait for each other. */
 static int zbl_is_whole(const zbl_queued *calls, const zbl_clique *q) {
   for (int i = 0, last = -1; i < q->nranks; last = calls[i++].comm->device) {
     const zbl_comm *c = zbl_comm_of(calls[i].comm);
@@ -27,7 +27,7 @@ static int zbl_is_whole(const zbl_queued *calls, const zbl_clique *q) {
   return 1;
 }
 
-/* Puts one rank's call on its stream, like zbl_post. */
+/* Puts one rank's call on its stream, as zbl_post does. */
 static void zbl_arrive_at(zbl_round *r, const zbl_queued *call) {
   zbl_comm *c = call->comm;
   zbl_comm_launch(c, 0);
@@ -40,9 +40,9 @@ static void zbl_arrive_at(zbl_round *r, const zbl_queued *call) {
   r->start = zbl_later(r->start, zbl_later(c->lane->h, call->stream->s));
 }
 
-/* Launches the first of n calls and the calls of its communicator's other ranks, if they follow
- * and can end at once. Returns the number of launched calls: all of the communicator's, or none.
- */
+/* Launches the first of n calls together with the calls of its communicator's other ranks, if those
+ * calls follow and can end at once. Returns the number of launched calls: all of the
+ * communicator's, or 0. */
 size_t zbl_launch_whole(const zbl_queued *calls, size_t n) {
   zbl_clique *q = calls->comm->clique;
   zbl_round r;

@@ -1,4 +1,4 @@
-/* Large copies and other loops over bytes, on all CPUs of this process. */
+/* Large copies, and other loops over bytes, on all CPUs of this process. */
 #include "pool.h"
 #include "world.h"
 
@@ -6,11 +6,11 @@
 #include <sys/mman.h>
 
 enum {
-  ZBL_WIDE = 1 << 20, /* from this many bytes on, waking other threads pays, */
-  ZBL_HUGE = 2 << 20  /* and from this many on, huge pages are requested */
+  ZBL_WIDE = 1 << 20, /* from this many bytes on, other threads are woken */
+  ZBL_HUGE = 2 << 20  /* from this many bytes on, huge pages are requested */
 };
 
-/* Runs the parts of work over the given bytes. The caller holds the lock: one at a time. */
+/* Runs `work` on all of its parts. The caller holds the lock, so only one call runs at a time. */
 void zbl_wide(void (*work)(unsigned part, unsigned parts, void **params),
               void **params, uint64_t bytes) {
   if (bytes < ZBL_WIDE) {
@@ -23,7 +23,8 @@ void zbl_wide(void (*work)(unsigned part, unsigned parts, void **params),
   zbl_pool_run(work, params);
 }
 
-/* Returns a part's share of n things, which starts at *first, in whole multiples of unit. */
+/* Returns a part's share of n things in whole multiples of unit. *first is the start of the
+ * share. */
 uint64_t zbl_part_of(uint64_t n, uint64_t unit, unsigned part, unsigned parts,
                      uint64_t *first) {
   uint64_t each = ((n + parts - 1) / parts + unit - 1) / unit * unit;
@@ -31,8 +32,8 @@ uint64_t zbl_part_of(uint64_t n, uint64_t unit, unsigned part, unsigned parts,
   return each < n - *first ? each : n - *first;
 }
 
-/* Requests large pages for bytes that are about to be read or written: all of them will be used,
- * and one page fault replaces 512. */
+/* Requests huge pages for bytes that are about to be read or written. All bytes will be used, and
+ * one page fault replaces 512. */
 void zbl_huge(char *to, uint64_t bytes) {
   uintptr_t from = ((uintptr_t)to + ZBL_HUGE - 1) & ~(uintptr_t)(ZBL_HUGE - 1);
   uintptr_t end = ((uintptr_t)to + bytes) & ~(uintptr_t)(ZBL_HUGE - 1);

@@ -1,5 +1,5 @@
-/* Registered buffers, windows, and a communicator's policy for compute units. They decide what
- * runs a collective (NVIDIA/nccl at v2.30.7, src/enqueue.cc, taskAppend). */
+/* Registered buffers, windows, and a communicator's policy for compute units. They decide how a
+ * collective runs (NVIDIA/nccl at v2.30.7, src/enqueue.cc, taskAppend). */
 #include "comm.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* Refuses a function that is newer than the version that the library reports. */
+/* Refuses a function that is newer than the version that the loopback reports. */
 static int zbl_too_old(int first, const char *name) {
   int now = zbl_coll_version();
   ZBL_FAIL(now < first, ZB_COLL_USAGE, "%s came with %d.%d, and the loopback has version %d.%d.%d", name, first / 10000,
@@ -17,7 +17,8 @@ static int zbl_too_old(int first, const char *name) {
   return 0;
 }
 
-/* `first` is the first of NVIDIA/nccl's tags whose nccl.h.in has the name. */
+/* Refuses function `name` if it is too new. `first` is the first of NVIDIA/nccl's tags whose
+ * nccl.h.in has it. */
 #define ZBL_SINCE(first, name)                                                 \
   do {                                                                         \
     int old = zbl_too_old(first, name);                                        \
@@ -26,7 +27,7 @@ static int zbl_too_old(int first, const char *name) {
     }                                                                          \
   } while (0)
 
-/* ncclConfig_t as of NCCL 2.28; older versions are shorter. */
+/* ncclConfig_t as of NCCL 2.28. The structures of older versions are shorter. */
 typedef struct zbl_config {
   size_t size;
   unsigned magic, version;
@@ -42,7 +43,7 @@ enum { ZBL_EFFICIENCY = 1, ZBL_ZERO = 2 };
 enum { ZBL_UNDEFINED = INT_MIN };
 static const unsigned zbl_config_magic = 0xcafebeef;
 
-/* The value of a field, or undefined if the caller's structure is too short for it. */
+/* The value of a field; ZBL_UNDEFINED if the caller's structure is too short to have the field. */
 #define ZBL_CONFIGURED(c, field)                                               \
   ((c)->size >= offsetof(zbl_config, field) + sizeof (c)->field ? (c)->field   \
                                                                 : ZBL_UNDEFINED)
@@ -51,7 +52,8 @@ static int zbl_flag_ok(int v) { return v == ZBL_UNDEFINED || v == 0 || v == 1; }
 static int zbl_policy_ok(int v) { return v == ZBL_UNDEFINED || (v & ~(ZBL_EFFICIENCY | ZBL_ZERO)) == 0; }
 static int zbl_number_ok(int v) { return v == ZBL_UNDEFINED || v > 0; }
 
-/* Checks a configuration, which may be absent (ROCm/rccl, src/init.cc, parseCommConfig). */
+/* Returns 1 if a configuration is valid; NULL is valid too (ROCm/rccl, src/init.cc,
+ * parseCommConfig). */
 static int zbl_config_ok(const zbl_config *c) {
   int least, most, cluster;
   if (c == NULL) {
@@ -68,13 +70,14 @@ static int zbl_config_ok(const zbl_config *c) {
          zbl_number_ok(most) && (most == ZBL_UNDEFINED || least <= most);
 }
 
-/* Whether a communicator with this configuration blocks; `given` decides if there is none. */
+/* Reports whether a communicator with this configuration blocks. Without a configuration the result
+ * is `given`. */
 static int zbl_waits_for(const zbl_config *c, int given) {
   int blocking = c != NULL ? ZBL_CONFIGURED(c, blocking) : given;
   return blocking != 0;
 }
 
-/* Libraries before 2.27 do not know the attribute. */
+/* Returns the policy of a configuration. Libraries before 2.27 do not have the field. */
 static int zbl_policy_of(const zbl_config *c) {
   int policy = c != NULL && zbl_coll_version() >= 22703 ? ZBL_CONFIGURED(c, policy) : 0;
   return policy == ZBL_UNDEFINED ? 0 : policy;
@@ -94,13 +97,13 @@ static int zbl_commInitConfig(void **comm, int nranks, zb_unique_id id, int rank
   return code;
 }
 
-/* A registered buffer or a window. It may be used like any other buffer. */
+/* A registered buffer or a window. It can be used like any other buffer. */
 typedef struct zbl_registration {
   uint32_t magic;
   zbl_comm *comm;
   char *at;
   size_t bytes;
-  struct zbl_registration *next; /* next window of the communicator */
+  struct zbl_registration *next; /* the communicator's next window */
 } zbl_registration;
 
 enum { ZBL_REGISTRATION = 0x72656769, ZBL_WINDOW = 0x77696e64 };
@@ -114,7 +117,7 @@ static int zbl_registers(uint32_t magic, zbl_comm *c, void *p, size_t bytes, voi
   return 0;
 }
 
-/* Whether a handle belongs to the communicator. */
+/* Reports whether a registration of a kind belongs to the communicator. */
 static int zbl_is_registered(const zbl_registration *r, uint32_t magic, const void *comm) {
   return r != NULL && r->magic == magic && r->comm == comm;
 }
@@ -133,14 +136,14 @@ static int zbl_commRegister(void *comm, void *p, size_t bytes, void **handle) {
   return zbl_registers(ZBL_REGISTRATION, c, p, bytes, handle);
 }
 
-/* ROCm/rccl, src/register.cc, ncclCommDeregister_impl. */
+/* As ROCm/rccl, src/register.cc, ncclCommDeregister_impl. */
 static int zbl_commDeregister(void *comm, void *handle) {
   ZBL_FAIL(zbl_comm_of(comm) == NULL, ZB_COLL_ARGUMENT, "ncclCommDeregister: no communicator");
   ZBL_FAIL(!zbl_is_registered(handle, ZBL_REGISTRATION, comm), ZB_COLL_USAGE, "ncclCommDeregister: no such registration");
   return zbl_deregisters(handle);
 }
 
-/* Runtime errors become errors of the collectives library. */
+/* Allocates device memory. An error of the runtime becomes an error of the collectives library. */
 static int zbl_collMalloc(void **p, size_t bytes) {
   return p == NULL ? zbl_failing(ZB_COLL_ARGUMENT, "ncclMemAlloc: nowhere to put it")
          : zbl_mallocDevice(p, bytes) == ZB_OK ? 0
@@ -151,7 +154,7 @@ static int zbl_collFree(void *p) {
   return zbl_freeDevice(p) == ZB_OK ? 0 : ZB_COLL_UNHANDLED;
 }
 
-/* A window is a registration by all ranks. */
+/* A window is a registration that all ranks make together. */
 enum { ZBL_SYMMETRIC_WINDOW = 1, ZBL_WINDOW_FLAGS = 3 };
 
 static int zbl_is_set(const char *name, const char *value) {
@@ -159,8 +162,8 @@ static int zbl_is_set(const char *name, const char *value) {
   return text != NULL && strcasecmp(text, value) == 0;
 }
 
-/* With NCCL_WIN_ENABLE=0 windows are accepted and not used (NVIDIA/nccl at v2.30.7, src/init.cc,
- * symmetricSupport). */
+/* Registers a window. With NCCL_WIN_ENABLE=0 windows are accepted but not used (NVIDIA/nccl at
+ * v2.30.7, src/init.cc, symmetricSupport). */
 static int zbl_windowRegister(void *comm, void *p, size_t bytes, void **out, int flags) {
   zbl_comm *c = zbl_comm_of(comm);
   int code;
@@ -199,8 +202,8 @@ static int zbl_in_window(const zbl_comm *c, const char *p) {
 
 enum { ZBL_COPIES_BETWEEN_NODES = 23006 };
 
-/* Returns what runs a collective: copy engines run collectives that only move data; kernels on
- * symmetric memory run a collective whose ranks are all peers of each other. */
+/* Returns how a collective runs. Copy engines run collectives that only move data. Kernels on
+ * symmetric memory run collectives whose ranks can all access each other's memory. */
 int zbl_run_by(const zbl_comm *c, int collective, const void *send, const void *recv) {
   const zbl_clique *q = c->clique;
   const zbl_shape *shape = &zbl_shapes[collective];
@@ -217,8 +220,9 @@ int zbl_run_by(const zbl_comm *c, int collective, const void *send, const void *
              : ZBL_BY_KERNELS;
 }
 
-/* The numbers in RCCL's enum ncclFunc_t that are equal in all versions, and its implementations
- * (ROCm/rocm-systems, develop of 2026-10, projects/rccl/src/include/rccl_common.h). */
+/* The values of RCCL's enum ncclFunc_t that are equal in all versions, and the names of its
+ * implementations (ROCm/rocm-systems, develop of 2026-10,
+ * projects/rccl/src/include/rccl_common.h). */
 static const int zbl_functions[] = {ZBL_BROADCAST, ZBL_REDUCE, ZBL_ALL_GATHER, ZBL_REDUCE_SCATTER, ZBL_ALL_REDUCE};
 static const struct {
   int algo;
@@ -234,7 +238,7 @@ static int zbl_collImpl(void *comm, int function, uint64_t count, int dtype, int
   ZBL_FAIL(c == NULL || function < 0 || function >= ZBL_FUNCTIONS || algo == NULL || protocol == NULL || channels == NULL,
            ZB_COLL_ARGUMENT, "rcclGetCollImplInfo: invalid argument");
   *algo = zbl_implementations[zbl_run_by(c, zbl_functions[function], send, recv)].algo;
-  *protocol = 2; /* Simple */
+  *protocol = 2; /* the protocol Simple */
   *channels = 1;
   return 0;
 }
@@ -249,7 +253,7 @@ static int zbl_algoName(int algo, const char **name) {
   return zbl_failing(ZB_COLL_ARGUMENT, "rcclGetAlgoName: invalid argument");
 }
 
-/* Where the lines of NCCL_DEBUG_SUBSYS=TUNING go; NULL if nobody asked for them. */
+/* The file for the lines of NCCL_DEBUG_SUBSYS=TUNING; NULL if they are not requested. */
 static FILE *zbl_tuning_file;
 
 static void zbl_open_tuning(void) {
@@ -263,9 +267,9 @@ static void zbl_open_tuning(void) {
   }
 }
 
-/* Rank 0 writes what runs a collective (NVIDIA/nccl at v2.30.7, src/enqueue.cc, src/ce_coll.cc,
+/* Writes on rank 0 how a collective runs (NVIDIA/nccl at v2.30.7, src/enqueue.cc, src/ce_coll.cc,
  * src/scheduler/symmetric_sched.cc). A collective made of messages has no line. The loopback has
- * no algorithms: it calls its kernels a ring. */
+ * no algorithms, so it calls its kernels a ring. */
 void zbl_write_tuning(const zbl_comm *c, const zbl_call *call) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   static const char *const ran[] = {[ZBL_BY_KERNELS] = "Algo RING proto SIMPLE channel{Lo..Hi}={0..0}",
@@ -278,7 +282,7 @@ void zbl_write_tuning(const zbl_comm *c, const zbl_call *call) {
       (call->by != ZBL_BY_KERNELS || shape->reduces || (!shape->send_all && call->collective != ZBL_GATHER))) {
     char name[32];
     snprintf(name, sizeof name, "%c%s", toupper(*shape->field), shape->field + 1);
-    char *to = strstr(name, "To"); /* NCCL writes it in lower case */
+    char *to = strstr(name, "To"); /* NCCL writes "to" in lower case */
     if (to != NULL) {
       *to = 't';
     }

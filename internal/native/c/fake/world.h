@@ -1,10 +1,11 @@
-/* The loopback: a fake of the runtime and of the collectives library with the
- * same ABI. Host memory stands for device memory, and a virtual clock keeps the
+/* The loopback: a simulation of the runtime and of the collectives library with
+ * the same ABI. Host memory stands for device memory. A virtual clock keeps the
  * time that the machine file's model gives. One thread drives all ranks, or
  * several threads or processes drive their share; the figures are the same.
  *
- * Every function of the fake is hidden and named zbl_*: a public hip* or nccl*
- * name in an executable would be bound by a real librccl. */
+ * Every function of the loopback is hidden and named zbl_*. A real librccl would
+ * use a public hip* or nccl* name of the executable instead of the vendor's
+ * function. */
 #ifndef ZBL_WORLD_H
 #define ZBL_WORLD_H
 
@@ -12,60 +13,69 @@
 #include "collectives.h"
 #include "hub.h"
 
-/* HIP's numbers, or CUDA's in a build with CUDA's names. */
+/* The vendor whose numbers are used: HIP's, or CUDA's in a build with CUDA's names. */
 #ifndef ZBL_VENDOR
 #define ZBL_VENDOR ZB_ROCM
 #endif
 
-/* The version of the simulated API: HIP 6.0, major·10⁷ + minor·10⁵, or CUDA 12.0, major·1000 +
- * minor·10. */
+/* The version of the simulated API: HIP 6.0 as major·10⁷ + minor·10⁵, or CUDA 12.0 as major·1000
+ * + minor·10. */
 static const int zbl_api_version = ZBL_VENDOR == ZB_CUDA ? 12000 : 60000000;
 
-/* The error for a stream that does not exist: in HIP hipErrorContextIsDestroyed, except for
- * launches of kernels (ROCm/clr, hipamd/src/hip_stream.cpp and hip_module.cpp). */
+/* The error for a stream that does not exist. In HIP it is hipErrorContextIsDestroyed, except
+ * when a kernel is launched (ROCm/clr, hipamd/src/hip_stream.cpp and hip_module.cpp). */
 enum {
   ZBL_ERR_STREAM = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_HANDLE : 709,
   ZBL_ERR_LAUNCHED_ON = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_HANDLE : ZB_ERR_VALUE,
   ZBL_ERR_GRAPH = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_VALUE : ZB_ERR_STATE /* hipGraphDestroy */
 };
 
-/* The cost model of one collective over `ranks` ranks from `first` on, stride apart: bytes per
- * second, then seconds. k is the factor of the bus bandwidth. */
+/* The cost model of one collective over `ranks` ranks, which begin at `first` and lie `stride`
+ * apart. b is in bytes per second; a, r and floor are in seconds. k is the bus factor. */
 typedef struct zbl_curve {
   int collective; /* enum zbl_collective */
   int first, ranks, stride;
   double b, a, r, floor, k;
-  int extrapolated; /* parts of it are not measured */
-  int point, points; /* its first measured point, and their number; ascending in bytes */
+  int extrapolated; /* 1 if parts of the curve are not measured */
+  int point, points; /* point: index of the curve's first measured point; points: number of measured
+                      * points, ascending in bytes */
 } zbl_curve;
 
-/* A measured time, which replaces the model's. */
+/* A measured time. It replaces the model's time. */
 typedef struct zbl_point {
   double bytes, seconds;
 } zbl_point;
 
-/* The planted faults of a machine file. A rank count of 0 or a negative rank means that there is
- * no fault of that kind. */
+/* The faults that a machine file plants. If a fault's number of ranks is 0, or its rank is
+ * negative, that fault is not planted. */
 typedef struct zbl_faults {
-  double *late; /* by rank: seconds by which it reaches every collective late; or NULL */
-  double *hbm;  /* by rank: the remaining share of the memory's rate; or NULL */
-  struct { double from, to, factor; } dip;       /* bytes, bytes, × T */
-  struct { int first, ranks; double part, factor; } flaky; /* of launches, × T */
-  struct { int node; double part, factor, launches; } contention; /* between nodes of `node` ranks */
+  double *late; /* by rank: delay at every collective, in seconds; or NULL */
+  double *hbm;  /* by rank: remaining share of the memory's bandwidth; or NULL */
+  struct { double from, to, factor; } dip;       /* from, to: range of sizes, in bytes; factor: of
+                                                  * the time in that range */
+  struct { int first, ranks; double part, factor; } flaky; /* part: share of the launches that are
+                                                            * slow; factor: of their time */
+  struct { int node; double part, factor, launches; } contention; /* between nodes of `node` ranks
+                                                                   * each */
   struct { int rank; double bytes; uint64_t launch; } hang, async;
   struct {
     int kind, rank; /* enum zbl_data_fault */
     uint64_t index;
-    double part;     /* share of the launches it can occur in */
-    int first;       /* only in the first launch of a communicator */
-    uint64_t launch; /* not before this launch of a communicator */
-    int across;      /* bits: only in data written by another stream, by a copy */
+    double part;     /* share of the launches in which the fault can occur */
+    int first;       /* 1: only in the first launch of a communicator */
+    uint64_t launch; /* not before the launch of a communicator with this number */
+    int across;      /* bit 0: only in data that another stream wrote; bit 1: only in data that a
+                      * copy wrote */
   } data;
-  struct { int on, rank; uint64_t byte; } store;   /* a bit there flips */
-  struct { int rank; double factor; } kernels; /* × the virtual time of its kernels and products */
-  struct { int rank; double hz, after; } clock; /* of the units, after this many seconds */
-  struct { int call, rank; } stall; /* enum zbl_stalls: it never returns */
-  double beside; /* × a kernel's time while a collective runs on its device; 0: none */
+  struct { int on, rank; uint64_t byte; } store;   /* a bit of this byte of a kernel's output
+                                                    * flips */
+  struct { int rank; double factor; } kernels; /* factor of the virtual time of the rank's kernels
+                                                * and products */
+  struct { int rank; double hz, after; } clock; /* clock rate of the rank's units after this many
+                                                 * seconds */
+  struct { int call, rank; } stall; /* an enum zbl_stalls: this call of the rank never returns */
+  double beside; /* factor of a kernel's time while a collective runs on its device; 0: not
+                  * planted */
 } zbl_faults;
 
 /* The calls that a fault can keep from returning. */
@@ -78,107 +88,110 @@ enum zbl_data_fault {
   ZBL_SWAPPED, /* two blocks of the result are swapped */
   ZBL_STALE,   /* the rank's receive buffer is not written */
   ZBL_CORRUPT, /* one element of the rank's result has a bit flipped */
-  ZBL_STALE_SEND /* the rank sends the buffer's content before the last kernel or copy wrote it */
+  ZBL_STALE_SEND /* the rank sends the content that the buffer had before the last kernel or copy */
 };
 
-/* The constants of messages between two devices: xGMI within a node, rails between nodes; b, a,
- * r, floor and k as in a curve. Without ways (node 0) messages take the time of their
- * communicator's curve. left_rail and left_link are the remaining shares of bandwidth, 1 if
- * healthy. */
+/* The constants of messages between two devices: xGMI within a node, rails between nodes. b, a,
+ * r, floor and k are as in a curve. If node is 0 there are no ways, and a message takes the time
+ * of its communicator's curve. left_rail and left_link are the remaining shares of bandwidth, 1
+ * if healthy. */
 typedef struct zbl_ways {
-  int node; /* GPUs of a node; 0: there are no ways */
+  int node; /* number of GPUs per node; 0 if there are no ways */
   zbl_curve link, rail;
   double *left_rail; /* by device */
-  double *left_link; /* by device × the other's place on the node */
+  double *left_link; /* by device × the other device's position on the node */
 } zbl_ways;
 
 enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20, ZBL_RUNG = 4 };
 
 enum zbl_memory { ZBL_OF_DEVICE, ZBL_OF_HOST, ZBL_MANAGED, ZBL_REGISTERED };
 
-/* The present and the largest amount of memory, in bytes. */
+/* Current and largest amount of memory in use, in bytes. */
 typedef struct zbl_usage {
   uint64_t now, high;
 } zbl_usage;
 
-/* A range of memory that devices can access. It is only address space until touched. */
+/* A range of memory that devices can access. Until it is touched it is only address space. */
 typedef struct zbl_block {
   char *base;
   size_t bytes;
   int device, kind; /* enum zbl_memory */
-  unsigned flags;   /* given by the program */
+  unsigned flags;   /* flags that the program gave */
   uint32_t id;      /* unique within the process */
-  zbl_ref exported; /* where other processes find it, or found it; 0: nowhere */
-  int opened;       /* it belongs to another process */
-  int opens;        /* how often this process has opened it and not closed it */
-  zbl_usage *usage; /* counted here in addition to its device; NULL: nowhere */
+  zbl_ref exported; /* where the exported bytes are in the arena; 0 if never exported */
+  int opened;       /* the block belongs to another process */
+  int opens;        /* number of times that this process has opened the block without closing it */
+  zbl_usage *usage; /* a pool's usage that includes the block; NULL if none does */
   struct zbl_block *next;
 } zbl_block;
 
 typedef struct zbl_device {
-  char *newest; /* start and length of the newest block; 0 for none */
+  char *newest; /* start and length of the newest block; 0 if there is none */
   size_t bytes;
-  zbl_block *blocks; /* the newest first */
+  zbl_block *blocks; /* the device's blocks, the newest first */
   uint64_t used;
-  struct zbl_stream *null; /* its null stream, once it was used */
-  int blocking; /* streams ordered with the null stream, itself included */
-  uint64_t streamed; /* products, and kernels that went through its memory, in this case */
-  uint64_t calls, left; /* collectives: enqueued on it, and gone from its streams */
-  struct { double from, to; } busy; /* the last period of collectives without a gap */
-  size_t stack;      /* a thread's stack plus 1; 0 if the program has not set it */
-  unsigned flags;    /* set by the program */
+  struct zbl_stream *null; /* the null stream, once it has been used */
+  int blocking; /* number of streams ordered with the null stream, including itself */
+  uint64_t streamed; /* number of products, and of kernels that streamed
+                      * through the device's memory, in this case */
+  uint64_t calls, left; /* calls: number of collectives enqueued on the device; left: number of them
+                         * that have left its streams */
+  struct { double from, to; } busy; /* the latest busy period of collectives */
+  size_t stack;      /* size of a thread's stack plus 1; 0 if the program has not set it */
+  unsigned flags;    /* flags that the program has set */
 } zbl_device;
 
-/* How a curve changes if something other than the usual kernels runs the call: factors for its
- * bandwidth and its latencies. node: GPUs per node, 0 if unknown. */
+/* How a curve changes if a call does not run on the usual kernels: a factor for the bandwidth,
+ * and a factor for the latencies. node is the number of GPUs per node, 0 if unknown. */
 typedef struct zbl_faster {
   double rate, latency;
   int node;
 } zbl_faster;
 
 /* The clock that a program other than zbench sees: its own, the model's, or its own at the
- * model's pace. */
+ * pace of the model. */
 enum zbl_shown { ZBL_HIDDEN, ZBL_SHOWN, ZBL_PACED };
 
-/* The machine in this process: the machine file's content, the devices, and the shared state.
- * Devices are numbered within the world; the API's device 0 is the first one of this process. */
+/* The machine in this process: the content of the machine file, the devices, and the shared state.
+ * Devices are numbered within the world. Device 0 of the API is the first device of this
+ * process. */
 typedef struct zbl_world {
-  int open; /* number of opens */
-  int moves_data; /* 0: launches do not */
-  int parted; /* some launches moved only blocks: there are pages that nobody reads again */
+  int open; /* number of times that the world has been opened */
+  int moves_data; /* number of drivers that want data moved; 0: launches move no data */
+  int parted; /* some launches moved only blocks, and left pages that are not read again */
   zbl_hub *hub;
   char *arena;
   uint64_t mapped;
-  int several; /* other processes drive the same world */
-  int shared_fd, slot; /* of the file, −1 for none; this process's number */
+  int several; /* other threads or processes drive the same world */
+  int shared_fd, slot; /* shared_fd: the shared file, −1 for none; slot: this process's number */
   int first, count; /* the devices that this process sees */
-  zbl_bell *rung[ZBL_RUNG]; /* to wake when the lock is released */
+  zbl_bell *rung[ZBL_RUNG]; /* the bells to ring when the lock is released */
   int rung_count;
-  int wakes; /* sleepers woken at once: one per CPU of the host */
+  int wakes; /* number of sleepers woken at once: one per CPU of the host */
   void *kept; /* a free arena block that keeps its pages; see heap.c */
   int driving, stop; /* the thread that drives the streams; see drive.c */
-  zbl_bell nudge;    /* it sleeps on this bell while it is idle */
+  zbl_bell nudge;    /* the driving thread sleeps on this bell while it is idle */
   pthread_t driver;
-  int waits; /* blocking calls wait for ever, like the real ones */
-  int derives; /* groups without a curve get a derived one; otherwise their calls are refused */
+  int waits; /* blocking calls wait for ever, as the real ones do */
+  int derives; /* groups without a curve get a derived curve; if 0, their calls are refused */
   int multi_rank; /* a device may have several ranks of a communicator */
   int skips; /* kernels of the program without a host version are skipped */
   int warns; /* NCCL_DEBUG asks for warnings */
   int explains; /* hangs are explained; see silence.c */
-  int shown; /* enum zbl_shown: what other programs see of the clock */
-  double stall_rate; /* times as fast as the host's clock, see host.c */
+  int shown; /* an enum zbl_shown: the clock that other programs see */
+  double stall_rate; /* speed of time in a stall, relative to the host's clock; see host.c */
   int wall;  /* time is the host's time, and kernels run on its CPUs */
-  int cores; /* how many of them; 0: all that there are */
+  int cores; /* number of CPUs for kernels; 0: all */
   char gpu[64];
   uint64_t seed;
   int ranks, gpus_per_process, processes;
-  int coll_version; /* of the collectives library; 0: the loopback's own */
+  int coll_version; /* reported version of the collectives library; 0: the default */
   uint64_t hbm_bytes;
   uint64_t taken; /* bytes of the hub's room that this process uses */
-  double hbm_rate; /* of a GPU's memory, bytes per second; 0: not modelled */
+  double hbm_rate; /* memory bandwidth of a GPU in bytes per second; 0: not modelled */
   double launch, exit_jitter, noise, event;
-  double registers; /* host's cost of registering a buffer for a rank */
-  zbl_faster copies, symmetric; /* of rate 0: not modelled */
+  double registers; /* host's cost of registering a buffer for one rank, in seconds */
+  zbl_faster copies, symmetric; /* rate 0: not modelled */
   zbl_curve *curves;
   int curve_count;
   zbl_point *points;
@@ -186,15 +199,15 @@ typedef struct zbl_world {
   zbl_faults faults;
   zbl_ways ways;
   zbl_device *devices;
-  zbl_block **blocks; /* of all devices, sorted by address */
+  zbl_block **blocks; /* the blocks of all devices, sorted by address */
   size_t block_count, block_room;
-  zbl_lane *lanes; /* by modelled process, and by device, in the arena */
+  zbl_lane *lanes; /* lanes by modelled process, seats by device; both in the arena */
   zbl_seat *seats;
-  int kernel_failures; /* launches that a GPU might hang in or get wrong, */
-  char kernel_why[160]; /* and the error of the last */
+  int kernel_failures; /* number of launches that would hang or give wrong data on a GPU */
+  char kernel_why[160]; /* error of the last such launch */
 } zbl_world;
 
-/* The position of a random draw: a launch within a case. */
+/* The place of a random number: a launch within a case. */
 typedef struct zbl_turn {
   uint64_t key, launch;
 } zbl_turn;
@@ -203,7 +216,8 @@ static inline double zbl_later(double a, double b) { return a > b ? a : b; }
 
 extern zbl_world zbl;
 
-/* Whether [ptr, ptr+bytes) lies inside the newest block of a device, which is a rank's arena. */
+/* Reports whether [ptr, ptr+bytes) lies inside the newest block of a device, which is a rank's
+ * arena. */
 static inline int zbl_in_newest(int device, const void *ptr, uint64_t bytes) {
   const zbl_device *d = &zbl.devices[device];
   size_t offset = (size_t)((const char *)ptr - d->newest);
@@ -250,11 +264,11 @@ void zbl_free_ways(void);
 double zbl_way_time(int from, int to, double along, double bytes, uint64_t draws);
 
 /* handle.c */
-/* Returns zeroed memory of at most 192 bytes that begins with a magic number: it is a valid
- * handle while that is not 0. NULL if there is no memory. */
+/* Returns zeroed memory of at most 192 bytes for a handle; NULL if there is no memory. The
+ * memory begins with a magic number. It is a valid handle as long as that number is not 0. */
 void *zbl_new_handle(size_t bytes);
 void zbl_free_handle(void *p);
-/* Returns the object behind a handle of that kind, NULL if it is none. */
+/* Returns the object behind a handle of a kind; NULL if the handle is invalid. */
 void *zbl_behind(void *handle, uint32_t magic);
 void zbl_forget_handles(void);
 
@@ -324,7 +338,7 @@ int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device);
 int zbl_map_block(void **ptr, size_t bytes, int kind, int device);
 int zbl_said(int code);
 
-/* Leaves the function with a runtime error. */
+/* Returns a runtime error from the function if `when` is true. */
 #define ZBL_REFUSE(when, code)                                                 \
   do {                                                                         \
     if (when) {                                                                \

@@ -1,21 +1,22 @@
-/* Runs functions of the program that are enqueued in a stream. They run on a separate thread
- * without the loopback's lock: they may take locks held by a thread that waits in the loopback,
- * and may wait for that thread's next steps. The stream continues when the function has returned.
- */
+/* Runs functions of the program that are enqueued in a stream. They run on a thread of their own,
+ * without the loopback's lock: they may take locks that a thread holds while it waits in the
+ * loopback, and may wait for that thread's next steps. The stream continues when the function has
+ * returned. */
 #include "../fake/stream.h"
 #include "more.h"
 
 #include <signal.h>
 #include <stdlib.h>
 
-/* The function to call: one of the two; the second gets the stream's handle. */
+/* The function to call. Either `function` or `callback` is set; `callback` also gets the stream's
+ * handle. */
 typedef struct zbl_called {
   zbs_function *function;
   zbs_callback *callback;
   void *data, *handle;
 } zbl_called;
 
-/* One call. The stream's operation and the thread both hold it. */
+/* One call. Both the stream's operation and the thread refer to it. */
 typedef struct zbl_calling {
   zbl_called what;
   int holders, error, returned;
@@ -23,12 +24,12 @@ typedef struct zbl_calling {
   struct zbl_calling *next;
 } zbl_calling;
 
-/* The calls, in the order in which streams reached them. */
+/* The calls that wait, in the order in which streams reached them. */
 static struct {
   pthread_mutex_t lock;
   pthread_cond_t more;
   zbl_calling *first, *last;
-  int thread; /* the thread exists */
+  int thread; /* 1 once the thread exists */
 } zbl_calls = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
 
 static void zbl_drop_call(zbl_calling *c) {
@@ -48,8 +49,8 @@ static zbl_calling *zbl_next_call(void) {
   return c;
 }
 
-/* The thread's clock starts at the stream's arrival; the stream waits as long as the function
- * sleeps. */
+/* Makes one call. The thread's time begins when the stream reached the call, and the stream
+ * waits as long as the function sleeps. */
 static void zbl_make_call(zbl_calling *c) {
   {
     ZBL_ENTER;
@@ -77,7 +78,7 @@ static void *zbl_call_all(void *unused) {
   return unused;
 }
 
-/* Starts the thread with all signals blocked: signals belong to the client. */
+/* Starts the thread. All signals are blocked in it, because signals belong to the client. */
 static void zbl_start_calling(void) {
   sigset_t all, before;
   pthread_t thread;
@@ -137,8 +138,9 @@ static int zbl_call_put(const void *what, zbl_stream *s) {
   return ZB_OK;
 }
 
-/* A capture takes it; the null stream's waits for none (ROCm/clr,
- * hipamd/src/hip_stream.cpp, hipLaunchHostFunc). */
+/* Enqueues a function. A capture records it. On the null stream it does not
+ * wait for the device's other streams (ROCm/clr, hipamd/src/hip_stream.cpp,
+ * hipLaunchHostFunc). */
 static int zbl_launchHost(void *stream, zbs_function *function, void *data) {
   const zbl_called what = {.function = function, .data = data};
   zbl_stream *s;
@@ -149,8 +151,8 @@ static int zbl_launchHost(void *stream, zbs_function *function, void *data) {
   return zbl_said(zbl_do(s, zbl_call_put, &what, sizeof what));
 }
 
-/* HIP does not record it in a capture: it runs at once (ROCm/clr,
- * hipamd/src/hip_stream.cpp, hipStreamAddCallback_common). */
+/* Enqueues a callback. As in HIP, a capture does not record it: it runs at once
+ * (ROCm/clr, hipamd/src/hip_stream.cpp, hipStreamAddCallback_common). */
 static int zbl_addCallback(void *stream, zbs_callback *callback, void *data, unsigned flags) {
   const zbl_called what = {.callback = callback, .data = data, .handle = stream};
   zbl_stream *s;

@@ -1,5 +1,5 @@
-/* A library to preload: the program's clock calls return the time of the loopback's model. Until
- * the program calls the loopback, they return the kernel's.
+/* A library to preload. The program's clock calls return the time of the loopback's model. Until
+ * the program calls the loopback, they return the kernel's time.
  *
  * A sleep, or a timed wait that times out, takes its time on both clocks. Clocks of CPU time are
  * unchanged, and so is code that bypasses the C library. */
@@ -18,15 +18,17 @@
 enum { ZBC_CLOCKS = 12 };
 static const int64_t zbc_second = 1000000000;
 
-/* The clocks that show the time; coarse clocks and clocks since boot run equally. */
+/* The clocks that show the model's time. Coarse clocks and clocks since boot run at the same
+ * rate. */
 static const uint8_t zbc_shown[ZBC_CLOCKS] = {
     [CLOCK_REALTIME] = 1,         [CLOCK_MONOTONIC] = 1,
     [CLOCK_MONOTONIC_RAW] = 1,    [CLOCK_REALTIME_COARSE] = 1,
     [CLOCK_MONOTONIC_COARSE] = 1, [CLOCK_BOOTTIME] = 1,
     [CLOCK_TAI] = 1};
 
-/* The model's clock: nanoseconds since it began, the time until which the calling thread has
- * slept, and what each kernel clock showed when it began. */
+/* The model's clock. zbc_now returns the nanoseconds since the model's clock began. zbc_reach
+ * reports until when the calling thread has slept. zbc_began has the time of each kernel clock
+ * when the model's clock began. */
 static int64_t (*zbc_now)(void);
 static void (*zbc_reach)(int64_t);
 static int64_t zbc_began[ZBC_CLOCKS];
@@ -50,7 +52,8 @@ static int64_t zbc_kernel_ns(clockid_t clock) {
   return zbc_of(&ts);
 }
 
-/* The loopback's runtime calls this when a world opens, and with NULL when it closes. */
+/* Sets the model's clock. The loopback's runtime calls this when a world opens, and with NULL when
+ * it closes. */
 ZBC_PUBLIC void zbench_clock_use(int64_t (*now)(void), void (*reach)(int64_t)) {
   for (int i = 0; now != NULL && i < ZBC_CLOCKS; i++) {
     if (zbc_shown[i]) {
@@ -61,9 +64,9 @@ ZBC_PUBLIC void zbench_clock_use(int64_t (*now)(void), void (*reach)(int64_t)) {
   __atomic_store_n(&zbc_now, now, __ATOMIC_RELEASE);
 }
 
-/* The time that the program's own stand-ins keep, in nanoseconds: see zbench_clock_pass. Each
- * read adds one nanosecond, because programs divide by differences. Only the thread itself sees
- * its own sleep. */
+/* The time in nanoseconds that a program's own simulation keeps; see zbench_clock_pass. Each read
+ * adds one nanosecond, because programs divide by differences of times. A thread's sleep counts
+ * only in that thread. */
 static int64_t zbc_kept;
 static _Thread_local int64_t zbc_slept;
 
@@ -76,9 +79,9 @@ static void zbc_kept_reach(int64_t at) {
   zbc_slept += ahead > 0 ? ahead : 0;
 }
 
-/* Stand-ins that drive the GPUs of many hosts from one thread report by how many nanoseconds the
- * first host's time has advanced since the last report. From the first call on they own the
- * clock. */
+/* Advances the program's clock by `ns` nanoseconds. A program that simulates the GPUs of many hosts
+ * in one thread calls this with the time by which its first host has advanced since the last call.
+ * From the first call on, that program owns the clock. */
 ZBC_PUBLIC void zbench_clock_pass(int64_t ns) {
   if (__atomic_load_n(&zbc_now, __ATOMIC_ACQUIRE) == NULL) {
     zbench_clock_use(zbc_kept_now, zbc_kept_reach);
@@ -86,7 +89,7 @@ ZBC_PUBLIC void zbench_clock_pass(int64_t ns) {
   __atomic_add_fetch(&zbc_kept, ns, __ATOMIC_RELAXED);
 }
 
-/* Whether the clock is the model's; if so, its time in *ns. */
+/* Reports whether a clock shows the model's time, and writes that time to *ns. */
 static int zbc_time(clockid_t clock, int64_t *ns) {
   int64_t (*now)(void) = __atomic_load_n(&zbc_now, __ATOMIC_ACQUIRE);
   if (now == NULL || clock < 0 || clock >= ZBC_CLOCKS || !zbc_shown[clock]) {
@@ -128,13 +131,14 @@ ZBC_PUBLIC int timespec_get(struct timespec *ts, int base) {
   return base == TIME_UTC && clock_gettime(CLOCK_REALTIME, ts) == 0 ? base : 0;
 }
 
-/* Returns how much later a deadline on the program's clock is on the kernel's. */
+/* Returns how much later a deadline on the program's clock falls on the kernel's clock, in
+ * nanoseconds. */
 static int64_t zbc_lag(clockid_t clock) {
   int64_t ns;
   return zbc_time(clock, &ns) ? zbc_kernel_ns(clock) - ns : 0;
 }
 
-/* The thread has waited until a deadline on one of its clocks. */
+/* Notes that the thread has waited until a deadline on one of its clocks. */
 static void zbc_reached(clockid_t clock, int64_t deadline) {
   int64_t ns;
   if (zbc_time(clock, &ns)) {
@@ -142,7 +146,7 @@ static void zbc_reached(clockid_t clock, int64_t deadline) {
   }
 }
 
-/* Sleeps on the kernel's monotonic clock; the sleep takes equally long on the program's clock. */
+/* Sleeps on the kernel's monotonic clock. The sleep takes the same time on the program's clock. */
 static int zbc_sleep(clockid_t clock, int flags, const struct timespec *want,
                      struct timespec *left) {
   int64_t ns, begun, end;
@@ -188,14 +192,15 @@ ZBC_PUBLIC unsigned sleep(unsigned seconds) {
   return nanosleep(&rest, &rest) == 0 ? 0 : (unsigned)rest.tv_sec + (rest.tv_nsec > 0);
 }
 
-/* Returns the C library's own function. Condition variables had an older version with another
- * layout on x86-64, which dlsym may find first. */
+/* Returns the function of the C library that this library replaces. On x86-64, condition
+ * variables have an older version with another layout, which dlsym may find first. */
 static void *zbc_next(const char *name) {
   void *at = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
   return at != NULL ? at : dlsym(RTLD_NEXT, name);
 }
 
-/* A wait with a deadline on the program's clock. Its end counts unless `free` is true. */
+/* Makes a wait with a deadline on the program's clock. Unless `free` is true, a wait that times out
+ * advances the thread's time. */
 #define ZBC_DEADLINE(clock, deadline, wait, free)                              \
   const struct timespec until = zbc_timespec(zbc_of(deadline) + zbc_lag(clock)); \
   int code = wait;                                                             \
@@ -204,14 +209,15 @@ static void *zbc_next(const char *name) {
   }                                                                            \
   return code
 
-/* A condition variable's clock is unknown here. All clocks have the same lag, and a deadline
- * before the realtime clock's beginning must be a monotonic one. */
+/* Returns the clock of a condition variable's deadline, which is unknown here. All clocks have
+ * the same lag, and a deadline before the beginning of the realtime clock must be on a monotonic
+ * clock. */
 static clockid_t zbc_clock_of(const struct timespec *deadline) {
   return zbc_of(deadline) < zbc_began[CLOCK_REALTIME] / 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }
 
-/* Whether the caller is Python's interpreter. It waits in this way for its own lock alone, and a busy
- * host makes that wait long. Waits of Python programs use semaphores. */
+/* Reports whether the caller is Python's interpreter. The interpreter uses this wait only for its
+ * own lock, and on a busy host that wait is long. Waits of Python programs use semaphores. */
 static int zbc_interpreter(const void *caller) {
   const void *python = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
   Dl_info from, own;

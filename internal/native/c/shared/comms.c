@@ -1,18 +1,18 @@
-/* Ways to make communicators other than ncclCommInitRank, and queries about them. */
+/* Makes communicators in other ways than ncclCommInitRank, and answers queries about them. */
 #include "../fake/comm.h"
 #include "more.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Several ranks on one device, each with its own virtual id. RCCL had this until ROCm 5.7
- * (ROCm/rccl at rocm-5.7.0, src/init.cc). */
+/* Joins one of several ranks on a device, each of which has its own virtual id. RCCL had
+ * this function until ROCm 5.7 (ROCm/rccl at rocm-5.7.0, src/init.cc). */
 static int zbl_commInitMulti(void **comm, int nranks, zb_unique_id id, int rank,
                              int virtual_id) {
   return zbl_join_rank(comm, nranks, id, rank, 1, virtual_id);
 }
 
-/* Refuses a parent that cannot be split. */
+/* Refuses a communicator that cannot be split. */
 static int zbl_check_parent(const zbl_caller *a, zbl_comm *c, void **out, const void *config) {
   ZBL_REFUSE_CALL(c == NULL, a, ZB_COLL_ARGUMENT, "%s", zbl_no_comm);
   ZBL_REFUSE_CALL(out == NULL, a, ZB_COLL_ARGUMENT, "newcomm is NULL");
@@ -35,7 +35,7 @@ static int zbl_commSplit(void *comm, int color, int key, void **out, void *confi
   return zbl_split_rank(c, color, key, zbl_waits_for(config, !c->nonblocking) ? 0 : 1, out);
 }
 
-/* Whether every number in the list is a device, and each occurs once. */
+/* Returns 0 if every number in the list is a device and occurs only once, otherwise the error. */
 static int zbl_check_devices(int n, const int *devices) {
   for (int i = 0; i < n; i++) {
     if (devices[i] < 0 || devices[i] >= zbl.count) {
@@ -50,7 +50,7 @@ static int zbl_check_devices(int n, const int *devices) {
   return 0;
 }
 
-/* Makes a communicator of n devices of this process. The current device does not change
+/* Makes communicators for n devices of this process. The current device does not change
  * (ROCm/rccl, src/init.cc, ncclCommInitAll_impl). */
 static int zbl_commInitAll(void **comms, int n, const int *devices) {
   zb_unique_id id;
@@ -71,12 +71,12 @@ static int zbl_commInitAll(void **comms, int n, const int *devices) {
   return code != 0 ? code : ended;
 }
 
-/* For a blocking communicator all earlier calls are done when this returns. Only a destruction
- * may follow. */
+/* Finalises a communicator. If it is blocking, all earlier calls are done on return. Afterwards
+ * it can only be destroyed. */
 static int zbl_commFinalize(void *comm) {
   zbl_comm *c = zbl_comm_of(comm);
   ZBL_ENTER;
-  if (comm == NULL) { /* nothing to do (ROCm/rccl, src/init.cc, ncclCommFinalize_impl) */
+  if (comm == NULL) { /* nothing to do, as in ROCm/rccl, src/init.cc, ncclCommFinalize_impl */
     return 0;
   }
   ZBL_FAIL(c == NULL || c->finalized || zbl_not_ready(c),
@@ -89,7 +89,7 @@ static int zbl_commFinalize(void *comm) {
   return 0;
 }
 
-/* One of the communicator's numbers. */
+/* Returns one of the communicator's numbers in *out. */
 static int zbl_ask(void *comm, int *out, int (*what)(const zbl_comm *)) {
   zbl_comm *c = zbl_comm_of(comm);
   ZBL_ENTER;

@@ -1,11 +1,11 @@
-/* Contexts, which HIP has for programs ported from CUDA's driver interface. A device has one, its
- * primary context; each thread has a stack of them. */
+/* Contexts, which HIP has for programs ported from CUDA's driver interface. Each device has only
+ * its primary context. Each thread has a stack of contexts. */
 #include "../fake/world.h"
 #include "more.h"
 
 enum { ZBL_MOST_CONTEXTS = 64 };
 
-/* A context's handle is an address in this array, at its device's number. */
+/* The handle of a context is the address of the array element with its device's number. */
 static char zbl_context_of[1 << 12];
 
 static _Thread_local struct {
@@ -13,14 +13,14 @@ static _Thread_local struct {
   int n;
 } zbl_contexts;
 
-/* Returns the device of a context, −1 if it is none. */
+/* Returns the device of a context; −1 if the handle is invalid. */
 static int zbl_device_of_context(const void *context) {
   uintptr_t at = (uintptr_t)context - (uintptr_t)zbl_context_of;
   return at < (uintptr_t)zbl.count && at < sizeof zbl_context_of ? (int)at : -1;
 }
 
 static void zbl_push_context(int device) {
-  if (zbl_contexts.n == ZBL_MOST_CONTEXTS) { /* the lowest one is dropped */
+  if (zbl_contexts.n == ZBL_MOST_CONTEXTS) { /* the lowest context is dropped */
     for (int i = 1; i < ZBL_MOST_CONTEXTS; i++) {
       zbl_contexts.device[i - 1] = zbl_contexts.device[i];
     }
@@ -73,7 +73,7 @@ static int zbl_contextPush(void *context) {
   return zbl_setDevice(device);
 }
 
-/* The current device does not change. */
+/* Pops a context. The current device does not change. */
 static int zbl_contextPop(void **context) {
   ZBL_REFUSE(zbl_contexts.n == 0, ZBL_ERR_CONTEXT);
   zbl_contexts.n--;
@@ -85,7 +85,7 @@ static int zbl_contextPop(void **context) {
 
 static int zbl_contextDevice(int *device) { return zbl_getDevice(device); }
 
-/* HIP does not implement these. */
+/* Functions that HIP does not implement. */
 static int zbl_contextSynchronize(void) { return zbl_said(ZB_ERR_NOT_SUPPORTED); }
 
 static int zbl_primaryRetain(void **context, int device) {
@@ -104,15 +104,15 @@ static int zbl_primaryReset(int device) {
   return ZB_OK;
 }
 
-/* The primary context is in use from the beginning. */
+/* Refuses the flags of a primary context, which is in use from the beginning. */
 static int zbl_primaryFlags(int device, unsigned flags) {
   enum { ZBL_ERR_IN_USE = 216 }; /* hipErrorContextAlreadyInUse */
   (void)flags;
   return zbl_said(zbl_known_device(device) ? ZBL_ERR_IN_USE : ZB_ERR_DEVICE);
 }
 
-/* A device is active if it has a stream or memory (ROCm/clr, hipamd/src/hip_device.cpp,
- * GetActiveStatus). */
+/* Reports the state of a device. It is active if it has a stream or memory (ROCm/clr,
+ * hipamd/src/hip_device.cpp, GetActiveStatus). */
 static int zbl_primaryState(int device, unsigned *flags, int *active) {
   ZBL_ENTER;
   ZBL_REFUSE(!zbl_known_device(device), ZB_ERR_DEVICE);

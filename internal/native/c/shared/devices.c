@@ -1,4 +1,4 @@
-/* Devices and errors: the current device, access between peers, the names of errors. */
+/* Devices and errors: the current device, access between devices, the names of errors. */
 #include "../fake/world.h"
 #include "more.h"
 
@@ -27,8 +27,8 @@ static int zbl_peekLastError(void) { return zbl_error_last; }
 
 enum { ZBL_ERR_PEER_ENABLED = 704, ZBL_ERR_PEER_NOT_ENABLED = 705 };
 
-/* Every device can access every other device of the process, but not itself as a peer (ROCm/clr,
- * hipamd/src/hip_peer.cpp, canAccessPeer). */
+/* Reports whether a device can access a peer. Every device of the process can access every other,
+ * but not itself (ROCm/clr, hipamd/src/hip_peer.cpp, canAccessPeer). */
 static int zbl_canAccessPeer(int *can, int device, int peer) {
   ZBL_REFUSE(can == NULL, ZB_ERR_VALUE);
   ZBL_REFUSE(device < 0 || device >= zbl.count || peer < 0 || peer >= zbl.count, ZB_ERR_DEVICE);
@@ -36,8 +36,8 @@ static int zbl_canAccessPeer(int *can, int device, int peer) {
   return ZB_OK;
 }
 
-/* The peers that the current device may access: one bit each, for the first devices of a process
- * only. */
+/* For each device, the peers that it has been allowed to access, one bit each. Only the first 64
+ * devices of a process are covered. */
 enum { ZBL_PEERS = 64 };
 static uint64_t zbl_peers[ZBL_PEERS];
 
@@ -73,7 +73,7 @@ static int zbl_deviceByPCI(int *device, const char *address) {
   int number;
   ZBL_REFUSE(device == NULL || address == NULL ||
              sscanf(address, "%x:%x:%x", &domain, &bus, &slot) != 3, ZB_ERR_VALUE);
-  number = (int)(domain << 8 | bus) - zbl.first; /* see zbl_devicePCI */
+  number = (int)(domain << 8 | bus) - zbl.first; /* as in zbl_devicePCI */
   ZBL_REFUSE(number < 0 || number >= zbl.count, ZB_ERR_VALUE);
   *device = number;
   return ZB_OK;

@@ -1,5 +1,5 @@
-/* HIP's part of CUDA's driver interface, for programs ported from it: copies by direction, memory
- * set by words, and properties of devices. */
+/* HIP's part of CUDA's driver interface, for programs ported from CUDA: copies by direction,
+ * setting memory by words, and properties of devices. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -15,8 +15,8 @@ ZBL_COPY(ToHost, ZB_TO_HOST)
 ZBL_COPY(OnDevice, ZB_DEVICE_TO_DEVICE)
 #undef ZBL_COPY
 
-/* In the stream's order, and waited for (ROCm/clr, hipamd/src/hip_memory.cpp,
- * hipMemcpyWithStream). */
+/* Copies in the order of the stream, and waits for the copy (ROCm/clr,
+ * hipamd/src/hip_memory.cpp, hipMemcpyWithStream). */
 static int zbl_copyWithStream(void *to, const void *from, size_t bytes, int kind,
                               void *stream) {
   int code;
@@ -26,8 +26,8 @@ static int zbl_copyWithStream(void *to, const void *from, size_t bytes, int kind
   return code != ZB_OK || zbl_wait_for(zbl_stream_of(stream)) ? code : zbl_said(ZB_ERR_NOT_READY);
 }
 
-/* The allocation that the address is in (ROCm/clr, hipamd/src/hip_memory.cpp,
- * hipMemGetAddressRange). */
+/* Returns the allocation that contains the address (ROCm/clr,
+ * hipamd/src/hip_memory.cpp, hipMemGetAddressRange). */
 static int zbl_addressRange(void **base, size_t *bytes, void *p) {
   const zbl_block *b;
   ZBL_ENTER;

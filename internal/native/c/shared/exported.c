@@ -1,5 +1,5 @@
-/* Moves device memory to where other processes find it, and finds theirs. The caller holds the
- * lock, which all processes share. */
+/* Moves device memory to a place where other processes can find it, and finds the memory of
+ * other processes. The caller holds the lock, which all processes share. */
 #include "../fake/exported.h"
 #include "more.h"
 
@@ -9,8 +9,8 @@
 
 enum { ZBL_EXPORTED_PAGE = 4096 };
 
-/* Moves a block into the arena. A process that is alone keeps the block in place, because nobody
- * can open it. Returns 0 if it cannot be mapped. */
+/* Moves a block into the arena and returns its place. If the process is alone, the block keeps its
+ * memory, because no other process can open it. Returns 0 if the new memory cannot be mapped. */
 static zbl_ref zbl_export(zbl_block *b) {
   size_t pages = (b->bytes + ZBL_EXPORTED_PAGE - 1) / ZBL_EXPORTED_PAGE * ZBL_EXPORTED_PAGE;
   size_t room = sizeof(zbl_exported) + (zbl.shared_fd >= 0 ? ZBL_EXPORTED_PAGE + pages : 0);
@@ -34,7 +34,7 @@ static zbl_ref zbl_export(zbl_block *b) {
   return b->exported;
 }
 
-/* Returns the memory behind another process's handle, NULL if it is gone or never existed. */
+/* Returns the memory behind another process's handle; NULL if it is gone or never existed. */
 static zbl_exported *zbl_exported_of(zbl_ref at) {
   zbl_exported *e = at % _Alignof(zbl_exported) == 0 && at >= sizeof *zbl.hub &&
                             at < zbl.hub->used - sizeof(zbl_exported)
@@ -43,7 +43,8 @@ static zbl_exported *zbl_exported_of(zbl_ref at) {
   return e != NULL && e->magic == ZBL_EXPORTED ? e : NULL;
 }
 
-/* Maps it into this process as memory of a device. It takes none of the device's room. */
+/* Maps exported memory into this process as memory of a device. It does not reduce the device's
+ * free memory. */
 static zbl_block *zbl_import(zbl_ref at, int device) {
   zbl_exported *e = zbl_exported_of(at);
   zbl_block *b = e != NULL && zbl.shared_fd >= 0 ? calloc(1, sizeof *b) : NULL;

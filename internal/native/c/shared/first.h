@@ -1,19 +1,20 @@
-/* The public names of the runtime library. The first one that a program calls opens the world.
- * Before that the program may fork and set environment variables, as before its first call of
- * HIP. A public name jumps to its function and leaves registers and stack unchanged, so it fits
- * every signature. */
+/* The public names of the runtime library. The first public function that a program calls opens
+ * the world. Before that the program may fork and set environment variables, as before its first
+ * call of HIP. A public name jumps to its function and leaves registers and stack unchanged, so
+ * it fits every signature. */
 #ifndef ZBS_FIRST_H
 #define ZBS_FIRST_H
 
 #include "more.h"
 #include "names.h"
 
-/* Whether the world has been opened, or could not be. */
+/* 1 once the world has been opened, or could not be opened. */
 __attribute__((visibility("hidden"))) uint8_t zbs_entered;
 __attribute__((visibility("hidden"))) void zbs_enter(void);
 
 /* zbs_first calls zbs_enter and preserves the registers that hold arguments, because a public
- * name calls it before it uses its own arguments. ZBS_ENTERS is the text of a public name. */
+ * name calls it before its own function uses them. ZBS_ENTERS is the assembly of a public
+ * name. */
 #if defined(__x86_64__)
 __asm__(".text\n.type zbs_first, %function\nzbs_first:\n\t"
         "push %rdi\n\tpush %rsi\n\tpush %rdx\n\tpush %rcx\n\t"
@@ -52,7 +53,8 @@ __asm__(".text\n.type zbs_first, %function\nzbs_first:\n\t"
   "stp x29, x30, [sp, #-16]!\n\tbl zbs_first\n\tldp x29, x30, [sp], #16\n\tb " to
 #endif
 
-/* A public name for a function that needs the world, and for one that does not. */
+/* ZBS_OPENING defines the public name of a function that needs the world. ZBS_PUBLIC defines the
+ * public name of a function that needs no world. */
 #define ZBS_OPENING(field, name)                                               \
   extern __typeof__(zbl_##field) zbs_do_##field __asm__("zbs_do_" #field)      \
       __attribute__((alias("zbl_" #field), visibility("hidden"), used));       \

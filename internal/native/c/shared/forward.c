@@ -1,7 +1,7 @@
-/* A vendor's other libraries, without any state. Every public name jumps to the runtime library,
- * which has the function under one of zbench's names. A jump leaves registers and stack
- * unchanged, so it fits every signature. FORWARD is the kind of library, such as ZB_COLLECTIVES.
- */
+/* A vendor's other libraries, which have no state. Every public name jumps to the runtime library,
+ * which has the function under one of zbench's own names. A jump leaves registers and stack
+ * unchanged, so it fits every signature. FORWARD is the kind of library, such as
+ * ZB_COLLECTIVES. */
 #include "more.h"
 #include "names.h"
 
@@ -16,8 +16,8 @@
           ZBS_JUMP("zbench_" #field) "\n.size " name ", . - " name "\n");
 #define ZBS_SKIP(field, name)
 
-/* RCCL's and NCCL's functions have a second name each, which profilers that replace the
- * first one call (nccl.h.in, pnccl). */
+/* Each function of RCCL and NCCL also has a second name. Profilers replace the first name
+ * and call the second (nccl.h.in, pnccl). */
 #define ZBS_FORWARD_TWICE(field, name)                                         \
   ZBS_FORWARD(field, name)                                                     \
   ZBS_FORWARD(field, "p" name)
@@ -54,7 +54,7 @@ ZB_OTHER_NAMES(ZBS_OTHER)
 ZB_LT_SYMBOLS(ZBS_LT)
 #endif
 
-/* Prints on loading, as some libraries do. */
+/* Prints a line when the library is loaded, as some real libraries do. */
 #ifdef NOISY
 #include <stdio.h>
 __attribute__((constructor)) static void zbs_talk(void) {

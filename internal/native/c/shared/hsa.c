@@ -1,12 +1,12 @@
-/* HSA's runtime under its own name and with its symbols' version, because HIP programs are linked
- * with it, and UCX beside Open MPI (libuct_rocm) calls it. There is no GPU, so hsa_init fails as
- * on a host without one, and programs that check continue without ROCm. RCCL's UnitTests ignore
- * that result: before they fork they count the agents that are GPUs (ROCm/rccl,
- * test/common/EnvVars.cpp), and find those that the process sees. */
+/* HSA's runtime under its own name and with its symbols' version. HIP programs are linked with it,
+ * and UCX, which Open MPI uses, calls it (libuct_rocm). There is no GPU for HSA, so hsa_init fails
+ * as on a host without a GPU, and programs that check the result continue without ROCm. RCCL's
+ * UnitTests ignore the result: before they fork they count the agents that are GPUs (ROCm/rccl,
+ * test/common/EnvVars.cpp). The agents here are the GPUs that the process sees. */
 #define ZBL_VENDOR ZB_ROCM
 #include "place.c"
 
-/* hsa.h at ROCm 6.4, as all numbers and names here. */
+/* The numbers and names in this file are from hsa.h at ROCm 6.4. */
 enum {
   ZBH_OK = 0,
   ZBH_ERR_ARGUMENT = 0x1001,
@@ -18,7 +18,7 @@ enum {
   ZBH_GPU = 1
 };
 
-/* hsa_agent_t, passed by value; 0 is none. */
+/* hsa_agent_t, which is passed by value. The number 0 means no agent. */
 typedef struct zbh_agent {
   uint64_t number;
 } zbh_agent;
@@ -30,8 +30,8 @@ ZBH_PUBLIC int hsa_iterate_agents(int (*each)(zbh_agent, void *), void *data);
 ZBH_PUBLIC int hsa_agent_get_info(zbh_agent agent, int what, void *value);
 ZBH_PUBLIC int hsa_status_string(int status, const char **text);
 
-/* Returns how many GPUs the process sees. It does not open the world, which a fork would share.
- */
+/* Returns how many GPUs the process sees. It does not open the world, because a fork would share
+ * the open world. */
 static int zbh_gpus(void) {
   const char *path = getenv("ZBENCH_LOOPBACK");
   char *text = path != NULL ? zbs_read(path) : NULL;
@@ -74,12 +74,13 @@ int hsa_status_string(int status, const char **text) {
   return ZBH_OK;
 }
 
-/* All other functions. A program that checks hsa_init's result calls none of them. */
+/* Implements all other functions. A program that checks the result of hsa_init calls none of
+ * them. */
 int zbh_absent(void);
 int zbh_absent(void) { return ZBH_ERR_NOT_INITIALIZED; }
 
 #define ABSENT(name) __asm__(".globl hsa_" #name "\n.type hsa_" #name ", %function\n.set hsa_" #name ", zbh_absent");
-/* One function per memory order. */
+/* Declare one function per memory order. */
 #define READS(of) ABSENT(of##_acquire) ABSENT(of##_relaxed) ABSENT(of##_scacquire)
 #define WRITES(of) ABSENT(of##_relaxed) ABSENT(of##_release) ABSENT(of##_screlease)
 #define CHANGES(of)                                                            \

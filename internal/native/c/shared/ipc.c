@@ -1,5 +1,5 @@
-/* Memory shared between processes: HIP's handles, which contain the memory's place in the file
- * where the processes of a world meet. */
+/* Memory that processes share. HIP's handles contain the memory's place in the file where the
+ * processes of a world meet. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -8,15 +8,15 @@
 
 enum { ZBL_ERR_CONTEXT = 201, ZBL_ERR_POINTER = 17, ZBL_LAZY = 1 };
 
-/* The content of a handle; bytes is 0 if it was never filled. */
+/* The content of a handle. bytes is 0 if the handle was never filled. */
 typedef struct zbl_memory_handle {
   uint64_t bytes, offset;
   zbl_ref at;
   int64_t owner; /* the exporting process */
 } zbl_memory_handle;
 
-/* Any address of device memory is accepted, and the handle leads to that address (ROCm/clr,
- * hipamd/src/hip_memory.cpp, hipIpcGetMemHandle). */
+/* Makes a handle. Any address of device memory is accepted, and the handle leads to that
+ * address (ROCm/clr, hipamd/src/hip_memory.cpp, hipIpcGetMemHandle). */
 static int zbl_ipcGet(void *handle, void *p) {
   zbl_memory_handle h = {.owner = getpid()};
   zbl_block *b;
@@ -32,7 +32,7 @@ static int zbl_ipcGet(void *handle, void *p) {
   return ZB_OK;
 }
 
-/* Returns this process's block for the memory if it has opened it already. */
+/* Returns this process's block for memory that it has already opened; NULL if it has not. */
 static zbl_block *zbl_opened(zbl_ref at) {
   for (size_t i = 0; i < zbl.block_count; i++) {
     if (zbl.blocks[i]->exported == at && zbl.blocks[i]->opened) {
@@ -42,9 +42,9 @@ static zbl_block *zbl_opened(zbl_ref at) {
   return NULL;
 }
 
-/* The flag is 1 or, in HIP's older headers, 0. A process cannot open its own memory. Memory that
- * it has opened before is returned again (ROCm/clr, hipamd/src/hip_memory.cpp,
- * hipIpcOpenMemHandle, and rocclr/device/device.cpp, IpcAttach). */
+/* Opens the memory of a handle. The flag is 1, or 0 in HIP's older headers. A process cannot open
+ * its own memory. If the memory is already open, the same address is returned again (ROCm/clr,
+ * hipamd/src/hip_memory.cpp, hipIpcOpenMemHandle, and rocclr/device/device.cpp, IpcAttach). */
 static int zbl_ipcOpen(void **p, zbs_ipc handle, unsigned flags) {
   zbl_memory_handle h;
   zbl_exported *e;
@@ -65,8 +65,8 @@ static int zbl_ipcOpen(void **p, zbs_ipc handle, unsigned flags) {
   return ZB_OK;
 }
 
-/* Waits for the work of its device (ROCm/clr, hipamd/src/hip_memory.cpp, hipIpcCloseMemHandle).
- */
+/* Closes opened memory, after waiting for the work of its device (ROCm/clr,
+ * hipamd/src/hip_memory.cpp, hipIpcCloseMemHandle). */
 static int zbl_ipcClose(void *p) {
   zbl_block *b;
   ZBL_ENTER;

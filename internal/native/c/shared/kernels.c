@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Valid between kernel<<<…>>> and the launch call that the compiler generates. */
+/* The launch configuration. It is valid between kernel<<<…>>> and the launch call that the compiler
+ * generates. */
 static _Thread_local struct {
   zbs_dim3 grid, block;
   size_t shared;
@@ -30,11 +31,11 @@ static int zbl_popCall(zbs_dim3 *grid, zbs_dim3 *block, size_t *shared, void **s
   return ZB_OK;
 }
 
-/* A launch of a host version. Its arguments are copied when it is made, and follow this struct,
- * each at a multiple of 16 bytes. */
+/* A launch of a kernel's host version. Copies of its arguments follow this struct, each at a
+ * multiple of 16 bytes. */
 typedef struct zbl_host_launch {
   zbench_kernel_version version;
-  const void *owner; /* the owner that the kernel was registered or loaded with */
+  const void *owner; /* the code with which the kernel was registered or loaded */
   zbench_launch how;
   size_t bytes;
   _Alignas(16) char args[];
@@ -46,13 +47,14 @@ static size_t zbl_argument_room(size_t bytes) {
   return (bytes + ZBL_ARGUMENT_ALIGN - 1) / ZBL_ARGUMENT_ALIGN * ZBL_ARGUMENT_ALIGN;
 }
 
-/* The running launch: the caller of its version holds the loopback's lock. */
+/* The kernel that is running. Its caller holds the loopback's lock. */
 static struct {
   const void *owner;
   int device;
 } zbl_running;
 
-/* Implements zbench_launch.symbol. A variable of the kernel's own code takes precedence. */
+/* Implements zbench_launch.symbol. A variable of the kernel's own code is found before variables
+ * of other code. */
 static void *zbl_kernel_symbol(const char *name) {
   zbl_wanted what = {.owner = zbl_running.owner, .name = name, .device = zbl_running.device};
   size_t bytes;
@@ -124,9 +126,9 @@ static int zbl_launch_version(const zbl_registered *r, const zbench_launch *how,
   return code;
 }
 
-/* A kernel that cannot run is an error of its launch, and remains one of its stream. Otherwise a
- * program that checks neither would take the old memory for the kernel's result.
- * ZBENCH_LOOPBACK_UNKNOWN_KERNELS=skip leaves such kernels out. */
+/* Fails the launch of a kernel without a host version, and keeps the error in its stream. Without
+ * the kept error, a program that does not check the launch would mistake old memory for the
+ * kernel's result. With ZBENCH_LOOPBACK_UNKNOWN_KERNELS=skip such a kernel is left out instead. */
 static int zbl_no_version(zbl_stream *s) {
   if (zbl.skips) {
     zbl.hub->skipped++;
@@ -136,8 +138,8 @@ static int zbl_no_version(zbl_stream *s) {
   return ZBL_ERR_NO_BINARY;
 }
 
-/* The kernel runs on the stream's device, whatever device is current (ROCm/clr,
- * hipamd/src/hip_platform.cpp, ihipLaunchKernel). */
+/* Launches a kernel. It runs on the stream's device, whatever device is current
+ * (ROCm/clr, hipamd/src/hip_platform.cpp, ihipLaunchKernel). */
 static int zbl_launchFunction(const void *function, zbs_dim3 grid, zbs_dim3 block,
                               void **params, size_t shared, void *stream) {
   const zbench_launch how = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, NULL};

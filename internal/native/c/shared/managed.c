@@ -1,16 +1,17 @@
-/* Advice about where memory should be, which has no effect here; and the choice among equal
+/* Advice about the location of memory, which has no effect here, and the choice among equal
  * devices. */
 #include "../fake/stream.h"
 #include "more.h"
 
 enum { ZBL_HOST_DEVICE = -1 }; /* hipCpuDeviceId */
 
-/* Whether the part of the range that HIP knows lies in one allocation. */
+/* Reports whether a range is valid: it begins outside of all allocations, or lies in one. */
 static int zbl_range_known(const void *p, size_t bytes) {
   return zbl_block_of(p) == NULL || zbl_valid_range(p, bytes);
 }
 
-/* The order is HIP's (ROCm/clr, hipamd/src/hip_hmm.cpp, hipMemPrefetchAsync). */
+/* Accepts a prefetch. Arguments are checked in HIP's order (ROCm/clr, hipamd/src/hip_hmm.cpp,
+ * hipMemPrefetchAsync). */
 static int zbl_prefetch(const void *p, size_t bytes, int device, void *stream) {
   ZBL_ENTER;
   ZBL_REFUSE(p == NULL || bytes == 0, ZB_ERR_VALUE);
@@ -20,8 +21,8 @@ static int zbl_prefetch(const void *p, size_t bytes, int device, void *stream) {
   return ZB_OK;
 }
 
-/* Advice that memory is mostly read, or is not, is for all devices (ROCm/clr,
- * hipamd/src/hip_hmm.cpp, hipMemAdvise). */
+/* Accepts advice. The advice that memory is mostly read, or no longer is,
+ * concerns all devices (ROCm/clr, hipamd/src/hip_hmm.cpp, hipMemAdvise). */
 static int zbl_advise(const void *p, size_t bytes, int advice, int device) {
   enum { ZBL_READ_MOSTLY = 1, ZBL_NOT_READ_MOSTLY = 2 };
   int of_all = advice == ZBL_READ_MOSTLY || advice == ZBL_NOT_READ_MOSTLY;
@@ -31,8 +32,8 @@ static int zbl_advise(const void *p, size_t bytes, int advice, int device) {
   return ZB_OK;
 }
 
-/* Returns the first of the best devices (ROCm/clr, hipamd/src/hip_device_runtime.cpp,
- * ihipChooseDevice): all of them are alike. */
+/* Returns device 0. HIP returns the first of the best devices, and here all are equal
+ * (ROCm/clr, hipamd/src/hip_device_runtime.cpp, ihipChooseDevice). */
 static int zbl_chooseDevice(int *device, const void *properties) {
   ZBL_REFUSE(device == NULL || properties == NULL, ZB_ERR_VALUE);
   *device = 0;

@@ -1,5 +1,5 @@
-/* Memory other than hipMalloc's: host memory that devices can access, managed memory, memory that
- * a client registers. */
+/* Memory other than hipMalloc's: host memory that devices can access, managed memory, and memory
+ * that a client registers. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -12,7 +12,8 @@ static int zbl_allocate_as(void **p, size_t bytes, int kind) {
   return zbl.count > 0 ? zbl_allocate(p, bytes, kind) : zbl_said(ZB_ERR_NO_DEVICE);
 }
 
-/* HIP keeps the flags for later queries (ROCm/clr, hipamd/src/hip_memory.cpp, hipHostMalloc). */
+/* Allocates memory and keeps the flags for later queries (ROCm/clr, hipamd/src/hip_memory.cpp,
+ * hipHostMalloc). */
 static int zbl_allocate_flagged(void **p, size_t bytes, int kind, unsigned flags) {
   int code;
   ZBL_ENTER;
@@ -23,16 +24,17 @@ static int zbl_allocate_flagged(void **p, size_t bytes, int kind, unsigned flags
   return code;
 }
 
-/* Fine-grained, uncached and signal memory are device memory here. A signal has 8 bytes
- * (ROCm/clr, hipamd/src/hip_memory.cpp, hipExtMallocWithFlags). */
+/* Allocates fine-grained, uncached or signal memory, which is ordinary device memory
+ * here. A signal has 8 bytes (ROCm/clr, hipamd/src/hip_memory.cpp,
+ * hipExtMallocWithFlags). */
 static int zbl_extMalloc(void **p, size_t bytes, unsigned flags) {
   enum { ZBL_SIGNAL = 2, ZBL_LAST_FLAG = 4 }; /* hipMallocSignalMemory, hipDeviceMallocContiguous */
   ZBL_REFUSE(flags > ZBL_LAST_FLAG || (flags == ZBL_SIGNAL && bytes != 8), ZB_ERR_VALUE);
   return zbl_allocate_as(p, bytes, ZBL_OF_DEVICE);
 }
 
-/* HIP asks for one of the two kinds of attachment, and for bytes (ROCm/clr,
- * hipamd/src/hip_hmm.cpp, hipMallocManaged). */
+/* Allocates managed memory. HIP requires one of the two kinds of attachment and
+ * a size above 0 (ROCm/clr, hipamd/src/hip_hmm.cpp, hipMallocManaged). */
 static int zbl_mallocManaged(void **p, size_t bytes, unsigned flags) {
   return bytes == 0 || (flags != 1 && flags != 2)
              ? zbl_said(ZB_ERR_VALUE)
@@ -43,8 +45,8 @@ static int zbl_mallocHost(void **p, size_t bytes) {
   return zbl_allocate_as(p, bytes, ZBL_OF_HOST);
 }
 
-/* The flags say how the memory is cached and who can access it; here everybody can access all of
- * it. Coherent and non-coherent exclude each other (ROCm/clr, hipamd/src/hip_memory.cpp,
+/* Allocates host memory. The flags say how it is cached and which devices can access it; here all
+ * devices can. Coherent and non-coherent exclude each other (ROCm/clr, hipamd/src/hip_memory.cpp,
  * ihipHostMalloc). */
 static int zbl_hostMalloc(void **p, size_t bytes, unsigned flags) {
   const unsigned coherent = 0x40000000, not_coherent = 0x80000000;
@@ -52,7 +54,7 @@ static int zbl_hostMalloc(void **p, size_t bytes, unsigned flags) {
   return zbl_allocate_flagged(p, bytes, ZBL_OF_HOST, flags);
 }
 
-/* HIP 6.3's name of it; programs built with its headers call it for hipHostMalloc. */
+/* HIP 6.3's name of hipHostMalloc. Programs built with its headers call this name. */
 static int zbl_extHostAlloc(void **p, size_t bytes, unsigned flags) {
   return zbl_hostMalloc(p, bytes, flags);
 }
@@ -61,16 +63,16 @@ static int zbl_hostAlloc(void **p, size_t bytes, unsigned flags) {
   return zbl_hostMalloc(p, bytes, flags);
 }
 
-/* In HIP either function frees any of its memory (ROCm/clr, hipamd/src/hip_memory.cpp,
- * hipHostFree). */
+/* Frees host memory. In HIP, hipHostFree and hipFree both free any memory of HIP
+ * (ROCm/clr, hipamd/src/hip_memory.cpp, hipHostFree). */
 static int zbl_hostFree(void *p) { return zbl_freeDevice(p); }
 
 static int zbl_freeHost(void *p) { return zbl_hostFree(p); }
 
 enum { ZBL_ERR_REGISTERED = 712, ZBL_ERR_NOT_REGISTERED = 713 };
 
-/* See ROCm/clr, hipamd/src/hip_memory.cpp, ihipHostRegister. Only CUDA reports an error if memory
- * is registered twice. */
+/* Registers host memory (ROCm/clr, hipamd/src/hip_memory.cpp, ihipHostRegister). Only CUDA reports
+ * an error if memory is registered twice. */
 static int zbl_hostRegister(void *p, size_t bytes, unsigned flags) {
   enum { ZBL_REGISTER_FLAGS = 15 };
   zbl_block *b;
@@ -99,8 +101,9 @@ static int zbl_hostUnregister(void *p) {
   return ZB_OK;
 }
 
-/* Devices use the host's addresses for its memory. HIP also accepts the address of its own memory
- * (ROCm/clr, hipamd/src/hip_memory.cpp, hipHostGetDevicePointer). */
+/* Returns the address by which devices access host memory. It is the host's own address. HIP
+ * also accepts an address of device memory (ROCm/clr, hipamd/src/hip_memory.cpp,
+ * hipHostGetDevicePointer). */
 static int zbl_hostPointer(void **device, void *host, unsigned flags) {
   const zbl_block *b;
   ZBL_ENTER;

@@ -1,5 +1,5 @@
-/* A program's own modules: code objects that it loads by itself. Their kernels run if they have
- * host versions. */
+/* A program's own modules: code objects that the program loads itself. Their kernels run if they
+ * have host versions. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -11,14 +11,14 @@
 enum { ZBL_ERR_KERNEL_FILE = 218, ZBL_ERR_NO_FILE = 301 };
 
 typedef struct zbl_own_module {
-  char *object; /* a copy: the program may free the image */
-  zbl_registered *kernels; /* kernels that were looked up */
+  char *object; /* a copy, because the program may free its image */
+  zbl_registered *kernels; /* the kernels that were looked up */
 } zbl_own_module;
 
 static int zbl_load_own(void **own, const void *image) {
   const char *object = zbl_object_of(image);
   zbl_own_module *m;
-  if (object == NULL) { /* ROCm/clr, hipamd/src/hip_fatbin.cpp, AddDevProgram */
+  if (object == NULL) { /* the error of ROCm/clr, hipamd/src/hip_fatbin.cpp, AddDevProgram */
     return ZBL_ERR_KERNEL_FILE;
   }
   m = calloc(1, sizeof *m);
@@ -46,7 +46,7 @@ static void zbl_unload_own(void *own) {
   free(m);
 }
 
-/* Returns the kernel of that name, NULL if the code object has none. */
+/* Returns the kernel with the given name; NULL if the code object has no such kernel. */
 static void *zbl_find_own(void *own, const char *name) {
   zbl_own_module *m = own;
   zbl_registered *r = m->kernels;
@@ -67,9 +67,10 @@ static void *zbl_find_own(void *own, const char *name) {
   return r;
 }
 
-/* Arguments in one buffer are each aligned to their width (HIP's headers,
- * HIP_LAUNCH_PARAM_BUFFER_POINTER; LLVM, AMDGPU usage, "Kernarg Segment"). Of a struct only the
- * size is known: it is aligned to the largest power of two that divides the size, at most 8. */
+/* Reads arguments from one buffer. Each argument is aligned to its width (HIP's headers,
+ * HIP_LAUNCH_PARAM_BUFFER_POINTER; LLVM, AMDGPU usage, "Kernarg Segment"). Only the size of a
+ * struct is known, so it is aligned to the largest power of two that divides the size, at most
+ * 8. */
 static int zbl_unpack(const zbench_kernel_version *v, void **extra, void **params) {
   enum { END = 3, POINTER = 1, SIZE = 2 };
   char *buffer = NULL;
@@ -120,8 +121,8 @@ static const zbl_own_code zbl_own_modules = {zbl_load_own, zbl_unload_own, zbl_f
                                              zbl_launch_own};
 static const zbl_own_code *zbl_own_codes = &zbl_own_modules;
 
-/* ROCm/clr, hipamd/src/hip_fatbin.cpp, ExtractFatBinaryUsingCOMGR: an empty file is a wrong
- * value. */
+/* Loads a module from a file. An empty file is an invalid value (ROCm/clr,
+ * hipamd/src/hip_fatbin.cpp, ExtractFatBinaryUsingCOMGR). */
 static int zbl_moduleLoadFile(void **module, const char *path) {
   FILE *f;
   char *image;
@@ -136,7 +137,7 @@ static int zbl_moduleLoadFile(void **module, const char *path) {
   image = bytes > 0 ? calloc(1, (size_t)bytes + sizeof(Elf64_Ehdr)) : NULL;
   if (image != NULL && fread(image, 1, (size_t)bytes, f) == (size_t)bytes) {
     code = zbl_is_elf(image) && zbl_object_bytes(image) > (size_t)bytes
-               ? ZBL_ERR_KERNEL_FILE /* a part of it is missing */
+               ? ZBL_ERR_KERNEL_FILE /* the file is truncated */
                : zbl_moduleLoad(module, image);
   }
   free(image);
@@ -144,15 +145,15 @@ static int zbl_moduleLoadFile(void **module, const char *path) {
   return zbl_said(code);
 }
 
-/* The options concern a device's compiler, so they are ignored. */
+/* Loads a module with options. The options concern a device's compiler and are ignored. */
 static int zbl_moduleLoadWith(void **module, const void *image, unsigned n, int *option,
                               void **values) {
   (void)n, (void)option, (void)values;
   return zbl_moduleLoad(module, image);
 }
 
-/* A module's variable, on the current device (ROCm/clr, hipamd/src/hip_module.cpp,
- * hipModuleGetGlobal). */
+/* Returns a variable of a module on the current device (ROCm/clr,
+ * hipamd/src/hip_module.cpp, hipModuleGetGlobal). */
 static int zbl_moduleGlobal(void **p, size_t *bytes, void *module, const char *name) {
   zbl_module *m;
   zbl_wanted what = {.name = name, .device = zbl_current_device()};

@@ -1,11 +1,12 @@
-/* Functions of the shared libraries that zbench does not call, one row each as in abi.h: those of
- * HIP 6.0 and NCCL that other programs need. Nearly all their state is the loopback's. */
+/* Functions of the shared libraries that zbench does not call, one row each as in abi.h: functions
+ * of HIP 6.0 and NCCL that other programs need. Nearly all of their state belongs to the
+ * loopback. */
 #ifndef ZBS_MORE_H
 #define ZBS_MORE_H
 
 #include "../abi.h"
 
-/* Passed by value, as HIP's and CUDA's dim3. */
+/* Passed by value, like dim3 of HIP and CUDA. */
 typedef struct zbs_dim3 {
   uint32_t x, y, z;
 } zbs_dim3;
@@ -81,7 +82,8 @@ typedef struct zbs_ipc {
   ZBS_HIP(SYM, properties0000, int, (void *properties, int device), "hipGetDevicePropertiesR0000") \
   ZBS_HIP(SYM, properties0600, int, (void *properties, int device), "hipGetDevicePropertiesR0600")
 
-/* Called by compiler-generated code before main() and around kernels; it needs no world. */
+/* Functions that code from the compiler calls before main() and around kernels. They need no
+ * world. */
 #define ZBS_MORE_REGISTERED(SYM)                                                  \
   ZBS_HIP(SYM, pushCall, int, (zbs_dim3 grid, zbs_dim3 block, size_t shared, void *stream), \
               "__hipPushCallConfiguration")                                    \
@@ -139,7 +141,8 @@ typedef struct zbs_ipc {
                 void *comm, void *stream),                                     \
                "ncclAllToAllv")
 
-/* Functions of newer versions that exist but are refused; their arguments do not matter. */
+/* Functions of newer versions. They exist but refuse every call, so their arguments do not
+ * matter. */
 #define ZBS_MORE_REFUSED(SYM)                                                  \
   ZBS_NCCL(SYM, commSuspend, int, (void), "ncclCommSuspend")                   \
   ZBS_NCCL(SYM, commResume, int, (void), "ncclCommResume")                     \
@@ -171,7 +174,8 @@ typedef struct zbs_ipc {
   ZBS_NCCL(SYM, paramOf, int, (void), "ncclParamGetParameter")                 \
   ZBS_NCCL(SYM, paramKeys, int, (void), "ncclParamGetAllParameterKeys")
 
-/* RCCL's ncclCommDump(ncclComm*, std::unordered_map<std::string, std::string>&), as g++ names it. */
+/* RCCL's ncclCommDump(ncclComm*, std::unordered_map<std::string, std::string>&), in g++'s
+ * mangling. */
 #define ZBS_COMM_DUMP                                                          \
   "_Z12ncclCommDumpP8ncclCommRSt13unordered_mapINSt7__cxx1112basic_string" \
   "IcSt11char_traitsIcESaIcEEES7_St4hashIS7_ESt8equal_toIS7_ESaISt4pairIKS7_S7_EEE"
@@ -222,7 +226,7 @@ typedef struct zbs_ipc {
 
 #include "more_hip.h"
 
-/* Functions that a program calls itself. */
+/* Functions that a program calls by itself. */
 #define ZBS_MORE_CALLED(SYM)                                                   \
   ZBS_MORE_HIP(SYM)                                                            \
   ZBS_MORE_MEMORY(SYM)                                                         \

@@ -1,9 +1,9 @@
-/* HIP functions that programs call in addition to those that collectives need: memory in rows and
- * words, queries about addresses, and functions in streams. */
+/* HIP functions that programs call but collectives do not need: memory in rows and words, queries
+ * about addresses, and functions in streams. */
 #ifndef ZBS_MORE_HIP_H
 #define ZBS_MORE_HIP_H
 
-/* A function that a stream calls. */
+/* Functions of the program that a stream calls. */
 typedef void zbs_function(void *data);
 typedef void zbs_callback(void *stream, int error, void *data);
 

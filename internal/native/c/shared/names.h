@@ -1,5 +1,5 @@
-/* Picks a vendor's column of the symbol list: for each row PICK_<library>(field,
- * name) is expanded. ZB_NAMES is 0 for ROCm's, 1 for CUDA's. */
+/* Selects one vendor's names from the symbol list: expands PICK_<library>(field,
+ * name) for each row. ZB_NAMES is 0 for ROCm's names, 1 for CUDA's. */
 #ifndef ZBS_NAMES_H
 #define ZBS_NAMES_H
 
@@ -16,8 +16,8 @@
 #define ZBS_EXPAND(...) ZBS_ROW(__VA_ARGS__)
 #define ZBS_EACH(...) ZBS_EXPAND(__VA_ARGS__)
 
-/* The same for other names, which exist in addition to the first: a program built for either name
- * finds its function. */
+/* Expands the rows with the other names of functions in the same way. Both names exist, so that a
+ * program built for either finds its function. */
 #define ZBS_OTHER_ROW(field, ...) ZBS_ROW(field, need, ret, args, __VA_ARGS__)
 #define ZBS_OTHER_EXPAND(...) ZBS_OTHER_ROW(__VA_ARGS__)
 #define ZBS_OTHER(...) ZBS_OTHER_EXPAND(__VA_ARGS__)

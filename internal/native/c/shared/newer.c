@@ -1,10 +1,11 @@
 /* Functions that NCCL has had since 2.23 and RCCL since 7.0 (NVIDIA/nccl at v2.30, src/nccl.h.in;
- * ROCm/rocm-systems at 8dd8e3d9, projects/rccl/src/nccl.h.in). Functions without a model in the
- * loopback are refused by name. */
+ * ROCm/rocm-systems at 8dd8e3d9, projects/rccl/src/nccl.h.in). Functions that the loopback does not
+ * model fail with an error that names them. */
 #include "../fake/comm.h"
 #include "more.h"
 
-/* Several ids work like one: they only make a real init faster. */
+/* Joins a communicator by one of several ids. Here one id is enough; several ids only make a real
+ * init faster. */
 static int zbl_commInitScalable(void **comm, int nranks, int rank, int count, zb_unique_id *ids, void *config) {
   static const zbl_caller asked = {"commInitRankScalable", NULL};
   ZBL_SINCE(22304, "ncclCommInitRankScalable");
@@ -15,7 +16,7 @@ static int zbl_commInitScalable(void **comm, int nranks, int rank, int count, zb
 
 enum { ZBL_SHRINK_ABORT = 1 };
 
-/* Leaves out the ranks of a list, which do not call this. */
+/* Makes a communicator without the ranks in a list. Those ranks do not call this. */
 static int zbl_commShrink(void *comm, int *left_out, int count, void **out, void *config, int flags) {
   zbl_comm *c = zbl_comm_of(comm);
   const zbl_caller asked = {"commShrink", c};
@@ -52,7 +53,7 @@ static int zbl_commRevoke(void *comm, int flags) {
   return 0;
 }
 
-/* Returns the id by which new ranks join the communicator. */
+/* Returns the id by which new ranks can join the communicator. */
 static int zbl_commUniqueId(void *comm, zb_unique_id *id) {
   zbl_comm *c = zbl_comm_of(comm);
   int code;
@@ -68,8 +69,8 @@ static int zbl_commUniqueId(void *comm, zb_unique_id *id) {
   return code;
 }
 
-/* Grows a communicator by new ranks. Present ranks keep their numbers and need not know the id.
- */
+/* Adds new ranks to a communicator. The present ranks keep their numbers and need not know the
+ * id. */
 static int zbl_commGrow(void *comm, int nranks, const zb_unique_id *given, int rank, void **out, void *config) {
   zbl_comm *c = zbl_comm_of(comm);
   const zbl_caller asked = {"commGrow", c};
@@ -94,7 +95,7 @@ static int zbl_commGrow(void *comm, int nranks, const zb_unique_id *given, int r
   return zbl_commInitConfig(out, nranks, id, c != NULL ? c->rank : rank, config);
 }
 
-/* The library's own memory is not modelled. */
+/* Returns 0 for every memory statistic, because the library's own memory is not modelled. */
 static int zbl_commMemory(void *comm, int what, uint64_t *value) {
   ZBL_SINCE(22907, "ncclCommMemStats");
   ZBL_ENTER;
@@ -111,7 +112,7 @@ static int zbl_windowPointer(void *comm, void *window, void **out) {
   return 0;
 }
 
-/* A bias to add to a result that has just been completed. */
+/* A bias that is added to a result after its collective has completed. */
 typedef struct zbl_adding {
   char *to;
   const char *what;
@@ -135,7 +136,7 @@ static int zbl_add_put(const void *what, zbl_stream *s) {
   return zbl_put_copied(s, &zbl_adds, what, sizeof(zbl_adding));
 }
 
-/* RCCL's function: the sum over all ranks, plus each rank's own bias. The bias takes no time. */
+/* Computes RCCL's sum over all ranks plus each rank's own bias. Adding the bias takes no time. */
 static int zbl_allReduceBias(const void *send, void *recv, size_t count, int dtype, int op, void *comm, void *stream, const void *bias) {
   static const zbl_caller asked = {"allReduceWithBias", NULL};
   zbl_adding add = {recv, bias, count, dtype};
@@ -148,13 +149,13 @@ static int zbl_allReduceBias(const void *send, void *recv, size_t count, int dty
   return code != 0 || count == 0 ? code : zbl_do(zbl_stream_on(stream, c->device), zbl_add_put, &add, sizeof add);
 }
 
-/* NCCL's name for it, and RCCL's since 7.0. */
+/* The function under NCCL's name, which RCCL also uses since 7.0. */
 static int zbl_allToAllvNew(const void *send, const size_t *sends, const size_t *sendAt, void *recv,
                             const size_t *recvs, const size_t *recvAt, int dtype, void *comm, void *stream) {
   return zbl_allToAllv(send, sends, sendAt, recv, recvs, recvAt, dtype, comm, stream);
 }
 
-/* Functions without a model. Their arguments do not matter. */
+/* Fails a function that is not modelled. Its arguments do not matter. */
 static int zbl_without(const char *name) {
   return zbl_failing(ZB_COLL_USAGE, "%s: the loopback does not have it", name);
 }

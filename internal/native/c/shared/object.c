@@ -1,13 +1,13 @@
-/* Code objects: finds the contents of a program's GPU code by name. Nothing of it runs; this
- * finds a module's kernels, and the variables of its device code with their initial values. A
- * code object is an ELF file (LLVM, AMDGPU usage, "Code Object"); several of them come in a
- * bundle (Clang, "Clang Offload Bundler"). */
+/* Code objects: finds items of a program's GPU code by name. It finds a module's kernels, and the
+ * variables of its device code with their initial values. Nothing of the code runs. A code object
+ * is an ELF file (LLVM, AMDGPU usage, "Code Object"); a bundle contains several (Clang, "Clang
+ * Offload Bundler"). */
 #include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* An item of a code object; first is NULL if it is initially zero. */
+/* An item of a code object. first is NULL if the item is initially zero. */
 typedef struct zbl_found {
   const char *first;
   size_t bytes;
@@ -23,7 +23,8 @@ static uint64_t zbl_read64(const char *at) {
 }
 
 static int zbl_is_elf(const char *image) {
-  const uint64_t most = 1ull << 40; /* bytes: what follows is a sum that must not wrap */
+  const uint64_t most = 1ull << 40; /* largest size in bytes, so that the following sum cannot
+                                     * wrap */
   const Elf64_Ehdr *head = (const void *)image;
   return strncmp(image, ELFMAG, SELFMAG) == 0 && image[EI_CLASS] == ELFCLASS64 &&
          image[EI_DATA] == ELFDATA2LSB && head->e_shoff >= sizeof *head && head->e_shoff < most;
@@ -34,21 +35,21 @@ static const Elf64_Shdr *zbl_section(const char *object, unsigned i) {
   return (const Elf64_Shdr *)(const void *)(object + head->e_shoff) + i;
 }
 
-/* Returns the size of a code object in bytes: its last part is the table of its sections
+/* Returns the size of a code object in bytes. Its last part is the table of its sections
  * (ROCm/clr, rocclr/elf/elf.cpp, getElfSize). */
 static size_t zbl_object_bytes(const char *object) {
   const Elf64_Ehdr *head = (const void *)object;
   return head->e_shoff + (size_t)head->e_shnum * sizeof(Elf64_Shdr);
 }
 
-/* Whether a section lies inside the file. */
+/* Reports whether a section lies inside the file. */
 static int zbl_section_ok(const char *object, const Elf64_Shdr *s) {
   size_t all = zbl_object_bytes(object);
   return s->sh_type == SHT_NOBITS || (s->sh_offset <= all && s->sh_size <= all - s->sh_offset);
 }
 
-/* Returns the code object for a GPU from a bundle. Its code does not run, so another GPU's object
- * is acceptable if there is none for gfx942. */
+/* Returns a code object from a bundle: the one for gfx942 if there is one, otherwise the one for
+ * another GPU, which is good enough because the code does not run. */
 static const char *zbl_of_bundle(const char *bundle) {
   static const char kind[] = "hip";
   uint64_t entries = zbl_read64(bundle + ZBL_MAGIC_BYTES);
@@ -67,7 +68,7 @@ static const char *zbl_of_bundle(const char *bundle) {
   return found;
 }
 
-/* The code object in an image, NULL where there is none. */
+/* Returns the code object in an image; NULL if there is none. */
 static const char *zbl_object_of(const void *image) {
   if (strncmp(image, ELFMAG, SELFMAG) == 0) {
     return zbl_is_elf(image) ? image : NULL;
@@ -75,7 +76,7 @@ static const char *zbl_object_of(const void *image) {
   return strncmp(image, zbl_bundle_magic, ZBL_MAGIC_BYTES) == 0 ? zbl_of_bundle(image) : NULL;
 }
 
-/* Describes what a symbol of the table stands for. */
+/* Describes the item that a symbol of the table stands for. */
 static int zbl_tell_symbol(const char *object, const Elf64_Sym *symbol, zbl_found *found) {
   const Elf64_Ehdr *head = (const void *)object;
   const Elf64_Shdr *in;
@@ -94,7 +95,7 @@ static int zbl_tell_symbol(const char *object, const Elf64_Sym *symbol, zbl_foun
   return 1;
 }
 
-/* Returns its name; an empty one if the name is outside of the string table. */
+/* Returns a symbol's name, or "" if the name is outside of the string table. */
 static const char *zbl_symbol_name(const char *object, const Elf64_Shdr *table,
                                    const Elf64_Sym *symbol) {
   const Elf64_Ehdr *head = (const void *)object;
@@ -108,8 +109,8 @@ static const char *zbl_symbol_name(const char *object, const Elf64_Shdr *table,
   return names[in->sh_size - 1] == '\0' ? names + symbol->st_name : "";
 }
 
-/* Finds an object of that name: a variable or, with a suffix, a kernel's descriptor, whose name
- * is the kernel's followed by ".kd". */
+/* Finds a variable by its name or, with the suffix ".kd", the descriptor of a kernel by the
+ * kernel's name. */
 static int zbl_find_in(const char *object, const char *name, const char *suffix, zbl_found *found) {
   const Elf64_Ehdr *head = (const void *)object;
   size_t length = strlen(name);

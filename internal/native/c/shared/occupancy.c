@@ -1,5 +1,6 @@
-/* Queries about a kernel before its launch, and the launch with events. The loopback has no code
- * of a kernel: it answers for one with few registers and no shared memory of its own. */
+/* Queries about a kernel before its launch, and the launch with events. The loopback does not look
+ * at a kernel's code. It answers as for a kernel with few registers and no shared memory of its
+ * own. */
 #include "../fake/event.h"
 #include "more.h"
 
@@ -8,8 +9,8 @@
 
 enum { ZBL_THREADS_OF_CU = 2048, ZBL_WAVE = 64 };
 
-/* Returns how many blocks of that many threads fit on a compute unit at once, limited by its
- * waves and its shared memory (ROCm/clr, hipamd/src/hip_platform.cpp,
+/* Returns how many blocks of `threads` threads fit on a compute unit at once. The limits are
+ * the unit's waves and its shared memory (ROCm/clr, hipamd/src/hip_platform.cpp,
  * ihipOccupancyMaxActiveBlocksPerMultiprocessor; 8 waves on each of 4 SIMDs). */
 static int zbl_blocks_at_once(int threads, size_t shared) {
   int waves = ZBL_THREADS_OF_CU / ((threads + ZBL_WAVE - 1) / ZBL_WAVE * ZBL_WAVE);
@@ -33,8 +34,9 @@ static int zbl_occupancy(int *blocks, const void *function, int threads, size_t 
   return zbl_occupancyWith(blocks, function, threads, shared, 0);
 }
 
-/* The size of a block that fills the device, of so many threads at most, and how many such
- * blocks do (ROCm/clr, hipamd/src/hip_platform.cpp, hipOccupancyMaxPotentialBlockSize). */
+/* Returns the size of a block, at most `most` threads, with which a grid fills the device,
+ * and the size of that grid (ROCm/clr, hipamd/src/hip_platform.cpp,
+ * hipOccupancyMaxPotentialBlockSize). */
 static int zbl_blockSize(int *grid, int *block, const void *function, size_t shared, int most) {
   int threads = zbl_attribute("maxThreadsPerBlock");
   ZBL_REFUSE(grid == NULL || block == NULL, ZB_ERR_VALUE);
@@ -47,7 +49,7 @@ static int zbl_blockSize(int *grid, int *block, const void *function, size_t sha
   return ZB_OK;
 }
 
-/* hipFuncAttributes. */
+/* The layout of hipFuncAttributes. */
 typedef struct zbl_function_facts {
   int binary, cache;
   size_t constant, local;
@@ -55,8 +57,8 @@ typedef struct zbl_function_facts {
   size_t shared;
 } zbl_function_facts;
 
-/* ROCm/clr, hipamd/src/hip_platform.cpp, getStatFuncAttr, and hip_global.cpp, which has the
- * version of PTX. */
+/* Returns a kernel's attributes as in ROCm/clr, hipamd/src/hip_platform.cpp, getStatFuncAttr;
+ * the version of PTX is from hip_global.cpp. */
 static int zbl_functionFacts(void *facts, const void *function) {
   ZBL_REFUSE(facts == NULL, ZB_ERR_VALUE);
   ZBL_REFUSE(zbl_registered_of(function) == NULL, ZBL_ERR_FUNCTION);
@@ -66,8 +68,8 @@ static int zbl_functionFacts(void *facts, const void *function) {
   return ZB_OK;
 }
 
-/* HIP accepts a kernel's settings and ignores them (ROCm/clr, hipamd/src/hip_module.cpp,
- * hipFuncSetAttribute and the functions after it). */
+/* Accepts a kernel's setting and ignores it, as HIP does (ROCm/clr,
+ * hipamd/src/hip_module.cpp, hipFuncSetAttribute and the functions after it). */
 static int zbl_functionSet(const void *function, int attribute, int value) {
   (void)function, (void)attribute, (void)value;
   return ZB_OK;
@@ -81,7 +83,8 @@ static int zbl_functionBanks(const void *function, int config) {
   return zbl_functionSet(function, 0, config);
 }
 
-/* Either event may be left out (ROCm/clr, hipamd/src/hip_module.cpp, hipExtLaunchKernel). */
+/* Launches a kernel between two events. Either event may be NULL (ROCm/clr,
+ * hipamd/src/hip_module.cpp, hipExtLaunchKernel). */
 static int zbl_launchTimed(const void *function, zbs_dim3 grid, zbs_dim3 block, void **params,
                            size_t shared, void *stream, void *start, void *stop, int flags) {
   int code;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A launcher's variables: the process's number in the world and how many there are,
- * and the same on its node. The innermost launcher comes first, as in
- * internal/launch/table.go, where the sources are. */
+/* The variables of each launcher: the process's number and the number of processes,
+ * first in the world and then on its node. The innermost launcher comes first, as in
+ * internal/launch/table.go, which gives the sources. */
 static const struct zbs_launcher {
   const char *rank, *size, *local, *on_node;
 } zbs_launchers[] = {
@@ -19,7 +19,7 @@ static const struct zbs_launcher {
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
 };
 
-/* Returns a whole file as text, which the caller frees; NULL if it cannot be read. */
+/* Returns a whole file as text; NULL if it cannot be read. The caller frees it. */
 static char *zbs_read(const char *path) {
   FILE *f = fopen(path, "rb");
   char *text = NULL;
@@ -35,13 +35,13 @@ static char *zbs_read(const char *path) {
   return text;
 }
 
-/* A variable's value, NULL where it is unset or empty. */
+/* Returns a variable's value; NULL if it is unset or empty. */
 static const char *zbs_variable(const char *name) {
   const char *text = getenv(name);
   return text == NULL || *text == '\0' ? NULL : text;
 }
 
-/* Returns a variable's number, or the leading number as in Slurm's 8(x2); otherwise −1. */
+/* Returns a variable's number, or the leading number as in Slurm's "8(x2)"; −1 if there is none. */
 static int zbs_number(const char *name) {
   const char *text = zbs_variable(name);
   char *end;
@@ -49,9 +49,9 @@ static int zbs_number(const char *name) {
   return text == NULL || end == text || n < 0 || n > 1 << 24 ? -1 : (int)n;
 }
 
-/* Returns the innermost launcher whose variables are set, NULL for none. A launcher that does not
- * give the process's number on its node is considered last: Slurm's PMI-2 sets two of Hydra's
- * variables. */
+/* Returns the innermost launcher whose variables are set; NULL if there is none. A launcher that
+ * does not give the process's number on its node comes last, because Slurm's PMI-2 sets two of
+ * Hydra's variables. */
 static const struct zbs_launcher *zbs_launcher_of(void) {
   const struct zbs_launcher *half = NULL;
   for (size_t i = 0; i < sizeof zbs_launchers / sizeof *zbs_launchers; i++) {
@@ -67,14 +67,14 @@ static const struct zbs_launcher *zbs_launcher_of(void) {
   return half;
 }
 
-/* Returns the number of ranks in a machine file; 0 if it does not say. */
+/* Returns the number of ranks in a machine file; 0 if the file does not give it. */
 static int zbs_ranks(const char *machine) {
   const char *line = strstr(machine, "\nranks ");
   return line == NULL ? 0 : atoi(line + strlen("\nranks "));
 }
 
-/* For a launcher that gives each process a number of the world's GPUs: sets the first GPU of the
- * process's node and the node's number of GPUs. */
+/* Sets the first GPU of the process's node and the number of GPUs there. Every process of the
+ * launcher drives the same number of GPUs. */
 static void zbs_node(const struct zbs_launcher *l, int ranks, zbl_share *how) {
   int rank = zbs_number(l->rank), size = zbs_number(l->size);
   int local = zbs_number(l->local), on_node = zbs_number(l->on_node);
@@ -85,9 +85,9 @@ static void zbs_node(const struct zbs_launcher *l, int ranks, zbl_share *how) {
   }
 }
 
-/* Reads which of `of` GPUs a list of numbers keeps: the first of them, and how many. Returns 0 if
- * the numbers are not consecutive and ascending. The list ends at the first entry that is not a
- * number; repeated numbers are ignored (ROCm/clr, rocclr/device/rocm/rocdevice.cpp,
+/* Reads which of `of` GPUs a list of numbers selects: the first GPU, and the number of GPUs.
+ * Returns 0 if the numbers are not consecutive and ascending. The list ends at the first entry that
+ * is not a number; repeated numbers are ignored (ROCm/clr, rocclr/device/rocm/rocdevice.cpp,
  * Device::init). */
 static int zbs_listed(const char *list, int of, int *first, int *count) {
   *first = *count = 0;
@@ -110,8 +110,8 @@ static int zbs_listed(const char *list, int of, int *first, int *count) {
   }
 }
 
-/* Leaves a process the GPUs that the variables name: ROCr's numbers first, then HIP's among the
- * remaining ones. Returns the error in them, or NULL. */
+/* Limits the process to the GPUs that variables select: first ROCr's variable, then HIP's, which
+ * numbers the remaining GPUs. Returns an error in the variables, or NULL. */
 static const char *zbs_see(int ranks, zbl_share *how) {
   static const char *const of_rocm[][2] = {{"ROCR_VISIBLE_DEVICES", NULL},
                                            {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}};
@@ -140,11 +140,11 @@ static const char *zbs_see(int ranks, zbl_share *how) {
   return NULL;
 }
 
-/* A process sees the GPUs of its launcher's node; if the launcher runs all processes on one host,
- * that is the whole world. With ZBENCH_LOOPBACK_GPUS it sees that many of its own.
- * ZBENCH_LOOPBACK_FIRST and ZBENCH_LOOPBACK_COUNT select them without a launcher. If none of
- * these is set, variables such as HIP_VISIBLE_DEVICES choose among the GPUs. Returns the error in
- * those, or NULL. */
+/* Decides which GPUs the process sees. By default these are the GPUs of its launcher's node; if the
+ * launcher runs all processes on one host, they are the whole world. With ZBENCH_LOOPBACK_GPUS the
+ * process sees that many GPUs of its own. Without a launcher, ZBENCH_LOOPBACK_FIRST and
+ * ZBENCH_LOOPBACK_COUNT select the GPUs. If none of these is set, variables such as
+ * HIP_VISIBLE_DEVICES select among the GPUs. Returns an error in these variables, or NULL. */
 static const char *zbs_place(int ranks, zbl_share *how) {
   int own = zbs_number("ZBENCH_LOOPBACK_GPUS");
   int first = zbs_number("ZBENCH_LOOPBACK_FIRST"), count = zbs_number("ZBENCH_LOOPBACK_COUNT");

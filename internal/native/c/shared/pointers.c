@@ -2,7 +2,7 @@
 #include "../fake/world.h"
 #include "more.h"
 
-/* hipPointerAttribute_t, with HIP 6's numbers of hipMemoryType. */
+/* The layout of hipPointerAttribute_t, with HIP 6's numbers of hipMemoryType. */
 typedef struct zbl_pointer_attributes {
   int type, device;
   void *device_pointer, *host_pointer;
@@ -10,7 +10,7 @@ typedef struct zbl_pointer_attributes {
   unsigned flags;
 } zbl_pointer_attributes;
 
-/* Unregistering an address that is not registered is no error since HIP 6.0. */
+/* Returns the attributes of an address. Since HIP 6.0 an unregistered address is no error. */
 static int zbl_pointerAttributes(void *attributes, const void *p) {
   static const int types[] = {[ZBL_OF_DEVICE] = 2, [ZBL_OF_HOST] = 1,
                               [ZBL_MANAGED] = 3, [ZBL_REGISTERED] = 1};
@@ -31,7 +31,7 @@ static int zbl_pointerAttributes(void *attributes, const void *p) {
   return ZB_OK;
 }
 
-/* hipPointer_attribute's numbers. */
+/* The numbers of hipPointer_attribute. */
 enum zbl_pointer_fact {
   ZBL_FACT_CONTEXT = 1, ZBL_FACT_TYPE, ZBL_FACT_DEVICE_POINTER, ZBL_FACT_HOST_POINTER,
   ZBL_FACT_TOKENS, ZBL_FACT_SYNC, ZBL_FACT_ID, ZBL_FACT_MANAGED, ZBL_FACT_DEVICE,
@@ -39,12 +39,12 @@ enum zbl_pointer_fact {
   ZBL_FACT_RDMA, ZBL_FACT_FLAGS, ZBL_FACT_POOL
 };
 
-/* Whether memory belongs to the host, or is used by both sides (ROCm/clr,
- * hipamd/src/hip_memory.cpp, ihipPointerGetAttributes: fine-grained or the program's own). */
+/* Reports whether memory belongs to the host or is used by both sides: it is fine-grained or
+ * the program's own (ROCm/clr, hipamd/src/hip_memory.cpp, ihipPointerGetAttributes). */
 static int zbl_of_host_side(const zbl_block *b) { return b->kind != ZBL_OF_DEVICE; }
 
-/* One fact of a known address; ROCm/clr, hipamd/src/hip_memory.cpp,
- * ihipPointerGetAttributes has the widths of the answers. */
+/* Writes one fact about a known address. The answers have the same widths as in
+ * ROCm/clr, hipamd/src/hip_memory.cpp, ihipPointerGetAttributes. */
 static int zbl_tell_pointer(void *data, int fact, char *p, const zbl_block *b) {
   switch (fact) {
   case ZBL_FACT_TYPE:
@@ -83,7 +83,7 @@ static int zbl_tell_pointer(void *data, int fact, char *p, const zbl_block *b) {
   }
 }
 
-/* The answer for an address that HIP does not know. */
+/* Writes the answer for an address that HIP does not know. */
 static int zbl_tell_unknown(void *data, int fact) {
   switch (fact) {
   case ZBL_FACT_DEVICE_POINTER:
@@ -123,7 +123,8 @@ static int zbl_pointerAttribute(void *data, int attribute, void *p) {
   return zbl_said(p == NULL || data == NULL ? ZB_ERR_VALUE : zbl_pointer_fact(data, attribute, p));
 }
 
-/* Unknown facts get HIP's answers for them and are not an error (ROCm/clr,
+/* Returns several facts about an address. A fact that is unknown gets HIP's
+ * answer for an unknown address and is no error (ROCm/clr,
  * hipamd/src/hip_memory.cpp, hipDrvPointerGetAttributes). */
 static int zbl_pointerFacts(unsigned n, int *attributes, void **data, void *p) {
   ZBL_ENTER;
@@ -134,8 +135,9 @@ static int zbl_pointerFacts(unsigned n, int *attributes, void **data, void *p) {
   return ZB_OK;
 }
 
-/* Flags are reported only for memory that HIP allocated for both sides (ROCm/clr,
- * hipamd/src/hip_memory.cpp, hipHostGetFlags). */
+/* Returns the flags of host memory. HIP reports them only for memory that it
+ * allocated for both sides (ROCm/clr, hipamd/src/hip_memory.cpp,
+ * hipHostGetFlags). */
 static int zbl_hostFlags(unsigned *flags, void *p) {
   const zbl_block *b;
   ZBL_ENTER;
@@ -146,7 +148,8 @@ static int zbl_hostFlags(unsigned *flags, void *p) {
   return ZB_OK;
 }
 
-/* ROCm/clr, hipamd/src/hip_memory.cpp, hipMemPtrGetInfo. */
+/* Returns the size of the allocation at an address, as ROCm/clr, hipamd/src/hip_memory.cpp,
+ * hipMemPtrGetInfo. */
 static int zbl_pointerBytes(void *p, size_t *bytes) {
   const zbl_block *b;
   ZBL_ENTER;

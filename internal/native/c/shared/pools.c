@@ -1,6 +1,6 @@
-/* Memory allocated in stream order, and its pools. An allocation is available at once, which no
- * stream can distinguish from later. Freed memory goes back to the device: a pool keeps none of
- * it, so its reserved memory equals its used memory. */
+/* Memory that is allocated in stream order, and its pools. An allocation is available at once; a
+ * stream cannot tell the difference. Freed memory goes back to the device: a pool keeps none, so
+ * its reserved memory equals its used memory. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -9,14 +9,14 @@
 
 enum { ZBL_POOL = 0x706f6f6c, ZBL_ON_DEVICE = 1, ZBL_PINNED = 1, ZBL_READ_WRITE = 3 };
 
-/* hipMemPoolAttr. */
+/* The numbers of hipMemPoolAttr. */
 enum zbl_pool_fact {
   ZBL_POOL_EVENTS = 1, ZBL_POOL_OPPORTUNISTIC, ZBL_POOL_INTERNAL, ZBL_POOL_THRESHOLD,
   ZBL_POOL_RESERVED, ZBL_POOL_RESERVED_HIGH, ZBL_POOL_USED, ZBL_POOL_USED_HIGH,
   ZBL_POOL_FACTS
 };
 
-/* hipMemLocation, hipMemAccessDesc and hipMemPoolProps. */
+/* The layouts of hipMemLocation, hipMemAccessDesc and hipMemPoolProps. */
 typedef struct zbl_location {
   int type, id;
 } zbl_location;
@@ -33,14 +33,15 @@ typedef struct zbl_pool_props {
   unsigned char reserved[64];
 } zbl_pool_props;
 
-/* A destroyed pool stays until its memory is freed; its place is then reused. */
+/* A pool. A destroyed pool stays until its memory is freed; its struct is then reused. */
 typedef struct zbl_mem_pool {
   uint32_t magic;
-  int device, first, current; /* first: the device's first pool; current: the one that it allocates from */
+  int device, first, current; /* first: the device's first pool; current: the pool from which the
+                               * device allocates */
   zbl_usage usage;
   uint64_t reserved_high, threshold;
   int32_t reuse[ZBL_POOL_THRESHOLD];
-  uint8_t *access; /* by device */
+  uint8_t *access; /* the access of each device */
   struct zbl_mem_pool *next;
 } zbl_mem_pool;
 
@@ -62,7 +63,8 @@ static zbl_mem_pool *zbl_spare_pool(void) {
   return p;
 }
 
-/* Initially every way of reuse is allowed (ROCm/clr, hipamd/src/hip_mempool_impl.hpp). */
+/* Makes a pool. Initially all ways of reuse are allowed (ROCm/clr,
+ * hipamd/src/hip_mempool_impl.hpp). */
 static zbl_mem_pool *zbl_new_pool(int device, int first) {
   zbl_mem_pool *p = zbl_spare_pool(), *next = p->next;
   uint8_t *access = p->access;
@@ -110,7 +112,7 @@ static int zbl_firstPool(void **pool, int device) {
   return ZB_OK;
 }
 
-/* Each rule follows HIP's function of the same name in ROCm/clr, hipamd/src/hip_mempool.cpp. */
+/* Each function follows HIP's function of the same name in ROCm/clr, hipamd/src/hip_mempool.cpp. */
 static int zbl_setPool(int device, void *pool) {
   zbl_mem_pool *p;
   ZBL_ENTER;
@@ -156,8 +158,9 @@ static int zbl_trimPool(void *pool, size_t bytes) {
   return zbl_said(zbl_pool_of(pool) == NULL ? ZB_ERR_VALUE : ZB_OK);
 }
 
-/* The highest use can be set to 0 alone: from now on (ROCm/clr,
- * hipamd/src/hip_mempool_impl.cpp, SetAttribute). */
+/* Sets an attribute of a pool. The highest use can only be set to 0, and then
+ * counts from that moment on (ROCm/clr, hipamd/src/hip_mempool_impl.cpp,
+ * SetAttribute). */
 static int zbl_setPoolFact(void *pool, int about, void *value) {
   zbl_mem_pool *p;
   ZBL_ENTER;
@@ -244,7 +247,7 @@ static int zbl_mallocFrom(void **p, size_t bytes, void *pool, void *stream) {
   return zbl_stream_of(stream) == NULL ? zbl_said(ZB_ERR_HANDLE) : zbl_allocate_of(p, bytes, from);
 }
 
-/* Allocates on the stream's device. */
+/* Allocates memory on the stream's device. */
 static int zbl_mallocAsync(void **p, size_t bytes, void *stream) {
   const zbl_stream *s;
   ZBL_ENTER;

@@ -1,6 +1,7 @@
-/* hipDeviceProp_t in both of its forms: that of HIP before 6.0, which programs built
- * for those still ask for (R0000), and that since (R0600). What is not said of an MI300X
- * is 0. The layouts are facts of the interface; a test holds them against the headers. */
+/* hipDeviceProp_t in its two forms: R0000 of HIP before 6.0, which programs built for that
+ * HIP still request, and R0600 of later versions. A property that is not published for an
+ * MI300X is 0. The layouts are facts of the interface; a test compares them with the
+ * headers. */
 #include "properties.h"
 
 #include "../fake/world.h"
@@ -9,11 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* hipDeviceArch_t: its first 11 features (atomics, doubles, votes, shuffles), fences for
- * the system and grids of three dimensions. */
+/* hipDeviceArch_t: its first 11 features (atomics, doubles, votes, shuffles), system
+ * fences and three-dimensional grids. */
 enum { ZBS_ARCH = 0x7ff | 1 << 12 | 1 << 15 };
 
-/* AMD CDNA 3 ISA guide, and what ROCm reports of an MI300X; both forms have these. */
+/* Values of an MI300X that both forms have, from AMD's CDNA 3 ISA guide and from the values
+ * that ROCm reports. */
 #define ZBS_FILL(p)                                                            \
   (p)->totalGlobalMem = zbl.hbm_bytes;                                         \
   (p)->sharedMemPerBlock = (size_t)zbl_attribute("maxSharedPerBlock");         \
@@ -73,7 +75,7 @@ static int zbl_properties0000(void *properties, int device) {
   return zbl_said(code);
 }
 
-/* The name without a form is the old one's (ROCm/clr, hipamd/src/hip_hcc.map.in). */
+/* The name without a form stands for the old form (ROCm/clr, hipamd/src/hip_hcc.map.in). */
 static int zbl_properties0(void *properties, int device) {
   return zbl_properties0000(properties, device);
 }

@@ -1,4 +1,4 @@
-/* The two layouts of hipDeviceProp_t, with HIP's own names of the members. */
+/* The two layouts of hipDeviceProp_t, with HIP's names of the members. */
 #ifndef ZBS_PROPERTIES_H
 #define ZBS_PROPERTIES_H
 

@@ -8,8 +8,9 @@ enum { ZBL_XGMI = 4 }; /* ROCm/ROCR-Runtime, hsa_ext_amd.h, HSA_AMD_LINK_INFO_TY
 
 static int zbl_known_device(int device) { return device >= 0 && device < zbl.count; }
 
-/* All devices of a process reach each other by one link, as those of a node do (ROCm/clr,
- * hipamd/src/hip_peer.cpp, hipExtGetLinkTypeAndHopCount and findLinkInfo). */
+/* Returns the link between two devices. All devices of a process are directly connected, like
+ * the GPUs of a node (ROCm/clr, hipamd/src/hip_peer.cpp, hipExtGetLinkTypeAndHopCount and
+ * findLinkInfo). */
 static int zbl_linkType(int device, int peer, uint32_t *type, uint32_t *hops) {
   ZBL_REFUSE(type == NULL || hops == NULL || device == peer || device < 0 || peer < 0,
              ZB_ERR_VALUE);
@@ -19,8 +20,9 @@ static int zbl_linkType(int device, int peer, uint32_t *type, uint32_t *hops) {
   return ZB_OK;
 }
 
-/* hipDeviceP2PAttr: rank, access, atomics, access to arrays (ROCm/clr,
- * hipamd/src/hip_peer.cpp, hipDeviceGetP2PAttribute: the rank is the link's type). */
+/* Returns a hipDeviceP2PAttr: rank, access, atomics, or access to arrays. The rank is
+ * the type of the link (ROCm/clr, hipamd/src/hip_peer.cpp,
+ * hipDeviceGetP2PAttribute). */
 static int zbl_peerAttribute(int *value, int link, int device, int peer) {
   static const int values[] = {ZBL_XGMI, 1, 1, 1};
   ZBL_REFUSE(value == NULL, ZB_ERR_VALUE);
@@ -39,8 +41,9 @@ enum {
 };
 static const size_t zbl_most_stack = (128 << 10) - 16;
 
-/* ROCm/clr, hipamd/src/hip_device_runtime.cpp, hipDeviceSetLimit, and
- * rocclr/device/device.cpp, UpdateStackSize and UpdateInitialHeapSize. */
+/* Sets a limit, as ROCm/clr, hipamd/src/hip_device_runtime.cpp,
+ * hipDeviceSetLimit, and rocclr/device/device.cpp, UpdateStackSize and
+ * UpdateInitialHeapSize. */
 static int zbl_setLimit(int limit, size_t value) {
   ZBL_ENTER;
   ZBL_REFUSE(limit < 0 || limit >= ZBL_LIMITS, ZB_ERR_VALUE);
@@ -54,8 +57,8 @@ static int zbl_setLimit(int limit, size_t value) {
   return ZB_OK;
 }
 
-/* For the heap's limit HIP always returns the device's memory, whatever was set (ROCm/clr,
- * hipamd/src/hip_device_runtime.cpp, hipDeviceGetLimit). */
+/* Returns a limit. For the heap HIP always returns the size of the device's memory, whatever
+ * was set (ROCm/clr, hipamd/src/hip_device_runtime.cpp, hipDeviceGetLimit). */
 static int zbl_getLimit(size_t *value, int limit) {
   size_t stack;
   ZBL_ENTER;
@@ -67,8 +70,8 @@ static int zbl_getLimit(size_t *value, int limit) {
   return ZB_OK;
 }
 
-/* How the host waits, which has no effect here; at most one way may be set. HIP keeps that part
- * of the flags (ROCm/clr, hipamd/src/hip_device_runtime.cpp, hipSetDeviceFlags). */
+/* Sets how the host waits, which has no effect here. At most one way may be set. HIP keeps that
+ * part of the flags (ROCm/clr, hipamd/src/hip_device_runtime.cpp, hipSetDeviceFlags). */
 static int zbl_setDeviceFlags(unsigned flags) {
   const unsigned ways = 7, known = 0x1f;
   unsigned way = flags & ways;
@@ -86,7 +89,7 @@ static int zbl_deviceFlags(unsigned *flags) {
   return ZB_OK;
 }
 
-/* What hipDeviceProp_t's newer form has, too (properties.c). */
+/* Returns the same UUID as the newer form of hipDeviceProp_t (properties.c). */
 static int zbl_deviceUUID(void *uuid, int device) {
   char name[17];
   ZBL_REFUSE(!zbl_known_device(device) || uuid == NULL,
@@ -96,8 +99,8 @@ static int zbl_deviceUUID(void *uuid, int device) {
   return ZB_OK;
 }
 
-/* The null stream's is the current one (ROCm/clr, hipamd/src/hip_stream.cpp,
- * hipStreamGetDevice). */
+/* Returns the device of a stream. For the null stream it is the current device
+ * (ROCm/clr, hipamd/src/hip_stream.cpp, hipStreamGetDevice). */
 static int zbl_streamDevice(void *stream, int *device) {
   const zbl_stream *s;
   ZBL_ENTER;

@@ -1,6 +1,6 @@
-/* Kernels of the program: records what its start-up code registers, and finds host versions of
- * them. The loopback has no GPU to run their code; zbench_kernels.h explains how to supply host
- * versions. */
+/* The program's kernels. Records the kernels that its start-up code registers, and finds host
+ * versions of them. The loopback has no GPU that could run their code; zbench_kernels.h explains
+ * how to supply host versions. */
 #include "zbench_kernels.h"
 
 #include "../fake/stream.h"
@@ -13,18 +13,18 @@
 
 enum { ZBL_ERR_FUNCTION = 98, ZBL_ERR_NO_BINARY = 209, ZBL_MOST_OBJECTS = 16 };
 
-/* A registered kernel: the address that the program launches it by, and its name. */
+/* A registered kernel: its name, and the address by which the program launches it. */
 typedef struct zbl_registered {
   const void *host;
   char *name;
   void **module;
-  int looked, known; /* for a host version; whether there is one */
+  int looked, known; /* looked: a host version was searched; known: a host version exists */
   zbench_kernel_version version;
   struct zbl_registered *next;
 } zbl_registered;
 
-/* Programs register kernels before the world is open and after it is closed, so this has its own
- * lock. */
+/* The registered kernels. Programs register kernels before the world is open and after it is
+ * closed, so the list has a lock of its own. */
 static struct {
   pthread_mutex_t lock;
   zbl_registered *all;
@@ -32,7 +32,7 @@ static struct {
   int (*find[ZBL_MOST_OBJECTS])(const char *, zbench_kernel_version *);
 } zbl_program_kernels = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A module is only a handle: its contents cannot run. */
+/* Registers a module. It is only a handle, because its code cannot run. */
 static void **zbl_registerFatBinary(const void *data) {
   void **module = malloc(sizeof *module);
   if (module != NULL) {
@@ -100,7 +100,7 @@ static void zbl_open_all_kernels(void) {
   free(copy);
 }
 
-/* Looks for the kernel's host version, once. */
+/* Looks for a kernel's host version, at most once. */
 static void zbl_look_for_version(zbl_registered *r) {
   r->looked = 1;
   if (!zbl_program_kernels.opened) {

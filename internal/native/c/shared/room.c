@@ -1,12 +1,12 @@
-/* Returns how much host memory is left for allocations on the program's GPUs. Linux hands out
- * more addresses than that, and kills the process that touches them. */
+/* Returns how much host memory is left for allocations on the program's GPUs. Linux gives out
+ * more address space than there is memory, and kills the process that touches too much. */
 #include "../fake/world.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Returns the number after a word in a file, UINT64_MAX if there is none. An empty word means the
+/* Returns the number after a word in a file; UINT64_MAX if there is none. An empty word means the
  * beginning of the file. */
 static uint64_t zbs_number_behind(const char *root, const char *file, const char *word) {
   char path[256], line[128];
@@ -26,15 +26,15 @@ static uint64_t zbs_number_behind(const char *root, const char *file, const char
   return n;
 }
 
-/* Returns what a control group's limit leaves. */
+/* Returns how much memory a control group's limit leaves, in bytes. */
 static uint64_t zbs_room_of_group(const char *root, const char *limit, const char *usage) {
   uint64_t most = zbs_number_behind(root, limit, ""), used = zbs_number_behind(root, usage, "");
   return most == UINT64_MAX || used == UINT64_MAX ? UINT64_MAX : most > used ? most - used : 0;
 }
 
-/* Returns the bytes left on the host and in this process's container, whose limit Linux shows at
- * the same paths (proc_meminfo(5); the kernel's cgroup-v2.rst, and cgroup-v1's memory.rst). root
- * is a prefix of the paths. */
+/* Returns the bytes that are left on the host and in this process's container. Linux shows the
+ * container's limit at the same paths (proc_meminfo(5); the kernel's cgroup-v2.rst, and
+ * cgroup-v1's memory.rst). root is a prefix of the paths. */
 static uint64_t zbs_room(const char *root) {
   uint64_t kib = zbs_number_behind(root, "/proc/meminfo", "MemAvailable:");
   uint64_t room = kib < UINT64_MAX / 1024 ? kib * 1024 : UINT64_MAX;

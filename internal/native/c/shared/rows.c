@@ -1,4 +1,4 @@
-/* Memory in rows, and set by words. */
+/* Memory in rows, and memory that is set word by word. */
 #include "../fake/pool.h"
 #include "../fake/stream.h"
 #include "more.h"
@@ -8,8 +8,8 @@
 
 enum { ZBL_ERR_PITCH = 12, ZBL_PITCH_ALIGN = 256 };
 
-/* Copies of rows; the order of the checks is HIP's (ROCm/clr, hipamd/src/hip_memory.cpp,
- * hipMemcpy2D_common and ihipMemcpy2D). */
+/* Returns the error of a copy of rows, or 0. The checks are in HIP's order (ROCm/clr,
+ * hipamd/src/hip_memory.cpp, hipMemcpy2D_common and ihipMemcpy2D). */
 static int zbl_rows_refused(const zbl_copying *c, int kind) {
   if (kind < 0 || (kind > ZB_INFERRED && kind != ZBL_NO_CU)) {
     return ZB_ERR_DIRECTION;
@@ -34,8 +34,9 @@ static int zbl_copyRowsAsync(void *to, size_t toPitch, const void *from, size_t 
   return zbl_said(code != ZB_OK ? code : zbl_copy_later(&c, kind, stream));
 }
 
-/* Rows are 256 bytes apart or a multiple (ROCm/clr, hipamd/src/hip_memory.cpp,
- * ihipMallocPitch, and rocclr/device/rocm/rocdevice.cpp, imagePitchAlignment_). */
+/* Allocates rows. Their distance is a multiple of 256 bytes (ROCm/clr,
+ * hipamd/src/hip_memory.cpp, ihipMallocPitch, and rocclr/device/rocm/rocdevice.cpp,
+ * imagePitchAlignment_). */
 static int zbl_mallocRows(void **p, size_t *pitch, size_t bytes, size_t rows) {
   size_t apart, all;
   ZBL_ENTER;
@@ -48,7 +49,7 @@ static int zbl_mallocRows(void **p, size_t *pitch, size_t bytes, size_t rows) {
                       ZBL_OF_DEVICE);
 }
 
-/* ROCm/clr, hipamd/src/hip_memory.cpp, hipMemAllocPitch. */
+/* Allocates rows of elements, as ROCm/clr, hipamd/src/hip_memory.cpp, hipMemAllocPitch. */
 static int zbl_mallocRowsOf(void **p, size_t *pitch, size_t bytes, size_t rows,
                             unsigned element) {
   return bytes == 0 || rows == 0 || (element != 4 && element != 8 && element != 16)
@@ -56,11 +57,11 @@ static int zbl_mallocRowsOf(void **p, size_t *pitch, size_t bytes, size_t rows,
              : zbl_mallocRows(p, pitch, bytes, rows);
 }
 
-/* Rows of words that get one value, in the order of a stream. */
+/* Rows whose words all get one value, in the order of a stream. */
 typedef struct zbl_setting {
   char *to;
   size_t pitch, bytes, rows;
-  int value, width; /* of a word, in bytes */
+  int value, width; /* width of a word, in bytes */
 } zbl_setting;
 
 static void zbl_set_words(char *to, const zbl_setting *set) {
@@ -69,7 +70,7 @@ static void zbl_set_words(char *to, const zbl_setting *set) {
     return;
   }
   for (size_t i = 0; i < set->bytes; i += (size_t)set->width) {
-    memcpy(to + i, &set->value, (size_t)set->width); /* the low bytes come first */
+    memcpy(to + i, &set->value, (size_t)set->width); /* the low bytes come first in memory */
   }
 }
 
@@ -89,8 +90,9 @@ static int zbl_set_put(const void *what, zbl_stream *s) {
   return zbl_put_copied(s, &zbl_settings, what, sizeof(zbl_setting));
 }
 
-/* The memory is HIP's own, and large enough (ROCm/clr, hipamd/src/hip_memory.cpp,
- * ihipMemset_validate and ihipMemset3DCommand). */
+/* Sets memory in the order of a stream. The memory must be HIP's own, and large
+ * enough (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemset_validate and
+ * ihipMemset3DCommand). */
 static int zbl_set_later(const zbl_setting *set, void *stream) {
   zbl_stream *s = zbl_stream_of(stream);
   if (s == NULL) {
@@ -106,8 +108,8 @@ static int zbl_set_later(const zbl_setting *set, void *stream) {
   return zbl_do(s, zbl_set_put, set, sizeof *set);
 }
 
-/* On the null stream. The host waits only where the memory is its own (CUDA Runtime
- * API, "API synchronization behavior", Memset; HIP follows it). */
+/* Sets memory on the null stream. The host waits only if the memory is host memory
+ * (CUDA Runtime API, "API synchronization behavior", Memset; HIP does the same). */
 static int zbl_set_now(const zbl_setting *set) {
   int code;
   if (zbl_refused_in_capture()) {
@@ -120,7 +122,7 @@ static int zbl_set_now(const zbl_setting *set) {
   return code;
 }
 
-/* So many words; HIP wraps what is too much for an address. */
+/* Describes `count` words. As in HIP, a size that exceeds the address space wraps. */
 static zbl_setting zbl_words(void *p, int value, size_t count, int width) {
   return (zbl_setting){p, 0, count * (size_t)width, 1, value, width};
 }

@@ -1,13 +1,14 @@
-/* The loopback as a vendor's runtime library, with the vendor's public names.
- * All of its state is here; the other libraries are forward.c's. The variable
+/* The loopback as a vendor's runtime library, with the vendor's public names. This
+ * library has all of the state; forward.c makes the other libraries. The variable
  * ZBENCH_LOOPBACK names the machine file; without it there is no device.
  *
- * Processes meet in the file that ZBENCH_LOOPBACK_SHARED names: the first makes it,
- * and the last to end in order removes it. place.c decides which devices a process
- * sees, from ZBENCH_LOOPBACK_GPUS and the launcher's variables.
- * ZBENCH_LOOPBACK_CLOCK is the clock that the program sees (virtual, paced, host);
- * ZBENCH_LOOPBACK_HANG_RATE is how fast the virtual one runs in a hang;
- * ZBENCH_LOOPBACK_DATA=0 moves no data. `zbench loopback` sets all of them. */
+ * Processes meet in the file that ZBENCH_LOOPBACK_SHARED names. The first process makes
+ * the file, and the last process to end normally removes it. place.c decides which
+ * devices a process sees, from ZBENCH_LOOPBACK_GPUS and the launcher's variables.
+ * ZBENCH_LOOPBACK_CLOCK selects the clock that the program sees (virtual, paced, host).
+ * ZBENCH_LOOPBACK_HANG_RATE is how many times as fast the virtual clock runs in a hang.
+ * With ZBENCH_LOOPBACK_DATA=0 no data moves. `zbench loopback` sets all of these
+ * variables. */
 #define ZBL_VENDOR ZB_NAMES
 #include "../fake/fake.c"
 #include "names.h"
@@ -19,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#if ZB_NAMES /* CUDA has not all of HIP's functions */
+#if ZB_NAMES /* functions that CUDA does not have */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
 #include "callback.c"
@@ -37,22 +38,22 @@
 #include "pointers.c"
 #include "properties.c"
 #include "queries.c"
-#include "pools.c" /* after queries.c */
+#include "pools.c" /* needs queries.c */
 #include "room.c"
 #include "rows.c"
 #include "sync.c"
-#include "symbols.c" /* after variables.c */
+#include "symbols.c" /* needs variables.c */
 #include "values.c"
-#include "contexts.c" /* after ipc.c and queries.c */
+#include "contexts.c" /* needs ipc.c and queries.c */
 #include "managed.c"
 #include "modules.c"
 #include "vary.c"
-#include "newer.c" /* after comms.c and vary.c */
+#include "newer.c" /* needs comms.c and vary.c */
 
 #include "first.h"
 
-/* The function of the preloaded library (clock.c) that takes the clock; NULL where it
- * is not there. */
+/* Returns the function of the preloaded library (clock.c) that sets the clock; NULL if
+ * that library is not loaded. */
 static void (*zbs_clock(void))(int64_t (*)(void), void (*)(int64_t)) {
   union {
     void *at;
@@ -61,7 +62,7 @@ static void (*zbs_clock(void))(int64_t (*)(void), void (*)(int64_t)) {
   return found.use;
 }
 
-/* Chooses the clock that the program sees. */
+/* Chooses the clock that the program sees, from the environment. */
 static void zbs_show(void) {
   const char *name = zbs_variable("ZBENCH_LOOPBACK_CLOCK");
   const char *rate = zbs_variable("ZBENCH_LOOPBACK_HANG_RATE");
@@ -82,7 +83,7 @@ static void zbs_show(void) {
   }
 }
 
-/* Whether NCCL_DEBUG asks for warnings (NVIDIA/nccl, src/debug.cc, ncclDebugInit). */
+/* Reports whether NCCL_DEBUG asks for warnings (NVIDIA/nccl, src/debug.cc, ncclDebugInit). */
 static int zbs_warns(const char *level) {
   static const char *const levels[] = {"WARN", "INFO", "ABORT", "TRACE"};
   int i = 0;
@@ -92,11 +93,11 @@ static int zbs_warns(const char *level) {
   return level != NULL && i < 4;
 }
 
-static pid_t zbs_opened; /* the process that has opened the world, not one forked from it */
+static pid_t zbs_opened; /* the process that opened the world; a forked process has another id */
 static int zbs_pinned;
 
-/* Keeps the library in the process until that ends, as a real one stays that has used
- * a GPU. Then other threads may still be in it when its destructor runs. */
+/* Keeps the library loaded until the process ends, as with a real library that has used
+ * a GPU. Other threads may then still use it when its destructor runs. */
 static void zbs_pin(void) {
   Dl_info self;
   zbs_pinned = zbs_variable("ZBENCH_LOOPBACK_CLOCK") != NULL &&
@@ -109,8 +110,8 @@ static int zbs_skips(void) {
   return unknown != NULL && strcmp(unknown, "skip") == 0;
 }
 
-/* Returns the contradiction between settings, NULL if there is none. A program detects a planted
- * data fault with its own kernels. */
+/* Returns an error if two settings contradict each other, else NULL. A planted data fault is found
+ * by the program's own kernels, so they must not be skipped. */
 static const char *zbs_contradiction(const char *text) {
   return zbs_skips() && (strstr(text, "\nfault data ") != NULL || strstr(text, "\nfault store ") != NULL)
              ? "ZBENCH_LOOPBACK_UNKNOWN_KERNELS=skip leaves out the kernels that would find the planted "
@@ -119,13 +120,13 @@ static const char *zbs_contradiction(const char *text) {
              : NULL;
 }
 
-/* In a forked process the first call enters again. */
+/* Makes the first call in a forked process enter again. */
 static void zbs_forked(void) { zbs_entered = 0; }
 
 static void zbs_join(const char *path, const char *text) {
   const char *several = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
   const char *data = zbs_variable("ZBENCH_LOOPBACK_DATA");
-  zbl_share how = {.several = 1, /* threads of the program, at least */
+  zbl_share how = {.several = 1, /* the program may have several threads */
                    .path = zbs_variable("ZBENCH_LOOPBACK_SHARED")};
   char why[256];
   const char *wrong = zbs_contradiction(text);
@@ -157,7 +158,7 @@ static void zbs_join(const char *path, const char *text) {
   zbs_pin();
 }
 
-/* Other programs have no switch for moving data, so data moves. */
+/* Opens the world. Data moves, because other programs have no way to switch it on. */
 static void zbs_open(void) {
   const char *path = getenv("ZBENCH_LOOPBACK");
   char *text;
@@ -174,12 +175,12 @@ static void zbs_open(void) {
   free(text);
 }
 
-/* A process forked from one with a world has none: its parent has the ranks and the locks. GPUs
- * do not survive a fork either (HIP's and CUDA's documents on fork). Each call is an error here;
- * otherwise it would hang. */
+/* Makes every call in a forked process an error, if the parent has used the loopback; otherwise
+ * the calls would hang. The parent keeps the ranks and the locks. Real GPUs do not survive a fork
+ * either (HIP's and CUDA's documents on fork). */
 static void zbs_without_parents_world(void) {
   fprintf(stderr, "zbench loopback: this process was forked from one that has used the loopback: it has no GPUs. "
-                  "Fork before the first call, or start the program anew (multiprocessing: spawn)\n");
+                  "Fork before the first call, or start the program again (multiprocessing: spawn)\n");
   if (zbl.shown == ZBL_SHOWN) {
     zbs_clock()(NULL, NULL);
   }
@@ -188,7 +189,8 @@ static void zbs_without_parents_world(void) {
   zbl.shared_fd = -1;
 }
 
-/* A process's first call waits here, and so do calls that other threads make meanwhile. */
+/* Opens the world at a process's first call. Calls that other threads make meanwhile wait here
+ * too. */
 void zbs_enter(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, zbs_open);
@@ -207,13 +209,14 @@ static void zbs_tell(void) {
   }
   if (hub->launches > 0) {
     fprintf(stderr, "zbench loopback: %" PRIu64 " launches late, of %" PRIu64 "%s\n", hub->late, hub->launches,
-            hub->late > 0 ? ": what the program timed there is above the model" : "");
+            hub->late > 0 ? ": the times that the program measured there are above the model" : "");
   }
   zbl_tell_modelled();
 }
 
-/* A process forked from one with a world shares its file locks, so it must not touch them or the
- * world. A pinned library leaves its memory to the kernel. */
+/* Closes the world at the end of the process. A process that was forked after the world was opened
+ * shares the file locks of its parent, so it must touch neither the locks nor the world. A pinned
+ * library leaves its memory to the kernel. */
 __attribute__((destructor)) static void zbs_close(void) {
   if (zbs_opened != getpid()) {
     return;

@@ -2,7 +2,7 @@
 #include "../fake/stream.h"
 #include "more.h"
 
-/* The part of a variable that a copy is about, on the current device (ROCm/clr,
+/* Finds the part of a variable that is copied, on the current device (ROCm/clr,
  * hipamd/src/hip_memory.cpp, ihipMemcpySymbol_validate). */
 static int zbl_symbol_part(const void *symbol, size_t bytes, size_t offset, char **at) {
   const zbl_wanted what = {.host = symbol, .device = zbl_current_device()};
@@ -19,19 +19,20 @@ static int zbl_symbol_part(const void *symbol, size_t bytes, size_t offset, char
   return ZB_OK;
 }
 
-/* A symbol is on a device: a copy to it comes from the host or from a device, and the kind must
- * say so (ROCm/clr, hipamd/src/hip_memory.cpp, hipMemcpyToSymbol_common). */
+/* Checks the kind of a copy. A symbol is on a device, so the kind must give a device at that end;
+ * the other end is the host or a device (ROCm/clr, hipamd/src/hip_memory.cpp,
+ * hipMemcpyToSymbol_common). */
 static int zbl_symbol_way(int kind, int other) {
   return kind == other || kind == ZB_DEVICE_TO_DEVICE || kind == ZBL_NO_CU ? ZB_OK
                                                                            : ZB_ERR_DIRECTION;
 }
 
-/* A copy in either direction. later: it is enqueued in the stream; otherwise the call waits for
- * it. */
+/* A copy in either direction. If `later` is set, the copy is enqueued in the stream; otherwise the
+ * call waits for it. */
 typedef struct zbl_symbol_copy {
   const void *symbol;
   size_t bytes, offset;
-  int kind, writes; /* to the symbol */
+  int kind, writes; /* writes: 1 for a copy to the symbol */
   int later;
   void *stream;
 } zbl_symbol_copy;
@@ -69,7 +70,8 @@ static int zbl_fromSymbolAsync(void *to, const void *symbol, size_t bytes, size_
   return zbl_copy_symbol(&(zbl_symbol_copy){symbol, bytes, offset, kind, 0, 1, stream}, to);
 }
 
-/* ROCm/clr, hipamd/src/hip_platform.cpp, hipGetSymbolAddress and hipGetSymbolSize. */
+/* Return a symbol's address and size, as ROCm/clr, hipamd/src/hip_platform.cpp, hipGetSymbolAddress
+ * and hipGetSymbolSize. */
 static int zbl_symbolAddress(void **p, const void *symbol) {
   char *at;
   int code;

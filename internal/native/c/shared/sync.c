@@ -1,4 +1,4 @@
-/* Streams, events and devices: waiting for them, and queries about them. */
+/* Waits for streams, events and devices, and queries about them. */
 #include "../fake/event.h"
 #include "more.h"
 
@@ -7,11 +7,11 @@
 
 static int zbl_streamCreatePlain(void **stream) { return zbl_streamCreate(stream, 0); }
 
-/* Priorities are stored but have no effect. HIP's range from 1 (low) to −1. */
+/* HIP's range of priorities, from 1 (low) to −1. Priorities are stored but have no effect. */
 enum { ZBL_LEAST_PRIORITY = 1, ZBL_GREATEST_PRIORITY = -1 };
 
-/* A priority out of range is clamped (ROCm/clr, hipamd/src/hip_stream.cpp,
- * hipStreamCreateWithPriority). */
+/* Makes a stream with a priority. A priority out of range is clamped (ROCm/clr,
+ * hipamd/src/hip_stream.cpp, hipStreamCreateWithPriority). */
 static int zbl_streamPriority(void **stream, unsigned flags, int priority) {
   int code = zbl_streamCreate(stream, flags);
   if (code == ZB_OK) {
@@ -32,8 +32,9 @@ static int zbl_streamGetPriority(void *stream, int *priority) {
   return ZB_OK;
 }
 
-/* Which compute units a stream may use changes nothing here. HIP wants some words and a
- * mask (ROCm/clr, hipamd/src/hip_stream.cpp, hipExtStreamCreateWithCUMask). */
+/* Makes a stream that may use only some compute units, which has no effect here. HIP
+ * requires a mask of at least one word (ROCm/clr, hipamd/src/hip_stream.cpp,
+ * hipExtStreamCreateWithCUMask). */
 static int zbl_streamWithMask(void **stream, uint32_t words, const uint32_t *mask) {
   return stream == NULL ? zbl_said(ZB_ERR_HANDLE)
          : words == 0 || mask == NULL ? zbl_said(ZB_ERR_VALUE)
@@ -50,8 +51,8 @@ static int zbl_priorityRange(int *least, int *greatest) {
   return ZB_OK;
 }
 
-/* The null stream has none in HIP (ROCm/clr, hipamd/src/hip_stream.cpp,
- * hipStreamGetFlags_common). */
+/* Returns a stream's flags. In HIP the null stream has none (ROCm/clr,
+ * hipamd/src/hip_stream.cpp, hipStreamGetFlags_common). */
 static int zbl_streamGetFlags(void *stream, unsigned *flags) {
   zbl_stream *s;
   ZBL_ENTER;
@@ -62,7 +63,7 @@ static int zbl_streamGetFlags(void *stream, unsigned *flags) {
   return ZB_OK;
 }
 
-/* hipStreamCaptureStatus: none, active. */
+/* Returns a hipStreamCaptureStatus: none (0) or active (1). */
 static int zbl_streamIsCapturing(void *stream, int *status) {
   zbl_stream *s;
   ZBL_ENTER;
@@ -72,7 +73,8 @@ static int zbl_streamIsCapturing(void *stream, int *status) {
   return ZB_OK;
 }
 
-/* What PyTorch asks (ROCm/clr, hipamd/src/hip_graph.cpp, hipStreamGetCaptureInfo_common). */
+/* Returns the capture of a stream, as PyTorch queries it (ROCm/clr, hipamd/src/hip_graph.cpp,
+ * hipStreamGetCaptureInfo_common). */
 static int zbl_captureInfo(void *stream, int *status, unsigned long long *id) {
   zbl_stream *s;
   ZBL_ENTER;
@@ -86,8 +88,9 @@ static int zbl_captureInfo(void *stream, int *status, unsigned long long *id) {
   return ZB_OK;
 }
 
-/* A thread whose mode is relaxed may do what captures forbid (ROCm/clr,
- * hipamd/src/hip_graph.cpp, hipThreadExchangeStreamCaptureMode). */
+/* Exchanges the thread's capture mode. In the relaxed mode the thread may make
+ * calls that captures otherwise forbid (ROCm/clr, hipamd/src/hip_graph.cpp,
+ * hipThreadExchangeStreamCaptureMode). */
 static int zbl_captureMode(int *mode) {
   ZBL_REFUSE(mode == NULL || *mode < ZB_CAPTURE_GLOBAL || *mode > ZB_CAPTURE_RELAXED, ZB_ERR_VALUE);
   *mode = zbl_exchange_mode(*mode);
@@ -104,15 +107,16 @@ static int zbl_streamSynchronize(void *stream) {
   return zbl_said(s->error);
 }
 
-/* Refused while the thread captures, as what could wait for a capture is (ROCm/clr,
- * hipamd/src/hip_device_runtime.cpp, hipDeviceSynchronize). */
+/* Waits for the current device. The call is refused while the thread captures,
+ * because it could wait for the capture (ROCm/clr, hipamd/src/hip_device_runtime.cpp,
+ * hipDeviceSynchronize). */
 static int zbl_deviceSynchronize(void) {
   ZBL_ENTER;
   ZBL_REFUSE(zbl_refused_in_capture(), ZB_ERR_CAPTURE);
   return zbl_said(zbl.count > 0 ? zbl_wait_for_device(zbl_current_device()) : ZB_ERR_NO_DEVICE);
 }
 
-/* Frees everything on the current device: its memory and its streams. */
+/* Frees the memory and the streams of the current device. */
 static int zbl_deviceReset(void) {
   int device;
   ZBL_ENTER;
@@ -134,12 +138,14 @@ static int zbl_deviceReset(void) {
   return ZB_OK;
 }
 
-/* hipEventBlockingSync, hipEventDisableTiming, hipEventInterprocess, and how it releases
- * memory: hipEventDisableSystemFence, hipEventReleaseToDevice, hipEventReleaseToSystem. */
+/* hipEventDisableTiming and hipEventInterprocess; then the flags for how an event releases
+ * memory: hipEventDisableSystemFence, hipEventReleaseToDevice, hipEventReleaseToSystem.
+ * hipEventBlockingSync has no effect. */
 enum { ZBL_DISABLE_TIMING = 2, ZBL_INTERPROCESS = 4 };
 static const unsigned zbl_release_flags[] = {0x20000000, 0x40000000, 0x80000000};
 
-/* One way to release memory at most; events between processes have no times (ROCm/clr,
+/* Reports whether an event's flags are valid. At most one way to release memory is
+ * allowed, and an event between processes must have timing disabled (ROCm/clr,
  * hipamd/src/hip_event.cpp, ihipEventCreateWithFlags). */
 static int zbl_event_flags_ok(unsigned flags) {
   unsigned rest = flags & ~7u;
@@ -157,8 +163,9 @@ static int zbl_eventCreateFlags(void **event, unsigned flags) {
   return code;
 }
 
-/* Whether the capture in which an event was recorded is still open. A finished capture leaves the
- * event as it was before (ROCm/clr, hipamd/src/hip_event.cpp, hipEventSynchronize). */
+/* Reports whether the capture in which an event was recorded is still open. A finished capture
+ * leaves the event in its earlier state (ROCm/clr, hipamd/src/hip_event.cpp,
+ * hipEventSynchronize). */
 static int zbl_capture_open(const zbl_event *e) {
   const zbl_stream *s = e->captured != 0 ? zbl_streams : NULL;
   while (s != NULL && zbl_capture_of(s) != e->captured) {
@@ -190,8 +197,8 @@ static int zbl_eventSynchronize(void *event) {
   return ZB_OK;
 }
 
-/* The form before flags; the log is for what instantiating found wrong, which is
- * nothing. */
+/* Instantiates a graph, in the form without flags. The log would have the errors
+ * of instantiation; there are none. */
 static int zbl_graphInstantiateLog(void **exec, void *graph, void **node, char *log,
                                    size_t bytes) {
   int code = zbl_graphInstantiate(exec, graph, 0);

@@ -1,22 +1,23 @@
-/* Streams that write a value to memory, and that wait for one. A wait ends when the memory
- * satisfies it, whoever wrote there: a stream, a kernel, the host, another process. On the
- * model's clock it does not end before the stream's write to that place. */
+/* Streams that write a value to memory, and streams that wait for a value. A wait ends when
+ * the memory satisfies its condition, whether a stream, a kernel, the host or another
+ * process wrote there. On the model's clock a wait does not end before a stream's write to
+ * that address. */
 #include "../fake/stream.h"
 #include "more.h"
 
 #include <stdlib.h>
 
-/* hipStreamWaitValueGte and the others. */
+/* The conditions of a wait: hipStreamWaitValueGte, …Eq, …And and …Nor. */
 enum { ZBL_WAIT_AT_LEAST, ZBL_WAIT_EQUAL, ZBL_WAIT_AND, ZBL_WAIT_NOR };
 
-/* A value with its size in bytes, or the condition of a wait. */
+/* A value to write, or the condition of a wait. */
 typedef struct zbl_value {
   char *at;
   uint64_t value, mask;
-  int bytes, until; /* until: of a wait; −1 where it is none of HIP's */
+  int bytes, until; /* bytes: the value's width; until: a wait's condition, −1 if invalid */
 } zbl_value;
 
-/* When a stream last wrote to a place. */
+/* The time of a stream's last write to an address. */
 typedef struct zbl_written {
   const char *at;
   double when;
@@ -48,14 +49,16 @@ static void zbl_note_written(const char *at, double when) {
   zbl_all_written = w;
 }
 
-/* The program may also write there at any time. */
+/* Reads the current value. The access is atomic, because the program may write there at any
+ * time. */
 static uint64_t zbl_value_now(const zbl_value *v) {
   return v->bytes == 4 ? __atomic_load_n((uint32_t *)(void *)v->at, __ATOMIC_ACQUIRE)
                        : __atomic_load_n((uint64_t *)(void *)v->at, __ATOMIC_ACQUIRE);
 }
 
-/* ROCm/HIP, include/hip/hip_runtime_api.h, hipStreamWaitValue32; the values have no sign
- * (ROCm/clr, rocclr/device/blitcl.cpp, __amd_streamOpsWait). */
+/* Reports whether a wait's condition holds (ROCm/HIP, include/hip/hip_runtime_api.h,
+ * hipStreamWaitValue32). The values are unsigned (ROCm/clr, rocclr/device/blitcl.cpp,
+ * __amd_streamOpsWait). */
 static int zbl_satisfied(const zbl_value *v) {
   uint64_t is = zbl_value_now(v) & v->mask;
   switch (v->until) {
@@ -99,9 +102,9 @@ static const zbl_kind zbl_value_waits = {.run = zbl_value_done, .done = zbl_valu
                                          .release = zbl_free_copied};
 static const zbl_kind zbl_value_writes = {.run = zbl_value_write, .release = zbl_free_copied};
 
-/* HIP makes no node of it in a capture: it is done at once (ROCm/clr,
- * hipamd/src/hip_stream_ops.cpp, ihipStreamOperation). A GPU faults where the value is not at
- * a multiple of its width. */
+/* Puts a write or a wait on a stream. As in HIP, a capture does not record it: it runs at once
+ * (ROCm/clr, hipamd/src/hip_stream_ops.cpp, ihipStreamOperation). An address that is no
+ * multiple of the width is refused, because a GPU would fault. */
 static int zbl_value_put(void *stream, const zbl_kind *kind, const zbl_value *v) {
   zbl_stream *s;
   if (v->at == NULL) {
@@ -120,7 +123,7 @@ static int zbl_value_put(void *stream, const zbl_kind *kind, const zbl_value *v)
   return zbl_put_copied(s, kind, v, sizeof *v);
 }
 
-/* HIP has no use for the flags of a write. */
+/* Define the functions for one width. HIP ignores the flags of a write. */
 #define ZBL_VALUE(bits)                                                        \
   static int zbl_waitValue##bits(void *stream, void *p, uint##bits##_t value,  \
                                  unsigned flags, uint##bits##_t mask) {        \

@@ -1,5 +1,5 @@
-/* Variables of the program's device code. Each device has its own copy in its memory, made on
- * first use with the initial value from the code object. */
+/* Variables of the program's device code. Each device has its own copy in its memory. A copy is
+ * made on first use, with the initial value from the code object. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -8,32 +8,35 @@
 
 enum { ZBL_ERR_SYMBOL = 13 };
 
-/* A device's copy. The block's number shows whether that memory still exists. */
+/* One device's copy. block is the number of its memory block, which shows whether that memory still
+ * exists. */
 typedef struct zbl_there {
   void *at;
   uint32_t block;
 } zbl_there;
 
 typedef struct zbl_variable {
-  const void *host;  /* the program's own variable that stands for it; NULL for a module's */
-  const void *owner; /* what was registered or loaded with it */
+  const void *host;  /* the host variable by which the program refers to this variable; NULL for a
+                      * module's variable */
+  const void *owner; /* the code with which the variable was registered or loaded */
   char *name;
   zbl_found holds;
-  void *managed; /* the host uses it, too, and all devices have this one; or NULL */
-  zbl_there *places; /* by device of the world */
+  void *managed; /* the single copy of a managed variable, for the host and all devices; else
+                  * NULL */
+  zbl_there *places; /* the copies, by device of the world */
   struct zbl_variable *next;
 } zbl_variable;
 
-/* Guarded by the lock of zbl_program_kernels. */
+/* All variables, protected by the lock of zbl_program_kernels. */
 static zbl_variable *zbl_variables;
 
-/* What __hipRegisterFatBinary gets (Clang, lib/CodeGen/CGCUDANV.cpp). */
+/* The argument of __hipRegisterFatBinary (Clang, lib/CodeGen/CGCUDANV.cpp). */
 typedef struct zbl_wrapper {
   uint32_t magic, version;
   const void *binary, *unused;
 } zbl_wrapper;
 
-static const uint32_t zbl_wrapper_magic = 0x48495046; /* "HIPF" */
+static const uint32_t zbl_wrapper_magic = 0x48495046; /* the letters "HIPF" */
 
 /* Returns a variable's initial value from the code object that it was registered with. */
 static const char *zbl_first_value(void **module, const char *name, size_t bytes) {
@@ -48,7 +51,7 @@ static const char *zbl_first_value(void **module, const char *name, size_t bytes
              : NULL;
 }
 
-/* The caller has the lock. */
+/* Adds a variable. The caller holds the lock. */
 static void zbl_add_variable(const zbl_variable *what, const char *name) {
   zbl_variable *v = malloc(sizeof *v);
   if (v == NULL || (*v = *what, v->name = strdup(name)) == NULL) {
@@ -68,7 +71,7 @@ static void zbl_registerVar(void **module, void *var, char *host, char *device, 
   pthread_mutex_unlock(&zbl_program_kernels.lock);
 }
 
-/* A managed variable is memory that the host uses as well. */
+/* Registers a managed variable, whose memory the host uses too. */
 static void zbl_registerManagedVar(void *module, void **pointer, void *init,
                                    const char *name, size_t size, unsigned align) {
   zbl_variable v = {.owner = module, .holds = {init, size}};
@@ -85,8 +88,8 @@ static void zbl_registerManagedVar(void *module, void **pointer, void *init,
   pthread_mutex_unlock(&zbl_program_kernels.lock);
 }
 
-/* Called when the program's code is unloaded; the caller holds the lock. The program's
- * destructors may still use a managed variable. */
+/* Forgets the variables of code that is unloaded. The caller holds the lock. Managed
+ * memory stays, because the program's destructors may still use it. */
 static void zbl_forget_variables(const void *owner) {
   zbl_variable **at = &zbl_variables;
   while (*at != NULL) {
@@ -102,8 +105,8 @@ static void zbl_forget_variables(const void *owner) {
   }
 }
 
-/* Returns the place of a variable on a device. It is made again after hipDeviceReset. The caller
- * holds both locks. */
+/* Returns the copy of a variable on a device. After hipDeviceReset the copy is made again. The
+ * caller holds both locks. */
 static int zbl_place_of(zbl_variable *v, int device, void **to) {
   zbl_there *place;
   const zbl_block *b;
@@ -133,7 +136,7 @@ static int zbl_place_of(zbl_variable *v, int device, void **to) {
   return ZB_OK;
 }
 
-/* Finds a variable on a device: by the program's own variable, or by owner and name. A NULL owner
+/* A search for a variable on a device: by the host variable, or by owner and name. A NULL owner
  * matches any. */
 typedef struct zbl_wanted {
   const void *host, *owner;

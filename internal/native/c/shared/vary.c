@@ -1,5 +1,6 @@
-/* Collectives made of others: a broadcast in place, and an all-to-all whose ranks exchange
- * different amounts. Also the end of a group that only asks for the expected time. */
+/* Collectives that are made of other calls: a broadcast in place, and an all-to-all whose
+ * ranks exchange different amounts. The file also has the call that ends a group by only
+ * estimating its time. */
 #include "../fake/comm.h"
 #include "more.h"
 
@@ -8,8 +9,8 @@ static int zbl_bcast(void *buffer, size_t count, int dtype, int root, void *comm
   return zbl_broadcast(buffer, buffer, count, dtype, root, comm, stream);
 }
 
-/* Messages of no elements are not sent (ROCm/rccl, src/collectives.cc,
- * ncclAllToAllv_impl). */
+/* Runs an all-to-all with different amounts. Messages without elements are not
+ * sent (ROCm/rccl, src/collectives.cc, ncclAllToAllv_impl). */
 static int zbl_allToAllv(const void *send, const size_t *sends, const size_t *sendAt,
                          void *recv, const size_t *recvs, const size_t *recvAt,
                          int dtype, void *comm, void *stream) {
@@ -36,7 +37,7 @@ static int zbl_allToAllv(const void *send, const size_t *sends, const size_t *se
   return code != 0 ? code : ended;
 }
 
-/* ncclSimInfo_t */
+/* The layout of ncclSimInfo_t. */
 typedef struct zbl_simulated {
   size_t size;
   unsigned magic, version;
@@ -45,7 +46,7 @@ typedef struct zbl_simulated {
 
 static const unsigned zbl_simulated_magic = 0x74685283;
 
-/* Returns the model's time of the longest collective of the group, without launching any. */
+/* Returns the model's time of the longest collective in the group, without launching any. */
 static int zbl_groupSimulateEnd(void *info) {
   zbl_simulated *out = info;
   double longest = 0;
