@@ -67,7 +67,7 @@ def uneven():
     return [("embed.weight", 900000, 0), *blocks, ("norm.weight", 112, None), ("embed.weight", 900000, 900000)]
 
 
-FROZEN = " (frozen)"  # ends the name of a tensor that is not trained: backward computes only one of its two products
+FROZEN = " (frozen)"  # ends the name of a tensor that is not trained; the backward pass computes one product for it, not two
 
 # swapped is even with another order: of each eight tensors, the second half is registered before the first half.
 MODELS = dict(even=even, uneven=uneven, llama=llama, gpt=gpt, resnet=resnet, swapped=even)
