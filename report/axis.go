@@ -148,7 +148,7 @@ func scaleOf(v float64, steps []scaleStep) scaleStep {
 var rateSteps = []scaleStep{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}
 
 // rateAxis returns an axis that starts at zero and has space for a label above the highest roof.
-// what is the name of the rate.
+// The title begins with what, the name of the rate.
 func rateAxis(what string, highest float64, count int) axis {
 	if highest < 1 {
 		highest = 1e9 // no data were moved, so any axis will do

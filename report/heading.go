@@ -85,8 +85,8 @@ func roofLines(s scene, c document.Chart) layer {
 }
 
 // roofLabels labels each roof on its line, where the label hides the fewest points. If all full
-// labels fit, it uses these; otherwise letter and value, or only the letter. Labels that do not fit
-// are in the list beneath the chart.
+// labels fit, it uses these. Otherwise a label has the letter and the value, or only the letter.
+// Labels that do not fit are in the list beneath the chart.
 func roofLabels(s scene, c document.Chart, f format) []label {
 	var out []label
 	for _, text := range []func(document.Roof) string{

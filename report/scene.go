@@ -40,8 +40,8 @@ func laidOut(picture document.Block) (id string, s scene, err error) {
 // layer is a part of a scene that is painted in one go. series is −1 if it belongs to no series.
 type layer struct {
 	series int
-	// part says what the script of the page does with the layer when it zooms: it draws a grid
-	// anew, moves lines and bands, and hides labels. Layers with an empty part stay.
+	// part says what the script of the page does with the layer when it zooms: it draws a new grid,
+	// moves lines and bands, and hides labels. Layers with an empty part stay.
 	part  string
 	areas []area
 	fills []fill

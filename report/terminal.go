@@ -212,8 +212,8 @@ func (t *textWriter) command(c document.Command) {
 // their own.
 const widestName = 26
 
-// items writes, for each item, a sign, its name, and its text, which continues below itself; then
-// further lines and the remedy.
+// items writes each item: a sign, its name, its text, its further lines and the remedy. Lines after
+// the first are below the text.
 func (t *textWriter) items(all document.Items) {
 	names := slice.Most(all, func(x document.Item) int { return utf8.RuneCountInString(plain.Line(x.Name)) })
 	indent := "    "

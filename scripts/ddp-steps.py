@@ -22,8 +22,8 @@ def case(text):
     return dict(USUAL, name=name, **dict(w.split("=", 1) for w in words))
 
 
-# A model is a list of (name, elements, work). work is a tensor's relative share of the backward pass;
-# None means as many as it has elements. A name that occurs twice is a tied weight.
+# A model is a list of (name, elements, work). work is a tensor's relative share of the backward
+# pass; None means its number of elements. A name that occurs twice is a tied weight.
 
 
 def even():

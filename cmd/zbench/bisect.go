@@ -234,7 +234,7 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 // variant is a build or an environment of a search.
 type variant struct {
 	bisect.Given
-	// environ has the variables, args the flags of its settings.
+	// environ has the variables of its settings, args has the flags.
 	environ, args []string
 }
 

@@ -29,8 +29,7 @@ type collectivesDriver struct {
 	facts engine.Facts
 	// witness asks the library's own service about the ranks; nil if the library has none.
 	witness func() *record.Witness
-	// counting reads the counters of the node's NICs; nil if another process reads them, or none
-	// does.
+	// counting reads the counters of the node's NICs; nil if this process does not read them.
 	counting *topo.Counting
 }
 
@@ -127,7 +126,7 @@ func (w *opening) counting(s State, process int) *topo.Counting {
 }
 
 // openShare opens the ranks of one process among several. process is its number in the world, local
-// its number on its node.
+// is its number on its node.
 func openShare(ctx context.Context, s State, o libraryOptions, w *opening, process, local int) (*collectivesDriver, error) {
 	gpus := w.World.GPUsPerProcess
 	cfg := rccl.Config{Ranks: w.ranks(), FirstRank: process * w.ranks(), World: w.World.Size()}

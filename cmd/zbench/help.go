@@ -89,7 +89,7 @@ func withFamilies(most map[string][]string) map[string][]string {
 	return most
 }
 
-// helpArgs returns the arguments without the request for all flags. all reports whether that
+// helpArgs returns the arguments without the request for all flags. The result all is true if that
 // request was given.
 func helpArgs(args []string) (kept []string, all bool) {
 	for i, a := range args {

@@ -208,7 +208,7 @@ func (w *world) joinKernels(ctx context.Context, s State, own *engine.Kernels, o
 	if err := w.gather(ctx, with); err != nil {
 		return err
 	}
-	jobs := *own // Join replaces them by the jobs of all processes
+	jobs := *own // Join adds the jobs of the other processes to this copy
 	g, end := w.group(ctx, nodeKernels{of: &jobs}, with, len(own.Facts.Devices))
 	own.Driver = led{own.Driver, end}
 	others, err := introductions[engine.Hello](w, g)

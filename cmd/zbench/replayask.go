@@ -64,7 +64,7 @@ func (o *replayOptions) ask(s State, cmd *cobra.Command, paths []string) (*asked
 	return a, err
 }
 
-// planned finds the settings to compare for a question without curves, in a world.
+// planned finds the settings to compare in a world, for a question without curves.
 func (a *asked) planned(w spec.World) (err error) {
 	if a.plan != nil {
 		a.advice, a.turns, err = a.plan.Planned(w.Size(), a.elements)
@@ -191,8 +191,8 @@ func (a *asked) prepare(e *engine.Engine, want spec.Spec) (*engine.Setup, []*pla
 	return u, steps, append(cases, message), nil
 }
 
-// steps returns the steps of the settings to compare, followed by the first one again, then the
-// step of the trace, and the cases of all their messages.
+// steps returns the steps in this order: those of the settings to compare, the first setting's step
+// again, the step of the trace. cases has the cases of all their messages.
 func (a *asked) steps(w spec.World) (steps []*plan.Step, cases []plan.Case, err error) {
 	if n := w.Size(); n != a.ranks() {
 		return nil, nil, usagef("give the --nodes and --gpus-per-node of the record or the trace, and --tp and --pp where a copy of the model takes several ranks",

@@ -78,7 +78,7 @@ func (o *replayOptions) measure(ctx context.Context, w *openWorld, a *asked, ste
 			err = t.ran(ctx, w.ranks)
 		}
 	}
-	if err == nil && do.Works() { // finds out what the computation lacks before anything is timed
+	if err == nil && do.Works() { // the library may lack a kernel that the computation needs: report that before anything is timed
 		err = player.Stage(ctx, len(steps), &plan.Step{Ops: []plan.StepOp{{Do: do, Launches: 1}}})
 	}
 	if err != nil {

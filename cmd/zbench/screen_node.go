@@ -401,9 +401,9 @@ const simulation = "simulation"
 // measuredWord begins the line that reports that a node of a simulation was measured.
 const measuredWord = "zbench has measured "
 
-// simulate screens the nodes from from up to, but not including, end. It measures them one after
-// the other, because the loopback has one world at a time, and in another process. If a node hangs,
-// it kills that process, and a new one continues with the next node.
+// simulate screens the simulated nodes [from, end). Another process measures them one after the
+// other, because the loopback has one world at a time. If a node hangs, simulate kills that
+// process, and a new process continues with the next node.
 func (o *nodeScreenOptions) simulate(ctx context.Context, s State, dir string, from, end int) error {
 	for i := from; i < end; i++ { // check all before anything is started
 		if _, _, err := o.simulatedNode(s, i); err != nil {

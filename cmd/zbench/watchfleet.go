@@ -185,12 +185,13 @@ type slurmNode struct{ name, state, since, reason string }
 func (n slurmNode) out() bool  { return strings.Contains(n.state, "drain") }
 func (n slurmNode) ours() bool { return n.out() && strings.HasPrefix(n.reason, "zbench") }
 
-// settled is the time after which no other node can get its reason in the same second.
+// settled is how long drain waits before it reads the other nodes again. Slurm's times have a
+// resolution of one second, so any node that is drained later has a later time.
 const settled = 1100 * time.Millisecond
 
 // drain drains this node in Slurm, or returns the reason why it does not. If several nodes drain
-// themselves at once, each sees the others afterwards, and the later ones undo it until the cap is
-// met.
+// themselves at the same time, the cap may be exceeded. So each node looks at the others again, and
+// a node that was late undoes its drain.
 func (f *watchFleet) drain(ctx context.Context, reason string) string {
 	unknown := func(err error) string {
 		return fmt.Sprintf("the cap cannot be checked: %s; --claims DIR counts without Slurm", err)
@@ -231,8 +232,8 @@ func (f *watchFleet) drain(ctx context.Context, reason string) string {
 	return why
 }
 
-// over returns that nodes which were drained before this node already meet the cap, or empty text
-// if they do not.
+// over returns a sentence if the nodes that were drained before this node already meet the cap.
+// Otherwise it returns empty text.
 func (f *watchFleet) over(me slurmNode, others []slurmNode) string {
 	ahead := len(slice.Where(others, func(n slurmNode) bool {
 		return n.ours() && (!me.ours() || cmp.Or(cmp.Compare(n.since, me.since), cmp.Compare(n.name, me.name)) < 0)

@@ -542,7 +542,8 @@ func removeMeeting(s State, with *opening) {
 	}
 }
 
-// once keeps an error that all processes have only for the first process of each node.
+// once keeps an error that all processes have only on the first process of each node, and drops it
+// on the others.
 func (*worldRun) once(role launch.Role, err error) error {
 	if role.Local > 0 {
 		return exit.Quiet(exit.CodeOf(err))

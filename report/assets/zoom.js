@@ -65,7 +65,8 @@ function zoomOf(figure, chart, hidden) {
   };
 }
 
-// along returns the position of a size on the x axis, in units of the axis. A linear axis counts.
+// along returns the position of a size on the x axis, in units of the axis. A linear axis counts in
+// units of 1.
 function along(chart, bytes) { return chart.linear ? bytes : Math.log2(bytes); }
 
 // picture moves the contents of one SVG to the visible part of the axes.

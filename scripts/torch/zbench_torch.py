@@ -815,7 +815,8 @@ def counted(op):
 
 
 def copied(to, what):
-    """Copies what into to. what may be a part of to, as in a gather in place."""
+    """Copies the tensor what into the tensor to. what may be a part of the other tensor, as in a
+    gather in place."""
     if moves(to):
         to.copy_(what.clone())
 

@@ -42,8 +42,7 @@ var drifts = []Drift{
 // on.
 type Allocation struct {
 	rng *rand.Rand
-	// first is the first slow build, and size the index of the slow size; first is 0 if no build is
-	// slow.
+	// first is the first slow build; 0 if no build is slow. size is the index of the slow size.
 	first, size int
 	drift       Drift
 	phase       float64
@@ -236,7 +235,7 @@ func (r *BisectRow) text() string {
 	return fmt.Sprintf("%s, %s, start %g", r.what(), r.Drift.Name, r.Start)
 }
 
-// what says what is planted and how the row differs from the others.
+// what describes the planted change, and the differences between the row and the other rows.
 func (r *BisectRow) what() string {
 	out := "none"
 	if r.Planted > 0 {

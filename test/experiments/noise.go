@@ -47,9 +47,9 @@ func Gamma(z, sigma float64, _ *rand.Rand) float64 {
 // outliers is the share of times that take three times as long.
 const outliers = 0.02
 
-// HeavyTail is lognormal with outliers that do not depend on earlier samples. The median of the
-// mixture is the point below which half of all times lie, and only the other 98 % lie below it: at
-// the sigmas used here no outlier is that short.
+// HeavyTail is lognormal with outliers that do not depend on earlier samples. Half of all times
+// must lie below the median. At the sigmas used here no outlier is that short, so these are times
+// among the other 98 %, and the lognormal part is shifted accordingly.
 func HeavyTail(z, sigma float64, rng *rand.Rand) float64 {
 	shift := math.Sqrt2 * math.Erfinv(2*0.5/(1-outliers)-1)
 	v := math.Exp(sigma * (z - shift))

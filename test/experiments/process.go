@@ -29,8 +29,8 @@ type process struct {
 	noKernels bool
 
 	c plan.Case
-	// orders are the orders that it received, launches the launches that it made. seq counts its
-	// launches by the number of participating processes.
+	// orders are the orders that it received, launches are the launches that it made. seq counts
+	// its launches by the number of participating processes.
 	orders, launches []string
 	seq              map[int]int
 	missed           bool

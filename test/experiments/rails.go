@@ -18,7 +18,7 @@ type FaultsRow struct {
 	Exact int
 	// Healthy counts the verdicts "healthy". Unclear counts the verdicts that name nothing.
 	Healthy, Unclear int
-	// Rounds is the mean number of rounds between nodes, MostRounds the largest number.
+	// Rounds is the mean number of rounds between nodes, MostRounds is the largest number.
 	Rounds     float64
 	MostRounds int
 	Seeds      int

@@ -252,7 +252,8 @@ func (r *WithinRow) judge(c *withinCase, a recommend.Answer) {
 	}
 }
 
-// RunWithin draws every every-th combination draws times with each noise.
+// RunWithin draws answers for the combinations 0, every, 2·every and so on: a number of draws for
+// each noise.
 func RunWithin(every, draws int) []WithinRow {
 	var rows []WithinRow
 	for _, noise := range pointNoises {

@@ -39,7 +39,7 @@ func uses(file *elf.File) map[string]Use {
 	if section == nil {
 		return nil
 	}
-	info, _ := section.Data() // none is no uses
+	info, _ := section.Data() // without data there are no uses
 	symbols, _ := file.Symbols()
 	uses := map[string]Use{}
 	for len(info) >= 4 {

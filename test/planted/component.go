@@ -22,8 +22,8 @@ type componentFault struct {
 	name string
 	// least is the smallest number of nodes of a world that can have the fault.
 	least int
-	// draw returns the fault for --fault and the nodes that it affects. is reports whether a
-	// component is the fault or a part of it.
+	// draw returns the fault for --fault and the nodes that it affects. The function is reports
+	// whether a component is the fault or a part of it.
 	draw func(rng *rand.Rand, nodes, gpus int) (faults []string, on []int, is func(rails.Component) bool)
 }
 

@@ -109,7 +109,7 @@ func source(row string, seed int) *rand.Rand {
 	for _, b := range []byte(row) {
 		h = (h ^ uint64(b)) * 1099511628211
 	}
-	return rand.New(rand.NewPCG(h, uint64(seed))) //nolint:gosec // reproducible is what it is for
+	return rand.New(rand.NewPCG(h, uint64(seed))) //nolint:gosec // the sequence must be reproducible, not secret
 }
 
 // between draws evenly on a logarithmic scale.

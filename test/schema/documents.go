@@ -255,7 +255,7 @@ var (
 	preflightStates = []record.PreflightState{record.CheckOK, record.CheckWarning, record.CheckError, record.CheckNotChecked}
 )
 
-// okWith is met by a part that ended well and has the key.
+// okWith returns a condition: a part that ended well and has the key meets it.
 func okWith(key string) *jsonschema.Schema {
 	s := constant("status", record.OK)
 	s.Required = []string{key}

@@ -137,17 +137,17 @@ func known(s, part *jsonschema.Schema) error {
 	return nil
 }
 
-// where is met by an object whose field fits.
+// where returns a condition: an object whose field fits meets it.
 func where(key string, fits *jsonschema.Schema) *jsonschema.Schema {
 	s := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
 	s.Properties.Set(key, fits)
 	return s
 }
 
-// constant is met by an object whose field has the value.
+// constant returns a condition: an object whose field has the value meets it.
 func constant(key string, value any) *jsonschema.Schema {
 	return where(key, &jsonschema.Schema{Const: value})
 }
 
-// needs is met by an object that has all of the keys.
+// needs returns a condition: an object that has all of the keys meets it.
 func needs(keys ...string) *jsonschema.Schema { return &jsonschema.Schema{Required: keys} }

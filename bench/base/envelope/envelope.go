@@ -107,7 +107,7 @@ func (e envelope) cut(text string) (rest string, ok bool) {
 				return "", false
 			}
 			i, text = end, text[stop:]
-		case n > 0 && i+n == len(e): // more spaces align the row; on a line without other text they end it
+		case n > 0 && i+n == len(e): // a longer run of spaces aligns the row; it also ends a line without other text
 			return text[min(n, len(text)):], have >= n || have == len(text)
 		case n > 0:
 			if have == 0 && i > 0 && e[i-1] != '[' {

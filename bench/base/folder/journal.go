@@ -60,7 +60,7 @@ func (j *Journal[E]) Append(e E) error {
 func (j *Journal[E]) Close() error { return j.file.Close() }
 
 // Damaged returns the error about an unreadable journal. Its hint explains how to keep the lines
-// before the damaged one. If no line precedes it, the hint is otherwise.
+// before the damaged one. If no line precedes it, the hint is the caller's text.
 func Damaged(err error, path, otherwise string) error {
 	hint := otherwise
 	if damage, ok := errors.AsType[*jsonfile.LineError](err); ok && damage.Line > 1 {

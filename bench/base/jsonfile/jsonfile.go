@@ -10,8 +10,8 @@ import (
 )
 
 // Write writes a document as indented JSON with a checksum and a final newline. If JSON cannot
-// represent the document, for example because of a NaN, it writes nothing. what names the document
-// in errors.
+// represent the document, for example because of a NaN, it writes nothing. Errors use what as the
+// name of the document.
 func Write(w io.Writer, what string, document any) error {
 	text, err := indented(document)
 	if err == nil {

@@ -3,11 +3,12 @@ package plain
 import "fmt"
 
 // MaxName is the largest number of bytes of a name of a host, GPU, library or case. Host names have
-// at most 253 bytes, keys of cases a few hundred. A longer name would widen every table.
+// at most 253 bytes, and keys of cases have a few hundred bytes. A longer name would widen every
+// table.
 const MaxName = 4 << 10
 
-// Name returns an error if a text is too long for a name. where says in the error where the name
-// was found.
+// Name returns an error if a text is too long for a name. The error uses where as the place of the
+// name.
 func Name(where, text string) error {
 	if len(text) <= MaxName {
 		return nil

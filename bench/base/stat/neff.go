@@ -3,10 +3,10 @@ package stat
 import "math"
 
 const (
-	// fewSamples is the n below which an autocorrelation is mostly chance. Below it an
-	// autocorrelation only counts if it exceeds the one that a fifth of independent series reach.
-	// It is not corrected for bias, because the correction would leave a third of the independent
-	// series of ten samples without an interval (docs/EXPERIMENTS.md).
+	// fewSamples is the n below which an autocorrelation is mostly chance. Below this n, an
+	// autocorrelation counts only if it exceeds a value that one independent series in five exceeds
+	// by chance. It is not corrected for bias, because the correction would leave a third of the
+	// independent series of ten samples without an interval (docs/EXPERIMENTS.md).
 	fewSamples = 30
 	// oneInFive and oneInAHundred are the standard normal quantiles of 0.80 and 0.99.
 	oneInFive     = 0.8416
@@ -41,10 +41,10 @@ func EffectiveN(series []float64) float64 {
 }
 
 // Correlated returns the lag-1 autocorrelation of the series' ranks, and whether the series is
-// strongly correlated. It is flagged if the autocorrelation exceeds the one that one in a hundred
-// independent series reaches, and at least half of the samples add no information (n_eff ≤ n/2).
-// Even the interval of an unflagged series can be too narrow, because a series does not show drifts
-// that are slower than itself.
+// strongly correlated. It is flagged if two conditions hold: the autocorrelation exceeds a value
+// that one independent series in a hundred exceeds by chance, and at least half of the samples add
+// no information (n_eff ≤ n/2). Even the interval of an unflagged series can be too narrow, because
+// a series does not show drifts that are slower than itself.
 //
 // An autoregression of ρ = 0.9 is flagged in 95 % of cases from 30 samples on, with outliers from
 // 40 samples on, and in a third of cases with ten samples. Below ten samples nothing is flagged.

@@ -60,7 +60,7 @@ func DefaultRule() Rule {
 // Fixed returns a rule that stops after n samples and has no time limit.
 func Fixed(n int) Rule { return Rule{MinSamples: n, MaxSamples: n} }
 
-// Validate returns an error for a rule that never stops or stops at once.
+// Validate returns an error for a rule that never stops or stops before the first sample.
 func (r Rule) Validate() error {
 	switch {
 	case math.IsNaN(r.Precision) || r.Precision < 0 || r.Precision >= 1:

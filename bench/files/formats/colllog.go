@@ -44,8 +44,9 @@ const maxLine = 64 << 10
 
 type collLog struct {
 	t *trace.Trace
-	// all has one rank per process and device, in order of appearance. of finds ranks by process
-	// and device. met finds a rank by host, process and device as written in the lines.
+	// all has one rank per process and device, in order of appearance. The map of finds ranks by
+	// process and device. The map met finds a rank by host, process and device as written in the
+	// lines.
 	all []*collRank
 	of  map[string][]*collRank
 	met map[string]*collRank
@@ -229,8 +230,9 @@ func (l *collLog) finish() {
 	}
 }
 
-// doubt marks groups that only their order distinguishes, such as two groups of one size, if the
-// log lacks their first calls. Each rank's calls may then begin with another group.
+// doubt marks groups that cannot be told apart if the log lacks their first calls. Two groups of
+// one size, for example, differ only in the order of their first calls, and each rank's calls may
+// begin with another group.
 func (l *collLog) doubt() {
 	for _, r := range l.all {
 		met := map[int]bool{}

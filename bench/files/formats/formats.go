@@ -34,7 +34,7 @@ const (
 
 // Format is a file format.
 type Format struct {
-	// Name is the short name, Title the name for people.
+	// Name is the short name, Title is the name for people.
 	Name, Title string
 	Holds       Holds
 	// Use names the command that reads the format, if it has no calls.

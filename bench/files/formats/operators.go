@@ -38,8 +38,8 @@ var (
 )
 
 const (
-	// maxKeys is the largest total length of the keys in bytes, maxKey the largest length of one
-	// key.
+	// maxKeys is the largest total length of the keys, and maxKey is the largest length of one key,
+	// both in bytes.
 	maxKeys, maxKey = 64 << 20, 1 << 16
 	// maxDepth is the deepest nesting of operators.
 	maxDepth = 256

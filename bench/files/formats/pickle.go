@@ -91,12 +91,12 @@ func unpickle(text, drop string) (any, error) {
 
 // bytes takes the next n bytes. It returns empty text if there are fewer.
 func (u *unpickler) bytes(n uint64) string {
-	if n > uint64(len(u.in)-u.at) { //nolint:gosec // at is at most the length
+	if n > uint64(len(u.in)-u.at) { //nolint:gosec // the position is at most the length
 		u.at = len(u.in)
 		return ""
 	}
 	out := u.in[u.at:][:n]
-	u.at += int(n) //nolint:gosec // at most the length
+	u.at += int(n) //nolint:gosec // n is at most the length
 	return out
 }
 
@@ -198,7 +198,7 @@ func (u *unpickler) fill(at int, dict bool) bool {
 		for _, v := range items {
 			if inner, ok := v.(*pickledBox); ok && !inner.kept {
 				u.held -= len(inner.items) + 2
-				inner.kept = true // so that it is counted only once
+				inner.kept = true // mark it, so that it is counted only once
 			}
 		}
 	} else {
@@ -216,7 +216,7 @@ func (u *unpickler) remember(op byte) bool {
 	if op != 0x94 {
 		n, ok = u.number(pickledBytes[op])
 	}
-	key := uint32(n) //nolint:gosec // of at most four bytes, or at most maxValues
+	key := uint32(n) //nolint:gosec // a key has at most four bytes, and an index is at most maxValues
 	if op == 'h' || op == 'j' {
 		v, met := u.memo[key]
 		return ok && met && u.push(v)
@@ -242,13 +242,13 @@ func (u *unpickler) numeral(op byte) bool {
 	case !ok:
 		return false
 	case op == 'J':
-		return u.push(int64(int32(n))) //nolint:gosec // it is signed
+		return u.push(int64(int32(n))) //nolint:gosec // the pickled number is signed
 	case op == 'G':
 		var raw [8]byte
 		binary.LittleEndian.PutUint64(raw[:], n)
 		return u.push(math.Float64frombits(binary.BigEndian.Uint64(raw[:])))
 	case op != 0x8a:
-		return u.push(int64(n)) //nolint:gosec // of two bytes
+		return u.push(int64(n)) //nolint:gosec // a number of one or two bytes fits
 	}
 	text := u.bytes(n)
 	if uint64(len(text)) != n || n > 8 {
@@ -259,7 +259,7 @@ func (u *unpickler) numeral(op byte) bool {
 		raw = slices.Repeat([]byte{0xff}, 8)
 	}
 	copy(raw, text)
-	return u.push(int64(binary.LittleEndian.Uint64(raw))) //nolint:gosec // it is signed
+	return u.push(int64(binary.LittleEndian.Uint64(raw))) //nolint:gosec // the pickled number is signed
 }
 
 // maxEmitted is the longest JSON text of an entry, in bytes.

@@ -87,7 +87,7 @@ func (s *side) rounding(bytes int64, unit, scale float64) rounding {
 	if s.time.coarseness() > precise && s.alg.coarseness() < s.time.coarseness() {
 		out.at, out.fromAlg = gb/s.alg.value(), true
 	}
-	// at may lie outside the range by a part of its last digit.
+	// the best figure may lie outside the range by a part of its last digit
 	out.lo, out.hi = min(max(out.lo, lo), out.at), max(min(out.hi, hi), out.at)
 	return out
 }

@@ -119,7 +119,7 @@ func parseCSV(text string) *csvTable {
 		}
 		k, side, unit := csvColumn(f)
 		if k == kTime && side < 0 {
-			last++ // if names have no placement, the second time begins the second side
+			last++ // without placements in the names, the second time column begins the second side
 		}
 		switch k {
 		case kTime, kAlg, kBus, kWrong:

@@ -87,8 +87,8 @@ func (s *scan) fill(rec *record.Record, tables []*test, used []*setting) {
 	rec.Warnings = append([]record.Warning{}, s.warnings...)
 }
 
-// guessTool names the program if the log does not. Both programs print the same tables, so the GPU
-// and the libraries decide.
+// guessTool names the program if the log does not name it. Both programs print the same tables, so
+// the GPU and the libraries decide.
 func guessTool(gpu string, libs []record.Library) string {
 	switch {
 	case slices.ContainsFunc(libs, func(l record.Library) bool { return l.Name != "nccl" }):

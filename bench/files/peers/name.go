@@ -40,7 +40,7 @@ type evidence struct {
 	// roots is true if some rows have a rank as the root. noRoot is true if some rows have -1 or no
 	// root.
 	roots, noRoot bool
-	// op is one of the printed operators, root one of the printed roots.
+	// op is one of the printed operators, root is one of the printed roots.
 	op, root string
 	// rootColumn is true if the table has a column for the root.
 	rootColumn bool

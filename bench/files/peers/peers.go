@@ -46,8 +46,8 @@ var (
 // Hints supply facts that a log may lack. If the log states a fact, too, the log wins and a warning
 // says so.
 type Hints struct {
-	// Collective names the collective, in any spelling that collective.ByName accepts, if the log
-	// does not.
+	// Collective names the collective if the log does not name it, in any spelling that
+	// collective.ByName accepts.
 	Collective string
 	// File is the base name of the log. The collective in it is used if neither the log nor
 	// Collective names one.

@@ -22,7 +22,7 @@ type setting struct {
 	factor bool
 	world  record.World
 	setup  *setup
-	// said is the setup as the log describes it, saidKey its checksum.
+	// said is the setup as the log describes it. saidKey is the checksum of said.
 	said    setup
 	saidKey [sha256.Size]byte
 	// whole is the setting of the whole table if this is one pass of it; else nil.

@@ -32,7 +32,7 @@ type test struct {
 	// header holds the settings on the line that begins with "# nThread".
 	header header
 	// launches, headers and footers count beginnings and ends. If any of them is above 1, several
-	// programs wrote at once.
+	// programs wrote at the same time.
 	launches, headers, footers int
 	// before is the earlier test whose table this test interrupted; nil if that table had ended.
 	before *test
@@ -60,7 +60,7 @@ type test struct {
 	continued, continues bool
 }
 
-// mixed reports whether several programs wrote into this test at once.
+// mixed reports whether several programs wrote into this test at the same time.
 func (t *test) mixed() bool {
 	return len(t.worlds) > 1 || t.launches > 1 || t.headers > 1 || t.footers > 1
 }
@@ -286,7 +286,7 @@ func uncommented(text string) string {
 // row reads a row of a table, or counts the reason why it is left out.
 func (s *scan) row(t *test, l line, _ []string) {
 	if t.layout == nil && t.before != nil {
-		// The previous test has not ended after all: two programs write at once.
+		// The previous test has not ended after all: two programs write at the same time.
 		t.launches, t.before.launches = 2, 2
 	}
 	if ended := t.phase == footer && t.layout != nil && t.layout.inferred; ended || t.layout == nil && t.launches < 2 {

@@ -51,9 +51,9 @@ func (set *setting) describe() {
 	set.saidKey = sha256.Sum256(fmt.Appendf(nil, "%x %q %g %g", set.said.list, set.said.settings, set.unit, set.scale))
 }
 
-// setupOf returns the setup of a table, and adds it if it is new. Programs that wrote at once each
-// get a setup of their own. So do worlds of one rank: a program that was built without MPI makes
-// one such world per process.
+// setupOf returns the setup of a table, and adds it if it is new. If programs wrote at the same
+// time, each gets a setup of its own. So does a world of one rank: a program that was built without
+// MPI makes one such world per process.
 func (b *builder) setupOf(set *setting) *setup {
 	t := set.test
 	known := b.setups.alike[set.saidKey]
@@ -78,8 +78,8 @@ func (b *builder) setupOf(set *setting) *setup {
 	return &out
 }
 
-// Two times are not repeats if their ratio exceeds otherRun. In a repeated table the ratio may
-// exceed it in a share mostCases of the cases, because small sizes vary more.
+// Two times are not repeats if their ratio exceeds otherRun. In a repeated table, a share mostCases
+// of the cases may exceed that ratio, because small sizes vary more.
 const (
 	otherRun  = 1.3
 	mostCases = 0.1

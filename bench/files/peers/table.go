@@ -45,8 +45,8 @@ func damagedRow(toks []token) bool {
 	return err == nil || toks[2].s == "char" // int8 in old tables
 }
 
-// containsRow reports whether a row begins at word from or a later one. Text of another program may
-// precede it.
+// containsRow reports whether a row begins at word number from or at a later word. Text of another
+// program may precede it.
 func containsRow(toks []token, from int) bool {
 	for i := from; i+6 <= len(toks); i++ {
 		if !digits(toks[i].s) || !digits(toks[i+1].s) {

@@ -21,7 +21,7 @@ var device1RE = pattern.New(`^ +Device +(\d{1,7}) +-> +(\d+) +\[([^\]]*)\] *(.*)
 type device struct {
 	rank, group    int
 	pid, host, gpu string
-	// ordinal is the device number of the runtime, bus the PCI address.
+	// ordinal is the device number of the runtime, bus is the PCI address.
 	ordinal, bus string
 }
 

@@ -80,7 +80,7 @@ func (t *Trace) middle(r *Rank, steps [][]Call) (*Own, error) {
 	}
 	for k := range calls {
 		c := &calls[k]
-		c.Stream = strconv.Itoa(c.Group) // the calls of one communicator follow each other on whatever stream
+		c.Stream = strconv.Itoa(c.Group) // the calls of one communicator run one after the other, even on different streams
 		if !c.Known || c.Bytes <= 0 || c.Dtype == "" {
 			return nil, fmt.Errorf("it has a call that cannot be made again, %s", toldOf(map[int]*Call{0: c}).called(c))
 		}

@@ -178,7 +178,8 @@ func (t *Trace) waiting() *Waiting {
 }
 
 // mostWaiting selects the calls that decide which rank is late: the calls with the longest waits,
-// up to this share of all waiting. To come last at a call without waiting means nothing.
+// up to this share of all waiting. If no rank waited at a call, it does not matter which rank came
+// last.
 const mostWaiting = 0.9
 
 // Latest returns the rank that came last to most of the calls with the longest waits, and the

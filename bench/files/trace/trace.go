@@ -62,7 +62,8 @@ type Group struct {
 	// Name identifies the group in the trace. Description is the purpose that the trainer states;
 	// it may be empty.
 	Name, Description string
-	// Size is the number of ranks in the group; 0 if unknown. Ranks lists them, if the file does.
+	// Size is the number of ranks in the group; 0 if unknown. Ranks lists these ranks, if the file
+	// has them.
 	Size  int
 	Ranks []int
 	// Doubtful is true if the name may mean different groups on different ranks.
@@ -150,7 +151,8 @@ type Call struct {
 	// Collective is zbench's name of the collective if Known is true, else the file's name.
 	Collective string
 	Known      bool
-	// Dtype is rccl-tests' name of the element type, Op its name of the operator; empty if unknown.
+	// Dtype is rccl-tests' name of the element type, and Op is its name of the operator. Both are
+	// empty if unknown.
 	Dtype, Op string
 	// In and Out are the numbers of elements in the rank's two buffers; Unknown if the file lacks
 	// them.

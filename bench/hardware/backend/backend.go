@@ -81,7 +81,7 @@ type Vendor struct {
 	// NCCL.
 	NCCL bool
 	// Libraries are in the order in which they are opened. BLAS has the plain matrix products, LT
-	// the products that a heuristic chooses. Both are optional.
+	// has the products that a heuristic chooses. Both are optional.
 	Libraries []Library
 	BLAS, LT  Library
 	// Sensors is the management library for power and temperature. If it is empty, zbench reads the
@@ -89,15 +89,16 @@ type Vendor struct {
 	Sensors Library
 	// Faster is a variable that makes BLAS choose its fastest kernels; empty if there is none.
 	Faster string
-	// Root is the setting for the installation folder, Sub its subfolders with libraries. Fixed are
-	// folders that are always searched, Packages folders below Python's site-packages.
+	// Root is the setting for the installation folder, and Sub are its subfolders with libraries.
+	// Fixed are folders that are always searched. Packages are folders below Python's
+	// site-packages.
 	Root                 Setting
 	Sub, Fixed, Packages []string
 	// Product is the package to install.
 	Product string
 
 	// Node is the device node of the vendor's GPUs. DriverName is the name of the kernel driver,
-	// DriverFile the file with its version.
+	// DriverFile is the file with its version.
 	Node, DriverName, DriverFile string
 	// Tool is the vendor's program that lists the GPUs.
 	Tool string
@@ -105,8 +106,8 @@ type Vendor struct {
 	// are the prefixes of all variables that the vendor's libraries read.
 	Hiding, Prefixes []string
 
-	// ArchOption is the compiler's option for the architecture, Options its other options. Waves
-	// gives the number of threads per wavefront by the first letters of the architecture.
+	// ArchOption is the compiler's option for the architecture. Options are its other options.
+	// Waves gives the number of threads per wavefront by the first letters of the architecture.
 	ArchOption string
 	Options    []string
 	Waves      map[string]int
@@ -148,7 +149,7 @@ type Stream struct {
 
 var vendors []Vendor
 
-func register(v Vendor) Vendor { //nolint:unparam // a variable takes it
+func register(v Vendor) Vendor { //nolint:unparam // each vendor's file assigns the result to a variable
 	v.Root.Backend = v.Backend
 	for i := range v.Libraries {
 		v.Libraries[i].Backend = v.Backend

@@ -173,7 +173,7 @@ func Lookup(name string) (Device, bool) {
 type Attributes struct {
 	Name, Arch string
 	Units      int
-	// MemoryClock is in Hz, BusWidth in bits, L2 and Shared in bytes.
+	// MemoryClock is in Hz, BusWidth is in bits, and L2 and Shared are in bytes.
 	MemoryClock float64
 	BusWidth    int
 	L2, Shared  int64

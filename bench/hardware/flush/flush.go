@@ -1,4 +1,4 @@
-// Package flush tells whether RCCL runs with the GDR flush. After a NIC has written into GPU
+// Package flush reports whether RCCL runs with the GDR flush. After a NIC has written into GPU
 // memory, the flush makes the NIC read that memory, and only then does the GPU learn that the data
 // have arrived. Whether RCCL flushes depends on its network transport, version and variables.
 // flush.yaml has one row per transport and range of versions; [Of] returns the state and the row of

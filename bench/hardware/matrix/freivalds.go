@@ -23,8 +23,8 @@ type Claim struct {
 	// Parted is true if Alpha·A·Bᵀ was rounded to bf16 before the sum.
 	Parted bool
 	// Split is true if a library may have summed parts over the depth and rounded each to C's type
-	// before adding them, as cuBLAS and hipBLASLt do by default. A product is excused only if no
-	// recomputed element is farther off than that, so that wrong elements are still found.
+	// before adding them, as cuBLAS and hipBLASLt do by default. A product is excused only if this
+	// rounding explains every recomputed element, so that wrong elements are still found.
 	Split bool
 	parts bool
 	// Coarse is the relative error of the sum in addition to that of float arithmetic.
@@ -38,7 +38,7 @@ const (
 	// the check.
 	falseAlarm = 1e-9
 	// uniform is the allowed mean square of the rounding errors, as a share of the mean h². Errors
-	// that are uniform within half a unit have a third of it, truncation errors four thirds.
+	// that are uniform within half a unit have a mean square of h²/3, truncation errors of 4h²/3.
 	uniform = 0.45
 )
 

@@ -19,8 +19,8 @@ type Wrong struct {
 	Elements, Of, Lines int
 	// Rows and Cols are the first and the last row and column with a wrong element.
 	Rows, Cols [2]int
-	// Row and Col are the place of the element that is farthest off, Got its value, Want the right
-	// value.
+	// Row and Col are the place of the element that is farthest off. Got is its value, Want is the
+	// right value.
 	Row, Col  int
 	Got, Want float64
 	// Worst is the error of that element as a share of the error that rounding explains.
@@ -31,8 +31,8 @@ func nothingWrong(h Half) Wrong {
 	return Wrong{Rows: [2]int{h.Rows, -1}, Cols: [2]int{h.Cols, -1}}
 }
 
-// hold compares one element. of returns its value, the right value, and the largest error that
-// rounding explains.
+// hold compares one element. The function of returns its value, the right value, and the largest
+// error that rounding explains.
 func (w *Wrong) hold(i, j int, of func(i, j int) (got, want, most float64)) {
 	got, want, most := of(i, j)
 	over := finite(math.Abs(got-want) / most)
@@ -40,7 +40,7 @@ func (w *Wrong) hold(i, j int, of func(i, j int) (got, want, most float64)) {
 	if over > w.Worst {
 		w.Worst, w.Row, w.Col, w.Got, w.Want = over, i, j, got, want
 	}
-	if over > 2 { // up to 2, the rounding is not to nearest, but the element is right
+	if over > 2 { // an error of up to 2 means that the element was rounded, but not to nearest
 		w.Elements++
 		w.Rows, w.Cols = spread(w.Rows, i), spread(w.Cols, j)
 	}

@@ -24,8 +24,8 @@ const (
 	ofQuoted = "__quoted_"
 )
 
-// kindOf splits the name of a variable that marks a missing value. of is the name of the missing
-// variable, or a text in hexadecimal.
+// kindOf splits the name of a variable that marks a missing value. The result of is the name of the
+// missing variable, or a text in hexadecimal.
 func kindOf(name string) (kind, of string) {
 	for _, kind := range []string{ofWord, ofQuoted} {
 		rest, is := strings.CutPrefix(name, kind)

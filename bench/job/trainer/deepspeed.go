@@ -67,8 +67,8 @@ func deepSpeedPlan(in *prepared, setting int64, run Run) Plan {
 }
 
 // deepSpeedReductions returns the reductions. A bucket is launched when the next gradient no longer
-// fits, the last bucket at the end of backward. Computation then waits for the previous reduction,
-// or in stage 3 for the third one before.
+// fits, and the last bucket at the end of backward. Computation then waits for the previous
+// reduction, or in stage 3 for the third reduction before this one.
 func deepSpeedReductions(in *prepared, setting int64, run Run) Plan {
 	name, ahead := allReduce, 1
 	switch {

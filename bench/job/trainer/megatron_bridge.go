@@ -25,7 +25,7 @@ const bridgeName = "bridge"
 // bridgeParts are the parts of Bridge's configuration in which the same key has different meanings.
 var bridgeParts = []string{"ddp.", commOverlap}
 
-// bridgeConclusions changes the settings as setup of comm_overlap does.
+// bridgeConclusions changes the settings in the same way as Bridge's setup of comm_overlap.
 func bridgeConclusions(c *Config, found []Setting) {
 	isBridge := func(p Setting) bool {
 		part, _, nested := strings.Cut(p.Key, ".")

@@ -137,8 +137,8 @@ func (s Spelling) optimizer() string {
 }
 
 // LayerWiseFloor describes the buffer of matrices that has the most gradients. Ranks is its number
-// of ranks, Total its number of elements, Largest the elements of its largest matrix, and Least the
-// number of elements below which no bucket closes. OneFrom is the number of ranks from which the
+// of ranks, and Total is its number of elements. Largest is the number of elements of its largest
+// matrix. No bucket closes below Least elements. OneFrom is the number of ranks from which the
 // buffer is one bucket with every setting; 0 if there is no such number up to mostRanks.
 type LayerWiseFloor struct {
 	Ranks, OneFrom        int

@@ -210,7 +210,7 @@ type list struct {
 	total int64
 }
 
-// add adds a tensor. where is its place in the file, for errors.
+// add adds a tensor. Errors use where as its place in the file.
 func (l *list) add(where string, p Param) error {
 	p.Name = strings.TrimSpace(p.Name)
 	switch {

@@ -146,7 +146,8 @@ func (t Trainer) head(s Spelling) string {
 	return b.String()
 }
 
-// argument is a setting that a snippet writes. has reports whether the user's file already has it.
+// argument is a setting that a snippet writes. The function has reports whether the user's file
+// already has the setting.
 type argument struct {
 	key, value string
 	has        func(c *Config) bool

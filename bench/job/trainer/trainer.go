@@ -32,11 +32,11 @@ const (
 type Trainer struct {
 	// listed is the position in listings.
 	listed int
-	// Name is the value of --framework, Title the name for people.
+	// Name is the value of --framework, Title is the name for people.
 	Name, Title string
 	// Aliases are other names, lower case.
 	Aliases []string
-	// Knob is the name of the setting, Unit its unit.
+	// Knob is the name of the setting, Unit is its unit.
 	Knob, Unit string
 	// Flag is the setting as users pass it; empty if it is the same as Knob.
 	Flag string
@@ -174,7 +174,7 @@ type Run struct {
 	// Zero is the stage of sharding: 0 none, 1 optimizer states, 2 gradients, 3
 	// parameters. Megatron's distributed optimizer is 1, FSDP2 is always 3.
 	Zero int `json:"zero"`
-	// Accum is the number of microbatches in a step; absent is 1.
+	// Accum is the number of microbatches in a step; absent means 1.
 	Accum int `json:"accum,omitempty"`
 	// NoOverlap is true if the trainer's switch for overlap is off.
 	NoOverlap bool `json:"no_overlap,omitempty"`
@@ -182,7 +182,8 @@ type Run struct {
 	NoGatherOverlap bool `json:"no_gather_overlap,omitempty"`
 	// PadBuckets is Megatron's --ddp-pad-buckets-for-high-nccl-busbw.
 	PadBuckets bool `json:"pad_buckets,omitempty"`
-	// Instances is Megatron's --num-distributed-optimizer-instances, or the replicas of FSDP2's hybrid sharding; absent is 1.
+	// Instances is Megatron's --num-distributed-optimizer-instances, or the replicas of FSDP2's
+	// hybrid sharding; absent means 1.
 	Instances int `json:"instances,omitempty"`
 	// LayerWise is true if Megatron's sharded optimizer is the layer-wise one, as with Muon. Each
 	// matrix is then whole in one rank's share.

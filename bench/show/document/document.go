@@ -78,8 +78,8 @@ type Check struct {
 // Place says where a section is shown. Combine places with |.
 type Place int
 
-// The places. Terminal is a terminal without --verbose, Verbose a terminal with it. Beside is
-// standard error when standard output goes to another program.
+// The places. Terminal is a terminal without --verbose, Verbose is a terminal with --verbose.
+// Beside is standard error when standard output goes to another program.
 const (
 	Page Place = 1 << iota
 	Terminal

@@ -5,7 +5,7 @@ import "fmt"
 // Policies describes how registered buffers and the policy for compute units change the constants
 // of a collective, if the library supports them (bench/hardware/policy).
 type Policies struct {
-	// Copies is the change by copy engines, Symmetric the change by kernels on windows.
+	// Copies is the change by copy engines, Symmetric is the change by kernels on windows.
 	Copies    Faster `yaml:"copies"`
 	Symmetric Faster `yaml:"symmetric"`
 	// Register is the host time, in seconds, for which a rank registers one buffer.

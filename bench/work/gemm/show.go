@@ -32,8 +32,8 @@ type product struct {
 	shape  Shape
 	dtype  string
 	device record.Device
-	// first is the first choice of the heuristics, best the fastest choice. torch is the call that
-	// PyTorch makes, plain the plain product. Each is nil if it was not timed.
+	// first is the first choice of the heuristics, best is the fastest choice. torch is the call
+	// that PyTorch makes, plain is the plain product. Each is nil if it was not timed.
 	first, best, torch, plain *record.Kernel
 	// any is one of these rows.
 	any *record.Kernel
@@ -238,7 +238,7 @@ func byRate(all []*product) [][]*product {
 	return groups
 }
 
-// asked returns the products without those of neighbouring hidden sizes, which are only in the CSV.
+// asked returns the products without neighbouring hidden sizes, which are only in the CSV.
 func asked(rec *record.Record, all []*product) []*product {
 	if !rec.OfKernels() || rec.Spec.Kernels.Around == 0 {
 		return all

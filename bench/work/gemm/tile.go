@@ -57,7 +57,7 @@ func ceil(a, b int64) int64 { return (a + b - 1) / b }
 const leastStride = 4096
 
 // Strides names the matrices among A, B and C whose rows are a power of two of bytes apart, 4 KiB
-// or more. in is the size of an element of A and B, out the size of an element of C, in bytes.
+// or more. The sizes of elements are in bytes: in for A and B, and out for C.
 func (s Shape) Strides(in, out int64) string {
 	a, b, c := s.Sides()
 	var flagged []byte

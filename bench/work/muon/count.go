@@ -3,7 +3,7 @@ package muon
 // A Product is one of the three products of a Newton–Schulz step.
 type Product int
 
-// The products of a step. m is the short side, n the long side.
+// The products of a step. m is the short side, n is the long side.
 const (
 	Gram   Product = iota // A = X·Xᵀ: m x m, depth n
 	Square                // B = b·A + c·A²: m x m, depth m

@@ -75,8 +75,9 @@ const (
 	// rounds to bf16. Emulated kernels have 0.95 to 1.06 times that deviation.
 	bars = 2.5
 	// few is the short side below which a single rounding can decide a reference's error by chance.
-	// For such matrices the worst of several references counts: in draws further ones, products
-	// change at random by up to a quarter of a unit before they are rounded.
+	// For such matrices the worst of several references counts. In these further references, whose
+	// number is draws, products change at random by up to a quarter of a unit before they are
+	// rounded.
 	few   = 64
 	draws = 8
 )
