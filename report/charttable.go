@@ -21,7 +21,7 @@ func tableOfChart(c document.Chart) document.Sheet {
 		return s
 	}
 	s.Table = table.Numbers(c.Quantity.Row().Column)
-	cells := map[int64][][]string{} // by size and series
+	cells := map[int64][][]string{} // lists of cells by size, with one cell per series
 	for i, one := range c.Series {
 		s.Columns = append(s.Columns, table.Column{Name: one.Name, Right: true})
 		for _, p := range one.Points {

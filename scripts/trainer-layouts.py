@@ -365,7 +365,7 @@ class Stream:
             self.world.waited(len(self.world.calls))
 
     def synchronize(self):
-        pass  # at the end of backward
+        pass  # called only at the end of backward
 
 
 class Event:

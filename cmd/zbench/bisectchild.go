@@ -138,7 +138,7 @@ func (b *bisecting) start(ctx context.Context, v variant, folder string, cases [
 		Argv: slices.Concat([]string{b.s.Executable}, strings.Fields(spec.Command(b.header.Spec.Benchmark)), []string{"--spec", request},
 			b.header.Common, v.args, []string{"--out", folder, "--force", "--quiet"}),
 		Environ: slices.Concat(b.s.Environ(), v.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
-		Control: true, Output: tail, Interrupts: 2, // the second one also ends the processes that the child started
+		Control: true, Output: tail, Interrupts: 2, // the second interrupt also ends the processes that the child started
 	})
 	if err != nil {
 		return "", tail, exit.With(exit.Run, fmt.Errorf("a child of %s cannot be started: %w", v.Name, err), "check the limits of processes and of memory")
@@ -159,7 +159,7 @@ func (b *bisecting) request(cases []int) (string, error) {
 			want.Kernels.Only = append(want.Kernels.Only, b.header.Cases[i].Key)
 		}
 	}
-	want.Seed += uint64(b.children()) //nolint:gosec // a small number
+	want.Seed += uint64(b.children()) //nolint:gosec // the number of children is small
 	const name = "child.json"
 	return b.dir.File(name), b.dir.Write(name, func(w io.Writer) error { return jsonfile.WriteBare(w, name, want) })
 }

@@ -95,7 +95,7 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	}
 	report.Machine = machine.Items()
 	report.NotChecked = doctor.NotChecked()
-	chosen, _ := chooseBackend(s, o.backend) // on an error a GPU is expected, but there is none
+	chosen, _ := chooseBackend(s, o.backend) // an error means that a GPU is expected but missing
 	report.Judge(o.backend, chosen == "loopback")
 	return o.show(s, &report, exit.Unavailable)
 }

@@ -207,7 +207,7 @@ func nicsOf(s State, simulated bool) []record.NICKind {
 	if simulated {
 		return nil
 	}
-	n, _ := topo.Read(treeFS{s.FS, "/"}, topo.Inputs{}) // without inputs nothing can fail
+	n, _ := topo.Read(treeFS{s.FS, "/"}, topo.Inputs{}) // Read only fails if there are inputs
 	return n.Kinds()
 }
 

@@ -465,7 +465,7 @@ func buildLibraries(ctx context.Context, s State, cache string) (string, error) 
 func builtLibraries(s State, lib, complete string) (bool, error) {
 	want, err := s.FS.ReadFile(complete)
 	if err != nil {
-		return false, nil //nolint:nilerr // then they must be built
+		return false, nil //nolint:nilerr // the libraries must then be built
 	}
 	folder := filepath.Dir(complete)
 	files := []string{filepath.Dir(folder), folder, filepath.Dir(lib), lib, complete}

@@ -65,7 +65,7 @@ func (p *progress) Pass(planned record.Result, part record.Part) {
 	p.firsts = append(p.firsts, p.took())
 	r := record.Assemble(planned, []record.Part{part})
 	if part.Status == record.OK {
-		r.Status = record.OK // with one of two passes done, the case is not interrupted
+		r.Status = record.OK // Assemble marks a case with one of two passes as interrupted
 	}
 	p.show(fmt.Sprintf("[first pass %d/%d]", p.first, p.total), row(r))
 }

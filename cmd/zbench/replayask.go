@@ -26,7 +26,7 @@ type asked struct {
 	advice *advice.Document
 	turns  []advice.Turn
 	own    *trace.Own
-	file   string // of the trace
+	file   string // name of the trace's file
 	// plan is a question without curves, and therefore without a recommended setting. elements are
 	// the settings to compare for it.
 	plan     *advice.Question
@@ -178,7 +178,7 @@ func (a *asked) prepare(e *engine.Engine, want spec.Spec) (*engine.Setup, []*pla
 		return nil, nil, nil, err
 	}
 	a.place(u.Spec.World, cases)
-	if u, err = e.Prepare(a.want); err == nil { // now with the communicators
+	if u, err = e.Prepare(a.want); err == nil { // prepare again, now with the communicators
 		err = withPairs(u)
 	}
 	if err != nil {

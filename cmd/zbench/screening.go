@@ -237,7 +237,7 @@ func (l launching) names(s State) []string {
 		list, _ = launch.HostsOf(s.Getenv("SLURM_JOB_NODELIST")) // without names, the hosts are only counted
 	case launch.Auto, launch.Inproc, launch.Local, launch.Env:
 	}
-	if len(list) != l.want.World.Nodes { // only some of the hosts, and it is not known which
+	if len(list) != l.want.World.Nodes { // the run uses only some of these hosts, and it is not known which
 		return nil
 	}
 	return list

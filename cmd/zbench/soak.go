@@ -450,7 +450,7 @@ func (o *soakOptions) turns(ctx context.Context, s State, dir *folder.Folder, co
 		}
 		child := soakOptions{attempts: most, launches: o.launches, lasts: min(left, each), risk: o.risk}
 		child.run.want, child.run.deadlines = o.run.want.Clone(), o.run.deadlines
-		child.run.want.Seed += uint64(n) //nolint:gosec // a small number
+		child.run.want.Seed += uint64(n) //nolint:gosec // the number is small
 		if o.attempts > 0 {
 			child.attempts = min(most, o.attempts-made)
 		}

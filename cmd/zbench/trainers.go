@@ -59,7 +59,7 @@ func (t *trainers) environment(s State, i int) []string {
 func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err error) {
 	defer func() {
 		for _, file := range t.left() {
-			_ = s.FS.Remove(file) // only those that were made
+			_ = s.FS.Remove(file) // a file that no process has made cannot be removed
 		}
 	}()
 	f := &children{s: s, ends: make(chan ending, len(t.real))}

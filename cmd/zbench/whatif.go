@@ -39,7 +39,7 @@ var lateness = []string{"late_gpu", "late_node"}
 // changesOf parses the values of --what-if.
 func changesOf(texts, faults []string) (all []change, err error) {
 	if at := slices.Index(texts, allChanges); at >= 0 {
-		for _, f := range faults { // by its whole text, so that another fault of the same kind remains
+		for _, f := range faults { // compare the whole text, so that another fault of the same kind remains
 			all = append(all, change{text: "no " + f, faults: without(faults, func(o string) bool { return o == f })})
 		}
 		texts = slices.Replace(slices.Clone(texts), at, at+1, "no noise", "bucket 100M", "bucket 400M")

@@ -34,7 +34,7 @@ type world struct {
 	// stop cancels the sweep, as a signal would.
 	stop context.CancelCauseFunc
 	// lost ends when a process is lost. Launches in progress then stop waiting for that process.
-	lost context.Context //nolint:containedctx // it lasts for the whole run
+	lost context.Context //nolint:containedctx // the context lasts for the whole run
 	lose context.CancelCauseFunc
 	// started is true once all processes have registered.
 	started bool

@@ -112,7 +112,7 @@ func (t *trial) judgeEvidence() (wrong []string) {
 	for i, r := range t.results {
 		c := t.cases[i]
 		active := c.Ranks * max(c.Parallel, 1)
-		alone := active == p.ranks && t.upset == 0 // no other rank waits for it
+		alone := active == p.ranks && t.upset == 0 // then no other rank waits for it
 		switch {
 		case !planted && r.Evidence != nil:
 			wrong = append(wrong, c.Key+" has evidence, and nothing was planted")

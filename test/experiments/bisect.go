@@ -140,7 +140,7 @@ func Bisections(rows []BisectRow, seeds int) error {
 	for i := range rows {
 		rows[i].Seeds = seeds
 		for seed := range seeds {
-			if err := rows[i].add(uint64(seed)); err != nil { //nolint:gosec // a small number
+			if err := rows[i].add(uint64(seed)); err != nil { //nolint:gosec // a seed is not negative
 				return err
 			}
 		}

@@ -39,7 +39,7 @@ func Lognormal(z, sigma float64, _ *rand.Rand) float64 { return math.Exp(sigma *
 // Gamma is a floor plus a gamma-distributed delay of shape 2. No time is far below the median, but
 // many are far above it.
 func Gamma(z, sigma float64, _ *rand.Rand) float64 {
-	const shape, median = 2, 1.6783469900166605 // of the gamma distribution with scale 1
+	const shape, median = 2, 1.6783469900166605 // both are for the gamma distribution with scale 1
 	delay := mathext.GammaIncRegCompInv(shape, math.Erfc(z/math.Sqrt2)/2)
 	return 1 + sigma/math.Sqrt(shape)*(delay-median)
 }

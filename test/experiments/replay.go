@@ -87,7 +87,7 @@ func (r *ReplayRow) add(seed int) {
 	if r.short() {
 		design.MaxSteps = replayWithin
 	}
-	announced := design.FirstSteps() // no steps beyond these unless they are announced
+	announced := design.FirstSteps() // the number of steps that were announced so far
 	o, err := design.Run(func(setting, steps int) ([]float64, error) {
 		series, _ := source.take(nil, 0, steps)
 		for i := range series {

@@ -114,7 +114,7 @@ func (r *StallRow) add(t table, rng *rand.Rand) {
 		r.Alarms++
 	}
 	n := 3 + rng.IntN(20)
-	from := rng.IntN(len(t.seconds) - n - 6) // the stall is recognised by the rows after it
+	from := rng.IntN(len(t.seconds) - n - 6) // zbench needs rows after a stall to recognise it
 	t.seconds = slices.Clone(t.seconds)
 	for i := from; i < from+n; i++ {
 		t.seconds[i] *= 8 * math.Exp(4*rng.Float64())
@@ -124,7 +124,7 @@ func (r *StallRow) add(t table, rng *rand.Rand) {
 		r.Found++
 	}
 	q := stallQuestion(t.ranks, rng)
-	a := q.ask(rec, 0) // without the rows of the stall
+	a := q.ask(rec, 0) // this answer ignores the rows of the stall
 	ok := a.Best != nil && q.ask(clean, a.Elements).Current.Step <= 1.01*q.ask(clean, 0).Best.Step
 	switch {
 	case judge.FixFirst(rec) != nil:

@@ -57,7 +57,7 @@ func UniformRounds(seeds int, d Drift, calibrated bool) int {
 	for rounds := 2; ; rounds++ {
 		var evidence []float64
 		found, blamed, none := 0, 0, 0
-		for seed := range uint64(seeds) { //nolint:gosec // a small number
+		for seed := range uint64(seeds) { //nolint:gosec // the number of seeds is not negative
 			a, o := uniformly(seed, 0, d, rounds)
 			evidence = append(evidence, o[largest(o)].Evidence)
 			if _, b := a.judge(o); b {
@@ -66,7 +66,7 @@ func UniformRounds(seeds int, d Drift, calibrated bool) int {
 		}
 		slices.Sort(evidence)
 		threshold := evidence[seeds-1-seeds/50]
-		for seed := range uint64(seeds) { //nolint:gosec // a small number
+		for seed := range uint64(seeds) { //nolint:gosec // the number of seeds is not negative
 			a, o := uniformly(seed, bisectSlow, d, rounds)
 			if calibrated {
 				o = above(o, threshold)

@@ -96,7 +96,7 @@ func (g *growing) Write(p []byte) (int, error) {
 		return 0, folder.ErrGone
 	}
 	if g.m.Left == 0 {
-		f.Data = append(f.Data, p[:len(p)/2]...) // only a part is written
+		f.Data = append(f.Data, p[:len(p)/2]...) // a full disk takes only a part of the data
 		return len(p) / 2, ErrFull
 	}
 	g.m.Left--

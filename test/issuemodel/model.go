@@ -27,12 +27,12 @@ import (
 const (
 	turn        = 4
 	matrix      = 16
-	chained     = 8 // after its passes, until the next instruction may add to its sum
+	chained     = 8 // clocks after the passes until the next instruction may add to the sum
 	branch      = 16
 	ldsBytes    = 128
 	ldsLatency  = 128
 	pathBytes   = 64
-	accessBytes = 64 * 16 // by one wave, at 16 bytes per lane
+	accessBytes = 64 * 16 // bytes of one wave, at 16 bytes per lane
 	simds       = 4
 )
 

@@ -146,7 +146,7 @@ func (r *readiness) settle(steps []trace.Step, device bool) {
 		if end == 0 {
 			continue
 		}
-		g.Made = &trace.Span{Start: w.runs[end-1].End, End: w.runs[end-1].End} // no kernel ran since then
+		g.Made = &trace.Span{Start: w.runs[end-1].End, End: w.runs[end-1].End} // without a later kernel: the gradient was ready when the last kernel ended
 		if begin < end {
 			g.Made.Start = min(g.Made.Start, w.runs[begin].Start)
 		}

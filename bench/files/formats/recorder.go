@@ -173,7 +173,7 @@ func (e *recorded) call() trace.Call {
 		}
 	}
 	if e.Retired && c.State == trace.Scheduled {
-		c.State = trace.Completed // only this shows that a call of gloo ended
+		c.State = trace.Completed // a call of gloo has no other sign that it ended
 	}
 	if !c.State.Known() {
 		c.State = ""

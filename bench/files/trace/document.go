@@ -124,7 +124,7 @@ func Answer(t *Trace, reach Reach) *Document {
 		d.Notes = append(d.Notes, fmt.Sprintf("%s of %s a rank: the size is that times the ranks of the group, which the file does not tell", unit.Count(n, "call"), bytes))
 	}
 	most := t.reference()
-	var found split // for the rank with the most calls
+	var found split // the steps of the rank with the most calls
 	if most != nil {
 		found = most.split()
 	}

@@ -89,7 +89,7 @@ type Buckets struct {
 	// Tensors are the numbers of elements of the gradients in the buckets, in order. Empty if they
 	// are unknown, or if they do not add up to the buckets.
 	Tensors []int64 `json:"tensors"`
-	ranks   int     // of the group; 0 if unknown
+	ranks   int     // number of ranks of the group; 0 if unknown
 	leaf    int64   // number of elements of the gradient of an input; 0 if there is none
 }
 

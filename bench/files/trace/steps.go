@@ -104,7 +104,7 @@ const maxPeriod = 4096
 // two kinds of calls and occurs at least twice; equal calls, such as in a benchmark, are not steps.
 func (r *Rank) period() (period, from int) {
 	n := len(r.Calls)
-	back := make([]kind, n) // in reverse order
+	back := make([]kind, n) // the kinds of the calls in reverse order
 	for i := range r.Calls {
 		back[n-1-i] = kindOf(&r.Calls[i])
 	}

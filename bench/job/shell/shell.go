@@ -269,7 +269,7 @@ func (e environ) Get(name string) expand.Variable {
 		}
 	default:
 		if !given && slices.Contains(hosts, name) {
-			given = true // otherwise the interpreter asks the system
+			given = true // an empty value, because the interpreter would ask the system for a variable that is not set
 		}
 	}
 	if !given {

@@ -107,7 +107,7 @@ func fuse(params []Param, members []int, name string, f family) Param {
 // outputFirst moves the output of each attention before its other tensors, and before the norm that
 // Megatron includes in linear_qkv. It does not change other kinds of attention.
 func outputFirst(params []Param) []Param {
-	first, known := map[string]int{}, map[string]bool{} // both by the part of the name before the attention
+	first, known := map[string]int{}, map[string]bool{} // the keys of both maps are the part of the name before the attention
 	for i, p := range params {
 		if module, rest, is := strings.Cut(p.Name, "self_attn."); is {
 			if _, has := first[module]; !has {
@@ -127,7 +127,7 @@ func outputFirst(params []Param) []Param {
 		}
 		copy(params[to+1:i+1], params[to:i])
 		params[to] = p
-		first[module] = to + 1 // so that a bias follows its weight
+		first[module] = to + 1 // the next tensor, such as the output's bias, follows this one
 	}
 	return params
 }

@@ -237,7 +237,7 @@ func (v values) in(text string, depth int) string {
 			return v.in(value, depth+1)
 		}
 		if strings.HasPrefix(use, "${"+m[1]+":") && m[1] == strings.ToLower(m[1]) && !strings.HasPrefix(use, "${"+m[1]+":-") {
-			return use // for a resolver of Hydra
+			return use // Hydra resolves this expression, so it stays as it is
 		}
 		return m[2]
 	})

@@ -209,7 +209,7 @@ func divide(p *Param, n, vocab int64) error {
 		return fmt.Errorf("no rule says how %s is divided", short(p.Name))
 	case how == colsCut && len(p.Shape) > 1:
 		side = 1
-	case len(p.Shape) == 0: // in a list that was made up
+	case len(p.Shape) == 0: // tensors of a made-up list have no shapes
 		p.Elements = (p.Elements + n - 1) / n
 		return nil
 	}

@@ -17,7 +17,7 @@ type Bar struct {
 	Length       float64
 	// Lo and Hi bound the length; both are 0 if unknown.
 	Lo, Hi float64
-	Weak   bool // from another configuration, or not fused
+	Weak   bool // true if the result is from another configuration or not fused
 	Marks  []BarMark
 }
 
