@@ -241,8 +241,8 @@ func (t *textWriter) items(all document.Items) {
 	}
 }
 
-// wrap adds a text after first, with rest in front of its further lines. A text with several lines,
-// such as a compiler's log, keeps its lines.
+// wrap adds a text. Its first line begins with first, all further lines begin with rest. A text
+// with several lines, such as a compiler's log, keeps its lines.
 func (t *textWriter) wrap(first, rest, text string) {
 	const least = 20
 	text = plain.Text(text)

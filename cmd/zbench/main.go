@@ -74,7 +74,7 @@ func (c *subprocess) Wait() (code int, how string) {
 	return c.Child.Wait()
 }
 
-// track returns start, and records the processes that it starts until they end.
+// track returns a function that starts a process with start and records it until it ends.
 func (p *subprocesses) track(start func(Command) (Child, error)) func(Command) (Child, error) {
 	return func(c Command) (Child, error) {
 		started, err := start(c)

@@ -40,8 +40,8 @@ type progress struct {
 	drawn int
 }
 
-// newProgress returns the progress of a sweep with total cases, before of which were finished by an
-// earlier run.
+// newProgress returns the progress of a sweep. total is the number of its cases, before is the
+// number of cases that an earlier run finished.
 func newProgress(s State, total, before int, quiet, each bool) *progress {
 	return &progress{
 		out: s.Stderr, now: s.Now, last: s.Now(), shown: s.Now(), total: total, first: before, done: before,

@@ -227,9 +227,9 @@ func (o *replayOptions) prepare(ctx context.Context, player plan.Player, a *aske
 	return nil
 }
 
-// messages times the messages of a step together with computation (setting 0), and without it (from
-// setting free on). It also measures how much the requested kind of computation and the messages
-// slow each other down.
+// messages times the messages of a step together with computation (setting number 0), and without
+// it (setting numbers from free on). It also measures how much the requested kind of computation
+// and the messages slow each other down.
 func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, step *plan.Step, doc *replay.Document) error {
 	err := replay.Stage(ctx, p, free, replay.Bare(step))
 	if err == nil {

@@ -126,8 +126,8 @@ func networks(rng *rand.Rand, nodes int) map[string]network {
 	return all
 }
 
-// model draws a transformer with about total parameters. Some have tied embeddings, some have
-// experts, of which two out of sixteen work.
+// model draws a transformer. total is its approximate number of parameters. Some have tied
+// embeddings, some have experts, of which two out of sixteen work.
 func model(rng *rand.Rand, total float64) []trainer.Param {
 	layers := 16 + rng.IntN(65)
 	vocabulary := []float64{32_000, 128_256, 262_272}[rng.IntN(3)]

@@ -135,9 +135,9 @@ type unit struct {
 }
 
 // Busy returns the share of time, from 0 to 1, in which the matrix units of a compute unit work.
-// The unit has the given number of blocks of four waves, each of which repeats the loop rounds
-// times. The memory answers after latency clocks. The result is the mean over eight distances
-// between the starts of the blocks.
+// The unit has the given number of blocks of four waves. rounds is the number of times that each
+// wave repeats the loop. latency is the time, in clocks, until the memory answers. The result is
+// the mean over eight distances between the starts of the blocks.
 func (l Loop) Busy(blocks, rounds, latency int) float64 {
 	const distances = 8
 	each, all := 0, 0.0

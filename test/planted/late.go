@@ -66,7 +66,8 @@ func (w lateWorld) trial(coll string, seed int, faults ...string) trial {
 	}
 }
 
-// lateGPU plants count late GPUs, each of them late by lo to hi seconds. All must be named.
+// lateGPU plants late GPUs. count is their number, and each is late by lo to hi seconds. All must
+// be named.
 func lateGPU(w lateWorld, count int, lo, hi float64) row {
 	what := "late GPU"
 	if count > 1 {

@@ -102,8 +102,8 @@ func roofed() *record.Fabric {
 	}
 }
 
-// BothPlaces returns a sweep in which every case was also run in place, where it took times times
-// as long.
+// BothPlaces returns a sweep in which every case was also run in place. times is the ratio of the
+// time in place to the time out of place.
 func BothPlaces(sizes int, times float64) *record.Record {
 	rec := Sweep(sizes)
 	rec.Spec.Sweep.InPlace = []bool{false, true}

@@ -105,7 +105,8 @@ func inside(key, inner string, all ...string) rule {
 	}
 }
 
-// when requires then if the condition is met, and otherwise if it is not; nil requires nothing.
+// when requires the schema then if the condition holds, and the schema otherwise if it does not;
+// nil requires nothing.
 func when(condition, then, otherwise *jsonschema.Schema) rule {
 	return func(s *jsonschema.Schema) error {
 		for _, part := range []*jsonschema.Schema{condition, then, otherwise} {

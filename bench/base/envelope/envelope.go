@@ -57,8 +57,8 @@ const (
 	mixed
 )
 
-// word returns the end and the class of the word that begins at position from. A time of day counts
-// as three words: hours, minutes, and seconds with their fraction.
+// word returns the end and the class of the word at a position. A time of day counts as three
+// words: hours, minutes, and seconds with their fraction.
 func word(text string, from int) (end int, c class) {
 	var digit, other bool
 	for end = from; end < len(text); end++ {

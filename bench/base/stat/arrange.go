@@ -47,11 +47,11 @@ func ordered(v float64) uint64 {
 	return b | 1<<63
 }
 
-// sortWords sorts by the bits from bit from upwards, byte by byte, the lowest byte first (Knuth,
-// TAOCP 3, §5.2.5). Words that are equal in these bits keep their order. The sort has no branch
-// that depends on the data, so that on new data it is several times faster than a sort by
-// comparison. A byte that is equal in all words costs one pass over the counts. Times that differ
-// by a few per cent share the highest bytes.
+// sortWords sorts by all bits except the lowest ones, whose number is from. It sorts byte by byte,
+// the lowest byte first (Knuth, TAOCP 3, §5.2.5). Words that are equal in these bits keep their
+// order. The sort has no branch that depends on the data, so that on new data it is several times
+// faster than a sort by comparison. A byte that is equal in all words costs one pass over the
+// counts. Times that differ by a few per cent share the highest bytes.
 func sortWords(words []uint64, from int) []uint64 {
 	spare := make([]uint64, len(words))
 	for shift := from; shift < 64; shift += 8 {

@@ -87,8 +87,9 @@ type Decision struct {
 	Next int
 }
 
-// Decide returns the decision for a series in time order that took spent seconds. It checks the
-// precision before the limits: if both are reached in one batch, precision is the stop reason.
+// Decide returns the decision for a series in time order. spent is the time that the series took,
+// in seconds. It checks the precision before the limits: if both are reached in one batch,
+// precision is the stop reason.
 func (r Rule) Decide(series []float64, spent float64) Decision {
 	n := len(series)
 	need, precise := r.need(series)

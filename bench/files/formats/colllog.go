@@ -94,8 +94,8 @@ func readCollLog(in *Input, t *trace.Trace) error {
 	return err
 }
 
-// eachLine calls visit for each line of a file, including a last line without a newline. It cuts a
-// line after most bytes.
+// eachLine calls visit for each line of a file, including a last line without a newline. Of a
+// longer line than most bytes it passes only the beginning.
 func eachLine(in io.Reader, most int, visit func(line []byte) error) error {
 	r := bufio.NewReaderSize(in, most)
 	for {

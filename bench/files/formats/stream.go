@@ -29,7 +29,7 @@ var errShort = errors.New("the file ends in the middle")
 
 func newStream(r io.Reader) *stream { return &stream{r: r, buf: make([]byte, 0, window)} }
 
-// fill reads more input. It keeps the bytes of the buffer from index keep on.
+// fill reads more input. It keeps the part of the buffer that begins at index keep.
 func (s *stream) fill(keep int) bool {
 	if s.err != nil {
 		return false

@@ -18,7 +18,8 @@ import (
 const maxMembers = 1 << 16
 
 // unpack calls visit with a file's decompressed content, or with the content of each file of an
-// archive. It passes at most most bytes of each. The archive's name precedes the name of its files.
+// archive. most is the largest number of bytes that it passes of a file. The archive's name
+// precedes the name of its files.
 func unpack(name string, r io.Reader, most int64, visit func(name string, r io.Reader) error) error {
 	in, err := decompressed(bufio.NewReaderSize(r, Head))
 	if err != nil {

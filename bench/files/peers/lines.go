@@ -73,7 +73,8 @@ func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 	}
 }
 
-// Bounded returns a reader that fails with over after most bytes.
+// Bounded returns a reader that passes on at most a number of bytes, and then returns the error
+// over.
 func Bounded(from io.Reader, most int64, over error) io.Reader {
 	return &bounded{from: from, left: most, over: over}
 }

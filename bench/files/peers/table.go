@@ -45,7 +45,7 @@ func damagedRow(toks []token) bool {
 	return err == nil || toks[2].s == "char" // int8 in old tables
 }
 
-// containsRow reports whether a row begins at word number from or at a later word. Text of another
+// containsRow reports whether a row begins at the word with index from, or later. Text of another
 // program may precede it.
 func containsRow(toks []token, from int) bool {
 	for i := from; i+6 <= len(toks); i++ {

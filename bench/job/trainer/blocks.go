@@ -107,7 +107,7 @@ func (r blockRuns) units(blocks int) []blockUnit {
 	return all
 }
 
-// end returns the first run after from that belongs to another unit.
+// end returns the first run after the run from that belongs to another unit.
 func (r blockRuns) end(from, blocks int) int {
 	number := func(i int) int { // number of the unit; 0 outside the blocks
 		if r.all[i].block == 0 {

@@ -262,7 +262,8 @@ func (k *kinds) equation(counts [maxKinds]int32, elements int64) error {
 	return nil
 }
 
-// eliminate subtracts a multiple of other from row, so that row becomes zero at other's pivot.
+// eliminate subtracts a multiple of the equation other from the equation row, so that row becomes
+// zero at other's pivot.
 func eliminate(row, other []*big.Rat, pivot int) {
 	if row[pivot].Sign() == 0 {
 		return

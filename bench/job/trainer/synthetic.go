@@ -17,9 +17,9 @@ var tensorShares = []struct {
 }
 
 // SyntheticModel makes up a list from a total number of elements: an embedding, equal blocks, and
-// an output layer. Embedding and output layer have largest elements each; if largest is 0, there
-// are neither, and the blocks share everything. layers is the number of blocks; 0 means 32. It
-// fails if the parts do not fit into the total.
+// an output layer. largest is the number of elements of the embedding, and also of the output
+// layer. If it is 0, there are neither, and the blocks share everything. layers is the number of
+// blocks; 0 means 32. It fails if the parts do not fit into the total.
 func SyntheticModel(total int64, layers int, largest int64) (*Model, error) {
 	const usual = 32
 	if layers == 0 {

@@ -118,8 +118,8 @@ func (t Table) Headings() iter.Seq2[int, int] {
 	}
 }
 
-// Room returns the width of the columns from first up to, but not including, last, in characters,
-// without the gap after them.
+// Room returns the width of the columns with the indices first to last−1, in characters, without
+// the gap after them.
 func (t Table) Room(first, last int) int { return t.Width(last) - t.Width(first) - gap }
 
 // Width returns the width of the first columns, in characters, each with the gap after it.

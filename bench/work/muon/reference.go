@@ -28,8 +28,8 @@ func rounded(u mat.Matrix, c Coefficients, round func(float64) float64, folded b
 	}, folded)
 }
 
-// iterate calls round where the kernels store. If folded is true, it calls round where a vendor's
-// products store instead: c·A² is rounded before the sum, and B has a on its diagonal.
+// iterate calls the function round where the kernels store. If folded is true, it does so where a
+// vendor's products store: c·A² is rounded before the sum, and the diagonal of B includes a.
 func iterate(u mat.Matrix, c Coefficients, round func(*mat.Dense), folded bool) *mat.Dense {
 	x := mat.DenseCopyOf(u)
 	rows, cols := x.Dims()

@@ -31,8 +31,9 @@ func ShapeOf(k *record.Kernel) Shape {
 	return Shape{Name: k.Shape.Name, Rows: int(k.Shape.Rows), Cols: int(k.Shape.Cols), Batch: int(k.Shape.Batch)}
 }
 
-// Reduced returns a smaller shape. Its long side is at most side, and the ratio of the sides stays
-// the same as far as whole numbers allow. float64 can compute such a shape within a second.
+// Reduced returns a smaller shape. Its long side is at most the given side, and the ratio of the
+// sides stays the same as far as whole numbers allow. float64 can compute such a shape within a
+// second.
 func (s Shape) Reduced(side int) Shape {
 	if s.Long() <= side {
 		return s
