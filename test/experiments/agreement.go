@@ -111,7 +111,7 @@ func (t *trial) prepare(rng *rand.Rand) {
 	case NoKernelsOne:
 		p.noKernels = true
 	case DiskFull:
-		var written atomic.Int64 // with one of the mistakes, every process writes
+		var written atomic.Int64 // atomic, because a mistake may let several processes write
 		t.log.Append = func(record.Part) error {
 			if written.Add(1) > int64(full) {
 				return errors.New("no space left on device")

@@ -46,8 +46,8 @@ type Allocation struct {
 	first, size int
 	drift       Drift
 	phase       float64
-	// length is the length of the allocation and elapsed the time that has passed. start is the
-	// time for starting a child. All three are in the time of one case.
+	// length is the length of the allocation. elapsed is the time that has passed. start is the
+	// time for starting a child. The unit of all three is the time of one case.
 	length, elapsed, start float64
 	children               int
 	// by is the slowdown. common and uneven are the noise parameters of the row.
@@ -96,7 +96,7 @@ type BisectRow struct {
 	// Common is noise that all sizes of a child share, as the standard deviation of a logarithm.
 	// Uneven is the factor on the noise of every seventh size; 0 means 1.
 	Common, Uneven float64
-	// Start is the time for starting a child, in the time of one case.
+	// Start is the time for starting a child. Its unit is the time of one case.
 	Start float64
 	Seeds int
 	// Right counts the searches that named exactly the planted build and size, or nothing if
