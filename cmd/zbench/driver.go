@@ -269,8 +269,7 @@ func countersRoot(asked string, simulated bool) string {
 	return asked
 }
 
-// byPlace returns the increases of the counters by the place of the GPU, for the NIC that belongs
-// to it.
+// byPlace returns the increases of the counters of each GPU's NIC, by the place of the GPU.
 func byPlace(rose []record.NICCounters, nodes []string) map[rails.Place]record.NICCounters {
 	out := map[rails.Place]record.NICCounters{}
 	for _, c := range rose {

@@ -123,7 +123,7 @@ function picture(svg, chart, id) {
   return { x: x, y: y, show: show };
 }
 
-// yTicks returns about count ticks at most for a part of the y axis.
+// yTicks returns the ticks for a part of the y axis. count is roughly their largest number.
 function yTicks(y, part, count) {
   var inside = function (t) { return t.at >= part[0] && t.at <= part[1]; };
   if (y.log) {

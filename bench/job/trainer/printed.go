@@ -72,7 +72,8 @@ func printedPair(line, between string) (name, value string, is bool) {
 	}
 }
 
-// closedBy returns the text up to the bracket that closes the bracket before it.
+// closedBy returns the text up to the closing bracket of a pair whose opening bracket is just
+// before the text.
 func closedBy(text string) (inside string, closed bool) {
 	open := 1
 	for i := range min(len(text), 1<<20) {
