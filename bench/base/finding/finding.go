@@ -181,6 +181,7 @@ func (l List) Only(codes ...string) List {
 	return slices.DeleteFunc(slices.Clone(l), func(f Finding) bool { return !slices.Contains(codes, f.Code) })
 }
 
+// Faults returns the faults.
 func (l List) Faults() List {
 	return slices.DeleteFunc(slices.Clone(l), func(f Finding) bool { return f.Severity != Fault })
 }

@@ -57,6 +57,7 @@ func (j *Journal[E]) Append(e E) error {
 	return nil
 }
 
+// Close closes the file.
 func (j *Journal[E]) Close() error { return j.file.Close() }
 
 // Damaged returns the error about an unreadable journal. Its hint explains how to keep the lines

@@ -159,6 +159,7 @@ func register(v Vendor) Vendor { //nolint:unparam // each vendor's file assigns 
 	return v
 }
 
+// Vendors returns a copy of the table.
 func Vendors() []Vendor { return slices.Clone(vendors) }
 
 // Names returns the names of all backends: the loopback first, then the vendors'.

@@ -1,3 +1,7 @@
+// Package collective holds the table of collectives: their names, how a message size becomes a count
+// of elements, and the bus-bandwidth factor. CONTRIBUTING.md lists the other rows that a new collective
+// needs.
+//
 // Sizes follow rccl-tests and nccl-tests: a size S is the number of bytes in the larger of a rank's
 // send and receive buffers.
 package collective
