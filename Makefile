@@ -11,19 +11,19 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := $(GO) tool -modfile=tools/go.mod
 
-# All steps build with the flags of `make build`: with others the standard library and
+# All steps build with the flags of `make build`. With other flags the standard library and
 # every package would be compiled a second time.
 export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 
-# ccache compiles the kernels and the C once. go build compiles them for each variant of
-# internal/native: with its tests, under the race detector, the sanitizers, and fuzzing.
+# ccache keeps the compiled kernels and C. Without it, go build compiles them again for each variant of
+# internal/native: with its tests, under the race detector, under the sanitizers, and for fuzzing.
 CCACHE := $(firstword $(wildcard /usr/lib/ccache/g++ /usr/lib64/ccache/g++))
 ifneq ($(CCACHE),)
 ifeq ($(origin CXX)$(origin CC),defaultdefault)
 export CXX := $(CCACHE)
 export CC := $(dir $(CCACHE))gcc
 export CCACHE_DIR := $(or $(CCACHE_DIR),$(shell $(GO) env GOCACHE)/ccache)
-# Only these options differ: go build names its own temporary folder in them.
+# ccache ignores these options, because go build puts the name of its temporary folder there.
 export CCACHE_IGNOREOPTIONS := -ffile-prefix-map=* -fdebug-prefix-map=*
 export CCACHE_SLOPPINESS := random_seed
 export CCACHE_NOHASHDIR := 1
@@ -31,17 +31,18 @@ export CCACHE_NODIRECT := 1
 endif
 endif
 
-# The packages that must do without C, and those that have C under them.
+# PURE are the packages that must build without C. NATIVE are the packages that use C.
 PURE    := ./bench/... ./report/...
 NATIVE  := ./internal/native ./rccl ./hbm/... ./internal/doctor ./test/schema
-# How many changed texts each reader gets in `make check`; a time, such as 10m, is taken too.
+# How many changed texts each reader gets in `make check`, or a time such as 10m.
 FUZZTIME ?= 5000
 
-# How many steps of `make check`, `make system-test` and `make ci` run at once. Three fill two
-# cores: a linker, a chroot, a cluster and a trainer wait, and another step's tests use the core.
+# How many steps of `make check`, `make system-test` and `make ci` run at once. Three steps keep two
+# cores busy, because some steps wait often: a linker, a chroot, a cluster, a trainer.
 JOBS ?= 3
 
-# What computes in them is Go on slices of Go, without unsafe pointers: under the sanitizers, half of the step.
+# These packages compute in Go without unsafe pointers, so check-memory does not instrument them: that would
+# take half of the time of the step.
 PLAIN := zbench/bench/hardware/matrix zbench/bench/work/muon
 
 UBSAN := -fsanitize=undefined -fno-sanitize-recover=undefined
@@ -54,29 +55,30 @@ help: ## List the targets
 build: ## Build bin/zbench
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/zbench ./cmd/zbench
 
-# `make check` vets once; every test would do it again. A machine with other work
-# takes several times as long as an idle one: the time limit allows for it.
-# GOGC: the collector took an eighth to a quarter of the time of the tests of simulations
-# on heaps of a few MB; the scripts hand it to zbench.
+# -vet=off, because `make check` vets once and every test would vet again. The time limit allows for
+# a busy machine, which takes several times as long as an idle one. GOGC=400, because with the default the
+# garbage collector took an eighth to a quarter of the time of simulation tests with heaps of a few MB. The
+# test scripts pass GOGC on to zbench.
 TEST := GOGC=$${GOGC:-400} $(GO) test -vet=off -timeout 30m
 
 .PHONY: test
-# One go command, so that nothing is compiled twice at once. The commands' tests take longest: they
-# begin first. One package more than there are cores, since some tests wait.
+# One go command runs all packages, so that two commands do not compile the same package. ./cmd/zbench is first
+# because its tests take longest. One package more than there are cores runs at once, because some tests wait.
 test: ## Run the tests; offline once the modules are there
 	$(TEST) -p $$(($$(nproc) + 1)) ./cmd/zbench ./internal/native ./...
 
-# A copy of what git has, or would take, in an empty folder. Root gives its rights up where the
-# kernel lets it: what the tests assume of a root's rights fails here, not on a user's machine.
+# The copy has all files that git tracks or would add, in an empty folder. If this user is root, the tests run
+# in a user namespace without root's rights if the kernel allows it. So a test that needs root fails here and
+# not on a user's machine.
 .PHONY: test-clone
-test-clone: ## make test as a user has it: in a fresh copy, with nothing beside it, without root and GOFLAGS
+test-clone: ## make test like a user: in a fresh copy in an empty folder, without root and GOFLAGS
 	copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; mkdir "$$copy/zbench"; \
 	git ls-files -z --cached --others --exclude-standard --deduplicate | xargs -0 tar -c --ignore-failed-read | tar -x -C "$$copy/zbench"; \
 	user=(); if [ "$$(id -u)" = 0 ] && unshare --user --map-user=1000 --map-group=1000 true; then user=(unshare --user --map-user=1000 --map-group=1000); fi; \
 	env -u GOFLAGS -u ZBENCH_SHARED "$${user[@]}" $(MAKE) -C "$$copy/zbench" test
 
-# Each step is a target of its own. After what fails soonest come the long ones, so
-# that none is left alone at the end.
+# Each step is a target of its own. Steps that fail soon come first, then long steps, so that no
+# long step runs alone at the end.
 CHECKS := check-format check-vet check-c check-pure check-long check-toolchain check-race check-lint check-fuzz check-memory check-data
 SYSTEM_STEPS := system-test-cluster system-test-browser system-test-rocm system-test-cuda system-test-trainers system-test-headers
 
@@ -84,8 +86,9 @@ SYSTEM_STEPS := system-test-cluster system-test-browser system-test-rocm system-
 check: ## Run everything that can be checked without a browser
 	@$(call steps,$(CHECKS))
 
-# What runs for every change. One graph: no core is idle at the end of a target. After what
-# fails soonest come the steps that wait most, beside the tests; short ones fill the cores at the end.
+# `make ci` runs for every change. All its steps are in one graph, so that no core is idle at the end of a
+# target. Steps that fail soon come first, then the steps that wait most together with the tests, then
+# short steps, which keep both cores busy until the end.
 FIRST := check-format check-vet check-c system-test-trainers system-test-cluster test-clone check-long check-pure check-race system-test-rocm system-test-browser check-memory check-toolchain
 CI_STEPS := $(FIRST) $(filter-out $(FIRST),$(CHECKS) $(SYSTEM_STEPS))
 
@@ -93,8 +96,8 @@ CI_STEPS := $(FIRST) $(filter-out $(FIRST),$(CHECKS) $(SYSTEM_STEPS))
 ci: build ## make test in a fresh copy, and the steps of make check and make system-test, JOBS at once
 	@$(call steps,$(CI_STEPS))
 
-# The output of a step comes when it ends, in one piece. A step that fails is named in
-# its last line and by make; no other one is begun.
+# The output of a step is printed in one piece when the step ends. If a step fails, its last line and make
+# name it, and no other step begins.
 steps = $(MAKE) --no-print-directory --output-sync=recurse $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) $(1:%=timed-%)
 TIMED := $(patsubst %,timed-%,test-clone $(CHECKS) $(SYSTEM_STEPS))
 
@@ -107,8 +110,9 @@ check-format: ## gofumpt
 	@bad=$$($(TOOL) gofumpt -l .); \
 	if [ -n "$$bad" ]; then echo "not formatted (run: $(TOOL) gofumpt -w .):"; echo "$$bad"; exit 1; fi
 
-# The build cache gives what one checkout made of the C to all others, with the paths of the first:
-# what reads these sources would look for them in test-clone's copy, which is gone.
+# The build cache shares compiled C among checkouts, with the paths of the checkout that compiled it. vet and
+# golangci-lint read the sources at these paths, and test-clone's copy no longer exists. So each
+# checkout compiles with a flag of its own.
 OWN := CGO_CPPFLAGS=-DZB_CHECKOUT_$(shell echo '$(CURDIR)' | cksum | cut -d' ' -f1)
 
 .PHONY: check-vet
@@ -127,12 +131,13 @@ check-lint: ## golangci-lint with .golangci.yml
 	$(OWN) $(TOOL) golangci-lint run ./...
 
 .PHONY: check-toolchain
-check-toolchain: ## What compilers make of the C and the kernels, for the host and for GPUs; gpu-check on the loopback
+check-toolchain: ## The machine code of the C and the kernels, for the host and for GPUs; gpu-check on the loopback
 	ZBENCH_TOOLCHAIN=1 $(TEST) -run '^TestToolchain' ./internal/native
 	ZBENCH_TOOLCHAIN=1 $(TEST) -run '^TestScripts$$/^gpucheck' ./cmd/zbench
 	$(MAKE) gpu-folder && GPU_FOLDER=$(CURDIR)/$(GPU_FOLDER) $(TEST) -run '^TestDryRun$$' ./test/gpu
 
-# Packages and scripts with tests that are left to a step: found, so that none is left out.
+# having finds the packages whose tests contain a text, so that a step misses no package with such tests.
+# LONG_SCRIPTS finds the test scripts that are marked long.
 having = $(sort $(patsubst %/,./%,$(dir $(shell grep -rl --include='*_test.go' '$(1)' [a-z]*))))
 LONG = $(call having,longtest\.Only(t))
 LONG_SCRIPTS = $(basename $(notdir $(shell grep -lE '^\[!?long\]' cmd/zbench/testdata/script/*.txtar)))
@@ -142,18 +147,18 @@ empty :=
 check-long: ## The tests that take seconds each, which make test leaves out
 	ZBENCH_LONG=1 $(TEST) -run '^TestLong|^TestScripts$$/^($(subst $(empty) ,|,$(strip $(LONG_SCRIPTS))))$$' $(LONG)
 
-# What others published is no part of the project: a clone has none, and skips.
+# Published files of other projects are not part of this one. A clone does not have them and skips this step.
 SHARED ?= $(or $(ZBENCH_SHARED),$(wildcard ../shared))
 
 .PHONY: check-data
-check-data: ## The tests that read files which others published, in SHARED (../shared); without them it is skipped
+check-data: ## The tests that read published files of others, in SHARED (../shared); skipped without these files
 	@$(if $(SHARED),ZBENCH_SHARED=$(abspath $(SHARED)) $(TEST) -run '^TestData' $(call having,project\.Published),echo "SKIPPED: no published files; set SHARED to their folder")
 
 .PHONY: check-race
 check-race: ## The tests under the race detector, of the packages that start goroutines
 	packages=$$(scripts/raceable.sh); $(TEST) -race -short $$packages
 
-# The same files with and without cgo are the same program: make test need not run twice.
+# If a package has the same files with and without cgo, it is the same program, so its tests need not run twice.
 .PHONY: check-pure
 check-pure: ## The core and the reports build without cgo; they and their tests are the same files with and without
 	CGO_ENABLED=0 $(GO) build $(PURE)
@@ -169,7 +174,7 @@ check-memory: ## The C under the address and undefined-behaviour sanitizers, whi
 check-fuzz: ## All readers of text on FUZZTIME changed texts each (5000, or a time)
 	scripts/fuzz.sh $(FUZZTIME)
 
-# What the steps fetch is kept in ZBENCH_CHROOTS (~/.cache/zbench/chroots) and used again.
+# The steps keep fetched files in ZBENCH_CHROOTS (~/.cache/zbench/chroots) and use them again.
 .PHONY: system-test
 system-test: build ## The built binary in a browser, and against the vendors' headers, libraries and compilers
 	@$(call steps,$(SYSTEM_STEPS))
@@ -204,7 +209,7 @@ system-test-browser: build ## The built binary's report in Chromium
 	look 'TestLooks|TestAxe$$|TestScreens|TestSimulated' none screen/report pages/screen; \
 	IFS=:; ZBENCH_REPORT="$${pages[*]}" ../../bin/browser.test
 
-# Outside CI a machine that cannot fetch (no root, no network) skips, and says so.
+# Outside CI, a step is skipped with a message if the machine cannot fetch files (no root, no network).
 FETCH = fetch() { "$$@" || { [ -z "$${CI:-}" ] && echo "SKIPPED: $$* failed" >&2; }; }
 
 .PHONY: system-test-headers
@@ -227,7 +232,7 @@ system-test-cuda: build ## zbench on the real libnccl, CUDA runtime and driver l
 		$(TEST) -count=1 ./test/libraries
 
 .PHONY: system-test-trainers
-system-test-trainers: build ## Real PyTorch on the loopback, and on gloo beside it over links of a known rate
+system-test-trainers: build ## Real PyTorch on the loopback, compared with gloo over links of a known rate
 	@command -v tc >/dev/null || scripts/install.sh iproute2
 	@$(FETCH); torch=$$(fetch scripts/chroot.sh $(or $(TORCH),torch)); \
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_TORCH=$$torch $(TEST) -timeout 60m -count=1 ./test/trainers
@@ -251,24 +256,24 @@ loopback: ## The loopback as shared libraries with the vendors' names, in bin/lo
 	scripts/loopback.sh bin/loopback
 
 .PHONY: gpu-check
-gpu-check: build ## On a machine with a GPU: does all of it run, and are the results right? FLAGS='--lib-path DIR …'
+gpu-check: build ## On a machine with a GPU: check that everything runs and that the results are right. FLAGS='--lib-path DIR …'
 	scripts/gpu-check.sh bin/zbench $(FLAGS)
 
-# A program of its own, to be carried to a machine that has a GPU and no Go.
+# bin/gpu-compare is a program to copy to a machine that has a GPU but no Go.
 .PHONY: bin/gpu-compare
 bin/gpu-compare:
 	$(GO) test -c -o $@ ./test/gpu
 
 .PHONY: gpu-compare
-gpu-compare: build bin/gpu-compare ## On a machine with a GPU: zbench beside BabelStream, torch, the vendor's BLAS, Liger and nccl-tests, by turns. FLAGS as above
+gpu-compare: build bin/gpu-compare ## On a machine with a GPU: compare zbench with BabelStream, torch, the vendor's BLAS, Liger and nccl-tests, by turns. FLAGS as above
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_FLAGS='$(FLAGS)' scripts/gpu-compare.sh bin/gpu-compare
 
-# A machine that is lent takes 64 MiB: what travels stays well below. PEERS=DIR has clones of the
-# programs that are compared with; their sources travel, and are built there.
+# The folder to copy to a machine with a GPU must stay below 64 MiB; GPU_MIB leaves a margin. PEERS=DIR has
+# clones of the programs with which zbench is compared. Their sources are copied and built on that machine.
 GPU_FOLDER := bin/gpu
 GPU_MIB    := 54
 .PHONY: gpu-folder
-gpu-folder: ## What travels to a lent machine with a GPU, in bin/gpu: gpu-call.sh there runs it. PEERS=DIR with BabelStream, nccl-tests, Liger-Kernel
+gpu-folder: ## The folder to copy to a machine with a GPU, in bin/gpu: gpu-call.sh runs the checks there. PEERS=DIR with BabelStream, nccl-tests, Liger-Kernel
 	rm -rf $(GPU_FOLDER); mkdir -p $(GPU_FOLDER)/peers
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(GPU_FOLDER)/zbench ./cmd/zbench
 	$(GO) test -c -ldflags '-s -w' -o $(GPU_FOLDER)/gpu-compare ./test/gpu
@@ -282,8 +287,8 @@ gpu-folder: ## What travels to a lent machine with a GPU, in bin/gpu: gpu-call.s
 experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,000 seeds
 	$(GO) test ./test/experiments ./test/planted -run Full -v -timeout 60m -args -full
 
-# How long `make soak` runs. One arena of malloc: with several, what each keeps for
-# itself looks like a leak.
+# How long `make soak` runs. malloc uses one arena, because the memory that several arenas keep for reuse
+# looks like a leak.
 SOAK ?= 10m
 
 # How many nodes of 8 processes `make soak-cluster` simulates.
@@ -298,7 +303,8 @@ soak-cluster: build ## 1,024 processes under the real Slurm on 128 nodes (SOAK_N
 soak: soak-cluster ## The cluster, then random sweeps with random faults, interrupted and resumed, for SOAK (10m)
 	MALLOC_ARENA_MAX=1 $(GO) test ./cmd/zbench -timeout 0 -run TestSoak -v -args -soak $(SOAK)
 
-# How many sweeps `make soak-kills` disturbs, the seed of the first, and how many at once. SOAK=10m ends it earlier.
+# How many sweeps `make soak-kills` disturbs, the seed of the first sweep, and how many sweeps run at once.
+# SOAK=10m ends the run earlier.
 SCHEDULES ?= 1000
 FIRST_SCHEDULE ?= 0
 AT_ONCE ?= 8

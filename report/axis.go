@@ -11,7 +11,7 @@ import (
 	"zbench/bench/show/document"
 )
 
-// axis maps values to 0…1 and has their labels.
+// axis maps values to 0…1. It also has the title and the labels.
 type axis struct {
 	lo, hi float64 // in transformed values
 	log    bool
@@ -19,13 +19,13 @@ type axis struct {
 	ticks  []tick
 }
 
-// tick is a labelled value, or a minor one without a label.
+// tick is a value on an axis with a label, or without a label a minor tick.
 type tick struct {
 	value float64
 	label string
 }
 
-// norm places v on the axis, 0 at its start and 1 at its end.
+// norm returns the position of v on the axis: 0 at its start, 1 at its end.
 func (a axis) norm(v float64) float64 {
 	if a.log {
 		v = math.Log2(v)
@@ -33,11 +33,11 @@ func (a axis) norm(v float64) float64 {
 	return (v - a.lo) / (a.hi - a.lo)
 }
 
-// logAxis spans lo to hi on a logarithmic scale, without ticks.
+// logAxis returns a logarithmic axis from lo to hi without ticks.
 func logAxis(lo, hi int64, title string) axis {
 	a := axis{lo: math.Log2(float64(lo)), hi: math.Log2(float64(hi)), log: true, title: title}
 	if a.hi-a.lo < 2 {
-		// At least two powers of two are needed to read a logarithmic axis.
+		// A logarithmic axis needs at least two powers of two to be readable.
 		a.lo, a.hi = math.Floor(a.lo)-1, math.Ceil(a.hi)+1
 	}
 	pad := (a.hi - a.lo) * 0.02
@@ -45,8 +45,8 @@ func logAxis(lo, hi int64, title string) axis {
 	return a
 }
 
-// fitTicks gives the axis the first list of ticks whose labels do not overlap, else the last list.
-// share is the part of the axis, 0…1, that a label takes.
+// fitTicks tries lists of ticks in order and keeps the first one whose labels do not overlap, else
+// the last one. share returns the part of the axis, from 0 to 1, that a label needs.
 func fitTicks[T any](a *axis, share func(label string) float64, steps []T, ticks func(T) []tick) bool {
 	for _, step := range steps {
 		if a.ticks = ticks(step); spaced(*a, share) {
@@ -56,10 +56,10 @@ func fitTicks[T any](a *axis, share func(label string) float64, steps []T, ticks
 	return false
 }
 
-// powerAxis has ticks at powers of two.
+// powerAxis returns an axis with ticks at powers of two.
 func powerAxis(lo, hi int64, title string, name func(int64) string, share func(label string) float64) axis {
 	a := logAxis(lo, hi, title)
-	// Strides that divide 10 keep 1 KiB, 1 MiB and 1 GiB labelled.
+	// With strides that divide 10, 1 KiB, 1 MiB and 1 GiB keep their labels.
 	fitTicks(&a, share, []int{1, 2, 5, 10, 20}, func(stride int) (out []tick) {
 		for e := max(0, int(math.Ceil(a.lo))); e <= min(62, int(math.Floor(a.hi))); e++ {
 			t := tick{value: math.Ldexp(1, e)}
@@ -73,7 +73,8 @@ func powerAxis(lo, hi int64, title string, name func(int64) string, share func(l
 	return a
 }
 
-// countAxis spans numbers of elements, with as many ticks at round numbers as their labels allow.
+// countAxis returns an axis for numbers of elements, with ticks at round numbers, as many as their
+// labels allow.
 func countAxis(lo, hi int64, share func(label string) float64) axis {
 	a := logAxis(lo, hi, "bucket size in elements, log scale")
 	if fitTicks(&a, share, [][]float64{{1, 2, 3, 4, 6, 8}, {1, 2, 5}, {1, 3}, {1}}, func(mantissas []float64) []tick {
@@ -99,7 +100,7 @@ func countLabel(n float64) string {
 	return unit.Shortest(n)
 }
 
-// orderAxis is linear, for child runs in order.
+// orderAxis returns a linear axis for child runs in their order.
 func orderAxis(lo, hi int64, share func(label string) float64) axis {
 	a := axis{lo: float64(lo) - 0.5, hi: float64(hi) + 0.5, title: "child run"}
 	fitTicks(&a, share, []int64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}, func(step int64) (out []tick) {
@@ -111,7 +112,7 @@ func orderAxis(lo, hi int64, share func(label string) float64) axis {
 	return a
 }
 
-// spaced reports whether the labels, centred on their ticks, do not overlap.
+// spaced reports whether the labels do not overlap. Labels are centred on their ticks.
 func spaced(a axis, share func(string) float64) bool {
 	end := math.Inf(-1)
 	for _, t := range a.ticks {
@@ -127,13 +128,13 @@ func spaced(a axis, share func(string) float64) bool {
 	return true
 }
 
-// scaleStep is one possible unit of an axis.
+// scaleStep is one unit that an axis may use.
 type scaleStep struct {
 	size float64
 	name string
 }
 
-// scaleOf picks the largest unit that v reaches, one for the whole axis.
+// scaleOf returns the largest unit that v reaches. A whole axis uses one unit.
 func scaleOf(v float64, steps []scaleStep) scaleStep {
 	for _, s := range steps {
 		if v >= s.size {
@@ -146,13 +147,13 @@ func scaleOf(v float64, steps []scaleStep) scaleStep {
 // rateSteps are the units of an axis of rates.
 var rateSteps = []scaleStep{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}
 
-// rateAxis starts at zero and leaves space for a label above the highest roof. what is the name of
-// the rate.
+// rateAxis returns an axis that starts at zero and has space for a label above the highest roof.
+// The title begins with what, the name of the rate.
 func rateAxis(what string, highest float64, count int) axis {
 	if highest < 1 {
-		highest = 1e9 // nothing moved: any axis shows that
+		highest = 1e9 // no data were moved, so any axis will do
 	}
-	// GB/s is kept for large values too, as is customary: 6,000 GB/s.
+	// Large values also keep the usual unit GB/s: 6,000 GB/s.
 	s := scaleOf(highest, rateSteps)
 	a := axis{lo: 0, hi: highest * 1.09, title: what + ", " + s.name}
 	step := niceStep(a.hi / s.size / float64(count))
@@ -166,8 +167,8 @@ func rateAxis(what string, highest float64, count int) axis {
 // timeSteps are the units of an axis of times.
 var timeSteps = []scaleStep{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}}
 
-// stepAxis is linear and begins below the smallest value, because steps differ by less than their
-// length.
+// stepAxis returns a linear axis that begins just below the smallest value, because steps differ by
+// much less than their length.
 func stepAxis(lo, hi float64, count int) axis {
 	s := scaleOf(hi, timeSteps)
 	pad := max(0.08*(hi-lo), 0.01*hi)
@@ -179,7 +180,7 @@ func stepAxis(lo, hi float64, count int) axis {
 	return a
 }
 
-// niceStep rounds up to 1, 2, 2.5 or 5 times a power of ten.
+// niceStep rounds up to 1, 2, 2.5, 5 or 10 times a power of ten.
 func niceStep(raw float64) float64 {
 	p := math.Pow(10, math.Floor(math.Log10(raw)))
 	for _, m := range []float64{1, 2, 2.5, 5} {
@@ -190,11 +191,11 @@ func niceStep(raw float64) float64 {
 	return 10 * p
 }
 
-// valuesAxis is logarithmic, with ticks at 1, 2 and 5 times powers of ten if there is space for
-// them. least is the smallest exponent.
+// valuesAxis returns a logarithmic axis with ticks at powers of ten, and at 2 and 5 times these if
+// there is space. least is the smallest exponent.
 func valuesAxis(lo, hi float64, count, least int, title string, label func(float64) string) axis {
 	a := axis{lo: math.Log2(lo / 1.25), hi: math.Log2(hi * 1.25), log: true, title: title}
-	const octaves = 3.0 // always contain two of the 1-2-5 ticks
+	const octaves = 3.0 // such an axis always has two of the 1-2-5 ticks
 	if a.hi-a.lo < octaves {
 		mid := (a.lo + a.hi) / 2
 		a.lo, a.hi = mid-octaves/2, mid+octaves/2
@@ -217,8 +218,8 @@ func rateLabel(v float64) string {
 	return unit.Shortest(math.Round(v/s.size*1e6)/1e6) + " " + s.name
 }
 
-// decades returns ticks at the mantissas times powers of ten, from the least exponent on. Exponents
-// are multiples of every.
+// decades returns ticks at the mantissas times powers of ten. Exponents begin at least and are
+// multiples of every.
 func decades(a axis, mantissas []float64, least, every int, label func(float64) string) []tick {
 	var out []tick
 	for e := least; e <= 15; e++ {
@@ -226,7 +227,7 @@ func decades(a axis, mantissas []float64, least, every int, label func(float64) 
 			continue
 		}
 		for _, m := range mantissas {
-			// Parsing keeps 1e-6 exact where multiplying would not.
+			// Parsing gives exactly 1e-6, which multiplication would not.
 			v, _ := strconv.ParseFloat(unit.Shortest(m)+"e"+strconv.Itoa(e), 64)
 			if n := a.norm(v); n >= 0 && n <= 1 {
 				out = append(out, tick{v, label(v)})
@@ -242,7 +243,7 @@ func timeLabel(s float64) string {
 	return unit.Shortest(math.Round(s/step.size*1e6)/1e6) + " " + step.name
 }
 
-// shareAxis is linear and labelled in percent, with a sign.
+// shareAxis returns a linear axis whose labels are percentages with a sign.
 func shareAxis(lo, hi float64, title string, count int) axis {
 	const cent = 0.01
 	a := axis{lo: lo, hi: hi, title: title}
@@ -257,7 +258,7 @@ func shareAxis(lo, hi float64, title string, count int) axis {
 	return a
 }
 
-// placeAxis makes the x axis.
+// placeAxis returns the x axis of a chart.
 func placeAxis(c document.Chart, share func(label string) float64) axis {
 	lo, hi := document.SizeRange(c)
 	switch c.Quantity {
@@ -281,15 +282,15 @@ func placeAxis(c document.Chart, share func(label string) float64) axis {
 	}
 }
 
-// valueAxis makes the y axis. The height bounds the number of its labels.
+// valueAxis returns the y axis of a chart. The height limits the number of labels.
 func valueAxis(c document.Chart, height, font float64) axis {
 	count := int(max(2, height/(font*3)))
 	switch c.Quantity {
 	case document.Spread:
 		return deviationAxis(c, count)
 	case document.Setting:
-		// It begins below the best setting, because the band's name stands there, below the
-		// markers.
+		// The axis begins below the best setting, because the name of the band is written there,
+		// below the markers.
 		top := document.CostTop(c)
 		return shareAxis(-top*0.1, top, "how much longer a step is", count)
 	case document.Change, document.Level:
@@ -320,7 +321,7 @@ func valueAxis(c document.Chart, height, font float64) axis {
 	return rateAxis(plain.Lower(c.Quantity.Row().Name), hi, count)
 }
 
-// spanOf widens a span of values to include all of the chart's series.
+// spanOf widens a range of values so that it includes all series of the chart.
 func spanOf(c document.Chart, lo, hi float64) (float64, float64) {
 	for _, s := range c.Series {
 		for _, p := range s.Points {

@@ -8,25 +8,25 @@ import (
 	"zbench/bench/show/document"
 )
 
-// barForm is the geometry of bars, in units of the picture.
+// barForm is the geometry of a bar chart, in units of the picture.
 type barForm struct {
-	// width of the picture; left and right are the text areas beside the bars, head the space above
-	// them for the title.
+	// width is the width of the picture. left and right are the text areas beside the bars. head is
+	// the space for the title above them.
 	width, left, right, head float64
-	// thick is a bar's height, letters that of a row of letters below it, above the space for a
-	// label over its bar; 0 if the label stands beside.
+	// thick is the height of a bar. letters is the height of a row of letters below a bar. above is
+	// the space for the label above its bar; 0 if the label is beside the bar.
 	thick, letters, above, font float64
 }
 
-// The forms: two in the page, of which the style sheet shows the fitting one, and a stand-alone
-// one.
+// The forms: two for the page, of which the style sheet shows the one that fits, and one for a
+// stand-alone picture.
 var (
 	wideBars   = barForm{width: 1060, left: 215, right: 300, thick: 15, letters: 13, font: 12.5}
 	narrowBars = barForm{width: 366, left: 4, right: 20, thick: 12, letters: 13, above: 16, font: 11.5}
 	aloneBars  = barForm{width: 1200, left: 270, right: 340, head: 40, thick: 18, letters: 16, font: 15}
 )
 
-// layOutBars computes all positions. A bar's label repeats the information of its colour.
+// layOutBars computes all positions. The label of a bar says everything that its colour says.
 func layOutBars(c document.Bars, f barForm) scene {
 	step := f.above + f.thick + 9
 	if slices.ContainsFunc(c.Bars, func(b document.Bar) bool {
@@ -70,7 +70,7 @@ func (f barForm) one(one document.Bar, y, most float64) layer {
 	l.areas = []area{{role: role, box: box{f.left, y, f.left + max(length, 1), y + f.thick}, round: 2}}
 	if one.Hi > one.Lo {
 		lo, hi, mid := f.left+room*one.Lo/most, f.left+room*one.Hi/most, y+f.thick/2
-		// The background around the line separates it from the bar beneath.
+		// A stroke in the background colour separates the line from the bar below it.
 		whisker := [][]vec{{{lo, mid}, {hi, mid}}, {{lo, mid - 4}, {lo, mid + 4}}, {{hi, mid - 4}, {hi, mid + 4}}}
 		for _, points := range whisker {
 			l.lines = append(l.lines, stroke{role: "bg", width: 4, points: points})
@@ -86,8 +86,8 @@ func (f barForm) one(one document.Bar, y, most float64) layer {
 	return l
 }
 
-// marks draws lines across a bar, with their letters below it in the same order and side by side;
-// it returns how far they extend from the bars' left.
+// marks draws lines across a bar. Their letters are below it, in the same order, side by side. It
+// returns how far the letters extend from the left end of the bars.
 func (f barForm) marks(l *layer, marks []document.BarMark, y, scale float64) float64 {
 	sorted := slices.Clone(marks)
 	slices.SortStableFunc(sorted, func(a, b document.BarMark) int { return cmp.Compare(a.At, b.At) })

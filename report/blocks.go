@@ -15,17 +15,17 @@ import (
 	"zbench/bench/show/table"
 )
 
-// drawn are the functions for the templates of blocks. The HTML that they return is the SVG
-// writer's, which escapes every text.
+// drawn returns the functions that the templates of blocks use. Their HTML comes from the SVG
+// writer, which escapes every text.
 func drawn() template.FuncMap {
 	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "time": timeOf, "spans": spansOf, "class": classOf, "rate": unit.Rate, "severity": func(s finding.Severity) string { return severityClasses[s] }, "sign": func(s finding.Severity) string { return signs[s] }, "words": words}
 }
 
-// flags matches options of commands within a text.
+// flags matches command-line options within a text.
 var flags = pattern.New(`(^|[\s(;])(--?[A-Za-z][A-Za-z0-9-]*)`)
 
-// words formats a text so that no line ends within a flag, because browsers break lines after
-// hyphens, and commands are code.
+// words formats a text as HTML. Commands become code. No line ends within a flag, where browsers
+// would break after a hyphen.
 func words(text string) template.HTML {
 	var b strings.Builder
 	for _, p := range plain.Parts(text) {
@@ -38,22 +38,22 @@ func words(text string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// plot is a chart in HTML.
+// plot is a chart as HTML.
 type plot struct {
 	document.Chart
 	Wide, Narrow template.HTML
-	// Named is true if the wide picture names every roof in full, so that only the narrow one needs
-	// the list beneath it.
+	// Named is true if the wide picture shows every roof's full name, so that only the narrow
+	// picture needs the list beneath it.
 	Named bool
 	Keys  []key
-	// Table is the chart as a folded table; nil if it is empty.
+	// Table shows the chart as a folded table; nil if it would be empty.
 	Table document.Block
 }
 
 // key is one entry of a legend.
 type key struct {
 	Name string
-	// Series are the numbers of the entry's series, which it switches.
+	// Series are the numbers of the series that the entry turns on and off.
 	Series string
 	Sample template.HTML
 }
@@ -79,19 +79,19 @@ func plotOf(p document.Plot) plot {
 	return v
 }
 
-// keyOf draws the line samples for a picture of a width.
+// keyOf draws the line samples of a legend's entry.
 func keyOf(name string, width float64, samples ...layer) key {
 	p := svgPainter{page: true}
 	return key{Name: name, Sample: template.HTML(p.key(width, 14, samples...))}
 }
 
-// stripOf draws the chart small.
+// stripOf draws a small version of the chart.
 func stripOf(c document.Chart) plot {
 	p := svgPainter{page: true, id: c.ID + "-small", class: "chart small"}
 	return plot{Chart: c, Table: folds("as a table", tableOfChart(c)), Wide: template.HTML(p.picture(layOut(c, small())))}
 }
 
-// barsOf and diagramOf draw for wide and for narrow windows.
+// barsOf and diagramOf draw for wide and narrow windows.
 func barsOf(c document.Bars) template.HTML {
 	return joined(bothWidths(c.ID, false, layOutBars(c, wideBars), layOutBars(c, narrowBars)))
 }
@@ -100,7 +100,7 @@ func diagramOf(d document.Diagram) template.HTML {
 	return joined(bothWidths(d.ID, false, layOutDiagram(d, wideDiagram), layOutDiagram(d, narrowDiagram)))
 }
 
-// picture is a picture with a legend and a table in HTML.
+// picture is a picture as HTML, with a legend and a table.
 type picture struct {
 	ID, Title string
 	Picture   template.HTML
@@ -134,15 +134,15 @@ func heatOf(h document.HeatMap) picture {
 
 func joined(wide, narrow template.HTML) template.HTML { return wide + narrow }
 
-// bothWidths draws a scene for wide and for narrow windows; tips gives the markers of the wide one
-// titles.
+// bothWidths draws a picture for wide and for narrow windows. If tips is true, the markers of the
+// wide picture have titles.
 func bothWidths(id string, tips bool, wide, narrow scene) (template.HTML, template.HTML) {
 	big := svgPainter{page: true, id: id + "-wide", class: "chart wide", tips: tips}
 	small := svgPainter{page: true, id: id + "-narrow", class: "chart narrow"}
 	return template.HTML(big.picture(wide)), template.HTML(small.picture(narrow))
 }
 
-// folds puts a table behind a summary; without rows there is none.
+// folds puts a table behind a summary. It returns nil if the table has no rows.
 func folds(summary string, s document.Sheet) document.Block {
 	if s.Filled() {
 		return document.Details{Summary: summary, Blocks: []document.Block{s}}
@@ -150,13 +150,13 @@ func folds(summary string, s document.Sheet) document.Block {
 	return nil
 }
 
-// span is a heading over columns, empty over columns without one.
+// span is a heading above neighbouring columns. Its name is empty above columns without a heading.
 type span struct {
 	Name    string
 	Columns int
 }
 
-// spansOf returns the headings over columns; nil if no column has one.
+// spansOf returns the headings above the columns, or nil if no column has one.
 func spansOf(columns []table.Column) []span {
 	if !slices.ContainsFunc(columns, func(c table.Column) bool { return c.Over != "" }) {
 		return nil
@@ -171,7 +171,8 @@ func spansOf(columns []table.Column) []span {
 	return out
 }
 
-// classOf returns the class of a column's cells: l is left, wrap and set may break lines.
+// classOf returns the CSS classes of a column's cells. l means left-aligned; wrap and set allow
+// line breaks.
 func classOf(c table.Column, body bool) string {
 	var names []string
 	if !c.Right {

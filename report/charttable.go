@@ -9,8 +9,8 @@ import (
 	"zbench/bench/show/table"
 )
 
-// tableOfChart turns a chart into a table: one row per size, one column per series. A size that a
-// series has twice, as in repeated runs, takes two rows.
+// tableOfChart turns a chart into a table with one row per size and one column per series. If a
+// series has a size twice, as in repeated runs, the size has two rows.
 func tableOfChart(c document.Chart) document.Sheet {
 	s := document.Sheet{Label: c.Title + ", as a table", Caption: c.Title}
 	if c.Mark != "" {
@@ -21,7 +21,7 @@ func tableOfChart(c document.Chart) document.Sheet {
 		return s
 	}
 	s.Table = table.Numbers(c.Quantity.Row().Column)
-	cells := map[int64][][]string{} // by size, by series
+	cells := map[int64][][]string{} // lists of cells by size, with one cell per series
 	for i, one := range c.Series {
 		s.Columns = append(s.Columns, table.Column{Name: one.Name, Right: true})
 		for _, p := range one.Points {

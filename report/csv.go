@@ -8,8 +8,8 @@ import (
 	"zbench/bench/show/table"
 )
 
-// WriteCSV writes the document's rows for a spreadsheet, in base units; without rows it writes its
-// findings.
+// WriteCSV writes the document's rows for a spreadsheet, in base units. If the document has no
+// rows, it writes the findings.
 func WriteCSV(w io.Writer, d *document.Document) error {
 	if d.CSV != nil {
 		header, rows := d.CSV()

@@ -12,15 +12,15 @@ import (
 // diagramForm is the geometry of a diagram, in pixels.
 type diagramForm struct{ width, head, box, gap, font, side float64 }
 
-// The forms: two in the page, and a stand-alone one.
+// The forms: two for the page, and one for a stand-alone picture.
 var (
 	wideDiagram   = diagramForm{width: 1060, head: 30, box: 40, gap: 12, font: 13, side: 2}
 	narrowDiagram = diagramForm{width: 366, head: 26, box: 34, gap: 10, font: 9, side: 1}
 	aloneDiagram  = diagramForm{width: 1200, head: 84, box: 48, gap: 16, font: 15, side: 20}
 )
 
-// layOutDiagram gives the columns equal widths, with as much space between them for the lines, and
-// spreads the boxes of each over the height of the longest.
+// layOutDiagram gives all columns the same width, and equally wide gaps between them for the lines.
+// The boxes of each column are spread over the height of the longest column.
 func layOutDiagram(d document.Diagram, f diagramForm) scene {
 	rows := max(1, slice.Most(d.Columns, func(c document.DiagramColumn) int { return len(c.Boxes) }))
 	body := float64(rows) * (f.box + f.gap)
@@ -48,12 +48,12 @@ func layOutDiagram(d document.Diagram, f diagramForm) scene {
 	return s
 }
 
-// describeDiagram returns the lines as text, for readers who cannot see the picture.
+// describeDiagram describes the lines in words, for readers who cannot see the picture.
 func describeDiagram(d document.Diagram) string {
 	return strings.Join(slice.Map(d.Lines, func(l document.DiagramLine) string { return l.From + " to " + l.To + "." }), " ")
 }
 
-// The colours of faults; other boxes have those of a panel.
+// Colours of boxes with a fault or a warning. All other boxes have the colours of a panel.
 var (
 	grounds = map[finding.Severity]string{finding.Fault: "badbg", finding.Warning: "warnbg"}
 	inks    = map[finding.Severity]string{finding.Fault: "badtext", finding.Warning: "warntext"}
@@ -80,7 +80,7 @@ func (f diagramForm) drawBox(l *layer, b document.DiagramBox, where box) {
 		f.text(ink, b.Note, vec{where.left + pad, middle + f.font*1.05}, room, false))
 }
 
-// text is a line shortened to its space.
+// text returns a line of text, shortened to the available width.
 func (f diagramForm) text(role, text string, at vec, room float64, bold bool) label {
 	size := f.font
 	if !bold {
@@ -89,7 +89,8 @@ func (f diagramForm) text(role, text string, at vec, room float64, bold bool) la
 	return label{role: role, text: fitting(text, room, size, bold), at: at, size: size, anchor: start, bold: bold}
 }
 
-// lines are drawn below the boxes. A fault is also dashed, for readers who see no colour.
+// lines draws the lines, which are below the boxes. The line of a fault is also dashed, for readers
+// who see no colour.
 func (f diagramForm) lines(all []document.DiagramLine, at map[string]box) layer {
 	l := layer{series: -1}
 	for _, line := range all {

@@ -6,7 +6,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// deviationAxis spans the launches' distances from their medians.
+// deviationAxis returns an axis for the distances of launches from their median.
 func deviationAxis(c document.Chart, count int) axis {
 	lo, hi := -0.001, 0.001
 	for _, s := range c.Series {
@@ -21,9 +21,9 @@ func deviationAxis(c document.Chart, count int) axis {
 	return shareAxis(lo-pad, hi+pad, "time, from its median", count)
 }
 
-// boxLayer draws each size's launches: a thin line from the fastest to the slowest, a short one
-// across at the 95th percentile, and a bar for the interval of the median, which is the line at
-// zero.
+// boxLayer draws the launches of each size: a thin line from the fastest to the slowest launch, a
+// short line across it at the 95th percentile, and a bar for the interval of the median. The median
+// itself is the line at zero.
 func boxLayer(s scene, c document.Chart, i int, f format) layer {
 	l := layer{series: i}
 	role := seriesRole(c.Look + i)
@@ -50,7 +50,7 @@ func boxLayer(s scene, c document.Chart, i int, f format) layer {
 	return l
 }
 
-// tableOfDistribution is the distribution as a table: one row per size.
+// tableOfDistribution shows the distribution as a table with one row per size.
 func tableOfDistribution(c document.Chart) table.Table {
 	t := table.Numbers("size", "n", "min", "lo", "median", "hi", "p95", "max")
 	figure := func(v float64, known bool) string {

@@ -9,7 +9,7 @@ import (
 	"zbench/bench/show/document"
 )
 
-// dotForm is the geometry, in pixels.
+// dotForm is the geometry of a picture of dots, in pixels.
 type dotForm struct{ width, height, left, right, head, foot, font float64 }
 
 var (
@@ -18,17 +18,18 @@ var (
 	aloneDots  = dotForm{width: 1200, height: 420, left: 80, right: 140, head: 90, foot: 34, font: 15}
 )
 
-// Series of the dots: their colours and markers.
+// Numbers of series, which decide the colours and markers of dots.
 const (
 	plainDots = 0
 	namedDots = 4
 )
 
-// mostShare is the largest share that is drawn at its height.
+// mostShare is the largest share that is drawn at its own height. Larger shares are drawn at this
+// height.
 const mostShare = 1.5
 
-// layOutDots draws the grid, the median, the limits, and the dots, with the names of the named
-// ones.
+// layOutDots draws the grid, the median, the limits and the dots. Dots that the screen names have
+// the names of their nodes.
 func layOutDots(d document.Dots, f dotForm) scene {
 	s := scene{width: f.width, height: f.height, title: d.Title, desc: describeDots(d)}
 	p := box{f.left, f.head, f.width - f.right, f.height - f.foot}
@@ -77,7 +78,7 @@ func boundsOfDots(d document.Dots) (lo, hi float64) {
 	return max(0, lo-pad), hi + pad
 }
 
-// grid draws the shares.
+// grid draws lines at round shares.
 func (f dotForm) grid(l *layer, p box, lo, hi float64, y func(float64) float64) {
 	step := niceStep((hi - lo) / 5)
 	for i := math.Ceil(lo / step); i*step <= hi; i++ {
@@ -87,7 +88,7 @@ func (f dotForm) grid(l *layer, p box, lo, hi float64, y func(float64) float64) 
 	}
 }
 
-// limits draws the median and, below it, the limits beyond which a value is named.
+// limits draws the median and, below it, the limits beyond which a value is reported.
 func (f dotForm) limits(l *layer, p box, limits []float64, y func(float64) float64) {
 	free := y(1) + f.font*0.35
 	write := func(text, role string, share float64, dash []float64) {
@@ -105,7 +106,7 @@ func (f dotForm) limits(l *layer, p box, limits []float64, y func(float64) float
 	}
 }
 
-// nodes writes as many names as fit.
+// nodes writes the names of as many nodes as fit.
 func (f dotForm) nodes(l *layer, p box, nodes []string, x func(int) float64) {
 	const widest = 130
 	room := slice.Most(nodes, func(name string) float64 { return min(textWidth(name, f.font, false), widest) + 8 })
@@ -116,7 +117,7 @@ func (f dotForm) nodes(l *layer, p box, nodes []string, x func(int) float64) {
 	}
 }
 
-// name writes the name of a node beside its dot, if it fits.
+// name writes the name of a node beside its dot, if there is space.
 func (f dotForm) name(l *layer, others []label, p box, name string, at vec, radius float64) {
 	for _, one := range []label{
 		{at: vec{at.x + radius + 4, at.y + f.font*0.35}, anchor: start},

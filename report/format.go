@@ -9,10 +9,10 @@ import (
 	"zbench/bench/show/document"
 )
 
-// Format is an output format of a document. A new one is one row.
+// Format is an output format for documents. To add a format, add a row to the table.
 type Format struct {
 	Name string
-	// Readable is true if more text for people may follow on the same stream.
+	// Readable is true if the format is text to which more text for people may be appended.
 	Readable bool
 	write    func(w io.Writer, d *document.Document, s Screen) error
 }
@@ -30,7 +30,7 @@ func FormatNames() []string {
 	return slice.Map(formats, func(f Format) string { return f.Name })
 }
 
-// FormatOf returns the format of a name; false if there is none.
+// FormatOf returns the format with a name, or false if there is none.
 func FormatOf(name string) (Format, bool) {
 	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == name })
 	if i < 0 {
@@ -39,10 +39,10 @@ func FormatOf(name string) (Format, bool) {
 	return formats[i], true
 }
 
-// Write writes a document in this format; s is for text on a terminal.
+// Write writes a document in this format. s is only used for text on a terminal.
 func (f Format) Write(w io.Writer, d *document.Document, s Screen) error { return f.write(w, d, s) }
 
-// WriteJSON writes the value behind the document.
+// WriteJSON writes the typed result of the document.
 func WriteJSON(w io.Writer, d *document.Document) error {
 	if d.Value == nil {
 		return fmt.Errorf("write JSON: zbench %s has none", d.Command)

@@ -8,8 +8,8 @@ import (
 	"zbench/bench/show/document"
 )
 
-// heading adds title, subtitle and legend of a stand-alone picture. It returns their height: the
-// plot begins beneath, so that the legend covers no data.
+// heading adds the title, subtitle and legend of a stand-alone picture, and returns their height.
+// The plot begins below them, so that the legend covers no data.
 func heading(c document.Chart, f format) (layer, float64) {
 	l := layer{series: -1}
 	left, room := f.font, f.width-2*f.font
@@ -28,7 +28,7 @@ func heading(c document.Chart, f format) (layer, float64) {
 	})
 	y += f.font * 1.9
 	if c.Quantity == document.Spread {
-		return l, y + f.font*1.5 // the title names its only series
+		return l, y + f.font*1.5 // the title names the only series
 	}
 	x := left
 	for _, e := range legendOf(c) {
@@ -43,8 +43,8 @@ func heading(c document.Chart, f format) (layer, float64) {
 	return l, y + f.font*3
 }
 
-// keys are the line samples beside the legend's names: one layer per series, so that each has its
-// own shape and colour.
+// keys draws the line samples of the legend, with one layer per series, so that each sample has the
+// marker and colour of its series.
 func keys(c document.Chart, f format, head layer) []layer {
 	if c.Quantity == document.Spread {
 		return nil
@@ -60,7 +60,7 @@ func keys(c document.Chart, f format, head layer) []layer {
 	return out
 }
 
-// swatch is a short piece of a series' line with its marker.
+// swatch is a short piece of a series' line with a marker.
 func swatch(i int, s document.Series, at vec, length, radius float64) layer {
 	l := layer{series: i, dots: []dot{{at: vec{at.x + length/2, at.y}, radius: radius, hollow: hollow(s)}}}
 	if !s.Loose {
@@ -69,12 +69,12 @@ func swatch(i int, s document.Series, at vec, length, radius float64) layer {
 	return l
 }
 
-// hollow is true for a series with only extrapolated points.
+// hollow reports whether all points of a series are extrapolated.
 func hollow(s document.Series) bool {
 	return len(s.Points) > 0 && !slices.ContainsFunc(s.Points, func(p document.Point) bool { return !p.Extrapolated })
 }
 
-// roofLines are the dashed horizontal lines below the curves.
+// roofLines are the dashed horizontal lines behind the curves.
 func roofLines(s scene, c document.Chart) layer {
 	l := layer{series: -1, part: partLines}
 	for _, r := range c.Roofs {
@@ -84,9 +84,9 @@ func roofLines(s scene, c document.Chart) layer {
 	return l
 }
 
-// roofLabels labels each roof on its line, where it hides the fewest points: in full if all fit so,
-// else by letter and value, else by letter. The list beneath the chart has the labels that do not
-// fit.
+// roofLabels labels each roof on its line, where the label hides the fewest points. If all full
+// labels fit, it uses these. Otherwise a label has the letter and the value, or only the letter.
+// Labels that do not fit are in the list beneath the chart.
 func roofLabels(s scene, c document.Chart, f format) []label {
 	var out []label
 	for _, text := range []func(document.Roof) string{
@@ -109,10 +109,10 @@ func roofLabels(s scene, c document.Chart, f format) []label {
 	return out
 }
 
-// roofText returns a roof's label in full.
+// roofText returns the full label of a roof.
 func roofText(r document.Roof) string { return r.Letter + "  " + r.Label + ", " + unit.Rate(r.Value) }
 
-// namesRoofs reports whether every roof's label fits in full.
+// namesRoofs reports whether the full label of every roof is in the picture.
 func namesRoofs(s scene, c document.Chart) bool {
 	named := slice.Where(s.labels(), func(l label) bool { return l.role == "roof" })
 	return !slices.ContainsFunc(c.Roofs, func(r document.Roof) bool {
@@ -120,8 +120,9 @@ func namesRoofs(s scene, c document.Chart) bool {
 	})
 }
 
-// place puts the label just above or below the line at y, as far left as possible where it hides
-// least. It must stay in the plot and off earlier labels.
+// place puts the label just above or below the line at y. It chooses the position that hides least,
+// and among equal ones the leftmost. The label must stay inside the plot and must not touch earlier
+// labels.
 func place(l *label, s scene, y float64, placed []label) bool {
 	best, found := 0, false
 	var at vec
@@ -141,7 +142,7 @@ func place(l *label, s scene, y float64, placed []label) bool {
 	return found
 }
 
-// hides counts the points and other roofs' lines that a label would cover.
+// hides counts the points, and the lines of other roofs, that a label would cover.
 func hides(b box, s scene, own float64) int {
 	n := 0
 	for _, l := range s.layers {

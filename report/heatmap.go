@@ -11,15 +11,15 @@ import (
 	"zbench/bench/show/document"
 )
 
-// heatStep is one height of marks.
+// heatStep is one of the heights of marks.
 type heatStep struct {
 	role   string
 	height float64
-	from   float64 // share, in limits
+	from   float64 // lower bound of the share, in multiples of the limit
 	says   string
 }
 
-// heatSteps are the heights: by shares of the limit, then of the remainder.
+// heatSteps are the heights of marks: shares relative to the limit.
 var heatSteps = []heatStep{
 	{"line", 0.12, math.Inf(-1), "below half of the limit"},
 	{"s6", 0.34, 0.5, "half the limit to the limit"},
@@ -27,7 +27,8 @@ var heatSteps = []heatStep{
 	{"s4", 0.92, 3, "above 3 times the limit"},
 }
 
-// text explains a height; in a landscape the limit is no verdict, and it shows the numbers.
+// text explains a height. In a landscape the limit is no verdict, so the text has the share
+// instead.
 func (s heatStep) text(h document.HeatMap) string {
 	if h.Landscape {
 		return fmt.Sprintf("from %.3g %%", 100*max(0, s.from*h.Limit))
@@ -35,7 +36,7 @@ func (s heatStep) text(h document.HeatMap) string {
 	return s.says
 }
 
-// heatStepOf returns the height of a share; −1 without a value.
+// heatStepOf returns the index of the height for a share, or −1 if there is no value.
 func heatStepOf(h document.HeatMap, share float64) int {
 	if math.IsNaN(share) {
 		return -1
@@ -58,10 +59,10 @@ var (
 	aloneHeat  = heatForm{width: 1200, left: 180, head: 84, font: 15, most: 40}
 )
 
-// mostTall is the number of rows up to which rows are high enough for names.
+// mostTall is the largest number of rows for which each row is high enough for a name.
 const mostTall = 40
 
-// cell returns the size of a cell. Rows have the height of a name, and a map of all xGMI links fits
+// cell returns the size of a cell. A row is as high as a name, so that a map of all xGMI links fits
 // on a screen.
 func (f heatForm) cell(h document.HeatMap) vec {
 	c := vec{x: min(f.most, (f.width-f.left-4)/float64(max(len(h.Columns), 1)))}
@@ -72,8 +73,9 @@ func (f heatForm) cell(h document.HeatMap) vec {
 	return c
 }
 
-// folded joins neighbouring rows without a loss and with equal marks into one, named by its ends,
-// because most rows of a fleet are healthy. The empty diagonal of a square map makes no difference.
+// folded joins neighbouring rows that have no loss and equal marks into one row, which is named
+// after its first and last row. Most rows of a fleet are healthy. The empty diagonal of a square
+// map does not prevent joining.
 func folded(h document.HeatMap) document.HeatMap {
 	if h.Landscape {
 		return h
@@ -111,15 +113,15 @@ func folded(h document.HeatMap) document.HeatMap {
 	return out
 }
 
-// layOutHeat draws one mark per run of neighbours with equal height, so that a healthy map of 128 ×
-// 128 has 128 marks.
+// layOutHeat draws one mark per run of neighbouring cells with equal height, so that a healthy map
+// of 128 × 128 cells has 128 marks.
 func layOutHeat(h document.HeatMap, f heatForm) scene {
 	h = folded(h)
 	cell := f.cell(h)
 	s := scene{width: f.width, height: f.head + cell.y*float64(len(h.Rows)) + 6, title: h.Title, desc: describeHeat(h)}
 	if f == aloneHeat {
 		texts := []label{titleOf(h.Title, f.font, f.width, f.font)}
-		if h.Landscape { // there is no key beside it
+		if h.Landscape { // a landscape has no key beside it
 			says := slice.Map(heatSteps, func(step heatStep) string { return step.text(h) })
 			texts = append(texts, label{role: "muted", text: "Thin to thick: " + strings.Join(says, ", "), at: vec{f.font, 3.4 * f.font}, size: f.font * 0.95, anchor: start})
 		}
@@ -144,10 +146,11 @@ func layOutHeat(h document.HeatMap, f heatForm) scene {
 	return s
 }
 
-// heatCell is a cell that lost the limit.
+// heatCell is a cell whose share reached the limit.
 type heatCell struct{ row, column int }
 
-// faulty returns the named cells: those that lost the limit, the worst first.
+// faulty returns the cells whose share reached the limit, the worst first. In a landscape it
+// returns none.
 func faulty(h document.HeatMap) []heatCell {
 	var out []heatCell
 	if h.Landscape {
@@ -166,7 +169,8 @@ func faulty(h document.HeatMap) []heatCell {
 	return out
 }
 
-// heatLabels names the faulty cells, then their rows and columns, then as many others as fit.
+// heatLabels writes the names of the rows and columns with faulty cells, then as many other names
+// as fit.
 func heatLabels(h document.HeatMap, f heatForm, cell vec) layer {
 	l := layer{series: -1}
 	prefix := commonPrefix(h.Columns)
@@ -174,7 +178,7 @@ func heatLabels(h document.HeatMap, f heatForm, cell vec) layer {
 	for _, c := range faulty(h) {
 		rows, columns = append(rows, c.row), append(columns, c.column)
 	}
-	// put adds a label unless it would touch another.
+	// put adds a label, unless it would touch another one.
 	put := func(one label) {
 		if !slices.ContainsFunc(l.texts, func(o label) bool { return one.bounds().touches(o.bounds()) }) {
 			l.texts = append(l.texts, one)
@@ -209,7 +213,7 @@ func heatLabels(h document.HeatMap, f heatForm, cell vec) layer {
 	return l
 }
 
-// heatRole returns the colour of a row's or a column's name.
+// heatRole returns the colour role for the name of a row or a column.
 func heatRole(faulty bool) string {
 	if faulty {
 		return "text"
@@ -217,8 +221,8 @@ func heatRole(faulty bool) string {
 	return "muted"
 }
 
-// commonPrefix returns the common beginning of all names, without a part of a number: "node" of
-// node10 and node11. Something remains of each name.
+// commonPrefix returns the beginning that all names share, such as "node" for node10 and node11. It
+// does not cut a number, and it leaves a part of every name.
 func commonPrefix(names []string) string {
 	if len(names) < 2 {
 		return ""
@@ -235,7 +239,8 @@ func commonPrefix(names []string) string {
 	return prefix
 }
 
-// describeHeat names the worst cells, for a landscape its ends.
+// describeHeat describes the worst cells in words, or for a landscape the smallest and the largest
+// share.
 func describeHeat(h document.HeatMap) string {
 	if all := slices.Concat(h.Shares...); h.Landscape && len(all) > 0 {
 		return fmt.Sprintf("Shares lost from %.0f %% to %.0f %%.", 100*slices.Min(all), 100*slices.Max(all))

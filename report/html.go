@@ -15,7 +15,7 @@ import (
 	"zbench/bench/show/document"
 )
 
-// The page: its template, its style and its scripts.
+// Template, style and scripts of the page.
 var (
 	//go:embed assets/*.tmpl
 	assets embed.FS
@@ -29,11 +29,11 @@ var (
 	chartJS string
 )
 
-// WriteHTML writes the document as one self-contained file: style, script and pictures are inside,
-// and its content security policy allows nothing from outside.
+// WriteHTML writes the document as one self-contained file. Style, script and pictures are inside,
+// and the content security policy allows nothing from outside.
 func WriteHTML(w io.Writer, d *document.Document) error {
 	t := template.New("page.tmpl")
-	// show writes a block by the template of its kind.
+	// show writes a block with the template of its kind.
 	show := func(b document.Block) (template.HTML, error) {
 		var text bytes.Buffer
 		err := t.ExecuteTemplate(&text, document.Kind(b), b)
@@ -43,7 +43,7 @@ func WriteHTML(w io.Writer, d *document.Document) error {
 	if _, err := t.ParseFS(assets, "assets/page.tmpl"); err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
-	// First into memory: a failing page leaves nothing behind.
+	// Write to memory first, so that an error leaves no partial page.
 	var b bytes.Buffer
 	if err := t.Execute(&b, viewOf(d.For(document.Page))); err != nil {
 		return fmt.Errorf("write HTML: %w", err)
@@ -54,14 +54,14 @@ func WriteHTML(w io.Writer, d *document.Document) error {
 	return nil
 }
 
-// verdict is the head of the page: the shown findings, and the number of omitted ones.
+// verdict is the head of the page: the findings to show, and the number of further ones.
 type verdict struct {
 	*document.Document
 	Rows []document.Statement
 	More int
 }
 
-// Verdict is the head of the page; nil without findings and chips.
+// Verdict returns the head of the page, or nil if there are neither findings nor chips.
 func (v *view) Verdict() *verdict {
 	if len(v.Findings)+len(v.Chips) == 0 {
 		return nil
@@ -70,24 +70,24 @@ func (v *view) Verdict() *verdict {
 	return &verdict{v.Document, rows, more}
 }
 
-// severityClasses are the styles of findings.
+// severityClasses are the CSS classes of findings.
 var severityClasses = map[finding.Severity]string{finding.Fault: "bad", finding.Warning: "warning", finding.OK: "good", finding.Note: "note"}
 
-// view is the document with the additional parts for HTML.
+// view is the document with what the page needs in addition.
 type view struct {
 	*document.Document
-	// Policy only allows Style and Script.
+	// Policy is the content security policy, which only allows Style and Script.
 	Policy string
 	Style  template.CSS
 	Script template.JS
-	// Skip is the start of the results, Data the script's input.
+	// Skip is the id of the section with the results. Data is the input of the script.
 	Skip string
 	Data []plotData
 }
 
 func viewOf(d *document.Document) *view {
 	style, js := variables()+roleStyles()+pageCSS, pageJS+zoomJS+chartJS
-	// Both texts are ours, so they need no escaping.
+	// Both texts are our own, so they need no escaping.
 	v := &view{
 		Document: d, Style: template.CSS(style), Script: template.JS(js), Skip: "main", Data: []plotData{},
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(js),
@@ -110,7 +110,7 @@ func viewOf(d *document.Document) *view {
 	return v
 }
 
-// printable removes control characters of a foreign string.
+// printable drops control characters, which may come from text of other programs.
 func printable(r rune) rune {
 	if unicode.IsControl(r) && r != '\n' && r != '\t' {
 		return -1
@@ -118,13 +118,13 @@ func printable(r rune) rune {
 	return r
 }
 
-// hashOf returns a content security policy's name for an inline text.
+// hashOf returns the source expression of a content security policy for an inline text.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// roleStyles ties the colour roles to the classes of the charts.
+// roleStyles returns CSS that connects the colour roles to the classes in the charts.
 func roleStyles() string {
 	var b strings.Builder
 	for _, c := range palette() {

@@ -12,7 +12,7 @@ import (
 	"zbench/bench/show/document"
 )
 
-// The elements of JUnit's XML, as test servers read it (Jenkins' junit-10.xsd).
+// Elements of JUnit's XML, as test servers read it (junit-10.xsd of Jenkins).
 type (
 	xmlSuites struct {
 		XMLName  xml.Name   `xml:"testsuites"`
@@ -48,9 +48,10 @@ type (
 	}
 )
 
-// WriteJUnit writes the document's checks as JUnit's XML, one case each, and its findings as the
-// suite's output. Unclear or unchecked ones are skipped, or failures if the document is strict,
-// because a test server treats skipped cases as good. Without checks the findings are the cases.
+// WriteJUnit writes the document's checks as JUnit XML, one test case per check, and its findings
+// as the output of the suite. If the document has no checks, the findings are the test cases.
+// Checks that are unclear or were not made count as skipped. In a strict document they count as
+// failures, because a test server treats skipped cases as good.
 func WriteJUnit(w io.Writer, d *document.Document) error {
 	suite := xmlSuite{Name: "zbench " + d.Command, Properties: []xmlProperty{{"simulated", fmt.Sprint(d.Simulated)}}}
 	for _, c := range d.Checks {
@@ -74,7 +75,7 @@ func WriteJUnit(w io.Writer, d *document.Document) error {
 	return err
 }
 
-// add adds a check as a case. word begins its message if it has not passed.
+// add adds a check as a test case. If the check has not passed, its message begins with word.
 func (s *xmlSuite) add(d *document.Document, c document.Check, word string) {
 	text := plain.Text(c.Reason)
 	if d.Simulated {
@@ -95,8 +96,8 @@ func (s *xmlSuite) add(d *document.Document, c document.Check, word string) {
 	s.Cases = append(s.Cases, one)
 }
 
-// addFindings adds the findings as cases: a fault has failed, a warning was not fully checked, and
-// an OK has passed. Notes and the label of simulated times are omitted.
+// addFindings adds the findings as test cases. A fault is a failure, a warning is skipped, an OK
+// has passed. Notes and the label of simulated times are left out.
 func (s *xmlSuite) addFindings(d *document.Document) {
 	for _, f := range d.Findings {
 		if f.Severity == finding.Note || f.Code == finding.CodeSimulated {

@@ -9,23 +9,23 @@ import (
 	"zbench/bench/show/document"
 )
 
-// format is the size and furniture of a picture.
+// format is the size of a picture, and what is around the plot.
 type format struct {
 	width, height float64
 	font          float64
-	// framed adds title, subtitle and legend, for a stand-alone picture. In the page these are text
-	// around it.
+	// framed adds title, subtitle and legend for a stand-alone picture. On a page these are text
+	// around the picture.
 	framed bool
 }
 
-// The formats: two in the page, of which the style sheet shows the fitting one, a small one for
-// many of a kind, and a stand-alone one.
+// The forms: two for the page, of which the style sheet shows the one that fits, a small one for
+// many similar charts, and one for a stand-alone picture.
 func wide() format   { return format{width: 1060, height: 430, font: 13} }
 func narrow() format { return format{width: 366, height: 330, font: 12} }
 func small() format  { return format{width: 366, height: 250, font: 12} }
 func alone() format  { return format{width: 1200, height: 700, font: 15, framed: true} }
 
-// margin is the empty strip at the left: the page has its own.
+// margin returns the width of the empty strip at the left. The page has a margin of its own.
 func (f format) margin() float64 {
 	if f.framed {
 		return f.font
@@ -41,7 +41,7 @@ func layOut(c document.Chart, f format) scene {
 		var head layer
 		head, top = heading(c, f)
 		s.layers = append(append(s.layers, head), keys(c, f, head)...)
-		// A legend of many rows makes the picture taller instead of the plot flatter.
+		// A legend with many rows makes the picture taller, so that the plot keeps its height.
 		f.height += max(0, top-f.height*0.4)
 	}
 	if c.Short && !f.framed {
@@ -52,7 +52,7 @@ func layOut(c document.Chart, f format) scene {
 	s.plot = box{margin, top, f.width - f.font*1.9, f.height - f.font*3.6}
 	s.y = valueAxis(c, s.plot.height(), f.font)
 	if f.framed && c.Quantity == document.Spread {
-		// In the page a sentence above all of them says so.
+		// On a page a sentence above all of these charts says so.
 		s.y.title += ": thin line from min to max, short lines at median and p95, bar over the median’s 95 % interval"
 	}
 	for _, t := range s.y.ticks {
@@ -91,7 +91,7 @@ func seriesLayer(s scene, c document.Chart, i int, f format) layer {
 	return curveLayer(s, c, i, f)
 }
 
-// grid has ticks, their labels and the lines across the plot.
+// grid draws the ticks, their labels, and the lines across the plot.
 func grid(s scene, f format) layer {
 	l := layer{series: -1, part: partGrid}
 	p, small := s.plot, f.font
@@ -142,7 +142,7 @@ func frame(s scene, c document.Chart, f format) layer {
 	return l
 }
 
-// fitting shortens text to a width, with a sign for the omission.
+// fitting shortens text to a width and ends it with an ellipsis.
 func fitting(text string, room, size float64, bold bool) string {
 	if utf8.RuneCountInString(text) < 2 || textWidth(text, size, bold) <= room {
 		return text
@@ -158,7 +158,7 @@ func fitting(text string, room, size float64, bold bool) string {
 	return text[:fits] + "…"
 }
 
-// fittingMark shortens a mark to a width, if possible by whole phrases: half of "faults planted"
+// fittingMark shortens a mark to a width, by whole phrases if possible: half of "faults planted"
 // says less than "SIMULATED" alone.
 func fittingMark(mark string, room, size float64) string {
 	for textWidth(mark, size, true) > room {
@@ -171,10 +171,10 @@ func fittingMark(mark string, room, size float64) string {
 	return fitting(mark, room, size, true)
 }
 
-// mostDots is the largest number of markers of a curve: more would be a ribbon.
+// mostDots is the largest number of markers on a curve. More markers would look like a ribbon.
 const mostDots = 60
 
-// curveLayer is the line of a series, its interval bars and its markers.
+// curveLayer draws the line of a series, its interval bars and its markers.
 func curveLayer(s scene, c document.Chart, i int, f format) layer {
 	l := layer{series: i, fills: rangeFills(s, c, i)}
 	role := seriesRole(i)
@@ -217,7 +217,7 @@ func curveLayer(s scene, c document.Chart, i int, f format) layer {
 	return l
 }
 
-// describe describes the chart in a sentence, for readers who cannot see it.
+// describe describes the chart in one sentence, for readers who cannot see it.
 func describe(c document.Chart) string {
 	if c.Empty() {
 		return "No case ended with a figure to draw."

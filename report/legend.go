@@ -9,18 +9,18 @@ import (
 	"zbench/bench/show/document"
 )
 
-// entry is a line of a legend: a series, or several coinciding ones.
+// entry is a line of a legend. It stands for a series, or for several series whose lines coincide.
 type entry struct {
 	name   string
 	series []int
 }
 
-// legendOf returns an entry for each visible line: none for a series without points, and one for
-// all series whose lines coincide.
+// legendOf returns one entry per visible line. A series without points has no entry; series whose
+// lines coincide share one.
 func legendOf(c document.Chart) []entry {
 	s := layOut(c, wide())
 	var out []entry
-	var lines [][]vec // the line of each entry's first series
+	var lines [][]vec // the line of the first series of each entry
 	for i, one := range c.Series {
 		if len(one.Points) == 0 {
 			continue
@@ -43,7 +43,8 @@ func legendOf(c document.Chart) []entry {
 	return out
 }
 
-// coincide reports whether two lines are nowhere further apart than a line is wide.
+// coincide reports whether the distance between two lines is nowhere larger than the width of a
+// line.
 func coincide(a, b []vec) bool {
 	const apart = 2.5 // pixels of the wide picture
 	if len(a) != len(b) {

@@ -13,7 +13,7 @@ import (
 )
 
 // WriteMarkdown writes the document for a merge request or an issue: the findings as a list, then
-// the sections that Markdown shows. Text from elsewhere is escaped.
+// the sections that Markdown shows. It escapes text that comes from outside zbench.
 func WriteMarkdown(w io.Writer, d *document.Document) error {
 	m := &markdownWriter{}
 	m.add("## " + marked(d.Title))
@@ -43,7 +43,7 @@ func WriteMarkdown(w io.Writer, d *document.Document) error {
 	return err
 }
 
-// marked escapes a text, except commands between backticks.
+// marked escapes a text. Commands between backticks become code.
 func marked(text string) string {
 	var b strings.Builder
 	for _, p := range plain.Parts(plain.Line(text)) {
@@ -56,7 +56,7 @@ func marked(text string) string {
 	return b.String()
 }
 
-// markdownWriter collects blocks, with a blank line between two.
+// markdownWriter collects blocks and separates them by empty lines.
 type markdownWriter struct{ b strings.Builder }
 
 func (m *markdownWriter) add(text string) {
@@ -66,7 +66,7 @@ func (m *markdownWriter) add(text string) {
 	m.b.WriteString(text + "\n")
 }
 
-// bullet adds the entry i of a list.
+// bullet adds entry i of a list.
 func (m *markdownWriter) bullet(i int, text string) {
 	if i > 0 {
 		m.b.WriteString("- " + text + "\n")
@@ -75,7 +75,7 @@ func (m *markdownWriter) bullet(i int, text string) {
 	m.add("- " + text)
 }
 
-// hinted returns a text with its hint, if any.
+// hinted returns a text, followed by its hint if there is one.
 func hinted(text, hint string) string {
 	if hint == "" {
 		return text
@@ -134,7 +134,7 @@ func (m *markdownWriter) command(c document.Command) {
 	m.fenced("sh", plain.Line(c.Line))
 }
 
-// fenced returns a text unchanged, between fences that it does not contain.
+// fenced adds a text as a code block. It chooses a fence that the text does not contain.
 func (m *markdownWriter) fenced(language, text string) {
 	fence := "```"
 	for strings.Contains(text, fence) {

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// colour is one role's colour on light and on dark background.
+// colour is the colour of a role on a light and on a dark background.
 type colour struct{ role, light, dark string }
 
-// curveColours is the number of series colours, s0 to s8: one per collective. A tenth series
-// repeats the first colour with another marker.
+// curveColours is the number of series colours, s0 to s8, one per collective. A tenth series has
+// the first colour and another marker.
 const curveColours = 9
 
-// palette is the only table of colours: the page's style sheet, the pictures and the contrast test
-// read it. Series colours keep 3:1 against the background and text 4.5:1.
+// palette is the only table of colours. The page's style sheet, the pictures and the contrast test
+// use it. Series colours have a contrast of at least 3:1 against the background, text at least
+// 4.5:1.
 func palette() []colour {
 	return []colour{
 		{"bg", "#ffffff", "#0f1419"},
@@ -41,7 +42,7 @@ func palette() []colour {
 	}
 }
 
-// light returns a role's colour on light background. An unknown role is text.
+// light returns the colour of a role on a light background. An unknown role has the colour of text.
 func light(role string) string {
 	for _, c := range palette() {
 		if c.role == role {
@@ -51,8 +52,8 @@ func light(role string) string {
 	return light("text")
 }
 
-// variables writes the palette as CSS: light by default and in print, dark if the reader's system
-// or the page's switch says so.
+// variables returns the palette as CSS. Colours are light by default and in print, and dark if the
+// reader's system or the switch of the page says so.
 func variables() string {
 	var l, d strings.Builder
 	for _, c := range palette() {
@@ -68,14 +69,15 @@ func variables() string {
 // seriesRole is the colour role of the i-th series.
 func seriesRole(i int) string { return fmt.Sprintf("s%d", i%curveColours) }
 
-// dashes distinguish curves without colour. The lengths are in pixels; five dash patterns and eight
-// markers only repeat together after forty series.
+// dashOf returns the dash pattern of the i-th series, which distinguishes curves without colour.
+// The lengths are in pixels. There are five patterns and eight markers, so that their combinations
+// repeat only after forty series.
 func dashOf(i int) []float64 {
 	return [][]float64{nil, {7, 3}, {2, 3}, {9, 3, 2, 3}, {5, 5}}[i%5]
 }
 
 // markerOf returns the outline of the i-th series' marker around the origin, for a radius of 1; nil
-// is a circle.
+// means a circle.
 func markerOf(i int) []vec {
 	const t = 0.36 // half the thickness of the arms of plus and cross
 	return [][]vec{

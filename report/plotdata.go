@@ -2,20 +2,21 @@ package report
 
 import "zbench/bench/show/document"
 
-// plotData is the script's input for a chart: its points, printed and as numbers, and the data to
-// label a part of the axes.
+// plotData is the script's input for a chart: its points as numbers and as text, and what is needed
+// to label a part of the axes.
 type plotData struct {
 	ID     string       `json:"id"`
 	Series []seriesData `json:"series"`
-	// X has ticks in units of the axis: octaves, or steps of 1 if Linear is true. Y describes the
-	// labels of the other axis.
+	// X has ticks in units of the x axis: octaves, or steps of 1 if Linear is true. Y describes the
+	// labels of the y axis.
 	X      []tickData `json:"x"`
 	Linear bool       `json:"linear,omitempty"`
 	Y      yData      `json:"y"`
 }
 
-// yData is a value axis. A logarithmic one has Ticks; a linear one is labelled by the script: the
-// value over Scale, followed by Unit, with Plus before positive values.
+// yData describes the y axis. A logarithmic axis has Ticks. For a linear axis the script makes the
+// labels: the value divided by Scale, then Unit; positive values begin with a plus sign if Plus is
+// true.
 type yData struct {
 	Log   bool       `json:"log"`
 	Zero  bool       `json:"zero"`
@@ -25,7 +26,7 @@ type yData struct {
 	Ticks []tickData `json:"ticks"`
 }
 
-// tickData is a tick's position, in units of the axis, and its label.
+// tickData is the position of a tick, in units of the axis, and its label.
 type tickData struct {
 	At   float64 `json:"at"`
 	Text string  `json:"text"`
@@ -36,8 +37,8 @@ type seriesData struct {
 	Points []pointData `json:"points"`
 }
 
-// pointData is a point: its position on the axis, in numbers and in words, and its value, in base
-// units and in words.
+// pointData is a point: its position on the x axis, as a number and as text, and its value, in base
+// units and as text.
 type pointData struct {
 	Bytes int64   `json:"b"`
 	Value float64 `json:"v"`
@@ -57,7 +58,7 @@ func dataOf(c document.Chart) plotData {
 	if c.Empty() {
 		return d
 	}
-	// All possible labels: the script omits those that do not fit.
+	// All possible labels are included; the script omits those that do not fit.
 	x, y := placeAxis(c, func(string) float64 { return 0 }), valueAxis(c, 400, 1)
 	for _, t := range x.ticks {
 		if t.label != "" {

@@ -16,11 +16,11 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// pixel is a pixel in points at the canvas's 96 dpi.
+// pixel is the size of a pixel in points, at the canvas's 96 dpi.
 const pixel = vg.Length(0.75)
 
-// WritePNG writes a stand-alone picture, on light background, 1,200 pixels wide. A chart is 700
-// high, more if the legend has many rows.
+// WritePNG writes a stand-alone picture on a light background, 1,200 pixels wide. A chart is 700
+// pixels high, or more if its legend has many rows.
 func WritePNG(w io.Writer, picture document.Block) error {
 	id, s, err := laidOut(picture)
 	if err != nil {
@@ -32,7 +32,7 @@ func WritePNG(w io.Writer, picture document.Block) error {
 	for _, l := range s.layers {
 		p.layer(l)
 	}
-	// Better compression takes as long as all else, for 4 % of the file.
+	// Better compression would double the time and save 4 % of the file.
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
 	if err := encoder.Encode(w, canvas.Image()); err != nil {
 		return fmt.Errorf("write PNG chart %s: %w", id, err)
@@ -40,8 +40,8 @@ func WritePNG(w io.Writer, picture document.Block) error {
 	return nil
 }
 
-// sansFonts finds the two sans-serif faces among plot's own fonts, so that the picture is the same
-// on every machine.
+// sansFonts returns the two sans-serif fonts among plot's own, so that the picture is the same on
+// every machine.
 func sansFonts() (regular, bold font.Font) {
 	for _, face := range liberation.Collection() {
 		if face.Font.Variant != "Sans" || face.Font.Style != 0 {
@@ -63,7 +63,7 @@ type pngPainter struct {
 	regular, bold font.Font
 }
 
-// point turns pixels, y downwards, into points, y upwards.
+// point converts pixels (y downwards) to points (y upwards).
 func (p pngPainter) point(v vec) vg.Point {
 	return vg.Point{X: vg.Length(v.x) * pixel, Y: vg.Length(p.height-v.y) * pixel}
 }

@@ -6,17 +6,17 @@ import (
 	"zbench/bench/show/document"
 )
 
-// fill is an area between two lines, in the translucent colour of a role.
+// fill is the area between two lines, in the translucent colour of a role.
 type fill struct {
 	role   string
 	points []vec
 }
 
-// shine is the opacity of a fill: six overlapping ones leave the grid visible.
+// shine is the opacity of a fill. Even six overlapping fills leave the grid visible.
 const shine = 0.13
 
-// rangeFills returns the areas between the slow and the fast end of the model, one for each stretch
-// of neighbouring points that have them.
+// rangeFills returns the areas between the slow and the fast end of the model, one per run of
+// neighbouring points that have both ends.
 func rangeFills(s scene, c document.Chart, i int) []fill {
 	var out []fill
 	var slow, fast []vec
@@ -39,8 +39,9 @@ func rangeFills(s scene, c document.Chart, i int) []fill {
 	return out
 }
 
-// rangeLabel names the shaded areas once, beside a wide enough place, where it hides the fewest
-// points: at the left above the fast end, or beneath the slow end.
+// rangeLabel names the shaded areas once. It looks for a point where the area is wide enough, and
+// puts the label where it hides the fewest points: to the left above the fast end, or below the
+// slow end.
 func rangeLabel(s scene, c document.Chart, f format) []label {
 	most := 0.0
 	for _, one := range c.Series {
@@ -67,7 +68,7 @@ func rangeLabel(s scene, c document.Chart, f format) []label {
 			}
 		}
 	}
-	return best // if it does not fit, the note beneath the chart has it
+	return best // if the label does not fit, the note beneath the chart has it
 }
 
 // shaded reports whether a corner of a box lies in a fill.
@@ -82,8 +83,8 @@ func shaded(s scene, b box) bool {
 	return false
 }
 
-// holds reports whether a point lies in the area: a ray from it crosses the outline an odd number
-// of times.
+// holds reports whether a point lies in the area: a ray from the point then crosses the outline an
+// odd number of times.
 func (f fill) holds(p vec) bool {
 	in := false
 	for i, a := range f.points {
@@ -95,7 +96,7 @@ func (f fill) holds(p vec) bool {
 	return in
 }
 
-// besideRange returns the possible places of a label for a point's range.
+// besideRange returns the possible places of a label next to a point's range.
 func besideRange(s scene, name string, p document.Point, f format) []label {
 	fast, slow := s.at(float64(p.Bytes), p.Fast), s.at(float64(p.Bytes), p.Slow)
 	l := label{role: "muted", text: name, size: f.font, anchor: end, halo: true, at: vec{fast.x - f.font, fast.y}}

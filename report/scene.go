@@ -8,8 +8,8 @@ import (
 	"zbench/bench/show/document"
 )
 
-// A scene is a chart laid out on a plane in pixels, y downwards, not yet painted. The SVG and the
-// PNG writer paint the same scene, so that one test of the geometry covers both.
+// A scene is a chart with all positions in pixels, y downwards, but not yet painted. The SVG and
+// the PNG writer paint the same scene, so that one test of the geometry covers both.
 type scene struct {
 	width, height float64
 	plot          box
@@ -18,7 +18,7 @@ type scene struct {
 	title, desc   string
 }
 
-// laidOut lays out a stand-alone picture. id is a valid file stem.
+// laidOut lays out a stand-alone picture. id is valid as a file name without extension.
 func laidOut(picture document.Block) (id string, s scene, err error) {
 	switch p := picture.(type) {
 	case document.Chart:
@@ -37,11 +37,11 @@ func laidOut(picture document.Block) (id string, s scene, err error) {
 	return "", s, fmt.Errorf("draw a %T: it is no picture", picture)
 }
 
-// layer is painted at once. Series is -1 for parts of no series.
+// layer is a part of a scene that is painted in one go. series is −1 if it belongs to no series.
 type layer struct {
 	series int
-	// part is the page script's action when it zooms: grid is redrawn, lines and band move along,
-	// label hides; empty stays.
+	// part says what the script of the page does with the layer when it zooms: it draws a new grid,
+	// moves lines and bands, and hides labels. Layers with an empty part stay.
 	part  string
 	areas []area
 	fills []fill
@@ -50,7 +50,7 @@ type layer struct {
 	texts []label
 }
 
-// The parts of layers.
+// The values of layer.part.
 const (
 	partGrid  = "grid"
 	partLines = "lines"
@@ -68,15 +68,15 @@ type stroke struct {
 	dash   []float64
 }
 
-// area is a filled rectangle in the colour of a role; areas are painted first.
+// area is a filled rectangle in the colour of a role. Areas are painted first.
 type area struct {
 	role string
 	box  box
-	// round is the radius of its corners, if the painter supports it.
+	// round is the radius of the corners, if the painter supports it.
 	round float64
 }
 
-// dot is a marker of a series' shape.
+// dot is a marker in the shape of its series.
 type dot struct {
 	at     vec
 	radius float64
@@ -92,7 +92,7 @@ const (
 	end    = "end"
 )
 
-// label is one line of text; at is on its base line.
+// label is one line of text. at is a point on its base line.
 type label struct {
 	role   string
 	text   string
@@ -100,7 +100,7 @@ type label struct {
 	size   float64
 	anchor string
 	bold   bool
-	// halo paints the background around the letters, where lines may cross them.
+	// halo paints the background colour around the letters, where lines may cross them.
 	halo bool
 }
 
@@ -110,7 +110,7 @@ type box struct{ left, top, right, bottom float64 }
 func (b box) width() float64  { return b.right - b.left }
 func (b box) height() float64 { return b.bottom - b.top }
 
-// touches reports whether two boxes share area.
+// touches reports whether two boxes overlap.
 func (b box) touches(o box) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
 }
@@ -120,14 +120,14 @@ func (b box) inside(o box) bool {
 	return b.left >= o.left && b.right <= o.right && b.top >= o.top && b.bottom <= o.bottom
 }
 
-// Extents of text in units of its size. The reader's font is unknown, so these are upper bounds for
-// the common sans-serif faces (DejaVu Sans is widest).
+// Extents of text, in units of its size. The reader's font is unknown, so these are upper bounds
+// for the common sans-serif fonts (DejaVu Sans is the widest).
 const (
 	ascent  = 0.95
 	descent = 0.25
 )
 
-// textWidth estimates the width of s from above.
+// textWidth returns an upper bound of the width of s.
 func textWidth(s string, size float64, bold bool) float64 {
 	w := 0.0
 	for _, r := range s {
@@ -150,7 +150,7 @@ func textWidth(s string, size float64, bold bool) float64 {
 	return w * size
 }
 
-// bounds returns the largest area of a label.
+// bounds returns the largest area that a label may cover.
 func (l label) bounds() box {
 	w := textWidth(l.text, l.size, l.bold)
 	b := box{l.at.x, l.at.y - ascent*l.size, l.at.x + w, l.at.y + descent*l.size}
@@ -172,7 +172,7 @@ func (s scene) labels() []label {
 	return out
 }
 
-// at returns the position of a pair of values on the plane.
+// at returns the position of a pair of values in the picture.
 func (s scene) at(x, y float64) vec {
 	return vec{
 		s.plot.left + s.x.norm(x)*s.plot.width(),
@@ -185,7 +185,7 @@ func (b box) corners() []vec {
 	return []vec{{b.left, b.top}, {b.right, b.top}, {b.right, b.bottom}, {b.left, b.bottom}}
 }
 
-// titleOf returns the title of a stand-alone picture, shortened to its width.
+// titleOf returns the title of a stand-alone picture, shortened to the picture's width.
 func titleOf(title string, left, width, font float64) label {
 	size := font * 1.4
 	return label{role: "text", text: fitting(title, width-2*left, size, true), at: vec{left, font * 2}, size: size, anchor: start, bold: true}
@@ -194,8 +194,8 @@ func titleOf(title string, left, width, font float64) label {
 // mostSpoken is the largest number of sentences in a picture's description.
 const mostSpoken = 20
 
-// spoken returns a picture's description for readers who cannot see it, one sentence per named
-// thing; none if nothing is named.
+// spoken joins sentences to a description, for readers who cannot see the picture. If there are no
+// sentences, it returns none.
 func spoken(sentences []string, none string) string {
 	if more := len(sentences) - mostSpoken; more > 0 {
 		return fmt.Sprintf("%s %d more.", strings.Join(sentences[:mostSpoken], " "), more)

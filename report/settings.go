@@ -12,7 +12,7 @@ import (
 	"zbench/bench/show/document"
 )
 
-// bandLayer shades the equally good settings.
+// bandLayer shades the settings that are equally good.
 func bandLayer(s scene, c document.Chart) layer {
 	l := layer{series: -1, part: partBand}
 	if c.Band == nil {
@@ -22,7 +22,7 @@ func bandLayer(s scene, c document.Chart) layer {
 	for _, x := range append([]document.Stretch{{Lo: c.Band.Lo, Hi: c.Band.Hi}}, c.Band.Others...) {
 		left := max(p.left, s.at(float64(x.Lo), 1).x)
 		right := min(p.right, s.at(float64(x.Hi), 1).x)
-		if right-left < 2 { // a single setting must still show
+		if right-left < 2 { // a single setting must still be visible
 			left, right = left-1, left+1
 		}
 		l.areas = append(l.areas, area{role: "band", box: box{left, p.top, right, p.bottom}})
@@ -33,7 +33,7 @@ func bandLayer(s scene, c document.Chart) layer {
 	return l
 }
 
-// bandLabel names the band at the bottom of the plot, above everything else.
+// bandLabel writes the name of the band at the bottom of the plot, above everything else.
 func bandLabel(s scene, c document.Chart, f format) layer {
 	p := s.plot
 	half := textWidth(c.Band.Label, f.font, false) / 2
@@ -44,8 +44,8 @@ func bandLabel(s scene, c document.Chart, f format) layer {
 	}}}
 }
 
-// markLayer draws a line through a named setting, its point and its name; each name has its own row
-// beneath the top, so that none overlap.
+// markLayer draws a line through a named setting, its point and its name. Each name has a row of
+// its own below the top, so that names do not overlap.
 func markLayer(s scene, c document.Chart, i int, f format) layer {
 	l := layer{series: i}
 	pt := c.Series[i].Points[0]
@@ -82,17 +82,17 @@ func describeSetting(c document.Chart) string {
 	return strings.Join(said, " ")
 }
 
-// settingSpan returns the x range of a chart of settings: the part of the curve within the cost
-// axis, and every named setting. The model's range may exceed it, because its ends have no points
-// there.
+// settingSpan returns the range of the x axis in a chart of settings: the part of the curve within
+// the cost axis, and every named setting. The model's range may be wider, because its ends have no
+// points there.
 func settingSpan(c document.Chart) (lo, hi int64) {
 	shown := document.Chart{Series: slices.Clone(c.Series)}
 	shown.Series[0].Points = below(c.Series[0].Points, document.CostTop(c))
 	return document.SizeRange(shown)
 }
 
-// below cuts a curve where it leaves the axis at the top. A part that enters the plot again begins
-// there: the x axis is logarithmic, and so is the interpolation.
+// below cuts the parts of a curve that are above the top of the axis. Where the curve enters the
+// plot, it begins at an interpolated point. The interpolation is logarithmic, as the x axis is.
 func below(points []document.Point, top float64) []document.Point {
 	first := slices.IndexFunc(points, func(p document.Point) bool { return p.Value <= top })
 	if first < 0 {
@@ -115,15 +115,16 @@ func below(points []document.Point, top float64) []document.Point {
 	return out
 }
 
-// crossing returns where the line from a point within to one above reaches the top.
+// crossing returns the point at which a line reaches the top, from a point within the plot to a
+// point above it.
 func crossing(within, above document.Point, top float64) document.Point {
 	part := (top - within.Value) / (above.Value - within.Value)
 	lo, hi := math.Log(float64(within.Bytes)), math.Log(float64(above.Bytes))
 	return document.Point{Bytes: int64(math.Round(math.Exp(lo + part*(hi-lo)))), Value: top, Extrapolated: above.Extrapolated}
 }
 
-// settingRangeLayers draw the range as a line with its name and the names of its ends within the
-// plot, beneath the rows of the settings' names.
+// settingRangeLayers draws the range as a line with its name. Ends within the plot have names, too.
+// The line is below the rows with the names of settings.
 func settingRangeLayers(s scene, c document.Chart, f format) []layer {
 	if c.Range == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"zbench/bench/show/document"
 )
 
-// WriteSVG writes a stand-alone picture on light background.
+// WriteSVG writes a stand-alone picture on a light background.
 func WriteSVG(w io.Writer, picture document.Block) error {
 	id, s, err := laidOut(picture)
 	if err != nil {
@@ -25,12 +25,12 @@ func WriteSVG(w io.Writer, picture document.Block) error {
 	return nil
 }
 
-// svgPainter writes scenes as SVG. In the page colours are classes, so that they follow the theme;
-// a stand-alone picture contains them itself.
+// svgPainter writes scenes as SVG. On a page, colours are CSS classes that follow the theme. A
+// stand-alone picture contains its colours.
 type svgPainter struct {
 	b    strings.Builder
 	page bool
-	// id prefixes the ids of title and description, class is the svg's.
+	// id is the prefix of the ids of title and description. class is the class of the svg element.
 	id, class string
 	// tips gives each marker a title, which browsers show as a tool tip.
 	tips bool
@@ -42,7 +42,7 @@ func (p *svgPainter) picture(s scene) string {
 		num(s.width), num(s.height), escaped(p.id))
 	switch {
 	case p.page && s.plot.width() > 0:
-		// The script positions its guide by these: the axis in octaves, the plot in pixels.
+		// The script positions its guide by these numbers: the axes in octaves, the plot in pixels.
 		fmt.Fprintf(&p.b, ` class="%s" data-x="%s %s" data-y="%s %s" data-plot="%s %s %s %s"`, p.class,
 			exact(s.x.lo), exact(s.x.hi), exact(s.y.lo), exact(s.y.hi), num(s.plot.left), num(s.plot.right), num(s.plot.top), num(s.plot.bottom))
 	case p.page:
@@ -61,7 +61,7 @@ func (p *svgPainter) picture(s scene) string {
 	return p.b.String()
 }
 
-// key writes a legend's sample line.
+// key writes the line sample of a legend's entry.
 func (p *svgPainter) key(width, height float64, layers ...layer) string {
 	fmt.Fprintf(&p.b, `<svg class="key" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s" aria-hidden="true">`, num(width), num(height))
 	for _, l := range layers {
@@ -106,7 +106,7 @@ func (p *svgPainter) layer(l layer) {
 	p.b.WriteString("</g>\n")
 }
 
-// stroked and filled give a shape its colour.
+// stroked and filled return the attributes that give a shape its colour.
 func (p *svgPainter) stroked(role string) string {
 	if p.page {
 		return ` class="k ` + role + `"`
@@ -154,7 +154,7 @@ func (p *svgPainter) dot(d dot, series int) {
 	fmt.Fprintf(&p.b, `<%s%s %s><title>%s</title></%[1]s>`, name, look, geometry, escaped(d.tip))
 }
 
-// around scales a marker's outline and moves it to its place.
+// around scales the outline of a marker and moves it to the marker's place.
 func around(d dot, outline []vec) []vec {
 	return slice.Map(outline, func(v vec) vec { return vec{d.at.x + v.x*d.radius, d.at.y + v.y*d.radius} })
 }
@@ -190,17 +190,17 @@ func path(points []vec, closed bool) string {
 	return b.String()
 }
 
-// num formats a pixel coordinate: a tenth is finer than any screen shows.
+// num formats a pixel coordinate with one decimal, which is finer than any screen shows.
 func num(v float64) string {
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
 }
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// escaped makes any string safe as XML text or attribute value.
+// escaped makes a string safe as XML text or as an attribute value.
 func escaped(s string) string {
 	var b strings.Builder
-	// A strings.Builder never fails.
+	// Writing to a strings.Builder cannot fail.
 	_ = xml.EscapeText(&b, []byte(s))
 	return b.String()
 }

@@ -13,17 +13,17 @@ import (
 	"zbench/bench/show/table"
 )
 
-// Screen is the terminal or other target of text output.
+// Screen is the terminal, or another target of text output.
 type Screen struct {
-	// Width is in columns. Lines is the height: the blank lines between parts are dropped if only
-	// then everything fits. 0 is no limit.
+	// Width is the number of columns. Lines is the height; 0 is no limit. If everything fits only
+	// without the blank lines between parts, these are left out.
 	Width, Lines int
 	Colour       bool
-	// Verbose shows everything that a terminal can.
+	// Verbose shows everything that a terminal can show.
 	Verbose bool
 }
 
-// Colours of a terminal.
+// Control sequences of a terminal.
 const (
 	bold    = "\x1b[1m"
 	dim     = "\x1b[2m"
@@ -32,11 +32,12 @@ const (
 
 var severityColours = map[finding.Severity]string{finding.Fault: "\x1b[31m", finding.Warning: "\x1b[33m", finding.OK: "\x1b[32m"}
 
-// signs of severities are distinguishable without colour.
+// signs distinguish severities without colour.
 var signs = map[finding.Severity]string{finding.Fault: "✗", finding.Warning: "!", finding.OK: "✓", finding.Note: "·"}
 
 // WriteText writes the document for a terminal: the findings and the terminal's sections, then the
-// next commands. Text from elsewhere is escaped; the only control sequences are colours.
+// next commands. It escapes text that comes from outside zbench; the only control sequences are
+// colours.
 func WriteText(w io.Writer, d *document.Document, s Screen) error {
 	parts, err := textParts(d, s)
 	if err != nil {
@@ -57,7 +58,7 @@ func textParts(d *document.Document, s Screen) ([]string, error) {
 		on = document.Verbose
 	}
 	first, last := &textWriter{screen: s}, &textWriter{screen: s}
-	if d.Beneath { // and the next commands follow directly after the last finding
+	if d.Beneath { // the next commands then follow directly after the last finding
 		last.findings(d)
 	} else {
 		first.findings(d)
@@ -85,7 +86,7 @@ func textParts(d *document.Document, s Screen) ([]string, error) {
 	return parts, nil
 }
 
-// textWriter collects lines, folded at a width.
+// textWriter collects lines that are folded at the width of the screen.
 type textWriter struct {
 	screen Screen
 	b      strings.Builder
@@ -99,14 +100,15 @@ func (t *textWriter) line(style, text string) {
 	t.b.WriteString(text + "\n")
 }
 
-// fold adds a text in a style, escaped. Its first line begins with first, the others with rest.
+// fold adds an escaped text in a style. Its first line begins with first, all further lines with
+// rest.
 func (t *textWriter) fold(style, text, first, rest string) {
 	for _, line := range plain.Fold(plain.OneSpace(plain.Line(text)), t.screen.Width, first, rest) {
 		t.line(style, line)
 	}
 }
 
-// hang adds a text after a prefix and indents its other lines equally.
+// hang adds a text after a prefix, and indents further lines by the width of the prefix.
 func (t *textWriter) hang(style, prefix, text string) {
 	t.fold(style, text, prefix, strings.Repeat(" ", utf8.RuneCountInString(prefix)))
 }
@@ -148,7 +150,7 @@ func (t *textWriter) blocks(all []document.Block) error {
 	return nil
 }
 
-// block writes one block; only pages have charts.
+// block writes one block. Charts are only shown on pages.
 func (t *textWriter) block(b document.Block) error {
 	switch b := b.(type) {
 	case document.Paragraph:
@@ -191,7 +193,7 @@ func (t *textWriter) facts(all document.Facts) {
 	}
 }
 
-// command adds a command line, continued if it is wider than the terminal.
+// command adds a command line. If it is wider than the terminal, it is continued on the next line.
 func (t *textWriter) command(c document.Command) {
 	first := ""
 	if c.For != "" {
@@ -206,11 +208,12 @@ func (t *textWriter) command(c document.Command) {
 	}
 }
 
-// widestName is the width in columns up to which names of items have their own column.
+// widestName is the largest width, in columns, up to which the names of items have a column of
+// their own.
 const widestName = 26
 
-// items writes a sign, a name, and a text that continues under itself, then the loss and the
-// remedy.
+// items writes each item: a sign, its name, its text, its further lines and the remedy. Lines after
+// the first are below the text.
 func (t *textWriter) items(all document.Items) {
 	names := slice.Most(all, func(x document.Item) int { return utf8.RuneCountInString(plain.Line(x.Name)) })
 	indent := "    "
@@ -238,8 +241,8 @@ func (t *textWriter) items(all document.Items) {
 	}
 }
 
-// wrap adds a text after first, with rest before its other lines. A text with several lines, such
-// as a compiler's log, keeps them.
+// wrap adds a text. Its first line begins with first, all further lines begin with rest. A text
+// with several lines, such as a compiler's log, keeps its lines.
 func (t *textWriter) wrap(first, rest, text string) {
 	const least = 20
 	text = plain.Text(text)

@@ -17,14 +17,14 @@ var (
 	aloneTime  = timeForm{width: 1200, left: 190, head: 60, lane: 42, font: 15}
 )
 
-// spanRoles are the colours of the kinds, and spanHeights their heights, for readers who see no
-// colour.
+// spanRoles and spanHeights are the colours and heights of the kinds of spans. The heights are for
+// readers who see no colour.
 var (
 	spanRoles   = []string{"s2", "s1", "s4", "s6"}
 	spanHeights = []float64{0.38, 0.78, 0.6, 0.5}
 )
 
-// layOutTime draws the lanes, and beneath them the seconds.
+// layOutTime draws the lanes, and a scale in seconds below them.
 func layOutTime(t document.Timeline, f timeForm) scene {
 	s := scene{width: f.width, height: f.head + f.lane*float64(len(t.Lanes)) + f.font*2.4, title: t.Title, desc: describeTime(t)}
 	p := box{f.left, f.head, f.width - f.font, s.height - f.font*2}
@@ -59,7 +59,7 @@ func layOutTime(t document.Timeline, f timeForm) scene {
 	return s
 }
 
-// describeTime lists the first spans of each lane.
+// describeTime describes the first spans of each lane in words.
 func describeTime(t document.Timeline) string {
 	var said []string
 	for _, lane := range t.Lanes {

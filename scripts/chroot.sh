@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Make a chroot of Debian with what runs without a GPU: ROCm's libraries, or PyTorch.
+# Make a chroot of Debian for tests without a GPU, with ROCm's libraries or with PyTorch.
 #
 #   scripts/chroot.sh trixie|sid|torch|torch-sid|plain-bookworm|plain-trixie [DIR]     as root; prints the folder
 #
 #   trixie  HIP 5.7 with hiprtc inside it, and RCCL (NCCL API 2.13.4), with headers;
-#           of rocBLAS 5.5 the headers alone
-#   sid     the newest HIP whose hiprtc is a library of its own (6 or later); of hipBLASLt
-#           the headers alone
+#           the headers of rocBLAS 5.5 without its library
+#   sid     the newest HIP whose hiprtc is a library of its own (6 or later);
+#           the headers of hipBLASLt without its library
 #
 #   torch      trixie with PyTorch 2.6 for CPUs, without ROCm
-#   torch-sid  sid with its newer one
+#   torch-sid  sid with sid's newer PyTorch, without ROCm
 #
-#   plain-bookworm, plain-trixie  Debian 12 and 13 as installed; the second with rpm
+#   plain-bookworm, plain-trixie  Debian 12 and 13 as installed; plain-trixie also has rpm
 #
-# The first two have a compiler and Open MPI; sid's UCX is built with ROCm.
+# trixie and sid have a compiler and Open MPI; sid's UCX is built with ROCm.
 #
-# DIR is $ZBENCH_CHROOTS/NAME by default (~/.cache/zbench/chroots). What is
-# finished is kept and used again; a run that was cut off continues where it was.
+# DIR is $ZBENCH_CHROOTS/NAME by default (~/.cache/zbench/chroots). A finished
+# chroot is kept and used again. A run that was cut off continues where it stopped.
 # ZBENCH_MIRROR names another mirror than deb.debian.org.
 set -euo pipefail
 
@@ -34,8 +34,8 @@ esac
 dir=${2:-${ZBENCH_CHROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/zbench/chroots}/$name}
 mirror=${ZBENCH_MIRROR:-http://deb.debian.org/debian}
 
-# What is wanted in it, and of what the headers alone: their libraries are large.
-# A change of these lines makes the next run install again.
+# wanted lists the packages to install. headers lists the packages of which only the headers are
+# copied, because their libraries are large. A change of these lines makes the next run install again.
 headers=
 mpi="build-essential openmpi-bin libopenmpi-dev"
 case $name in
@@ -70,7 +70,7 @@ fi
 mkdir -p "$dir"
 exec 9>"$dir.lock"
 flock 9
-if [ "$(cat "$done_marker" 2>/dev/null)" = "$wanted $headers" ]; then # by another run meanwhile
+if [ "$(cat "$done_marker" 2>/dev/null)" = "$wanted $headers" ]; then # another run has finished it meanwhile
 	echo "$dir"
 	exit 0
 fi
@@ -102,7 +102,7 @@ fi
 # shellcheck disable=SC2086 # a list of packages
 inside apt-get install -y --no-install-recommends $packages
 if [ -n "$headers" ]; then
-	# shellcheck disable=SC2016 # expanded inside
+	# shellcheck disable=SC2016 # expanded inside the chroot
 	inside sh -c 'cd /root && rm -f ./*.deb && apt-get -o APT::Sandbox::User=root download $1 && for deb in ./*.deb; do dpkg -x "$deb" headers; done &&
 		cp -r headers/usr/include/. /usr/include && rm -r headers ./*.deb' - "$headers"
 fi

@@ -6,21 +6,22 @@
 #
 #   bookworm  nvrtc and CUDA runtime 11.8; headers of CUDA 11.8, NVML and NCCL 2.22.3
 #   trixie    nvrtc and CUDA runtime 12.4, the driver's library, sid's NCCL (2.28 or
-#             later) and the C library that it wants; headers of CUDA 12.4, NVML and this NCCL
+#             later) and the C library that this NCCL needs; headers of CUDA 12.4, NVML and this NCCL
 #
 # DIR is $ZBENCH_CHROOTS/cuda-SUITE by default (~/.cache/zbench/chroots). Libraries
-# are in usr/lib/x86_64-linux-gnu, the driver's in nvidia/current there, headers in
-# usr/include. What is finished is kept and used again. ZBENCH_MIRROR names another
+# are in usr/lib/x86_64-linux-gnu, the driver's library in nvidia/current below it, headers
+# in usr/include. A finished folder is kept and used again. ZBENCH_MIRROR names another
 # mirror than deb.debian.org.
 set -euo pipefail
 
-# What each has:
-#   sources  suites and sections; a package may say from which suite
-#   wanted   packages
-#   headers  packages of which the headers are wanted alone
-#   fronts   packages that are mostly static libraries (CUDA's 774 and 934 MB), with
-#            the headers at the front: the first bytes do. Their checksum stands for
-#            the signature. File in the pool, bytes, sha256 of these bytes
+# Each suite sets:
+#   sources  Debian suites with their sections
+#   wanted   packages to install; PACKAGE/SUITE fixes the suite
+#   headers  packages of which only the headers are unpacked
+#   fronts   packages that are mostly static libraries (CUDA's have 774 and 934 MB) and begin
+#            with the headers, so that only their first bytes are fetched. Each line has the
+#            file in the pool, the number of bytes, and the sha256 of these bytes, which
+#            replaces the check of the signature
 headers=
 case ${1:-} in
 bookworm)

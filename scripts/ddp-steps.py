@@ -2,10 +2,10 @@
 
     ddp-steps.py RANK RANKS RATE curve|steps|params|log CASE…
 
-RATE is that of a link in bytes a second. `curve` prints a line for each size of all_reduce, its
-bytes and seconds; `steps` a JSON document for each case, after a line with its name; `params`
-a case's tensors, and `log` the curve, as `zbench recommend` takes them. A backward pass sleeps in proportion to the
-work of the tensors: two cores suffice for eight ranks.
+RATE is a link's rate in bytes per second. `curve` prints bytes and seconds of all_reduce, one line per
+size. `steps` prints for each case a line with its name and a JSON document. `params` prints the tensors
+of a case, and `log` the curve, both in the form that `zbench recommend` reads. A backward pass sleeps
+instead of computing, so two cores suffice for eight ranks.
 """
 import gc, json, os, sys, time, statistics as st
 
@@ -22,8 +22,8 @@ def case(text):
     return dict(USUAL, name=name, **dict(w.split("=", 1) for w in words))
 
 
-# Models: (name, elements, work). A tensor's work is its share of the backward pass, relative
-# to the others'; None is its elements. A name that comes again is a tied weight.
+# A model is a list of (name, elements, work). work is a tensor's relative share of the backward
+# pass; None means its number of elements. A name that occurs twice is a tied weight.
 
 
 def even():
@@ -47,7 +47,7 @@ def gpt(h=320, layers=8, vocab=5000):
 
 
 def resnet(w=40):
-    """Convolutions in four stages. Each stage has four times the parameters of the previous one, and the same
+    """Convolutions in four stages. Each stage has four times the parameters of the previous stage, and the same
     work."""
     all = [("conv1.weight", 147 * w, 2.0)]
     for s in range(4):
@@ -58,8 +58,8 @@ def resnet(w=40):
 
 
 def uneven():
-    """Blocks of different sizes between a tied embedding and its layer. A third of each block is frozen, like an
-    encoder."""
+    """Blocks of different sizes between an embedding and the output layer that shares its weight. Some tensors of
+    each block are frozen."""
     blocks = []
     for i, h in enumerate((96, 160, 256, 128, 352, 192, 320, 224, 288, 112)):
         parts = ("norm", h, True), ("attn.qkv", 3 * h * h, True), ("attn.adapter", 2 * h * h, False), ("mlp.up", 4 * h * h, True), ("mlp.down", 4 * h * h, i % 3 != 1)
@@ -67,9 +67,9 @@ def uneven():
     return [("embed.weight", 900000, 0), *blocks, ("norm.weight", 112, None), ("embed.weight", 900000, 900000)]
 
 
-FROZEN = " (frozen)"  # ends the name of a tensor that is not trained: backward computes only one of its two products
+FROZEN = " (frozen)"  # ends the name of a tensor that is not trained; the backward pass computes one product for it, not two
 
-# Of swapped the second half of each eight tensors is registered before the first.
+# swapped is even with another order: of each eight tensors, the second half is registered before the first half.
 MODELS = dict(even=even, uneven=uneven, llama=llama, gpt=gpt, resnet=resnet, swapped=even)
 
 
@@ -130,8 +130,8 @@ def rounded(all):
 
 
 def together():
-    """Returns on all ranks at the same time, which it also returns. A barrier alone lets ranks leave up to a
-    message's time apart; the ranks share this clock."""
+    """Waits until the same time on all ranks, and returns that time. All ranks share the clock of this machine. After
+    a barrier alone, ranks would continue at times that differ by up to the time of a message."""
     at = slowest(time.monotonic()) + 0.1
     time.sleep(max(0, at - time.monotonic()))
     return at
@@ -212,8 +212,8 @@ CASES = [case(text) for text in sys.argv[5:]]
 
 
 def listed(c):
-    """Returns the tensors in zbench's form. A tied weight computes where it is used again; a frozen one sends
-    nothing."""
+    """Returns the tensors in the form that zbench reads. The second use of a tied weight takes time to compute but
+    has no elements. A frozen weight has no elements, because it sends nothing."""
     seen, out = set(), []
     for name, n, seconds in tensors(c):
         out.append(dict(name=name, elements=0 if name.endswith(FROZEN) else n, seconds=round(seconds, 6)) if name not in seen else dict(name=name + " again", elements=0, seconds=round(seconds, 6)))
@@ -222,7 +222,8 @@ def listed(c):
 
 
 def document(c):
-    """Returns everything about a case; times in seconds, sizes in bytes, settings in MiB, null for none."""
+    """Returns settings and measurements of a case. Times are in seconds, sizes in bytes, and caps in MiB; null is
+    the default cap."""
     points = [line.split() for line in os.environ["CURVE"].splitlines()]
     forward, backward = alone(c)
     facts = dict(date=time.strftime("%Y-%m-%d"), machine=os.environ.get("MACHINE", ""), torch=torch.__version__, ranks=RANKS, link=RATE, delay=float(os.environ["DELAY"]) / 1e3)

@@ -3,24 +3,33 @@
 #
 #   scripts/ddp-steps.sh run DIR RANKS MBIT THREADS CASE…   writes DIR/NAME.json for each case
 #   scripts/ddp-steps.sh full DIR                           the configurations of docs/BUCKET.md: 70 minutes
-#   scripts/ddp-steps.sh delayed DIR                        those over links with a delay: 30 minutes
-#   scripts/ddp-steps.sh long DIR                           those of a long backward: 30 minutes
+#   scripts/ddp-steps.sh delayed DIR                        configurations over links with a delay: 30 minutes
+#   scripts/ddp-steps.sh long DIR                           configurations with a long backward pass: 30 minutes
 #
-# Every rank is a process on a host of scripts/links.sh. THREADS are gloo's: each carries a message
-# at a time. MBIT may be RATE:MS, where what is sent arrives after MS milliseconds. First all_reduce is timed by size; with ZBENCH, a binary, `zbench recommend` is then
-# asked for bucket_cap_mb, and its answer is one of the settings. A CASE is one word of shell: a name and
-# what differs from
+# Every rank is a process on a host of scripts/links.sh. MBIT is the links' rate in million bits per
+# second. With RATE:MS, data arrive MS milliseconds after they are sent. THREADS is the number of gloo's
+# threads; a thread carries one message at a time.
+#
+# The script first times all_reduce by size. If ZBENCH names a binary, `zbench recommend` then
+# recommends a bucket_cap_mb from these times, and that value is measured too. A CASE is one word of
+# shell: a name, then the settings that differ from
 #
 #   model=even scale=1 backward=1 caps=0.25,0.5,1,2,4,8 view=1 accumulate=1 unused=0
 #
-# model is even, uneven (tied, some frozen), llama, gpt (tied), resnet or swapped; scale multiplies its tensors; backward is the
-# seconds of the backward pass, which sleeps; view is gradient_as_bucket_view; unused is
-# find_unused_parameters. REPS (5) is the steps of each of a setting's two blocks; two before them
-# are left out.
+#   model       even, uneven (tied, some tensors frozen), llama, gpt (tied), resnet or swapped
+#   scale       factor on the sizes of the model's tensors
+#   backward    seconds of the backward pass, which sleeps
+#   caps        values of bucket_cap_mb, in MiB
+#   view        gradient_as_bucket_view
+#   accumulate  microbatches per step
+#   unused      find_unused_parameters
 #
-# It needs root and what links.sh needs, and PyTorch from 2.6 on: python3-torch of Debian trixie on this
-# machine, or in the chroot ZBENCH_TORCH (scripts/chroot.sh torch). It exits with 3 where
-# links cannot be made.
+# A setting is measured in two blocks. REPS (5) is the number of steps per block; two more steps at the
+# beginning of a block are not counted.
+#
+# The script needs root and the tools of links.sh, and PyTorch 2.6 or later: python3-torch of Debian
+# trixie, on this machine or in a chroot that ZBENCH_TORCH names (scripts/chroot.sh torch makes one). It
+# exits with 3 where links cannot be made.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -28,7 +37,7 @@ export LINKS=${LINKS:-zbd}
 work=$(mktemp -d)
 trap '"$here/links.sh" down; rm -rf "$work"' EXIT
 
-# python ARGUMENT… runs one process, with the words of prefix before it.
+# python ARGUMENT… runs one process of ddp-steps.py. The words of prefix come before its command.
 prefix=()
 python() {
 	local root=()
@@ -37,7 +46,7 @@ python() {
 		CURVE="${curve:-}" DELAY="$delay" MACHINE="${MACHINE:-$(nproc) cores}" python3 -W ignore - "$@" < "$here/ddp-steps.py" 2>> "$work/errors"
 }
 
-# ranks MODE CASE… runs all ranks and prints the first one's output.
+# ranks MODE CASE… runs all ranks and prints the output of rank 0.
 ranks() {
 	local pids=()
 	for ((i = ranks - 1; i >= 0; i--)); do
@@ -50,7 +59,7 @@ ranks() {
 	done
 }
 
-# recommended CASE prints the words of the case with zbench's answer, if it has one.
+# recommended CASE prints the words of the case, with the value that zbench recommends if there is one.
 recommended() {
 	local words=$* cap=
 	if [ -n "${ZBENCH:-}" ]; then
@@ -63,7 +72,7 @@ recommended() {
 	echo "$words${cap:+ recommended=$cap}"
 }
 
-# run DIR RANKS MBIT THREADS CASE…
+# run DIR RANKS MBIT THREADS CASE… measures the cases and writes DIR/NAME.json for each.
 run() {
 	local out=$1 cases=()
 	ranks=$2 link=$((${3%:*} * 125000)) delay=0 threads=$4
@@ -82,7 +91,7 @@ run() {
 	"$here/links.sh" down
 }
 
-# At each rate the gradients take about as long on the network as backward.
+# full chooses rates at which the gradients take about as long on the network as the backward pass takes.
 full() {
 	run "$1" 4 400 2 \
 		"even model=even backward=1.5" "llama model=llama backward=1" "gpt model=gpt backward=1" "resnet model=resnet backward=1"
@@ -98,7 +107,7 @@ full() {
 	run "$1" 8 100 1 "gpt-8 model=gpt scale=0.25 caps=$low"
 }
 
-# Latency is up to half of a step.
+# delayed chooses delays that make up to half of a step.
 delayed() {
 	run "$1" 3 150:4 1 "uneven-delay-one-thread model=uneven scale=0.4 backward=0.7 caps=0.25,0.5,1,2,3,4"
 	run "$1" 3 150:4 2 "uneven-delay model=uneven scale=0.4 backward=0.7 caps=0.25,0.5,1,2,3,4"
@@ -110,7 +119,8 @@ delayed() {
 }
 low=0.125,0.25,0.5,1,2,4
 
-# Messages are so short compared with backward that the default costs less than 1 %.
+# long chooses messages so short, compared with the backward pass, that a step with the default setting
+# is less than 1 % longer than with the best one.
 long() {
 	run "$1" 2 400 1 "gpt-2-long model=gpt scale=0.05 backward=5 caps=$low"
 	run "$1" 3 300 1 "uneven-long model=uneven scale=0.06 backward=5 caps=$low"

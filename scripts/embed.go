@@ -4,8 +4,8 @@ package scripts
 
 import "embed"
 
-// Loopback is loopback.sh. It expects to lie in a folder beside internal/native, whose
-// files are native.Sources.
+// Loopback is loopback.sh. The script looks for its sources in ../internal/native; these files are
+// native.Sources.
 //
 //go:embed loopback.sh
 var Loopback []byte

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Fuzz the readers of test/readers, all in one binary.
 #
-#   scripts/fuzz.sh [COUNT] [PATTERN]   each reader on COUNT (5000) texts that a seed changes; the seed is printed, SEED=… repeats it
-#   scripts/fuzz.sh TIME [PATTERN]      each reader for a time such as 10m: Go's engine looks for texts that run other code
+#   scripts/fuzz.sh [COUNT] [PATTERN]   runs each reader on COUNT (5000) texts with random changes; prints the seed, and SEED=… repeats a run
+#   scripts/fuzz.sh TIME [PATTERN]      runs each reader for a time such as 10m: Go's engine looks for texts that run other code
 #
-# PATTERN keeps the readers whose name matches it. Go's engine needs the code instrumented, which costs more than 5,000 texts a
-# reader: CI changes texts by a seed, with the same checks.
+# PATTERN selects the readers whose name matches it. Go's engine needs instrumented code, and building that takes longer than 5,000
+# texts per reader. So CI uses random changes, with the same checks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,7 +30,7 @@ count=0
 for reader in $(grep -ohE '(name: |word\()"[a-z-]+"' -- *_test.go | cut -d'"' -f2 | sort -u); do
 	[[ $reader =~ $pattern ]] || continue
 	echo "fuzz $reader for $amount"
-	# By default a short run spends most of its time on minimising finds.
+	# With Go's default a short run would spend most of its time on minimising the texts that it finds.
 	"$binary" -test.run '^$' -test.fuzz '^FuzzReaders$' -test.fuzztime "$amount" -test.fuzzminimizetime 10x \
 		-test.fuzzcachedir "$cache/$reader" -test.paniconexit0 -reader "$reader" </dev/null
 	count=$((count + 1))

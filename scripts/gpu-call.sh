@@ -1,25 +1,30 @@
 #!/usr/bin/env bash
-# Fifteen minutes of one GPU, as two calls on one machine that is lent bare and returns one folder of few files.
+# Check and measure zbench on one GPU in fifteen minutes, as two calls. This script is for a machine
+# that gets one folder per call and returns one folder with few files.
 #
 #   OUT=FOLDER gpu-call.sh first|second [FLAG…]
 #
-# `make gpu-folder` makes the folder that travels, with this script in it.
+# `make gpu-folder` makes the folder to copy to the machine, with this script in it.
 #
-#   first   facts, doctor, four probes of a few seconds, then every kernel and collective against its
-#           reference and two processes on one GPU. Peers are built beside it, on the other cores.
-#           If it shows wrong data, the second call goes to that.
-#   second  zbench and its peers by turns, the rows that decide most first
+#   first   records the machine, runs doctor and four probes of a few seconds, then checks every kernel
+#           and collective against its reference, and two processes on one GPU. Meanwhile the other
+#           cores build the peers. If it finds wrong data, use the second call to find the cause.
+#   second  measures zbench and its peers by turns, the most important rows first
 #
 # FLAGs go to zbench: --backend, --lib-path DIR, … A call leaves at most seven files in OUT: tables,
-# and results.tar.gz, packed anew as each row ends. first also leaves cache.tar.gz, the compiled
-# kernels: put it beside this script if the second call gets another machine. A peer without sources
-# or a compiler is NOT CHECKED.
+# and results.tar.gz, which is packed again after each row. The first call also leaves cache.tar.gz,
+# the compiled kernels: put it beside this script if the second call gets another machine. A peer
+# without sources or a compiler is NOT CHECKED.
 #
-# LIMIT is how many seconds the call may take (250, 400), PARTS what the first checks
-# (collectives kernels processes; the probes belong to kernels), ROWS what the second runs (row:seconds …),
-# ALTERNATIONS the turns of a row (2), ARCH what peers are compiled for (sm_90), WORK a folder that
-# stays on the machine between the calls. Exits with 1 when a check failed or a bar was missed, 2
-# when used wrongly, 5 without a GPU.
+# Variables, with their defaults:
+#   LIMIT         seconds that the call may take (250 for first, 400 for second)
+#   PARTS         parts that first checks (collectives kernels processes; the probes belong to kernels)
+#   ROWS          rows that second runs, each as row:seconds
+#   ALTERNATIONS  turns per row (2)
+#   ARCH          GPU architecture that the peers are compiled for (sm_90)
+#   WORK          folder that stays on the machine between the calls
+#
+# Exits with 1 when a check failed or a bar was missed, 2 when used wrongly, 5 without a GPU.
 set -uo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -52,17 +57,17 @@ export ZBENCH=$here/zbench ZBENCH_FLAGS="$*" ZBENCH_CACHE_DIR=$work/cache ALTERN
 
 [ ! -f "$here/cache.tar.gz" ] || tar -xzf "$here/cache.tar.gz" -C "$ZBENCH_CACHE_DIR" --skip-old-files
 
-# left: the seconds of this call that are left.
+# left prints the seconds that are left of this call.
 left() { echo $((limit - SECONDS > 0 ? limit - SECONDS : 0)); }
 
-# pack: puts all results so far except the pages into one file; it never leaves an unfinished tar
-# behind.
+# pack puts all results so far, except pages and pictures, into one file. It never leaves an
+# unfinished archive behind.
 pack() {
 	tar -czf "$work/packed" -C "$work" --exclude='*.html' --exclude='*.png' --exclude='*.svg' "$call" 2>/dev/null
 	[ $? -le 1 ] && mv "$work/packed" "$out/results.tar.gz" # 1: a file grew meanwhile
 }
 
-# The libraries of Python's packages, for the peers: CUDA 13's and CUDA 12's layout.
+# The peers load the libraries of Python's NVIDIA packages. CUDA 13 and CUDA 12 have different layouts.
 packages=$("${PYTHON:-python3}" -c 'import nvidia; print(list(nvidia.__path__)[0])' 2>/dev/null)
 if [ -n "$packages" ]; then
 	libs=$(ls -d "$packages"/cu[0-9]*/lib "$packages"/{cuda_runtime,cuda_nvrtc,cublas,nccl}/lib 2>/dev/null | paste -sd:)
@@ -72,7 +77,7 @@ nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 nvcc=$(readlink -f "$nvcc" || echo "$nvcc")
 cuda=$(dirname "$(dirname "$nvcc")")
 
-# facts: records facts about the machine for later readers.
+# facts prints versions and properties of the machine.
 facts() {
 	date -u
 	nvidia-smi
@@ -86,7 +91,7 @@ facts() {
 	ls -d /dev/nvidia*
 }
 
-# peers: builds the peers whose sources are there.
+# peers builds the peers whose sources are in the folder.
 peers() {
 	local stream=$here/peers/BabelStream/src tests=$here/peers/nccl-tests/src arch=${ARCH:-sm_90} home=${NCCL_HOME-}
 	if [ -d "$stream/cuda" ]; then
@@ -102,7 +107,8 @@ peers() {
 		NVCC_GENCODE="-gencode=arch=compute_${arch#sm_},code=$arch" "$work/nccl-tests/all_reduce_perf" "$work/nccl-tests/all_gather_perf"
 }
 
-# probe NAME ARGUMENT…: one product, one norm, one stream and one collective show most faults.
+# probe NAME ARGUMENT… runs one short command of zbench. One product, one norm, one stream and one
+# collective show most faults.
 probe() {
 	local name=$1 code
 	shift
@@ -137,7 +143,7 @@ first() {
 	fi
 	PARTS=${PARTS:-collectives kernels processes}
 	[[ $PARTS != *kernels* ]] || probes "$@"
-	# Usual sizes and configurations, because this call checks results.
+	# This call checks results, so it runs usual sizes and configurations only.
 	PARTS=$PARTS TUNE='' SIZE=${SIZE:-512M} LIMIT=$(($(left) - 15)) OUT=$results/check "$here/gpu-check.sh" "$ZBENCH" "$@" >"$results/check.txt" 2>&1
 	code=$?
 	cp "$results/check/table.md" "$out/"

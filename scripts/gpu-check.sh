@@ -1,21 +1,29 @@
 #!/usr/bin/env bash
-# One command for a machine with a GPU: does zbench run on the real libraries, and
-# are the results right? Needs bash, gpu-processes.sh beside it and a zbench binary; no
-# Go, no network.
+# Check on a machine with a GPU whether zbench runs on the real libraries and whether its
+# results are right. Needs bash, gpu-processes.sh in the same folder and a zbench binary,
+# but neither Go nor a network.
 #
 #   scripts/gpu-check.sh BIN [FLAG…]
 #
 # FLAGs go to every run: --backend, --rccl-lib FILE, --lib-path DIR, … (zbench
-# collectives --help). GPUS says how many GPUs there are, TYPES which element types
-# are tried, ROWS, HIDDEN and SIZE how large the norms' matrices and hbm's arrays are,
-# TUNE that hbm takes all configurations (--tune; empty for the usual ones), SHAPES
-# which matrices Muon steps, MNK the product that gemm checks. PARTS says what of it runs (kernels collectives types
-# processes; default all): where a command may take some minutes only, give each part a call
-# and an OUT of its own. LIMIT is how many seconds the call may take (500, and 20
-# more to end): what is not reached by then has failed. Prints a table and leaves it,
-# row by row as they come, in $OUT (default gpu-check-DATE) as table.md, with all
-# results but the pictures in results.tar.gz, packed anew as each row ends. Exits with 1 when a check failed, 2 when
-# used wrongly, 5 when nothing can run.
+# collectives --help). Variables:
+#
+#   GPUS          number of GPUs; counted by default
+#   TYPES         element types to check
+#   ROWS, HIDDEN  size of the norms' matrices
+#   SIZE          size of hbm's arrays
+#   TUNE          flag for hbm: --tune (default) for all configurations, empty for the usual ones
+#   SHAPES        matrices for Muon's step
+#   MNK           product that gemm checks
+#   PARTS         parts to run: kernels collectives types processes (default all). Where a
+#                 command may take only a few minutes, give each part a call and an OUT of its own
+#   LIMIT         seconds that the call may take (500, and 20 more to end). A part that is not
+#                 reached by then counts as failed
+#   OUT           folder of the results (gpu-check-DATE)
+#
+# Prints a table, and writes it to table.md row by row. results.tar.gz has all results except
+# the pictures and is packed again after each row. Exits with 1 when a check failed, 2 when used
+# wrongly, 5 when nothing can run.
 set -uo pipefail
 
 if [ $# -lt 1 ]; then
@@ -45,7 +53,7 @@ for part in $parts; do
 done
 wants() { [[ $parts == *" $1 "* ]]; }
 
-# The backend is named by a flag, otherwise by the device node.
+# A flag names the backend. Without one, the device node decides.
 backend=
 for ((i = 0; i < ${#flags[@]}; i++)); do
 	case ${flags[i]} in
@@ -62,7 +70,7 @@ if [ -z "$backend" ]; then
 	flags+=(--backend "$backend")
 fi
 
-# count_gpus: counts the GPUs, unless GPUS is set.
+# count_gpus prints the number of GPUs that the machine has.
 count_gpus() {
 	if [ "$backend" = cuda ]; then
 		find /dev -maxdepth 1 -name 'nvidia[0-9]*' | wc -l
@@ -87,10 +95,10 @@ row() { # NAME RESULT SECONDS WHAT
 	return 0
 }
 
-# json KEY FILE: the first value of a key, without quotes.
+# json KEY FILE prints the first value of a key, without quotes.
 json() { sed -n 's/^ *"'"$1"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$2" | head -1; }
 
-# within COMMAND…: runs it within the time left; TERM makes zbench save and end.
+# within COMMAND… runs a command in the time that is left. SIGTERM makes zbench save and end.
 within() {
 	local left=$((limit - SECONDS))
 	if [ $left -le 0 ]; then
@@ -100,12 +108,13 @@ within() {
 	timeout -k 20 $left "$@"
 }
 
-# measured FOLDER: did a device do it?
+# measured FOLDER succeeds if a real device ran the sweep, not a simulated one.
 measured() {
 	[ "$(json simulated "$1/results.json")" = false ] || [ -n "${ALLOW_SIMULATED-}" ]
 }
 
-# judge FOLDER: prints what is wrong with a sweep that ended well; nothing if it is right.
+# judge FOLDER prints what is wrong with the results of a sweep that exited without an error. It
+# prints nothing if they are right.
 judge() {
 	local file=$1/results.json ok verified
 	ok=$(grep -c '"status": "ok"' "$file")
@@ -119,8 +128,8 @@ judge() {
 	fi
 }
 
-# run NAME ARGUMENT…: one run of collectives. Sets problem, empty if the run ended well and its
-# results are verified.
+# run NAME ARGUMENT… runs `zbench collectives` once and sets problem. problem is empty if the run
+# ended well and its results are verified.
 run() {
 	local dir="$out/${1// /-}" code
 	shift
@@ -137,7 +146,7 @@ run() {
 	[ -z "$problem" ]
 }
 
-# sweep NAME ARGUMENT…: a run that is a row of the table.
+# sweep NAME ARGUMENT… makes one run and writes a row of the table about it.
 sweep() {
 	local start=$SECONDS
 	cases=0
@@ -149,7 +158,7 @@ sweep() {
 	fi
 }
 
-# operators TYPE: every operator on one type, as one row.
+# operators TYPE runs every operator on one type and writes one row.
 operators() {
 	local start=$SECONDS op
 	cases=0
@@ -163,8 +172,8 @@ operators() {
 	row "$1" ok $((SECONDS - start)) "$cases cases of 5 operators, each verified"
 }
 
-# other NAME ARGUMENT…: another command of zbench, which checks its own results and reports by its
-# exit code.
+# other NAME ARGUMENT… runs another command of zbench. Such a command checks its own results and
+# reports a fault by its exit code.
 other() {
 	local name=$1 start=$SECONDS code
 	shift
@@ -182,9 +191,10 @@ other() {
 	return $code
 }
 
-# kernels: memory streams, the norms in every type, and Muon, each against its reference. They are
-# timed only briefly, because this checks results. The rows' lengths use every way of sharing a row,
-# with and without whole vectors; Muon's shapes use both tile sizes, with and without edges.
+# kernels checks memory streams, the norms in every type, and Muon, each against its reference. It
+# times them only briefly, because it checks results. The lengths of the norms' rows cover every way of
+# sharing a row among threads, with and without whole vectors. Muon's shapes cover both tile sizes,
+# with and without edges.
 kernels() {
 	local norm shape mnk shapes=()
 	for shape in ${SHAPES:-256x512 512x384x3 2048x2048x4 2000x2184x4}; do
@@ -192,7 +202,7 @@ kernels() {
 	done
 	# shellcheck disable=SC2086 # a flag or none
 	other hbm hbm ${SIZE:+--size "$SIZE"} ${TUNE---tune} --max-time 0.1 --out "$out/hbm-results" -q
-	if [ $? -eq 5 ]; then # no device, or a library is missing: the others would fail in the same way
+	if [ $? -eq 5 ]; then # no device, or a library is missing: the other kernels would fail in the same way
 		nothing=5
 		return
 	fi
@@ -238,7 +248,7 @@ collectives() {
 	sweep graphs all_reduce reduce_scatter all_gather -G 2 -b 1K -e 1M -f 32 -g "$gpus" $quick
 }
 
-# types: every element type with every operator.
+# types checks every element type with every operator.
 types() {
 	local type
 	for type in ${TYPES:-int8 uint8 int32 uint32 int64 uint64 half float double bfloat16}; do
@@ -259,7 +269,7 @@ wants collectives && collectives
 wants kernels && kernels
 [ -z "$nothing" ] && wants processes && processes
 
-# heading: the hardware and the libraries, from the first record that names the GPU.
+# heading prints the hardware and the libraries, from the first record that names the GPU.
 heading() {
 	local file gpu driver
 	for file in "$out"/one-rank/results.json "$out"/*/results.json; do

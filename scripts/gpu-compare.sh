@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# zbench beside the programs that people use, on a machine with a GPU: one row of the
-# comparison a call, each with a table of its own. Needs bash and two binaries; no Go.
+# Compare zbench with other programs on a machine with a GPU, one table per row of the
+# comparison. Needs bash and two binaries, but not Go.
 #
 #   ZBENCH=bin/zbench scripts/gpu-compare.sh bin/gpu-compare [ROW…]
 #
-# ROWs are memory norm products newton-schulz prepare burst gemm; without any, all of them
-# by turns. Each takes less than nine minutes (LIMIT seconds, 530), so that one fits
-# where a command may take ten. $OUT/ROW (default gpu-compare-DATE) gets compare.md and
-# compare.csv as the row has figures, and output.txt. CONTRIBUTING.md says what the
-# rows take. Exits with 1 when a row missed a bar, 2 when used wrongly, 5 when there is
-# no GPU or no library.
+# ROWs are memory norm products newton-schulz prepare burst gemm. Without a ROW, all of them
+# run one after the other. A row takes less than nine minutes (LIMIT seconds, 530), so that
+# it fits where a command may take ten. compare.md, compare.csv and output.txt of a row go
+# to $OUT/ROW (OUT is gpu-compare-DATE by default); the tables grow with each figure.
+# CONTRIBUTING.md says what the rows need. Exits with 1 when a row missed a bar, 2 when used
+# wrongly, 5 when there is no GPU or no library.
 set -uo pipefail
 
 declare -A tests=([memory]=Memory [norm]=Norm [products]=Products [newton-schulz]=NewtonSchulz [prepare]=Prepare [burst]=Burst [gemm]=Gemm)

@@ -1,30 +1,31 @@
 # shellcheck shell=bash disable=SC2154
-# The rows of gpu-check.sh with two processes, which sources this file: one rank each, on
-# one GPU. The library refuses two ranks on one GPU of a host, so each process has a host's
-# name of its own for it (NCCL_HOSTID), and they talk over sockets (NCCL_NET, lo). They take
-# turns on the GPU, of milliseconds each: this is about results and failures, not about times.
+# Rows of gpu-check.sh, which sources this file, with two processes of one rank each on one GPU.
+# The library refuses two ranks on one GPU of a host. So each process gets a host name of its own
+# (NCCL_HOSTID), and the two communicate over sockets (NCCL_NET, lo). They take turns of milliseconds
+# on the GPU, so these rows check results and failures, not times.
 #
-# LONG are the sizes and launches of the sweeps that are disturbed, SLACK is how many
-# seconds more than its deadlines such a sweep may take to end (20).
+# LONG has the flags for sizes and launches of the sweeps that are disturbed. SLACK is how many
+# seconds after its deadlines such a sweep may end (20).
 
 slack=${SLACK:-20}
 read -ra long <<<"${LONG:--b 1K -e 64K -f 2 -n 2 -w 1 --max-time 0.02}"
 pids=(0 0) token='' code='' took=''
 
-# tenths is the time in tenths of a second.
+# tenths prints the time in tenths of a second.
 tenths() {
 	local now=${EPOCHREALTIME:-$SECONDS.000000}
 	echo $((${now/[.,]/} / 100000))
 }
 
-# finish RANK: kills a process. It does not wait long for one that hangs in the driver.
+# finish RANK kills a process. It gives up after $slack seconds, because a process may hang in the
+# driver.
 finish() {
 	local last=$((SECONDS + slack))
 	if ! kill -KILL "${pids[$1]}" 2>/dev/null; then
 		problem="process $1 had ended before it was killed"
 		return 1
 	fi
-	{ # without bash's message about it
+	{ # without bash's message about the killed process
 		while kill -0 "${pids[$1]}" && [ $SECONDS -lt $last ]; do sleep 0.05; done
 		if ! kill -0 "${pids[$1]}"; then
 			wait "${pids[$1]}"
@@ -35,7 +36,7 @@ finish() {
 	return 1
 }
 
-# begin DIR ARGUMENT…: starts the two processes of a world.
+# begin DIR ARGUMENT… starts the two processes of a world.
 begin() {
 	local log=$1 rank port=$((20000 + RANDOM % 10000))
 	shift
@@ -56,8 +57,8 @@ begin() {
 	done
 }
 
-# await RANK SECONDS: waits for the end of a process, at most until the end of the call; sets code
-# and took.
+# await RANK SECONDS waits for the end of a process, at most until the end of the call. It sets code
+# to the exit code and took to the seconds waited.
 await() {
 	local begun left=$((limit - SECONDS))
 	begun=$(tenths)
@@ -76,7 +77,7 @@ await() {
 	took=$((took / 10)).$((took % 10))
 }
 
-# said DIR: prints the error of a run, and the library's first warning.
+# said DIR prints the error of a run, and the library's first warning.
 said() {
 	{
 		grep -h '^zbench: ' "$1.0.log" || grep -h '^zbench: ' "$1.1.log"
@@ -84,7 +85,7 @@ said() {
 	grep -hom 1 'NCCL WARN .*' "$1.1.log" "$1.0.log" | head -1 | cut -c1-200
 }
 
-# coded DIR CODE: checks that the first process ended with that code.
+# coded DIR CODE checks that process 0 ended with that code.
 coded() {
 	[ "$code" -eq "$2" ] && return
 	case "$2 $code" in "0 3" | "0 6") return 0 ;; esac # two processes on one GPU may be slow: their results are still right
@@ -92,8 +93,8 @@ coded() {
 	return 1
 }
 
-# ends DIR SECONDS CODE: checks that both processes end within that time and that the first has that
-# exit code; if the code is 0, the other process must have it too.
+# ends DIR SECONDS CODE checks that both processes end within that time and that process 0 has that
+# exit code. If the code is 0, process 1 must succeed too.
 ends() {
 	local seconds
 	await 0 "$2" && coded "$1" "$3" || return 1
@@ -105,13 +106,13 @@ ends() {
 	return 1
 }
 
-# left: prints the processes that have this world's secret in their environment.
+# left prints the processes that have this world's secret in their environment.
 left() {
 	grep -lsF -f <(printf '%s' "$token") /proc/[0-9]*/environ | tr -dc '0-9\n'
 	return 0 # grep also fails because another user's processes cannot be read
 }
 
-# abandon: leaves no process of a world behind if this script is ended.
+# abandon ends all processes of a world when this script ends.
 abandon() {
 	# shellcheck disable=SC2046 # a list of numbers
 	[ -z "$token" ] || kill -KILL $(left) 2>/dev/null
@@ -119,7 +120,7 @@ abandon() {
 }
 trap abandon EXIT
 
-# cleared: ends the remaining processes of a world; fails if there were any.
+# cleared ends the remaining processes of a world. It fails if there were any.
 cleared() {
 	local last=$((SECONDS + 5)) list
 	while list=$(left); [ -n "$list" ] && [ $SECONDS -lt $last ]; do sleep 0.1; done
@@ -130,7 +131,7 @@ cleared() {
 	return 1
 }
 
-# after DIR N: waits until N parts of a sweep are on disk.
+# after DIR N waits until N parts of a sweep are on disk.
 after() {
 	local last=$((limit - 2)) lines
 	while lines=$(grep -cs . "$1/journal.jsonl"); [ "${lines:-0}" -le "$2" ]; do
@@ -145,7 +146,7 @@ after() {
 	done
 }
 
-# blamed DIR: checks that the error and the record name the second process and its rank.
+# blamed DIR checks that the error and the record name process 1 and rank 1 as the cause.
 blamed() {
 	local file=$1/results.json
 	if ! grep -q 'process 1 on ' "$1.0.log" || ! grep -qE 'culprit: rank 1( |;|$)' "$1.0.log"; then
@@ -156,7 +157,8 @@ blamed() {
 	[ -z "$problem" ]
 }
 
-# resumed DIR: --resume measures the rest, including the case that a lost process interrupted.
+# resumed DIR checks that --resume measures the remaining cases, including the case that a lost
+# process interrupted.
 resumed() {
 	local ok file=$1/results.json
 	cleared || return 1
@@ -170,7 +172,7 @@ resumed() {
 	[ -z "$problem" ]
 }
 
-# witness FILE: prints RAS's answer.
+# witness FILE prints the answer of RAS, NCCL's service that reports the state of other ranks.
 witness() {
 	local block state library
 	block=$(sed -n '/"witness": {/,/"communicators"/p' "$1")
@@ -185,7 +187,7 @@ witness() {
 	esac
 }
 
-# together: every collective, and every case verified.
+# together checks that every collective runs and that every case is verified.
 together() {
 	local dir=$out/two-processes
 	# shellcheck disable=SC2086 # lists of words
@@ -194,7 +196,7 @@ together() {
 	what="$(grep -c '"status": "ok"' "$dir/results.json") cases, each verified; on $(sed -n 's/^ *"pci": "\(.*\)",\{0,1\}$/\1/p' "$dir/results.json" | sort -u | paste -sd' ')"
 }
 
-# killed: a killed process ends the run at once.
+# killed checks that the run ends at once after one process is killed.
 killed() {
 	local dir=$out/killed-process
 	begin "$dir" all_reduce all_gather reduce_scatter "${long[@]}" --out "$dir" && after "$dir" 3 || return
@@ -204,7 +206,8 @@ killed() {
 	resumed "$dir"
 }
 
-# frozen: the heartbeat, or the batch's deadline, ends the run; RAS is asked.
+# frozen stops one process and checks that the heartbeat or the batch's deadline ends the run. It also
+# reports what RAS answered.
 frozen() {
 	local dir=$out/frozen-process seconds
 	begin "$dir" all_reduce "${long[@]}" --heartbeat 12s --batch-timeout 4s --out "$dir" && after "$dir" 3 || return
@@ -221,7 +224,7 @@ frozen() {
 	what="SIGSTOP: ended after $seconds s, culprit rank 1; $(witness "$dir/results.json")"
 }
 
-# interrupted: Ctrl-C saves what is finished.
+# interrupted checks that Ctrl-C saves the finished cases.
 interrupted() {
 	local dir=$out/interrupted-run
 	begin "$dir" all_reduce all_gather reduce_scatter "${long[@]}" --out "$dir" && after "$dir" 3 || return
@@ -238,7 +241,7 @@ interrupted() {
 	resumed "$dir"
 }
 
-# pair NAME FUNCTION: a row of the table.
+# pair NAME FUNCTION runs a function and writes a row of the table about it.
 pair() {
 	local start=$SECONDS
 	problem='' what='' token=''

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install Debian packages on this machine, with sudo where it takes it:
+# Install Debian packages on this machine, with sudo if this user is not root:
 #
 #   scripts/install.sh PACKAGE…
 #

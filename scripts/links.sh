@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
 # Hosts on this machine whose links have a known rate: network namespaces, joined by a bridge.
 #
-#   scripts/links.sh up N MBIT [MS] N hosts, each with a link of MBIT million bits a second both ways; what
-#                                  is sent arrives after MS milliseconds
-#   scripts/links.sh on I COMMAND… runs COMMAND on host I, from 0; its address is 10.77.0.(I+1) on eth0
-#   scripts/links.sh down          takes them away
+#   scripts/links.sh up N MBIT [MS] makes N hosts, each with a link of MBIT million bits per second in each
+#                                  direction; data arrive MS milliseconds after they are sent
+#   scripts/links.sh on I COMMAND… runs COMMAND on host I, counted from 0; the host's address is
+#                                  10.77.0.(I+1) on eth0
+#   scripts/links.sh down          removes the hosts
 #
-# It needs root, ip and tc (Debian: iproute2), and a C compiler where there is a delay: many kernels have no netem. Where namespaces are not allowed, `up` says so and
-# exits with 3. LINKS (zbl) begins the names: hosts of two names are two worlds.
+# The script needs root, ip and tc (Debian: iproute2). A delay also needs a C compiler, because the script
+# then builds its own switch: many kernels have no netem. Where namespaces are not allowed, `up` says so
+# and exits with 3. LINKS (zbl) is the first part of every name. Two values of LINKS give two separate
+# sets of hosts.
 set -euo pipefail
 
 name=${LINKS:-zbl}
 wire=/run/$name-wire
 
-# refuse removes everything that was made.
+# refuse REASON removes everything that was made and exits with 3.
 refuse() {
 	down || true
 	echo "links.sh: no links of a known rate here: $*" >&2
@@ -37,7 +40,7 @@ limit() {
 	"$@" root tbf rate "$rate" burst 20kb latency 200ms
 }
 
-# delayed HOSTS MBIT MS starts the switch that delays; its ports are the hosts' links.
+# delayed HOSTS MBIT MS starts a switch that delays every frame. Its ports are the hosts' links.
 delayed() {
 	local said rate=$2mbit
 	said=$(cc -O2 -o "$wire" "$(dirname "$0")/links/wire.c" 2>&1) || refuse "the switch does not compile: $said"
@@ -56,7 +59,7 @@ delayed() {
 	done
 }
 
-# address I brings a host's link up.
+# address I gives host I its address and brings its link up.
 address() {
 	ip -n "$name$1" link set lo up
 	ip -n "$name$1" addr add 10.77.0.$(($1 + 1))/24 dev eth0

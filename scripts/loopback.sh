@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds the loopback as shared libraries with the vendors' names, so that other
-# programs can run on it: scripts/loopback.sh DIR leaves DIR/rocm/lib and
+# programs can run on it. scripts/loopback.sh DIR makes DIR/rocm/lib and
 # DIR/cuda/lib, and DIR/include with the header for host versions of a program's
-# kernels. `zbench loopback --libraries DIR` runs a program on them. By hand: set
-# ZBENCH_LOOPBACK to a machine file, and let the program find the libraries
-# (LD_LIBRARY_PATH; --rocm-path DIR/rocm for zbench).
+# kernels. `zbench loopback --libraries DIR` runs a program on these libraries. To run
+# a program without that command, set ZBENCH_LOOPBACK to a machine file and let the
+# program find the libraries (LD_LIBRARY_PATH; --rocm-path DIR/rocm for zbench).
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -16,17 +16,17 @@ mkdir -p "$1/include"
 out=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../internal/native"
 
-# NOISY=1 makes the collectives library print on loading, as some libraries do.
+# NOISY=1 makes the collectives library print a line when it is loaded, as some libraries do.
 noisy=(${NOISY:+-DNOISY})
 cflags=(-std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden)
 
-# One build of the folder at a time; it also removes what a killed build left.
+# A lock allows one build of the folder at a time. A build also removes files of a killed build.
 exec 8<"$out"
 flock 8
 objects=$out/objects
 rm -rf "$objects"
 mkdir "$objects"
-export TMPDIR=$objects # of the compilers
+export TMPDIR=$objects # for the compilers' temporary files
 trap 'rm -rf "$objects"' EXIT
 
 # Compiled objects are kept by a hash of their inputs. kept "SOURCES" COMMAND… prints the object's
@@ -54,14 +54,14 @@ kernels=$(kept "unity.cc kernels" "${cxx[@]}" -c unity.cc)
 
 cp c/shared/zbench_kernels.h "$out/include"
 
-# runtime NAMES LIBRARY [FLAG…]: builds the library with all the state.
+# runtime NAMES LIBRARY [FLAG…] builds the library that has all the state.
 runtime() {
 	local state
 	state=$(kept "c kernels" "${CC:-cc}" "${cflags[@]}" -DZB_NAMES="$1" -c c/shared/runtime.c)
 	"${CC:-cc}" "${cflags[@]}" -shared "-Wl,-soname,${2##*/}" "${@:3}" -o "$2" "$state" "$kernels" -lm -ldl -lpthread -Wl,-z,defs
 }
 
-# forward NAMES KIND LIBRARY RUNTIME [FLAG…]: builds a library that jumps to the runtime.
+# forward NAMES KIND LIBRARY RUNTIME [FLAG…] builds a library whose functions jump to the runtime library.
 forward() {
 	"${CC:-cc}" "${cflags[@]}" -shared -DZB_NAMES="$1" "-DFORWARD_$2=1" "-Wl,-soname,${3##*/}" "${@:5}" -o "$3" c/shared/forward.c "$4" -Wl,-rpath,'$ORIGIN' -Wl,-z,defs
 }

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# How far programs on the paced clock are from the model.
+# Measure how far the times of programs on the paced clock are from the model's.
 #
 #   scripts/paced.sh ZBENCH FOLDER [RUNS [PROGRAM…]]
 #
 # FOLDER has rccl-tests' programs: all_reduce_perf and others built without MPI, all_reduce_mpi
-# and others built with it. Each PROGRAM (all_reduce, sendrecv; names without what follows the
-# last _) runs RUNS times (5) with one thread, a thread a GPU, a thread a GPU and a graph, and with
-# mpirun. For each size the median deviation of busbw from that of `zbench collectives` is
-# printed in percent, with the smallest and the largest. ARGS changes the sizes (-b 1M -e 64M -f 4),
-# LIBRARIES names a folder of built libraries.
+# and others built with MPI. PROGRAM is such a name without _perf or _mpi (default: all_reduce and
+# sendrecv). Each program runs RUNS times (5) with one thread, with a thread per GPU, with a thread
+# per GPU and a graph, and with mpirun. For each size the script prints how far busbw deviates from
+# busbw of `zbench collectives`: the median in percent, with the smallest and the largest deviation.
+# ARGS changes the sizes (-b 1M -e 64M -f 4). LIBRARIES names a folder of built libraries.
 #
-# The result depends on the host: run it on one that is quiet.
+# The result depends on other work of the host, so run the script on a quiet host.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
@@ -26,7 +26,7 @@ read -ra sizes <<< "${ARGS:--b 1M -e 64M -f 4}"
 source "$(dirname "$0")/programs.sh"
 loopback_on paced
 
-# Reads "bytes busbw" of many runs, and prints one line with all sizes.
+# deviations reads "bytes busbw" of many runs, and prints one line with all sizes.
 deviations() {
 	sort -n | awk 'NR == FNR { want[$1] = $2; next } $1 in want { print $1 + 0, ($2 / want[$1] - 1) * 100 }' "$work/want" - |
 		sort -k1,1n -k2,2g | awk '
@@ -36,7 +36,7 @@ deviations() {
 		END { line(); print "" }'
 }
 
-# measure TITLE COMMAND… runs a program RUNS times, and compares both of its columns.
+# measure TITLE COMMAND… runs a program RUNS times, and compares its out-of-place and in-place columns.
 measure() {
 	local title=$1
 	shift

@@ -1,18 +1,17 @@
-# Shared by paced.sh and virtual.sh: rccl-tests' programs compared with `zbench collectives` of the
-# same world, both without noise. The caller sets zbench, sizes, loopback and work before it sources
-# this file.
+# Functions of paced.sh and virtual.sh, which compare rccl-tests' programs with `zbench collectives`
+# in the same world, both without noise. The caller sets zbench and sizes before it sources this file.
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# loopback_on CLOCK: sets the command that runs a program on that clock.
+# loopback_on CLOCK sets loopback, the command that runs a program on that clock.
 loopback_on() {
 	loopback=("$zbench" loopback -q --no-data --clock "$1" --fault noise:sigma=0)
 	[ -z "${LIBRARIES:-}" ] || loopback+=(--libraries "$LIBRARIES")
 }
 
-# want PROGRAM FLAG… writes "bytes busbw" of zbench itself, busbw in GB/s.
+# want PROGRAM FLAG… writes "bytes busbw" of zbench itself, with busbw in GB/s.
 want() {
 	local name=$1
 	shift

@@ -1,22 +1,21 @@
 #!/usr/bin/env bash
-# Print the packages whose tests can have a data race, one a line.
+# Print the packages whose tests can have a data race, one per line.
 #
 #   scripts/raceable.sh [DIR]      DIR is a module's root, this one by default
 #
-# A race takes two goroutines. The tests of a package have one, unless a line
-# starts another in
+# A race needs two goroutines. A package is printed if a line starts a goroutine in
 #   - the package's own tests, or
-#   - the code, tests aside, of any package of this module that they are built of.
-# Such a line has a go statement, or calls something that runs its argument in a
+#   - the code of a package of this module that is built into these tests.
+# Such a line has a go statement, or calls a function that runs its argument in a
 # goroutine. The list is made from the sources each time, so it needs no upkeep.
-# Libraries of others are not looked at: what they start, they wait for, and none
-# that is used here calls back from it. test/suite holds the list to the syntax
-# trees of all files.
+# Other modules are not searched: they wait for the goroutines that they start, and
+# no library used here calls back from one. A test in test/suite compares this list
+# with the syntax trees of all files.
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
 
 module=$(go list -m)
-# PACKAGE KIND FILE, with KIND code or test, for each file.
+# One line per file: PACKAGE KIND FILE, with KIND code or test.
 files=$(go list -f '{{$p := .}}{{range .GoFiles}}{{$p.ImportPath}} code {{$p.Dir}}/{{.}}
 {{end}}{{range .CgoFiles}}{{$p.ImportPath}} code {{$p.Dir}}/{{.}}
 {{end}}{{range .TestGoFiles}}{{$p.ImportPath}} test {{$p.Dir}}/{{.}}
@@ -25,7 +24,7 @@ files=$(go list -f '{{$p := .}}{{range .GoFiles}}{{$p.ImportPath}} code {{$p.Dir
 statement='(^|[{;:])[[:space:]]*go[[:space:]]+[[:alpha:]_(]'
 call='\.(Go|AfterFunc|Parallel|RunParallel|Eventually|EventuallyWithT|Never)f?\('
 library='(testscript\.Run|signal\.Notify|runtime\.SetFinalizer|runtime\.AddCleanup|httptest\.New|http\.ListenAndServe|http\.Serve)[A-Za-z]*[[(]'
-# A goroutine copies a command's output unless it goes to a file.
+# os/exec starts a goroutine that copies a command's input or output, unless that is a file.
 copied='\.(Stdin|Stdout|Stderr)\>.* = '
 starting=$(cut -d' ' -f3- <<<"$files" | tr '\n' '\0' | xargs -0 -r grep -lE "$statement|$call|$library|$copied" || true)
 

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Check a release: two builds in two folders, the second without a build cache, are equal bit by bit; the deb is
-# installed, run and removed in a clean Debian 12 and 13, the rpm in the root of a Debian 13, and nothing of them
-# is left.
+# Check a release. Two builds in two folders, the second without a build cache, must be equal bit by bit. The deb is
+# installed, run and removed in a clean Debian 12 and 13, the rpm in a Debian 13; no file of a package may remain.
 #
-#   scripts/release-check.sh       as root: it makes the chroots; HEAD is what is built
+#   scripts/release-check.sh       builds HEAD; needs root, because it makes the chroots
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

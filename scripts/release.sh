@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Build what a release is, for Linux on amd64: a tar.gz, a deb and an rpm with the binary, the manual pages and
-# the completions, the list of modules in the binary (SPDX), and their checksums.
+# Build the files of a release for Linux on amd64: a tar.gz, a deb and an rpm with the binary, the manual pages and
+# the completions, the list of modules in the binary (SPDX), and the checksums of these files.
 #
-#   scripts/release.sh [DIR]       into dist by default; VERSION names another version than git describe
+#   scripts/release.sh [DIR]       writes to DIR (dist); VERSION replaces the version that git describe prints
 #
-# Two builds of a commit with the same Go and C compilers are equal bit by bit: every time is the commit's, and
-# no path of this machine is in a file. nfpm is pinned in tools/release/go.mod, apart from zbench's own
-# dependencies.
+# Two builds of a commit with the same Go and C compilers are equal bit by bit: files have the time of the commit,
+# and no file contains a path of this machine. nfpm is pinned in tools/release/go.mod, which is separate from
+# zbench's own dependencies.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

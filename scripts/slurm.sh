@@ -2,16 +2,17 @@
 # Run a command in a Slurm cluster on this machine:
 #
 #   scripts/slurm.sh NODES COMMAND [ARGUMENT…]      as root, on Debian 12
-#   scripts/slurm.sh install                        only what it takes, and Open MPI; prints "ready"
+#   scripts/slurm.sh install                        installs Slurm and Open MPI only; prints "ready"
 #
-# The cluster has NODES nodes, node1 to nodeN, each a slurmd with 64 CPUs and 8 GPUs
-# that do not exist, and the names resolve to addresses of the loopback interface.
-# COMMAND finds it by SLURM_CONF; sbatch, salloc and srun work as on a login node.
+# The cluster has NODES nodes, node1 to nodeN. Each is a slurmd that pretends to have
+# 64 CPUs and 8 GPUs. The nodes' names resolve to addresses of the loopback interface.
+# COMMAND finds the cluster by SLURM_CONF; sbatch, salloc and srun work as on a login node.
 #
-# All of it runs in namespaces of its own (processes, mounts, a network that leads nowhere), with a temporary folder for keys, spools and logs. It ends with
-# this script, however that ends, and several clusters run beside each other.
-# The exit code is COMMAND's; a process that COMMAND leaves behind is named, and
-# the code is then 1. Daemons' logs are in $ZBENCH_SLURM_LOGS afterwards if set.
+# The cluster runs in namespaces of its own (processes, mounts, a network without a way
+# out), with a temporary folder for keys, spools and logs. It always ends when this
+# script ends. Several clusters can run at the same time. The exit code is COMMAND's.
+# If COMMAND leaves a process behind, the script names the process and exits with 1.
+# If ZBENCH_SLURM_LOGS names a folder, the daemons' logs are there afterwards.
 set -euo pipefail
 
 case ${1:-} in
@@ -48,7 +49,7 @@ dir=$(mktemp -d /tmp/zbench-slurm.XXXXXX)
 chmod 755 "$dir"
 daemons=()
 
-# Daemons get ten seconds to end; the namespace ends the rest.
+# stop gives the daemons ten seconds to end. The end of the namespace kills those that remain.
 stop() {
 	trap - EXIT
 	if [ ${#daemons[@]} != 0 ]; then
@@ -69,14 +70,14 @@ trap 'exit 130' INT
 mkdir "$dir/spool" "$dir/state" "$dir/log" "$dir/munge"
 host=$(hostname -s)
 
-# Each node has a name and an address. The interface is for programs that ignore lo: glibc resolves
-# names only if another address exists, and Open MPI accepts no other interface.
+# Each node has a name and an address. An interface other than lo must have an address too: without one,
+# glibc resolves no names, and Open MPI finds no interface, because it ignores lo.
 {
 	echo "127.0.0.1 localhost"
 	echo "10.77.255.1 $host"
 	for i in $(seq "$nodes"); do echo "10.77.$((i / 250)).$((i % 250)) node$i"; done
 } >"$dir/hosts"
-: >>/etc/hosts # debootstrap omits it
+: >>/etc/hosts # debootstrap does not make this file
 mount --bind "$dir/hosts" /etc/hosts
 mount -t tmpfs tmpfs /run # for sockets and names of network namespaces
 ip link set lo up
@@ -129,8 +130,8 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
 touch "$dir"/gpu{0..7}
 echo "NodeName=node[1-$nodes] Name=gpu File=$dir/gpu[0-7]" >"$dir/gres.conf"
-# None of the plugins above uses control groups, which need not be mounted. This one looks for them
-# only when it is used.
+# None of the plugins above uses control groups, so they need not be mounted. The plugin cgroup/v1 looks
+# for them only when it is used.
 echo CgroupPlugin=cgroup/v1 >"$dir/cgroup.conf"
 export SLURM_CONF=$dir/slurm.conf
 
@@ -145,7 +146,8 @@ for i in $(seq "$nodes"); do
 	slurmd -D -N "node$i" &>"$dir/log/node$i.out" &
 	daemons+=($!)
 done
-# A daemon that ends at once has logged the reason; sinfo would wait for it.
+# alive succeeds while every daemon runs. A daemon that ends at once has logged the reason, and sinfo
+# would wait for it without end.
 alive() { [ "$(jobs -r | wc -l)" = "${#daemons[@]}" ]; }
 ready() { sinfo --noheader --format=%D --states=idle 2>/dev/null | grep -qx "$nodes"; }
 for _ in $(seq 300); do
@@ -162,7 +164,7 @@ echo "$0: $nodes nodes after $SECONDS s" >&2
 code=0
 "$@" || code=$?
 
-# A job's steps end shortly after srun does.
+# left prints the processes that COMMAND left behind. A job's steps end shortly after srun ends.
 left() {
 	local self=$BASHPID
 	ps -eo pid=,ppid=,comm=,args= |

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Runs PyTorch's own DDP and FSDP2, and writes which calls they make as numbers.
+"""Runs PyTorch's own DDP and FSDP2, and writes the sizes and times of their calls as JSON.
 
     debootstrap trixie CHROOT && chroot CHROOT apt-get install -y python3-torch   # as root, once
     chroot CHROOT python3 -W ignore - <scripts/torch-layouts.py >bench/answers/advice/testdata/torch-layouts.json
 
-Any PyTorch from 2.6 on does; it needs no GPU and no network. Words behind the dash choose parts: "ddp_lists",
-caps by bucket, takes 2.14 and is in torch-lists.json. DDP runs as it is, with a
-process group that writes down what the reducer calls. FSDP2 runs with fake tensors and
-streams that know what they wait for: torch.cpu has none. A tensor is
-[block, frozen, sides…] in the order of forward.
+It needs PyTorch 2.6 or later, but neither a GPU nor a network. Words after the dash select parts. The part
+"ddp_lists" (one cap per bucket) needs PyTorch 2.14; its output is torch-lists.json.
+
+DDP runs unchanged, with a process group that records the reducer's calls. FSDP2 runs with fake tensors, and with
+streams that record which calls they wait for, because torch.cpu has no streams. A tensor is
+[block, frozen, sides…], in forward order.
 """
 import contextlib, hashlib, json, os, random, sys
 
@@ -20,7 +21,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 
 
 class Leaf(torch.autograd.Function):
-    """One tensor's computation: it moves the position of its pass."""
+    """The computation of one tensor. It sets MAIN.at, the position in the forward and backward pass."""
 
     @staticmethod
     def forward(ctx, x, w, i):
@@ -100,7 +101,7 @@ def run(model):
 
 
 class Written(dist.ProcessGroup):
-    """A process group of one rank that DDP takes for one of two."""
+    """A process group that records calls. It has one rank, but DDP treats it as a group of two."""
 
     def __init__(self):
         super().__init__(0, 1)
@@ -135,7 +136,7 @@ def ddp(case):
     flags = dict(find_unused_parameters=case["find_unused"], static_graph=case["static_graph"])
     flags.update(bucket_cap_mb_list=case["caps"]) if "caps" in case else flags.update(bucket_cap_mb=case["cap"])
     wrapped = nn.parallel.DistributedDataParallel(model, process_group=group, **flags)
-    for _ in range(3):  # the first step has one bucket; after it the buckets are formed again
+    for _ in range(3):  # the first step has one bucket; DDP rebuilds the buckets after it
         group.calls.clear()
         MAIN.at = 0
         run(wrapped).backward()
@@ -148,8 +149,8 @@ def ddp(case):
 
 
 class Stream:
-    """A stream: the leaf that the main stream has reached, and the calls that have ended, when its next operation can
-    begin."""
+    """A stream, as the state in which its next operation can begin: at is the leaf that the main stream has then
+    reached, over has the calls that have then ended."""
 
     all = []
 
@@ -255,7 +256,8 @@ def fsdp2(case):
 
 
 def frozen(rng, how, last):
-    """Whether a tensor is frozen: with "lora" all but the last of a block, with "some" some of them."""
+    """Returns 1 if a tensor is frozen. "lora" freezes all tensors of a block except the last, "some" freezes 40 % of
+    the tensors at random."""
     return int(how == "lora" and not last or how == "some" and rng.random() < 0.4)
 
 
@@ -270,7 +272,7 @@ def tensors(rng, how, big=1):
         all += [[b + 1, frozen(rng, how, i == n - 1), *some()] for i in range(n)]
     all += [[0, frozen(rng, how, False), *some()] for i in range(after)]
     if all[0][0]:
-        all[0][1] = 0  # nothing before the first gradient is computed
+        all[0][1] = 0  # autograd computes nothing before the first tensor that needs a gradient
     return all, before > 0 and not all[0][1] and rng.random() < 0.3
 
 
@@ -299,7 +301,7 @@ def fsdp2_cases(rng):
         )
 
 
-# Models whose tensors have Hugging Face's shapes, by block.
+# Models as lists of tensors by block, with the shapes that Hugging Face's implementations have.
 def llama(hidden, layers, ffn, kv, vocab):
     block = [[hidden], [hidden, hidden], [kv, hidden], [kv, hidden], [hidden, hidden], [hidden], [ffn, hidden], [ffn, hidden], [hidden, ffn]]
     return [[0, 0, vocab, hidden], *([b + 1, 0, *s] for b in range(layers) for s in block), [0, 0, hidden], [0, 0, vocab, hidden]]

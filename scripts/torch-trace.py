@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Record the profiler's traces of ranks that train on gloo, one of which comes late.
+"""Record traces of PyTorch's profiler from ranks that train over gloo, one of which may be late in every step.
 
     scripts/torch-trace.py DIR RANKS STEPS [LATE MS]
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Runs the trainers' own bucket code, and writes what it does as numbers.
+"""Runs the trainers' own code for gradient buckets, and writes the resulting layouts and calls as JSON.
 
     scripts/trainer-layouts.py megatron GIT > bench/answers/advice/testdata/megatron-layouts.json
     scripts/trainer-layouts.py deepspeed GIT > bench/answers/advice/testdata/deepspeed-calls.json
 
 GIT is a git directory of NVIDIA/Megatron-LM or deepspeedai/DeepSpeed that has the commit
-below. Functions and classes are taken out of its files and run with stand-ins for torch:
-a tensor is a number of elements. The tensors of Megatron's models are listed here, as its
-modules register them on rank 0 of the first pipeline stage; those of DeepSpeed's are lists
-of Hugging Face's tensors in forward order, and lists made at random.
+below. The script extracts functions and classes from the trainer's files and runs them with
+stand-ins for torch, in which a tensor is only a number of elements.
+
+The tensors of Megatron's models are listed here in the order in which its modules register
+them on rank 0 of the first pipeline stage. The tensors for DeepSpeed are those of Hugging
+Face's models in forward order, and random lists.
 """
 import ast, contextlib, dataclasses, enum, hashlib, itertools, json, math, random, subprocess, sys, types, typing
 from collections import defaultdict, deque
@@ -32,7 +34,7 @@ def functions(text, names, scope):
 
 
 def without_imports(node):
-    """Removes `from` imports: their names are in the scope already."""
+    """Removes `from` imports, because the scope already has their names."""
     for inner in ast.walk(node):
         if hasattr(inner, "body") and isinstance(inner.body, list):
             inner.body = [s for s in inner.body if not isinstance(s, ast.ImportFrom)] or [ast.Pass()]
@@ -174,7 +176,7 @@ def layouts(scope, params, case):
 
 
 class Size(int):
-    """Stands for the ranks of a group; some callers ask for size()."""
+    """The number of ranks of a group, in place of the group. Some callers use size()."""
 
     def size(self):
         return int(self)
@@ -235,7 +237,7 @@ def megatron_cases():
                 for sharded, dp, pad in ((True, 64, False), (True, 24, True), (False, 16, False)):
                     case = {**base, "model": name, "tp": tp, "pp": pp, "bucket_size": size, "sharded": sharded, "dp": dp, "pad": pad}
                     yield case
-                    if sharded:  # else Megatron refuses it
+                    if sharded:  # without a sharded optimizer Megatron rejects it
                         yield {**case, "fp8": True}
                         yield {**case, "fp8": True, "summed": True}
         for tp, pp in ((1, 1), (8, 4)):
@@ -275,7 +277,7 @@ def megatron(git):
 
 
 class Tensor:
-    """A tensor that is only a number of elements; narrowing it too far fails."""
+    """A tensor that is only a number of elements. narrow beyond its end raises an error."""
 
     def __init__(self, numel, dtype="bf16"):
         self.n, self.dtype, self.device, self.is_sparse = numel, dtype, "gpu", False
@@ -327,8 +329,8 @@ class Ranks:
 
 
 class World:
-    """Records the calls: name, elements, ranks, and the parameters of backward between which they are made and waited
-    for. Computation is one stream; reductions may use another."""
+    """Records each call: name, elements, ranks, and the parameters of the backward pass at which the call is made and
+    waited for. Computation is one stream, and reductions may use another."""
 
     def start(self, case):
         self.calls, self.boundary = [], None
@@ -363,7 +365,7 @@ class Stream:
             self.world.waited(len(self.world.calls))
 
     def synchronize(self):
-        pass  # at the end of backward
+        pass  # called only at the end of backward
 
 
 class Event:

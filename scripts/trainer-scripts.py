@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares what zbench reads of public Megatron scripts with what bash runs.
+"""Compares the options that zbench reads from public Megatron scripts with the commands that bash runs.
 
 Usage: trainer-scripts.py FOLDER...   (checkouts of NVIDIA/Megatron-LM, ROCm/Megatron-LM, alibaba/Pai-Megatron-Patch)
 
-The oracle is bash itself in a root of its own without network (unshare, chroot): every program is a function that
-records its arguments. They are parsed by argparse with the options that Megatron's arguments.py declares. Each script
-gets the arguments of the first call of it in a README beside it or above it.
+The reference is bash itself in a chroot without a network, where every program is a function that records its
+arguments. argparse then parses these arguments with the options that Megatron's arguments.py declares. A script gets
+the arguments with which a README in its folder, or in a folder above, first calls it.
 """
 import argparse
 import ast
@@ -18,8 +18,8 @@ import subprocess
 import sys
 import tempfile
 
-# The names that zbench reads, with their kinds: their values must be equal. Newer versions of Megatron make these
-# options from dataclasses, so no text declares them.
+# The options that zbench reads, with their types. Both sides must have equal values. Newer versions of Megatron
+# generate these options from dataclasses, so arguments.py does not declare them.
 KEYS = {
     "ddp_bucket_size": int, "ddp_num_buckets": int, "overlap_grad_reduce": bool, "overlap_param_gather": bool, "use_distributed_optimizer": bool,
     "ddp_pad_buckets_for_high_nccl_busbw": bool, "num_distributed_optimizer_instances": int, "expert_model_parallel_size": int,
@@ -83,7 +83,7 @@ def parser(folders):
             else:
                 p.add_argument(name, dest=dest or "_" + name, nargs=nargs, default=None)
         except argparse.ArgumentError:
-            pass  # one of KEYS, or of another version
+            pass  # the option is one of KEYS, or another version has declared it
     return p
 
 
@@ -141,7 +141,7 @@ def told(script, top):
     return invented(script), {"WORKSPACE": "/w", "LOAD_NAME": "x", "LOAD_ITER": "1", "TOKENIZER_MODEL": "x"} if "clip" in name else {}
 
 
-# VALUES are the arguments of scripts without a README, by the names that the scripts give them.
+# VALUES are the arguments of scripts without a README, by the variable to which a script assigns them.
 VALUES = {
     "ENV": "dsw", "TP": "2", "PP": "2", "CP": "1", "EP": "2", "ETP": "1", "PR": "bf16", "AC": "sel", "DO": "true", "FL": "true", "SP": "true", "TE": "true", "MOE": "false",
     "SFT": "false", "BATCH_SIZE": "1", "BS": "1", "GLOBAL_BATCH_SIZE": "16", "GBS": "16", "SEQ_LEN": "2048", "PAD_LEN": "2048", "LR": "1e-5", "MIN_LR": "1e-6",

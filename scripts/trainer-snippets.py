@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Feeds every text that zbench prints for a trainer to the trainer's own parser.
+"""Parses every text that zbench prints for a trainer with the trainer's own parser.
 
     go test ./bench/job/trainer -run TestPrintedKeys -snippets FILE
     scripts/trainer-snippets.py FILE DIR | sed -n "/^{/,\$p" > bench/job/trainer/testdata/parsers.json
 
 DIR has checkouts at the commits below: megatron, bridge, primus, deepspeed, accelerate,
-lightning. Python needs torch, omegaconf, pydantic and yaml; other imports of the checkouts have
-stand-ins. The first text that a parser refuses ends the script. What is written are
-names of keys with their types, and the source.
+lightning. Python needs torch, omegaconf, pydantic and yaml; mocks replace other imports of the
+checkouts. The script ends at the first text that a parser rejects. It writes the names and types
+of the keys, and the source of each parser.
 """
 import argparse, ast, dataclasses, importlib, importlib.abc, importlib.machinery, importlib.util, inspect, json, os, re, shlex, subprocess, sys, types
 from unittest import mock
@@ -67,7 +67,7 @@ def code(text):
 
 def megatron(root, texts):
     import torch
-    torch.float8_e8m0fnu = torch.uint8  # newer than Debian's
+    torch.float8_e8m0fnu = torch.uint8  # Debian's torch is older and lacks this type
     sys.path.insert(0, f"{root}/megatron")
     from megatron.training.arguments import add_megatron_arguments
     parser = add_megatron_arguments(argparse.ArgumentParser(allow_abbrev=False))
@@ -93,7 +93,7 @@ def primus(root, texts):
     keys = {}
     for text in texts:
         for key, value in yaml.safe_load(text)["modules"]["pre_trainer"]["overrides"].items():
-            # a key that its base configuration lacks must be Megatron's
+            # A key that is not in Primus's base configuration must be an option of Megatron.
             assert key in base or "--" + key.replace("_", "-") in names, f"Primus has no {key}"
             keys[key] = type(value).__name__
     return keys
@@ -148,7 +148,7 @@ def bridge(root, texts):
 
 
 def deepspeed(root, texts):
-    # deepspeed's own __init__ wants an accelerator: the files alone, the rest are stand-ins
+    # deepspeed's own __init__ needs an accelerator, so only these files are loaded, with mocks for other modules.
     for name in ("runtime.config_utils", "runtime.zero.offload_config", "runtime.zero.config"):
         spec = importlib.util.spec_from_file_location(f"deepspeed.{name}", f"{root}/deepspeed/deepspeed/{name.replace('.', '/')}.py")
         sys.modules[spec.name] = importlib.util.module_from_spec(spec)
@@ -192,7 +192,7 @@ def ddp(_, texts):
 
 
 def accelerate(root, texts):
-    """Its own class makes the arguments, which torch's DDP accepts."""
+    """Checks that Accelerate's own class makes arguments that torch's DDP accepts."""
     import torch
     src = f"{root}/accelerate/src/accelerate"
     for name in ("versions", "constants", "environment", "imports"):
@@ -213,7 +213,7 @@ def accelerate(root, texts):
 
 
 def lightning(root, texts):
-    """DDPStrategy passes unknown arguments on to torch's DDP."""
+    """Checks that torch's DDP accepts the arguments that Lightning's DDPStrategy does not know and passes on."""
     import torch
     tree = ast.parse(open(f"{root}/lightning/src/lightning/pytorch/strategies/ddp.py").read())
     init = next(f for c in ast.walk(tree) if isinstance(c, ast.ClassDef) and c.name == "DDPStrategy" for f in c.body if getattr(f, "name", "") == "__init__")
@@ -268,11 +268,12 @@ PARSERS = {
 
 def main():
     texts = json.load(open(sys.argv[1]))
-    import omegaconf, torch, torch.distributed.fsdp, yaml, pydantic  # before there are stand-ins
+    import omegaconf, torch, torch.distributed.fsdp, yaml, pydantic  # the real modules, before mocks replace others
     sources = {**COMMITS, "torch": f"torch {torch.__version__.split('+')[0]}", "sh -eu": "sh -eu; names in openxla/xla, xla/debug_options_flags.cc"}
     sys.meta_path.append(StandIns({"torch", "transformer_engine", "transformer_engine_torch", "apex", "ck4inductor", "nvidia_resiliency_ext", "flash_attn", "flash_attn_3", "flashinfer", "mamba_ssm", "modelopt", "emerging_optimizers"}))
     one_process()
-    # Read, not run: training_args.py of huggingface/transformers declares the field as int | None.
+    # These two types are from reading the source, not from running it: training_args.py of huggingface/transformers
+    # declares the field as int | None.
     known = {
         "Hugging Face Trainer": {"source": "huggingface/transformers 00349ae8, read", "keys": {"ddp_bucket_cap_mb": "int"}},
         "torchtitan": {"source": "pytorch/torchtitan b5bcd76c, read", "keys": {"reshard_after_forward": "object"}},

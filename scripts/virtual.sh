@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
-# Whether rccl-tests' programs on the virtual clock run, and agree with `zbench collectives`.
+# Check that rccl-tests' programs run on the virtual clock and agree with `zbench collectives`.
 #
 #   scripts/virtual.sh ZBENCH FOLDER [PROGRAM…]
 #
 # FOLDER has the programs: all_reduce_perf and others built without MPI, all_reduce_mpi and
-# others built with it. Each PROGRAM (all of FOLDER; names without what follows the last _) runs with
-# one thread, on the null stream (-y 1), with a graph (-G 1), with a thread a GPU, and with mpirun
-# on two nodes, from 1 MiB (ARGS: -b 1M -e 1G -f 2) and from 8 bytes. A line for each
-# has the largest deviation of busbw from zbench's in percent, and its size (in place: i); one above
-# LIMIT (0.5) is marked, as is a program that fails, or has a figure that is none. Then the exit
-# code is 1. hypercube has no collective of zbench's: it runs, no more. LIBRARIES names a folder of
-# built libraries; THEIRS has further flags of the programs (-R 2 -x 2), OURS the same for zbench
-# (--register window --cta-policy zero).
+# others built with MPI. PROGRAM is such a name without _perf or _mpi (default: all of FOLDER). Each
+# program runs with one thread, on the null stream (-y 1), with a graph (-G 1), with a thread per
+# GPU, and with mpirun on two nodes, each time with sizes from 1 MiB (ARGS: -b 1M -e 1G -f 2) and
+# from 8 bytes.
+#
+# A line per run has the largest deviation of busbw from zbench's in percent, with the size where
+# it occurs (i means in place). A line is marked if the deviation is above LIMIT (0.5), if the
+# program fails, or if it prints a figure that is not a number. In these cases the exit code is 1.
+# zbench has no collective like hypercube, so hypercube only has to run.
+#
+# LIBRARIES names a folder of built libraries. THEIRS has more flags for the programs (-R 2 -x 2).
+# OURS has the same settings as flags for zbench (--register window --cta-policy zero).
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
@@ -33,7 +37,7 @@ small=(-b 8 -e 512K -f 2)
 source "$(dirname "$0")/programs.sh"
 loopback_on virtual
 
-# expect PROGRAM FLAG… writes zbench's own figures; nothing if zbench lacks the collective.
+# expect PROGRAM FLAG… writes zbench's own figures, or an empty file if zbench lacks the collective.
 expect() {
 	case $1 in
 	hypercube) : > "$work/want" ;;
@@ -64,7 +68,7 @@ run() {
 	return 1
 }
 
-# compare TITLE COMMAND… prints a line.
+# compare TITLE COMMAND… runs a program with small and large sizes, and prints a line about it.
 compare() {
 	local title=$1 said
 	shift

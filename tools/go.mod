@@ -1,4 +1,4 @@
-// Tools of the house, pinned apart from zbench's own dependencies.
+// Tools for development, pinned separately from zbench's own dependencies.
 module zbench/tools
 
 go 1.26.0

@@ -18,12 +18,12 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// isAdviceFlag reports whether a flag is part of the question.
+// isAdviceFlag reports whether a flag is a part of the question about a bucket size.
 func isAdviceFlag(name string) bool {
 	return slices.ContainsFunc(spec.AdviceFlags, func(f option.Row[spec.Asked]) bool { return f.Name == name })
 }
 
-// completeAdvice returns the request with its files read; nil if none was given.
+// completeAdvice returns the question with its files read, or nil if the user asked none.
 func completeAdvice(s State, o *spec.Asked) (*spec.Advice, error) {
 	if !o.Given() {
 		return nil, nil
@@ -58,7 +58,7 @@ func completeAdvice(s State, o *spec.Asked) (*spec.Advice, error) {
 	return &want, nil
 }
 
-// readObserved reads timed steps: a list, whose times can be traces, or a file.
+// readObserved reads timed steps, from a list whose times may be traces, or from a CSV file.
 func readObserved(s State, text string) (*spec.Observed, error) {
 	const hint = "--observed takes SETTING=TIME,…, such as 25=412ms,100=388ms,2=431ms, or a CSV of setting and time"
 	if strings.Contains(text, "=") {
@@ -82,7 +82,7 @@ func readObserved(s State, text string) (*spec.Observed, error) {
 	if err != nil {
 		return nil, missingFile(err, text, hint)
 	}
-	defer f.Close() //nolint:errcheck // it was read only
+	defer f.Close() //nolint:errcheck // the file was only read
 	o, err := spec.ReadObserved(base(text), f)
 	if err != nil {
 		return nil, usage(err, hint)
@@ -90,7 +90,7 @@ func readObserved(s State, text string) (*spec.Observed, error) {
 	return o, nil
 }
 
-// readConfig reads the trainer's own settings, with arguments and variables for a script.
+// readConfig reads the trainer's own settings. args and variables are the input of a shell script.
 func readConfig(s State, path, args string, variables []string) (*spec.Config, error) {
 	text, err := s.FS.ReadFile(path)
 	if err != nil {
@@ -116,7 +116,7 @@ func readParams(s State, path string) (*trainer.Model, error) {
 	if err != nil {
 		return nil, missingFile(err, path, "give a CSV, a JSON, a safetensors file or Megatron's log")
 	}
-	defer f.Close() //nolint:errcheck // it was read only
+	defer f.Close() //nolint:errcheck // the file was only read
 	m, err := trainer.ReadModel(base(path), f, func(name string) (io.ReadCloser, error) {
 		return s.FS.Open(filepath.Join(filepath.Dir(path), name))
 	})
@@ -126,10 +126,11 @@ func readParams(s State, path string) (*trainer.Model, error) {
 	return m, nil
 }
 
-// base returns a file's name without its folder, because a record must not carry a machine's paths.
+// base returns the name of a file without its folder, because a record must not contain paths of a
+// machine.
 func base(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
-// missingFile turns an error of opening a user's file into a usage error.
+// missingFile turns the error of opening a user's file into a usage error.
 func missingFile(err error, path, hint string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return usagef(hint, "%s does not exist", path)

@@ -16,8 +16,8 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// faultOf returns the fault that must be fixed before a bucket size is chosen from a record; nil if
-// none.
+// faultOf returns the fault that must be fixed before a bucket size can be chosen from a record, or
+// nil.
 func faultOf(rec *record.Record) *recommend.Fault {
 	l := judge.FixFirst(rec)
 	if l == nil {
@@ -40,7 +40,8 @@ func faultOf(rec *record.Record) *recommend.Fault {
 	return f
 }
 
-// flagsGiven returns the wanted flags of a sweep that differ from their defaults.
+// flagsGiven returns those flags of a record's sweep that differ from their defaults, if wanted
+// returns true.
 func flagsGiven(rec *record.Record, wanted func(specFlag) bool) [][]string {
 	var defaults spec.Spec
 	addSpecFlags(&cobra.Command{}, &defaults)
@@ -53,7 +54,7 @@ func flagsGiven(rec *record.Record, wanted func(specFlag) bool) [][]string {
 	return flags
 }
 
-// again returns the command that measures more on the ranks of a record.
+// again returns the command for a further measurement on the ranks of a record.
 func again(rec *record.Record) recommend.Again {
 	if rec.Spec == nil || rec.Spec.Sweep == nil {
 		return recommend.Again{Imported: true}
@@ -62,10 +63,10 @@ func again(rec *record.Record) recommend.Again {
 	return recommend.Again{Flags: flagsGiven(rec, func(f specFlag) bool { return !few || !slices.Contains(sizeFlags, f.Name) })}
 }
 
-// sizeFlags decide which sizes are swept.
+// sizeFlags are the flags that decide which sizes are swept.
 var sizeFlags = []string{"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", spec.FixedSizes}
 
-// fewSizes reports whether a record has too few sizes for a bucket size.
+// fewSizes reports whether a record has too few sizes for choosing a bucket size.
 func fewSizes(rec *record.Record) bool {
 	sizes := slice.Map(rec.Results, func(r record.Result) int64 { return r.Bytes })
 	slices.Sort(sizes)
@@ -73,7 +74,7 @@ func fewSizes(rec *record.Record) bool {
 	return len(sizes) == 0 || !recommend.Enough(len(sizes), sizes[0], sizes[len(sizes)-1])
 }
 
-// railsLine returns the command that looks for the slow component on the ranks of a record.
+// railsLine returns the command that looks for a slow component on the ranks of a record.
 func railsLine(rec *record.Record, more ...string) string {
 	line := []string{"zbench", "rails"}
 	if rec.Spec == nil {
@@ -90,7 +91,8 @@ func railsLine(rec *record.Record, more ...string) string {
 	return plain.Shell(append(line, more...)...)
 }
 
-// kneesOf returns the sizes near the plateaus of a record: none if a fault comes first.
+// kneesOf returns the sizes near the plateaus of a record. It returns none if a fault must be fixed
+// first.
 func kneesOf(rec *record.Record) recommend.Knees {
 	a := recommend.KneesOf(rec)
 	if f := faultOf(rec); f != nil {
@@ -99,7 +101,7 @@ func kneesOf(rec *record.Record) recommend.Knees {
 	return a
 }
 
-// reproduce returns the command line that makes the record again.
+// reproduce returns the command line that produces the record again.
 func reproduce(rec *record.Record) string {
 	line := []string{"zbench", "import"}
 	if rec.Spec == nil {

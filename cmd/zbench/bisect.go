@@ -28,14 +28,14 @@ import (
 // bisectOptions are the options of bisect.
 type bisectOptions struct {
 	bisect.Criteria
-	// sweep is every child's measurement, before it is narrowed.
+	// sweep is the measurement of every child, before it is narrowed to some cases.
 	sweep          worldRun
 	given          []string
 	vary           string
 	timing, failOn string
 	allowUnchecked bool
 	timeout        float64
-	// variants are the variants of given, or of the continued search.
+	// variants are the parsed variants, or those of a search that is resumed.
 	variants []variant
 }
 
@@ -88,7 +88,7 @@ measured, and 6 if only a case is undecided; --allow-unchecked lets that pass.`,
 	return cmd
 }
 
-// addSearchFlags adds the flags of a search, whatever its children measure.
+// addSearchFlags adds the flags of a search that do not depend on what its children measure.
 func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	addLibraryFlags(cmd, &o.sweep.libraries)
 	f := cmd.Flags()
@@ -107,7 +107,7 @@ func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	o.sweep.addVerbose(f, "list the cases that are the same, too")
 }
 
-// run searches, prints and returns the verdict of the gate.
+// run searches, prints the result, and returns the error of the gate.
 func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) error {
 	started := s.Now()
 	failOn, err := o.check(s, cmd)
@@ -136,7 +136,8 @@ func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) er
 	})
 }
 
-// verdict returns the error of a search without a decision; ended is the reason for its early end.
+// verdict returns an error for a search without a decision. ended is the reason why the search
+// ended early.
 func (b *bisecting) verdict(ended error, d *bisect.Document) error {
 	again := b.again() + " continues"
 	switch {
@@ -157,7 +158,7 @@ func (b *bisecting) verdict(ended error, d *bisect.Document) error {
 	return nil
 }
 
-// check refuses contradictions before anything is started.
+// check refuses flags that contradict each other, before anything is started.
 func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.FailOn, err error) {
 	if kinds := compare.Timings()[:4]; o.sweep.want.Kernels == nil && !slices.Contains(kinds, o.timing) {
 		return nil, usage(&spell.Unknown{Kind: "timing", Given: o.timing, Valid: kinds}, bisectHelp)
@@ -168,7 +169,7 @@ func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.Fail
 			return nil, err
 		}
 		o.given = slices.Concat(o.given, more)
-		o.Unordered = o.Unordered || !cmd.Flags().Changed("unordered") // values have no order
+		o.Unordered = o.Unordered || !cmd.Flags().Changed("unordered") // values of a variable have no order
 	}
 	if o.failOn != "" {
 		if failOn, err = compare.ParseFailOn(o.failOn); err != nil {
@@ -195,7 +196,7 @@ func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.Fail
 	return failOn, err
 }
 
-// begin opens the folder, new or continued.
+// begin opens the folder of a new or resumed search.
 func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) (*bisecting, error) {
 	switch {
 	case cmd.Flags().Changed("resume"):
@@ -215,7 +216,7 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 	if err != nil {
 		return nil, err
 	}
-	want.World = u.Spec.World // the cases belong to it
+	want.World = u.Spec.World // the cases depend on the world
 	h := o.header(cmd, want)
 	h.GPUs = want.World.Size()
 	for _, c := range u.Cases() {
@@ -233,7 +234,7 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 // variant is a build or an environment of a search.
 type variant struct {
 	bisect.Given
-	// environ and args are its settings.
+	// environ has the variables of its settings, args has the flags.
 	environ, args []string
 }
 
@@ -242,11 +243,11 @@ var (
 	variantVariable = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 )
 
-// variantFlags are the flags that a variant may have, besides those of libraries: they change a
-// child's environment, not its measurement.
+// variantFlags are the flags that a variant may have, besides those of libraries. They change the
+// environment of a child, not its measurement.
 var variantFlags = []string{"backend", "fabric", "fault", "cache", "launch", "slurm-args", "hostfile"}
 
-// parseVariants reads the values of --variant.
+// parseVariants parses the values of --variant.
 func parseVariants(s State, given []string, benchmark string) ([]variant, error) {
 	const hint = "--variant NAME='VARIABLE=value … --flag value …', at least twice"
 	if len(given) < 2 {
@@ -270,12 +271,12 @@ func parseVariants(s State, given []string, benchmark string) ([]variant, error)
 	return out, nil
 }
 
-// varied returns the variants, in --variant's form, of a list of values of one knob: each is named
-// by its value.
+// varied turns a list of values for one variable or flag into variants in --variant's form. Each
+// variant is named after its value.
 func varied(text string) ([]string, error) {
 	const hint = "--vary VARIABLE=VALUE,VALUE…, or --vary FLAG=VALUE,VALUE…; where values have commas or other characters, give each with --variant"
 	knob, list, ok := strings.Cut(strings.TrimPrefix(text, "--"), "=")
-	isFlag := knob == strings.ToLower(knob) // parseVariant refuses those that a variant cannot have
+	isFlag := knob == strings.ToLower(knob) // parseVariant refuses flags that a variant cannot have
 	if !ok || !isFlag && !variantVariable.MatchString(knob+"=") {
 		return nil, usagef(hint, "--vary %q: %q is neither a variable nor a flag", text, knob)
 	}
@@ -297,7 +298,7 @@ func varied(text string) ([]string, error) {
 	return out, nil
 }
 
-// parseVariant reads the settings of one: variables, then flags.
+// parseVariant parses the settings of one variant: variables, then flags.
 func parseVariant(s State, name, settings, benchmark string) (variant, error) {
 	v := variant{Given: bisect.Given{Name: name, Settings: strings.TrimSpace(settings)}}
 	words := strings.Fields(settings)
@@ -325,7 +326,7 @@ func parseVariant(s State, name, settings, benchmark string) (variant, error) {
 	return v, refused
 }
 
-// childCommand returns a child's command.
+// childCommand returns the command of a child, for parsing its flags.
 func childCommand(s State, benchmark string) *cobra.Command {
 	cmd := &cobra.Command{Use: benchmark}
 	if b := benchOf(benchmark); b != nil {
@@ -336,10 +337,10 @@ func childCommand(s State, benchmark string) *cobra.Command {
 	return cmd
 }
 
-// kernelTiming is the kind of kernels' times.
+// kernelTiming is the timing of kernels.
 const kernelTiming = "kernel"
 
-// addBisectKernels adds a search for hbm and for each kernel.
+// addBisectKernels adds a search for hbm and for every kernel benchmark.
 func addBisectKernels(to *cobra.Command, s State) {
 	for _, b := range kernelBenches {
 		o := &bisectOptions{Criteria: bisect.Defaults(), timing: kernelTiming}
@@ -359,7 +360,7 @@ func addBisectKernels(to *cobra.Command, s State) {
 	}
 }
 
-// header is the head of the journal of a new search, without its cases.
+// header returns the first line for the journal of a new search, without the cases.
 func (o *bisectOptions) header(cmd *cobra.Command, want spec.Spec) bisect.Header {
 	return bisect.Header{
 		Schema: bisect.JournalSchema, Options: o.Criteria, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing,
@@ -368,7 +369,7 @@ func (o *bisectOptions) header(cmd *cobra.Command, want spec.Spec) bisect.Header
 }
 
 // beginKernels opens a new search over kernels. The rows are only known once the devices are open,
-// so a child finds them.
+// so a child must find them.
 func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Command) (*bisecting, error) {
 	want := o.sweep.want.Clone()
 	if want.Kernels.Tune {
@@ -388,8 +389,8 @@ func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Co
 	return o.start(s, dir, h, nil)
 }
 
-// scout starts a child of the first working variant with the whole request, and takes the rows from
-// its record. Its times do not count.
+// scout runs a child of the first variant that works, with the whole request, and gets the rows
+// from its record. The times of this child do not count.
 func (o *bisectOptions) scout(ctx context.Context, s State, dir *folder.Folder, h *bisect.Header) error {
 	b := &bisecting{s: s, dir: dir, header: *h, quiet: o.sweep.quiet, timeout: duration(o.timeout), timer: newTimer}
 	var why error
@@ -418,7 +419,7 @@ func (o *bisectOptions) scout(ctx context.Context, s State, dir *folder.Folder, 
 	return exit.With(exit.Run, fmt.Errorf("no variant could be measured: %w", why), "zbench "+spec.Command(h.Spec.Benchmark)+" with the settings of one variant shows more")
 }
 
-// plannedRows takes the cases from a record, with the sizes that follow from the devices.
+// plannedRows gets the cases from a record, with sizes that depend on the devices.
 func plannedRows(rec *record.Record, h *bisect.Header) error {
 	for _, r := range compare.Readings(rec, h.Timing) {
 		if r.Seconds > 0 {

@@ -28,31 +28,31 @@ import (
 	"zbench/internal/launch"
 )
 
-// The limits of a child.
+// Limits for a child.
 const (
-	// firstTimeout is the limit before any child is done; a later one may take slower times the
-	// longest, and at least leastTimeout.
+	// firstTimeout is the time limit until a first child has finished. After that the limit is
+	// slower times the longest time of a child, but at least leastTimeout.
 	firstTimeout = 10 * time.Minute
 	leastTimeout = time.Minute
 	slower       = 5
-	// evidenceLines is the number of kept lines of a failed child's output, of at most
-	// evidenceBytes.
+	// evidenceLines is the number of lines that are kept from the output of a failed child.
+	// evidenceBytes is the number of bytes that are searched for them.
 	evidenceLines = 5
 	evidenceBytes = 16 << 10
 )
 
-// bisecting is a search that runs.
+// bisecting is a search in progress.
 type bisecting struct {
 	s       State
 	dir     *folder.Folder
 	journal *folder.Journal[bisect.Entry]
-	// saved are the journal's entries that the search has not reached yet.
+	// saved are entries of the journal that the search has not reached yet.
 	saved    []bisect.Entry
 	search   *bisect.Search
 	header   bisect.Header
 	variants []variant
 	quiet    bool
-	// timeout is the user's, longest the longest child so far.
+	// timeout is the user's time limit for a child. longest is the longest time of a child so far.
 	timeout, longest time.Duration
 	timer            timer
 
@@ -67,10 +67,10 @@ func newTimer(d time.Duration) (<-chan time.Time, func() bool) {
 
 func (b *bisecting) close() {
 	_ = b.journal.Close()
-	_ = b.dir.Close() // the next run takes over a remaining lock
+	_ = b.dir.Close() // if this fails, the next run replaces the lock
 }
 
-// measure runs a child, or takes its result from the journal.
+// measure runs a child, or gets its result from the journal.
 func (b *bisecting) measure(ctx context.Context, round, number int, cases []int) (bisect.Trial, error) {
 	entry, saved, err := b.next(round, b.variants[number].Name)
 	if err != nil {
@@ -88,10 +88,10 @@ func (b *bisecting) measure(ctx context.Context, round, number int, cases []int)
 	return b.take(entry), nil
 }
 
-// children is the number of children so far.
+// children returns the number of children so far.
 func (b *bisecting) children() int { return len(b.header.Scouts) + len(b.entries) }
 
-// take keeps an entry, and turns it into a trial.
+// take stores an entry and returns it as a trial.
 func (b *bisecting) take(entry bisect.Entry) bisect.Trial {
 	b.entries = append(b.entries, entry)
 	if entry.Reason != "" {
@@ -106,8 +106,8 @@ func (b *bisecting) take(entry bisect.Entry) bisect.Trial {
 	return t
 }
 
-// child starts one, waits for it and reads its record. A failure of the child is an entry
-// with a reason; an error ends the search.
+// child starts a child, waits for it and reads its record. If the child fails, the entry has the
+// reason. An error ends the whole search.
 func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (bisect.Entry, error) {
 	v := b.variants[number]
 	entry := bisect.Entry{Round: round, Variant: v.Name}
@@ -119,14 +119,14 @@ func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (
 	if entry.Reason = failed; failed == "" {
 		entry.Reason = b.read(&entry, v, folder, cases)
 	}
-	if entry.Reason != "" && entry.Times == nil { // a record says more than the output
+	if entry.Reason != "" && entry.Times == nil { // the record of a child says more than its output
 		entry.Evidence = tail.lines(evidenceLines)
 	}
 	return entry, nil
 }
 
-// start starts a child of a variant and waits for it. It returns why the child failed, and its
-// output.
+// start starts a child of a variant and waits for it. failed is the reason why the child failed, or
+// empty. tail has the end of its output.
 func (b *bisecting) start(ctx context.Context, v variant, folder string, cases []int, seconds *float64) (failed string, tail *tailWriter, err error) {
 	tail = &tailWriter{limit: evidenceBytes}
 	request, err := b.request(cases)
@@ -138,7 +138,7 @@ func (b *bisecting) start(ctx context.Context, v variant, folder string, cases [
 		Argv: slices.Concat([]string{b.s.Executable}, strings.Fields(spec.Command(b.header.Spec.Benchmark)), []string{"--spec", request},
 			b.header.Common, v.args, []string{"--out", folder, "--force", "--quiet"}),
 		Environ: slices.Concat(b.s.Environ(), v.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
-		Control: true, Output: tail, Interrupts: 2, // the second one also ends the processes that it started
+		Control: true, Output: tail, Interrupts: 2, // the second interrupt also ends the processes that the child started
 	})
 	if err != nil {
 		return "", tail, exit.With(exit.Run, fmt.Errorf("a child of %s cannot be started: %w", v.Name, err), "check the limits of processes and of memory")
@@ -148,7 +148,8 @@ func (b *bisecting) start(ctx context.Context, v variant, folder string, cases [
 	return failure(code, how), tail, err
 }
 
-// request writes a child's request: the search's, narrowed to these cases, with its own seed.
+// request writes the request of a child: the request of the search, narrowed to these cases, with
+// another seed.
 func (b *bisecting) request(cases []int) (string, error) {
 	want := b.header.Spec.Clone()
 	if want.Sweep != nil {
@@ -158,12 +159,12 @@ func (b *bisecting) request(cases []int) (string, error) {
 			want.Kernels.Only = append(want.Kernels.Only, b.header.Cases[i].Key)
 		}
 	}
-	want.Seed += uint64(b.children()) //nolint:gosec // a small number
+	want.Seed += uint64(b.children()) //nolint:gosec // the number of children is small
 	const name = "child.json"
 	return b.dir.File(name), b.dir.Write(name, func(w io.Writer) error { return jsonfile.WriteBare(w, name, want) })
 }
 
-// narrow keeps the sizes and collectives of these cases.
+// narrow limits a sweep to the sizes and collectives of these cases.
 func (b *bisecting) narrow(w *spec.Sweep, cases []int) {
 	sizes := map[int64]bool{}
 	w.Collectives = nil
@@ -177,10 +178,10 @@ func (b *bisecting) narrow(w *spec.Sweep, cases []int) {
 	w.Sizes = slices.Sorted(maps.Keys(sizes))
 }
 
-// timer fires after a time; tests have one of their own.
+// timer returns a channel that fires after a time. Tests replace it.
 type timer func(time.Duration) (fires <-chan time.Time, stop func() bool)
 
-// wait waits for a child's end.
+// wait waits for the end of a child, at most until its deadline.
 func (b *bisecting) wait(ctx context.Context, child Child) (code int, how string, err error) {
 	limit := b.deadline()
 	code, how, err = b.timer.wait(ctx, child, limit)
@@ -190,8 +191,8 @@ func (b *bisecting) wait(ctx context.Context, child Child) (code int, how string
 	return code, how, err
 }
 
-// wait waits for a child's end, which the limit and the end of ctx bring about. After the limit the code is -1 and how
-// is empty.
+// wait waits for the end of a child. When the limit is reached or ctx ends, it ends the child.
+// After the limit, code is −1 and how is empty.
 func (t timer) wait(ctx context.Context, child Child, limit time.Duration) (code int, how string, err error) {
 	ended := endOf(child)
 	late, stop := t(limit)
@@ -208,8 +209,8 @@ func (t timer) wait(ctx context.Context, child Child, limit time.Duration) (code
 	}
 }
 
-// end asks a child to stop, and then kills it with the processes of its group. Those that
-// it started in groups of their own end when their standard input does.
+// end asks a child to stop. If it does not stop, end kills it and all processes in its process
+// group. Processes that the child started in other groups end when their standard input is closed.
 func (t timer) end(child Child, ended <-chan ending, why string) {
 	child.Ask(why)
 	patience, stop := t(firstGrace)
@@ -222,7 +223,7 @@ func (t timer) end(child Child, ended <-chan ending, why string) {
 	}
 }
 
-// deadline returns the next child's limit.
+// deadline returns the time limit of the next child.
 func (b *bisecting) deadline() time.Duration {
 	switch {
 	case b.timeout > 0:
@@ -233,10 +234,11 @@ func (b *bisecting) deadline() time.Duration {
 	return max(leastTimeout, slower*b.longest).Round(time.Second)
 }
 
-// failure returns why a child has no times, from the way it ended; empty if it has.
+// failure returns why a child has no times, from its exit code and how it ended. It is empty if the
+// child has times.
 func failure(code int, how string) string {
 	switch code {
-	case exit.OK, exit.Regression, exit.Want: // its faults are the subject of the comparison
+	case exit.OK, exit.Regression, exit.Want: // the comparison is about its faults
 		return ""
 	case exit.WrongData:
 		return "its results were wrong (exit code 4)"
@@ -248,11 +250,12 @@ func failure(code int, how string) string {
 	return fmt.Sprintf("its child run failed (exit code %d)", code)
 }
 
-// loopbackVariables are the library variables that affect the loopback.
+// loopbackVariables are variables of the library that affect the loopback.
 var loopbackVariables = []string{"NCCL_CUMEM_ENABLE", "NCCL_MULTI_RANK_GPU_ENABLE"}
 
-// unmodelled returns a variant's variables that the loopback does not model: its times would call
-// different settings equal, or accept unknown ones. It is empty if the loopback did not run.
+// unmodelled returns the variables of a variant that the loopback does not model, or empty text if
+// the child did not use the loopback. Without this check, different settings would seem equal and
+// unknown ones would seem to work.
 func unmodelled(rec *record.Record, environ []string) string {
 	if rec.Source.Backend != "loopback" {
 		return ""
@@ -265,7 +268,7 @@ func unmodelled(rec *record.Record, environ []string) string {
 	return bisect.Unmodelled + strings.Join(names, ", ")
 }
 
-// read takes the times of the cases from a child's record. It returns why there are none.
+// read gets the times of the cases from a child's record. If there are none, it returns the reason.
 func (b *bisecting) read(entry *bisect.Entry, v variant, folder string, cases []int) string {
 	rec, err := readAny(b.s, folder)
 	if err != nil {
@@ -296,7 +299,7 @@ func (b *bisecting) read(entry *bisect.Entry, v variant, folder string, cases []
 	return ""
 }
 
-// tailWriter keeps the last bytes written to it.
+// tailWriter keeps the last bytes that are written to it.
 type tailWriter struct {
 	limit int
 	text  []byte
@@ -310,7 +313,7 @@ func (t *tailWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lines returns the last non-empty lines.
+// lines returns the last n lines that are not empty.
 func (t *tailWriter) lines(n int) []string {
 	var out []string
 	for line := range bytes.Lines(t.text) {
@@ -323,8 +326,8 @@ func (t *tailWriter) lines(n int) []string {
 
 const bisectJournalFile = "bisect.jsonl"
 
-// next returns the saved entry of a child; false if none is left. The search depends only on its
-// entries, so the next one belongs to this child.
+// next returns the saved entry of a child, or false if no entry is left. The course of a search
+// depends only on its entries, so the next saved entry belongs to the next child.
 func (b *bisecting) next(round int, variant string) (bisect.Entry, bool, error) {
 	if len(b.saved) == 0 {
 		return bisect.Entry{}, false, nil
@@ -337,7 +340,7 @@ func (b *bisecting) next(round int, variant string) (bisect.Entry, bool, error) 
 	return e, true, nil
 }
 
-// start begins or continues a search in a folder.
+// start begins a search in a folder, or continues one with its saved entries.
 func (o *bisectOptions) start(s State, dir *folder.Folder, h bisect.Header, saved []bisect.Entry) (*bisecting, error) {
 	b := &bisecting{
 		s: s, dir: dir, header: h, saved: saved, quiet: o.sweep.quiet, timeout: duration(o.timeout), timer: newTimer,
@@ -349,10 +352,10 @@ func (o *bisectOptions) start(s State, dir *folder.Folder, h bisect.Header, save
 	return b, nil
 }
 
-// openJournal writes the existing lines and opens the journal for more.
+// openJournal writes the existing lines of the journal and opens it for more.
 func (b *bisecting) openJournal() (err error) {
 	h := &b.header
-	if h.Run == "" { // a new one, or begun by an earlier version
+	if h.Run == "" { // a new search, or one that an earlier version began
 		if h.Run, err = b.dir.NewRun(*h, false); err != nil {
 			return err
 		}
@@ -367,10 +370,10 @@ func (b *bisecting) openJournal() (err error) {
 // again returns the command that continues the search.
 func (b *bisecting) again() string { return plain.Typed("zbench", "bisect", "--resume", b.dir.Path) }
 
-// resumeFreely are the flags that may be given with --resume.
+// resumeFreely are the flags that are allowed together with --resume.
 var resumeFreely = []string{"resume", "format", "quiet", "verbose", "fail-on", "allow-unchecked", "require-checked", "max-rounds", "child-timeout"}
 
-// onlyResumes refuses flags that the search already has.
+// onlyResumes refuses flags whose values are fixed when a search begins.
 func (o *bisectOptions) onlyResumes(cmd *cobra.Command) error {
 	var other []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -389,7 +392,7 @@ func (o *bisectOptions) onlyResumes(cmd *cobra.Command) error {
 	return nil
 }
 
-// resumed reads a search from its folder.
+// resumed reads the search in a folder.
 func (o *bisectOptions) resumed(s State) (*bisecting, error) {
 	dir, err := folder.Open(s.host(o.sweep.quiet), o.sweep.resume)
 	if err != nil {
@@ -429,7 +432,7 @@ func flagWords(f *pflag.Flag) (words []string) {
 	return words
 }
 
-// commonArgs are the flags of all children that are not part of the request.
+// commonArgs returns the flags that every child gets although they are not part of the request.
 func commonArgs(cmd *cobra.Command) []string {
 	var out []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -11,12 +11,12 @@ import (
 	"zbench/bench/files/trace"
 )
 
-// addChakra adds the flag --chakra to a command that writes such traces.
+// addChakra adds the flag --chakra to a command that can write Chakra traces.
 func addChakra(f *pflag.FlagSet, to *bool, what string) {
 	f.BoolVar(to, "chakra", false, "also write "+what+" as Chakra execution traces (chakra.N.et is rank N)")
 }
 
-// checkChakra refuses --chakra without a folder.
+// checkChakra refuses --chakra without an output folder.
 func checkChakra(asked bool, to output) error {
 	if asked && to.out == "" {
 		return usagef("add --out DIR", "--chakra writes files, a rank each, and there is no folder for them")
@@ -31,12 +31,12 @@ func chakraFile(s State, rank int, t *trace.Trace, nodes []trace.Node) artifact 
 		if left > 0 {
 			s.note(false, "%s lacks %s: Chakra has no such collective\n", name, unit.Count(int64(left), "call"))
 		}
-		return err //nolint:wrapcheck // the folder names the file
+		return err //nolint:wrapcheck // the folder's error names the file
 	}}
 }
 
-// chakraFiles returns the ranks of a trace, by their numbers or, if some are unknown, by their
-// order.
+// chakraFiles returns one file per rank of a trace. Files are numbered by rank, or in the order of
+// the trace if some ranks are unknown.
 func chakraFiles(s State, t *trace.Trace) (files []artifact) {
 	met := map[int]bool{}
 	numbered := true

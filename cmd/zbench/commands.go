@@ -24,11 +24,13 @@ import (
 type command struct {
 	name, group string
 	build       func(State) *cobra.Command
-	// schemas are the schemas of --format json, one of which applies, for a command with that flag.
+	// schemas are the possible schemas of the output of --format json, if the command has that
+	// flag.
 	schemas []string
 }
 
-// The groups of help, in its order. A command without one is not listed.
+// Groups of commands in the help text, in this order. The help does not list a command without a
+// group.
 const (
 	measure  = "Measure"
 	find     = "Find faults"
@@ -40,7 +42,8 @@ const (
 
 var commandGroups = []string{measure, find, answer, contrast, files, other}
 
-// commands are all, in help order. Those that are not interruptible save on a signal.
+// commands has all commands in the order of the help text. Commands that are not wrapped by
+// interrupted save their results on a signal.
 var commands = []command{
 	{"collectives", measure, newCollectives, []string{record.Schema}},
 	{"hbm", measure, newHBM, []string{record.Schema}},
@@ -66,7 +69,7 @@ var commands = []command{
 	{"version", "", interrupted(newVersion), nil},
 }
 
-// interrupted builds a command that ends at the first signal.
+// interrupted makes a command end at the first signal.
 func interrupted(build func(State) *cobra.Command) func(State) *cobra.Command {
 	return func(s State) *cobra.Command {
 		c := build(s)
@@ -78,9 +81,9 @@ func interrupted(build func(State) *cobra.Command) func(State) *cobra.Command {
 // suiteName is the command whose rows are other commands.
 const suiteName = "suite"
 
-// built returns the commands that this process needs: the one that its first argument names, else
-// all. Their flags take 0.7 ms and 0.4 MB, of which one command needs a tenth, and a run may have a
-// thousand processes on a host.
+// built returns the commands that this process needs: the command that the first argument names, or
+// else all. Building the flags of all commands takes 0.7 ms and 0.4 MB, ten times more than one
+// command needs, and a host may run a thousand processes.
 func built(s State) []command {
 	for i, c := range commands {
 		if len(s.Args) > 0 && s.Args[0] == c.name && c.name != suiteName {
@@ -90,7 +93,8 @@ func built(s State) []command {
 	return commands
 }
 
-// command builds it, sets its JSON schema and its help hint, and refuses an unknown --format.
+// command builds the command. It adds its JSON schemas and its hint about help, and makes it refuse
+// an unknown --format.
 func (c command) command(s State) *cobra.Command {
 	cmd := c.build(s)
 	cmd.GroupID, cmd.Hidden = c.group, c.group == ""
@@ -99,7 +103,7 @@ func (c command) command(s State) *cobra.Command {
 			f.Usage += "; json is " + strings.Join(c.schemas, " or ")
 			one.RunE = inFormat(f, one.RunE)
 		}
-		if one.Flags().Lookup("quiet") == nil && one.Runnable() { // a script may pass it to all
+		if one.Flags().Lookup("quiet") == nil && one.Runnable() { // so that a script can pass it to every command
 			addQuiet(one.Flags(), new(bool))
 		}
 	}

@@ -58,7 +58,7 @@ and 6 if any other is unclear or not compared (--allow-unchecked: 0).`,
   zbench compare old.log new.log --between-run-cv 1% --format markdown`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dash := cmd.ArgsLenAtDash()
-			if dash >= 0 { // flags may follow NEW's runs, too
+			if dash >= 0 { // flags may also follow the runs of NEW
 				if err := cmd.Flags().Parse(args[dash:]); err != nil {
 					return cmd.FlagErrorFunc()(cmd, err)
 				}
@@ -81,7 +81,7 @@ and 6 if any other is unclear or not compared (--allow-unchecked: 0).`,
 	return cmd
 }
 
-// run compares, prints and returns the verdict of the gate.
+// run compares, prints the result, and returns the error of the gate.
 func (o *compareOptions) run(s State, args []string, dash int) error {
 	started := s.Now()
 	if o.Timing != "" && !slices.Contains(compare.Timings(), o.Timing) {
@@ -106,7 +106,7 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 		if err = usage(err, refused.Hint); d == nil {
 			return err
 		}
-		return s.deliver(o.output, result{files: whole(d.Shown()), started: started, verdict: err}) // the curves may be shown
+		return s.deliver(o.output, result{files: whole(d.Shown()), started: started, verdict: err}) // the curves can be shown
 	} else if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 	return s.deliver(o.output, result{shown: d.Shown(), started: started, verdict: o.verdict(d)})
 }
 
-// verdict returns the error of a finished comparison.
+// verdict returns the error of a comparison.
 func (o *compareOptions) verdict(d *compare.Document) error {
 	if d.Counts.Slower+d.Counts.Faster+d.Counts.Same+d.Counts.Unclear+d.Counts.Broken > 0 {
 		return d.Gated.Err(o.allowUnchecked)
@@ -125,8 +125,8 @@ func (o *compareOptions) verdict(d *compare.Document) error {
 	return exit.With(exit.Want, errors.New("no case was compared: BASE and NEW have no case with a time in common"), "give runs of the same collectives, sizes, types and ranks")
 }
 
-// nextRuns returns how many runs would check what the gate could not, with the command for one more
-// run of each side. It is empty if more runs would not help.
+// nextRuns says how many runs per side would let the gate decide, with the command for one more run
+// of each side. It is empty if more runs would not help.
 func nextRuns(d *compare.Document, sides [2][]compare.Run) string {
 	if d.NeedsRuns == 0 || d.NeedsRuns > compare.ManyRuns {
 		return ""
@@ -140,7 +140,7 @@ func nextRuns(d *compare.Document, sides [2][]compare.Run) string {
 	}
 	more := func(i int, name string) string {
 		rec, spec := *sides[i][0].Record, sides[i][0].Record.Spec.Clone()
-		if rec.Spec = &spec; rec.Simulated { // in a simulation another seed is another run
+		if rec.Spec = &spec; rec.Simulated { // in a simulation, only another seed gives another run
 			spec.Seed = seed + uint64(i) + 1
 		}
 		return fmt.Sprintf("; more of %s: `%s --out %s`", name, reproduce(&rec), plain.Shell(sides[i][0].Name+"-more"))
@@ -148,7 +148,7 @@ func nextRuns(d *compare.Document, sides [2][]compare.Run) string {
 	return text + more(0, "BASE") + more(1, "NEW")
 }
 
-// readNames splits --names.
+// readNames splits the value of --names.
 func (o *compareOptions) readNames() error {
 	if o.names == "" {
 		return nil
@@ -183,7 +183,7 @@ func (o *compareOptions) sides(s State, args []string, dash int) (sides [2][]com
 	return sides, nil
 }
 
-// readRuns reads the run at a path, or those in the folders below it.
+// readRuns reads the run at a path, or all runs in the folders directly below it.
 func readRuns(s State, path string) ([]compare.Run, error) {
 	paths := []string{path}
 	if below := runsBelow(s, path); len(below) > 0 {
@@ -200,7 +200,8 @@ func readRuns(s State, path string) ([]compare.Run, error) {
 	return out, nil
 }
 
-// runsBelow returns zbench's folders in a folder that is not one itself.
+// runsBelow returns the folders with runs below a folder. If the folder itself holds a run, it
+// returns none.
 func runsBelow(s State, dir string) []string {
 	entries, err := s.FS.ReadDir(dir)
 	if dir == "" || err != nil || holdsRun(s, dir) {
@@ -215,7 +216,7 @@ func runsBelow(s State, dir string) []string {
 	return out
 }
 
-// holdsRun reports whether a folder is one of zbench's.
+// holdsRun reports whether a folder holds a run of zbench.
 func holdsRun(s State, dir string) bool {
 	for _, name := range []string{engine.ResultsFile, engine.JournalFile} {
 		if _, err := s.FS.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {

@@ -12,13 +12,13 @@ import (
 	"zbench/bench/run/plan"
 )
 
-// deadlineFlagSet has the limits of calls that can hang.
+// deadlineFlagSet has the time limits of calls that can hang.
 type deadlineFlagSet struct {
 	join, heartbeat, init, first, batch time.Duration
 }
 
-// deadlineFlags names the flags: they do not affect the measurement, and a resumed sweep may change
-// them.
+// deadlineFlags are the names of these flags. They do not affect the measurement, so a resumed
+// sweep may change them.
 var deadlineFlags = []string{"join-timeout", "heartbeat", "init-timeout", "first-timeout", "batch-timeout"}
 
 func addDeadlineFlags(f *pflag.FlagSet, o *deadlineFlagSet) {
@@ -32,7 +32,7 @@ func addDeadlineFlags(f *pflag.FlagSet, o *deadlineFlagSet) {
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
-// check refuses impossible times.
+// check refuses time limits that are out of range.
 func (o *deadlineFlagSet) check() error {
 	for i, d := range []time.Duration{o.join, o.heartbeat, o.init, o.first, o.batch} {
 		if d < time.Second || d > 24*time.Hour {
@@ -42,31 +42,31 @@ func (o *deadlineFlagSet) check() error {
 	return nil
 }
 
-// deadlines returns the driver's, in seconds.
+// deadlines returns the time limits for the driver, in seconds.
 func (o *deadlineFlagSet) deadlines() plan.Deadlines {
 	return plan.Deadlines{Init: o.init.Seconds(), First: o.first.Seconds(), Batch: o.batch.Seconds()}
 }
 
-// longest returns the longest time of one order of the sweep, as far as it is known before its
-// launches.
+// longest returns the longest time that one order of the sweep may take, as far as this is known
+// before launches.
 func (o *deadlineFlagSet) longest() time.Duration {
 	return 2*o.init + guardMargin + o.first + o.batch
 }
 
-// guardMargin is the additional time of a guarded call beyond its stages.
+// guardMargin is the time that a guarded call may take in addition to its stages.
 const guardMargin = plan.ByItselfTime + 2*time.Second
 
-// guarded runs a library call that can hang before anything exists to cancel it. limit is the
-// user's, in seconds; the call has a number of stages with that limit each, and names what hangs.
-// So this waits longer than all of them, and only for parts without a limit.
+// guarded runs a library call that may hang before anything exists that could cancel it. The call
+// has several stages; each one has the user's limit, in seconds, and reports what hangs. So guarded
+// waits longer than all stages together, and only ends parts that have no limit of their own.
 func guarded[T any](ctx context.Context, limit float64, stages int, what string, call func() (T, error)) (T, error) {
 	late := exit.With(exit.Run, fmt.Errorf("%s: not finished at the deadline of %g s", what, limit),
 		"look for hanging GPUs and drivers on that host (dmesg, "+backend.Tools()+"); --init-timeout gives more time")
 	return within(ctx, duration(limit*float64(stages))+guardMargin, late, call)
 }
 
-// within gives a call a time limit. It has its own thread, which is left to the end of the process
-// if the call does not return; the error is late then.
+// within runs a call with a time limit. After the limit it returns the given error. The call runs
+// in a goroutine of its own, which may then remain until the process ends.
 func within[T any](ctx context.Context, limit time.Duration, late error, call func() (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -22,7 +22,8 @@ import (
 
 // doctorOptions are the options of doctor.
 type doctorOptions struct {
-	// backend is auto, all of them, or one by name; archs are the architectures to compile for.
+	// backend is auto (all backends) or the name of one. archs are the architectures for which
+	// kernels are compiled.
 	backend string
 	archs   []string
 	libraryOptions
@@ -30,7 +31,7 @@ type doctorOptions struct {
 }
 
 func newDoctor(s State) *cobra.Command {
-	o := doctorOptions{output: output{bare: true}} // its findings are all of its output
+	o := doctorOptions{output: output{bare: true}} // the findings are its whole output
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check this machine for what zbench needs", Args: noArgs,
 		Long: `doctor finds and opens the libraries of every backend, reads their versions and
@@ -51,7 +52,7 @@ compile, 1 if one does not, 5 without a compiler.`,
   zbench doctor --compile gfx942,gfx90a            every kernel through hiprtc
   zbench doctor --compile sm_90 --nvrtc-lib FILE   every kernel through nvrtc`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("compile") && len(o.archs) == 0 { // a script's empty variable
+			if cmd.Flags().Changed("compile") && len(o.archs) == 0 { // a script may pass an empty variable
 				return usagef("name one: --compile gfx942", "--compile names no architecture")
 			}
 			return runDoctor(cmd.Context(), s, o)
@@ -94,13 +95,13 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	}
 	report.Machine = machine.Items()
 	report.NotChecked = doctor.NotChecked()
-	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is expected, and there is none
+	chosen, _ := chooseBackend(s, o.backend) // an error means that a GPU is expected but missing
 	report.Judge(o.backend, chosen == "loopback")
 	return o.show(s, &report, exit.Unavailable)
 }
 
-// show prints the report, and keeps it in the folder of --out. unusable is the exit code if it says
-// that the machine cannot be used.
+// show prints the report and keeps it in the folder of --out. unusable is the exit code for a
+// machine that cannot be used.
 func (o doctorOptions) show(s State, r *doctor.Report, unusable int) error {
 	end := result{shown: r.Shown(), started: s.Now()}
 	if !r.Usable {
@@ -109,8 +110,8 @@ func (o doctorOptions) show(s State, r *doctor.Report, unusable int) error {
 	return s.deliver(o.output, end)
 }
 
-// options returns those for a backend's libraries. No compiled kernel is cached: the question is
-// the compiler's current result.
+// options returns the options for opening the libraries of a backend. Compiled kernels are not
+// cached, because doctor must report what the compiler does now.
 func (o doctorOptions) options(ctx context.Context, s State, backend string) (native.Choice, error) {
 	n := native.Choice{Backend: backend, Getenv: s.Getenv}
 	_, err := o.fill(ctx, s, &n)
@@ -118,7 +119,7 @@ func (o doctorOptions) options(ctx context.Context, s State, backend string) (na
 	return n, err
 }
 
-// runCompile builds every kernel for the requested architectures, without a GPU.
+// runCompile compiles every kernel for the requested architectures. It needs no GPU.
 func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Report) error {
 	of := o.backend
 	if of == "auto" {
@@ -154,7 +155,8 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 	return o.show(s, &report, exit.Run)
 }
 
-// vendorOf returns the backend of an architecture by its first letters, else the first one.
+// vendorOf returns the backend of an architecture, which is known from the first letters. For other
+// names it returns the first backend.
 func vendorOf(arch string) string {
 	for _, v := range backend.Vendors() {
 		for prefix := range v.Waves {
@@ -166,7 +168,8 @@ func vendorOf(arch string) string {
 	return backend.Like("").Backend
 }
 
-// compileKernels builds each file of the kernel table and looks for its kernels in the code.
+// compileKernels compiles every file of the kernel table and looks for the kernels in the compiled
+// code.
 func compileKernels(c *native.Compiler, arch string) doctor.Compiled {
 	out := doctor.Compiled{Arch: arch}
 	files, of := slice.Group(native.Kernels(), func(k native.Kernel) string { return k.File })
@@ -182,8 +185,8 @@ func compileKernels(c *native.Compiler, arch string) doctor.Compiled {
 	return out
 }
 
-// compileFile returns the number of kernels in the code; it is an error if one is missing or the
-// code is for another GPU.
+// compileFile returns the number of kernels in the compiled code of a file. It returns an error if
+// a kernel is missing or the code is for another GPU.
 func compileFile(c *native.Compiler, arch, file string, kernels []native.Kernel) (int, error) {
 	code, err := c.Compile(native.CompileRequest{File: file, Arch: arch})
 	if err != nil {
@@ -193,7 +196,7 @@ func compileFile(c *native.Compiler, arch, file string, kernels []native.Kernel)
 	if err != nil {
 		return 0, fmt.Errorf("%s for %s: %w", file, arch, err)
 	}
-	base, _, _ := strings.Cut(arch, ":") // gfx942:sramecc+:xnack-
+	base, _, _ := strings.Cut(arch, ":") // such as gfx942:sramecc+:xnack-
 	if object.Target != "" && object.Target != strings.TrimRight(base, "af") && object.Target != base {
 		return 0, fmt.Errorf("%s for %s: the code is for %s", file, arch, object.Target)
 	}
@@ -204,9 +207,9 @@ func compileFile(c *native.Compiler, arch, file string, kernels []native.Kernel)
 	return len(kernels) - len(missing), err
 }
 
-// backendFacts opens a provider, queries it, and closes it again.
+// backendFacts opens a backend, asks for its properties, and closes it.
 func backendFacts(o native.Choice) doctor.Backend {
-	row, _ := backend.Of(o.Backend) // the loopback has none
+	row, _ := backend.Of(o.Backend) // the loopback has no row
 	b := doctor.Backend{Name: o.Backend, Install: row.Product}
 	if o.Backend == "loopback" {
 		machine, err := loopbackMachine()
@@ -233,7 +236,7 @@ func backendFacts(o native.Choice) doctor.Backend {
 	return b
 }
 
-// withoutCollectives adds the usable parts of a backend that cannot be opened completely: hbm and
+// withoutCollectives adds the parts that work if a backend cannot be opened completely. hbm and
 // kernels need no collectives library.
 func withoutCollectives(b doctor.Backend, o native.Choice) doctor.Backend {
 	o.Needs = native.KernelNeeds
@@ -280,7 +283,7 @@ func loopbackMachine() ([]byte, error) {
 	return m.Text(), nil
 }
 
-// notOpened notes why a backend cannot run.
+// notOpened adds why a backend cannot be used.
 func notOpened(b doctor.Backend, err error) doctor.Backend {
 	b.Why, b.Remedy = err.Error(), "read the error text: zbench has no remedy for it"
 	if u, is := errors.AsType[*native.UnavailableError](err); is {
@@ -289,7 +292,7 @@ func notOpened(b doctor.Backend, err error) doctor.Backend {
 	return b
 }
 
-// machineOf returns the State's machine from doctor's side.
+// machineOf returns what doctor needs to know about the machine.
 func machineOf(s State) doctor.Machine {
 	return doctor.Machine{Tree: linux.Tree{FS: treeFS{s.FS, "/"}}, Access: s.FS.Access, Temp: s.Getenv("TMPDIR"), Host: preflightHost(s)}
 }

@@ -23,20 +23,20 @@ import (
 	"zbench/rccl"
 )
 
-// collectivesDriver is a driver with the record's facts about its machine.
+// collectivesDriver is a driver with the facts about its machine for the record.
 type collectivesDriver struct {
 	*rccl.Driver
 	facts engine.Facts
-	// witness asks the library's service; nil if there is none.
+	// witness asks the library's own service about the ranks; nil if the library has none.
 	witness func() *record.Witness
-	// counting reads the counters of the node's NICs; nil if another process does, or none.
+	// counting reads the counters of the node's NICs; nil if this process does not read them.
 	counting *topo.Counting
 }
 
 var _, _ plan.Witnessing = (*collectivesDriver)(nil), (*team)(nil)
 
-// Witness asks the library's own service about its ranks' progress; nil in a simulation, whose
-// library has none.
+// Witness asks the library's own service how far the ranks got. It returns nil in a simulation,
+// which has no such service.
 func (d *collectivesDriver) Witness() *record.Witness {
 	if d.witness == nil {
 		return nil
@@ -44,8 +44,8 @@ func (d *collectivesDriver) Witness() *record.Witness {
 	return d.witness()
 }
 
-// witnessOf asks RCCL's service on this host. It has its own time limit, because the answer is
-// wanted even if the sweep is ending.
+// witnessOf returns a function that asks RCCL's service on this host. The request has its own time
+// limit, because the answer is needed even if the sweep is being cancelled.
 func witnessOf(s State) func() *record.Witness {
 	if s.Dial == nil {
 		return nil
@@ -56,35 +56,35 @@ func witnessOf(s State) func() *record.Witness {
 // Counters returns the counters of this node's NICs.
 func (d *collectivesDriver) Counters() []record.NICCounters { return d.counting.Read() }
 
-// Facts describes the driver.
+// Facts returns the facts about the machine for the record.
 func (d *collectivesDriver) Facts() (facts engine.Facts, err error) {
 	d.facts.Memory, err = d.DeviceMemory()
 	return d.facts, err
 }
 
-// opening is every process's input for opening its ranks. The leader of several processes sends it
-// to the others.
+// opening is what every process needs to open its ranks. With several processes, the leader sends
+// it to the followers.
 type opening struct {
 	Backend string     `json:"backend"`
 	World   spec.World `json:"world"`
 	Seed    uint64     `json:"seed"`
-	// Cache is the last-level cache to rotate over, VerifyBudget the memory for verified buffers,
-	// in bytes.
+	// Cache is the size, in bytes, of the last-level cache over which buffers rotate. VerifyBudget
+	// is the memory for verified buffers, in bytes.
 	Cache        int64 `json:"cache,omitempty"`
 	VerifyBudget int64 `json:"verify_budget,omitempty"`
 	Graphs       bool  `json:"graphs,omitempty"`
-	// Deadlines bound calls that can hang.
+	// Deadlines are the time limits of calls that can hang.
 	Deadlines plan.Deadlines `json:"deadlines"`
-	// Machine is the loopback's machine file; empty on hardware. Arena is its processes' shared
-	// file.
+	// Machine is the loopback's machine file; empty on hardware. Arena is the file that the
+	// loopback's processes share.
 	Machine []byte `json:"machine,omitempty"`
 	Arena   string `json:"arena,omitempty"`
-	// Counters is the root of the tree with the NIC counters; empty if none are read.
+	// Counters is the root folder of the NIC counters; empty if none are read.
 	Counters string `json:"counters,omitempty"`
-	// Folder is the result folder, Owner the text of the leader's lock in it.
+	// Folder is the result folder. Owner is the text in its lock file, which names the leader.
 	Folder string `json:"folder,omitempty"`
 	Owner  string `json:"owner,omitempty"`
-	// Kernels is the request of kernels that each process measures on its node; nil for
+	// Kernels is the request for kernels that each process measures on its node; nil for
 	// collectives.
 	Kernels *spec.Spec `json:"kernels,omitempty"`
 }
@@ -100,10 +100,11 @@ func openingOf(u *engine.Setup) opening {
 	return w
 }
 
-// ranks is the number of ranks of each of several processes.
+// ranks returns the number of ranks per process.
 func (w *opening) ranks() int { return w.World.GPUsPerProcess * w.World.Share() }
 
-// openCollectives opens all ranks of a sweep: the loopback's, or this machine's GPUs.
+// openCollectives opens all ranks of a sweep in this process: the loopback's, or the GPUs of this
+// machine.
 func openCollectives(ctx context.Context, s State, o libraryOptions, w *opening) (*collectivesDriver, error) {
 	d, err := openRanks(ctx, s, o, w, rccl.Config{Ranks: w.World.Size()})
 	if err == nil {
@@ -112,7 +113,7 @@ func openCollectives(ctx context.Context, s State, o libraryOptions, w *opening)
 	return d, err
 }
 
-// counting finds the NICs of this node, the one of a process.
+// counting opens the NIC counters of the node of a process.
 func (w *opening) counting(s State, process int) *topo.Counting {
 	if w.Counters == "" {
 		return nil
@@ -124,8 +125,8 @@ func (w *opening) counting(s State, process int) *topo.Counting {
 	return topo.NewCounting(treeFS{s.FS, w.Counters}, node)
 }
 
-// openShare opens the ranks of one of several processes, by its number in the world and
-// on its node.
+// openShare opens the ranks of one process among several. process is its number in the world, local
+// is its number on its node.
 func openShare(ctx context.Context, s State, o libraryOptions, w *opening, process, local int) (*collectivesDriver, error) {
 	gpus := w.World.GPUsPerProcess
 	cfg := rccl.Config{Ranks: w.ranks(), FirstRank: process * w.ranks(), World: w.World.Size()}
@@ -136,14 +137,14 @@ func openShare(ctx context.Context, s State, o libraryOptions, w *opening, proce
 		cfg.Devices = append(cfg.Devices, local*gpus+i)
 	}
 	d, err := openRanks(ctx, s, o, w, cfg)
-	if err == nil && local == 0 { // one reader per node
+	if err == nil && local == 0 { // one process per node reads the counters
 		d.counting = w.counting(s, process)
 	}
 	return d, err
 }
 
-// libraryLog is what the library of this process has written into the file that it was told to: %h in its name is
-// the host, %p the process. It is nil if that is not known.
+// libraryLog returns the text of the log file to which the library of this process writes. In its
+// name, %h stands for the host and %p for the process. It returns nil if the file is not known.
 func (s State) libraryLog() []byte {
 	host, _, _ := strings.Cut(s.Hostname(), ".")
 	name := strings.NewReplacer("%h", host, "%p", strconv.Itoa(s.PID)).Replace(s.Getenv("NCCL_DEBUG_FILE"))
@@ -152,12 +153,12 @@ func (s State) libraryLog() []byte {
 	}
 	text, err := s.FS.ReadFile(name)
 	if err != nil {
-		return nil // then what it would tell is not checked, and what to set is said
+		return nil // the reader of the log then reports NOT CHECKED and says what to set
 	}
 	return text
 }
 
-// tuningLog is the log if the library's choices are in it.
+// tuningLog returns the log if it contains the library's choices.
 func (s State) tuningLog() ([]byte, bool) {
 	level, systems := strings.ToUpper(s.Getenv("NCCL_DEBUG")), strings.Split(strings.ToUpper(s.Getenv("NCCL_DEBUG_SUBSYS")), ",")
 	if level != "INFO" && level != "TRACE" || !slices.Contains(systems, "TUNING") && !slices.Contains(systems, "ALL") {
@@ -194,23 +195,23 @@ func openRanks(ctx context.Context, s State, o libraryOptions, w *opening, cfg r
 	}
 	f.Libraries, f.NICs = d.Libraries(), nicsOf(s, f.Simulated)
 	out := &collectivesDriver{Driver: d, facts: f}
-	if !simulated { // the built-in loopback has no service
+	if !simulated { // the built-in loopback has no such service
 		out.witness = witnessOf(s)
 	}
 	return out, nil
 }
 
-// nicsOf returns the kinds of this node's NICs. A simulation has none, because its host's mean
-// nothing.
+// nicsOf returns the kinds of NICs in this node. A simulation has none, because the NICs of its
+// host have no meaning.
 func nicsOf(s State, simulated bool) []record.NICKind {
 	if simulated {
 		return nil
 	}
-	n, _ := topo.Read(treeFS{s.FS, "/"}, topo.Inputs{}) // without inputs nothing fails
+	n, _ := topo.Read(treeFS{s.FS, "/"}, topo.Inputs{}) // Read only fails if there are inputs
 	return n.Kinds()
 }
 
-// devicesOf describes the GPUs, with their published peaks.
+// devicesOf describes the GPUs, with their published peak bandwidths.
 func devicesOf(found []native.DeviceInfo) []record.Device {
 	return slice.Map(found, func(d native.DeviceInfo) record.Device {
 		out := record.Device{Index: d.Index, Name: d.Name, PCI: d.PCI, Bytes: d.Memory}
@@ -221,7 +222,8 @@ func devicesOf(found []native.DeviceInfo) []record.Device {
 	})
 }
 
-// peaks returns a GPU's published figures, else those from its attributes.
+// peaks returns the published figures of a GPU, or figures from its attributes if none are
+// published.
 func peaks(d native.DeviceInfo) device.Device {
 	if p, ok := device.Lookup(d.Name); ok {
 		return p
@@ -231,14 +233,14 @@ func peaks(d native.DeviceInfo) device.Device {
 	})
 }
 
-// lastLevelCache returns the largest of the devices', in bytes: the published one, or the GPU's own
-// figure if that is larger.
+// lastLevelCache returns the size, in bytes, of the largest last-level cache of the devices. For
+// each device it uses the published size or the size that the device reports, whichever is larger.
 func lastLevelCache(devices []native.DeviceInfo) int64 {
 	return slice.Most(devices, func(d native.DeviceInfo) int64 { return max(peaks(d).Cache, d.L2) })
 }
 
-// driverVersion returns the kernel driver with its version, empty if unknown: the driver of the
-// kernel tree has no version of its own.
+// driverVersion returns the name and version of the kernel driver. It is empty if the version is
+// unknown: the driver in the kernel's source tree has no version of its own.
 func driverVersion(s State, of string) string {
 	v, known := backend.Of(of)
 	if !known {
@@ -255,8 +257,8 @@ func addCountersFlag(f *pflag.FlagSet, to *string) {
 	f.StringVar(to, "counters", "auto", "where the counters of NICs are read before and after each case: auto is this machine's, on the loopback none, or simulated ones for rails; off; or a folder with a tree of sysfs")
 }
 
-// countersRoot returns the root of the tree; empty if none is read. A simulation has no NICs,
-// because its host's mean nothing.
+// countersRoot returns the root folder of the NIC counters; empty if none are read. A simulation
+// reads none, because the NICs of its host have no meaning.
 func countersRoot(asked string, simulated bool) string {
 	switch {
 	case asked == "off" || asked == "auto" && simulated:
@@ -267,7 +269,7 @@ func countersRoot(asked string, simulated bool) string {
 	return asked
 }
 
-// byPlace returns the increases of the counters by the place of the NIC's GPU, of one NIC each.
+// byPlace returns the increases of the counters of each GPU's NIC, by the place of the GPU.
 func byPlace(rose []record.NICCounters, nodes []string) map[rails.Place]record.NICCounters {
 	out := map[rails.Place]record.NICCounters{}
 	for _, c := range rose {

@@ -17,14 +17,14 @@ import (
 	"zbench/internal/launch"
 )
 
-// dryRun prints what the sweep would start, its number of cases and its cost. Nothing is measured,
-// started or written.
+// dryRun prints what the sweep would start, its number of cases and how long it would take. It does
+// not measure, start or write anything.
 func (o *sweepOptions) dryRun(ctx context.Context, s State, l launching, old *record.Journal) error {
 	if o.format != "" && o.format != "table" {
 		return usagef("leave --format out", "--dry-run prints text, not %s", o.format)
 	}
 	if l.method == launch.Env && l.role.Rank > 0 {
-		return nil // rank 0 prints it
+		return nil // rank 0 prints the text
 	}
 	u, backend, err := o.dryPrepare(s, l, old != nil)
 	if err != nil {
@@ -53,7 +53,7 @@ func (o *sweepOptions) dryRun(ctx context.Context, s State, l launching, old *re
 	return err
 }
 
-// dryResume prints the rest of a folder's sweep, without its lock.
+// dryResume prints what remains of the sweep in a folder. It does not lock the folder.
 func (o *sweepOptions) dryResume(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
 	old, err := engine.ReadRun(s.FS, o.resume, spec.Collectives)
 	if err != nil {
@@ -70,7 +70,7 @@ func (o *sweepOptions) dryResume(ctx context.Context, s State, cmd *cobra.Comman
 	return o.dryRun(ctx, s, l, old)
 }
 
-// newDryRun begins the text of a dry run; row adds a fact to it.
+// newDryRun begins the text of a dry run. row adds a line to it.
 func newDryRun() (out *strings.Builder, row func(name, format string, args ...any)) {
 	out = &strings.Builder{}
 	fmt.Fprintln(out, "Dry run: nothing is started, measured or written.")
@@ -79,7 +79,8 @@ func newDryRun() (out *strings.Builder, row func(name, format string, args ...an
 	}
 }
 
-// dryPrepare checks the request for the method's world, and names its backend.
+// dryPrepare checks the request for the world of the launch method, and returns the name of its
+// backend.
 func (o *worldRun) dryPrepare(s State, l launching, resumed bool) (*engine.Setup, string, error) {
 	want := l.want
 	elsewhere := l.method == launch.Slurm || l.method == launch.MPI
@@ -101,7 +102,8 @@ func (o *worldRun) dryPrepare(s State, l launching, resumed bool) (*engine.Setup
 	return u, backend, err
 }
 
-// dryMeasurement prints how a measurement's processes start, and its subject.
+// dryMeasurement prints how the processes of a measurement would start, and what they would
+// measure.
 func (o *worldRun) dryMeasurement(s State, l launching, want spec.Spec, backend, name, what string) error {
 	out, row := newDryRun()
 	if err := o.dryLaunch(s, l, want, row); err != nil {
@@ -113,7 +115,7 @@ func (o *worldRun) dryMeasurement(s State, l launching, want spec.Spec, backend,
 	return err
 }
 
-// dryLaunch prints how the processes start.
+// dryLaunch prints how the processes would start.
 func (o *worldRun) dryLaunch(s State, l launching, want spec.Spec, row func(name, format string, args ...any)) error {
 	switch l.method {
 	case launch.Inproc:
@@ -148,7 +150,7 @@ func (o *worldRun) dryLaunch(s State, l launching, want spec.Spec, row func(name
 	return nil
 }
 
-// startOf returns the world that a method starts.
+// startOf returns the processes that a launch method would start.
 func (o *worldRun) startOf(s State, l launching, want spec.Spec) launch.Start {
 	w := want.World
 	start := o.launch.startOf(s, l, cmp.Or(o.command, spec.Collectives), w.Nodes, w.GPUsPerNode/max(w.GPUsPerProcess, 1))
@@ -156,7 +158,7 @@ func (o *worldRun) startOf(s State, l launching, want spec.Spec) launch.Start {
 	start.Simulated, start.Taken = want.Backend == "loopback", s.Taken
 	switch gpus := launch.GPUs(s.Getenv); {
 	case start.Simulated || gpus == 0:
-	case want.Kernels != nil: // a process has its whole node
+	case want.Kernels != nil: // one process per node
 		start.GPUs = gpus
 	default:
 		start.GPUs = w.GPUsPerNode
@@ -168,7 +170,7 @@ func (o *worldRun) startOf(s State, l launching, want spec.Spec) launch.Start {
 	return start
 }
 
-// environmentText lists the command's changes of variables. Secrets are not shown.
+// environmentText lists the variables that the launch command sets. It hides secrets.
 func environmentText(s State, line launch.Line) string {
 	var parts []string
 	for _, v := range line.Set {
@@ -187,7 +189,7 @@ func environmentText(s State, line launch.Line) string {
 	return strings.Join(parts, "; ")
 }
 
-// dryEstimate returns the estimate, and the known end of the job.
+// dryEstimate returns the estimated duration, and the end of the job if it is known.
 func dryEstimate(s State, u *engine.Setup, est plan.Estimate, warning string) string {
 	text := est.Text(u.Machine != nil)
 	if u.Machine == nil {

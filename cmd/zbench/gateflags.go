@@ -14,7 +14,7 @@ import (
 	"zbench/hbm"
 )
 
-// gateFlagSet has the conditions of a record.
+// gateFlagSet has the conditions that a record must meet.
 type gateFlagSet struct {
 	thresholds     []string
 	accept, failOn string
@@ -26,7 +26,7 @@ type gateFlagSet struct {
 	below   float64
 }
 
-// gatesFile is the outcome of gates in a record's folder.
+// gatesFile is the file with the results of the gates, in the folder of a record.
 const gatesFile = "gates.json"
 
 func addGateFlags(f *pflag.FlagSet, o *gateFlagSet) {
@@ -36,18 +36,18 @@ func addGateFlags(f *pflag.FlagSet, o *gateFlagSet) {
 	addUnchecked(f, &o.allowUnchecked, "a threshold that could not be checked")
 }
 
-// addUnchecked adds the flag that lets a gate pass with unchecked conditions. --require-checked
-// selects the default, because scripts use it.
+// addUnchecked adds the flag that lets a gate pass although some conditions were not checked.
+// --require-checked has no effect: it is the default, but scripts use the flag.
 func addUnchecked(f *pflag.FlagSet, to *bool, what string) {
 	f.BoolVar(to, "allow-unchecked", false, "let "+what+" pass, instead of exiting with 6")
 	f.Bool("require-checked", false, "nothing: gates close by default")
 	f.Lookup("require-checked").Hidden = true
 }
 
-// gateFlags are the names of the flags, which may change when a run is resumed.
+// gateFlags are the names of these flags. They may change when a run is resumed.
 var gateFlags = []string{"threshold", "accept", "fail-on", "allow-unchecked", "require-checked"}
 
-// read parses the flags, before anything is run.
+// read parses the flags before anything is run.
 func (o *gateFlagSet) read() (err error) {
 	names := slices.Concat(hbm.StreamNames(), kernelNames())
 	for _, text := range o.thresholds {
@@ -70,10 +70,10 @@ func (o *gateFlagSet) read() (err error) {
 	return nil
 }
 
-// given reports whether there is a gate.
+// given reports whether a gate was requested.
 func (o *gateFlagSet) given() bool { return len(o.parsed) > 0 || o.profile != nil || o.failOn != "" }
 
-// judge judges the record; nil without a gate.
+// judge applies the gates to the record. It returns nil if none was requested.
 func (o *gateFlagSet) judge(rec *record.Record) *gate.Report {
 	if !o.given() {
 		return nil
@@ -89,7 +89,7 @@ func (o *gateFlagSet) judge(rec *record.Record) *gate.Report {
 	return gate.NewReport(rec.Simulated, name, checks)
 }
 
-// profileRows are the acceptance profiles for a listing.
+// profileRows returns the acceptance profiles as rows of a listing.
 func profileRows() ([][]string, error) {
 	var rows [][]string
 	for _, p := range gate.Profiles() {
@@ -104,13 +104,13 @@ func profileRows() ([][]string, error) {
 	return rows, nil
 }
 
-// percentValue is a flag for a share, given as 2% or 0.02, from least to most.
+// percentValue is a flag for a share between least and most, given as 2% or 0.02.
 type percentValue struct {
 	to          *float64
 	least, most float64
 }
 
-// Set reads the share.
+// Set parses the share.
 func (p *percentValue) Set(text string) error {
 	digits, cent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(digits, 64)
@@ -131,5 +131,5 @@ func (p *percentValue) String() string {
 	return strconv.FormatFloat(100**p.to, 'g', -1, 64) + "%"
 }
 
-// Type names the value in the help.
+// Type returns the name of the value in the help text.
 func (p *percentValue) Type() string { return "share" }

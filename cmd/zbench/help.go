@@ -20,14 +20,13 @@ import (
 	"zbench/bench/work/kernel"
 )
 
-// flagGroup is one heading of --help and the flags below it, in order.
+// flagGroup is a heading of --help with the flags below it, in order.
 type flagGroup struct {
 	title string
 	flags []string
 }
 
-// flagGroups is the order of --help. Every flag of every command is in one of
-// them.
+// flagGroups are the headings of --help, in order. Every flag of every command is in one group.
 var flagGroups = withRows([]flagGroup{
 	{"Sizes and data (bytes; K, M, G are binary)", []string{
 		"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", "size", "sweep", "shape", "reduce", "rows", "hidden",
@@ -50,7 +49,7 @@ var flagGroups = withRows([]flagGroup{
 	{librariesTitle, append([]string{"backend", "libraries"}, libraryFlags()...)},
 })
 
-// withRows adds the flags of sweeps and of kernels that no group lists to the first one.
+// withRows adds flags of sweeps and kernels to the first group if no group lists them.
 func withRows(groups []flagGroup) []flagGroup {
 	names := slice.Map(specFlags, func(f specFlag) string { return f.Name })
 	for _, b := range kernelBenches {
@@ -64,8 +63,8 @@ func withRows(groups []flagGroup) []flagGroup {
 	return groups
 }
 
-// mostUsed names the flags in a command's --help, ten at most. A command without a row shows all
-// except those of libraries.
+// mostUsed has the flags, at most ten, that the --help of a command shows. A command that is not
+// listed here shows all flags except those of libraries.
 var mostUsed = withFamilies(map[string][]string{
 	"zbench collectives": {"nodes", "ngpus", "minbytes", "maxbytes", "datatype", "framework", "preset", "out", "format", "resume"},
 	"zbench rails":       {"nodes", "ngpus", "size", "rounds", "matrix", "logs", "times", "profile", "out", "format"},
@@ -82,7 +81,7 @@ var mostUsed = withFamilies(map[string][]string{
 	"zbench doctor":      {"backend", "compile", "format"},
 })
 
-// withFamilies adds the commands of each family of kernels.
+// withFamilies adds the commands of the families of kernels.
 func withFamilies(most map[string][]string) map[string][]string {
 	for _, b := range kernelBenches {
 		most["zbench "+spec.Command(b.Name)] = b.Most
@@ -91,7 +90,8 @@ func withFamilies(most map[string][]string) map[string][]string {
 	return most
 }
 
-// helpArgs are arguments for cobra. all reports whether every flag is to be shown.
+// helpArgs returns the arguments without the request for all flags. The result all is true if that
+// request was given.
 func helpArgs(args []string) (kept []string, all bool) {
 	for i, a := range args {
 		switch a {
@@ -110,7 +110,8 @@ const (
 	librariesTitle = "Libraries"
 )
 
-// helpWidth is the width of --help in columns: the terminal's, between 60 and 120.
+// helpWidth returns the width of --help in columns: the width of the terminal, but at least 60 and
+// at most 120.
 func helpWidth(terminal int) int {
 	if terminal == 0 {
 		terminal = 80
@@ -118,9 +119,9 @@ func helpWidth(terminal int) int {
 	return min(max(terminal, 60), 120)
 }
 
-// writeUsage prints a command's usage, examples, subcommands and the most used flags, or all by
-// group. Exit codes and the search for libraries are the same for all commands, so they are in
-// zbench's own help.
+// writeUsage prints the usage of a command, its examples, its subcommands, and its most used flags
+// or all flags by group. Exit codes and the search for libraries are the same for all commands, so
+// that only zbench's own help describes them.
 func writeUsage(to io.Writer, cmd *cobra.Command, width int, all bool) error {
 	w := new(strings.Builder)
 	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
@@ -164,8 +165,8 @@ func writeCommands(w *strings.Builder, cmd *cobra.Command, group, title string) 
 	}
 }
 
-// writeFlags prints each flag once: the most used first, and with all the others by group. It
-// returns the number of omitted ones.
+// writeFlags prints the most used flags, or all flags by group after the most used ones; each flag
+// appears once. It returns the number of flags that it left out.
 func writeFlags(w *strings.Builder, cmd *cobra.Command, width int, all bool) (hidden int) {
 	first, named := mostUsed[cmd.CommandPath()]
 	for i, section := range append([]flagGroup{{mostUsedTitle, first}}, flagGroups...) {
@@ -189,8 +190,8 @@ func writeFlags(w *strings.Builder, cmd *cobra.Command, width int, all bool) (hi
 	return hidden
 }
 
-// writeLibraries describes the search for libraries, with the flags and variables of all commands
-// that open any.
+// writeLibraries describes how libraries are found, with the flags and variables of all commands
+// that open libraries.
 func writeLibraries(w *strings.Builder, width int) {
 	opens := &cobra.Command{}
 	addLibraryFlags(opens, &libraryOptions{})
@@ -201,8 +202,8 @@ func writeLibraries(w *strings.Builder, width int) {
 %s`, librariesTitle, opens.Flags().FlagUsagesWrapped(width))
 }
 
-// withOneDefault removes a flag's own default value if its description names the default: "all" for
-// a number whose zero means all.
+// withOneDefault removes the default value of a flag if the description names a default in words,
+// such as "all" for a number for which 0 means all.
 func withOneDefault(f *pflag.Flag) *pflag.Flag {
 	if !strings.Contains(f.Usage, "(default ") {
 		return f
@@ -212,11 +213,10 @@ func withOneDefault(f *pflag.Flag) *pflag.Flag {
 	return &shown
 }
 
-// ownValue hides the type of a value, because pflag prints even an empty default of the types that
-// it knows.
+// ownValue hides the type of a value. pflag prints even an empty default of types that it knows.
 type ownValue struct{ pflag.Value }
 
-// setHelp gives a command and those below it this form of help.
+// setHelp makes a command and its subcommands use this help text.
 func setHelp(root *cobra.Command, s State) {
 	width := helpWidth(s.Stdout.Width)
 	_, all := helpArgs(s.Args)
@@ -227,12 +227,12 @@ func setHelp(root *cobra.Command, s State) {
 		out := cmd.OutOrStdout()
 		about := strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)) + "\n\n"
 		if _, err := io.WriteString(out, about); err == nil {
-			_ = writeUsage(out, cmd, width, all) // a closed output has no reader
+			_ = writeUsage(out, cmd, width, all) // ignore a closed output
 		}
 	})
 }
 
-// similarFlags returns the flags, with their dashes, whose names are similar to the one in an
+// similarFlags returns flags, with their dashes, whose names are similar to the unknown flag in an
 // error.
 func similarFlags(cmd *cobra.Command, err error) []string {
 	var names []string
@@ -258,8 +258,8 @@ func similarFlags(cmd *cobra.Command, err error) []string {
 	return near
 }
 
-// oneDash returns the flag that was given with one dash: pflag reads -nodes as -n with the value
-// odes. Without a long flag of that name the letters are short flags.
+// oneDash returns the flag that the user gave with one dash instead of two: pflag reads -nodes as
+// -n with the value odes. If no long flag has that name, the letters are short flags.
 func oneDash(names []string, letters string) []string {
 	letters, _, _ = strings.Cut(letters, "=")
 	if name, known := spell.Match(names, letters); known && len(letters) > 1 {
@@ -268,7 +268,7 @@ func oneDash(names []string, letters string) []string {
 	return nil
 }
 
-// unknownCommand is the error for an unknown command.
+// unknownCommand returns the error about an unknown command.
 func unknownCommand(root *cobra.Command, given string) error {
 	err := &spell.Unknown{Kind: "command", Given: given}
 	paths := map[string]string{}
@@ -290,7 +290,7 @@ func unknownCommand(root *cobra.Command, given string) error {
 	return usagef(spell.Hint(near, "`"+root.Name()+" --help` describes each command"), "%s", err.Error())
 }
 
-// subcommands returns all commands below one that help lists.
+// subcommands returns all commands below a command that the help lists.
 func subcommands(cmd *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, c := range cmd.Commands() {
@@ -301,7 +301,7 @@ func subcommands(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// newHelp is `zbench help COMMAND`, which refuses an unknown command.
+// newHelp makes `zbench help COMMAND`, which refuses an unknown command.
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND…]", Short: "Describe a command",

@@ -72,7 +72,8 @@ func runImport(s State, logs []string, o peers.Hints, to output) error {
 	return keepImport(s, rec, started, to)
 }
 
-// importLogs reads one log, or those of an archive, as a stream: it may be a pipe.
+// importLogs reads a log, or all logs in an archive. It reads a stream, because the log may be a
+// pipe.
 func importLogs(s State, path string, o peers.Hints) (recs []*record.Record, left []string, err error) {
 	in, err := openInput(s, path)
 	if err != nil {
@@ -94,7 +95,7 @@ func keepImport(s State, rec *record.Record, started time.Time, to output) error
 	if err != nil {
 		return err
 	}
-	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	defer dir.Close() //nolint:errcheck // the next run replaces a lock that remains
 	if err := engine.WriteRecord(dir, rec); err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func keepImport(s State, rec *record.Record, started time.Time, to output) error
 	return s.deliver(to, r)
 }
 
-// noteRows reports the number of rows read from a log, and why others were skipped.
+// noteRows prints how many rows of a log were read, and why others were skipped.
 func noteRows(s State, quiet bool, i record.Import) {
 	if quiet && len(i.Skipped) == 0 {
 		return
@@ -121,7 +122,7 @@ func noteRows(s State, quiet bool, i record.Import) {
 	fmt.Fprint(s.Stderr, "\n")
 }
 
-// noteImport reports the rows read and skipped, and the folder.
+// noteImport prints how many rows of each log were read or skipped, and the folder.
 func noteImport(s State, quiet bool, dir *folder.Folder, rec *record.Record) {
 	for _, i := range rec.Source.Imports {
 		noteRows(s, quiet, i)

@@ -10,10 +10,11 @@ import (
 	"zbench/bench/work/kernel"
 )
 
-// giga is the unit of --peak, in bytes per second.
+// giga converts --peak from GB/s to bytes per second.
 const giga = 1e9
 
-// timingFlags are common to all benchmarks of kernels; their timings end after some seconds.
+// timingFlags are the flags that all benchmarks of kernels have. maxTime is the default time, in
+// seconds, at which a timing ends.
 func timingFlags(maxTime string) []specFlag {
 	return []specFlag{
 		named("backend", "libraries underneath"),
@@ -33,7 +34,7 @@ func timingFlags(maxTime string) []specFlag {
 	}
 }
 
-// memoryFlags are for families that measure memory, on any number of devices.
+// memoryFlags are the flags of families that measure memory on any number of devices.
 var memoryFlags = []specFlag{
 	{Name: "all-gpus", Meaning: "all GPUs of this machine at once; outliers are named", Value: option.Switch(func(s *spec.Spec) *bool { return &s.Kernels.AllGPUs })},
 	{
@@ -48,12 +49,12 @@ var memoryFlags = []specFlag{
 	},
 }
 
-// faultFlag is for families that plant faults.
+// faultFlag is the flag of families that can plant faults.
 func faultFlag() specFlag {
 	return named("fault", `plant a fault into the loopback: "store 0 BYTE" flips a bit of that byte of the output after each launch; gemm takes also "clock GPU HERTZ SECONDS": after so many seconds that GPU's clock is HERTZ; --peak also slow_compute:node=0,gpu=5,left=0.85`)
 }
 
-// familyFlags are the flags of a family's command.
+// familyFlags returns the flags of a family's command.
 func familyFlags(f kernel.Family) []specFlag {
 	var all []specFlag
 	for _, row := range f.Settings {
@@ -71,7 +72,7 @@ func familyFlags(f kernel.Family) []specFlag {
 	return append(all, timingFlags(f.MaxTime)...)
 }
 
-// named is a flag of collectives with another meaning.
+// named returns a flag of collectives with another meaning text.
 func named(name, meaning string) specFlag {
 	f := specRows([]string{name})[0]
 	if name == "backend" {

@@ -29,7 +29,7 @@ type kernelBench struct {
 	flags []specFlag
 }
 
-// flagsHelp names the help of a benchmark's flags.
+// flagsHelp says which help text lists the flags of a benchmark.
 func flagsHelp(benchmark string) string { return listedBy(spec.Command(benchmark)) }
 
 // command returns the command of the benchmark.
@@ -39,7 +39,7 @@ func (b kernelBench) command(s State) *cobra.Command {
 	return cmd
 }
 
-// add puts the flags on a command, and makes it run the benchmark.
+// add adds the flags to a command, and makes the command run the benchmark.
 func (b kernelBench) add(cmd *cobra.Command, s State) {
 	o := worldRun{command: spec.Command(b.Name)}
 	o.want = spec.Spec{Schema: spec.Schema, Benchmark: b.Name, Kernels: &spec.Kernels{}}
@@ -52,8 +52,8 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return b.run(cmd, s, &o) }
 }
 
-// run measures into a new folder, or resumes the run of an existing one; a request for all nodes
-// runs in a process on each.
+// run measures into a new folder or resumes the run in an existing one. A request for all nodes
+// runs in one process per node.
 func (b kernelBench) run(cmd *cobra.Command, s State, o *worldRun) error {
 	if err := o.gates.read(); err != nil {
 		return err
@@ -71,8 +71,8 @@ func (b kernelBench) run(cmd *cobra.Command, s State, o *worldRun) error {
 	return b.measure(cmd.Context(), cmd, s, o)
 }
 
-// everywhere measures all GPUs of all nodes: as the leading process, or by starting a process on
-// each.
+// everywhere measures all GPUs of all nodes. This process either leads the others, or starts one
+// process per node.
 func (b kernelBench) everywhere(ctx context.Context, cmd *cobra.Command, s State, o *worldRun, want spec.Spec) error {
 	if err := o.deadlines.check(); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (b kernelBench) measure(ctx context.Context, cmd *cobra.Command, s State, o
 	return o.measure(ctx, s, e, nil)
 }
 
-// checked refuses an invalid request, from a file if one is named.
+// checked refuses an invalid request. file is the file with the request, if there is one.
 func (b kernelBench) checked(want *spec.Spec, file string) error {
 	if err := engine.CheckKernels(want); err != nil {
 		return err
@@ -148,7 +148,8 @@ func (b kernelBench) checked(want *spec.Spec, file string) error {
 	return usage(err, flagsHelp(b.Name))
 }
 
-// opened returns the open devices with the planned rows: those of one node of several, −1 for all.
+// opened opens the devices and returns the planned rows. node is the number of this process's node
+// if there are several, else −1.
 func (b kernelBench) opened(ctx context.Context, s State, o *runOptions, node int) (*engine.Kernels, error) {
 	to := hbm.Opening{
 		Spec: &o.want, Native: native.Choice{Backend: o.want.Backend, Getenv: s.Getenv}, Host: hostFacts(s), Rule: engine.KernelRule(o.want.Kernels),
@@ -170,14 +171,14 @@ func (b kernelBench) opened(ctx context.Context, s State, o *runOptions, node in
 	return p, nil
 }
 
-// nodeKernels holds the kernels of one of several processes. It only executes orders to take
+// nodeKernels holds the kernels of one process among several. It only executes orders to measure
 // passes.
 type nodeKernels struct {
 	plan.Process
 	of *engine.Kernels
 }
 
-// Take takes a pass of a job. The end of ctx, when another process is lost, ends it.
+// Take measures a pass of a job. It stops when ctx ends, which happens if another process is lost.
 func (n nodeKernels) Take(ctx context.Context, job, pass int) ([]record.Part, bool) {
 	if job < 0 || job >= len(n.of.Jobs) {
 		return nil, false
@@ -189,7 +190,7 @@ func (n nodeKernels) Take(ctx context.Context, job, pass int) ([]record.Part, bo
 // Close closes the devices.
 func (n nodeKernels) Close() error { return n.of.Close() }
 
-// openKernels opens the kernels of all processes, each on its node, as one run.
+// openKernels opens the kernels of all processes, one per node, as a single run.
 func (w *world) openKernels(ctx context.Context, s State, b kernelBench, o *worldRun) (*engine.Kernels, error) {
 	own, err := b.opened(ctx, s, &o.runOptions, 0)
 	if err != nil {
@@ -203,11 +204,11 @@ func (w *world) openKernels(ctx context.Context, s State, b kernelBench, o *worl
 
 func (w *world) joinKernels(ctx context.Context, s State, own *engine.Kernels, o *worldRun) error {
 	with := &opening{Backend: own.Spec.Backend, World: o.want.World, Deadlines: o.deadlines.deadlines(), Kernels: &own.Spec}
-	with.World.GPUsPerNode, with.World.GPUsPerProcess = 1, 1 // processes that follow one another, each on a node
+	with.World.GPUsPerNode, with.World.GPUsPerProcess = 1, 1 // one process per node, numbered in order
 	if err := w.gather(ctx, with); err != nil {
 		return err
 	}
-	jobs := *own // Join replaces them by all processes'
+	jobs := *own // Join adds the jobs of the other processes to this copy
 	g, end := w.group(ctx, nodeKernels{of: &jobs}, with, len(own.Facts.Devices))
 	own.Driver = led{own.Driver, end}
 	others, err := introductions[engine.Hello](w, g)
@@ -220,16 +221,17 @@ func (w *world) joinKernels(ctx context.Context, s State, own *engine.Kernels, o
 	})
 }
 
-// rowSeconds is the largest time of a kernel's row beside its timing: warm-up and checks.
+// rowSeconds is the longest time, in seconds, that a row takes besides its timing: warm-up and
+// checks.
 const rowSeconds = 120.0
 
-// openNode opens the kernels of a following process, from the leader's welcome.
+// openNode opens the kernels of a follower, as the leader's welcome requests.
 func (o *worldRun) openNode(ctx context.Context, s State, role launch.Role, with *opening) (followed, json.RawMessage, error) {
 	b := benchOf(with.Kernels.Benchmark)
 	if b == nil {
 		return nil, nil, fmt.Errorf("the leader's welcome: no kernel %q", with.Kernels.Benchmark)
 	}
-	s.Stderr = Stream{Writer: io.Discard} // progress of tasks: the leader shows its own
+	s.Stderr = Stream{Writer: io.Discard} // the leader shows its own progress
 	o.want = *with.Kernels
 	own, err := b.opened(ctx, s, &o.runOptions, role.Rank)
 	if err != nil {
@@ -239,7 +241,7 @@ func (o *worldRun) openNode(ctx context.Context, s State, role launch.Role, with
 	return nodeKernels{of: own}, text, err
 }
 
-// led is the driver of the leading process; the others end with it.
+// led is the driver of the leader. Closing it ends the followers, too.
 type led struct {
 	engine.Driver
 	end func()
@@ -250,7 +252,8 @@ func (d led) Close() error {
 	return d.Driver.Close()
 }
 
-// flagsOf returns the flags of a benchmark's request; none if this zbench does not know it.
+// flagsOf returns the flags of a benchmark's request. It returns none if this version does not know
+// the benchmark.
 func flagsOf(benchmark string) []specFlag {
 	if b := benchOf(benchmark); b != nil {
 		return b.flags
@@ -261,14 +264,14 @@ func flagsOf(benchmark string) []specFlag {
 	return specFlags
 }
 
-// kernelBenches are hbm, gemm and the kernels.
+// kernelBenches has hbm, gemm and all kernels.
 var kernelBenches = benches()
 
 func benches() []kernelBench {
 	return slice.Map(hbm.Families(), func(f hbm.Family) kernelBench { return kernelBench{Family: f, flags: familyFlags(f.Family)} })
 }
 
-// benchOf returns hbm or a kernel by name; nil for collectives.
+// benchOf returns hbm, gemm or a kernel by name, or nil for collectives.
 func benchOf(name string) *kernelBench {
 	if i := slices.IndexFunc(kernelBenches, func(b kernelBench) bool { return b.Name == name }); i >= 0 {
 		return &kernelBenches[i]
@@ -276,12 +279,12 @@ func benchOf(name string) *kernelBench {
 	return nil
 }
 
-// trainingKernels returns the rows of "zbench kernels": those without a command of their own.
+// trainingKernels returns the benchmarks of "zbench kernels", which have no command of their own.
 func trainingKernels() []kernelBench {
 	return slices.DeleteFunc(slices.Clone(kernelBenches), func(b kernelBench) bool { return spec.Command(b.Name) == b.Name })
 }
 
-// kernelNames lists the commands of "zbench kernels".
+// kernelNames lists the subcommands of "zbench kernels".
 func kernelNames() []string {
 	return slice.Map(trainingKernels(), func(b kernelBench) string { return b.Name })
 }

@@ -7,8 +7,8 @@ import (
 
 	"zbench/bench/base/spell"
 	"zbench/bench/run/spec"
-	_ "zbench/hbm/gemm" // a family in its own package
-	_ "zbench/hbm/muon" // so is this
+	_ "zbench/hbm/gemm" // registers its family
+	_ "zbench/hbm/muon" // registers its family
 )
 
 func newHBM(s State) *cobra.Command { return benchOf(spec.HBM).command(s) }

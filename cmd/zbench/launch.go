@@ -30,17 +30,17 @@ type launchFlagSet struct {
 	slurmArgs []string
 	hostfile  string
 	dry       bool
-	// ended are the processes whose end the parent has seen.
+	// ended has the processes that the parent has seen end.
 	ended <-chan endedTask
-	// bad is the folder of a screen whose failed nodes are left out; screen runs it first. refused
-	// are nodes that a launcher's processes must not use.
+	// bad is a folder of zbench screen: nodes that failed there are left out. screen runs such a
+	// screen first. refused are nodes on which no process may run.
 	bad     string
 	screen  bool
 	refused refusedHosts
 }
 
-// launchFlags names the flags: they set where a sweep runs, not what it measures, and a resumed one
-// may change them.
+// launchFlags are the names of these flags. They say where a sweep runs and not what it measures,
+// so a resumed sweep may change them.
 var launchFlags = []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen-first"}
 
 // switches are the flags without a value.
@@ -53,22 +53,22 @@ func addLaunchFlags(f *pflag.FlagSet, o *launchFlagSet) {
 	f.BoolVar(&o.dry, "dry-run", false, "print the command, the number of cases, the time and the GPU-hours; measure nothing")
 }
 
-// launching is the kind of this process, and the method by which the sweep runs.
+// launching is the role of this process, and the method by which the sweep runs.
 type launching struct {
 	role   launch.Role
 	method launch.Method
 	hosts  []launch.Host
-	// want is the request, with the method's world.
+	// want is the request, adapted to the world of the method.
 	want spec.Spec
 	// processes is the number of processes per node.
 	processes int
-	// excluded are the omitted nodes. kept are the others, if nodes are left out.
+	// excluded are the nodes that are left out. kept are the remaining ones, if any are left out.
 	excluded []string
 	kept     []launch.Host
 }
 
-// place determines the kind of this process and the method of the sweep. given is true if the
-// number of nodes was requested.
+// place determines the role of this process and the method of the sweep. given is true if the user
+// gave the number of nodes.
 func (o *launchFlagSet) place(s State, want spec.Spec, given bool) (launching, error) {
 	role, detected := launch.Detect(s.Getenv)
 	l := launching{role: role, want: want.Clone()}
@@ -94,13 +94,13 @@ func (o *launchFlagSet) place(s State, want spec.Spec, given bool) (launching, e
 	if err = o.exclude(s, &l, given); err != nil {
 		return l, err
 	}
-	if l.single() && asked.Method == launch.Auto && len(l.excluded) == 0 { // this node may be left out
+	if l.single() && asked.Method == launch.Auto && len(l.excluded) == 0 { // this node itself may be left out
 		l.method, l.want = launch.Inproc, want.Clone()
 	}
 	return l, nil
 }
 
-// launchHint is the next step after a refused launch.
+// launchHint returns the user's next step after a launch was refused.
 func launchHint(detected error) string {
 	if detected != nil {
 		return "unset what is left over from another launcher, or give --launch inproc: then this process measures alone"
@@ -120,7 +120,8 @@ func readHosts(s State, name string) ([]launch.Host, error) {
 	return hosts, nil
 }
 
-// spread resolves the world: the requested or the existing nodes, and the GPUs of each.
+// spread determines the world: the number of nodes that the user gave or that exist, and the GPUs
+// per node.
 func (l *launching) spread(s State, given bool) {
 	w := &l.want.World
 	perProcess := max(w.GPUsPerProcess, 1)
@@ -140,8 +141,8 @@ func (l *launching) spread(s State, given bool) {
 	}
 }
 
-// spreadRanks resolves the world of a launcher's processes, which determine the ranks. The nodes of
-// a simulation are the fabric's, wherever its processes run.
+// spreadRanks determines the world from the processes of a launcher, which determine the ranks. A
+// simulation has the nodes of the fabric, wherever its processes run.
 func (l *launching) spreadRanks(given bool) error {
 	w, perProcess := &l.want.World, max(l.want.World.GPUsPerProcess, 1)
 	total := l.role.Size * perProcess
@@ -172,23 +173,24 @@ func (l *launching) nodesOfRole() int {
 	return r.Nodes
 }
 
-// single reports that one process drives the whole world: all GPUs of the only node. If their
-// number is unknown, it is -g, as for a process without a launcher.
+// single reports whether one process drives the whole world: all GPUs of the only node. If their
+// number is unknown, it is the value of -g, as for a process without a launcher.
 func (l *launching) single() bool {
 	return l.want.World.Nodes == 1 && l.processes <= 1
 }
 
-// starts reports that the sweep runs in processes that this one starts.
+// starts reports whether this process starts the processes of the sweep.
 func (l *launching) starts() bool { return l.method != launch.Inproc && l.method != launch.Env }
 
-// note says that the launcher's other processes do the same.
+// note warns that every other process of the launcher measures the same.
 func (l *launching) note(s State, quiet bool) {
 	if l.method == launch.Inproc && l.role.Several() {
 		s.note(quiet, "--launch inproc: this process measures alone; %s\n", l.role.Text())
 	}
 }
 
-// startOf returns a command's processes on a number of nodes, with a number on each.
+// startOf returns the processes to start for a command, with a number of processes on each of a
+// number of nodes.
 func (o *launchFlagSet) startOf(s State, l launching, command string, nodes, processes int) launch.Start {
 	start := launch.Start{
 		Method: l.method, Role: l.role, Nodes: nodes, Processes: processes,
@@ -203,8 +205,8 @@ func (o *launchFlagSet) startOf(s State, l launching, command string, nodes, pro
 	return start
 }
 
-// childArgs returns the arguments of the started processes: this process's without the flags for
-// starting them.
+// childArgs returns the arguments for the started processes: the arguments of this process without
+// the launch flags.
 func childArgs(args []string) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
@@ -215,14 +217,14 @@ func childArgs(args []string) []string {
 		case !strings.HasPrefix(args[i], "--") || !slices.Contains(launchFlags, name):
 			kept = append(kept, args[i])
 		case !slices.Contains(switches, name) && !joined:
-			i++ // its value
+			i++ // the value of the flag
 		}
 	}
 	return kept
 }
 
-// exclude leaves out the nodes that zbench screen has failed. given is true if the number of nodes
-// was requested.
+// exclude leaves out nodes that failed in zbench screen. given is true if the user gave the number
+// of nodes.
 func (o *launchFlagSet) exclude(s State, l *launching, given bool) error {
 	if o.bad == "" {
 		return nil
@@ -233,7 +235,7 @@ func (o *launchFlagSet) exclude(s State, l *launching, given bool) error {
 		return err
 	case len(bad) == 0:
 		return nil
-	case l.method == launch.Env: // the leader checks their places
+	case l.method == launch.Env: // the leader checks the places of the processes
 		o.refused = refusedHosts{bad, file}
 		return nil
 	case l.method == launch.Inproc && simulated(l.want.Backend, s):
@@ -255,8 +257,9 @@ func (o *launchFlagSet) exclude(s State, l *launching, given bool) error {
 	return o.without(s, l, len(nodes), given)
 }
 
-// failedNodes returns the nodes that a judgement of zbench screen or rails has failed, and their
-// list. The document decides, because it has a checksum. The list, which srun reads, must agree.
+// failedNodes returns the nodes that failed in zbench screen or rails, and the file that lists
+// them. The nodes come from the document, because it has a checksum. The list, which srun reads,
+// must agree with it.
 func failedNodes(s State, dir string) (bad []string, list string, err error) {
 	list = filepath.Join(dir, "fail.txt")
 	again := plain.Typed("zbench", "screen", "--out", dir) + " makes it"
@@ -305,7 +308,7 @@ func (l *launching) nodesToStart(s State) ([]launch.Host, error) {
 	return slice.Map(names, func(name string) launch.Host { return launch.Host{Name: name} }), nil
 }
 
-// without resolves the number of nodes after l.excluded of all are left out.
+// without computes the number of nodes after the excluded nodes are left out.
 func (o *launchFlagSet) without(s State, l *launching, all int, given bool) error {
 	file := filepath.Join(o.bad, "fail.txt")
 	left := all - len(l.excluded)
@@ -326,8 +329,8 @@ func (o *launchFlagSet) without(s State, l *launching, all int, given bool) erro
 	return nil
 }
 
-// excludeSimulated leaves nodes out of a simulated world: later nodes move up, and their faults
-// with them.
+// excludeSimulated leaves nodes out of a simulated world. Later nodes and their faults move up to
+// fill the gaps.
 func (o *launchFlagSet) excludeSimulated(s State, l *launching, bad []string) error {
 	all, moved := l.want.World.Nodes, map[int]int{}
 	for node := range all {
@@ -348,7 +351,7 @@ func (o *launchFlagSet) excludeSimulated(s State, l *launching, bad []string) er
 		node, err := strconv.Atoi(at[1])
 		to, ok := moved[node]
 		switch {
-		case err != nil || node >= all: // the fabric refuses it
+		case err != nil || node >= all: // the fabric will refuse it
 			faults = append(faults, text)
 		case ok:
 			faults = append(faults, strings.Replace(text, at[0], fmt.Sprint("node=", to), 1))
@@ -358,13 +361,13 @@ func (o *launchFlagSet) excludeSimulated(s State, l *launching, bad []string) er
 	return o.without(s, l, all, false)
 }
 
-// refusedHosts are nodes that must not take part, with the file that says so.
+// refusedHosts are nodes that must not take part, with the file that names them.
 type refusedHosts struct {
 	bad  []string
 	file string
 }
 
-// check refuses a world that contains one of them.
+// check refuses a world that contains such a node.
 func (r refusedHosts) check(hosts []string, next string) error {
 	var found []string
 	for _, host := range hosts {
@@ -378,13 +381,13 @@ func (r refusedHosts) check(hosts []string, next string) error {
 	return exit.UsageError(errors.New(strings.Join(found, ", ")+": "+r.file+" names it as a node to leave out"), next)
 }
 
-// checkWorld refuses the world of a launcher's processes if one of them is on such a node.
+// checkWorld refuses the world of a launcher's processes if one of them runs on such a node.
 func (r refusedHosts) checkWorld(all []rendezvous.Hello) error {
 	hosts := slice.Map(all, func(h rendezvous.Hello) string { return h.Host })
 	return r.check(hosts, "zbench did not start these processes: remove the node from what did, as mpirun --host or --hostfile, or srun --exclude")
 }
 
-// listed reports whether a list has the host, with or without its domain.
+// listed reports whether a list contains the host, with or without its domain.
 func listed(list []string, host string) bool {
 	short := func(name string) string { name, _, _ = strings.Cut(name, "."); return name }
 	return slices.ContainsFunc(list, func(bad string) bool {
@@ -392,8 +395,8 @@ func listed(list []string, host string) bool {
 	})
 }
 
-// realNodes compares the requested nodes with those of the launcher's processes. A simulation has
-// its own nodes.
+// realNodes compares the number of nodes that the user gave with the nodes of the launcher's
+// processes. A simulation has nodes of its own.
 func (l *launching) realNodes(s State, given bool) error {
 	if l.method != launch.Env || l.want.Backend == "loopback" {
 		return nil

@@ -23,24 +23,26 @@ import (
 	"zbench/internal/native"
 )
 
-// libraryOptions has the paths of a vendor's libraries and of the compiled kernels.
+// libraryOptions has the paths of a vendor's libraries and the folder of compiled kernels.
 type libraryOptions struct {
 	named map[string]string
 	cache string
-	// openTimeout is the time limit for opening one library, in seconds, as text.
+	// openTimeout is the time limit, as text, for opening one library.
 	openTimeout string
-	// quiet suppresses progress; nil means false.
+	// quiet reports whether progress is suppressed; nil means no.
 	quiet func() bool
 }
 
-// timeoutVariable sets --lib-timeout if the flag is absent.
+// timeoutVariable is the variable that is used if --lib-timeout is not given.
 const timeoutVariable = "ZBENCH_LIB_TIMEOUT"
 
-// noCache turns off the cache of compiled kernels.
+// noCache is the value that turns the cache of compiled kernels off.
 const noCache = "none"
 
-// cacheBelow returns the folder of zbench's files if no flag names one: own in ZBENCH_CACHE_DIR, or
-// below in zbench's folder of the user's cache. "" means none.
+// cacheBelow returns the folder for zbench's files if no flag names one. The folder is in
+// ZBENCH_CACHE_DIR if that is set, and own is its name there. Otherwise it is in zbench's folder of
+// the user's cache, and below is its name there. It is empty if caching is off or no folder is
+// known.
 func cacheBelow(s State, own, below string) string {
 	for _, c := range [][2]string{{"ZBENCH_CACHE_DIR", own}, {"XDG_CACHE_HOME", "zbench/" + below}, {"HOME", ".cache/zbench/" + below}} {
 		if v := s.Getenv(c[0]); v == noCache {
@@ -52,7 +54,7 @@ func cacheBelow(s State, own, below string) string {
 	return ""
 }
 
-// addLibraryFlags puts a flag for each of native's settings on a command.
+// addLibraryFlags adds a flag to a command for each setting of package native.
 func addLibraryFlags(cmd *cobra.Command, o *libraryOptions) {
 	o.named = map[string]string{}
 	o.quiet = func() bool {
@@ -66,16 +68,16 @@ func addLibraryFlags(cmd *cobra.Command, o *libraryOptions) {
 	cmd.Flags().StringVar(&o.openTimeout, native.SettingWithin, "", fmt.Sprintf("time limit for opening one library, in seconds (%s; default %g)", timeoutVariable, native.OpenWithin.Seconds()))
 }
 
-// isLibraryFlag reports whether a flag is a path or a library setting, not a request.
+// isLibraryFlag reports whether a flag is a setting of libraries and not a part of the request.
 func isLibraryFlag(name string) bool { return slices.Contains(libraryFlags(), name) }
 
-// libraryFlags returns the flags for places of files, in alphabetical order.
+// libraryFlags returns the names of the flags for libraries, in alphabetical order.
 func libraryFlags() []string {
 	names := append(slice.Map(native.Settings(), func(s native.Setting) string { return s.Flag }), "cache-dir", native.SettingWithin)
 	return slices.Sorted(slices.Values(names))
 }
 
-// given returns the flags that name libraries, each with the user's value.
+// given returns the library flags that the user gave, with their values.
 func (o libraryOptions) given() [][]string {
 	var flags [][]string
 	for _, row := range native.Settings() {
@@ -102,8 +104,8 @@ func (v *settingValue) Set(text string) error {
 	return nil
 }
 
-// choose calls chooseBackend and reports flags that the backend ignores, because a user who names a
-// library does not expect a simulation.
+// choose chooses the backend. It warns about library flags that this backend ignores, because a
+// user who names a library does not expect a simulation.
 func (o libraryOptions) choose(s State, asked string) (string, error) {
 	backend, err := chooseBackend(s, asked)
 	if err != nil {
@@ -122,7 +124,7 @@ func (o libraryOptions) choose(s State, asked string) (string, error) {
 	return backend, nil
 }
 
-// deadline is the time limit for opening one library; 0 if none is set.
+// deadline returns the time limit for opening one library, or 0 if none is set.
 func (o libraryOptions) deadline(s State) (time.Duration, error) {
 	text, by := o.openTimeout, "--"+native.SettingWithin
 	if text == "" {
@@ -138,8 +140,9 @@ func (o libraryOptions) deadline(s State) (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-// fill sets native's search and its time limit; a * in the list of folders stands for any part of a
-// path, as in …/nvidia/*/lib of Python's packages. It returns the cache, nil for none.
+// fill sets where native searches for libraries, and the time limit. In a folder, * stands for any
+// part of a path, as in …/nvidia/*/lib of Python's packages. It returns the cache of compiled
+// kernels, or nil if there is none.
 func (o libraryOptions) fill(ctx context.Context, s State, n *native.Choice) (*native.CodeFolder, error) {
 	within, err := o.deadline(s)
 	if err != nil {
@@ -180,7 +183,7 @@ func (o libraryOptions) cacheDir(s State) string {
 	return cmp.Or(o.cache, cacheBelow(s, "", "kernels"))
 }
 
-// report prints a defect of the cache on standard error; the kernels were compiled anyway.
+// report prints a problem of the cache to standard error. The kernels were compiled anyway.
 func (libraryOptions) report(s State, cache *native.CodeFolder) {
 	if cache == nil {
 		return
@@ -190,8 +193,8 @@ func (libraryOptions) report(s State, cache *native.CodeFolder) {
 	}
 }
 
-// expand returns the folders that match a pattern with *, in order of their names; a pattern
-// without one is itself.
+// expand returns the folders that match a pattern with *, sorted by name. A pattern without * is a
+// single folder.
 func expand(files FS, pattern string) ([]string, error) {
 	if !strings.Contains(pattern, "*") {
 		return []string{filepath.Clean(pattern)}, nil
@@ -207,12 +210,12 @@ func expand(files FS, pattern string) ([]string, error) {
 	return slice.Map(found, func(name string) string { return filepath.Join(root, name) }), nil
 }
 
-// noNodes lists the device nodes of GPUs, none of which exists.
+// noNodes says that no device node of a GPU exists.
 func noNodes() string {
 	return "(" + backend.Text(", ", func(v backend.Vendor) string { return "no " + v.Node }) + ")"
 }
 
-// backendNames lists the vendors' backends.
+// backendNames joins the names of the vendors' backends.
 func backendNames(by string) string {
 	return backend.Text(by, func(v backend.Vendor) string { return v.Backend })
 }
@@ -221,9 +224,9 @@ func unknownBackend(name string) error {
 	return &spell.Unknown{Kind: "backend", Given: name, Valid: append([]string{"auto"}, native.Backends()...)}
 }
 
-// chooseBackend resolves auto: the GPU's library if there is a GPU, the loopback only if there is
-// neither a GPU nor a launcher. In an allocation simulated figures would be mistaken for the
-// cluster's.
+// chooseBackend resolves the backend auto. If there is a GPU, it chooses the GPU's libraries. It
+// chooses the loopback only if there is neither a GPU nor a launcher, because in an allocation
+// simulated figures would be mistaken for the cluster's.
 func chooseBackend(s State, asked string) (string, error) {
 	if asked != "auto" {
 		if !slices.Contains(native.Backends(), asked) {

@@ -13,7 +13,7 @@ import (
 	"zbench/bench/work/fabric"
 )
 
-// listing is one thing that can be listed: a header and its rows.
+// listing is something that zbench can list, with a header and rows.
 type listing struct {
 	name   string
 	header []string

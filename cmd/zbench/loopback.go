@@ -42,21 +42,21 @@ var clocks = []string{clockVirtual, clockPaced, clockHost}
 
 // loopbackOptions are the options of the loopback command.
 type loopbackOptions struct {
-	// want has the simulated cluster: its world, fabric, seed and faults.
+	// want describes the simulated cluster: its world, fabric, seed and faults.
 	want  spec.Spec
 	clock string
-	// gpus is the number of GPUs that each process sees, 0 for those of its launcher's node.
+	// gpus is the number of GPUs that each process sees; 0 means all GPUs of its node.
 	gpus     int
 	hangRate float64
 	noData   bool
-	// curve is a record or log of measured times that replace the model's.
+	// curve is a record or a log with measured times that replace the model's.
 	curve string
-	// version is the collectives library's reported version; empty for the loopback's own.
+	// version is the version that the collectives library reports; empty means the loopback's own.
 	version string
-	// torch has the options for trainers of PyTorch.
+	// torch has the options for PyTorch trainers.
 	torch torchOptions
-	// print prints the environment, libraries is the folder of built libraries, cache the folder in
-	// which they are built.
+	// print prints the environment instead of running a program. libraries is a folder with
+	// libraries that were already built. cache is the folder in which they are built otherwise.
 	print, quiet     bool
 	libraries, cache string
 }
@@ -101,7 +101,7 @@ docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run := func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) }
 			if o.torch.several() {
-				return run(cmd, args) // it prints its summary at Ctrl-C
+				return run(cmd, args) // the program prints its summary at Ctrl-C
 			}
 			return interruptible(run)(cmd, args)
 		},
@@ -109,7 +109,7 @@ docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
 	o.want = spec.Spec{Schema: spec.Schema, Benchmark: spec.Collectives, Sweep: &spec.Sweep{}}
 	addFlags(cmd, &o.want, specRows(loopbackWorld))
 	f := cmd.Flags()
-	f.SetInterspersed(false) // the program's flags are its own
+	f.SetInterspersed(false) // flags after the program belong to the program
 	f.IntVarP(&o.gpus, "ngpus", "g", 0, "GPUs that each process sees (default all of its launcher's node)")
 	f.StringVar(&o.clock, "clock", clockVirtual, "clock that the program sees: "+strings.Join(clocks, ", "))
 	f.Float64Var(&o.hangRate, "hang-rate", 1, "how many times as fast as the host's clock the virtual one runs while the program waits for what never ends")
@@ -205,7 +205,7 @@ func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error
 	return nil
 }
 
-// found is the program's file; empty if the environment is printed.
+// found returns the file of the program, or empty text if the environment is printed.
 func (o *loopbackOptions) found(s State, args []string) (string, error) {
 	if o.print {
 		return "", nil
@@ -222,7 +222,7 @@ func (o *loopbackOptions) clusterText() string {
 	return text
 }
 
-// hardware returns the fabric by its name or its file.
+// hardware returns the fabric, given by its name or its file.
 func (o *loopbackOptions) hardware(s State) (*fabric.Fabric, error) {
 	if !strings.ContainsAny(o.want.Fabric, "./") {
 		f, err := fabric.ByName(o.want.Fabric)
@@ -242,8 +242,8 @@ func (o *loopbackOptions) hardware(s State) (*fabric.Fabric, error) {
 	return f, nil
 }
 
-// machine resolves the simulated cluster. Each GPU's host has its own clock; a thread that drives
-// several takes its time along.
+// machine resolves the simulated cluster. The host of each GPU has its own clock. A thread that
+// drives several GPUs carries its time from one to the next.
 func (o *loopbackOptions) machine(s State) (*fabric.Machine, error) {
 	f, err := o.hardware(s)
 	if err != nil {
@@ -274,8 +274,8 @@ func (o *loopbackOptions) machine(s State) (*fabric.Machine, error) {
 	return m, o.measured(s, m, healthy)
 }
 
-// measured sets the machine's times from the file of --curve. Of several curves of a collective the
-// one with the most points counts, preferably in place.
+// measured replaces the machine's times by those in the file of --curve. If a collective has
+// several curves, the one with the most points is used; among equal ones, the one in place.
 func (o *loopbackOptions) measured(s State, m, healthy *fabric.Machine) error {
 	source, err := readSource(s, o.curve)
 	if err != nil {
@@ -302,10 +302,10 @@ func (o *loopbackOptions) measured(s State, m, healthy *fabric.Machine) error {
 	return nil
 }
 
-// arenaVariable has the shared file of a program's processes.
+// arenaVariable is the variable with the file that a program's processes share.
 const arenaVariable = "ZBENCH_LOOPBACK_SHARED"
 
-// environment returns the variables of the program's processes: libraries, machine file and shared
+// environment returns the variables for the program's processes: libraries, machine file and shared
 // file.
 func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Machine, role launch.Role) ([]launch.Var, error) {
 	cache, err := o.cacheFolder(s)
@@ -347,8 +347,8 @@ func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Ma
 	return set, nil
 }
 
-// keptBy returns the clock that the libraries keep. A trainer's process drives GPUs of many hosts,
-// so under --torch the Python files tell the preloaded library the first host's time.
+// keptBy returns the clock that the libraries must keep. With --torch, one process drives GPUs of
+// many hosts, so the Python files give the preloaded library the time of the first host.
 func (o *loopbackOptions) keptBy() string {
 	if o.torch.on {
 		return clockHost
@@ -364,7 +364,7 @@ func before(path, list string) string {
 	return path + ":" + list
 }
 
-// printExports prints the variables in a shell's form.
+// printExports prints the variables as commands of a shell.
 func printExports(s State, set []launch.Var) error {
 	var b strings.Builder
 	for _, v := range set {
@@ -374,14 +374,14 @@ func printExports(s State, set []launch.Var) error {
 	return err
 }
 
-// clockLibrary is preloaded for the virtual clock. No vendor has a library of this name, so it
-// marks a folder as the loopback's.
+// clockLibrary is the library that is preloaded for the virtual clock. No vendor has a library with
+// this name, so that the name identifies a folder of the loopback.
 const clockLibrary = "libzbench-clock.so"
 
 // loopbackNames are the libraries in a folder of the loopback.
 var loopbackNames = []string{"libamdhip64.so.6", "librccl.so.1", clockLibrary}
 
-// cacheFolder returns the folder of built libraries and machine files.
+// cacheFolder returns the folder for built libraries and machine files.
 func (o *loopbackOptions) cacheFolder(s State) (string, error) {
 	folder := cmp.Or(o.cache, cacheBelow(s, "loopback", "loopback"))
 	if folder == "" {
@@ -394,8 +394,8 @@ func (o *loopbackOptions) cacheFolder(s State) (string, error) {
 	return folder, err
 }
 
-// builtLibraries returns the folder of the loopback's libraries: the user's, or the one that this
-// zbench has built.
+// builtLibraries returns a folder with the loopback's libraries: the user's folder, or the folder
+// of libraries that zbench builds.
 func (o *loopbackOptions) builtLibraries(ctx context.Context, s State, cache string) (string, error) {
 	if o.libraries == "" {
 		return buildLibraries(ctx, s, cache)
@@ -422,8 +422,8 @@ func missingIn(s State, dir string) []string {
 	})
 }
 
-// buildLibraries builds the libraries from the sources in this binary, once per version of them and
-// per compiler.
+// buildLibraries builds the libraries from the sources in this binary, once per version of the
+// sources and per compiler.
 func buildLibraries(ctx context.Context, s State, cache string) (string, error) {
 	files, sum, err := loopbackSources(s)
 	if err != nil {
@@ -442,7 +442,7 @@ func buildLibraries(ctx context.Context, s State, cache string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	defer unlock() //nolint:errcheck // a lock that stays is taken over by the next run
+	defer unlock() //nolint:errcheck // the next run replaces a lock that remains
 	if built, err := builtLibraries(s, lib, complete); built || err != nil {
 		return lib, err // another process has built them meanwhile
 	}
@@ -460,16 +460,16 @@ func buildLibraries(ctx context.Context, s State, cache string) (string, error) 
 	return lib, s.FS.WriteFile(complete, sums)
 }
 
-// builtLibraries reports whether the libraries were built there and are unchanged. Programs will
-// run them, so they are not trusted in a folder that others can write.
+// builtLibraries reports whether a folder has complete and unchanged libraries. It does not trust a
+// folder that other users can write, because programs will run this code.
 func builtLibraries(s State, lib, complete string) (bool, error) {
 	want, err := s.FS.ReadFile(complete)
 	if err != nil {
-		return false, nil //nolint:nilerr // they are built
+		return false, nil //nolint:nilerr // the libraries must then be built
 	}
 	folder := filepath.Dir(complete)
 	files := []string{filepath.Dir(folder), folder, filepath.Dir(lib), lib, complete}
-	entries, _ := s.FS.ReadDir(lib) // without it there are no sums
+	entries, _ := s.FS.ReadDir(lib) // without entries there are no checksums
 	for _, e := range entries {
 		files = append(files, filepath.Join(lib, e.Name()))
 	}
@@ -482,7 +482,7 @@ func builtLibraries(s State, lib, complete string) (bool, error) {
 	return err == nil && bytes.Equal(have, want), nil
 }
 
-// sumsOf returns the checksums of a folder's files, one per line.
+// sumsOf returns the checksums of the files in a folder, one per line.
 func sumsOf(s State, dir string) ([]byte, error) {
 	entries, err := s.FS.ReadDir(dir)
 	var out []byte
@@ -494,7 +494,8 @@ func sumsOf(s State, dir string) ([]byte, error) {
 	return out, err
 }
 
-// loopbackSources returns the source files of the libraries by path, and a name for the result.
+// loopbackSources returns the source files of the libraries by path. sum identifies the sources and
+// the compilers.
 func loopbackSources(s State) (files map[string][]byte, sum string, err error) {
 	files = map[string][]byte{"scripts/loopback.sh": scripts.Loopback}
 	h := sha256.New()
@@ -511,16 +512,16 @@ func loopbackSources(s State) (files map[string][]byte, sum string, err error) {
 	return files, hex.EncodeToString(h.Sum(nil))[:16], err
 }
 
-// compilerName returns the command of a compiler.
+// compilerName returns the command for a compiler.
 func compilerName(s State, variable string) string {
 	return cmp.Or(s.Getenv(variable), map[string]string{"CC": "cc", "CXX": "c++"}[variable])
 }
 
-// buildTools finds bash and the compilers, and returns bash.
+// buildTools finds bash and the compilers. It returns the path of bash.
 func buildTools(s State) (string, error) {
 	shell := ""
 	for _, name := range []string{compilerName(s, "CC"), compilerName(s, "CXX"), "bash"} {
-		command, _, _ := strings.Cut(name, " ") // CC="ccache gcc"
+		command, _, _ := strings.Cut(name, " ") // as in CC="ccache gcc"
 		file, err := lookPath(s, command)
 		if err != nil {
 			return "", exit.With(exit.Unavailable, fmt.Errorf("the loopback's libraries cannot be built: %w", err),
@@ -531,7 +532,7 @@ func buildTools(s State) (string, error) {
 	return shell, nil
 }
 
-// build runs the script that builds the libraries. Objects that versions share are kept in
+// build runs the script that builds the libraries. Object files that several versions share stay in
 // the cache folder.
 func build(ctx context.Context, s State, argv []string, cache string) error {
 	line := launch.Line{Set: []launch.Var{{Name: "ONLY", Value: "rocm"}, {Name: "XDG_CACHE_HOME", Value: cache}}, Unset: []string{"NOISY", "LD_PRELOAD"}}
@@ -551,10 +552,10 @@ func build(ctx context.Context, s State, argv []string, cache string) error {
 	return nil
 }
 
-// lockPoll is the interval of tries for a lock that another process has.
+// lockPoll is the time between two attempts to get a lock.
 const lockPoll = 200 * time.Millisecond
 
-// waitForLock takes a lock, and waits while another process has it.
+// waitForLock takes a lock. It waits while another process holds the lock.
 func waitForLock(ctx context.Context, s State, file string) (unlock func() error, err error) {
 	for {
 		unlock, _, err = s.FS.Lock(file, fmt.Sprintf("process %d on %s", s.PID, s.Hostname()))
@@ -571,14 +572,15 @@ func waitForLock(ctx context.Context, s State, file string) (unlock func() error
 	}
 }
 
-// keepFile writes a file named by its content: the processes of a program may read it at any time.
+// keepFile writes a file whose name is made from its content, so that it never changes while
+// processes read it.
 func keepFile(s State, cache, kind string, text []byte) (string, error) {
 	sum := sha256.Sum256(text)
 	name := kind + "-" + hex.EncodeToString(sum[:8])
 	return filepath.Join(cache, name), keepFiles(s, cache, map[string][]byte{name: text})
 }
 
-// keepFiles writes such files into a new folder.
+// keepFiles writes files into a folder, unless they exist with the same content.
 func keepFiles(s State, folder string, files map[string][]byte) error {
 	for name, text := range files {
 		file := filepath.Join(folder, name)
@@ -592,7 +594,7 @@ func keepFiles(s State, folder string, files map[string][]byte) error {
 	return nil
 }
 
-// lookPath finds a program like a shell: a path, or a name in PATH.
+// lookPath finds a program as a shell does: by path, or by name in PATH.
 func lookPath(s State, name string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, runnable(s, name)
@@ -605,7 +607,7 @@ func lookPath(s State, name string) (string, error) {
 	return "", fmt.Errorf("%s is not in PATH", name)
 }
 
-// runnable reports whether a file is a program.
+// runnable returns an error if a file is not an executable program.
 func runnable(s State, file string) error {
 	info, err := s.FS.Stat(file)
 	switch {

@@ -25,23 +25,23 @@ import (
 	"zbench/scripts"
 )
 
-// torchOptions are the options for a trainer of PyTorch on the loopback.
+// torchOptions are the options for a PyTorch trainer on the loopback.
 type torchOptions struct {
 	on, sizes bool
-	// tflops is a GPU's rate of matrix products, in 1e12 operations per second.
+	// tflops is the rate of a GPU's matrix products, in 1e12 operations per second.
 	tflops float64
 	trace  string
-	// steps is the number of optimizer steps after which the program is ended, 0 for no limit.
+	// steps is the number of optimizer steps after which the program is ended; 0 means no limit.
 	steps int
-	// times is a profile with operators' times, measured its content.
+	// times is a profile with the times of operators; measured has its content.
 	times    string
 	measured *formats.Operators
-	// real lists the ranks that are separate processes; whatIf the changes for further runs.
+	// real lists the ranks that are processes of their own. whatIf lists changes for further runs.
 	real   string
 	whatIf []string
 }
 
-// reachedTFLOPs is the rate of bf16 on an MI300X: AMD's own figure for matrix products
+// reachedTFLOPs is the rate of bf16 matrix products on an MI300X, as AMD measured it
 // (rocm.blogs.amd.com, "maximum achievable FLOPS", part 2, 2025).
 const reachedTFLOPs = 708
 
@@ -56,12 +56,12 @@ func (o *torchOptions) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.whatIf, "what-if", nil, "with --torch: run again with one thing changed, such as 'no skew', 'rail 3 healthy', 'bucket 200M', or all (repeatable)")
 }
 
-// given reports whether any option needs --torch.
+// given reports whether an option is used that needs --torch.
 func (o *torchOptions) given() bool {
 	return o.sizes || o.times != "" || o.trace != "" || o.steps != 0 || o.tflops != reachedTFLOPs || o.real != "0" || len(o.whatIf) > 0
 }
 
-// several reports whether zbench starts processes, in place of becoming the program.
+// several reports whether zbench starts processes instead of being replaced by the program.
 func (o *torchOptions) several() bool { return o.real != "0" || len(o.whatIf) > 0 }
 
 func (o *torchOptions) text(m *fabric.Machine) string {
@@ -104,8 +104,8 @@ func (o *torchOptions) timesText() []byte {
 	return b.Bytes()
 }
 
-// environment returns the trainer's variables: the files that stand in for GPUs, a GPU's rates, and
-// torchrun's for rank 0.
+// environment returns the trainer's variables: the files that stand in for GPUs, the rates of a
+// GPU, and the variables that torchrun sets for rank 0.
 func (o *torchOptions) environment(s State, cache string, m *fabric.Machine) ([]launch.Var, error) {
 	if m.HBMRate <= 0 {
 		return nil, usagef("choose a fabric whose node.hbm_rate is known", "the fabric has no rate of a GPU's memory, which operators would take their time of")
@@ -116,7 +116,7 @@ func (o *torchOptions) environment(s State, cache string, m *fabric.Machine) ([]
 	}
 	set := []launch.Var{
 		{Name: "PYTHONPATH", Value: before(python, s.Getenv("PYTHONPATH"))},
-		launch.Number("ZBENCH_TORCH_PROGRAM", s.PID), // which zbench becomes
+		launch.Number("ZBENCH_TORCH_PROGRAM", s.PID), // zbench becomes that program
 		launch.Number("ZBENCH_TORCH_RANKS", m.Size()),
 		{Name: "ZBENCH_TORCH_FLOPS", Value: strconv.FormatFloat(o.tflops*1e12, 'g', -1, 64)},
 		{Name: "ZBENCH_TORCH_BANDWIDTH", Value: strconv.FormatFloat(m.HBMRate, 'g', -1, 64)},
@@ -167,7 +167,7 @@ func (o *loopbackOptions) runTrainers(ctx context.Context, s State, program stri
 	o.torch.trace = ""
 	var runs []torchSummary
 	for _, c := range changes {
-		var out bytes.Buffer // shown if the run fails
+		var out bytes.Buffer // printed if the run fails
 		sum, err := o.runTrainer(ctx, s, trainers{program: program, args: args, summed: true, output: &out}, c)
 		if ctx.Err() != nil && len(runs) > 0 {
 			why(s, base, changes, runs)
@@ -183,7 +183,7 @@ func (o *loopbackOptions) runTrainers(ctx context.Context, s State, program stri
 	return nil
 }
 
-// runTrainer completes a run of the trainer with its cluster, and runs it.
+// runTrainer runs the trainer once, on the simulated cluster after a change.
 func (o *loopbackOptions) runTrainer(ctx context.Context, s State, t trainers, c change) (sum torchSummary, err error) {
 	with := *o
 	with.want.Faults = c.faults
@@ -206,7 +206,7 @@ func (o *loopbackOptions) runTrainer(ctx context.Context, s State, t trainers, c
 	return t.run(ctx, s)
 }
 
-// keepPython writes the Python files into a folder named by their content.
+// keepPython writes the Python files into a folder whose name is made from their content.
 func keepPython(s State, cache string) (string, error) {
 	h := sha256.New()
 	texts := map[string][]byte{}

@@ -25,10 +25,10 @@ func Main(ctx context.Context, s State) int {
 	defer close(done)
 	var started subprocesses
 	s.Start = started.track(s.Start)
-	defer started.kill() // left by an early end
+	defer started.kill() // processes that remain after an early return
 	go watch(s, &started, cancel, done)
-	// Without a reader of its progress a sweep ends as after a signal; without a reader of its
-	// answer a command continues to its end.
+	// If nobody reads the progress of a sweep any longer, it ends as after a signal. If nobody
+	// reads the answer of a command, it continues to its end.
 	s.Stderr = s.Stderr.escaping(func() { cancel(&interruption{"the reader of standard error closed it"}) })
 	s.Stdout = s.Stdout.escaping(func() {})
 	if launch.LendsTerminal(s.Getenv) && s.Getenv(launch.ControlVariable) == "" {
@@ -41,7 +41,7 @@ func Main(ctx context.Context, s State) int {
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)
 	err := root.ExecuteContext(ctx)
-	if started.killing.Load() { // the second signal ends this process: its consequences are no errors
+	if started.killing.Load() { // after a second signal, errors that follow from it are not reported
 		return exit.Interrupted
 	}
 	complain(s, err)
@@ -53,17 +53,17 @@ type interruption struct{ why string }
 
 func (i *interruption) Error() string { return i.why }
 
-// Unwrap makes it a cancellation.
+// Unwrap makes the interruption count as a cancellation.
 func (i *interruption) Unwrap() error { return context.Canceled }
 
 // subprocesses are the running processes that this process has started.
 type subprocesses struct {
-	running sync.Map // by *subprocess
-	// killing is true after a second signal has ended them.
+	running sync.Map // keys are *subprocess
+	// killing is true after a second signal has killed the processes.
 	killing atomic.Bool
 }
 
-// subprocess is one of them until it ends.
+// subprocess is a process that this process has started.
 type subprocess struct {
 	Child
 	of *subprocesses
@@ -74,7 +74,7 @@ func (c *subprocess) Wait() (code int, how string) {
 	return c.Child.Wait()
 }
 
-// track registers what start starts.
+// track returns a function that starts a process with start and records it until it ends.
 func (p *subprocesses) track(start func(Command) (Child, error)) func(Command) (Child, error) {
 	return func(c Command) (Child, error) {
 		started, err := start(c)
@@ -89,12 +89,12 @@ func (p *subprocesses) track(start func(Command) (Child, error)) func(Command) (
 
 func (p *subprocesses) kill() {
 	for child := range p.running.Range {
-		child.(*subprocess).Kill() //nolint:forcetypeassert // track stores no other
+		child.(*subprocess).Kill() //nolint:forcetypeassert // track stores no other type
 	}
 }
 
-// watch turns the first signal into a cancellation and the second into an end, also of the
-// processes that this one has started: a frozen one would stay.
+// watch turns the first signal into a cancellation. The second signal ends this process and all
+// processes that it has started: a frozen one would otherwise remain.
 func watch(s State, started *subprocesses, cancel context.CancelCauseFunc, done <-chan struct{}) {
 	select {
 	case name := <-s.Signals:
@@ -111,9 +111,9 @@ func watch(s State, started *subprocesses, cancel context.CancelCauseFunc, done 
 	}
 }
 
-// interruptible ends a command at the first signal at any point: reading a pipe, computing, waiting
-// for a library. It is for commands without unsaved results; their files are written completely or
-// not at all.
+// interruptible makes a command end at the first signal, whether it reads a pipe, computes, or
+// waits for a library. It is for commands without unsaved results, whose files are written
+// completely or not at all.
 func interruptible(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ended := make(chan error, 1)
@@ -127,7 +127,7 @@ func interruptible(run func(*cobra.Command, []string) error) func(*cobra.Command
 	}
 }
 
-// complain prints an error with its next step, on standard error.
+// complain prints an error and the user's next step to standard error.
 func complain(s State, err error) {
 	if err == nil || err.Error() == "" {
 		return
@@ -138,7 +138,7 @@ func complain(s State, err error) {
 	}
 }
 
-// hintOf returns the next step: similar names, and the hint of the error.
+// hintOf returns the user's next step: similar names, and the hint of the error.
 func hintOf(err error) string {
 	hint := ""
 	if e, ok := errors.AsType[*exit.Error](err); ok {

@@ -12,15 +12,15 @@ import (
 	"zbench/internal/launch"
 )
 
-// The names of shared files begin with one of these, for a program or for a sweep, and end with a
-// number of bytes as hexadecimal digits.
+// The name of a shared file begins with one of these prefixes, for a program or for a sweep. It
+// ends with meetingBytes bytes as hexadecimal digits.
 const (
 	programMeeting = "zbench-loopback-"
 	sweepMeeting   = "zbench-"
 	meetingBytes   = 8
 )
 
-// isMeeting reports whether a file's name marks it as a shared file.
+// isMeeting reports whether a name is the name of a shared file.
 func isMeeting(name string) bool {
 	digits, found := strings.CutPrefix(name, programMeeting)
 	if !found {
@@ -29,17 +29,18 @@ func isMeeting(name string) bool {
 	return found && len(digits) == 2*meetingBytes && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// A file system in memory and its minimum size: the processes' data would otherwise be written to a
-// disk. Containers often have 64 MiB of it.
+// sharedMemory is a file system in memory, which keeps the data of the processes from being written
+// to a disk. It is used if it has at least sharedMemoryRoom bytes; in containers it often has 64
+// MiB.
 const (
 	sharedMemory     = "/dev/shm"
 	sharedMemoryRoom = 4 << 30
 	temporaryFolder  = "/tmp"
 )
 
-// ownTemp returns the user's folder for temporary files, empty for none. Slurm sets TMPDIR to /tmp
-// only for the first task of a node (src/slurmd/slurmstepd/task.c, _make_tmpdir), so among Slurm's
-// tasks that is no choice.
+// ownTemp returns the user's folder for temporary files, or empty text if the user has chosen none.
+// Slurm sets TMPDIR to /tmp for the first task of a node only (src/slurmd/slurmstepd/task.c,
+// _make_tmpdir), so for a Slurm task /tmp does not count as a choice.
 func ownTemp(s State) string {
 	folder := s.Getenv("TMPDIR")
 	if s.Getenv("SLURM_LOCALID") != "" && filepath.Clean(folder) == temporaryFolder {
@@ -48,8 +49,9 @@ func ownTemp(s State) string {
 	return folder
 }
 
-// meetingFolder returns the folder of a simulation's shared file: TMPDIR, else memory, else /tmp.
-// All processes of one host must find the same folder, so free space does not count.
+// meetingFolder returns the folder for the shared file of a simulation: TMPDIR, else a file system
+// in memory, else /tmp. All processes on a host must find the same folder, so free space must not
+// decide.
 func meetingFolder(s State) string {
 	if folder := ownTemp(s); folder != "" {
 		return folder
@@ -66,8 +68,8 @@ func meetingFile(s State, prefix string, name []byte) string {
 	return filepath.Join(meetingFolder(s), prefix+hex.EncodeToString(name))
 }
 
-// removeLeft removes the shared files of killed processes. Those of running processes stay, because
-// they are locked.
+// removeLeft removes shared files that killed processes have left. Files of running processes stay,
+// because these hold a lock.
 func removeLeft(s State) {
 	if s.RemoveLeft == nil {
 		return
@@ -79,7 +81,7 @@ func removeLeft(s State) {
 	for _, folder := range folders {
 		entries, err := s.FS.ReadDir(folder)
 		if err != nil {
-			continue // an unreadable folder is not this run's
+			continue // an unreadable folder is of no use for this run
 		}
 		for _, e := range entries {
 			if e.Type().IsRegular() && isMeeting(e.Name()) {
@@ -89,10 +91,10 @@ func removeLeft(s State) {
 	}
 }
 
-// arenaFile names the shared file of a program's processes: a new one, or that of this process's
-// launcher. The last process to end removes it.
+// arenaFile returns the name of the shared file of a program's processes: a new file, or the file
+// that this process's launcher stands for. The last process that ends removes it.
 func arenaFile(s State, role launch.Role) (string, error) {
-	if role.Local == 0 { // one of those that start together is enough
+	if role.Local == 0 { // one of the processes on a host is enough
 		removeLeft(s)
 	}
 	var name [meetingBytes]byte

@@ -8,13 +8,13 @@ import (
 	"zbench/hbm"
 )
 
-// hostFacts describes the host as a device of the loopback.
+// hostFacts describes the host as the device of the loopback.
 func hostFacts(s State) hbm.HostFacts {
 	h := s.Host()
 	return hbm.HostFacts{Name: hostName(s), CPUs: h.CPUs, Memory: h.Memory, Cache: hostCache(s)}
 }
 
-// hostName is the CPU's model.
+// hostName returns the model name of the CPU.
 func hostName(s State) string {
 	text, err := s.FS.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -28,8 +28,9 @@ func hostName(s State) string {
 	return "this host"
 }
 
-// hostCache returns the first CPU's last-level cache in bytes, 0 if the kernel does not state it:
-// the part shared by the CPUs of one package, as in lscpu.
+// hostCache returns the size, in bytes, of the last-level cache of the first CPU, or 0 if the
+// kernel does not state it. This is the part of the cache that the CPUs of one package share, as in
+// lscpu.
 func hostCache(s State) int64 {
 	const folder = "/sys/devices/system/cpu/cpu0/cache/"
 	last, size := 0, int64(0)

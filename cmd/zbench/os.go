@@ -29,17 +29,17 @@ import (
 	"zbench/internal/preflight"
 )
 
-// Only this file touches the machine: all other code uses a State.
+// Only this file accesses the machine. All other code uses a State.
 
 func main() { os.Exit(Main(context.Background(), osState())) }
 
 func osState() State {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+	if !signal.Ignored(syscall.SIGHUP) { // nohup, for example, ignores this signal
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	// A pipe without a reader gives a write error, which names the stream.
+	// Then a write to a pipe without a reader returns an error, which names the stream.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	names := make(chan string, 2)
 	go func() {
@@ -69,17 +69,18 @@ func osState() State {
 	}
 }
 
-// lightGC is GOGC for a following process of a simulation. Its live heap is about 1 MB.
+// lightGC is the value of GOGC for a follower in a simulation, whose live heap is about 1 MB.
 const lightGC = 40
 
-// light reduces the Go runtime's cost in a process of a simulation whose Go code only reads orders
-// and writes reports: one thread runs it at a time. With more, the runtime keeps one spinning and
-// another that watches while C waits for other processes: half of the CPU time of a thousand
-// processes on one host. The environment's settings have precedence.
+// light reduces the cost of the Go runtime in a process of a simulation, whose Go code only reads
+// orders and writes reports. Go code then runs on one thread at a time. With more threads, the
+// runtime keeps one thread spinning, and another thread watches while C waits for other processes;
+// with a thousand processes on a host, this took half of the CPU time. Settings in the environment
+// take precedence.
 //
-// Until the process has settled the heap has Go's usual limit, which it does not reach: early
-// collections took a quarter of the CPU time until then. The returned function then frees the
-// start's memory, and keeps the heap small.
+// Until settle is called, the heap has Go's usual limit, which it does not reach: early collections
+// took a quarter of the CPU time of the start. settle frees the memory of the start and then keeps
+// the heap small.
 func light() (settle func()) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)
@@ -93,13 +94,13 @@ func light() (settle func()) {
 	}
 }
 
-// ownStdout reserves standard output for zbench's data. Libraries also print there, such as librccl
-// its version: from here on their file number stands for standard error. Call it before any library
-// is opened.
+// ownStdout reserves standard output for zbench's data. Libraries print there, too; librccl, for
+// example, prints its version. From here on, their output goes to standard error. Call it before
+// any library is opened.
 func ownStdout() *os.File {
 	kept, err := syscall.Dup(int(os.Stdout.Fd()))
 	if err != nil {
-		return os.Stdout // closed: nothing to reserve
+		return os.Stdout // standard output is closed, so there is nothing to reserve
 	}
 	syscall.CloseOnExec(kept)
 	if err := syscall.Dup3(int(os.Stderr.Fd()), int(os.Stdout.Fd()), 0); err != nil {
@@ -126,10 +127,10 @@ func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
 func (osFS) ReadLink(name string) (string, error)       { return os.Readlink(name) }
 func (osFS) Access(name string) error                   { return syscall.Access(name, 6) }  // R_OK | W_OK
-func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(name, 0o777) } // less the umask
+func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(name, 0o777) } // minus the umask
 func (osFS) Remove(name string) error                   { return os.Remove(name) }
 
-// temporary ends the names of unfinished files, which begin with a dot.
+// temporary is the extension of unfinished files. Their names begin with a dot.
 const temporary = ".tmp"
 
 func (osFS) IsTemporary(name string) bool { return name[0] == '.' && filepath.Ext(name) == temporary }
@@ -144,25 +145,27 @@ func (osFS) RemoveTemporary(dir string) error {
 	return err
 }
 
-// WriteFile renames a whole file into place.
+// WriteFile writes a temporary file in the same folder, makes it durable, and renames it to its
+// final name.
 func (osFS) WriteFile(name string, data []byte) error {
 	if info, err := os.Lstat(name); err == nil && info.IsDir() {
-		// The rename's error would say "file exists" about a temporary name.
+		// The error of the rename would say "file exists" and name the temporary file.
 		return exit.With(exit.Run, fmt.Errorf("%s is a folder; zbench would write a file there", name), "move it away, or choose another folder")
 	}
 	return writeWhole(name, data, os.Rename)
 }
 
-// Create links a whole file to its name, which also NFS does for one host alone.
+// Create creates a file with its whole content and links it to its name. Of several processes only
+// one succeeds, even over NFS.
 func (osFS) Create(name string, data []byte) error { return writeWhole(name, data, os.Link) }
 
-// writeWhole writes a temporary file beside the one of that name, makes it durable, and gives it the name.
+// writeWhole writes a temporary file in the same folder, makes it durable, and gives it the name.
 func writeWhole(name string, data []byte, place func(from, to string) error) error {
 	f, err := createTemporary(name)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // gone already after a rename
+	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename, when the name is gone
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
@@ -173,7 +176,7 @@ func writeWhole(name string, data []byte, place func(from, to string) error) err
 	return place(f.Name(), name)
 }
 
-// kernelLog reads the kernel's buffer without removing lines from it: syslog(2), actions 10 and 3.
+// kernelLog returns the kernel's log without removing lines from it (syslog(2), actions 10 and 3).
 func kernelLog() (string, error) {
 	const size, readAll = 10, 3
 	n, err := syscall.Klogctl(size, nil)
@@ -185,8 +188,8 @@ func kernelLog() (string, error) {
 	return string(text[:max(n, 0)]), err
 }
 
-// createTemporary makes a file beside the one of that name, with the permissions of the umask.
-// os.CreateTemp makes it private to its owner.
+// createTemporary creates a temporary file next to a file. The umask decides its permissions;
+// os.CreateTemp would make it private to its owner.
 func createTemporary(name string) (*os.File, error) {
 	for n := 0; ; n++ {
 		beside := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%d-%d%s", filepath.Base(name), os.Getpid(), n, temporary))
@@ -197,20 +200,21 @@ func createTemporary(name string) (*os.File, error) {
 	}
 }
 
-// Append opens the file, and makes its name durable, because a just renamed one may not be.
+// Append opens the file. It also makes the name durable, which it may not be after a rename.
 func (osFS) Append(name string) (folder.AppendFile, error) {
 	f, err := openHere(name, os.O_APPEND|os.O_WRONLY)
 	if err != nil {
 		return nil, err
 	}
 	if dir, err := os.Open(filepath.Dir(name)); err == nil {
-		_ = dir.Sync() // some file systems cannot, and keep names anyway
+		_ = dir.Sync() // some file systems cannot do this, and keep names anyway
 		_ = dir.Close()
 	}
 	return linkedFile{f, name}, nil
 }
 
-// linkedFile is a file that must keep its name: data written to an unlinked file are lost.
+// linkedFile is a file that must keep its name. Data that are written after its removal would be
+// lost.
 type linkedFile struct {
 	*os.File
 	name string
@@ -231,9 +235,9 @@ func (g linkedFile) Write(p []byte) (int, error) {
 	return g.File.Write(p)
 }
 
-// openHere opens a file of a folder that another user may have prepared: a regular file with only
-// this name, owned by this user or the folder's owner. Any other file is neither followed, nor
-// waited for, nor written.
+// openHere opens a file in a folder that another user may have prepared. It accepts only a regular
+// file that has no other name and belongs to this user or to the owner of the folder. It never
+// follows a link, waits for a pipe, or writes to a device.
 func openHere(name string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(name, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o666)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) {
@@ -265,8 +269,8 @@ func ours(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// Mine returns an error if a file or a folder belongs to a user other than this one and root, or if
-// others may write it. A group with the user's number is the user's own.
+// Mine returns an error if a file or folder belongs to a user other than this user and root, or if
+// others may write it. A group with the number of the user counts as the user's own.
 func (osFS) Mine(name string) error {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -284,9 +288,9 @@ func (osFS) Mine(name string) error {
 	return nil
 }
 
-// Lock holds a file by flock, which ends with the process, so that a killed one's lock is free.
-// Another process may have removed the file between opening and locking it: then the lock is on a
-// nameless file, and is taken again.
+// Lock locks a file with flock. The kernel releases the lock when the process ends, so that a
+// killed process does not keep it. If another process removes the file after it was opened and
+// before it is locked, the lock is on a file without a name, and Lock tries again.
 func (osFS) Lock(name, owner string) (unlock func() error, stale string, err error) {
 	for {
 		f, err := openHere(name, os.O_RDWR|os.O_CREATE)
@@ -310,21 +314,21 @@ func (osFS) Lock(name, owner string) (unlock func() error, stale string, err err
 func (osFS) Held(name string) error {
 	f, err := openHere(name, os.O_RDONLY)
 	if err != nil {
-		return nil //nolint:nilerr // what is not there is not held; what cannot be read, Lock reports
+		return nil //nolint:nilerr // a missing file is not locked; Lock reports a file that cannot be read
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // the file was only read
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil
 	}
-	owner, _ := io.ReadAll(io.LimitReader(f, maxOwner)) // without it the owner is another process
+	owner, _ := io.ReadAll(io.LimitReader(f, maxOwner)) // on an error the owner is "another process"
 	return &folder.LockedError{Owner: cmp.Or(strings.TrimSpace(string(owner)), "another process")}
 }
 
 var errReplaced = errors.New("replaced by another file")
 
-// hold takes the lock of an open file and writes its owner into it. A previous owner, if any, was
-// killed, because a process that ends by itself removes the file.
+// hold locks an open file and writes the owner into it. stale is the text of the previous owner. If
+// there is one, that process was killed, because a process that ends by itself removes the file.
 func hold(f *os.File, name, owner string) (stale string, err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	before, reading := io.ReadAll(io.LimitReader(f, maxOwner))
@@ -354,12 +358,13 @@ func hold(f *os.File, name, owner string) (stale string, err error) {
 	return strings.TrimSpace(string(before)), err
 }
 
-// unsupported reports a file system without flock: there the file's existence is the lock.
+// unsupported reports whether a file system lacks flock. There the existence of the file is the
+// lock.
 func unsupported(err error) bool {
 	return errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
-// maxOwner is longer than the name of any host.
+// maxOwner is longer than any owner's text.
 const maxOwner = 4096
 
 func ignoreMissing(err error) error {
@@ -369,7 +374,8 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// fileSpace returns the space of a folder's file system for a process without privileges.
+// fileSpace returns how much space the file system of a folder has for a process without
+// privileges.
 func fileSpace(folder string) (preflight.Space, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(folder, &st); err != nil {
@@ -382,7 +388,7 @@ func fileSpace(folder string) (preflight.Space, error) {
 	return preflight.Space{Size: int64(st.Blocks) * block, Free: int64(st.Bavail) * block}, nil //nolint:gosec // sizes of file systems fit
 }
 
-// networkInterfaces lists the active ones, with their addresses, by number.
+// networkInterfaces returns the active network interfaces with their addresses, ordered by number.
 func networkInterfaces() ([]preflight.Interface, error) {
 	all, err := net.Interfaces()
 	if err != nil {
@@ -392,7 +398,7 @@ func networkInterfaces() ([]preflight.Interface, error) {
 	for _, i := range all {
 		addrs, err := i.Addrs()
 		if err != nil || i.Flags&net.FlagUp == 0 {
-			continue // gone since then, or useless
+			continue // gone since then, or of no use
 		}
 		have := preflight.Interface{Name: i.Name}
 		for _, a := range addrs {
@@ -405,23 +411,23 @@ func networkInterfaces() ([]preflight.Interface, error) {
 	return out, nil
 }
 
-// resolve returns the addresses of a host, by its name.
+// resolve returns the addresses of a host name.
 func resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// portTaken tries to listen. An error other than a taken port is left to the leader, which gets it
-// as well.
+// portTaken reports whether a port is in use, by trying to listen on it. Other errors are left to
+// the leader, which gets them as well.
 func portTaken(port int) bool {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err == nil {
-		_ = l.Close() // nobody has connected
+		_ = l.Close() // nothing has connected to it
 	}
 	return errors.Is(err, syscall.EADDRINUSE)
 }
 
-// addressTowards asks the kernel for the route to an address. Nothing is sent: a datagram socket is
-// connected, and closed again.
+// addressTowards asks the kernel which local address has the route to an address. It connects a
+// datagram socket and closes it, so that nothing is sent.
 func addressTowards(address string) (netip.Addr, error) {
 	c, err := net.Dial("udp", address)
 	if err != nil {
@@ -432,11 +438,11 @@ func addressTowards(address string) (netip.Addr, error) {
 	return local.Addr().Unmap(), err
 }
 
-// secretBytes is the length of a user's secret.
+// secretBytes is the length of a user's secret in bytes.
 const secretBytes = 32
 
-// hostSecret reads this user's secret on this host, and first makes it if there is none: a file in
-// a folder that no other user can enter.
+// hostSecret returns this user's secret on this host, and creates it if there is none. It is in a
+// file in a folder that no other user can enter.
 func hostSecret() ([]byte, error) {
 	return secretIn(filepath.Join(os.TempDir(), ".zbench-"+strconv.Itoa(os.Geteuid())))
 }
@@ -445,7 +451,7 @@ func secretIn(folder string) ([]byte, error) {
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	info, err := os.Lstat(folder) // a link could lead to another user's folder
+	info, err := os.Lstat(folder) // a link could lead to the folder of another user
 	if err != nil {
 		return nil, err
 	}
@@ -466,8 +472,8 @@ func secretIn(folder string) ([]byte, error) {
 	return secret, err
 }
 
-// makeSecret writes a new secret under a temporary name and links it: of several simultaneous
-// processes the first decides, and none reads a part of it.
+// makeSecret writes a new secret under a temporary name and links it to its name. If several
+// processes do this at once, the first link wins, and no process reads an unfinished secret.
 func makeSecret(folder, name string) error {
 	f, err := os.CreateTemp(folder, "new-")
 	if err != nil {
@@ -475,7 +481,7 @@ func makeSecret(folder, name string) error {
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
 	secret := make([]byte, secretBytes)
-	_, _ = rand.Read(secret) // it cannot fail
+	_, _ = rand.Read(secret) // rand.Read cannot fail
 	_, err = f.Write(secret)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// osChild is a process of the operating system. It has its own process group: a signal from the
-// terminal only reaches this process, which asks its children.
+// osChild is a process of the operating system. It has a process group of its own, so that a signal
+// from the terminal only reaches this process, which then asks its children to stop.
 type osChild struct {
 	cmd   *exec.Cmd
-	stdin io.WriteCloser // nil without control
-	// interrupts is the number of interrupts after which it ends its own processes.
+	stdin io.WriteCloser // nil if the child is not controlled
+	// interrupts is the number of interrupts after which the child ends its own processes.
 	interrupts int
 	ended      chan struct{}
 }
@@ -27,7 +27,7 @@ func startProcess(c Command, stdout, stderr io.Writer) (Child, error) {
 	if c.Says != nil {
 		cmd.Stderr = &overheard{to: stderr, says: c.Says}
 	}
-	cmd.WaitDelay = waitDelay // a process that it left behind may keep a pipe open
+	cmd.WaitDelay = waitDelay // a process that the child left behind may keep a pipe open
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if c.Input != nil {
 		cmd.Stdin = c.Input
@@ -42,17 +42,18 @@ func startProcess(c Command, stdout, stderr io.Writer) (Child, error) {
 	return child, cmd.Start()
 }
 
-// waitDelay is how long a child's output may take to arrive after its end.
+// waitDelay is how long the output of a child may take to arrive after the child has ended.
 const waitDelay = 2 * time.Second
 
-// overheard passes on the output, and each whole line also to another reader.
+// overheard passes output on, and gives each complete line to another reader, too.
 type overheard struct {
 	to   io.Writer
 	says func(line string)
 	part []byte
 }
 
-// longestLine is the longest kept part of a line: the searched texts are short.
+// longestLine is the number of bytes that are kept of a line. The texts that are looked for are
+// short.
 const longestLine = 4096
 
 func (o *overheard) Write(p []byte) (int, error) {
@@ -71,7 +72,7 @@ func (o *overheard) Write(p []byte) (int, error) {
 
 func (c *osChild) Ask(line string) {
 	if c.stdin != nil {
-		_, _ = io.WriteString(c.stdin, line+"\n") // it may have ended
+		_, _ = io.WriteString(c.stdin, line+"\n") // the child may have ended
 	}
 }
 
@@ -83,8 +84,9 @@ func (c *osChild) Wait() (code int, how string) {
 	return c.cmd.ProcessState.ExitCode(), c.cmd.ProcessState.String()
 }
 
-// Times for ending a launcher: between two interrupts, of which srun counts those within a second,
-// and until it is killed itself. srun waits up to 7 s for its step.
+// Times for ending a launcher. betweenInterrupts is the time between two interrupts; srun counts
+// interrupts within a second. stepGrace is the time until the launcher itself is killed; srun waits
+// up to 7 s for its step.
 const (
 	betweenInterrupts = 200 * time.Millisecond
 	stepGrace         = 10 * time.Second
@@ -92,7 +94,8 @@ const (
 
 func (c *osChild) Interrupt() { c.signal(syscall.SIGINT) }
 
-// Kill has sent all interrupts when it returns, so that this process may end.
+// Kill interrupts the child as often as needed, and then kills it. When Kill returns, all
+// interrupts were sent, so that this process may end.
 func (c *osChild) Kill() {
 	for range c.interrupts {
 		c.signal(syscall.SIGINT)
@@ -113,13 +116,13 @@ func (c *osChild) Kill() {
 
 func (c *osChild) signal(s syscall.Signal) {
 	select {
-	case <-c.ended: // its number may belong to another process now
+	case <-c.ended: // the process number may belong to another process now
 	default:
-		_ = syscall.Kill(-c.cmd.Process.Pid, s) // it may have ended
+		_ = syscall.Kill(-c.cmd.Process.Pid, s) // the child may have ended
 	}
 }
 
-// endsWithin reports whether the child has ended after a time.
+// endsWithin waits for a child and reports whether it ended within the limit.
 func (c *osChild) endsWithin(limit time.Duration) bool {
 	late := time.NewTimer(limit)
 	defer late.Stop()
@@ -131,7 +134,7 @@ func (c *osChild) endsWithin(limit time.Duration) bool {
 	}
 }
 
-// become replaces this process by a program, which gets the standard output that ownStdout
+// become replaces this process by a program. The program gets the standard output that ownStdout
 // reserved.
 func become(stdout interface{ Fd() uintptr }, file string, argv, environ []string) error {
 	if fd := int(stdout.Fd()); fd != syscall.Stdout { //nolint:gosec // a file descriptor fits
@@ -139,5 +142,5 @@ func become(stdout interface{ Fd() uintptr }, file string, argv, environ []strin
 			return err
 		}
 	}
-	return syscall.Exec(file, argv, environ) //nolint:gosec // the program that the user names
+	return syscall.Exec(file, argv, environ) //nolint:gosec // the user named this program
 }

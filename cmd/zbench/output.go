@@ -26,24 +26,24 @@ import (
 	"zbench/report"
 )
 
-// output holds the options that every command has for its document: where it goes, how it is
-// printed, and which thresholds it must meet.
+// output holds the options that all commands have for their document: where it is written, how it
+// is printed, and which thresholds it must meet.
 type output struct {
 	out, format string
 	force       bool
-	// quiet leaves out progress and notes, and also explanations for people if the format is for
-	// programs. bare leaves out only the explanations. verbose prints everything that a terminal
+	// quiet suppresses progress and notes, and also explanations for people if the format is for
+	// programs. bare suppresses only the explanations. verbose prints everything that a terminal
 	// can show.
 	quiet, bare, verbose bool
-	// fail ends a command that reads other people's measurements with the exit code that the
-	// measurement would have had.
+	// fail makes a command that reads other people's measurements end with the exit code that the
+	// measurement itself would have had.
 	fail  bool
 	gates gateFlagSet
 }
 
 const formatName = "format"
 
-// addFlags adds --out, with the command's own description, --format and --quiet.
+// addFlags adds --format, --quiet, and --out with the description that the command gives.
 func (o *output) addFlags(f *pflag.FlagSet, out string) {
 	f.StringVar(&o.out, "out", "", out)
 	f.StringVar(&o.format, formatName, "table", "form of standard output: "+strings.Join(report.FormatNames(), ", "))
@@ -67,10 +67,10 @@ func (o *output) addFail(f *pflag.FlagSet) {
 	f.BoolVar(&o.fail, "fail", false, "exit as the run itself would: with 4 for wrong data, 1 for a failure, 3 for a fault (default 0)")
 }
 
-// allColumns are the columns that --verbose prints of a record.
+// allColumns describes what --verbose adds for a record.
 const allColumns = "print every column, all placements and checks, and a remedy for each warning"
 
-// inFormat runs a command if the format is known, and fails otherwise.
+// inFormat returns a command that first refuses an unknown format.
 func inFormat(f *pflag.Flag, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if _, known := report.FormatOf(f.Value.String()); !known {
@@ -80,17 +80,17 @@ func inFormat(f *pflag.Flag, run func(*cobra.Command, []string) error) func(*cob
 	}
 }
 
-// tallest is the number of lines that fit on a screen together with the command and the next
-// prompt.
+// tallest is the largest number of lines that fit on a screen together with the command line and
+// the next prompt.
 const tallest = 44
 
-// screen is an output stream that may be a terminal.
+// screen describes an output stream, which may be a terminal, for the report.
 func (s State) screen(to Stream) report.Screen {
 	return report.Screen{Width: to.columns(), Colour: s.coloured(to)}
 }
 
-// show prints a document to standard output. If standard output is for programs, the findings and
-// the next steps go to standard error.
+// show prints a document to standard output. If standard output goes to a program, the findings and
+// next steps go to standard error.
 func (s State) show(d *document.Document, o output) error {
 	f, _ := report.FormatOf(o.format)
 	screen := s.screen(s.Stdout)
@@ -109,17 +109,17 @@ func (s State) show(d *document.Document, o output) error {
 	return report.WriteText(s.Stderr.unescaped(), short, s.screen(s.Stderr))
 }
 
-// artifact is a file to be written to a folder.
+// artifact is a file to write into a folder.
 type artifact struct {
 	name string
 	fill func(io.Writer) error
 }
 
-// junitFile is the name of the file for a test server.
+// junitFile is the name of the file for test servers.
 const junitFile = "junit.xml"
 
-// artifacts returns the files derived from a document: its page, its rows as stem.csv, its checks
-// if it has any, and its charts.
+// artifacts returns the files that are made from a document: its page, its rows as stem.csv, its
+// checks if it has any, and its charts.
 func artifacts(d *document.Document, stem string) []artifact {
 	files := []artifact{{"report.html", func(w io.Writer) error { return report.WriteHTML(w, d) }}}
 	if d.CSV != nil {
@@ -135,7 +135,7 @@ func artifacts(d *document.Document, stem string) []artifact {
 		case document.Diagram:
 			files = append(files, drawn(b.ID, b)...)
 		case document.HeatMap:
-			if b.Landscape { // its values are computed; other maps do not show the mark SIMULATED by themselves
+			if b.Landscape { // a landscape's values are computed; other maps do not show the mark SIMULATED by themselves
 				files = append(files, drawn(b.ID, b)...)
 			}
 		}
@@ -143,8 +143,8 @@ func artifacts(d *document.Document, stem string) []artifact {
 	return files
 }
 
-// writePNG is replaced by tests that do not look at pictures: it takes a quarter of the time of
-// short sweeps.
+// writePNG can be replaced by tests that do not need pictures: PNGs take a quarter of the time of a
+// short sweep.
 var writePNG = report.WritePNG
 
 // drawn returns the files of a picture.
@@ -155,32 +155,32 @@ func drawn(id string, picture document.Block) []artifact {
 	}
 }
 
-// whole returns the artifacts of a document that no other file contains, including its value as
-// JSON.
+// whole returns the artifacts of a document, including its value as JSON. It is for documents whose
+// value is in no other file.
 func whole(d *document.Document, more ...artifact) []artifact {
 	files := append([]artifact{{d.Command + ".json", d.Value.WriteJSON}}, artifacts(d, d.Command)...)
 	return append(files, more...)
 }
 
-// result is the outcome of a command.
+// result is what a command has produced.
 type result struct {
-	// shown is the document to print; nil prints nothing. files are the files to write: by default
+	// shown is the document to print; nil prints nothing. files are the files to write; nil means
 	// all artifacts of shown.
 	shown *document.Document
 	files []artifact
-	// dir is the open folder; by default the new folder of --out, if that is given.
+	// dir is the open folder; nil means the new folder of --out, if that is given.
 	dir *folder.Folder
 	// gates are written next to the files; nil if there are none.
 	gates *gate.Report
-	// started is when the command began; if it is zero, run.json is not written. checks and control
-	// are recorded in run.json.
+	// started is the time at which the command began; if it is zero, run.json is not written.
+	// checks and control are written to run.json.
 	started time.Time
 	checks  []record.Preflight
 	control *record.Control
 	// before and after print where the files are, before and after the document. If both are nil,
-	// the folder's path is printed first.
+	// the path of the folder is printed first.
 	before, after func(dir *folder.Folder)
-	// verdict is the command's error, in addition to the document.
+	// verdict is the error of the command, in addition to the document.
 	verdict error
 }
 
@@ -192,7 +192,7 @@ func (s State) deliver(o output, r result) error {
 		if err != nil {
 			return err
 		}
-		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+		defer dir.Close() //nolint:errcheck // the next run replaces a lock that remains
 		r.dir = dir
 	}
 	if r.dir != nil {
@@ -251,18 +251,18 @@ func writeFiles(dir *folder.Folder, files []artifact) error {
 	return nil
 }
 
-// shownRecord is a record with the options of how a command shows it.
+// shownRecord is a record with options for showing it.
 type shownRecord struct {
 	*record.Record
 	advice *advice.Document
 	gates  *gate.Report
-	// allowUnchecked lets gates pass that could not be checked.
+	// allowUnchecked lets gates pass although they could not be checked.
 	allowUnchecked bool
 	// folder is the folder of the record.
 	folder string
 }
 
-// document returns the record for its readers. columns is the width of the terminal; 0 if there is
+// document returns the record as a document. width is the width of the terminal; 0 if there is
 // none.
 func (r shownRecord) document(width int) *document.Document {
 	var d *document.Document
@@ -276,7 +276,7 @@ func (r shownRecord) document(width int) *document.Document {
 	return d
 }
 
-// files returns the files derived from the record.
+// files returns the files that are made from the record.
 func (r shownRecord) files() []artifact {
 	files := artifacts(r.document(0), "results")
 	if export := kernel.Of(r.Benchmark()).Export; r.OfKernels() && export != nil {
@@ -294,8 +294,8 @@ func (r shownRecord) files() []artifact {
 	return files
 }
 
-// result judges the record, shows it on standard output and keeps it in the folder. If faults do
-// not fail the command, only gates do.
+// result judges the record, shows it on standard output and writes it to the folder. If faults is
+// false, only gates can make the command fail.
 func (r shownRecord) result(s State, o output, dir *folder.Folder, faults bool) result {
 	r.gates, r.allowUnchecked = o.gates.judge(r.Record), o.gates.allowUnchecked
 	out := result{
@@ -309,7 +309,7 @@ func (r shownRecord) result(s State, o output, dir *folder.Folder, faults bool) 
 	return out
 }
 
-// nodeLists returns the lists of nodes, good and bad, for the next job.
+// nodeLists returns files that list good, bad and unclear nodes, for the next job.
 func nodeLists(pass, fail, unclear []string) []artifact {
 	list := func(name string, names []string) artifact {
 		return artifact{name, func(w io.Writer) error {
@@ -320,7 +320,8 @@ func nodeLists(pass, fail, unclear []string) []artifact {
 	return []artifact{list("pass.txt", pass), list("fail.txt", fail), list("unclear.txt", unclear)}
 }
 
-// drawnFolder returns the folder of a drawing: out, which is created, or the folder of the file.
+// drawnFolder returns the folder for a drawing: out, which is created, or the folder of the drawn
+// file.
 func drawnFolder(s State, file, out string) (*folder.Folder, error) {
 	if out != "" {
 		dir, err := folder.New(s.host(false), out, "report", false)

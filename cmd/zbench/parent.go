@@ -19,22 +19,21 @@ import (
 	"zbench/internal/rendezvous"
 )
 
-// Times until processes that do not end by themselves are killed. A frozen process never ends by
-// itself.
+// Times after which processes that do not end are killed. A frozen process never ends by itself.
 const (
 	// failedGrace is the time from the end of a failed process until the first process is asked to
-	// stop. firstGrace is the time from then until the first process is killed: meanwhile it saves
-	// its results and aborts what hangs.
+	// stop. firstGrace is the time from that request until the first process is killed; meanwhile
+	// it saves its results and aborts calls that hang.
 	failedGrace = 5 * time.Second
 	firstGrace  = 14 * time.Second
-	// leftGrace is the time that the other processes have after the first has ended.
+	// leftGrace is the time that the remaining processes have after the first one has ended.
 	leftGrace = 12 * time.Second
 	// hintAfter is the time from an interrupt without effect until the next step is printed.
 	hintAfter = 3 * time.Second
 )
 
-// startWorld starts the processes of the sweep and waits for them. The first process leads: its
-// exit code is the exit code of this process.
+// startWorld starts the processes of the sweep and waits for them. The first process leads, and its
+// exit code becomes the exit code of this process.
 func (o *worldRun) startWorld(ctx context.Context, s State, l launching, resumed bool) error {
 	u, _, err := o.dryPrepare(s, l, resumed)
 	if err != nil {
@@ -46,7 +45,7 @@ func (o *worldRun) startWorld(ctx context.Context, s State, l launching, resumed
 	}
 	start := o.startOf(s, l, u.Spec)
 	if l.method == launch.Local && o.want.Backend == "auto" {
-		start.Args = slices.Concat(start.Args, []string{"--backend", u.Spec.Backend}) // the process of this node
+		start.Args = slices.Concat(start.Args, []string{"--backend", u.Spec.Backend}) // a process on this node
 	}
 	start.Environ = append(start.Environ, launch.ControlVariable+"=stdin")
 	if !s.Stdout.IsTTY { // mpirun gives its processes a terminal, wherever its own output goes
@@ -71,11 +70,11 @@ func (o *worldRun) startWorld(ctx context.Context, s State, l launching, resumed
 	return f.wait(ctx)
 }
 
-// heapsVariable sets how many heaps the C library makes for the threads of a process.
+// heapsVariable sets the number of heaps that the C library makes for the threads of a process.
 const heapsVariable = "MALLOC_ARENA_MAX"
 
-// oneHeap lets all threads of a simulation's process share one heap of the C library: there may be
-// a thousand processes on this host.
+// oneHeap makes all threads of a process in a simulation share one heap of the C library, because a
+// host may run a thousand such processes.
 func oneHeap(s State, want spec.Spec) []string {
 	if want.Backend != "loopback" || s.Getenv(heapsVariable) != "" {
 		return nil
@@ -83,14 +82,15 @@ func oneHeap(s State, want spec.Spec) []string {
 	return []string{heapsVariable + "=1"}
 }
 
-// givenToken returns the user's secret; empty if there is none. The processes trim it, too.
+// givenToken returns the user's secret without surrounding spaces, or empty text. The processes
+// trim it in the same way.
 func givenToken(s State) string { return strings.TrimSpace(s.Getenv(launch.TokenVariable)) }
 
-// tokenOf returns the secret of the run: the user's, or a new one if this process starts all
+// tokenOf returns the secret of the run: the user's secret, or a new one if this process starts all
 // processes of the world.
 func tokenOf(s State, role launch.Role) (string, error) {
 	text := givenToken(s)
-	shared := role.Start == launch.Local && role.Nodes > 1 // other nodes start their own part of the world
+	shared := role.Start == launch.Local && role.Nodes > 1 // other nodes start their own processes
 	if text == "" && !shared {
 		return launch.NewToken(s.Random)
 	}
@@ -104,35 +104,34 @@ func tokenOf(s State, role launch.Role) (string, error) {
 	return token.Reveal(), nil
 }
 
-// interruptsOf says how often a launcher must be interrupted until it ends its processes on all
-// nodes.
+// interruptsOf is the number of interrupts after which a launcher ends its processes on all nodes.
 var interruptsOf = map[launch.Method]int{launch.Slurm: 3, launch.MPI: 1}
 
-// children are the processes that this process has started: all processes of a node, or the srun or
-// mpirun that starts them.
+// children are the processes that this process has started: all processes of a node, or srun or
+// mpirun, which starts them.
 type children struct {
 	s    State
 	all  []Child
 	ends chan ending
-	// launcher is srun or mpirun; empty if this process starts the processes of its node itself.
+	// launcher is srun or mpirun; empty if this process itself starts the processes of its node.
 	launcher string
-	// tasks receives the ends of tasks that the child has reported.
+	// tasks receives the ends of tasks, as srun reports them.
 	tasks chan endedTask
-	// patience is how long the first process may take to stop once it is asked to.
+	// patience is how long the first process may take to stop after it was asked to.
 	patience time.Duration
-	// saved says which results of an interrupted run are kept, and what to do next.
+	// saved says which results of an interrupted run were saved, and what to do next.
 	saved func() string
 }
 
-// savedSince says what a run that began at the given time has saved. Its folder is the requested
-// one, or a new folder in this folder. A failed launch has made none.
+// savedSince says what a run that began at the given time has saved. The results are in the
+// requested folder, or in a new folder below the current one. A failed launch has no folder.
 func (o *worldRun) savedSince(s State, begun time.Time) string {
 	folders := []string{cmp.Or(o.resume, o.out)}
 	if folders[0] == "" {
 		folders = nil
 		command := cmp.Or(o.command, "collectives")
 		least, prefix := folder.Dated(command, begun), "zbench-"+command+"-"
-		entries, _ := s.FS.ReadDir(".") // without a folder, nothing is found
+		entries, _ := s.FS.ReadDir(".") // on an error nothing is found
 		for _, e := range entries {
 			if e.IsDir() && e.Name() >= least && strings.HasPrefix(e.Name(), prefix) {
 				folders = append(folders, e.Name())
@@ -150,12 +149,11 @@ func (o *worldRun) savedSince(s State, begun time.Time) string {
 	return "nothing was measured, and nothing is saved. The launcher's own message is above; --dry-run prints the command that was run"
 }
 
-// ending says how a child has ended.
+// ending describes how a child ended.
 type ending struct {
 	child, code int
 	how         string
-	// launcher is the program that started the processes; empty if the child is itself one of the
-	// processes.
+	// launcher is the program that started the processes; empty if the child is itself one of them.
 	launcher string
 }
 
@@ -169,7 +167,7 @@ func endOf(child Child) <-chan ending {
 	return ended
 }
 
-// add starts a child. If that fails, the others are killed.
+// add starts a child. If that fails, it kills all other children.
 func (f *children) add(c Command) error {
 	child, err := f.s.Start(c)
 	if err != nil {
@@ -185,8 +183,9 @@ func (f *children) add(c Command) error {
 	return nil
 }
 
-// heard tells the leader about tasks that srun reports as failed: the leader would otherwise wait
-// for a task that has not registered. Nil if the children are the tasks.
+// heard returns a reader of the launcher's output that tells the leader which tasks failed, as srun
+// reports it. Otherwise the leader would wait for a task that has not registered. It returns nil if
+// the launcher is not srun.
 func (f *children) heard(m launch.Method) func(string) {
 	if m != launch.Slurm {
 		return nil
@@ -195,7 +194,7 @@ func (f *children) heard(m launch.Method) func(string) {
 		for _, task := range endedBySrun(line) {
 			select {
 			case f.tasks <- task:
-			default: // the first ones are enough
+			default: // the first reports are enough
 			}
 		}
 	}
@@ -207,7 +206,8 @@ func (f *children) kill() {
 	}
 }
 
-// killed kills the children and waits for the remaining ones: srun kills its step first.
+// killed kills the children and waits for the remaining ones. srun needs this time to kill its
+// step.
 func (f *children) killed(left int) {
 	f.kill()
 	late := time.NewTimer(leftGrace)
@@ -221,25 +221,25 @@ func (f *children) killed(left int) {
 	}
 }
 
-// waiting is the state of the wait for all children.
+// waiting is the state while this process waits for its children.
 type waiting struct {
 	*children
 	late *time.Timer
 	// first is the end of the first child. failed is the end of another child that failed while the
 	// first was still running.
 	first, failed *ending
-	// leader is the end of process 0, as its launcher reported it.
+	// leader is the end of process 0 as its launcher reported it.
 	leader endedTask
-	// stopping is why the first child was asked to stop; empty before. killed says that all
-	// children were killed before the leader's end was reported, dead that they were killed at any
-	// time.
+	// stopping is the reason why the first child was asked to stop; empty if it was not asked. dead
+	// is true if the children were killed. killed is true if they were killed before the leader's
+	// end was reported.
 	stopping     string
 	killed, dead bool
 }
 
-// wait waits for all children. When ctx ends, the first child is asked to stop: it saves the
-// finished results and lets the others leave. Every wait for a child that was asked to stop, or
-// that is the only one left, has a limit.
+// wait waits for all children. When ctx ends, it asks the first child to stop, which saves the
+// finished results and lets all others end. A child that was asked to stop, or that is the last
+// one, has a time limit.
 func (f *children) wait(ctx context.Context) error {
 	w := &waiting{children: f, late: stopped()}
 	asked, hint := ctx.Done(), stopped()
@@ -275,7 +275,7 @@ func stopped() *time.Timer {
 	return t
 }
 
-// interrupted asks the first child to stop. It may have a batch to finish.
+// interrupted asks the first child to stop. That child may have to finish a batch first.
 func (w *waiting) interrupted(why string) {
 	w.all[0].Ask(why)
 	if w.first != nil || w.stopping != "" {
@@ -289,36 +289,37 @@ func (w *waiting) interrupted(why string) {
 	}
 }
 
-// ended records the end of a child. left is the number of children still running.
+// ended records the end of a child. left is the number of children that are still running.
 func (w *waiting) ended(e ending, left int) {
 	switch {
 	case e.child == 0:
 		w.first = &e
 		w.late.Reset(leftGrace)
 	case w.first == nil:
-		w.all[0].Ask(endedTask{e.child, e.how}.line()) // it may not have registered
+		w.all[0].Ask(endedTask{e.child, e.how}.line()) // the failed child may not have registered with the leader
 		if e.code != 0 || left == 1 {
 			w.fails(e)
 		}
 	}
 }
 
-// fails records that the first child must end: another child has failed, or all others have ended
-// and wait for it.
+// fails records that the first child must end, either because another child failed or because all
+// others have ended.
 func (w *waiting) fails(e ending) {
 	if w.failed != nil {
 		return
 	}
 	w.failed = &e
 	if w.stopping == "" {
-		w.late.Reset(failedGrace) // it ends the run
+		w.late.Reset(failedGrace) // the first child ends the run by itself
 	} else {
 		w.late.Reset(failedGrace + firstGrace)
 	}
 }
 
-// told handles the reported end of a task while others are running. srun waits for all tasks, so a
-// frozen task gets the same limit as a frozen process of this node.
+// told handles the reported end of a task while other tasks are running. srun waits for all tasks.
+// So that a frozen task does not keep it waiting, the remaining tasks get the same time limit as
+// frozen processes on this node.
 func (w *waiting) told(task endedTask) {
 	w.hear(task)
 	switch {
@@ -329,7 +330,7 @@ func (w *waiting) told(task endedTask) {
 	}
 }
 
-// hear passes the end of a task on to the leader, and keeps the leader's own end.
+// hear tells the leader about the end of another task, and records the end of the leader itself.
 func (w *waiting) hear(task endedTask) {
 	if task.process == 0 {
 		w.leader = task
@@ -338,8 +339,8 @@ func (w *waiting) hear(task endedTask) {
 	w.all[0].Ask(task.line())
 }
 
-// tooLate asks the first child to stop, and kills all children if that does not help. Children that
-// still do not end are given up.
+// tooLate asks the first child to stop, or kills all children if that was already tried. It returns
+// true if children still remain after they were killed.
 func (w *waiting) tooLate() (givenUp bool) {
 	switch {
 	case w.dead:
@@ -361,13 +362,13 @@ func (w *waiting) tooLate() (givenUp bool) {
 func (w *waiting) verdict() error {
 	first := *w.first
 	if code, ok := w.leader.code(); ok {
-		first.code = code // srun's exit code is the greatest of all tasks
+		first.code = code // srun's own exit code is the largest of all tasks
 	}
 	if w.stopping != "" && (first.code < 0 || w.killed && w.launcher != "") {
 		return exit.With(exit.Run, fmt.Errorf("process 0 did not end after %s, and was killed; culprit: process 0, unless it ends late", w.stopping), w.saved())
 	}
 	if w.failed != nil && w.stopping != w.failed.text() {
-		w.failed = nil // this failure was not the reason for stopping the first
+		w.failed = nil // the first child was not stopped because of this failure
 	}
 	return verdictOf(first, w.failed, w.saved)
 }
@@ -376,8 +377,8 @@ func (e ending) text() string {
 	return fmt.Sprintf("%s ended early (%s)", cmp.Or(e.launcher, fmt.Sprintf("process %d", e.child)), e.how)
 }
 
-// verdictOf returns the error for the end of the first process, which has printed its own error.
-// saved says what is kept.
+// verdictOf returns the error that describes the end of the first process, which has printed its
+// own error. saved says what was saved.
 func verdictOf(first ending, failed *ending, saved func() string) error {
 	switch {
 	case first.code == exit.Interrupted && failed != nil:
@@ -390,22 +391,22 @@ func verdictOf(first ending, failed *ending, saved func() string) error {
 	return exit.Quiet(first.code)
 }
 
-// endedTask is the end of one process of the world, as its launcher reports it.
+// endedTask is the end of a process of the world, as its launcher reports it.
 type endedTask struct {
 	process int
 	how     string
 }
 
-// maxEnded is the largest number of ends that wait to be read.
+// maxEnded is the largest number of reports that wait to be read.
 const maxEnded = 16
 
 // endedWord begins a line that tells the leader about the end of another process.
 const endedWord = "ended "
 
-// srunCode matches the exit code that srun reports.
+// srunCode matches the exit code in a report of srun.
 var srunCode = pattern.New(`Exited with exit code ([0-9]+)$`)
 
-// code returns the exit code of the task; false if it ended in another way.
+// code returns the exit code of the task, or false if the task ended in another way.
 func (e endedTask) code() (int, bool) {
 	m := srunCode.FindStringSubmatch(e.how)
 	if m == nil {
@@ -415,7 +416,7 @@ func (e endedTask) code() (int, bool) {
 	return n, err == nil
 }
 
-// line returns the text for the leader's standard input.
+// line returns the line that is written to the leader's standard input.
 func (e endedTask) line() string { return fmt.Sprintf("%s%d %s", endedWord, e.process, e.how) }
 
 func readEnded(line string) (endedTask, bool) {
@@ -425,12 +426,12 @@ func readEnded(line string) (endedTask, bool) {
 	return endedTask{process, how}, ok && err == nil
 }
 
-// srunEnded matches srun's report of failed tasks: "srun: error: node2: tasks 3,5-7: Exited with
-// exit code 1".
+// srunEnded matches srun's report about failed tasks, such as "srun: error: node2: tasks 3,5-7:
+// Exited with exit code 1".
 var srunEnded = pattern.New(`^srun: error: (\S+): tasks? ([0-9,-]+): (.+)$`)
 
-// endedBySrun returns the tasks in a line of srun: the first task of each range, which identifies
-// the line.
+// endedBySrun returns the tasks in a line of srun. For a range it returns only the first task,
+// which is enough to identify the failure.
 func endedBySrun(line string) (all []endedTask) {
 	m := srunEnded.FindStringSubmatch(line)
 	if m == nil {

@@ -15,12 +15,12 @@ import (
 	"zbench/report"
 )
 
-// preflightHost is the request for the checks of this machine before a run.
+// preflightHost returns what the checks of this machine before a run need.
 func preflightHost(s State) preflight.Host {
 	return preflight.Host{FS: treeFS{s.FS, "/"}, Getenv: s.Getenv, Now: s.Now, Space: s.Space, Interfaces: s.Interfaces}
 }
 
-// preflightOf adds the known facts about this process's ranks.
+// preflightOf adds what is known about the ranks of this process.
 func preflightOf(s State, d *collectivesDriver) preflight.Host {
 	h := preflightHost(s)
 	h.Simulated, h.Driver, h.Libraries = d.facts.Simulated, d.facts.KernelDriver, d.facts.Libraries
@@ -31,14 +31,14 @@ func preflightOf(s State, d *collectivesDriver) preflight.Host {
 	return h
 }
 
-// introduction is sent to the leader by each of several processes once its ranks are open.
+// introduction is what each of several processes sends to the leader once its ranks are open.
 type introduction struct {
 	engine.Hello
 	Preflight preflight.Facts `json:"preflight"`
 }
 
-// introduce gathers the introduction. heard is when the leader's order arrived; zero for the leader
-// itself.
+// introduce makes the introduction. heard is the time at which the leader's order arrived; it is
+// zero for the leader itself.
 func introduce(s State, d *collectivesDriver, with *opening, role launch.Role, heard time.Time) (introduction, error) {
 	facts, err := d.Facts()
 	if err != nil {
@@ -47,7 +47,7 @@ func introduce(s State, d *collectivesDriver, with *opening, role launch.Role, h
 	h := preflightOf(s, d)
 	h.Heard = heard
 	if role.Rank > 0 && s.Towards != nil {
-		h.Leader, _ = s.Towards(role.Leader.String()) // zero: it has answered by another path
+		h.Leader, _ = s.Towards(role.Leader.String()) // on an error the address is zero: the leader has answered by another path
 	}
 	if with.Folder != "" {
 		h.Folder = preflight.Look(s.FS.ReadFile, with.Folder, folder.LockFile, with.Owner+"\n")
@@ -59,14 +59,14 @@ func introduce(s State, d *collectivesDriver, with *opening, role launch.Role, h
 	return introduction{Hello: hello, Preflight: preflight.Collect(h)}, nil
 }
 
-// process is the process that sent this, in answer to an order sent and answered at the given
-// times.
+// process returns the introduction as input of the checks. The order was sent and its answer
+// received at the given times.
 func (i introduction) process(sent, received time.Time) preflight.Process {
 	return preflight.Process{Facts: i.Preflight, Host: i.Host, FirstRank: i.FirstRank, Ranks: i.Ranks, Sent: sent, Received: received}
 }
 
-// check judges all processes before anything is launched, and prints the problems. An error refuses
-// the run. The report is kept for run.json.
+// check judges all processes before anything is launched, and prints the problems. It returns an
+// error if the run is refused. The report is kept for run.json.
 func (o *worldRun) check(s State, u *engine.Setup, d engine.Ranks, cases []plan.Case, seconds float64) error {
 	var all []preflight.Process
 	if several, is := d.(*team); is {
@@ -81,8 +81,8 @@ func (o *worldRun) check(s State, u *engine.Setup, d engine.Ranks, cases []plan.
 	return o.show(s, r, len(all) > 0 && all[0].Facts.Simulated)
 }
 
-// show prints the problems, or all checks with --verbose. If there are no problems, it prints one
-// line on hardware.
+// show prints the problems, or all checks with --verbose. Without problems it prints one line on
+// hardware, and nothing in a simulation.
 func (o *worldRun) show(s State, r preflight.Report, simulated bool) error {
 	refused := r.Refused()
 	if refused == nil && (o.quiet || simulated && r.Healthy() && !o.verbose) {

@@ -15,31 +15,33 @@ import (
 // liveRows is the number of rows that a terminal shows during a sweep.
 const liveRows = 8
 
-// every is the time between two lines of progress if lines are not redrawn, as in a file.
+// every is the time between two lines of progress if lines cannot be redrawn, as in a file.
 const every = 10 * time.Second
 
-// progress shows the state of a sweep on standard error, from the first pass of the first case on.
-// A terminal shows the last rows and how far the sweep is; they are redrawn in place and cleared at
-// the end. Elsewhere, one line follows every ten seconds, or one line per row if that is requested.
+// progress shows the state of a sweep on standard error. A terminal shows the last rows and how far
+// the sweep is; they are redrawn in place and cleared at the end. Other outputs get one line every
+// ten seconds, or one line per row if that is requested.
 type progress struct {
 	out Stream
 	now func() time.Time
-	// first counts the cases whose first pass is over, done the cases whose last pass is over, of
-	// total.
+	// first is the number of cases whose first pass is over. done is the number of cases whose last
+	// pass is over. total is the number of all cases.
 	first, done, total int
-	// firsts are the times of this run's first passes in s. seconds are the times of the second
-	// passes, which take the cases in the opposite order.
+	// firsts are the times of the first passes in this run. seconds are the times of the second
+	// passes, in which the cases are in the opposite order.
 	firsts, seconds []time.Duration
-	// last is when the last pass ended, shown when the last line was printed.
+	// last is the time at which the last pass ended. shown is the time at which the last line was
+	// printed.
 	last, shown time.Time
-	// quiet shows nothing, each shows every row, redraw rewrites lines of a terminal.
+	// quiet prints nothing. each prints every row. redraw rewrites lines of a terminal.
 	quiet, each, redraw bool
-	// rows are the rows on the terminal, drawn the number of lines that they occupy.
+	// rows are the rows on the terminal. drawn is the number of lines that they take.
 	rows  []string
 	drawn int
 }
 
-// newProgress returns the progress of total cases, of which an earlier run has finished before.
+// newProgress returns the progress of a sweep. total is the number of its cases, before is the
+// number of cases that an earlier run finished.
 func newProgress(s State, total, before int, quiet, each bool) *progress {
 	return &progress{
 		out: s.Stderr, now: s.Now, last: s.Now(), shown: s.Now(), total: total, first: before, done: before,
@@ -54,7 +56,7 @@ func (p *progress) took() time.Duration {
 	return p.last.Sub(before)
 }
 
-// Pass shows one pass of a case. Done shows the last pass.
+// Pass shows the first pass of a case. Done shows the last one.
 func (p *progress) Pass(planned record.Result, part record.Part) {
 	if part.Pass > 0 {
 		return
@@ -63,7 +65,7 @@ func (p *progress) Pass(planned record.Result, part record.Part) {
 	p.firsts = append(p.firsts, p.took())
 	r := record.Assemble(planned, []record.Part{part})
 	if part.Status == record.OK {
-		r.Status = record.OK // one of two passes is no interruption here
+		r.Status = record.OK // Assemble marks a case with one of two passes as interrupted
 	}
 	p.show(fmt.Sprintf("[first pass %d/%d]", p.first, p.total), row(r))
 }
@@ -77,7 +79,7 @@ func (p *progress) Done(r record.Result) {
 	p.show(fmt.Sprintf("[%d/%d]", p.done, p.total), row(r))
 }
 
-// First shows the first pass of a kernel's row. Last shows the last pass.
+// First shows the first pass of a kernel's row. Last shows the last one.
 func (p *progress) First(part record.Part) {
 	if part.Pass > 0 {
 		return
@@ -94,7 +96,7 @@ func (p *progress) Last(part record.Part) {
 	p.show(fmt.Sprintf("[%d/%d]", p.done, p.total), kernelRow(part))
 }
 
-// kernelRow returns a pass of a kernel's row, with its outcome.
+// kernelRow returns a pass of a kernel's row as text, with its outcome.
 func kernelRow(part record.Part) string {
 	how := string(part.Status)
 	if part.Reason != "" {
@@ -123,7 +125,7 @@ func (p *progress) show(at, text string) {
 	}
 }
 
-// redrawn adds a row on the terminal, above the line that says how far the sweep is.
+// redrawn adds a row on the terminal, above the line that shows how far the sweep is.
 func (p *progress) redrawn(text, at string) {
 	p.rows = append(p.rows, text)
 	if len(p.rows) > liveRows {
@@ -145,7 +147,7 @@ func (p *progress) redrawn(text, at string) {
 		b.WriteString(p.cut(plain.Line(line)))
 	}
 	p.drawn = len(lines)
-	_, _ = io.WriteString(p.out.unescaped(), b.String()) // a failure to show progress stops nothing
+	_, _ = io.WriteString(p.out.unescaped(), b.String()) // ignore errors: they must not stop the sweep
 }
 
 // cut shortens a line so that the terminal does not wrap it.
@@ -156,13 +158,13 @@ func (p *progress) cut(text string) string {
 	return text
 }
 
-// left estimates the remaining time; 0 if unknown. During the first passes, it is their mean times
-// the number of remaining passes. For second passes, the time of each case's first pass is scaled
-// by the ratio observed so far.
+// left estimates the remaining time, or returns 0 if it is unknown. During the first passes it is
+// their mean time multiplied by the number of remaining passes. For the second passes, the time of
+// each case's first pass is scaled by the ratio of second to first passes so far.
 func (p *progress) left() time.Duration {
 	firsts, k := slices.Clone(p.firsts), len(p.seconds)
-	// The very first pass includes one-time costs, for example memory that is touched for the first
-	// time.
+	// The very first pass includes one-time costs, for example for memory that is touched for the
+	// first time.
 	switch {
 	case len(firsts) > 1:
 		firsts[0] = mean(firsts[1:])
@@ -173,7 +175,7 @@ func (p *progress) left() time.Duration {
 	switch before := len(firsts) - k; {
 	case k > 0 && before >= 0 && sum(firsts[before:]) > 0:
 		left = time.Duration(float64(sum(p.seconds)) / float64(sum(firsts[before:])) * float64(sum(firsts[:before])))
-	case k > 0: // resumed in the second passes
+	case k > 0: // the run was resumed during the second passes
 		left = mean(p.seconds) * time.Duration(p.total-p.done)
 	}
 	return left.Round(time.Second)
@@ -190,7 +192,7 @@ func sum(all []time.Duration) (total time.Duration) {
 // mean returns the mean of durations; 0 if there are none.
 func mean(all []time.Duration) time.Duration { return sum(all) / time.Duration(max(1, len(all))) }
 
-// row returns a case with its figures.
+// row returns a case with its figures as text.
 func row(r record.Result) string {
 	name := r.Collective
 	switch {

@@ -20,17 +20,17 @@ import (
 
 // railsOptions are the options of the command rails.
 type railsOptions struct {
-	// run says how the processes start and which world they measure; its sweep is a single message.
+	// run says how the processes start and which world they measure. Its sweep is a single message.
 	run worldRun
-	// matrix, logs and times are paths to other people's measurements; empty if not given.
+	// matrix, logs and times are paths of other people's measurements; empty if not given.
 	matrix, logs, times string
 	measureOptions
 	witness witnessOptions
-	// others is the content of the files that witness names, once they are read.
+	// others has the content of the files that witness names, after they were read.
 	others *witnesses
 }
 
-// measureOptions say what a survey measures and which thresholds it compares with.
+// measureOptions say what a survey measures, and with which thresholds it is compared.
 type measureOptions struct {
 	launches, rounds int
 	profile, leaves  string
@@ -115,7 +115,7 @@ func newRails(s State) *cobra.Command {
 	return cmd
 }
 
-// input returns the number of given inputs; if it is 0, zbench measures.
+// input returns the number of given inputs. If it is 0, zbench measures itself.
 func (o *railsOptions) input() int {
 	return slice.Count([]string{o.matrix, o.logs, o.times}, func(name string) bool { return name != "" })
 }
@@ -144,7 +144,7 @@ func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
 	return s.deliver(o.run.brief(), r)
 }
 
-// result returns a judgement with the lists of nodes.
+// result returns a judgement together with the lists of nodes.
 func (o *railsOptions) result(s State, d *rails.Document, more ...artifact) result {
 	r := result{shown: d.Shown(toolVersion())}
 	r.files = whole(r.shown, append(nodeLists(d.Pass, d.Fail, d.Unclear), more...)...)
@@ -152,7 +152,7 @@ func (o *railsOptions) result(s State, d *rails.Document, more ...artifact) resu
 	return r
 }
 
-// readRails reads the inputs that the options name and judges them.
+// readRails reads and judges the input that the options name.
 func readRails(s State, o *railsOptions) (*rails.Document, error) {
 	switch {
 	case o.logs != "":
@@ -180,10 +180,10 @@ func readRails(s State, o *railsOptions) (*rails.Document, error) {
 	return o.ofMatrix(rails.OfMatrix, o.matrix, m, notes)
 }
 
-// ofMatrix judges the bandwidths of pairs read from a path.
+// ofMatrix judges a matrix of bandwidths between pairs, which was read from a path.
 func (o *railsOptions) ofMatrix(kind, path string, m *rails.Matrix, notes []string) (*rails.Document, error) {
 	v := rails.Judge(m.Data())
-	gpus := slice.Most(m.At, func(p rails.Place) int { return p.GPU + 1 }) // GPUs per node; 0 if the ends are nodes
+	gpus := slice.Most(m.At, func(p rails.Place) int { return p.GPU + 1 }) // GPUs per node; 0 if the matrix is between nodes
 	if err := o.others.settle(v, m.Nodes, gpus); err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func readTable[T any](s State, flag, path string, read func(io.Reader) (T, error
 	return out, err
 }
 
-// railsInput reads a file; from a pipe up to a limit.
+// railsInput reads a file. From a pipe it reads only up to a limit.
 func railsInput(s State, flag, path string) ([]byte, error) {
 	if info, err := s.FS.Stat(path); err == nil && info.IsDir() {
 		return nil, usagef("give a file; `zbench rails --logs DIR` reads a folder of logs", "--%s %s is a folder", flag, path)
@@ -214,12 +214,12 @@ func railsInput(s State, flag, path string) ([]byte, error) {
 	return in.all(s)
 }
 
-// railsError returns the error for an unreadable input.
+// railsError returns the error about an input that cannot be read.
 func railsError(path string, err error) error {
 	return exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "`zbench rails --help` has the forms")
 }
 
-// railsOfLogs reads a folder of logs. An unreadable log is a gap with a note.
+// ofLogs judges a folder of logs. An unreadable log counts as a missing pair, with a note.
 func (o *railsOptions) ofLogs(s State, dir string) (*rails.Document, error) {
 	entries, err := s.FS.ReadDir(dir)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"zbench/bench/work/fabric"
 )
 
-// messageFlag is the size of a message.
+// messageFlag is the flag for the size of a message.
 var messageFlag = specFlag{
 	Name: "size", Unit: "bytes", Default: "64M", Meaning: "bytes of a message in each direction",
 	Value: option.Bytes(func(s *spec.Spec) *int64 { return &s.Sweep.MinBytes }),
@@ -39,13 +39,13 @@ func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {
 	f.StringVar(&o.leaves, "leaves", "", "CSV of leaf switches: node, rail, switch")
 }
 
-// measuring returns the given flags that belong to a measurement.
+// measuring returns those flags on the command line that only apply to a measurement.
 func measuring(cmd *cobra.Command) []string {
 	names := slices.Concat(worldFlags, launchFlags, deadlineFlags, []string{"size", "launches", "rounds", "profile", "leaves"})
 	return slice.Where(names, func(name string) bool { return cmd.Flags().Changed(name) })
 }
 
-// measure surveys the world, or starts the processes that do so.
+// measure surveys the world, or starts the processes that do this.
 func (o *railsOptions) measure(ctx context.Context, s State, cmd *cobra.Command) error {
 	if err := o.check(); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (o *railsOptions) check() error {
 	return o.run.deadlines.check()
 }
 
-// message returns the message that each round sends between pairs of a world.
+// message returns the message that is sent between pairs of ranks in each round.
 func (o *railsOptions) message(w spec.World) (plan.Case, error) {
 	c, err := rails.CaseOf(w, o.run.want.Sweep.MinBytes)
 	if err != nil {
@@ -93,8 +93,7 @@ func (o *railsOptions) message(w spec.World) (plan.Case, error) {
 	return c, err
 }
 
-// prepare checks the request, and resolves the machine together with the times of messages between
-// pairs.
+// prepare checks the request and resolves the machine, with the times of messages between pairs.
 func (o *railsOptions) prepare(s State, e *engine.Engine, want spec.Spec) (*engine.Setup, []plan.Case, error) {
 	u, err := e.Prepare(want)
 	if err != nil {
@@ -125,7 +124,7 @@ func withPairs(u *engine.Setup) error {
 	return err
 }
 
-// survey runs the rounds in an open world and judges them.
+// survey runs the rounds in an open world and judges the result.
 func (o *railsOptions) survey(ctx context.Context, w *openWorld) (*result, error) {
 	s, u, c := w.state, w.setup, w.cases[0]
 	if _, can := w.ranks.(rails.Exchanger); !can {
@@ -196,7 +195,8 @@ func (o *railsOptions) announcement(w spec.World) string {
 	return strings.Join(append(parts, fmt.Sprintf("rounds: %d within nodes, %d between nodes, and more for suspects", within, between)), "; ")
 }
 
-// surveyed returns what is known about a survey before it runs. launches is the number per round.
+// surveyed returns what is known about a survey before it runs. launches is the number of launches
+// per round.
 func (w *openWorld) surveyed(launches int) *rails.Survey {
 	u, of := w.setup, w.setup.Spec.World
 	a := &rails.Survey{
@@ -213,7 +213,7 @@ func (w *openWorld) surveyed(launches int) *rails.Survey {
 	return a
 }
 
-// watch shows the rounds on a terminal; round 0 clears the line.
+// watch returns a function that shows the rounds on a terminal. Round 0 clears the line.
 func (o *railsOptions) watch(s State) func(done int, r rails.Round) {
 	return func(done int, r rails.Round) {
 		switch {
@@ -226,27 +226,27 @@ func (o *railsOptions) watch(s State) func(done int, r rails.Round) {
 	}
 }
 
-// countedDriver is a survey's driver that also reads the counters of the nodes' NICs.
+// countedDriver is the driver of a survey that also reads the counters of the nodes' NICs.
 type countedDriver struct {
 	rails.Exchanger
 	// simulated are the counters of the loopback's NICs; nil on hardware.
 	simulated *fabric.Counters
-	// read returns the current counters; nil if no node has any.
+	// read returns the current counters; nil if no node has counters.
 	read func() []record.NICCounters
-	// nodes are the names of the nodes, devices the GPUs of all ranks; nil if simulated.
+	// nodes are the names of the nodes. devices are the GPUs of all ranks; nil if simulated.
 	nodes   []string
 	devices []record.Device
-	// numbered says that the GPUs are simulated and have no PCI address: the number of a GPU
+	// numbered is true if the GPUs are simulated and have no PCI address. The number of a GPU then
 	// determines its NIC in the simulated topology.
 	numbered bool
-	// without is the reason why no counters are read, if it is known beforehand.
+	// without is the reason why no counters are read, if this is known in advance.
 	without string
 }
 
-// counted adds the counters to an open driver: from /sys, from the tree that --counters names, or
-// from the simulation.
+// counted adds counters to an open driver. They come from /sys, from the folder that --counters
+// names, or from the simulation.
 func (o *railsOptions) counted(u *engine.Setup, d engine.Ranks, nodes []string, devices []record.Device) *countedDriver {
-	c := &countedDriver{Exchanger: d.(rails.Exchanger), nodes: nodes, devices: devices, numbered: u.Machine != nil} //nolint:forcetypeassert // ready has asked
+	c := &countedDriver{Exchanger: d.(rails.Exchanger), nodes: nodes, devices: devices, numbered: u.Machine != nil} //nolint:forcetypeassert // the caller has checked the type
 	c.read = func() []record.NICCounters { return plan.CountersOf(d) }
 	switch {
 	case o.run.counters == "off":
@@ -264,7 +264,7 @@ func (o *railsOptions) counted(u *engine.Setup, d engine.Ranks, nodes []string, 
 	return c
 }
 
-// simulatedNodes names the nodes of counters that a process of the loopback has read.
+// simulatedNodes replaces the node names in counters that a process of the loopback has read.
 func simulatedNodes(all []record.NICCounters, nodes []string) []record.NICCounters {
 	out := make([]record.NICCounters, 0, len(all))
 	for _, c := range all {
@@ -279,7 +279,7 @@ func simulatedNodes(all []record.NICCounters, nodes []string) []record.NICCounte
 	return out
 }
 
-// Exchange counts the bytes of a simulated exchange.
+// Exchange also counts the bytes of a simulated exchange.
 func (c *countedDriver) Exchange(ctx context.Context, e plan.Exchange) ([]float64, error) {
 	seconds, err := c.Exchanger.Exchange(ctx, e)
 	if err == nil && c.simulated != nil {
@@ -292,9 +292,9 @@ func (c *countedDriver) Exchange(ctx context.Context, e plan.Exchange) ([]float6
 	return seconds, err
 }
 
-// rounds runs the rounds of the plan and then the rings that show which NICs each GPU uses. It adds
-// the counts of the NICs to the survey and to the evidence. unused says why no GPU's NIC could be
-// identified; failed is the error that ended the rounds early.
+// rounds runs the rounds of the plan, and then the rings that show which NICs each GPU uses. It
+// adds the counts of the NICs to the survey and to the evidence. unused says why the NIC of no GPU
+// could be identified. failed is the error that ended the rounds early.
 func (c *countedDriver) rounds(ctx context.Context, v rails.Measurement, about *rails.Survey, in *evidence.Input) (result rails.Rounds, unused []string, failed error) {
 	const what = "the rails that the GPUs really use: "
 	before := c.read()
@@ -324,9 +324,9 @@ func (c *countedDriver) rounds(ctx context.Context, v rails.Measurement, about *
 	return result, unused, failed
 }
 
-// expects returns the NICs of a node that are the rail of one of the job's GPUs by their PCI
-// parents. It uses the PCI address of the rank's GPU: the number of a GPU in the job may differ
-// from its number on the node.
+// expects returns a function that reports whether a NIC belongs to the rail of one of the job's
+// GPUs, by their common PCI parents. It uses the PCI address of the rank's GPU, because the number
+// of a GPU in the job may differ from its number on the node.
 func (c *countedDriver) expects(gpu int, f rails.Fleet) func(node int, n record.NICCounters) bool {
 	return func(node int, n record.NICCounters) bool {
 		if c.numbered || len(c.devices) != f.Nodes*f.GPUs {

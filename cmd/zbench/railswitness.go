@@ -19,7 +19,7 @@ import (
 	"zbench/internal/topo"
 )
 
-// witnessOptions name further sources about the nodes: files of zbench topo, the folder of zbench
+// witnessOptions name other sources about the nodes: files of zbench topo, a folder of zbench
 // screen, a reply of RCCL's RAS service.
 type witnessOptions struct {
 	topo        []string
@@ -32,7 +32,7 @@ func (o *witnessOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.ras, "ras", "", "file with an answer of RCCL's RAS service (ncclras -v, or rcclras -v)")
 }
 
-// witnesses are the further sources, as far as they concern the nodes of this run.
+// witnesses are these other sources, as far as they are about nodes of this run.
 type witnesses struct {
 	nodes  []*topo.Node
 	screen *evidence.Screens
@@ -68,7 +68,7 @@ func readWitnesses(s State, o *witnessOptions) (*witnesses, error) {
 	return w, nil
 }
 
-// readTopologies reads the file of one node, or all files of a folder and its subfolders.
+// readTopologies reads the file of one node, or all files in a folder and its subfolders.
 func readTopologies(s State, name string) ([]*topo.Node, error) {
 	const next = "`zbench topo --out DIR`, or --format json, writes one for a node"
 	info, err := s.FS.Stat(name)
@@ -117,8 +117,8 @@ func (w *witnesses) readScreen(s State, dir string) error {
 	return nil
 }
 
-// at matches the sources with the names of the run's nodes. It returns an error if a source
-// concerns other nodes only; unchecked lists its statements about nodes outside the run.
+// at matches the sources with the nodes of the run. It returns an error if a source is only about
+// other nodes. unchecked lists statements about nodes outside the run.
 func (w *witnesses) at(names []string, gpus int) (out []evidence.Claim, unchecked []string, err error) {
 	other := func(flag string) error {
 		return usagef("give the files of this run's nodes; `zbench topo --host NAME` names a node", "--%s has no node of this run, whose nodes are %s", flag, strings.Join(names[:min(len(names), 8)], ", "))
@@ -148,8 +148,8 @@ func (w *witnesses) at(names []string, gpus int) (out []evidence.Claim, unchecke
 	return append(out, claims...), strange, err
 }
 
-// rasAt matches the RAS reply with the run's nodes. A reply that reports a problem but names none
-// of the nodes is refused.
+// rasAt matches the RAS reply with the nodes of the run. It refuses a reply that reports a problem
+// but names none of these nodes.
 func (w *witnesses) rasAt(names []string, gpus int) (claims []evidence.Claim, strange []string, err error) {
 	if w.ras == nil {
 		return nil, nil, nil
@@ -167,7 +167,8 @@ func (w *witnesses) rasAt(names []string, gpus int) (claims []evidence.Claim, st
 		"--ras names %s, and none is on a node of this run, whose nodes are %s", unit.FirstFew(strange, 2), unit.FirstFew(names, 8))
 }
 
-// railOf returns the GPU whose rail a NIC is by the node's topology; −1 if there is none.
+// railOf returns the GPU to whose rail a NIC belongs, by the topology of the node, or −1 if there
+// is none.
 func (w *witnesses) railOf(host, nic string) int {
 	for _, n := range w.nodes {
 		if evidence.NodeOf([]string{host}, n.Host) == 0 {
@@ -177,13 +178,13 @@ func (w *witnesses) railOf(host, nic string) int {
 	return -1
 }
 
-// gpuOfNIC returns the number of the GPU, found by PCI address, whose rail a NIC is.
+// gpuOfNIC returns the number of the GPU to whose rail a NIC belongs, by PCI address.
 func gpuOfNIC(n *topo.Node, nic string) int {
 	return slices.IndexFunc(n.GPUs, func(g topo.GPU) bool { return g.Rail != nil && slices.Contains(g.Rail.NICs, nic) })
 }
 
-// factsOf returns the faults and doubts of a node's topology, each with its component.
-// Contradictions with RCCL's file are left out: that file is from another time.
+// factsOf returns the faults and warnings in a node's topology, each with its component. It leaves
+// out contradictions with RCCL's file, because that file was written at another time.
 func factsOf(n *topo.Node, node int) []evidence.Fact {
 	var out []evidence.Fact
 	for _, f := range n.Findings {
@@ -195,8 +196,8 @@ func factsOf(n *topo.Node, node int) []evidence.Fact {
 	return out
 }
 
-// componentOf returns the component that a finding's subject names: a GPU, a pair of GPUs, a NIC,
-// or else the node.
+// componentOf returns the component that the subject of a finding names: a GPU, a pair of GPUs, a
+// NIC, or else the node.
 func componentOf(n *topo.Node, node int, subject string) rails.Component {
 	gpu := func(pci string) int {
 		return slices.IndexFunc(n.GPUs, func(g topo.GPU) bool { return g.PCI == pci })
@@ -213,8 +214,9 @@ func componentOf(n *topo.Node, node int, subject string) rails.Component {
 	return rails.Component{Part: rails.Node, Node: node}
 }
 
-// leaves returns the leaf switches of the run's rails from the topologies: by LLDP or a table, or
-// else by SLURM_TOPOLOGY_ADDR, which is marked as a hypothesis. nil if none is known.
+// leaves returns the leaf switches of the run's rails according to the topologies. They come from
+// LLDP or a table, or else from SLURM_TOPOLOGY_ADDR, which is marked as a hypothesis. It returns
+// nil if none is known.
 func (w *witnesses) leaves(names []string, gpus int) [][]string {
 	for _, leafOf := range []func(n *topo.Node, rail int) string{wiredLeaf, slurmLeaf} {
 		out, known := make([][]string, gpus), false
@@ -234,7 +236,7 @@ func (w *witnesses) leaves(names []string, gpus int) [][]string {
 	return nil
 }
 
-// wiredLeaf returns the leaf switch that a rail's NIC is wired to, by LLDP or a table.
+// wiredLeaf returns the leaf switch to which a rail's NIC is wired, according to LLDP or a table.
 func wiredLeaf(n *topo.Node, rail int) string {
 	i := slices.IndexFunc(n.NICs, func(c topo.NIC) bool { return c.Leaf != "" && gpuOfNIC(n, c.Name) == rail })
 	if i < 0 {
@@ -243,7 +245,7 @@ func wiredLeaf(n *topo.Node, rail int) string {
 	return n.NICs[i].Leaf
 }
 
-// slurmLeaf returns the lowest switch of the node's path in Slurm's topology, which is the same for
+// slurmLeaf returns the lowest switch above the node in Slurm's topology, which is the same for
 // every rail.
 func slurmLeaf(n *topo.Node, _ int) string {
 	for _, f := range n.Stack {
@@ -257,7 +259,7 @@ func slurmLeaf(n *topo.Node, _ int) string {
 	return ""
 }
 
-// settle combines the sources with the verdict for data from elsewhere.
+// settle combines the sources with a verdict on other people's measurements.
 func (w *witnesses) settle(v *rails.Verdict, names []string, gpus int) error {
 	claims, unchecked, err := w.at(names, gpus)
 	v.Unchecked = append(v.Unchecked, unchecked...)

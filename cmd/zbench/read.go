@@ -26,26 +26,26 @@ import (
 )
 
 const (
-	// headBytes is how many bytes are read to recognise the kind of a file.
+	// headBytes is the number of bytes that are read to recognise the kind of a file.
 	headBytes = 200
-	// maxPiped is how many bytes of a record are read from a file without a size: a pipe or a
-	// device.
+	// maxPiped is the largest number of bytes that are read of a record in a pipe or a device,
+	// which have no size.
 	maxPiped = 256 << 20
 )
 
 // input is a file that a command reads. A record is read as a whole, a log only up to a limit.
 type input struct {
-	// file is the file that the bytes are from: if a folder was given, the file in it.
+	// file is the file that is read. If the user gave a folder, it is the file in that folder.
 	file string
-	// head holds the first bytes, which body contains, too.
+	// head has the first bytes. body contains them, too.
 	head []byte
 	body io.Reader
-	// sized says that the end is certain to come.
+	// sized is true if the file certainly has an end.
 	sized bool
 	close func() error
 }
 
-// openInput opens a file, or the record in it if path is a folder.
+// openInput opens a file. If path is a folder, it opens the record in that folder.
 func openInput(s State, path string) (*input, error) {
 	switch path {
 	case "":
@@ -82,7 +82,7 @@ func openInput(s State, path string) (*input, error) {
 	return &input{path, bytes.Clone(head), body, isFolder || info.Mode().IsRegular(), file.Close}, nil
 }
 
-// all reads the rest, and closes the file.
+// all reads the rest and closes the file.
 func (in *input) all(s State) ([]byte, error) {
 	defer func() { _ = in.close() }()
 	from := in.body
@@ -99,8 +99,9 @@ func (in *input) all(s State) ([]byte, error) {
 	return text, nil
 }
 
-// readFolder reads the record of a folder. If the sweep was killed, it reads the journal: then
-// there is no record, or an unfinished record of an earlier run that is older than the journal.
+// readFolder reads the record of a folder. After a killed sweep it reads the journal instead: the
+// folder then has no record, or only the unfinished record of an earlier run, which is older than
+// the journal.
 func readFolder(s State, dir string) (text []byte, file string, err error) {
 	file = filepath.Join(dir, "results.json")
 	text, err = s.FS.ReadFile(file)
@@ -119,7 +120,7 @@ func readFolder(s State, dir string) (text []byte, file string, err error) {
 
 var runPattern = pattern.New(`"run":\s*"([0-9a-f]{32})"`)
 
-// runOf returns the run id of a record or journal from its first bytes; empty if it has none.
+// runOf returns the run id in the first bytes of a record or journal, or empty text.
 func runOf(text []byte) string {
 	m := runPattern.FindSubmatch(text[:min(len(text), 1<<10)])
 	if m == nil {
@@ -128,17 +129,17 @@ func runOf(text []byte) string {
 	return string(m[1])
 }
 
-// isRecord distinguishes zbench's own format from a log by the first bytes.
+// isRecord reports whether the first bytes are those of a zbench file and not of a log.
 func isRecord(text []byte) bool {
 	head := text[:min(len(text), 200)]
 	return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) && bytes.Contains(head, []byte(`"zbench.`))
 }
 
-// family matches the kind of a zbench file by its first bytes.
+// family matches the kind of a zbench file in its first bytes.
 var family = pattern.New(`"schema":\s*"zbench\.([a-z]+)/`)
 
-// otherFile returns the error for a zbench file that is not a record; nil for a record or a
-// journal.
+// otherFile returns an error for a zbench file that is not a record. It returns nil for a record or
+// a journal.
 func otherFile(path string, text []byte) error {
 	m := family.FindSubmatch(text[:min(len(text), 200)])
 	if m == nil {
@@ -152,14 +153,14 @@ func otherFile(path string, text []byte) error {
 	}
 }
 
-// isJournal distinguishes a journal from a record.
+// isJournal reports whether a zbench file is a journal.
 func isJournal(file string, text []byte) bool {
 	return filepath.Base(file) == engine.JournalFile || bytes.HasPrefix(text, []byte(`{"schema":"zbench.journal/`))
 }
 
-// readLogs reads a log into a record, or each log of an archive into its own record. left names the
-// files of an archive that are not logs. An unreadable log is an error of the run; a log that
-// contradicts the options given with it is wrong usage.
+// readLogs reads a log into a record, or each log in an archive into a record of its own. left
+// names the files in an archive that are not logs. An unreadable log is a run error. A log that
+// contradicts the given options is a usage error.
 func readLogs(s State, path string, text io.Reader, o peers.Hints) (recs []*record.Record, left []string, err error) {
 	recs, left, err = formats.Curves(filepath.Base(path), text, o)
 	if err != nil {
@@ -194,7 +195,7 @@ func logError(path string, err error, o peers.Hints) error {
 	return exit.With(exit.Run, err, hint)
 }
 
-// mergeLogs makes one record from the records of several logs, and names what is left out.
+// mergeLogs merges the records of several logs into one, and names the files that are left out.
 func mergeLogs(recs []*record.Record, left []string) (*record.Record, error) {
 	rec, err := peers.Merge(recs...)
 	if err != nil {
@@ -206,7 +207,7 @@ func mergeLogs(recs []*record.Record, left []string) (*record.Record, error) {
 	return rec, nil
 }
 
-// readLog reads the logs of a file into one record.
+// readLog reads all logs of a file into one record.
 func readLog(s State, path string, text io.Reader) (*record.Record, error) {
 	recs, left, err := readLogs(s, path, text, peers.Hints{})
 	switch {
@@ -222,7 +223,7 @@ func readLog(s State, path string, text io.Reader) (*record.Record, error) {
 	return rec, err
 }
 
-// readEither reads a record of collectives or a log.
+// readEither reads a record of collectives, or a log.
 func readEither(s State, path string) (*record.Record, error) {
 	rec, err := readAny(s, path)
 	if err == nil && rec.OfKernels() {
@@ -231,7 +232,7 @@ func readEither(s State, path string) (*record.Record, error) {
 	return rec, err
 }
 
-// noteEdited reports that the content of a zbench file does not match its checksum.
+// noteEdited prints a note if the content of a zbench file does not match its checksum.
 func noteEdited(s State, file string, text []byte) {
 	if jsonfile.Edited(text) {
 		s.note(false, "%s was EDITED after zbench wrote it: its content does not fit its checksum.\n", file)
@@ -287,7 +288,7 @@ func oneArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// someArgs refuses a command without arguments.
+// someArgs refuses a command line without arguments.
 func someArgs(hint, message string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -297,8 +298,8 @@ func someArgs(hint, message string) cobra.PositionalArgs {
 	}
 }
 
-// readSource reads a record or a log, with its samples if a journal of the same sweep is in its
-// folder.
+// readSource reads a record or a log. The samples come from the journal in the same folder, if it
+// belongs to the same sweep.
 func readSource(s State, path string) (recommend.Source, error) {
 	rec, err := readEither(s, path)
 	if err != nil {
@@ -307,7 +308,7 @@ func readSource(s State, path string) (recommend.Source, error) {
 	return sourceOf(s, path, rec), nil
 }
 
-// readSources reads records and logs, and names each by its path.
+// readSources reads records and logs, each named by its path.
 func readSources(s State, paths []string) (all []recommend.Source, err error) {
 	for _, path := range paths {
 		one, err := readSource(s, path)
@@ -325,16 +326,16 @@ func readSources(s State, paths []string) (all []recommend.Source, err error) {
 	return all, nil
 }
 
-// sourceWith returns a record with samples, with the problems that must be fixed first and the
-// command that measures it again.
+// sourceWith returns a record with samples, with the fault that must be fixed first and the command
+// that measures again.
 func sourceWith(rec *record.Record, parts []record.Part) recommend.Source {
 	of := recommend.SourceOf(rec, parts)
 	of.Fault, of.Again = faultOf(rec), again(rec)
 	return of
 }
 
-// sourceOf returns the record read from path, with its samples. If the journal in its folder cannot
-// provide samples, a note says so: without samples the figures may differ.
+// sourceOf returns the record that was read from path, with its samples. If the journal in the
+// folder cannot provide samples, a note says so, because the figures may then differ.
 func sourceOf(s State, path string, rec *record.Record) recommend.Source {
 	dir := path
 	if info, err := s.FS.Stat(path); err != nil || !info.IsDir() {
@@ -359,8 +360,8 @@ func sourceOf(s State, path string, rec *record.Record) recommend.Source {
 	return sourceWith(rec, j.Parts)
 }
 
-// checkSamples warns, in the record and at once, if the samples in its folder differ from those
-// that zbench wrote.
+// checkSamples warns, in the record and on standard error, if the samples in the folder differ from
+// the samples that zbench wrote.
 func checkSamples(s State, file string, rec *record.Record) {
 	dir := filepath.Dir(file)
 	index, err := s.FS.ReadFile(filepath.Join(dir, engine.SamplesIndexFile))
@@ -377,8 +378,8 @@ func checkSamples(s State, file string, rec *record.Record) {
 	}
 }
 
-// readAdvice reads the recommendation in a record's folder; nil if there is none, or if it is based
-// on curves that were measured earlier.
+// readAdvice reads the recommendation in the folder of a record. It returns nil if there is none,
+// or if it is based on other curves than those of the record.
 func readAdvice(s State, dir string, rec *record.Record) *advice.Document {
 	text, err := s.FS.ReadFile(filepath.Join(dir, engine.AdviceFile))
 	if err != nil {
@@ -398,8 +399,8 @@ func readAdvice(s State, dir string, rec *record.Record) *advice.Document {
 	return d
 }
 
-// assumed computes the bucket size for assumed settings if none were given. It returns nil if the
-// records have no curves for it, with a note if they contradict the assumption.
+// assumed computes the bucket size for assumed settings if the user gave none. It returns nil if
+// the records have no suitable curves, with a note if they contradict the assumption.
 func assumed(s State, sources ...recommend.Source) *advice.Document {
 	d, err := advice.AskAssumed(sources)
 	if err != nil {
@@ -409,7 +410,7 @@ func assumed(s State, sources ...recommend.Source) *advice.Document {
 	return d
 }
 
-// maxInput is larger than any file that a user names, in bytes.
+// maxInput is larger, in bytes, than any file that a user names.
 const maxInput = 16 << 20
 
 // readText reads a file that an option names, up to 16 MiB.
@@ -418,7 +419,7 @@ func readText(s State, option, name string) ([]byte, error) {
 	if err != nil {
 		return nil, usagef("give a file that can be read", "%s: %w", option, err)
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // the file was only read
 	text, err := io.ReadAll(io.LimitReader(f, maxInput+1))
 	switch {
 	case err != nil:

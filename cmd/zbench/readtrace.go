@@ -15,7 +15,7 @@ import (
 	"zbench/bench/files/trace"
 )
 
-// readTraces reads files as the ranks of one job. From a folder, it reads the files that have
+// readTraces reads files as the ranks of one job. Of a folder, it reads the files that contain
 // calls.
 func readTraces(s State, paths []string) (*trace.Trace, error) {
 	t := &trace.Trace{}
@@ -79,7 +79,8 @@ func addTrace(s State, t *trace.Trace, path string) error {
 	return nil
 }
 
-// isTrace reports whether a file, or a file of a folder without a record, has the calls of a job.
+// isTrace reports whether a file has the calls of a job. A folder counts as a trace if it has no
+// record and one of its files has calls.
 func isTrace(s State, path string) bool {
 	if info, err := s.FS.Stat(path); err == nil && info.IsDir() {
 		entries, err := s.FS.ReadDir(path)
@@ -93,6 +94,6 @@ func isTrace(s State, path string) bool {
 	if err != nil {
 		return false
 	}
-	defer file.Close() //nolint:errcheck // it was read only
+	defer file.Close() //nolint:errcheck // the file was only read
 	return formats.HasCalls(base(path), file)
 }

@@ -80,7 +80,7 @@ func runRecommend(s State, args []string, o *spec.Asked, to output, chakra, acro
 	}
 	recs := slice.Map(sources, func(one recommend.Source) *record.Record { return one.Record })
 	settings, defaults := gate.Mixed(args, recs)
-	mixed := strings.Join(append(settings, defaults...), "; ") // they would be repeats of one curve
+	mixed := strings.Join(append(settings, defaults...), "; ") // if they were merged, they would count as repeats of one curve
 	switch {
 	case mixed != "" && !across:
 		return usagef("give records with equal settings and library, or --across", "%s; they are not mixed", mixed)
@@ -107,7 +107,7 @@ func runRecommend(s State, args []string, o *spec.Asked, to output, chakra, acro
 		if r.dir, r.files, err = advisedFolder(s, to, recs, d); err != nil {
 			return err
 		}
-		defer r.dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+		defer r.dir.Close() //nolint:errcheck // the next run replaces a lock that remains
 		if chakra && d.Answered() {
 			r.files = append(r.files, advisedSteps(s, q, d)...)
 		}
@@ -115,7 +115,7 @@ func runRecommend(s State, args []string, o *spec.Asked, to output, chakra, acro
 	return s.deliver(to, r)
 }
 
-// advisedSteps are the Chakra traces of a step with the recommended setting, one per rank.
+// advisedSteps returns Chakra traces of a step with the recommended setting, one per rank.
 func advisedSteps(s State, q *advice.Question, d *advice.Document) (files []artifact) {
 	for rank := range d.Answer.Advised.DP {
 		t, nodes := q.Step(d, rank)
@@ -137,7 +137,7 @@ func advisedFolder(s State, to output, recs []*record.Record, d *advice.Document
 	}
 	rec, err := peers.Merge(recs...)
 	if err != nil {
-		rec = recs[0] // the page shows the first setup; the recommendation considers all
+		rec = recs[0] // the page shows the first setup; the recommendation uses all
 	}
 	if err := engine.WriteRecord(dir, rec); err != nil {
 		return nil, nil, errors.Join(err, dir.Close())
@@ -146,8 +146,8 @@ func advisedFolder(s State, to output, recs []*record.Record, d *advice.Document
 	return dir, append(files, shownRecord{Record: rec, advice: d, folder: dir.Path}.files()...), nil
 }
 
-// knees prints what can be said without trainer and model: the sizes where the plateaus begin and,
-// for people, the recommendation for assumed settings.
+// knees prints what can be said without a trainer and a model: the sizes at which the plateaus
+// begin and, for people, the recommendation for assumed settings.
 func knees(s State, paths []string, recs []*record.Record, sources []recommend.Source, format string) error {
 	d := assumed(s, sources...)
 	for i, rec := range recs {

@@ -21,16 +21,18 @@ import (
 
 // replayOptions are the options of the command replay.
 type replayOptions struct {
-	// run says how the processes start and in which world; advice is the question.
+	// run says how the processes start and in which world. advice is the question about a bucket
+	// size.
 	run    worldRun
 	advice spec.Asked
-	// settings are those to compare, in elements; empty for the answer and its neighbours.
+	// settings are the settings to compare, in elements; empty means the recommended setting and
+	// its neighbours.
 	settings []string
 	// margin is in per cent.
 	margin float64
-	// compute is what computation does: spin, triad or gemm.
+	// compute says what computation executes: spin, triad or gemm.
 	compute string
-	// registers and ctas are the policies of the library that are compared.
+	// registers and ctas are the library policies to compare.
 	registers, ctas []string
 	block, maxSteps int
 }
@@ -162,7 +164,7 @@ func (o *replayOptions) announcement(a *asked) string {
 	return strings.Join(parts, "; then ")
 }
 
-// replay measures the steps, or starts the processes that do so.
+// replay measures the steps, or starts the processes that do this.
 func (o *replayOptions) replay(ctx context.Context, s State, cmd *cobra.Command, paths []string) error {
 	if err := o.check(); err != nil {
 		return err

@@ -19,15 +19,16 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// asked is the question with its answer, the settings to compare, the request of the world in which
-// the curves were measured, and the trace's own step. Question or step may be nil.
+// asked is the question about a bucket size with its answer. It also has the settings to compare, a
+// request for the world in which the curves were measured, and the trace's own step. The question
+// or the step may be nil.
 type asked struct {
 	advice *advice.Document
 	turns  []advice.Turn
 	own    *trace.Own
-	file   string // of the trace
-	// plan is a question without curves, and therefore without a recommended setting, together with
-	// the settings to compare.
+	file   string // name of the trace's file
+	// plan is a question without curves, and therefore without a recommended setting. elements are
+	// the settings to compare for it.
 	plan     *advice.Question
 	elements []int64
 	want     spec.Spec
@@ -35,7 +36,7 @@ type asked struct {
 	stages int
 }
 
-// ask reads the traces and the records, answers the question and returns the settings to compare.
+// ask reads the traces and records, answers the question, and returns the settings to compare.
 func (o *replayOptions) ask(s State, cmd *cobra.Command, paths []string) (*asked, error) {
 	a, question := &asked{want: o.run.want.Clone()}, o.advice.Given()
 	var records []string
@@ -63,7 +64,7 @@ func (o *replayOptions) ask(s State, cmd *cobra.Command, paths []string) (*asked
 	return a, err
 }
 
-// planned returns the settings of a question without curves, for a world.
+// planned finds the settings to compare in a world, for a question without curves.
 func (a *asked) planned(w spec.World) (err error) {
 	if a.plan != nil {
 		a.advice, a.turns, err = a.plan.Planned(w.Size(), a.elements)
@@ -72,8 +73,8 @@ func (a *asked) planned(w spec.World) (err error) {
 	return err
 }
 
-// compare answers the question with the curves of records and returns the settings to compare.
-// Without records, planned does so.
+// compare answers the question with the curves of records, and finds the settings to compare.
+// Without records, planned does this later.
 func (o *replayOptions) compare(s State, cmd *cobra.Command, a *asked, records []string) error {
 	want, err := completeAdvice(s, &o.advice)
 	if err != nil {
@@ -135,13 +136,13 @@ func (a *asked) ranks() int {
 	return n
 }
 
-// place returns the request of the steps' world, with the communicators and the collectives of
+// place sets the request for the world of the steps, with the communicators and collectives of
 // their messages.
 func (a *asked) place(w spec.World, cases []plan.Case) {
 	a.want.World = w
 	sweep := *a.want.Sweep
 	sweep.Collectives, sweep.Sizes, sweep.Groups, sweep.Scales, sweep.Strides = nil, nil, nil, nil, nil
-	sweep.Register, sweep.CTAPolicy = nil, nil // those of the record: the steps have their own
+	sweep.Register, sweep.CTAPolicy = nil, nil // drop the record's policies: the steps have their own
 	sweep.MinBytes, sweep.MaxBytes, sweep.Factor, sweep.StepBytes, sweep.GraphLaunches = 1<<20, 1<<20, 2, 0, 0
 	for _, c := range cases {
 		sweep.Collectives = append(sweep.Collectives, c.Collective.Name)
@@ -177,7 +178,7 @@ func (a *asked) prepare(e *engine.Engine, want spec.Spec) (*engine.Setup, []*pla
 		return nil, nil, nil, err
 	}
 	a.place(u.Spec.World, cases)
-	if u, err = e.Prepare(a.want); err == nil { // with the communicators
+	if u, err = e.Prepare(a.want); err == nil { // prepare again, now with the communicators
 		err = withPairs(u)
 	}
 	if err != nil {
@@ -190,8 +191,8 @@ func (a *asked) prepare(e *engine.Engine, want spec.Spec) (*engine.Setup, []*pla
 	return u, steps, append(cases, message), nil
 }
 
-// steps returns the steps to compare, of which the last is the first again, then the step of the
-// trace, and the cases of all their messages.
+// steps returns the steps in this order: those of the settings to compare, the first setting's step
+// again, the step of the trace. cases has the cases of all their messages.
 func (a *asked) steps(w spec.World) (steps []*plan.Step, cases []plan.Case, err error) {
 	if n := w.Size(); n != a.ranks() {
 		return nil, nil, usagef("give the --nodes and --gpus-per-node of the record or the trace, and --tp and --pp where a copy of the model takes several ranks",

@@ -17,13 +17,13 @@ import (
 	"zbench/bench/run/plan"
 )
 
-// pairBytes is the size in bytes of the messages between two ranks that are used to find slow
+// pairBytes is the size, in bytes, of the messages between two ranks that are used to find slow
 // components.
 const pairBytes = 64 << 20
 
 // survey finds the rank that is late or, if there is none, the component that makes messages slow.
-// It uses messages between pairs of ranks: all messages of a late rank take long, while other
-// traffic on the network lengthens a few launches of any pair.
+// It uses messages between pairs of ranks. If a rank is late, all of its messages take long; other
+// traffic on the network lengthens only a few launches of any pair.
 func (w *openWorld) survey(ctx context.Context, doc *replay.Document) error {
 	exchanger, can := w.ranks.(rails.Exchanger)
 	err := launches(ctx, w.ranks, w.cases[0], doc)
@@ -49,7 +49,7 @@ func (w *openWorld) survey(ctx context.Context, doc *replay.Document) error {
 // lateLaunches is the number of single launches that show which rank is late.
 const lateLaunches = 32
 
-// launches looks for the late rank by single launches of a step's message.
+// launches looks for a late rank with single launches of a step's message.
 func launches(ctx context.Context, d plan.Driver, message plan.Case, doc *replay.Document) error {
 	if doc.Messages == nil {
 		return nil
@@ -78,7 +78,7 @@ func (o *replayOptions) measure(ctx context.Context, w *openWorld, a *asked, ste
 			err = t.ran(ctx, w.ranks)
 		}
 	}
-	if err == nil && do.Works() { // what computation lacks is missed here, before anything is timed
+	if err == nil && do.Works() { // the library may lack a kernel that the computation needs: report that before anything is timed
 		err = player.Stage(ctx, len(steps), &plan.Step{Ops: []plan.StepOp{{Do: do, Launches: 1}}})
 	}
 	if err != nil {
@@ -94,8 +94,9 @@ func (o *replayOptions) measure(ctx context.Context, w *openWorld, a *asked, ste
 	return &result{shown: doc.Shown()}, err
 }
 
-// tried is a policy that was asked for, with the cases of the first step that it serves, the reasons why it does not serve
-// others, and whether the library does not say what ran.
+// tried is a requested policy. cases are the messages of the first step for which the library
+// supports it. unserved has the reasons why it does not support other messages. untold is true if
+// the library does not report how it ran a case.
 type tried struct {
 	policy   policy.Policy
 	cases    []plan.Case
@@ -103,7 +104,7 @@ type tried struct {
 	untold   bool
 }
 
-// not notes why a case is not served; it reports whether there is a reason.
+// not records the reason why a case is not supported, and reports whether there is a reason.
 func (t *tried) not(c plan.Case, why string) bool {
 	if text := c.Collective.Name + ": " + why; why != "" && !slices.Contains(t.unserved, text) {
 		t.unserved = append(t.unserved, text)
@@ -111,7 +112,8 @@ func (t *tried) not(c plan.Case, why string) bool {
 	return why != ""
 }
 
-// tried asks the library which messages of a step the policies serve. Their buffers are allocated with the others'.
+// tried asks the library for which messages of a step it supports the policies. Their buffers are
+// allocated together with all others.
 func (o *replayOptions) tried(w *openWorld, step *plan.Step) (all []*tried) {
 	library, can := w.ranks.(plan.Registering)
 	for _, p := range policy.All(o.registers, o.ctas) {
@@ -126,7 +128,8 @@ func (o *replayOptions) tried(w *openWorld, step *plan.Step) (all []*tried) {
 	return all
 }
 
-// ran launches the served cases and drops those that the library ran otherwise, as it says.
+// ran launches the supported cases, and drops those that the library ran in another way, according
+// to its own report.
 func (t *tried) ran(ctx context.Context, ranks plan.Driver) error {
 	served := t.cases[:0]
 	for _, c := range t.cases {
@@ -143,7 +146,8 @@ func (t *tried) ran(ctx context.Context, ranks plan.Driver) error {
 	return nil
 }
 
-// policies times the first step with each policy that serves some of its messages, and without, by turns.
+// policies times the first step with each policy that applies to some of its messages, alternating
+// with steps without a policy.
 func (o *replayOptions) policies(ctx context.Context, p plan.Player, steps []*plan.Step, all []*tried) (effects []replay.PolicyEffect, err error) {
 	do := plan.StepDo(o.compute)
 	for _, one := range all {
@@ -163,7 +167,8 @@ func (o *replayOptions) policies(ctx context.Context, p plan.Player, steps []*pl
 	return effects, nil
 }
 
-// steps takes the trace's own step and then those of the settings by turns. An error is what ended them early.
+// steps measures the trace's own step, and then the steps of the settings by turns. The error is
+// the reason for an early end.
 func (o *replayOptions) steps(ctx context.Context, w *openWorld, player plan.Player, a *asked, steps []*plan.Step, doc *replay.Document) (err error) {
 	defer func() {
 		if err != nil {
@@ -180,7 +185,7 @@ func (o *replayOptions) steps(ctx context.Context, w *openWorld, player plan.Pla
 		return err
 	}
 	design := o.design(a)
-	seconds := 0.0 // the steps measured so far
+	seconds := 0.0 // total time of the steps measured so far
 	out, err := design.Run(func(setting, n int) ([]float64, error) {
 		steps, err := taken(ctx, player, setting, n)
 		seconds += stat.Mean(steps) * float64(n)
@@ -193,7 +198,7 @@ func (o *replayOptions) steps(ctx context.Context, w *openWorld, player plan.Pla
 	return err
 }
 
-// prepare stages the settings, and times computation alone.
+// prepare loads the steps of the settings and times their computation alone.
 func (o *replayOptions) prepare(ctx context.Context, player plan.Player, a *asked, steps []*plan.Step, doc *replay.Document) error {
 	for i, t := range a.turns {
 		setting := replay.Setting{Name: t.Name, Amount: a.advice.Amount(t.Candidate.Elements), Elements: t.Candidate.Elements, Messages: len(steps[i].Sends)}
@@ -222,9 +227,9 @@ func (o *replayOptions) prepare(ctx context.Context, player plan.Player, a *aske
 	return nil
 }
 
-// messages times the messages of the step of setting 0 next to computation and, from setting free
-// on, without it. It also measures how much the requested kind of computation and messages slow
-// each other down.
+// messages times the messages of a step together with computation (setting number 0), and without
+// it (setting numbers from free on). It also measures how much the requested kind of computation
+// and the messages slow each other down.
 func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, step *plan.Step, doc *replay.Document) error {
 	err := replay.Stage(ctx, p, free, replay.Bare(step))
 	if err == nil {
@@ -256,7 +261,7 @@ func alone(ctx context.Context, p plan.Player, setting int, step *plan.Step) (fl
 	return stat.Quantile(seconds, 0.5), nil
 }
 
-// taken are the times of steps in s, of the slowest rank.
+// taken returns the times of steps, in seconds, each on the slowest rank.
 func taken(ctx context.Context, p plan.Player, setting, steps int) ([]float64, error) {
 	seconds, err := p.Play(ctx, setting, steps)
 	if err != nil {
@@ -265,7 +270,7 @@ func taken(ctx context.Context, p plan.Player, setting, steps int) ([]float64, e
 	return plan.SlowestOf(seconds, steps), nil
 }
 
-// takeOwn measures the trace's own step; the first step of a block is not timed.
+// takeOwn measures the trace's own step. The first step of each block is not timed.
 func (o *replayOptions) takeOwn(ctx context.Context, p plan.Player, free int, step *plan.Step, doc *replay.Document) (err error) {
 	if doc.Own.Compute, err = alone(ctx, p, 0, step); err != nil {
 		return err

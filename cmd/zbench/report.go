@@ -27,7 +27,7 @@ func newReport(s State) *cobra.Command {
 	return cmd
 }
 
-// runReport draws the record at a path, prints it and returns the verdict of the thresholds.
+// runReport draws and prints the record at a path, and returns the error of the thresholds.
 func runReport(s State, o output, path string) error {
 	if err := o.gates.read(); err != nil {
 		return err
@@ -37,7 +37,7 @@ func runReport(s State, o output, path string) error {
 		return err
 	}
 	file := in.file
-	_ = in.close() // only its head was read
+	_ = in.close() // only the head was read
 	if !isRecord(in.head) && !isJournal(file, in.head) {
 		return usagef(plain.Typed("zbench", "import", path)+" makes a record of a log", "%s is not a zbench record", path)
 	}
@@ -50,7 +50,7 @@ func runReport(s State, o output, path string) error {
 	if err != nil {
 		return err
 	}
-	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	defer dir.Close() //nolint:errcheck // the next run replaces a lock that remains
 	drawn := shownRecord{Record: rec, folder: filepath.Dir(file)}
 	if !rec.OfKernels() {
 		if drawn.advice = readAdvice(s, drawn.folder, rec); drawn.advice == nil {

@@ -6,7 +6,7 @@ import (
 	"zbench/bench/base/spell"
 )
 
-// newRoot returns zbench with the commands that its arguments can mean.
+// newRoot returns the root command with those commands that the arguments can mean.
 func newRoot(s State) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "zbench",

@@ -27,19 +27,19 @@ type runOptions struct {
 	// want is the request that the flags describe.
 	want      spec.Spec
 	libraries libraryOptions
-	// resume is the folder of a run to resume, file a request to run.
+	// resume is the folder of a run to resume. file has a request to run.
 	resume, file string
-	// progress shows each row as a line if standard error is not a terminal.
+	// progress prints each row as a line if standard error is not a terminal.
 	progress bool
-	// world is the other processes of the run, if this process leads several.
+	// world has the other processes of the run, if this process leads several.
 	world *world
 
-	// folder is the folder of the results; checks are the checks before the run.
+	// folder is the folder of the results. checks are the checks before the run.
 	folder string
 	checks []record.Preflight
 }
 
-// addRunFlags adds the flags for what is run and where the results go.
+// addRunFlags adds flags that say what is run and where the results go.
 func addRunFlags(cmd *cobra.Command, o *runOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
@@ -52,7 +52,8 @@ func addRunFlags(cmd *cobra.Command, o *runOptions) {
 	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
 }
 
-// kept returns the request of the folder to resume, or else the one from the flags.
+// kept returns the request of the folder to resume, or the request of the flags if no folder is
+// resumed.
 func (o *runOptions) kept(s State) spec.Spec {
 	if o.resume != "" {
 		if j, err := engine.ReadFolder(s.FS, o.resume); err == nil && j.Header.Record.Spec != nil && j.Header.Record.Spec.Benchmark == o.want.Benchmark {
@@ -62,7 +63,7 @@ func (o *runOptions) kept(s State) spec.Spec {
 	return o.want
 }
 
-// engine returns an engine with this machine's file system and clock.
+// engine returns an engine that uses the file system and the clock of this machine.
 func (o *runOptions) engine(s State) (*engine.Engine, error) {
 	when, err := created(s)
 	var environ []string
@@ -72,8 +73,8 @@ func (o *runOptions) engine(s State) (*engine.Engine, error) {
 	return &engine.Engine{Host: s.host(o.quiet), Environment: record.Environment(environ), Tool: tool(), Created: when}, err
 }
 
-// measure runs the request in a new folder, or resumes the run of a folder. When it resumes, joined
-// is the request from the flags, which may change a part of the recorded one.
+// measure runs the request in a new folder, or resumes the run in a folder. When it resumes, joined
+// merges the recorded request with the request of the flags, which may change a part of it.
 func (o *runOptions) measure(ctx context.Context, s State, e *engine.Engine, joined func(kept spec.Spec) (spec.Spec, error)) (err error) {
 	started := s.Now()
 	var dir *folder.Folder
@@ -88,7 +89,7 @@ func (o *runOptions) measure(ctx context.Context, s State, e *engine.Engine, joi
 			dir, err = folder.New(e.Host, o.out, o.want.Benchmark, o.force)
 		}
 	}
-	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	defer dir.Close() //nolint:errcheck // the next run replaces a lock that remains
 	if err != nil {
 		return err
 	}
@@ -105,12 +106,12 @@ func (o *runOptions) measure(ctx context.Context, s State, e *engine.Engine, joi
 	return o.finish(s, dir, started, out, err)
 }
 
-// finish delivers the record of a run. failed is the error that ended it early.
+// finish delivers the record of a run. failed is the error that ended the run early.
 func (o *runOptions) finish(s State, dir *folder.Folder, started time.Time, out *engine.Outcome, failed error) error {
 	of := shownRecord{Record: out.Record, advice: out.Advice, folder: dir.Path}
 	if failed != nil {
 		if !errors.Is(failed, folder.ErrGone) {
-			// If the disk is full, it writes as much as fits; failed says what happened.
+			// If the disk is full, this writes as much as fits; failed has the reason.
 			_ = result{files: of.files(), dir: dir, started: started, checks: o.checks, control: o.world.control()}.keep(s)
 		}
 		return failed
@@ -133,14 +134,14 @@ func (o *runOptions) finish(s State, dir *folder.Folder, started time.Time, out 
 	return s.deliver(to, r)
 }
 
-// free are the flags that may change when a run is resumed, besides those of libraries
-// and of the model.
+// free are the flags that may change when a run is resumed, besides those of libraries and of the
+// model.
 var free = append([]string{"resume", "force", "quiet", "format", "verbose", "progress", spec.FixedSizes, "attempts", "for", "risk"}, slices.Concat(gateFlags, deadlineFlags)...)
 
-// clash describes a flag that differs from the run to resume.
+// clash describes a flag whose value differs from the run that is resumed.
 func clash(name, kept, given string) string { return fmt.Sprintf("%s %s, now %s", name, kept, given) }
 
-// clashes returns the error for flags given with --resume that differ; nil if there are none.
+// clashes returns an error that lists flags given with --resume whose values differ, or nil.
 func clashes(dir string, list []string) error {
 	if len(list) == 0 {
 		return nil
@@ -149,8 +150,9 @@ func clashes(dir string, list []string) error {
 		"the run in %s was started with %s", dir, strings.Join(list, "; "))
 }
 
-// unchanged returns the resumed request with the flags that may change; list names the other flags
-// that differ. If facts is set, facts may differ.
+// unchanged returns the resumed request with those flags that may change. list names all other
+// flags whose values differ. If facts is true, flags that describe the measured machine may change,
+// too.
 func unchanged(cmd *cobra.Command, kept spec.Spec, facts bool) (want spec.Spec, list []string, failed error) {
 	want = kept.Clone()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -174,7 +176,7 @@ func unchanged(cmd *cobra.Command, kept spec.Spec, facts bool) (want spec.Spec, 
 	return want, list, failed
 }
 
-// given returns a request with the flags of the command line applied.
+// given returns the request with the flags of the command line applied to it.
 func given(cmd *cobra.Command, file *spec.Spec) (spec.Spec, error) {
 	want := file.Clone()
 	var err error
@@ -186,7 +188,7 @@ func given(cmd *cobra.Command, file *spec.Spec) (spec.Spec, error) {
 	return want, err
 }
 
-// ask applies the request of --spec, and then the other flags.
+// ask applies the request of --spec, and then all other flags.
 func (o *runOptions) ask(s State, cmd *cobra.Command) error {
 	f := cmd.Flags()
 	switch {
@@ -210,7 +212,7 @@ func (o *runOptions) ask(s State, cmd *cobra.Command) error {
 	return err
 }
 
-// readSpec reads the request of a file or folder.
+// readSpec reads the request in a file or in the record of a folder.
 func readSpec(s State, path string) (*spec.Spec, error) {
 	if info, err := s.FS.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, engine.ResultsFile)

@@ -28,8 +28,8 @@ import (
 	"zbench/internal/probe"
 )
 
-// asNode screens this node as one of several that a launcher has started: the first process of each
-// node does the work.
+// asNode screens this node, as one of several on which a launcher has started processes. Only the
+// first process on each node does the work.
 func (o *nodeScreenOptions) asNode(ctx context.Context, s State, role launch.Role) error {
 	switch {
 	case role.Local > 0:
@@ -42,12 +42,12 @@ func (o *nodeScreenOptions) asNode(ctx context.Context, s State, role launch.Rol
 	return o.node(ctx, s, o.out)
 }
 
-// newNode returns the report of a node before anything is known.
+// newNode returns an empty report of a node.
 func newNode(host, backend string) *nodescreen.Node {
 	return &nodescreen.Node{Schema: nodescreen.NodeSchema, Tool: toolVersion(), Host: host, Backend: backend}
 }
 
-// keepNode writes the node's file into the folder with those of the other nodes.
+// keepNode writes the file of a node into the folder that all nodes share.
 func keepNode(s State, dir string, n *nodescreen.Node) error {
 	nodes, err := folder.Shared(s.host(false), nodesFolder(dir))
 	if err != nil {
@@ -56,8 +56,8 @@ func keepNode(s State, dir string, n *nodescreen.Node) error {
 	return nodes.Write(n.Host+".json", n.WriteJSON)
 }
 
-// node screens this node: it reads the facts in this process, and runs each measurement in its own
-// process.
+// node screens this node. It reads the facts in this process, and runs each measurement in a
+// process of its own.
 func (o *nodeScreenOptions) node(ctx context.Context, s State, dir string) error {
 	started := s.Now()
 	backend, err := o.libraries.choose(s, o.backend)
@@ -75,7 +75,8 @@ func (o *nodeScreenOptions) node(ctx context.Context, s State, dir string) error
 	return keepNode(s, dir, n)
 }
 
-// factsOf reads this node's facts about itself. If a driver hangs, reading a file may never return.
+// factsOf reads the facts about this node. It has a time limit, because reading a file may never
+// return if a driver hangs.
 func (o *nodeScreenOptions) factsOf(ctx context.Context, s State, backend string) (*nodescreen.Node, error) {
 	late := fmt.Errorf("/sys and /proc: not read within %g s", o.deadline)
 	n, err := within(ctx, duration(o.deadline), late, func() (*nodescreen.Node, error) {
@@ -91,7 +92,7 @@ func (o *nodeScreenOptions) factsOf(ctx context.Context, s State, backend string
 	return n, err
 }
 
-// preflightFaults returns the errors of the checks of one host.
+// preflightFaults returns the errors that the checks of this host find.
 func preflightFaults(s State) []nodescreen.Fault {
 	var out []nodescreen.Fault
 	p := preflight.Process{Facts: preflight.Collect(preflightHost(s)), Host: s.Hostname(), Ranks: 1}
@@ -105,8 +106,8 @@ func preflightFaults(s State) []nodescreen.Fault {
 	return out
 }
 
-// simulatedNode returns a simulated node before it is measured, with the facts of a recorded tree,
-// and its machine.
+// simulatedNode returns the report of a simulated node before it is measured, with facts from a
+// recorded tree, and the simulated machine.
 func (o *nodeScreenOptions) simulatedNode(s State, node int) (*nodescreen.Node, *fabric.Machine, error) {
 	n := newNode(fmt.Sprintf("node%d", node), "loopback")
 	n.Simulated = true
@@ -134,14 +135,14 @@ func (o *nodeScreenOptions) simulatedNode(s State, node int) (*nodescreen.Node, 
 	if n.Packages != nil {
 		gpus = min(*n.Packages, gpus)
 	}
-	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Conditions{Seed: o.seed + uint64(node), Faults: faults, Pairs: true}) //nolint:gosec // not negative
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Conditions{Seed: o.seed + uint64(node), Faults: faults, Pairs: true}) //nolint:gosec // a node number is not negative
 	if err != nil {
 		return nil, nil, usage(err, "`zbench list faults`")
 	}
 	return n, m, nil
 }
 
-// tree returns the name of the recorded tree of a node: the folders of --trees, in order.
+// tree returns the recorded tree of a node: the folders in --trees belong to the nodes in order.
 func (o *nodeScreenOptions) tree(s State, node int) (string, error) {
 	entries, err := s.FS.ReadDir(o.trees)
 	if err != nil {
@@ -154,10 +155,10 @@ func (o *nodeScreenOptions) tree(s State, node int) (string, error) {
 	return list[node].Name(), nil
 }
 
-// nodeKey is the key for the node in the text of a fault.
+// nodeKey matches the key for the node in the text of a fault.
 var nodeKey = pattern.New(`\bnode=([0-9]+)`)
 
-// faultsOf returns the faults of one node, as the faults of a world with this node alone. A fault
+// faultsOf returns the faults of one node, as faults of a world that has only this node. A fault
 // without a node applies to every node.
 func (o *nodeScreenOptions) faultsOf(node int) ([]string, error) {
 	var out []string
@@ -178,7 +179,7 @@ func (o *nodeScreenOptions) faultsOf(node int) ([]string, error) {
 	return out, nil
 }
 
-// probeOf is the input of a process that measures.
+// probeOf returns the input for a process that measures.
 func (o *nodeScreenOptions) probeOf(ctx context.Context, s State) (probe.Config, error) {
 	backend, err := chooseBackend(s, o.backend)
 	if err != nil {
@@ -192,25 +193,27 @@ func (o *nodeScreenOptions) probeOf(ctx context.Context, s State) (probe.Config,
 	return c, err
 }
 
-// probeVariable tells a process what to measure, and into which file to write: NAME=FILE.
+// probeVariable tells a process what to measure, and into which file to write the result:
+// NAME=FILE.
 const probeVariable = "ZBENCH_SCREEN_PROBE"
 
-// nicEnviron makes RCCL send everything over one NIC, even between GPUs of one node: without direct
-// access and shared memory only the network remains.
+// nicEnviron returns variables that make RCCL send all data over one NIC, even between GPUs of one
+// node. It turns direct access and shared memory off, so that only the network remains.
 func nicEnviron(nic string) []string {
 	return []string{"NCCL_P2P_DISABLE=1", "NCCL_SHM_DISABLE=1", "NCCL_IB_HCA==" + nic, "NCCL_IB_DISABLE=0"}
 }
 
-// nicGPUs is how many GPUs take part over one NIC, nicBytes the size in bytes.
+// nicGPUs is the number of GPUs that send data over one NIC. nicBytes is the size of the collective
+// in bytes.
 const (
 	nicGPUs  = 2
 	nicBytes = 16 << 20
 )
 
-// probe does one measurement and writes a node's file that contains only this measurement.
+// probe makes one measurement, and writes a file of the node that contains only this measurement.
 func (o *nodeScreenOptions) probe(ctx context.Context, s State, job string) error {
 	go func() {
-		_, _ = io.Copy(io.Discard, s.Stdin) // it ends together with the process that started it
+		_, _ = io.Copy(io.Discard, s.Stdin) // this process ends when its parent ends
 		s.Exit(exit.Run)
 	}()
 	name, file, ok := strings.Cut(job, "=")
@@ -252,7 +255,7 @@ func (o *nodeScreenOptions) probe(ctx context.Context, s State, job string) erro
 	return parts.Write(filepath.Base(file), n.WriteJSON)
 }
 
-// measure starts a process for each measurement and reads the file that it wrote.
+// measure starts one process per measurement and reads the file that it wrote.
 func (o *nodeScreenOptions) measure(ctx context.Context, s State, dir string, n *nodescreen.Node) error {
 	got, why := o.child(ctx, s, dir, n.Host, "memory", nil)
 	if got != nil {
@@ -280,7 +283,7 @@ func (o *nodeScreenOptions) measure(ctx context.Context, s State, dir string, n 
 	return ctx.Err()
 }
 
-// collectiveOf returns the collective of a child, or why there is none.
+// collectiveOf returns the collective that a child measured, or the reason why it measured none.
 func (o *nodeScreenOptions) collectiveOf(ctx context.Context, s State, dir, host, name string, environ []string) *nodescreen.Rate {
 	got, why := o.child(ctx, s, dir, host, name, environ)
 	if got == nil || got.Collective == nil {
@@ -293,8 +296,8 @@ func (o *nodeScreenOptions) collectiveOf(ctx context.Context, s State, dir, host
 	return got.Collective
 }
 
-// overNICs runs the collective over each NIC with an active port. It stops after two failures in a
-// row: the cause is then not the NIC.
+// overNICs measures the collective over each NIC with an active port. It stops after two failures
+// in a row, because the cause is then not the NIC.
 func (o *nodeScreenOptions) overNICs(ctx context.Context, s State, dir string, n *nodescreen.Node) {
 	failed := 0
 	for i, c := range n.NICs {
@@ -309,7 +312,7 @@ func (o *nodeScreenOptions) overNICs(ctx context.Context, s State, dir string, n
 		}
 		if failed++; failed == 2 {
 			n.Notes = append(n.Notes, "collectives over single NICs: two in a row failed, the others were not run: "+r.Error)
-			for j := range n.NICs { // no finding about single NICs: the method itself fails here
+			for j := range n.NICs { // no findings about single NICs: the method itself does not work here
 				if x := n.NICs[j].Collective; x != nil && x.Error != "" {
 					n.NICs[j].Collective = nil
 				}
@@ -320,14 +323,14 @@ func (o *nodeScreenOptions) overNICs(ctx context.Context, s State, dir string, n
 	}
 }
 
-// child does one measurement of a host in its own process and reads the file that it wrote; without
-// a result it says why.
+// child makes one measurement of a host in a process of its own and reads the file that it wrote.
+// Without a file it returns the reason.
 func (o *nodeScreenOptions) child(ctx context.Context, s State, dir, host, name string, environ []string) (*nodescreen.Node, string) {
 	file, err := filepath.Abs(filepath.Join(nodesFolder(dir), host+"."+name+".part"))
 	if err != nil {
 		return nil, err.Error()
 	}
-	defer s.FS.Remove(file) //nolint:errcheck // it need not be there
+	defer s.FS.Remove(file) //nolint:errcheck // the file may not exist
 	why, err := o.probing(ctx, s, name+"="+file, environ, o.seconds+o.deadline, nil)
 	if why != "" {
 		return nil, why
@@ -346,9 +349,10 @@ func (o *nodeScreenOptions) child(ctx context.Context, s State, dir, host, name 
 	return n, ""
 }
 
-// probing runs this command as a process that measures a job, and kills it after the given number
-// of seconds. heard receives each line that it prints and reports whether the seconds count from
-// now on; if heard is nil, the lines go to the terminal. why is empty if the process ended well.
+// probing runs this command as a process that measures a job, and kills the process after the given
+// number of seconds. heard receives each line that the process prints, and reports whether the
+// seconds start again from now. If heard is nil, the lines go to the terminal. why is empty if the
+// process ended well.
 func (o *nodeScreenOptions) probing(ctx context.Context, s State, job string, environ []string, seconds float64, heard func(line string) bool) (why string, err error) {
 	lines, over := make(chan string), make(chan struct{})
 	defer close(over)
@@ -391,17 +395,17 @@ func (o *nodeScreenOptions) probing(ctx context.Context, s State, job string, en
 	}
 }
 
-// simulation names the measurement of simulated nodes, instead of a file: simulation=FROM-END=DIR.
+// simulation is the name of the job of measuring simulated nodes: simulation=FROM-END=DIR.
 const simulation = "simulation"
 
-// measuredWord begins the line that reports a measured node of a simulation.
+// measuredWord begins the line that reports that a node of a simulation was measured.
 const measuredWord = "zbench has measured "
 
-// simulate screens some nodes of a simulation, up to but not including the last. It takes them one
-// after the other, as the loopback has one world at a time, and in a separate process. If a node
-// hangs, that process is killed, and a new one continues with the next node.
+// simulate screens the simulated nodes [from, end). Another process measures them one after the
+// other, because the loopback has one world at a time. If a node hangs, simulate kills that
+// process, and a new process continues with the next node.
 func (o *nodeScreenOptions) simulate(ctx context.Context, s State, dir string, from, end int) error {
-	for i := from; i < end; i++ { // before anything is started
+	for i := from; i < end; i++ { // check all before anything is started
 		if _, _, err := o.simulatedNode(s, i); err != nil {
 			return err
 		}
@@ -430,7 +434,7 @@ func (o *nodeScreenOptions) simulate(ctx context.Context, s State, dir string, f
 	return nil
 }
 
-// simulating measures the nodes in this process, and reports each.
+// simulating measures the nodes in this process, and prints a line after each.
 func (o *nodeScreenOptions) simulating(ctx context.Context, s State, job string) error {
 	var from, end int
 	nodes, dir, ok := strings.Cut(job, "=")

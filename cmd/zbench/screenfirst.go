@@ -13,7 +13,7 @@ import (
 	"zbench/internal/launch"
 )
 
-// screenFirst screens all nodes of the job before the sweep starts on the nodes that pass, and
+// screenFirst screens all nodes of the job, so that the sweep starts only on nodes that pass. It
 // stores the folder of the result in the flags. A job with more nodes than --nodes has spare nodes.
 func (o *worldRun) screenFirst(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
 	switch {
@@ -47,7 +47,8 @@ func (o *worldRun) screenFirst(ctx context.Context, s State, cmd *cobra.Command,
 	})
 }
 
-// rest returns the nodes for the sweep; an error if there are none.
+// rest prints the result of the screen. It returns an error if too few nodes are left for the
+// sweep.
 func (o *worldRun) rest(s State, d *nodescreen.Document, page string) error {
 	s.note(o.quiet && d.State == finding.Healthy, "zbench: screen: %s\n", d.Verdict())
 	for _, n := range d.Standings() {
@@ -66,8 +67,8 @@ func (o *worldRun) rest(s State, d *nodescreen.Document, page string) error {
 	return nil
 }
 
-// screenOptions returns the options of the screen, and the arguments of its processes: the sweep's
-// options for place and libraries.
+// screenOptions returns the options of the screen, and the arguments of its processes. They are the
+// sweep's options for places and libraries.
 func (o *worldRun) screenOptions(s State, cmd *cobra.Command, l launching) (*nodeScreenOptions, []string, error) {
 	args := []string{"screen", "--backend=" + o.want.Backend}
 	for _, name := range append(libraryFlags(), "launch", "hostfile") {

@@ -31,7 +31,7 @@ type nodeScreenOptions struct {
 	seconds, deadline float64
 	size              sizeFlag
 	trees, judge      string
-	// given says that the number of nodes was given.
+	// given is true if the user gave the number of nodes.
 	given bool
 	output
 }
@@ -50,7 +50,7 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	o.addForce(f)
 }
 
-// addMeasured adds the flags of what is measured on a node.
+// addMeasured adds flags that say what is measured on a node.
 func addMeasured(f *pflag.FlagSet, o *nodeScreenOptions) {
 	f.StringVar(&o.backend, "backend", "auto", "libraries to measure with: auto, "+backendNames(", ")+", loopback")
 	f.StringVar(&o.fabric, "fabric", fabric.Default, "hardware that the loopback simulates")
@@ -60,8 +60,8 @@ func addMeasured(f *pflag.FlagSet, o *nodeScreenOptions) {
 	f.Var(&o.size, "size", "size of an array in memory, in bytes (default 1G)")
 }
 
-// runNodeScreen does the work of this process: a probe of one node, a node of several, the parent
-// of all, or the comparison alone.
+// runNodeScreen does the work of this process. The process may measure one part of a node, be one
+// of several nodes, be the parent of all, or only compare files.
 func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	if job := s.Getenv(probeVariable); job != "" {
 		return o.probe(ctx, s, job)
@@ -88,7 +88,7 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	return o.screen(ctx, s, l, func(_ *nodescreen.Document, r result) error { return s.deliver(o.output, r) })
 }
 
-// place finds the role of this process. A node has one process, however many GPUs it has.
+// place determines the role of this process. A node has one process, whatever its number of GPUs.
 func (o *nodeScreenOptions) place(s State) (launching, error) {
 	want := spec.Spec{Backend: o.backend, Fabric: o.fabric, World: spec.World{Nodes: o.nodes, GPUsPerNode: 1, GPUsPerProcess: 1}}
 	l, err := o.launch.place(s, want, o.given)
@@ -96,13 +96,13 @@ func (o *nodeScreenOptions) place(s State) (launching, error) {
 		return l, err
 	}
 	if l.method == launch.Inproc && l.role.Start == launch.Slurm && launch.Method(o.launch.method) == launch.Auto {
-		l.method, l.processes, l.want.World.Nodes = launch.Slurm, 1, max(l.role.Nodes, 1) // the shell of salloc may run elsewhere
+		l.method, l.processes, l.want.World.Nodes = launch.Slurm, 1, max(l.role.Nodes, 1) // the shell of salloc may run on another host
 	}
 	if simulated(o.backend, s) && l.starts() && launch.Method(o.launch.method) == launch.Auto {
 		l.method = launch.Inproc
 	}
 	if l.method == launch.Inproc {
-		_, err = chooseBackend(s, o.backend) // before a folder exists
+		_, err = chooseBackend(s, o.backend) // refuse a bad backend before a folder exists
 	}
 	return l, err
 }
@@ -112,16 +112,16 @@ func simulated(backend string, s State) bool {
 	return err == nil && chosen == "loopback"
 }
 
-// screen screens all nodes into a new folder, and lets end deliver the judgement while the folder
-// is locked.
+// screen screens all nodes into a new folder. end delivers the judgement while the folder is
+// locked.
 func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching, end func(*nodescreen.Document, result) error) error {
 	started := s.Now()
 	dir, err := folder.New(s.host(o.quiet), o.out, "screen", o.force)
 	if err != nil {
 		return err
 	}
-	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-	// With --force, no node may be judged by a file that it wrote earlier.
+	defer dir.Close() //nolint:errcheck // the next run replaces a lock that remains
+	// With --force, files that nodes wrote in an earlier screen must not be judged.
 	before, _ := s.FS.ReadDir(nodesFolder(dir.Path))
 	for _, e := range before {
 		if err := s.FS.Remove(filepath.Join(nodesFolder(dir.Path), e.Name())); err != nil {
@@ -151,7 +151,7 @@ func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching, en
 	return end(d, r)
 }
 
-// compare judges the files of a folder and prints the result; --out also writes it as files.
+// compare judges the files in a folder and prints the result. With --out it also writes files.
 func (o *nodeScreenOptions) compare(s State) error {
 	started := s.Now()
 	var f nodescreen.Fleet
@@ -165,7 +165,7 @@ func (o *nodeScreenOptions) compare(s State) error {
 	return s.deliver(o.output, o.judged(s, d, started))
 }
 
-// judged returns a judgement with the lists of nodes.
+// judged returns a judgement together with the lists of nodes.
 func (o *nodeScreenOptions) judged(s State, d *nodescreen.Document, started time.Time) result {
 	shown := d.Shown(toolVersion())
 	return result{
@@ -176,10 +176,10 @@ func (o *nodeScreenOptions) judged(s State, d *nodescreen.Document, started time
 	}
 }
 
-// nodesFolder is the folder into which the nodes of a screen write.
+// nodesFolder returns the folder into which all nodes of a screen write.
 func nodesFolder(dir string) string { return filepath.Join(dir, "nodes") }
 
-// read reads the files of the nodes, and judges them.
+// read reads and judges the files of the nodes.
 func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (*nodescreen.Document, error) {
 	nodes := nodesFolder(dir)
 	entries, err := s.FS.ReadDir(nodes)
@@ -204,7 +204,7 @@ func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (*node
 	return nodescreen.Judge(f), nil
 }
 
-// sizeFlag is a size in bytes: 1G, 256M.
+// sizeFlag is a flag for a size in bytes, such as 1G or 256M.
 type sizeFlag int64
 
 func (v *sizeFlag) String() string { return unit.Bytes(int64(*v)) }
@@ -218,7 +218,7 @@ func (v *sizeFlag) Set(text string) error {
 	return err
 }
 
-// startOf returns the command that starts one process per node, which writes into dir.
+// startOf returns the command that starts one process per node. The processes write into dir.
 func (o *nodeScreenOptions) startOf(s State, l launching, dir string) launch.Start {
 	start := o.launch.startOf(s, l, "screen", l.want.World.Nodes, 1)
 	start.Args = append(start.Args, "--out", dir)
@@ -227,17 +227,17 @@ func (o *nodeScreenOptions) startOf(s State, l launching, dir string) launch.Sta
 	return start
 }
 
-// names returns the hosts that are expected to report, if the launcher lists them.
+// names returns the hosts that should report, if the launcher lists them.
 func (l launching) names(s State) []string {
 	var list []string
 	switch l.method {
 	case launch.MPI:
 		list = slice.Map(l.hosts, func(h launch.Host) string { return h.Name })
 	case launch.Slurm:
-		list, _ = launch.HostsOf(s.Getenv("SLURM_JOB_NODELIST")) // without names, they are counted
+		list, _ = launch.HostsOf(s.Getenv("SLURM_JOB_NODELIST")) // without names, the hosts are only counted
 	case launch.Auto, launch.Inproc, launch.Local, launch.Env:
 	}
-	if len(list) != l.want.World.Nodes { // a part of them; which part is unknown
+	if len(list) != l.want.World.Nodes { // the run uses only some of these hosts, and it is not known which
 		return nil
 	}
 	return list
@@ -261,15 +261,15 @@ func (o *nodeScreenOptions) dryRun(s State, l launching) error {
 	return nil
 }
 
-// measurements is an upper bound on the measurements that a node does one after the other: memory,
-// products, a collective, links, and a collective per NIC.
+// measurements is an upper bound for the number of measurements that a node makes one after the
+// other: memory, products, a collective, links, and a collective per NIC.
 const measurements = 13
 
-// sustained is how many of these may take --hbm-seconds.
+// sustained is the number of these measurements that may take --hbm-seconds.
 const sustained = 3
 
-// startNodes starts a process on each node and waits until all have ended, or until the deadline.
-// Their exit codes are not judged, only the files that they have written.
+// startNodes starts one process per node and waits until all have ended, or until the deadline. It
+// ignores their exit codes: only the files that they have written count.
 func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching, dir string) error {
 	shared, err := filepath.Abs(dir)
 	if err != nil {

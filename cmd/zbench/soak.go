@@ -29,7 +29,7 @@ import (
 	"zbench/internal/launch"
 )
 
-// The files of a soak.
+// Names of files in the folder of a soak.
 const (
 	soakFile    = "soak.json"
 	soakJournal = "soak.jsonl"
@@ -43,7 +43,7 @@ type soakOptions struct {
 	lasts              time.Duration
 	vary               []string
 	risk               bool
-	// header is the header of the journal, saved are its attempts.
+	// header is the first line of the journal. saved are the attempts in it.
 	header  soak.Header
 	saved   []soak.Attempt
 	leftOut []string
@@ -108,7 +108,8 @@ func newSoak(s State) *cobra.Command {
 	return cmd
 }
 
-// soak makes attempts in the world, starts the processes that make them, or runs one world per environment.
+// soak either makes attempts in the world, starts the processes that make them, or runs one world
+// per environment.
 func (o *soakOptions) soak(ctx context.Context, s State, cmd *cobra.Command) error {
 	if err := o.ask(s, cmd); err != nil {
 		return err
@@ -136,12 +137,12 @@ func (o *soakOptions) soak(ctx context.Context, s State, cmd *cobra.Command) err
 	})
 }
 
-// soakAgain describes the usable part of a soak that ended early.
+// soakAgain says that the attempts of a soak that ended early remain valid, and how to continue.
 func soakAgain(folder string) string {
 	return "the attempts before stand; " + plain.Typed("zbench", "soak", "--resume", folder) + " continues"
 }
 
-// ask reads the request from the folder to resume, and refuses a request that cannot run.
+// ask reads the request of the folder that is resumed, and refuses a request that cannot run.
 func (o *soakOptions) ask(s State, cmd *cobra.Command) (err error) {
 	changed := cmd.Flags().Changed
 	if changed("resume") {
@@ -173,7 +174,7 @@ func (o *soakOptions) ask(s State, cmd *cobra.Command) (err error) {
 	return o.run.deadlines.check()
 }
 
-// readSoak reads the journal of a folder.
+// readSoak reads the journal in a folder.
 func readSoak(s State, path string) (soak.Header, []soak.Attempt, error) {
 	name := filepath.Join(path, soakJournal)
 	text, err := s.FS.ReadFile(name)
@@ -203,7 +204,7 @@ func (o *soakOptions) journal(dir *folder.Folder, want spec.Spec, simulated bool
 	return folder.NewJournal[soak.Attempt](dir, soakJournal, h.Run, plain.Typed("zbench", "soak", "--resume", dir.Path), text)
 }
 
-// arms returns the cases that take turns in a world.
+// arms returns the cases that are run by turns in a world.
 func (o *soakOptions) arms(w spec.World) ([]plan.Case, error) {
 	cases, err := soak.Cases(w, o.run.want.Sweep.Sizes)
 	if err != nil {
@@ -212,7 +213,7 @@ func (o *soakOptions) arms(w spec.World) ([]plan.Case, error) {
 	return cases, err
 }
 
-// announcement describes the planned attempts.
+// announcement describes the attempts that will be made.
 func (o *soakOptions) announcement(w spec.World) (string, error) {
 	cases, err := o.arms(w)
 	if err != nil {
@@ -225,7 +226,7 @@ func (o *soakOptions) announcement(w spec.World) (string, error) {
 	return text, nil
 }
 
-// prepare resolves the machine, with communicators of one GPU per node.
+// prepare resolves the machine. It adds communicators of one GPU per node.
 func (o *soakOptions) prepare(_ State, e *engine.Engine, want spec.Spec) (*engine.Setup, []plan.Case, error) {
 	u, err := e.Prepare(want)
 	if err != nil {
@@ -314,7 +315,7 @@ func (o *soakOptions) watch(s State, t *soak.Tally, passed time.Duration) {
 	s.rewrite(fmt.Sprintf("[attempt %d] %d wrong", t.Attempts, t.Wrong))
 }
 
-// document returns the soak's document without the results of its attempts.
+// document returns the document of the soak without the results of its attempts.
 func (o *soakOptions) document(w *openWorld) *soak.Document {
 	u := w.setup
 	d := &soak.Document{
@@ -334,7 +335,7 @@ func (o *soakOptions) document(w *openWorld) *soak.Document {
 	return d
 }
 
-// known returns the facts that known issues depend on.
+// known returns the facts on which known issues depend.
 func (w *openWorld) known() judge.IssueFacts {
 	f := judge.IssueFacts{
 		Nodes: w.setup.Spec.World.Nodes, GPUs: w.setup.Spec.World.PerNode(), Env: w.state.Getenv, Pollara: record.Pollara(w.facts.NICs),
@@ -346,7 +347,7 @@ func (w *openWorld) known() judge.IssueFacts {
 	return f
 }
 
-// hangs returns an error for settings that are known to hang, unless --risk is given.
+// hangs refuses settings that are known to hang, unless --risk is given.
 func (o *soakOptions) hangs(w *openWorld) error {
 	hang := slice.Where(judge.IssuesOf(w.known()), func(k judge.KnownIssue) bool { return k.Risk == judge.Hangs })
 	if len(hang) == 0 || o.risk {
@@ -355,7 +356,8 @@ func (o *soakOptions) hangs(w *openWorld) error {
 	return exit.With(exit.Want, fmt.Errorf("NOT CHECKED: known to hang: %s: %s (%s)", hang[0].What, hang[0].Cost, hang[0].Source), hang[0].Next+"; --risk runs it all the same")
 }
 
-// place names the node and GPU of a rank, with its rail and NIC if there are several nodes.
+// place returns a function that names the node and the GPU of a rank. With several nodes it also
+// names the rail and the NIC.
 func (w *openWorld) place() func(rank int) (gpu, node string) {
 	each, nodes := w.setup.Spec.World.PerNode(), engine.NodeNames(slices.Clone(w.facts.Hosts), w.setup.Spec.World.Nodes)
 	counters := plan.CountersOf(w.ranks)
@@ -400,7 +402,7 @@ func (o *soakOptions) environments(ctx context.Context, s State, cmd *cobra.Comm
 	if err != nil {
 		return err
 	}
-	defer dir.Close() //nolint:errcheck // the next run takes over a lock that remains
+	defer dir.Close() //nolint:errcheck // the next run replaces a lock that remains
 	o.run.want.World = u.Spec.World
 	j, err := o.journal(dir, o.run.want, false)
 	if err != nil {
@@ -429,12 +431,12 @@ func (o *soakOptions) environments(ctx context.Context, s State, cmd *cobra.Comm
 	})
 }
 
-// turns runs the worlds of a soak one after the other, each environment as often as the others. One that has failed
-// does not run again. An error is the reason why the soak ended early.
+// turns runs the worlds of a soak one after the other, each environment equally often. An
+// environment that failed is not run again. The error is the reason why the soak ended early.
 func (o *soakOptions) turns(ctx context.Context, s State, dir *folder.Folder, common []string, arms int) (worlds []soak.World, _ error) {
 	all := soak.Environments(o.header.Vary)
 	turn, begun, failed, made := soak.Turns(o.run.want.Seed, len(all)), s.Now(), map[int]bool{}, 0
-	most, each := arms, o.lasts/time.Duration(2*len(all)) // each gets two turns
+	most, each := arms, o.lasts/time.Duration(2*len(all)) // every environment gets two turns
 	if o.attempts > 0 {
 		most = min(most, max(1, o.attempts/len(all)))
 	}
@@ -448,7 +450,7 @@ func (o *soakOptions) turns(ctx context.Context, s State, dir *folder.Folder, co
 		}
 		child := soakOptions{attempts: most, launches: o.launches, lasts: min(left, each), risk: o.risk}
 		child.run.want, child.run.deadlines = o.run.want.Clone(), o.run.deadlines
-		child.run.want.Seed += uint64(n) //nolint:gosec // a small number
+		child.run.want.Seed += uint64(n) //nolint:gosec // the number is small
 		if o.attempts > 0 {
 			child.attempts = min(most, o.attempts-made)
 		}
@@ -466,8 +468,8 @@ func (o *soakOptions) turns(ctx context.Context, s State, dir *folder.Folder, co
 	return worlds, nil
 }
 
-// world runs a child process in its own folder, or uses the result that an earlier child left there. An
-// error ends the soak.
+// world runs a child process in a folder of its own, or uses the result that an earlier child left
+// there. An error ends the soak.
 func (o *soakOptions) world(ctx context.Context, s State, path string, common []string, w *soak.World) error {
 	if _, err := s.FS.Stat(filepath.Join(path, soakJournal)); errors.Is(err, fs.ErrNotExist) {
 		dir, err := folder.New(s.host(true), path, "soak", true)

@@ -16,7 +16,7 @@ import (
 	"zbench/internal/native"
 )
 
-// specFlag is a flag of a request.
+// specFlag is a flag that fills a request.
 type specFlag = option.Row[spec.Spec]
 
 // flagValue turns a row of a table into a pflag.Value.
@@ -32,13 +32,13 @@ func (v *flagValue[T]) Type() string     { return v.row.Unit }
 func (v *flagValue[T]) IsBoolFlag() bool { return v.row.Unit == "" }
 func (v *flagValue[T]) Set(text string) error {
 	if !v.given {
-		v.texts, v.given = nil, true // the default's texts
+		v.texts, v.given = nil, true // drop the texts of the default
 	}
 	v.texts = append(v.texts, text)
 	return v.row.Set(v.to, v.texts)
 }
 
-// otherNames are further accepted spellings; --cudagraph is from nccl-tests.
+// otherNames are other spellings that are accepted. --cudagraph is from nccl-tests.
 var otherNames = map[string]string{"warmup-iters": "warmup_iters", "cudagraph": "hipgraph"}
 
 // specRows returns the rows of specFlags with these names.
@@ -64,7 +64,7 @@ func addFlags[T any](cmd *cobra.Command, to *T, rows []option.Row[T]) {
 		value := &flagValue[T]{row: row, to: to}
 		if row.Default != "" {
 			if err := value.Set(row.Default); err != nil {
-				panic("default of --" + row.Name + ": " + err.Error()) // a test parses every row
+				panic("default of --" + row.Name + ": " + err.Error()) // a test parses the default of every row
 			}
 			value.given = false
 		}
@@ -118,7 +118,7 @@ var clusterFlags = []specFlag{
 // specFlags are the flags of a sweep.
 var specFlags = slices.Concat(spec.SweepFlags, clusterFlags)
 
-// sizesAgree refuses two contradictory ways of giving the sizes.
+// sizesAgree refuses flags that give the sizes in two contradictory ways.
 func sizesAgree(f *pflag.FlagSet) error {
 	switch {
 	case f.Changed("stepbytes") && f.Changed("stepfactor"):

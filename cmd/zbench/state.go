@@ -15,14 +15,15 @@ import (
 	"zbench/internal/preflight"
 )
 
-// State is everything that zbench uses of the machine. Only os.go fills it from the real machine,
-// so that every command can be tested without it.
+// State is everything that zbench uses of the machine. Only os.go fills it from a real machine, so
+// that every command can be tested without one.
 type State struct {
 	// Args are the command-line arguments without the program's name.
 	Args []string
-	// Executable is the path of this program's file, for the command lines of other processes.
+	// Executable is the path of this program's file, which is needed to start further processes.
 	Executable string
-	// Getenv looks up an environment variable, empty if unset; Environ lists all as NAME=value.
+	// Getenv returns an environment variable, or empty text if it is not set. Environ lists all
+	// variables as NAME=value.
 	Getenv         func(string) string
 	Environ        func() []string
 	Stdin          io.Reader
@@ -38,55 +39,55 @@ type State struct {
 	Become   func(file string, argv, environ []string) error
 	FS       FS
 	Hostname func() string
-	// Random returns unpredictable random bytes.
+	// Random returns unpredictable bytes.
 	Random io.Reader
-	// Secret returns a secret of this user on this host, the same for all their processes; nil if
-	// there is none.
+	// Secret returns a secret that all processes of this user on this host share; nil if there is
+	// none.
 	Secret func() ([]byte, error)
-	// PID is the number of this process.
+	// PID is the process number of this process.
 	PID int
-	// Host reads the CPUs and the memory; other facts of the machine are in FS, under /proc and
+	// Host returns the CPUs and the memory. Other facts of the machine are in FS, under /proc and
 	// /sys.
 	Host func() native.HostInfo
 	// Space returns the size and the free space of a folder's file system. Interfaces lists the
-	// network interfaces. Towards returns this host's address on the route to host:port. Each may
-	// be nil if it is not available.
+	// network interfaces. Towards returns the address that this host uses on the route to
+	// host:port. Each is nil if it is not available.
 	Space      func(folder string) (preflight.Space, error)
 	Interfaces func() ([]preflight.Interface, error)
 	Towards    func(address string) (netip.Addr, error)
 	// Resolve returns the addresses of a host; nil if names cannot be resolved.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Taken reports whether a program listens at a port of this host's loopback interface; nil
-	// skips the check.
+	// means that ports are not checked.
 	Taken func(port int) bool
 	// Dial opens a connection to a service of this host; nil if there are none.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// KernelLog returns the kernel's buffer of messages; nil if it cannot be read.
+	// KernelLog returns the messages in the kernel's buffer; nil if it cannot be read.
 	KernelLog func() (string, error)
-	// RemoveLeft removes a file at which processes met, unless a process has it open, and reports
-	// whether it did. Nil removes nothing.
+	// RemoveLeft removes a shared file, unless a process has it open, and reports whether it
+	// removed the file; nil removes nothing.
 	RemoveLeft func(file string) bool
-	// Light reduces the resources of a simulation's process: there may be a thousand of them on the
-	// host. The returned function is called once the process has started. Nil does nothing.
+	// Light reduces the resources of a process in a simulation, of which a host may run a thousand.
+	// settle must be called once the process has started. nil does nothing.
 	Light func() (settle func())
 }
 
-// FS is the part of the file system that zbench uses. Names are the operating
-// system's paths.
+// FS is the part of the file system that zbench uses. File names are paths of the operating system.
 type FS interface {
 	folder.FS
-	// Open is for files of which only the head is read: a checkpoint has gigabytes.
+	// Open is for files of which only the beginning is read. A checkpoint, for example, has
+	// gigabytes.
 	Open(name string) (io.ReadCloser, error)
 	// ReadLink returns the target of a link.
 	ReadLink(name string) (string, error)
 	// Access reports whether this process may read and write the file.
 	Access(name string) error
-	// Create writes a new file whole. The error is fs.ErrExist if there is one, also if another host
-	// has just made it.
+	// Create creates a file with its whole content. If the file exists, the error is fs.ErrExist,
+	// even if another host has just created it.
 	Create(name string, data []byte) error
 }
 
-// host returns the parts of the machine that a folder needs. Notes are left out if quiet is set.
+// host returns what a folder needs of the machine. If quiet is true, notes are dropped.
 func (s State) host(quiet bool) folder.Host {
 	return folder.Host{
 		FS: s.FS, Now: s.Now, Random: s.Random, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()),
@@ -94,33 +95,35 @@ func (s State) host(quiet bool) folder.Host {
 	}
 }
 
-// Command is a process to start. It writes to Output, or to this process's standard output and
-// error if Output is nil.
+// Command is a process to start. It writes to Output, or to the standard output and error of this
+// process if Output is nil.
 type Command struct {
 	Argv, Environ []string
 	Output        io.Writer
-	// Says receives each line that the process writes to standard error, in addition to standard
-	// error itself; nil discards them.
+	// Says gets each line that the process writes to standard error, which is still written there.
+	// It may be nil.
 	Says func(line string)
-	// Control connects the standard input of the process with Ask; otherwise the input is empty.
+	// Control lets Ask write to the standard input of the process. Otherwise the standard input is
+	// Input.
 	Control bool
-	// Input is the standard input without Control; nil is empty.
+	// Input is the standard input without Control; nil means empty.
 	Input io.Reader
 	// Interrupts is the number of interrupts after which a launcher ends its processes on all
-	// nodes: three for srun, one for mpirun. If the launcher is killed, its processes remain. 0
-	// marks a process that is killed directly.
+	// nodes: three for srun, one for mpirun. If the launcher is killed instead, its processes
+	// remain. 0 means that the process is killed without interrupts.
 	Interrupts int
 }
 
-// Child is a started process.
+// Child is a process that was started.
 type Child interface {
-	// Ask writes a line to its standard input.
+	// Ask writes a line to the standard input of the process.
 	Ask(line string)
-	// Wait waits for its end and returns the exit code, −1 after a signal, and how it ended.
+	// Wait waits for the end of the process. It returns the exit code, −1 after a signal, and how
+	// the process ended.
 	Wait() (code int, how string)
-	// Interrupt sends one Ctrl-C.
+	// Interrupt sends one interrupt, as Ctrl-C does.
 	Interrupt()
-	// Kill kills it and the processes that it has started.
+	// Kill kills the process and all processes that it has started.
 	Kill()
 }
 
@@ -146,7 +149,7 @@ func (t treeFS) Open(name string) (fs.File, error) {
 	return openFile{f, t, name}, nil
 }
 
-// Lstat is required by fs.ReadLinkFS.
+// Lstat makes treeFS an fs.ReadLinkFS.
 func (t treeFS) Lstat(name string) (fs.FileInfo, error) { return t.Stat(name) }
 
 // openFile is a file open for reading.

@@ -14,18 +14,19 @@ import (
 	"zbench/internal/native"
 )
 
-// Stream is an output with its properties. Main wraps both streams: all written text is escaped,
-// and it is no error if a reader closes its end.
+// Stream is an output stream with its properties. Main wraps both streams: all text is escaped, and
+// it is not an error if a reader closes its end.
 type Stream struct {
 	io.Writer
 	IsTTY bool
-	// Width is the terminal's width in columns, 0 if unknown.
+	// Width is the width of the terminal in columns; 0 if unknown.
 	Width int
-	// terminal is the output without escaping; nil if there is none.
+	// terminal writes without escaping; nil if there is no such writer.
 	terminal io.Writer
 }
 
-// unescaped returns the writer for zbench's own control sequences and for escaped text.
+// unescaped returns a writer that does not escape, for zbench's own control sequences and for text
+// that is already escaped.
 func (s Stream) unescaped() io.Writer {
 	if s.terminal == nil {
 		return s.Writer
@@ -33,15 +34,15 @@ func (s Stream) unescaped() io.Writer {
 	return s.terminal
 }
 
-// escaping returns the stream with its text escaped. left is called once when the reader
-// closes its end; later writes are dropped.
+// escaping returns a stream that escapes its text. When the reader closes its end, left is called
+// once, and later writes are dropped.
 func (s Stream) escaping(left func()) Stream {
 	pipe := &pipe{to: s.Writer, left: left}
 	s.Writer, s.terminal = &escaper{to: pipe}, pipe
 	return s
 }
 
-// clearLine goes back to the beginning of a terminal's line and clears it.
+// clearLine moves to the beginning of the terminal's line and clears the line.
 const clearLine = "\r\x1b[K"
 
 // pipe is an output whose reader may close it early, as head does.
@@ -67,8 +68,8 @@ func (p *pipe) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// escaper escapes text. It keeps an incomplete character at the end of a write until the
-// next one.
+// escaper escapes text. If a write ends in an incomplete character, its bytes are kept until the
+// next write.
 type escaper struct {
 	mu   sync.Mutex
 	to   io.Writer
@@ -87,7 +88,7 @@ func (s *escaper) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// cut is the number of bytes at the end that may start an incomplete character.
+// cut returns the number of bytes at the end that may begin an incomplete character.
 func cut(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
@@ -100,8 +101,8 @@ func cut(text []byte) int {
 	return 0
 }
 
-// note writes text that is neither an error nor a warning to standard error, unless quiet. Its
-// lines are folded at a terminal's width.
+// note writes text that is neither an error nor a warning to standard error, unless quiet is true.
+// It breaks lines at the width of the terminal.
 func (s State) note(quiet bool, format string, args ...any) {
 	if quiet {
 		return
@@ -118,8 +119,8 @@ func (s State) note(quiet bool, format string, args ...any) {
 	fmt.Fprint(s.Stderr, text)
 }
 
-// Bounds of the width of text for people. defaultWidth is used if the width is unknown, for example
-// for a pipe.
+// Limits of the width of text for people. defaultWidth is used if the width is unknown, for example
+// in a pipe.
 const (
 	minWidth     = 40
 	defaultWidth = 80
@@ -133,21 +134,21 @@ func (s Stream) columns() int {
 	return max(s.Width, minWidth)
 }
 
-// coloured reports whether text on a stream may have colour: on a terminal that supports it, unless
-// the user has disabled it.
+// coloured reports whether text on a stream may have colours. It may on a terminal that supports
+// them, unless the user has turned them off.
 func (s State) coloured(to Stream) bool {
 	return to.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"
 }
 
-// rewrite replaces the line of progress on a terminal; an empty text clears it.
+// rewrite replaces the line of progress on a terminal. Empty text clears the line.
 func (s State) rewrite(text string) {
 	if s.Stderr.IsTTY {
-		_, _ = io.WriteString(s.Stderr.unescaped(), clearLine+text) // a failure to show progress stops nothing
+		_, _ = io.WriteString(s.Stderr.unescaped(), clearLine+text) // ignore errors: they must not stop the measurement
 	}
 }
 
-// task reports steps that take seconds before the measurement, on standard error: on a terminal in
-// one line that is rewritten and cleared at the end, elsewhere in one line per task.
+// task reports a step before the measurement that takes seconds, on standard error. A terminal
+// shows one line, which is rewritten and cleared at the end. Other outputs get one line per task.
 func (s State) task(now native.Task) {
 	text := plain.Text(now.String())
 	switch {

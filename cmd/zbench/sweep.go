@@ -20,7 +20,7 @@ type sweepOptions struct {
 	advice spec.Asked
 }
 
-// sweep starts or resumes a sweep according to the flags.
+// sweep starts or resumes a sweep, as the flags say.
 func (o *sweepOptions) sweep(ctx context.Context, s State, cmd *cobra.Command) (err error) {
 	if err := o.deadlines.check(); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (o *sweepOptions) sweep(ctx context.Context, s State, cmd *cobra.Command) (
 	return o.measure(ctx, s, e, nil)
 }
 
-// skewOf returns --skew with the weights from a file in place of the file's name.
+// skewOf returns the value of --skew. If it names a file, it returns the weights in the file.
 func skewOf(s State, asked string) (string, error) {
 	skew, err := collective.ReadSkew(asked)
 	if err == nil {
@@ -86,7 +86,7 @@ func skewOf(s State, asked string) (string, error) {
 	return string(skew), nil
 }
 
-// ask applies the request of --spec. Collectives and a model on the command line replace those of
+// ask applies the request of --spec. Collectives and a model on the command line replace those in
 // the file.
 func (o *sweepOptions) ask(s State, cmd *cobra.Command) error {
 	flags := o.want
@@ -100,8 +100,9 @@ func (o *sweepOptions) ask(s State, cmd *cobra.Command) error {
 	return err
 }
 
-// joined returns the request of a resumed sweep, with the flags that may change. Other flags that
-// differ are an error that names them; --force allows changed facts.
+// joined returns the request of a resumed sweep, with those flags that may change. It returns an
+// error that names all other flags whose values differ. With --force, flags that describe the
+// measured machine may change, too.
 func (o *sweepOptions) joined(cmd *cobra.Command, kept spec.Spec) (spec.Spec, error) {
 	want, list, err := unchanged(cmd, kept, o.force)
 	if given := o.want.Sweep.Collectives; len(given) > 0 && !slices.Equal(given, kept.Sweep.Collectives) {

@@ -14,23 +14,25 @@ import (
 	"zbench/internal/launch"
 )
 
-// task is the work of a command that measures a world but is not a sweep of cases. worldRun starts
+// task is what a command does if it measures a world but is not a sweep of cases. worldRun starts
 // and opens the world, and delivers the result: files, printed document and exit code.
 type task struct {
-	// row names the announcement in a dry run.
+	// row is the name of the announcement in a dry run.
 	row string
-	// dated makes a folder in any case: a new dated one without --out.
+	// dated makes a folder in any case: without --out, a new dated one.
 	dated bool
-	// kept says what remains of a task that ended early, in its folder if it has one.
+	// kept says what remains of a task that ended early. folder is its folder, or empty.
 	kept func(folder string) string
-	// announce checks the task for a world and says what will be measured.
+	// announce checks the task for a world and returns a text about what will be measured.
 	announce func(w spec.World) (string, error)
-	// prepare resolves the request: the machine, and the cases whose buffers are allocated.
+	// prepare resolves the request: it returns the machine, and the cases whose buffers are
+	// allocated.
 	prepare func(s State, e *engine.Engine, want spec.Spec) (*engine.Setup, []plan.Case, error)
-	// tooLarge returns the error for a case that does not fit into memory: its Skip says why.
+	// tooLarge returns the error about a case that does not fit into memory. The Skip of the case
+	// has the reason.
 	tooLarge func(c plan.Case) error
-	// measure measures in the open world. If the result is nil, nothing was measured. An error
-	// together with a result is the reason for an early end.
+	// measure measures in the open world. A nil result means that nothing was measured. If there is
+	// a result, too, the error is the reason for an early end.
 	measure func(ctx context.Context, w *openWorld) (*result, error)
 }
 
@@ -43,15 +45,16 @@ type openWorld struct {
 	facts engine.Facts
 	cases []plan.Case
 	task  *task
-	// dir is the folder of a task that is dated.
+	// dir is the folder of a dated task.
 	dir *folder.Folder
 }
 
-// take runs a task as a dry run, in processes that it starts, or in this process.
+// take makes a dry run of a task, or runs it in processes that it starts, or runs it in this
+// process.
 func (o *worldRun) take(ctx context.Context, s State, l launching, t task) error {
 	switch {
 	case o.launch.dry && l.method == launch.Env && l.role.Rank > 0:
-		return nil // rank 0 prints it
+		return nil // rank 0 prints the text
 	case o.launch.dry:
 		return o.dryTask(s, l, t)
 	case l.starts():
@@ -61,7 +64,7 @@ func (o *worldRun) take(ctx context.Context, s State, l launching, t task) error
 	return o.here(ctx, s, t)
 }
 
-// dryTask prints what would start.
+// dryTask prints what would be started.
 func (o *worldRun) dryTask(s State, l launching, t task) error {
 	u, backend, err := o.dryPrepare(s, l, false)
 	if err != nil {
@@ -74,7 +77,7 @@ func (o *worldRun) dryTask(s State, l launching, t task) error {
 	return o.dryMeasurement(s, l, u.Spec, backend, t.row, text)
 }
 
-// here runs a task in the world that this process leads, or that consists of this process alone.
+// here runs a task in the world that this process leads, or in this process alone.
 func (o *worldRun) here(ctx context.Context, s State, t task) (err error) {
 	started := s.Now()
 	if o.want.Backend, err = o.libraries.choose(s, o.want.Backend); err != nil {
@@ -94,7 +97,7 @@ func (o *worldRun) here(ctx context.Context, s State, t task) (err error) {
 			return err
 		}
 		w.dir = dir
-		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+		defer dir.Close() //nolint:errcheck // the next run replaces a lock that remains
 		o.folder = dir.Path
 	}
 	var r *result
@@ -118,7 +121,7 @@ func (o *worldRun) here(ctx context.Context, s State, t task) (err error) {
 	return s.deliver(o.brief(), *r)
 }
 
-// open makes the folder of a task, or opens that of the one to resume.
+// open creates the folder of a task, or opens the folder that is resumed.
 func (o *worldRun) open(h folder.Host) (*folder.Folder, error) {
 	if o.resume != "" {
 		return folder.Open(h, o.resume)
@@ -126,15 +129,16 @@ func (o *worldRun) open(h folder.Host) (*folder.Folder, error) {
 	return folder.New(h, o.out, o.command, o.force)
 }
 
-// brief is where a task's document goes: --verbose is for the checks before it.
+// brief returns the options for a task's document. --verbose does not apply to it, but to the
+// checks before the task.
 func (o *worldRun) brief() output {
 	to := o.output
 	to.verbose = false
 	return to
 }
 
-// allocate checks the hosts, announces the task, and allocates the buffers of its cases. own is the
-// number of bytes that the task needs in addition.
+// allocate checks the hosts, announces the task, and allocates the buffers of its cases. own
+// returns the number of bytes that the task needs in addition.
 func (w *openWorld) allocate(ctx context.Context, own func(cache int64) int64) error {
 	room, err := w.ranks.Budget()
 	if err != nil {

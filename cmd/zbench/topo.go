@@ -20,7 +20,7 @@ type topoOptions struct {
 }
 
 func newTopo(s State) *cobra.Command {
-	o := topoOptions{output: output{bare: true}} // it prints only its findings
+	o := topoOptions{output: output{bare: true}} // it prints nothing but its findings
 	cmd := &cobra.Command{
 		Use: "topo [NODE.json…]", Short: "Read this node's GPUs, xGMI links, NICs and rails; compare nodes",
 		Long: `topo reads the kernel's view of this node: GPUs with partitions and xGMI links
@@ -77,7 +77,7 @@ func runTopo(s State, o topoOptions) error {
 		if r.dir, err = drawnFolder(s, "", o.out); err != nil {
 			return err
 		}
-		defer r.dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+		defer r.dir.Close() //nolint:errcheck // the next run replaces a lock that remains
 		r.after = func(dir *folder.Folder) { s.note(o.quiet, "Wrote %s\n", dir.File("report.html")) }
 	}
 	if n.Empty() {
@@ -86,7 +86,7 @@ func runTopo(s State, o topoOptions) error {
 	return s.deliver(o.output, r)
 }
 
-// runDrift compares the nodes of files.
+// runDrift compares the nodes that several files describe.
 func runDrift(s State, files []string, o topoOptions) error {
 	started := s.Now()
 	nodes, err := loadNodes(s, "topo", "", "`zbench topo --format json > NODE.json` writes one", files)
@@ -100,8 +100,8 @@ func runDrift(s State, files []string, o topoOptions) error {
 	return s.deliver(o.output, result{shown: d.Shown(), started: started})
 }
 
-// loadNodes reads the topo.json of nodes. Errors have of before the file's name, and say what to do
-// next.
+// loadNodes reads files of zbench topo. In errors, of is the text before the name of a file, and
+// next is the user's next step.
 func loadNodes(s State, option, of, next string, files []string) (nodes []*topo.Node, err error) {
 	for _, name := range files {
 		text, err := readText(s, option, name)
@@ -145,16 +145,16 @@ func readTopo(s State, o topoOptions) (*topo.Node, error) {
 		in.Outputs = append(in.Outputs, more...)
 	}
 	n, err := topo.Read(treeFS{s.FS, root}, in)
-	if err != nil { // the XML decides: everything else is optional
+	if err != nil { // only an error of the XML counts: everything else is optional
 		return nil, usagef("NCCL_TOPO_DUMP_FILE=FILE with any RCCL program writes one", "%s: %w", o.xml, err)
 	}
-	if n.OnlyXML() { // not from this host
+	if n.OnlyXML() { // the XML is not from this host
 		n.Host = cmp.Or(o.host, filepath.Base(o.xml))
 	}
 	return n, nil
 }
 
-// readOutputs reads a file, or the files of a folder.
+// readOutputs reads a file, or all files in a folder.
 func readOutputs(s State, name string) ([]topo.Output, error) {
 	info, err := s.FS.Stat(name)
 	if err != nil {

@@ -71,7 +71,7 @@ func runTrace(s State, args []string, o output, chakra bool) error {
 	r.shown = d.Shown(next...)
 	r.files = whole(r.shown, specs...)
 	if params != "" {
-		r.files = append(r.files, artifact{paramsFile, func(w io.Writer) error { _, err := io.WriteString(w, params); return err }}) //nolint:wrapcheck // the folder names the file
+		r.files = append(r.files, artifact{paramsFile, func(w io.Writer) error { _, err := io.WriteString(w, params); return err }}) //nolint:wrapcheck // the folder's error names the file
 	}
 	if chakra {
 		r.files = append(r.files, chakraFiles(s, t)...)
@@ -82,11 +82,11 @@ func runTrace(s State, args []string, o output, chakra bool) error {
 	return s.deliver(o, r)
 }
 
-// paramsFile contains the tensors of a model, in the format of --params of recommend.
+// paramsFile has the tensors of the model, in the format of --params.
 const paramsFile = "params.csv"
 
-// reachOf predicts the times of collectives on a device by the model of its fabric: within a node,
-// or over whole nodes.
+// reachOf returns a function that predicts the times of collectives on a device, by the model of
+// the device's fabric. It predicts within one node, or over whole nodes.
 func reachOf(device string) trace.Reach {
 	known := map[int]model{}
 	return func(collective string, bytes int64, ranks int) (float64, string) {
@@ -102,7 +102,7 @@ func reachOf(device string) trace.Reach {
 	}
 }
 
-// fabricsOf returns the fabrics that have this device as their GPU.
+// fabricsOf returns the fabrics whose GPU is this device.
 func fabricsOf(device string) (out []*fabric.Fabric) {
 	for _, name := range fabric.Names() {
 		if f, err := fabric.ByName(name); err == nil && f.GPU != "" && strings.Contains(device, f.GPU) {
@@ -112,7 +112,7 @@ func fabricsOf(device string) (out []*fabric.Fabric) {
 	return out
 }
 
-// model is the model of a fabric for a number of ranks; nil if there is none.
+// model is the machine of a fabric for a number of ranks; nil if there is none.
 type model struct {
 	*fabric.Machine
 	of string
@@ -132,7 +132,7 @@ func modelOf(device string, ranks int) model {
 	return model{}
 }
 
-// nodesOf returns the number of nodes that ranks fill; 0 if they do not fill whole nodes.
+// nodesOf returns the number of nodes that the ranks fill, or 0 if they do not fill whole nodes.
 func nodesOf(ranks, gpus int) int {
 	switch {
 	case ranks <= gpus:
@@ -143,20 +143,20 @@ func nodesOf(ranks, gpus int) int {
 	return ranks / gpus
 }
 
-// toMeasure returns the sweeps of the sizes that a job sends: as commands, and as files of --spec
-// if there is a folder for them.
+// toMeasure returns sweeps over the sizes that a job sends: as commands and, if there is a folder,
+// as files for --spec.
 func toMeasure(d *trace.Document, out string) (lines []document.Command, specs []artifact) {
 	for _, m := range d.Measure {
-		nodes := nodesOf(m.Ranks, 8) // such a small group may be within one node
+		nodes := nodesOf(m.Ranks, 8) // a group of up to 8 ranks may be within one node
 		if fabrics := fabricsOf(d.Device); len(fabrics) > 0 {
 			nodes = nodesOf(m.Ranks, fabrics[0].Node.GPUs)
 		} else if nodes > 1 {
-			nodes = 0 // the number is unknown
+			nodes = 0 // the number of nodes is unknown
 		}
 		line := spec.SizesLine(m.Collectives, m.Sizes, m.Dtype, nodes, m.Ranks)
 		if out != "" && nodes > 0 {
 			var want spec.Spec
-			addSpecFlags(&cobra.Command{}, &want) // the defaults of zbench collectives
+			addSpecFlags(&cobra.Command{}, &want) // with the defaults of zbench collectives
 			want.Sweep.Collectives, want.Sweep.Sizes, want.Sweep.Dtype = m.Collectives, m.Sizes, m.Dtype
 			want.World.Nodes, want.World.GPUsPerNode = nodes, m.Ranks/nodes
 			name := fmt.Sprintf("measure-%d-%s.json", m.Ranks, m.Dtype)

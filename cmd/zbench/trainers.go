@@ -17,30 +17,30 @@ import (
 	"zbench/internal/launch"
 )
 
-// trainersGrace is how long the other real ranks have, after one has failed, to report what they
-// were waiting for.
+// trainersGrace is the time that the remaining real ranks have, after one of them failed, to report
+// what they are waiting for.
 const trainersGrace = 5 * time.Second
 
-// trainers is a run of a trainer: one process per real rank.
+// trainers is a run of a trainer, with one process per real rank.
 type trainers struct {
 	program string
 	args    []string
-	// set are the variables of all processes, real the real ranks.
+	// set are the variables for all processes. real are the real ranks.
 	set  []launch.Var
 	real []int
-	// ranks is the size of the simulated world, onNode the number of ranks per node.
+	// ranks is the size of the simulated world. onNode is the number of ranks per node.
 	ranks, onNode int
-	// arena is the file through which the processes meet. Files with its name as prefix are removed
-	// at the end.
+	// arena is the file that the processes share. Files whose names begin with this name are
+	// removed at the end.
 	arena string
-	// summed says that the summary of the steps is read.
+	// summed is true if the summary of the steps is needed.
 	summed bool
-	// output receives the program's output; nil is this process's own streams.
+	// output gets the output of the program; nil means the streams of this process.
 	output io.Writer
 }
 
-// environment returns the variables of the process of a real rank. The process drives the GPUs of
-// all ranks that behave like this one.
+// environment returns the variables for the process of a real rank. This process drives the GPUs of
+// all ranks that behave like its own.
 func (t *trainers) environment(s State, i int) []string {
 	next := t.ranks
 	if i+1 < len(t.real) {
@@ -55,11 +55,11 @@ func (t *trainers) environment(s State, i int) []string {
 	return line.Environ(s.Environ(), "")
 }
 
-// run runs the processes to their end. If one fails, the others are stopped.
+// run runs the processes until all have ended. If one fails, it stops the others.
 func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err error) {
 	defer func() {
 		for _, file := range t.left() {
-			_ = s.FS.Remove(file) // the files that were made
+			_ = s.FS.Remove(file) // a file that no process has made cannot be removed
 		}
 	}()
 	f := &children{s: s, ends: make(chan ending, len(t.real))}
@@ -77,8 +77,8 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 	for left := len(f.all); left > 0; {
 		select {
 		case <-asked:
-			// Rank 0 writes the summary. The others continue meanwhile: otherwise rank 0 would wait
-			// for them.
+			// Rank 0 writes the summary. The other ranks must continue meanwhile, or rank 0 would
+			// wait for them.
 			asked, late = nil, time.NewTimer(trainersGrace).C
 			f.all[0].Interrupt()
 		case e := <-f.ends:
@@ -93,7 +93,7 @@ func (t *trainers) run(ctx context.Context, s State) (sum torchSummary, err erro
 			if e.code == 0 || killed {
 				continue
 			}
-			// A rank that waits for another rank may end before the other does.
+			// A rank that waits for another rank may end before that rank does.
 			how = append(how, fmt.Sprintf("rank %d ended with %s", t.real[e.child], e.how))
 			if late == nil {
 				late = time.NewTimer(trainersGrace).C
@@ -128,15 +128,15 @@ func (t *trainers) said(s State, i int) string {
 	return cmp.Or(plain.Line(string(text)), "no call yet")
 }
 
-// saying is the file to which a rank reports its calls.
+// saying returns the file in which a rank reports its calls.
 func (t *trainers) saying(rank int) string { return fmt.Sprintf("%s.rank%d", t.arena, rank) }
 
-// left are the files through which the processes meet.
+// left returns the files that the processes share.
 func (t *trainers) left() []string {
 	return append(slice.Map(t.real, t.saying), t.arena+".store", t.arena+".result", t.arena)
 }
 
-// realRanks reads a list of ranks, upwards from 0.
+// realRanks parses a list of ranks, which must be ascending and begin with 0.
 func realRanks(given string, ranks int) (list []int, err error) {
 	for text := range strings.SplitSeq(given, ",") {
 		r, err := strconv.Atoi(strings.TrimSpace(text))

@@ -18,7 +18,7 @@ func usage(err error, hint string) error { return exit.UsageError(err, hint) }
 
 func usagef(hint, format string, args ...any) error { return exit.Usagef(hint, format, args...) }
 
-// exitCodes lists the exit codes.
+// exitCodes describes the exit codes for the help text.
 func exitCodes() string {
 	var b strings.Builder
 	b.WriteString("Exit codes, the first that applies:\n")
@@ -28,8 +28,8 @@ func exitCodes() string {
 	return b.String()
 }
 
-// flagError rewrites pflag's error for a value that is not a number: it names the flag, the value
-// and the expected form.
+// flagError rewrites pflag's error about a value that is not a number. The new error names the
+// flag, the value and the expected form.
 func flagError(err error) error {
 	var v *pflag.InvalidValueError
 	var number *strconv.NumError
@@ -50,7 +50,8 @@ func flagError(err error) error {
 	return fmt.Errorf("invalid argument %q for \"--%s\" flag: %q is %s", v.GetValue(), v.GetFlag().Name, number.Num, why)
 }
 
-// collectiveNames returns the names of collectives in the arguments, separate or joined by commas.
+// collectiveNames returns the collectives in the arguments, which may be separate or joined by
+// commas.
 func collectiveNames(args []string) []string {
 	var names []string
 	for name := range strings.SplitSeq(strings.Join(args, ","), ",") {
@@ -64,21 +65,21 @@ func collectiveNames(args []string) []string {
 		}
 	}
 	if len(names) == 0 && len(args) > 0 {
-		return []string{""} // an empty variable of a script does not mean all
+		return []string{""} // an empty variable of a script must not mean all
 	}
 	return names
 }
 
-// allFlags is --help with every flag. It is not defined as a flag of a command: it is replaced by
-// --help before any flag is parsed, so that it works even if something else is missing or wrong.
+// allFlags is --help with every flag. It is not a flag of any command: it is replaced by --help
+// before flags are parsed, so that it works even if another argument is missing or wrong.
 const allFlags = "--help-all"
 
-// listedBy returns the command that describes the flags of a command.
+// listedBy says which command lists the flags of a command.
 func listedBy(command string) string {
 	return "`zbench " + command + " " + allFlags + "` lists the flags"
 }
 
-// noArgs refuses arguments as wrong usage.
+// noArgs refuses any arguments.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("`"+cmd.CommandPath()+" --help` shows the usage", "%s takes no arguments, got %q", cmd.CommandPath(), args[0])

@@ -15,7 +15,7 @@ import (
 // version is set by the linker in releases.
 var version = ""
 
-// toolVersion is the only source of the version.
+// toolVersion returns the version of zbench. No other code determines it.
 func toolVersion() string {
 	if version != "" {
 		return version
@@ -28,12 +28,12 @@ func toolVersion() string {
 
 func tool() record.Tool { return record.Tool{Name: "zbench", Version: toolVersion()} }
 
-// versionLine is the output of version and --version.
+// versionLine returns the output of version and --version.
 func versionLine() string {
 	return fmt.Sprintf("zbench %s (record format %s, %s, %s/%s)\n", toolVersion(), record.Schema, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// setVersion gives the root command --version.
+// setVersion adds --version to the root command.
 func setVersion(root *cobra.Command) {
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}")
@@ -43,8 +43,8 @@ func setVersion(root *cobra.Command) {
 // maxEpoch is the last second of the year 9999; RFC 3339 cannot express later times.
 const maxEpoch = 253402300799
 
-// created returns the time for a record: SOURCE_DATE_EPOCH if set, so that a record can be
-// reproduced byte for byte, or else the current time.
+// created returns the creation time of a record. It is SOURCE_DATE_EPOCH if that is set, so that a
+// record can be reproduced byte for byte, else the current time.
 func created(s State) (time.Time, error) {
 	text := s.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {

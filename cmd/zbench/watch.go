@@ -35,7 +35,7 @@ type watchOptions struct {
 	output
 }
 
-// hookModes are the callers of --as.
+// hookModes are the values of --as: the kinds of callers.
 var hookModes = []string{"prolog", "epilog", "healthcheck"}
 
 func newWatch(s State) *cobra.Command {
@@ -86,7 +86,7 @@ Without --as the exit code is 3 for ISOLATE and RESET, else 0.`,
 }
 
 func runWatch(ctx context.Context, s State, o watchOptions) error {
-	if node := s.Getenv("SLURMD_NODENAME"); o.as != "" && node != "" { // it may differ from the host's name
+	if node := s.Getenv("SLURMD_NODENAME"); o.as != "" && node != "" { // this name may differ from the host name
 		s.Hostname = func() string { return node }
 	}
 	if s.Getenv(watchReading) != "" {
@@ -94,7 +94,7 @@ func runWatch(ctx context.Context, s State, o watchOptions) error {
 	}
 	if s.Getenv(probeVariable) != "" {
 		o.screen.nodes = 1
-		o.screen.seconds, _ = strconv.ParseFloat(s.Getenv(watchSeconds), 64) // 0 takes a number of samples
+		o.screen.seconds, _ = strconv.ParseFloat(s.Getenv(watchSeconds), 64) // 0 means a number of samples instead
 		return o.screen.probe(ctx, s, s.Getenv(probeVariable))
 	}
 	help := listedBy("watch")
@@ -117,7 +117,8 @@ func runWatch(ctx context.Context, s State, o watchOptions) error {
 	return nil
 }
 
-// failingOpen checks the node for a scheduler, and reports what fails in zbench itself without an error.
+// failingOpen checks the node for a scheduler. If zbench itself fails, it reports this and returns
+// no error, so that the node stays in use.
 func (o *watchOptions) failingOpen(ctx context.Context, s State) (err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
@@ -130,7 +131,7 @@ func (o *watchOptions) failingOpen(ctx context.Context, s State) (err error) {
 	return o.check(ctx, s)
 }
 
-// check does one check.
+// check makes one check.
 func (o *watchOptions) check(ctx context.Context, s State) error {
 	started := s.Now()
 	seen := o.read(ctx, s)
@@ -144,7 +145,7 @@ func (o *watchOptions) check(ctx context.Context, s State) error {
 	if o.within > 0 {
 		o.measure(ctx, s, seen, each)
 	}
-	if len(seen.Node.GPUs) == 0 { // no runtime was asked for its GPUs
+	if len(seen.Node.GPUs) == 0 { // no runtime was asked for the GPUs
 		seen.Node.Packages = nil
 	}
 	fleet, before := o.fleet(s, seen.Node.Host), m.Log
@@ -172,7 +173,7 @@ func (o *watchOptions) check(ctx context.Context, s State) error {
 	return s.deliver(o.output, result{shown: d.Shown(toolVersion()), started: started})
 }
 
-// answer prints the reason for a scheduler, and on standard error what was not checked.
+// answer prints the reason for a scheduler. It prints to standard error what was not checked.
 func (o *watchOptions) answer(s State, d *nodewatch.Document) error {
 	for _, u := range d.Unchecked {
 		s.note(o.quiet, "zbench: NOT CHECKED: %s\n", plain.Line(u))
@@ -191,7 +192,7 @@ func (o *watchOptions) answer(s State, d *nodewatch.Document) error {
 	return exit.Quiet(exit.Regression)
 }
 
-// tell writes the metrics and starts the hook. Neither fails a check.
+// tell writes the metrics and starts the hook. If one of them fails, the check does not fail.
 func (o *watchOptions) tell(ctx context.Context, s State, d *nodewatch.Document, seen *nodewatch.Seen) (doubts []string) {
 	if o.metrics != "" {
 		var text bytes.Buffer
@@ -216,15 +217,15 @@ func (o *watchOptions) tell(ctx context.Context, s State, d *nodewatch.Document,
 	return doubts
 }
 
-// Limits of the parts that measure nothing.
+// Time limits for the parts that measure nothing.
 const (
 	readLimit  = 4 * time.Second
 	hookLimit  = 3 * time.Second
 	slurmLimit = 3 * time.Second
 )
 
-// ran runs a program and returns its output. A program that does not end in time is killed and left: in
-// an uninterruptible read it would end later, or never.
+// ran runs a program and returns its output. If the program does not end in time, ran kills it and
+// does not wait for its end: a program in an uninterruptible read ends later, or never.
 func ran(ctx context.Context, s State, c Command, limit time.Duration) ([]byte, error) {
 	var text bytes.Buffer
 	c.Output = &text
@@ -252,7 +253,8 @@ func ran(ctx context.Context, s State, c Command, limit time.Duration) ([]byte, 
 // watchReading marks the process that reads /sys and /proc.
 const watchReading = "ZBENCH_WATCH_READ"
 
-// read lets another process read this node, so that a driver that never answers cannot hold this one.
+// read lets another process read the facts of this node, so that a driver that never answers cannot
+// block this process.
 func (o *watchOptions) read(ctx context.Context, s State) *nodewatch.Seen {
 	text, err := ran(ctx, s, Command{Argv: append([]string{s.Executable}, s.Args...), Environ: append(s.Environ(), watchReading+"=1")}, readLimit)
 	seen := &nodewatch.Seen{}
@@ -269,7 +271,7 @@ func (o *watchOptions) read(ctx context.Context, s State) *nodewatch.Seen {
 	return seen
 }
 
-// reading is the process that reads.
+// reading reads the facts in that other process and prints them.
 func (o *watchOptions) reading(s State) error {
 	tree := treeFS{s.FS, o.root}
 	seen := &nodewatch.Seen{Node: newNode(s.Hostname(), o.screen.backend)}
@@ -281,7 +283,7 @@ func (o *watchOptions) reading(s State) error {
 		seen.Node.Faults = append(seen.Node.Faults, preflightFaults(s)...)
 	}
 	seen.Facts, seen.Counters = probe.Identities(t), probe.Counters(t)
-	boot, _ := tree.ReadFile("proc/sys/kernel/random/boot_id") // unknown in a recorded tree
+	boot, _ := tree.ReadFile("proc/sys/kernel/random/boot_id") // a recorded tree has no boot id
 	seen.Boot = strings.TrimSpace(string(boot))
 	var text string
 	switch {
@@ -299,7 +301,7 @@ func (o *watchOptions) reading(s State) error {
 	return json.NewEncoder(s.Stdout).Encode(seen)
 }
 
-// mostLog is the size of a kernel log's end that is read.
+// mostLog is the number of bytes that are read from the end of a kernel log.
 const mostLog = 16 << 20
 
 // textOf reads the end of a log.
@@ -308,16 +310,16 @@ func (s State) textOf(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // the file was only read
 	text, err := io.ReadAll(f)
 	return string(text[max(len(text)-mostLog, 0):]), err
 }
 
-// watchSeconds tells a process that measures for how long.
+// watchSeconds tells a process for how long it must measure.
 const watchSeconds = "ZBENCH_WATCH_SECONDS"
 
-// measure adds the measurements of zbench screen, each of which takes so long. What has not ended within
-// --within is left out.
+// measure adds the measurements of zbench screen. each is the time of one measurement. Measurements
+// that do not end within --within are left out.
 func (o *watchOptions) measure(ctx context.Context, s State, seen *nodewatch.Seen, each time.Duration) {
 	o.screen.seconds, o.screen.deadline, o.screen.nodes = each.Seconds(), max(each.Seconds(), 2), 1
 	seen.For = each.String()
@@ -339,13 +341,13 @@ func (o *watchOptions) measure(ctx context.Context, s State, seen *nodewatch.See
 	}
 }
 
-// simulated adds the measurements of the loopback's first node.
+// simulated adds the measurements of the first node of the loopback.
 func (o *watchOptions) simulated(ctx context.Context, s State, n *nodescreen.Node) error {
 	if err := o.screen.simulate(ctx, s, o.state, 0, 1); err != nil {
 		return err
 	}
 	file := filepath.Join(nodesFolder(o.state), "node0.json")
-	defer s.FS.Remove(file) //nolint:errcheck // the next check writes over it
+	defer s.FS.Remove(file) //nolint:errcheck // the next check overwrites the file
 	text, err := s.FS.ReadFile(file)
 	if err != nil {
 		return err
@@ -359,18 +361,18 @@ func (o *watchOptions) simulated(ctx context.Context, s State, n *nodescreen.Nod
 	return nil
 }
 
-// memory is the memory of a node with its file.
+// memory is what zbench remembers about a node, with the file in which it is stored.
 type memory struct {
 	*history.Memory
 	s       State
 	name    string
 	release func()
-	// kept is true if the file must stay as it is.
+	// kept is true if the file must not be changed.
 	kept   bool
 	doubts []string
 }
 
-// remember reads the memory of this node. Whatever is wrong with it, the check goes on.
+// remember reads the memory of this node. A problem with the file does not end the check.
 func (o *watchOptions) remember(s State) *memory {
 	m := &memory{Memory: history.New(s.Hostname()), s: s, name: filepath.Join(o.state, s.Hostname()+".history.json"), release: func() {}}
 	fail := func(err error, kept bool) *memory {
@@ -412,7 +414,7 @@ func (o *watchOptions) remember(s State) *memory {
 	return m
 }
 
-// save writes the memory.
+// save writes the memory to its file.
 func (m *memory) save() []string {
 	if m.kept {
 		return nil

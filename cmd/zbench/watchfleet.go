@@ -26,14 +26,16 @@ type watchFleet struct {
 	doubts []string
 }
 
-// fallenMark is a node's file in the shared folder: until when a kind of its figures counts as fallen,
-// and a finding that isolates as present.
+// fallenMark is the content of a node's file in the shared folder. For each kind of figure that has
+// fallen, and for each finding that would isolate the node, it has the time until which this
+// counts.
 type fallenMark struct {
 	Until map[string]time.Time `json:"until"`
 }
 
-// A kind that has fallen counts until the node's next daily check, one that the fleet excused for the
-// checks after which its figures are compared again.
+// fallenFor is how long a fallen kind counts: until the next daily check of the node. excusedFor is
+// how long it counts if the whole fleet has fallen: until enough checks were made to compare the
+// figures again.
 const (
 	fallenFor  = 36 * time.Hour
 	excusedFor = 30 * 24 * time.Hour
@@ -51,7 +53,7 @@ func (f *watchFleet) mark(host string) string {
 	return filepath.Join(f.o.claims, "nodes", host+".json")
 }
 
-// others counts the nodes whose files say that a kind has fallen, and all nodes. This node has fallen.
+// others counts the nodes on which a kind has fallen, including this node, and all nodes.
 func (f *watchFleet) others(kind string) (fallen, nodes int) {
 	entries, err := f.s.FS.ReadDir(filepath.Join(f.o.claims, "nodes"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // no node has reported yet
@@ -72,7 +74,8 @@ func (f *watchFleet) others(kind string) (fallen, nodes int) {
 	return fallen, nodes
 }
 
-// report writes this node's file, and gives its claim back unless the node is isolated.
+// report writes the file of this node. Unless the node is isolated, it also gives the node's claim
+// back.
 func (f *watchFleet) report(d *nodewatch.Document) {
 	if f.o.claims == "" {
 		return
@@ -112,7 +115,7 @@ func (f *watchFleet) report(d *nodewatch.Document) {
 	}
 }
 
-// withheld returns why the node must not be taken out; empty if it may.
+// withheld returns the reason why the node must not be taken out of use, or empty text if it may.
 func (f *watchFleet) withheld(ctx context.Context, d *nodewatch.Document) string {
 	if f.o.claims != "" {
 		first := d.Findings[0]
@@ -124,11 +127,11 @@ func (f *watchFleet) withheld(ctx context.Context, d *nodewatch.Document) string
 	return f.drain(ctx, d.Reason)
 }
 
-// most is the number of nodes that may be out: at least one.
+// most returns the largest number of nodes that may be out of use, at least one.
 func (f *watchFleet) most(nodes int) int { return max(int(f.o.cap/100*float64(nodes)), 1) }
 
-// claim takes one of the numbered files of the shared folder. Creating a file is atomic, so never more
-// nodes are out than there are numbers.
+// claim takes one of the numbered files in the shared folder. A file is created atomically, so
+// there are never more nodes out of use than there are numbers.
 func (f *watchFleet) claim(reason string) string {
 	dir := filepath.Join(f.o.claims, "claims")
 	if err := f.s.FS.MkdirAll(dir); err != nil {
@@ -154,14 +157,14 @@ func (f *watchFleet) claim(reason string) string {
 	return fmt.Sprintf("the cap of %g %% is met: %d of %d nodes are out; claims are in %s", f.o.cap, most, nodes, dir)
 }
 
-// owner is the host of a claim; empty if there is none.
+// owner returns the host that made a claim, or empty text.
 func (f *watchFleet) owner(name string) string {
 	text, _ := f.s.FS.ReadFile(name)
 	host, _, _ := strings.Cut(string(text), "\n")
 	return host
 }
 
-// giveBack removes this node's claims.
+// giveBack removes the claims of this node.
 func (f *watchFleet) giveBack() error {
 	dir := filepath.Join(f.o.claims, "claims")
 	entries, err := f.s.FS.ReadDir(dir)
@@ -176,17 +179,19 @@ func (f *watchFleet) giveBack() error {
 	return err
 }
 
-// slurmNode is a node as sinfo lists it. since is the second in which it got its reason.
+// slurmNode is a node as sinfo lists it. since is the second at which it got its reason.
 type slurmNode struct{ name, state, since, reason string }
 
 func (n slurmNode) out() bool  { return strings.Contains(n.state, "drain") }
 func (n slurmNode) ours() bool { return n.out() && strings.HasPrefix(n.reason, "zbench") }
 
-// settled is the time after which no other node gets its reason in the same second.
+// settled is how long drain waits before it reads the other nodes again. Slurm's times have a
+// resolution of one second, so any node that is drained later has a later time.
 const settled = 1100 * time.Millisecond
 
-// drain drains this node in Slurm, and returns why it does not. Nodes that drain at once see each other
-// afterwards: the later ones take it back until the cap is met.
+// drain drains this node in Slurm, or returns the reason why it does not. If several nodes drain
+// themselves at the same time, the cap may be exceeded. So each node looks at the others again, and
+// a node that was late undoes its drain.
 func (f *watchFleet) drain(ctx context.Context, reason string) string {
 	unknown := func(err error) string {
 		return fmt.Sprintf("the cap cannot be checked: %s; --claims DIR counts without Slurm", err)
@@ -227,7 +232,8 @@ func (f *watchFleet) drain(ctx context.Context, reason string) string {
 	return why
 }
 
-// over returns that the cap is met by nodes which were drained before this one; empty if it is not.
+// over returns a sentence if the nodes that were drained before this node already meet the cap.
+// Otherwise it returns empty text.
 func (f *watchFleet) over(me slurmNode, others []slurmNode) string {
 	ahead := len(slice.Where(others, func(n slurmNode) bool {
 		return n.ours() && (!me.ours() || cmp.Or(cmp.Compare(n.since, me.since), cmp.Compare(n.name, me.name)) < 0)
@@ -247,7 +253,8 @@ func (f *watchFleet) update(ctx context.Context, n slurmNode, changes ...string)
 	return nil
 }
 
-// sinfo lists this node, which Slurm may know by the first part of its host's name, and the others.
+// sinfo returns this node and all other nodes. Slurm may know this node by the first part of its
+// host name.
 func (f *watchFleet) sinfo(ctx context.Context) (me slurmNode, others []slurmNode, err error) {
 	argv := []string{"sinfo", "--noheader", "--Node", "--format=%N|%T|%H|%E"}
 	if f.o.partition != "" {
@@ -259,7 +266,7 @@ func (f *watchFleet) sinfo(ctx context.Context) (me slurmNode, others []slurmNod
 	}
 	short, _, _ := strings.Cut(f.host, ".")
 	seen := map[string]bool{}
-	for line := range strings.Lines(string(text)) { // a line for each partition of a node
+	for line := range strings.Lines(string(text)) { // sinfo prints one line per partition of a node
 		p := strings.SplitN(strings.TrimSpace(line), "|", 4)
 		if len(p) < 4 || seen[p[0]] {
 			continue

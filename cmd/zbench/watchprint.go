@@ -7,8 +7,8 @@ import (
 	"zbench/bench/base/spell"
 )
 
-// watchFiles are the files that --print shows. %[1]s is the program, %[2]s the folder of scontrol with
-// a colon, empty if it is not in PATH.
+// watchFiles are the files that --print shows. %[1]s is the path of the program. %[2]s is the
+// folder of scontrol, followed by a colon; it is empty if scontrol is not in PATH.
 var watchFiles = map[string]string{
 	"slurm": `#!/bin/sh
 # /etc/slurm/zbench-watch, mode 0755. In slurm.conf:
@@ -67,7 +67,7 @@ WantedBy=timers.target
 `,
 }
 
-// printWatch prints the files for a caller of watch.
+// printWatch prints the files for one caller of watch.
 func printWatch(s State, which string) error {
 	text, known := watchFiles[which]
 	if !known {

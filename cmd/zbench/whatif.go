@@ -9,36 +9,37 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// change is one thing that --what-if changes in a run of a trainer.
+// change is one change that --what-if makes to a run of a trainer.
 type change struct {
 	text string
-	// faults are the faults that remain.
+	// faults are the faults that remain after the change.
 	faults []string
-	// bucket is the size of DistributedDataParallel's buckets in bytes; 0 for the trainer's own.
+	// bucket is the size of DistributedDataParallel's buckets in bytes; 0 means the trainer's own
+	// size.
 	bucket int64
 }
 
-// torchSummary is the summary that a trainer's run writes: the mean step, in seconds. The median
-// would hide events that slow a step only now and then.
+// torchSummary is the summary that a run of a trainer writes. Step is the mean time of a step, in
+// seconds: the median would hide events that slow a step only now and then.
 type torchSummary struct {
 	Step float64 `json:"mean"`
 }
 
-// matters is the least fraction of the step that a change must save to be called its cause: another
-// seed of the noise may change the step by less.
+// matters is the smallest share of the step that a change must save to be called the cause. Smaller
+// changes also happen with another seed of the noise.
 const matters = 0.03
 
-// allChanges selects the default changes: each fault removed alone, the noise removed, and larger
-// buckets.
+// allChanges selects the default changes: each fault removed by itself, the noise removed, and
+// larger buckets.
 const allChanges = "all"
 
 // lateness are the faults that "no skew" removes.
 var lateness = []string{"late_gpu", "late_node"}
 
-// changesOf parses the texts of --what-if.
+// changesOf parses the values of --what-if.
 func changesOf(texts, faults []string) (all []change, err error) {
 	if at := slices.Index(texts, allChanges); at >= 0 {
-		for _, f := range faults { // by its whole text: another fault of the same kind remains
+		for _, f := range faults { // compare the whole text, so that another fault of the same kind remains
 			all = append(all, change{text: "no " + f, faults: without(faults, func(o string) bool { return o == f })})
 		}
 		texts = slices.Replace(slices.Clone(texts), at, at+1, "no noise", "bucket 100M", "bucket 400M")
@@ -100,12 +101,12 @@ func without(faults []string, gone func(string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(faults), gone)
 }
 
-// quiet returns the faults with launches that do not vary.
+// quiet returns the faults without noise, so that launches do not vary.
 func quiet(faults []string) []string {
 	return append(without(faults, func(f string) bool { return kind(f) == "noise" }), "noise:sigma=0")
 }
 
-// why prints the time of the step after each change, and names the change that explains the long
+// why prints the time of a step after each change, and names the change that best explains the long
 // step.
 func why(s State, base torchSummary, changes []change, runs []torchSummary) {
 	s.note(false, "SIMULATED, with one thing changed (a step takes %s on average):\n", unit.Seconds(base.Step))

@@ -27,26 +27,26 @@ import (
 	"zbench/internal/rendezvous"
 )
 
-// world is the other processes of a sweep, as seen by the process that leads it.
+// world is the followers of a sweep, as the leader sees them.
 type world struct {
 	*rendezvous.Leader
 	role launch.Role
-	// stop ends the sweep as a signal would.
+	// stop cancels the sweep, as a signal would.
 	stop context.CancelCauseFunc
-	// lost is closed when a process is lost: launches in progress wait for it.
-	lost context.Context //nolint:containedctx // it is of the whole run
+	// lost ends when a process is lost. Launches in progress then stop waiting for that process.
+	lost context.Context //nolint:containedctx // the context lasts for the whole run
 	lose context.CancelCauseFunc
-	// started says that all processes have registered.
+	// started is true once all processes have registered.
 	started bool
 	refused *refusedHosts
 	orders  orders
 }
 
-// Context ends when a process is lost.
+// Context returns a context that ends when a process is lost.
 func (w *world) Context() context.Context { return w.lost }
 
-// among reports whether this process is one of several of a sweep, and which one. The context also
-// ends when the zbench that started this process asks it to stop.
+// among reports whether this process is one of several of a sweep, and returns its role. The
+// context also ends when the zbench that started this process asks it to stop.
 func (o *launchFlagSet) among(ctx context.Context, s State) (context.Context, launch.Role, bool) {
 	role, detected := launch.Detect(s.Getenv)
 	if s.Getenv(launch.ControlVariable) != "" && role.Rank == 0 {
@@ -56,8 +56,8 @@ func (o *launchFlagSet) among(ctx context.Context, s State) (context.Context, la
 	return ctx, role, err == nil && method == launch.Env && !o.dry
 }
 
-// watchInput ends the context at the first line of standard input, or at its end, and the process
-// at the second line. Lines about the end of another process do not count.
+// watchInput reads standard input. The first line, or the end of the input, ends the context. The
+// second line ends the process. Lines about the end of another process do not count.
 func (o *launchFlagSet) watchInput(ctx context.Context, s State) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan endedTask, maxEnded)
@@ -68,7 +68,7 @@ func (o *launchFlagSet) watchInput(ctx context.Context, s State) context.Context
 			if task, ok := readEnded(lines.Text()); ok {
 				select {
 				case ended <- task:
-				default: // the first ones are enough
+				default: // the first reports are enough
 				}
 				continue
 			}
@@ -91,8 +91,9 @@ func (o *worldRun) selfOf(s State, role launch.Role) rendezvous.Hello {
 	}
 }
 
-// rankToken returns the secret of a run whose processes were started by a launcher: the given
-// secret, or on one host the secret that all processes of this user can read there.
+// rankToken returns the secret of a run whose processes a launcher has started. It is the given
+// secret. If all processes are on one host, it may also be the secret that all processes of this
+// user can read there.
 func rankToken(s State, role launch.Role) (rendezvous.Token, error) {
 	text := givenToken(s)
 	if text == "" && role.OneHost() && s.Secret != nil {
@@ -114,7 +115,7 @@ func rankToken(s State, role launch.Role) (rendezvous.Token, error) {
 	return token, nil
 }
 
-// connection returns the options of both ends of the rendezvous.
+// connection returns the options that both ends of the rendezvous need.
 func (o *worldRun) connection(s State, role launch.Role) (rendezvous.Member, error) {
 	token, err := rankToken(s, role)
 	if err != nil {
@@ -131,7 +132,8 @@ func (o *worldRun) connection(s State, role launch.Role) (rendezvous.Member, err
 	}, nil
 }
 
-// endWait is how long a leader that fails early waits until the others have been told.
+// endWait is how long a leader that fails early waits for followers, so that it can tell them the
+// reason.
 const endWait = 20 * time.Second
 
 // lead runs the sweep as the leader of all processes.
@@ -167,8 +169,8 @@ func (o *worldRun) lead(ctx context.Context, s State, role launch.Role, sweep fu
 		}
 	}()
 	err = sweep(ctx)
-	// mpirun kills all processes once one has ended with an error code: the leader therefore prints
-	// the reason first.
+	// mpirun kills all processes once one has ended with an error code, so the leader prints the
+	// reason first.
 	complain(s, err)
 	w.end(ctx, err)
 	if text := rendezvous.RefusalText(w.Refusals()); text != "" {
@@ -177,8 +179,8 @@ func (o *worldRun) lead(ctx context.Context, s State, role launch.Role, sweep fu
 	return exit.Quiet(exit.CodeOf(err))
 }
 
-// freeLeader returns the next step if rank 0 cannot listen. If each process derives the port by
-// itself, this process cannot change it: the user must give a free port to all of them.
+// freeLeader returns the user's next step if rank 0 cannot listen. If each process computes the
+// port by itself, this process cannot change it, and the user must give all processes a free port.
 func freeLeader(s State, role launch.Role, err error) string {
 	at := launch.Leader{Host: cmp.Or(role.Leader.Host, s.Hostname()), Port: role.Leader.Port}
 	if !errors.Is(err, syscall.EADDRINUSE) || s.Taken == nil {
@@ -188,8 +190,7 @@ func freeLeader(s State, role launch.Role, err error) string {
 	return "another program, as another run, listens there; before the launcher, for all processes: export " + launch.LeaderVariable + "=" + at.String() + " (this port is free)"
 }
 
-// end lets the other processes leave. Processes that have not yet registered are told of an early
-// error when they do.
+// end lets the followers leave. A follower that registers later is told why the leader ended.
 func (w *world) end(ctx context.Context, err error) {
 	why := "it has ended"
 	if err != nil {
@@ -197,16 +198,16 @@ func (w *world) end(ctx context.Context, err error) {
 	}
 	if !w.started && ctx.Err() == nil {
 		soon, cancel := context.WithTimeout(ctx, endWait)
-		_ = w.Wait(soon) // late processes do not wait in vain
+		_ = w.Wait(soon) // so that late processes do not wait in vain
 		cancel()
 	}
 	w.Close(why, exit.CodeOf(err))
 }
 
-// listenAt returns the addresses at which rank 0 listens: those of the requested host that belong
-// to this machine. note says why it listens on all interfaces although a host was requested: a name
-// from a launcher may not resolve to an address of this host, and if it resolves to the loopback
-// address, other hosts cannot reach it.
+// listenAt returns the addresses at which rank 0 listens: those addresses of the requested host
+// that belong to this machine. note is the reason if it listens on all interfaces instead. This
+// happens because a name from a launcher may not resolve to an address of this host, or may resolve
+// to the loopback address, which other hosts cannot reach.
 func listenAt(ctx context.Context, s State, role launch.Role) (addresses []string, note string) {
 	port, host := strconv.Itoa(role.Leader.Port), role.Leader.Host
 	all := []string{net.JoinHostPort("", port)}
@@ -244,9 +245,9 @@ func (s State) has(a netip.Addr) bool {
 	return err != nil || slices.ContainsFunc(interfaces, func(i preflight.Interface) bool { return slices.Contains(i.Addrs, a.WithZone("")) })
 }
 
-// orders counts the orders of the leader to the other processes, and the time that it waits for
-// them: until all have registered, until all have opened their GPUs, and for their reports once its
-// own part is done.
+// orders counts the leader's orders to the followers, and the time that the leader waits for them:
+// until all have registered, until all have opened their GPUs, and for their reports after its own
+// work is done.
 type orders struct {
 	now                        func() time.Time
 	listened                   time.Time
@@ -254,7 +255,7 @@ type orders struct {
 	sent                       int
 }
 
-// since is when the leader began to listen.
+// since returns the time since the leader began to listen.
 func (o *orders) since() time.Duration { return o.now().Sub(o.listened) }
 
 func (w *world) Send(o plan.Order) {
@@ -274,7 +275,7 @@ func (w *world) Reports(own plan.Report) []plan.Report {
 	return reports
 }
 
-// control returns the cost of leading the other processes; nil if there are none.
+// control returns the cost of leading the other processes, or nil if there are none.
 func (w *world) control() *record.Control {
 	if w == nil {
 		return nil
@@ -290,21 +291,20 @@ type team struct {
 	*plan.Group
 	own   *collectivesDriver
 	facts engine.Facts
-	// all are the processes of the sweep, with the reported facts of their hosts.
+	// all are the processes of the sweep, with the facts that they reported about their hosts.
 	all []preflight.Process
 	end func()
 }
 
 func (t *team) Facts() (engine.Facts, error) { return t.facts, nil }
 
-// Witness returns the witness of this process: the service gathers from all ranks.
+// Witness asks the library's service in this process, because the service gathers from all ranks.
 func (t *team) Witness() *record.Witness { return t.own.Witness() }
 
-// Fired returns how often planted data faults have changed data in the world that all processes
-// share.
+// Fired returns how often planted faults have changed data. All processes share this count.
 func (t *team) Fired() int { return t.own.Fired() }
 
-// Close ends the sweep in all processes and closes the open ranks of this process.
+// Close ends the sweep in all processes and closes the ranks of this process.
 func (t *team) Close() error {
 	if t.Group != nil {
 		t.end()
@@ -322,17 +322,17 @@ func (w *world) open(ctx context.Context, s State, o libraryOptions, with *openi
 	}
 	t := &team{}
 	err := w.assemble(ctx, s, o, with, t)
-	native.RemoveName(with.Arena) // all have it open, or the run has failed
+	native.RemoveName(with.Arena) // all processes have the file open, or the run has failed
 	if err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
 }
 
-// assemble opens the ranks of this process and then those of the others.
+// assemble opens the ranks of this process, and then the ranks of all other processes.
 func (w *world) assemble(ctx context.Context, s State, o libraryOptions, with *opening, t *team) (err error) {
 	bounds := ctx
-	if with.Arena != "" { // it takes milliseconds; a file created after this has returned would remain
+	if with.Arena != "" { // opening takes milliseconds; if it continued after a return, the file would remain
 		bounds = context.WithoutCancel(ctx)
 	}
 	t.own, err = guarded(bounds, with.Deadlines.Init, 1, "opening the GPUs of process 0 on "+s.Hostname(), func() (*collectivesDriver, error) {
@@ -351,8 +351,8 @@ func (w *world) assemble(ctx context.Context, s State, o libraryOptions, with *o
 	return err
 }
 
-// group makes this process the leader of the others, which have as many ranks each. end lets them
-// leave.
+// group makes this process the leader of the other processes, each of which has the given number of
+// ranks. end lets them leave.
 func (w *world) group(ctx context.Context, own plan.Process, with *opening, ranks int) (g *plan.Group, end func()) {
 	g, during := plan.Lead(ctx, own, w, w.Members(ranks))
 	g.Bound(with.Deadlines)
@@ -363,7 +363,7 @@ func (w *world) group(ctx context.Context, own plan.Process, with *opening, rank
 	}
 }
 
-// introductions opens the ranks of the other processes, and returns the introduction of each.
+// introductions opens the ranks of the other processes and returns the introduction of each.
 func introductions[T any](w *world, g *plan.Group) ([]T, error) {
 	facts, err := g.Open()
 	if err != nil {
@@ -379,7 +379,7 @@ func introductions[T any](w *world, g *plan.Group) ([]T, error) {
 	return all, nil
 }
 
-// meet returns the name of the file through which the processes of a simulation meet.
+// meet sets the name of the file that the processes of a simulation share.
 func (w *world) meet(s State, with *opening) error {
 	if len(with.Machine) == 0 {
 		return nil
@@ -393,7 +393,7 @@ func (w *world) meet(s State, with *opening) error {
 	return nil
 }
 
-// gather waits for all processes and starts the run.
+// gather waits until all processes have registered, and then starts the run.
 func (w *world) gather(ctx context.Context, with *opening) error {
 	for {
 		if err := w.Wait(ctx); err != nil {
@@ -405,14 +405,14 @@ func (w *world) gather(ctx context.Context, with *opening) error {
 		}
 		err := w.Start(with)
 		w.started = err == nil
-		if !errors.Is(err, rendezvous.ErrMissing) { // otherwise one has left since
+		if !errors.Is(err, rendezvous.ErrMissing) { // otherwise a process has left in the meantime
 			return err
 		}
 	}
 }
 
-// inOrder checks that the ranks of each node are consecutive: the groups of a node's GPUs consist
-// of consecutive ranks.
+// inOrder checks that the ranks of each node are consecutive, because the groups of a node's GPUs
+// consist of consecutive ranks.
 func (w *world) inOrder(with *opening) error {
 	if with.Backend == "loopback" {
 		return nil // the nodes are simulated, wherever the processes run
@@ -430,7 +430,7 @@ func (w *world) inOrder(with *opening) error {
 	return nil
 }
 
-// describe opens the ranks of the others and checks that all fit together.
+// describe opens the ranks of all other processes and checks that the processes fit together.
 func (w *world) describe(ctx context.Context, s State, t *team, with *opening) (engine.Facts, error) {
 	mine, err := guarded(ctx, with.Deadlines.Init, 1, "asking the GPUs of process 0 on "+s.Hostname(), func() (introduction, error) {
 		return introduce(s, t.own, with, w.role, time.Time{})
@@ -453,8 +453,8 @@ func (w *world) describe(ctx context.Context, s State, t *team, with *opening) (
 	return together, err
 }
 
-// follow takes part in a sweep that another process leads. It prints only its own errors: the
-// leader prints data and progress.
+// follow takes part in a sweep that another process leads. It prints only its own errors, because
+// the leader prints data and progress.
 func (o *worldRun) follow(ctx context.Context, s State, role launch.Role) error {
 	c, err := o.connection(s, role)
 	if err != nil {
@@ -465,7 +465,7 @@ func (o *worldRun) follow(ctx context.Context, s State, role launch.Role) error 
 	}
 	f, err := rendezvous.Join(ctx, c)
 	if ended, ok := errors.AsType[*rendezvous.Ended](err); ok {
-		return exit.Quiet(ended.Code) // the leader says why
+		return exit.Quiet(ended.Code) // the leader prints the reason
 	} else if err != nil {
 		return fmt.Errorf("%s: %w", s.Hostname(), err)
 	}
@@ -475,7 +475,7 @@ func (o *worldRun) follow(ctx context.Context, s State, role launch.Role) error 
 		return fmt.Errorf("%s: the leader's welcome: %w", s.Hostname(), err)
 	}
 	settle := func() {}
-	if s.Light != nil && with.Backend == "loopback" { // a real library's threads need the cores
+	if s.Light != nil && with.Backend == "loopback" { // the threads of a real library need the cores
 		settle = s.Light()
 	}
 	defer context.AfterFunc(ctx, func() { _ = f.Stop() })() // if the leader is gone, the run ends anyway
@@ -506,22 +506,23 @@ func (o *worldRun) follow(ctx context.Context, s State, role launch.Role) error 
 	return nil
 }
 
-// followed holds what a follower has opened.
+// followed is what a follower has opened.
 type followed interface {
 	plan.Process
 	Close() error
 }
 
-// settling is the connection to the leader of a process that gives up resources after it has opened
-// its ranks and allocated their buffers. If they did so earlier, a thousand processes of one host
-// would delay each other.
+// settling is the connection of a follower to the leader. The follower gives up resources after it
+// has opened its ranks and allocated their buffers. If followers did this earlier, a thousand
+// processes on one host would delay each other.
 type settling struct {
 	*rendezvous.Follower
 	settle   func()
 	reported int
 }
 
-// settledAfter is the number of orders up to and including open and allocate.
+// settledAfter is the number of orders after which a follower gives up resources: open and
+// allocate.
 const settledAfter = 2
 
 func (c *settling) Report(r plan.Report) error {
@@ -532,15 +533,17 @@ func (c *settling) Report(r plan.Report) error {
 	return err
 }
 
-// removeMeeting removes the file through which the processes of a simulation meet: a leader that
-// was killed while they opened it leaves it behind. The name is unique to one run.
+// removeMeeting removes the file that the processes of a simulation share. Usually the leader has
+// removed it, but a leader that was killed during the opening has not. The name belongs to one run
+// only.
 func removeMeeting(s State, with *opening) {
 	if with.Arena != "" {
-		_ = s.FS.Remove(with.Arena) // usually it is gone already
+		_ = s.FS.Remove(with.Arena) // usually the file is gone already
 	}
 }
 
-// once reduces an error that all processes have to one per node.
+// once keeps an error that all processes have only on the first process of each node, and drops it
+// on the others.
 func (*worldRun) once(role launch.Role, err error) error {
 	if role.Local > 0 {
 		return exit.Quiet(exit.CodeOf(err))
@@ -548,7 +551,7 @@ func (*worldRun) once(role launch.Role, err error) error {
 	return err
 }
 
-// openFollower opens the ranks of this process as the leader's welcome says.
+// openFollower opens the ranks of this process, as the leader's welcome requests.
 func (o *worldRun) openFollower(ctx context.Context, s State, role launch.Role, with *opening) (followed, json.RawMessage, error) {
 	heard := s.Now()
 	if with.Kernels != nil {
@@ -559,7 +562,7 @@ func (o *worldRun) openFollower(ctx context.Context, s State, role launch.Role, 
 			return nil, nil, fmt.Errorf("%w: the leader's file %s is not there: all processes of a simulation must run on one machine", native.ErrUnavailable, with.Arena)
 		}
 	}
-	s.Stderr = Stream{Writer: io.Discard} // progress of tasks: the leader shows its own
+	s.Stderr = Stream{Writer: io.Discard} // the leader shows its own progress
 	d, err := openShare(ctx, s, o.libraries, with, role.Rank, role.Local)
 	if err != nil {
 		return nil, nil, err

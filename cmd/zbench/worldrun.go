@@ -13,27 +13,27 @@ import (
 	"zbench/internal/launch"
 )
 
-// worldRun runs a measurement in a world of processes: it starts them or takes part as one of them,
-// opens the ranks, checks the hosts, and ends together with all of them. Every command that
-// measures a world embeds it.
+// worldRun runs a measurement in a world of processes. It starts the processes or takes part as one
+// of them, opens the ranks, checks the hosts, and ends together with all processes. Every command
+// that measures a world embeds it.
 type worldRun struct {
 	runOptions
 	launch    launchFlagSet
 	deadlines deadlineFlagSet
-	// counters is the source of the counters of NICs: auto, off or a folder.
+	// counters says where the counters of NICs are read: auto, off or a folder.
 	counters string
 	// command is the command with which the processes are started; empty means collectives.
 	command string
 }
 
-// worldFlags are the flags of a sweep that other measurements of a world also have.
+// worldFlags are those flags of a sweep that other measurements of a world also have.
 var worldFlags = []string{"ngpus", "nodes", "gpus-per-node", "fabric", "backend", "seed", "fault"}
 
-// addWorldFlags adds the flags of a command that measures a world as a sweep does: the world, the
-// libraries, the launcher and the deadlines. rows are the command's own flags.
+// addWorldFlags adds the flags that every measurement of a world has: for the world, the libraries,
+// the launcher and the deadlines. rows are the command's own flags.
 func (o *worldRun) addWorldFlags(cmd *cobra.Command, command string, rows ...specFlag) {
 	o.command = command
-	addSpecFlags(&cobra.Command{}, &o.want) // the defaults of everything without a flag here
+	addSpecFlags(&cobra.Command{}, &o.want) // fills in the defaults of fields without a flag here
 	addFlags(cmd, &o.want, append(rows, specRows(worldFlags)...))
 	addLibraryFlags(cmd, &o.libraries)
 	addLaunchFlags(cmd.Flags(), &o.launch)
@@ -41,8 +41,8 @@ func (o *worldRun) addWorldFlags(cmd *cobra.Command, command string, rows ...spe
 	o.addVerbose(cmd.Flags(), "print every check before the run")
 }
 
-// start runs the measurement in this process, alone or as the leader of several, or takes part as
-// one of them.
+// start runs the measurement in this process, alone or as the leader. If another process leads, it
+// takes part as a follower.
 func (o *worldRun) start(ctx context.Context, s State, measure func(context.Context) error) error {
 	ctx, role, several := o.launch.among(ctx, s)
 	switch {
@@ -54,13 +54,13 @@ func (o *worldRun) start(ctx context.Context, s State, measure func(context.Cont
 	return o.lead(ctx, s, role, measure)
 }
 
-// place finds out where the measurement runs.
+// place determines where the measurement runs.
 func (o *worldRun) place(s State, cmd *cobra.Command) (launching, error) {
 	f := cmd.Flags()
 	return o.placed(s, o.kept(s), f.Changed("nodes") || f.Changed("spec") || f.Changed("resume"))
 }
 
-// placed finds out where a request runs. given says that the number of nodes was given.
+// placed determines where a request runs. given is true if the user gave the number of nodes.
 func (o *worldRun) placed(s State, want spec.Spec, given bool) (launching, error) {
 	l, err := o.launch.place(s, want, given)
 	if err == nil {
@@ -73,7 +73,7 @@ func (o *worldRun) placed(s State, want spec.Spec, given bool) (launching, error
 	return l, nil
 }
 
-// engine returns the engine with this machine's driver and terminal.
+// engine returns an engine that uses the driver and the terminal of this machine.
 func (o *worldRun) engine(s State) (*engine.Engine, error) {
 	e, err := o.runOptions.engine(s)
 	e.Deadline, _ = launch.JobEnd(s.Getenv)
@@ -86,7 +86,7 @@ func (o *worldRun) engine(s State) (*engine.Engine, error) {
 		if o.world != nil {
 			return o.world.open(ctx, s, o.libraries, &w)
 		}
-		// The GPUs and then the init of the communicators apply the deadline themselves.
+		// Opening the GPUs, and then the communicators, each have this deadline.
 		return guarded(ctx, w.Deadlines.Init, 2, "opening the GPUs of "+s.Hostname(), func() (*collectivesDriver, error) {
 			return openCollectives(ctx, s, o.libraries, &w)
 		})

@@ -14,7 +14,7 @@
   figure.querySelectorAll("svg.chart").forEach(function (svg) { readout(svg, box, chart, sizes, hidden, zoom); });
 });
 
-// legend makes each entry a switch for its curves.
+// legend makes each entry a switch that hides and shows its curves.
 function legend(figure, hidden, zoom) {
   figure.querySelectorAll(".legend [data-key]").forEach(function (item) {
     var series = item.getAttribute("data-key").split(" ").map(Number);
@@ -42,8 +42,8 @@ function sizesOf(chart) {
     .map(function (b) { return { bytes: b, text: seen[b] }; });
 }
 
-// readout shows all curves at the size under the pointer, or at the one the
-// arrow keys chose.
+// readout shows the values of all curves at one size: the size under the pointer, or the size
+// chosen with the arrow keys.
 function readout(svg, box, chart, sizes, hidden, zoom) {
   var plot = svg.getAttribute("data-plot").split(" ").map(Number);
   var guide = document.createElementNS("http://www.w3.org/2000/svg", "line");
@@ -74,7 +74,7 @@ function readout(svg, box, chart, sizes, hidden, zoom) {
     var left = px * scale + 14;
     if (left + box.offsetWidth > svg.getBoundingClientRect().width) left = px * scale - 14 - box.offsetWidth;
     box.style.left = Math.max(0, left) + "px";
-    // Curves rise to the right: beside a point there, the free room is above.
+    // Curves rise to the right, so that the free space beside a point is above it.
     box.style.top = (px * 2 < plot[0] + plot[1] ? 0.36 : 0.09) * svg.getBoundingClientRect().height + "px";
   }
   function fill(size) {
@@ -110,7 +110,7 @@ function readout(svg, box, chart, sizes, hidden, zoom) {
     if (i >= 0) choose(i);
   }
 
-  // A mouse that is dragged marks the part to zoom into; a finger scrolls.
+  // Dragging the mouse marks the part to zoom into. A finger scrolls instead.
   var from = null, mark = svgNode("rect", { "class": "mark", y: plot[2], height: plot[3] - plot[2], visibility: "hidden" });
   svg.append(mark);
   function drop() {

@@ -1,7 +1,7 @@
 "use strict";
 var root = document.documentElement;
 
-// Theme: system, light, dark. Storage may be refused on file: pages.
+// Theme: system, light, dark. A browser may refuse storage on file: pages.
 (function () {
   var button = document.querySelector("button#theme");
   var themes = ["system", "light", "dark"];
@@ -22,7 +22,7 @@ var root = document.documentElement;
   });
 })();
 
-// A printed page shows what is folded on the screen.
+// A printed page shows what the screen folds.
 (function () {
   var folded = [];
   window.addEventListener("beforeprint", function () {
@@ -32,7 +32,7 @@ var root = document.documentElement;
   window.addEventListener("afterprint", function () { folded.forEach(function (d) { d.open = false; }); });
 })();
 
-// A link opens what it leads to.
+// A link opens the folded part that it leads to.
 (function () {
   function reveal(hash) {
     var target = hash.length > 1 && document.getElementById(decodeURIComponent(hash.slice(1)));
@@ -48,8 +48,7 @@ var root = document.documentElement;
   reveal(location.hash);
 })();
 
-// Buttons that copy what a reader takes elsewhere: lines, the verdict, a table as
-// tab-separated values.
+// Buttons that copy lines, the verdict, or a table as tab-separated values.
 (function () {
   function plain(e) { return e.innerText.trim() + "\n"; }
   function cells(table) {

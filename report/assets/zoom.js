@@ -1,5 +1,5 @@
-// Zoom: a figure shows a part of its sizes. Both of its pictures show the same part.
-// Everything is placed in units of the axes, of which the x axis counts octaves, or is linear.
+// Zoom: a figure shows a part of its sizes, in both of its pictures. All positions are in units of
+// the axes. The x axis counts octaves, or is linear.
 function zoomOf(figure, chart, hidden) {
   var pictures = Array.from(figure.querySelectorAll("svg.chart")).map(function (svg, i) { return picture(svg, chart, figure.id + "-clip-" + i); });
   if (!pictures.length || !chart.x.length) return null;
@@ -12,7 +12,7 @@ function zoomOf(figure, chart, hidden) {
   hint.className = "small";
   hint.textContent = "or drag across the chart; keys + − 0";
   bar.append(hint);
-  // Small pictures, many side by side, have the keys and the mouse alone.
+  // The small pictures, many side by side, have no buttons: they zoom by keys and mouse only.
   if (!figure.closest(".strips")) figure.querySelector(".canvas").after(bar);
   reset.disabled = true;
 
@@ -23,7 +23,7 @@ function zoomOf(figure, chart, hidden) {
     b.addEventListener("click", act);
     return b;
   }
-  // show takes a part of the x axis, at least one unit of it.
+  // show displays a part of the x axis, at least one unit long.
   function show(part) {
     var half = Math.max(1, Math.min(full[1] - full[0], part[1] - part[0])) / 2;
     var mid = Math.max(full[0] + half, Math.min(full[1] - half, (part[0] + part[1]) / 2));
@@ -37,7 +37,7 @@ function zoomOf(figure, chart, hidden) {
     var mid = at === undefined ? (now[0] + now[1]) / 2 : at, half = (now[1] - now[0]) / 2 * by;
     show([mid - half, mid + half]);
   }
-  // range is what the points in sight need of the y axis.
+  // range returns the part of the y axis that the visible points need.
   function range(p) {
     var lo = Infinity, hi = -Infinity;
     chart.series.forEach(function (s, i) {
@@ -65,10 +65,11 @@ function zoomOf(figure, chart, hidden) {
   };
 }
 
-// along is where a size lies on the x axis, in its units; a linear axis counts.
+// along returns the position of a size on the x axis, in units of the axis. A linear axis counts in
+// units of 1.
 function along(chart, bytes) { return chart.linear ? bytes : Math.log2(bytes); }
 
-// picture places what one SVG shows by the part of the axes that is in sight.
+// picture moves the contents of one SVG to the visible part of the axes.
 function picture(svg, chart, id) {
   var numbers = function (name) { return svg.getAttribute(name).split(" ").map(Number); };
   var x = numbers("data-x"), y = numbers("data-y"), plot = numbers("data-plot");
@@ -96,7 +97,7 @@ function picture(svg, chart, id) {
     grid.textContent = "";
     if (!whole) axes(nx, ny);
   }
-  // axes draws the grid and the labels of the part in sight.
+  // axes draws the grid and the labels of the visible part.
   function axes(nx, ny) {
     var free = -Infinity;
     chart.x.forEach(function (t) {
@@ -122,7 +123,7 @@ function picture(svg, chart, id) {
   return { x: x, y: y, show: show };
 }
 
-// yTicks labels a part of the value axis with at most about count ticks.
+// yTicks returns the ticks for a part of the y axis. count is roughly their largest number.
 function yTicks(y, part, count) {
   var inside = function (t) { return t.at >= part[0] && t.at <= part[1]; };
   if (y.log) {
@@ -137,7 +138,7 @@ function yTicks(y, part, count) {
   return out;
 }
 
-// centre is the middle of a shape, from its own numbers: it may not be in sight.
+// centre returns the middle of a shape from its attributes, because the shape may not be visible.
 function centre(e) {
   if (e.tagName === "circle") return [Number(e.getAttribute("cx")), Number(e.getAttribute("cy"))];
   if (e.tagName === "text") return [Number(e.getAttribute("x")), Number(e.getAttribute("y"))];

@@ -1,10 +1,11 @@
-/* A switch in user space, for kernels without netem: scripts/links.sh builds and starts it.
+/* A network switch in user space, for kernels without netem. scripts/links.sh builds and starts it.
  *
  *   wire NAME N MBIT DELAY_MS
  *
- * It makes N taps, NAME0 to NAME(N-1). A frame arrives DELAY_MS after it was sent, and every port
- * receives at MBIT million bits a second: what it sends the host limits, whose TCP then sees the
- * queue. It prints a line when the taps are there. */
+ * It makes N tap devices, NAME0 to NAME(N-1). A frame arrives DELAY_MS after it was sent. A port
+ * receives MBIT million bits per second. The switch does not limit the rate at which a port sends: the
+ * sending host does that, so that its TCP sees its own queue. The switch prints a line when the devices
+ * are ready. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/if_tun.h>
@@ -32,7 +33,7 @@ typedef struct frame {
 static struct {
   int fd, known;
   unsigned char mac[MAC];
-  uint64_t receives; /* until then it is busy */
+  uint64_t receives; /* ns; the port is busy receiving until then */
   size_t queued;
   frame *first, *last;
 } port[PORTS];
@@ -49,11 +50,11 @@ static uint64_t now(void) {
 
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* Queues a frame for a port, behind what it receives already. */
+/* Queues a frame for a port, behind the frames that are already queued for it. */
 static void forward(int to, const unsigned char *bytes, ssize_t length) {
   frame *f = port[to].queued < QUEUE ? malloc(sizeof *f) : NULL;
   if (f == NULL) {
-    return; /* dropped */
+    return; /* the frame is dropped */
   }
   f->next = NULL;
   f->length = length;
@@ -69,7 +70,7 @@ static void forward(int to, const unsigned char *bytes, ssize_t length) {
   port[to].last = f;
 }
 
-/* Takes the frames that a port sends. One of an unknown receiver goes to all others. */
+/* Reads the frames that a port sends. A frame to an unknown receiver goes to all other ports. */
 static void take(int from) {
   unsigned char bytes[FRAME];
   for (ssize_t n; (n = read(port[from].fd, bytes, sizeof bytes)) >= 2 * MAC;) {
@@ -89,7 +90,7 @@ static void take(int from) {
   }
 }
 
-/* Hands a port the frames that are due. */
+/* Writes to a port the frames that are due. */
 static void give(int to) {
   while (port[to].first != NULL && port[to].first->due <= now()) {
     frame *f = port[to].first;
@@ -129,7 +130,7 @@ int main(int argc, char **argv) {
     on[i] = (struct pollfd){.fd = port[i].fd, .events = POLLIN};
   }
   on[ports] = (struct pollfd){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK), .events = POLLIN};
-  sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 10}); /* before the ranks */
+  sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 10}); /* the switch must run before the ranks' processes */
   puts("ready");
   fflush(stdout);
   for (;;) {

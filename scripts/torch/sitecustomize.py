@@ -1,4 +1,4 @@
-"""Runs zbench_torch.install() once the program has imported torch. A program that never does has no result."""
+"""Calls zbench_torch.install() once the program has imported torch. A program that never imports torch has no result."""
 import atexit
 import importlib.abc
 import importlib.util

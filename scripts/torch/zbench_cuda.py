@@ -1,10 +1,10 @@
 """torch.cuda and torch.accelerator on zbench's loopback.
 
-A device named cuda is the host's memory with the time of a simulated GPU: operators that are asked for
-one get the CPU. Streams and events are those of zbench_torch. Functions that have no stand-in raise
-Refused with their name.
+A tensor on a cuda device is in the host's memory, and an operator on it runs on the CPU but takes the
+time of a simulated GPU. Streams and events are those of zbench_torch. A function without a replacement
+raises Refused with the function's name.
 
-Units: bytes; elapsed_time has milliseconds, as PyTorch's.
+Units: bytes. elapsed_time is in milliseconds, as in PyTorch.
 """
 import contextlib
 import copyreg
@@ -16,7 +16,7 @@ import types
 import torch
 from torch.overrides import TorchFunctionMode
 
-# hipDeviceAttribute_t: the numbers that properties() asks for, in the order of HIP 5 to 7.
+# Values of hipDeviceAttribute_t for properties(), the same in HIP 5 to 7.
 ATTRIBUTES = {"major": 23, "minor": 61, "multi_processor_count": 63, "warp_size": 87}
 GFX = {(9, 4): "gfx942"}
 IDLE = ("empty_cache", "ipc_collect", "init", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_sync_debug_mode", "set_per_process_memory_fraction", "empty_host_cache")
@@ -28,13 +28,13 @@ def is_cuda(x):
 
 
 def host(x):
-    """Returns the CPU instead of a cuda device."""
+    """Returns "cpu" for a cuda device, and anything else unchanged."""
     return "cpu" if is_cuda(x) else x
 
 
 class OnHost(TorchFunctionMode):
-    """Makes functions that are asked for a cuda device use the CPU; functions that move a tensor there return the
-    tensor."""
+    """Makes functions with a cuda device as argument use the CPU. Functions that move a tensor to such a device return
+    the tensor itself."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -55,8 +55,8 @@ MOVES = {torch.Tensor.cuda, torch.Tensor.to, PARSE}
 
 
 def stand_in(name, real, make):
-    """A class that replaces one of C's. Its objects are what make returns for the arguments; it keeps isinstance and
-    pickle working."""
+    """Replaces torch.NAME, a class written in C, by a class that calls it with the arguments that make returns.
+    isinstance and pickle work as before."""
     class Kind(type):
         def __call__(cls, *args, **kwargs):
             return real(*make(*args, **kwargs))
@@ -68,13 +68,13 @@ def stand_in(name, real, make):
 
 
 class Memory(ctypes.Structure):
-    """glibc's mallinfo2."""
+    """The result of glibc's mallinfo2, in bytes."""
     _fields_ = [(n, ctypes.c_size_t) for n in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]
 
 
 class Held:
-    """Returns the memory that the process has allocated since the program imported torch, which is nearly all
-    tensors. A GPU would hold those that the program moved there."""
+    """Measures the memory that the process has allocated since the program imported torch. Nearly all of it is tensors.
+    A real GPU would hold only the tensors that the program moved there."""
 
     def __init__(self):
         self.ask = ctypes.CDLL(None).mallinfo2
@@ -99,7 +99,8 @@ class Held:
 
 
 class Within:
-    """A device as a context. All devices belong to rank 0, so only the number changes."""
+    """A device as a context manager. It changes only the number of the current device, because all numbers mean the
+    GPU of this rank."""
 
     def __init__(self, device=None):
         self.to = device if isinstance(device, int) else getattr(torch.device(device or "cuda"), "index", None)
@@ -158,7 +159,7 @@ def functions(zt):
 
 
 def fill(module, stands):
-    """Puts the replacements into a module; its other functions raise an error with their names."""
+    """Puts the replacements into a module. The other functions of the module then raise an error with their names."""
     def refused(name):
         def raises(*_, **__):
             from zbench_torch import Refused
@@ -181,14 +182,14 @@ def accelerator(stands):
 
 
 def without(init, *names):
-    """Returns a constructor that ignores devices."""
+    """Returns a constructor that ignores the named arguments, which name devices."""
     def made(self, module, *args, **kwargs):
         init(self, module, *args, **{k: v for k, v in kwargs.items() if k not in names})
     return made
 
 
 def share_attention():
-    """DTensor's rule for the attention that a CPU uses in place of a GPU's: by batch or by head."""
+    """Tells DTensor how to shard the attention that a CPU uses in place of a GPU's: by batch or by head."""
     from torch.distributed.tensor import Replicate, Shard
     from torch.distributed.tensor.experimental import register_sharding
 
@@ -199,7 +200,7 @@ def share_attention():
 
 
 def uncompiled(model=None, *_, **__):
-    """Replaces torch.compile: operators run uncompiled, each with its own time."""
+    """Replaces torch.compile: operators run without fusion, each with its own time."""
     if not uncompiled.told:
         print("zbench loopback: torch.compile is left out: operators run as they are, so a fused kernel's time is that of its parts", file=sys.stderr)
         uncompiled.told = True
@@ -210,7 +211,7 @@ uncompiled.told = False
 
 
 def install(zt):
-    """Installs the replacements and returns the mode that gives functions the host's device. zt is the module
+    """Installs the replacements, and returns the mode that makes functions use the CPU. zt is the module
     zbench_torch."""
     import torch.distributed.device_mesh
     from torch.distributed.fsdp import FullyShardedDataParallel
@@ -225,14 +226,14 @@ def install(zt):
     version = ctypes.c_int()
     zt.cluster().devices.said("ncclGetVersion", ctypes.byref(version))
     torch.cuda.nccl.version = lambda: (version.value // 10000, version.value // 100 % 100, version.value % 100)
-    torch.distributed.is_nccl_available = lambda: True  # PyTorch's own code asks distributed_c10d
+    torch.distributed.is_nccl_available = lambda: True  # PyTorch's own code uses the function of distributed_c10d
     torch.Tensor.is_pinned = lambda self, device=None: False
-    torch.Tensor.pin_memory = lambda self, device=None: self  # a data loader calls it on its own thread
+    torch.Tensor.pin_memory = lambda self, device=None: self  # modes do not reach here: a data loader calls this on its own thread
     torch.compile = uncompiled
     stand_in("device", DEVICE, lambda *a, **k: ("cuda", a[0]) if len(a) == 1 and isinstance(a[0], int) else (*a, *k.values()))
     copyreg.pickle(DEVICE, lambda d: (torch.device, (str(d),)))
     stand_in("Generator", torch.Generator, lambda device="cpu": (host(device),))
-    # Constructors with an argument that names a device: its position and its name.
+    # Constructors with an argument for a device, with the argument's position and name.
     for kind, at, name in ((DeviceContext, 0, "device"), (torch.distributed.device_mesh.DeviceMesh, 0, "device_type"), (torch.amp.GradScaler, 0, "device")):
         hosted(kind, at, name)
     record = torch.profiler._KinetoProfile.__init__

@@ -1,12 +1,16 @@
 """torch.distributed on zbench's loopback: collectives take the time of a simulated cluster.
 
-`zbench loopback --torch` puts the folder of this file on PYTHONPATH, and sitecustomize beside it
-calls install() once a program has imported torch. Of all ranks some are real: each is a process of
-the trainer, rank 0 at least. The ranks behind it, up to the next real one, are its equals: they make
-the same calls when it does, each on its own GPU of the loopback, with the host costs, noise and
-faults of the machine file; of groups, they use those that were made beside its own. What operators
-take is added to the GPUs' streams; collectives run on streams of their own. No time is the host's: a
-slower host changes none. Data go between real ranks by gloo, which takes no time here.
+`zbench loopback --torch` puts the folder of this file on PYTHONPATH, and sitecustomize in the same
+folder calls install() once a program has imported torch.
+
+A real rank is a process of the trainer; rank 0 always is one. The ranks from a real rank up to the
+next real one are equal to it. An equal rank makes the same calls at the same time, but on its own GPU
+of the loopback, with the host costs, noise and faults of the machine file, and in its own groups (see
+Family).
+
+The time of an operator is added to the GPUs' streams. Collectives run on streams of their own. All
+times are simulated, so a slower host does not change them. gloo moves data between real ranks, which
+takes no simulated time.
 
 Units: seconds, bytes.
 """
@@ -42,9 +46,9 @@ DTYPES = {
     torch.float16: 6, torch.float32: 7, torch.float64: 8, torch.bfloat16: 9,
 }
 OPS = {"SUM": 0, "PRODUCT": 1, "MAX": 2, "MIN": 3, "AVG": 4}
-PATIENCE = 5  # seconds that a rank waits for others before it reports what it waits in
+PATIENCE = 5  # seconds that a rank waits for others before it reports the call in which it waits
 TIMEOUT = datetime.timedelta(minutes=10)  # torch's own timeout for the nccl backend
-SMALL = 1 << 16  # bytes; a run of sizes still computes tensors up to this size
+SMALL = 1 << 16  # bytes; a run with --sizes computes only tensors up to this size
 
 
 class Refused(RuntimeError):
@@ -52,8 +56,8 @@ class Refused(RuntimeError):
 
 
 class Devices:
-    """The loopback's GPUs, one per rank of this process: the real rank and the ranks equal to it. A list with one
-    entry per rank is called a row."""
+    """The loopback's GPUs, one for the real rank of this process and one for each rank equal to it. A list with
+    one entry per rank is called a row."""
 
     def __init__(self, count):
         self.hip, self.ccl = ctypes.CDLL("libamdhip64.so.6"), ctypes.CDLL("librccl.so.1")
@@ -75,7 +79,7 @@ class Devices:
             raise Refused(f"{name}: {(self.ccl.ncclGetLastError(None) or b'').decode() or code}")
 
     def made(self, name, *args):
-        """Returns a row of handles, each made on its device."""
+        """Returns a row of handles. The HIP function named name makes each on its device."""
         row = []
         for d in range(self.count):
             self.hip.hipSetDevice(d)
@@ -84,14 +88,16 @@ class Devices:
         return row
 
     def record(self, streams):
-        """Returns a row of events, recorded on the streams. Row.give takes it back."""
+        """Returns a row of events, recorded on the streams. The row comes from spare, to which Event.__del__ returns
+        it."""
         events = self.spare.pop() if self.spare else self.made("hipEventCreate")
         for e, s in zip(events, streams):
             self.hip.hipEventRecord(e, s)
         return events
 
     def mark(self, stream):
-        """Returns an event of the first rank only. It is kept, because its time is read at the end."""
+        """Returns a mark: an event of the first rank only. A mark is never used again, because its time is read at the
+        end."""
         event = ctypes.c_void_p()
         self.hip.hipSetDevice(0)
         self.ran("hipEventCreate", ctypes.byref(event))
@@ -111,9 +117,9 @@ class Devices:
             launch(self.delay, *one, s, params, None)
 
     def buffers_of(self, size):
-        """Returns memory on each device for a message; the memory is never touched. If the device has room, the
-        smaller block stays allocated: hipFree would make the host wait for the device in the middle of the
-        program."""
+        """Returns memory on each device for a message. No one reads or writes it. A block that has become too small
+        stays allocated if the device has room, because hipFree would make the host wait for the device in the
+        middle of the program."""
         if size > self.room:
             self.room = max(size, 2 * self.room)
             for d, b in enumerate(self.buffers):
@@ -132,8 +138,9 @@ class Devices:
         return ms.value * 1e-3
 
     def joined(self, groups, first):
-        """Returns a row of communicators: for each rank, the one of its group among groups (id, ranks). first is this
-        process's first rank. Other processes join theirs at the same time."""
+        """Returns a row of communicators, one per rank for the group that contains the rank. groups is a list of
+        (id, ranks). first is the first rank of this process. All processes with ranks in these groups must call at
+        the same time."""
         class Id(ctypes.Structure):
             _fields_ = [("internal", ctypes.c_char * 128)]
 
@@ -157,8 +164,8 @@ class Devices:
 
 
 class Stream:
-    """A stream of every rank, replacing torch.cpu.Stream. pending is computation that has not been launched yet, in
-    seconds."""
+    """A row of streams, which replaces torch.cpu.Stream. pending is the computation that has not been launched yet,
+    in seconds."""
 
     def __init__(self, device=None, priority=0, **_):
         self.row, self.pending, self.number = cluster().devices.made("hipStreamCreateWithFlags", 1), 0.0, len(cluster().all)
@@ -209,7 +216,7 @@ class Stream:
 
 
 class Event:
-    """An event of every rank, replacing torch.cpu.Event."""
+    """A row of events, which replaces torch.cpu.Event."""
 
     def __init__(self, *_, **__):
         self.row = None
@@ -238,7 +245,7 @@ class Event:
 
 
 class Within:
-    """Replaces torch.cpu.stream: work launched inside goes onto the stream."""
+    """Replaces torch.cpu.stream: work that is launched inside the context goes onto the stream."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -252,8 +259,8 @@ class Within:
 
 
 class Done(dist._Work):
-    """A launched collective. Its data are available at once. Its end is an event that a stream waits for once: at
-    wait(), at the end of a backward pass of DistributedDataParallel, or when an operation first touches the
+    """A launched collective. Its data are available at once. Its end is an event, and a stream waits for it once:
+    at wait(), at the end of a backward pass of DistributedDataParallel, or when an operation first touches the
     collective's output."""
 
     def __init__(self, events, outputs):
@@ -301,12 +308,12 @@ class Cluster:
         self.devices = Devices((self.real + [self.ranks])[self.place + 1] - self.rank)
         self.written, self.spans, self.steps, self.inside, self.all, self.failed, self.bucket = {}, [], [], False, [], False, 0
         self.traced, self.gradients, self.backward = "ZBENCH_TORCH_TRACE" in get, [], None
-        # The optimizer whose step ends a training step, and those that made a step since then. limit is the number of
-        # steps, 0 for all.
+        # ends is the optimizer whose step ends a training step. beside has the other optimizers that have made a step
+        # since then. limit is the number of training steps to run, 0 for all.
         self.limit, self.trains, self.ends, self.beside = int(get.get("ZBENCH_TORCH_STEPS", "0")), False, lambda: None, set()
-        self.modes, self.held = [], None  # memory, if torch.cuda is asked for it
-        self.charged = [{}]  # by step: calls and seconds of operators
-        # The meeting place of real ranks, and the file in which each reports its activity.
+        self.modes, self.held = [], None  # held measures the memory in use, for torch.cuda
+        self.charged = [{}]  # per step: the calls and seconds of each operator
+        # Real ranks meet at the path meeting. Each reports its activity in a file of doing.
         self.meeting, self.store, self.exchanges, self.timeout = get["ZBENCH_LOOPBACK_SHARED"], dist.HashStore(), {}, TIMEOUT
         if len(self.real) > 1:
             self.store = dist.FileStore(self.meeting + ".store", len(self.real))
@@ -317,14 +324,14 @@ class Cluster:
     def begin(self):
         self.current = self.default = Stream()
         self.steps.append(self.devices.mark(self.default.row[0]))
-        # The program's clock, in seconds since now, and a completed mark with its time.
+        # shown is the program's clock, in seconds since now. origin is a completed mark with its time.
         self.shown, self.origin, self.ticks = 0.0, (self.steps[0], 0.0), [self.devices.mark(self.default.row[0]) for _ in range(2)]
         self.passes = getattr(ctypes.CDLL(None), "zbench_clock_pass", None)
         if self.passes is not None:
             self.passes(ctypes.c_int64(0))
 
     def sees(self, stream):
-        """The program has waited for a stream of the first rank: its clock advances to that time."""
+        """Advances the program's clock to the time of a stream of the first rank, for which the program has waited."""
         mark = self.ticks[0]
         self.devices.hip.hipEventRecord(mark, stream)
         self.reaches(mark)
@@ -340,22 +347,22 @@ class Cluster:
             self.passes(ctypes.c_int64(ns))
 
     def handed(self, parameter):
-        """A parameter has its gradient. For DistributedDataParallel the trace records it."""
+        """Records for the trace that a parameter has its gradient, with DistributedDataParallel."""
         self.default.flush()
         self.gradients.append([self.backward, tuple(parameter.shape), parameter.dtype, self.devices.mark(self.default.row[0]), None])
         self.backward = None
 
     def reduced(self):
-        """The reducer has processed the gradient for sending: it divides it."""
+        """Records for the trace that the reducer has divided the gradient, which it does before it sends it."""
         self.default.flush()
         self.gradients[-1][-1] = self.devices.mark(self.default.row[0])
 
     def owner(self, rank):
-        """Returns the index of the real rank that a rank equals."""
+        """Returns the index of the real rank to which a rank is equal."""
         return bisect.bisect(self.real, rank) - 1
 
     def watch(self):
-        """Reports a long wait for others once."""
+        """Reports each long wait for other ranks once."""
         told = None
         while True:
             waits = self.waits
@@ -366,7 +373,7 @@ class Cluster:
 
     @contextlib.contextmanager
     def waiting(self, what):
-        """Marks the body as a wait for others."""
+        """Marks the body of the context as a wait for other ranks."""
         before, self.waits = self.waits, (what,)
         try:
             yield
@@ -389,30 +396,30 @@ class Cluster:
                 yield f"rank {self.real[i]}: {f.read().decode() or 'no call yet'}"
 
     def give_up(self):
-        """Ends a process that waits for a collective longer than its groups' timeout."""
+        """Ends this process, which has waited for a collective longer than the timeout of its groups."""
         last = next((f"{name} of {what[1]:,} {str(what[2]).removeprefix('torch.')} in group {what[0].title}" for name, _, _, what in reversed(self.spans) if what), "no collective")
         print(f"zbench loopback: rank {self.rank} waited {self.timeout} for what never ends; its last call: {last}. " + "; ".join(self.others()), file=sys.stderr, flush=True)
         os._exit(1)
 
     def exchange(self, owners):
-        """Returns the process group that moves data among real ranks, given by index."""
+        """Returns the process group that moves data among real ranks. owners has their indices."""
         if owners not in self.exchanges:
             name, options = "exchange " + ",".join(map(str, owners)), dist.ProcessGroupGloo._Options()
-            # All are on this host, whatever its name resolves to.
+            # All processes are on this host, but its name may resolve to another address.
             options._devices, options._timeout = [dist.ProcessGroupGloo.create_device(hostname="127.0.0.1")], self.timeout
             with self.waiting("in " + self.said):
                 self.exchanges[owners] = dist.ProcessGroupGloo(dist.PrefixStore(name, self.store), owners.index(self.place), len(owners), options)
         return self.exchanges[owners]
 
     def touch(self, tensors):
-        """An operation reads or writes tensors: its stream waits for the collectives that write them."""
+        """Makes the stream of an operation wait for the collectives that write the tensors which it uses."""
         for t in tensors if self.written else ():
             done = self.written.get(t.untyped_storage()._cdata)
             if done is not None:
                 done.settle()
 
     def charge(self, name, seconds, profiled):
-        """Adds an operator's computation; profiled is true if its time comes from a profile."""
+        """Adds an operator's time to the current stream. profiled is true if the time comes from a profile."""
         if seconds == 0:
             return
         self.current.pending += seconds
@@ -421,9 +428,10 @@ class Cluster:
         calls[1] += seconds
 
     def step(self, optimizer):
-        """An optimizer has made a step. If several take turns, the first one ends the training steps, until another
-        makes two steps without it. A program that reads its clock without waiting for the GPU sees the end of the
-        step: its host is not modelled, and keeps up."""
+        """Ends a training step after an optimizer has made a step. If several optimizers take turns, the first one
+        ends the training steps, until another makes two steps without it. Afterwards the program's clock shows the
+        end of the step, even if the program has not waited for the GPU: the program's own time on the host is not
+        modelled."""
         if self.ends() not in (None, optimizer) and id(optimizer) not in self.beside:
             self.beside.add(id(optimizer))
             return
@@ -452,7 +460,7 @@ def cluster():
 
 
 def small(t):
-    """Whether a run of sizes still computes a tensor: indices, shapes, a loss."""
+    """Reports whether a run with --sizes computes a tensor, such as indices, shapes or a loss."""
     return t.numel() * t.element_size() <= SMALL
 
 
@@ -461,9 +469,9 @@ def moves(t):
 
 
 class Family:
-    """Groups of equal size that were made one after the other, with each rank in at most one: the groups of one
-    dimension of a mesh. When a rank calls a collective on its group, the ranks equal to it call on theirs. Each rank
-    has one communicator and one stream."""
+    """Groups of equal size that were made one after the other and share no rank, such as the groups of one dimension
+    of a mesh. When a real rank calls a collective on its group, each rank equal to it makes the call on its own group
+    of the family. Each rank has one communicator and one stream."""
 
     def __init__(self, number, groups):
         cl, d = cluster(), cluster().devices
@@ -493,15 +501,15 @@ class Families:
         self.made = []  # (ranks, Group or None)
 
     def add(self, ranks, group):
-        """A family that contains all ranks is joined at once, so that each process joins it at the same point of its
-        program."""
+        """Adds a group. Once its family contains all ranks, the family's communicators are made at once, so that each
+        process makes them at the same point of its program."""
         self.made.append((ranks, group))
         own = self.around(len(self.made) - 1)
         if sum(len(self.made[i][0]) for i in own) == cluster().ranks:
             self.join(own)
 
     def around(self, at):
-        """Returns the indices of the groups in the same family as one of them."""
+        """Returns the indices of the groups in the same family as the group with index at."""
         ranks = set(self.made[at][0])
         own, size = [at], len(ranks)
         for places in (range(at - 1, -1, -1), range(at + 1, len(self.made))):
@@ -520,7 +528,7 @@ class Families:
                 self.made[i][1].family = family
 
     def of(self, group):
-        """Returns a group's family. It may lack some ranks; those do not call then."""
+        """Returns a group's family. If the family lacks some ranks, these ranks make no calls on it."""
         if group.family is None:
             self.join(self.around(next(i for i, (_, g) in enumerate(self.made) if g is group)))
         return group.family
@@ -530,7 +538,8 @@ families = Families()
 
 
 class Group(dist.ProcessGroup):
-    """A process group on communicators of the loopback. A rank's data are those of the real rank that it equals."""
+    """A process group on communicators of the loopback. A rank has the same data as the real rank to which it is
+    equal."""
 
     def __init__(self, rank, ranks, name):
         super().__init__(rank, len(ranks))
@@ -548,8 +557,8 @@ class Group(dist.ProcessGroup):
         return dist.distributed_c10d._world.pg_names[self]
 
     def run(self, name, part, tensors, writes, op=None, root=None, outputs=None):
-        """Makes a call on all ranks. part is the tensor of one rank from which the call's count follows; root is also
-        the peer of a send or receive, as a rank in the group."""
+        """Makes a call on all ranks. part is one rank's tensor and gives the number of elements. root is a rank in the
+        group: the root, or the peer of a send or receive."""
         cl, d, family = cluster(), cluster().devices, families.of(self)
         count, kind = part.numel(), DTYPES.get(part.dtype)
         size = count * part.element_size()
@@ -575,8 +584,9 @@ class Group(dist.ProcessGroup):
         return done
 
     def agree(self, what, sent):
-        """Checks that the real ranks of the group make the same call; otherwise all are told. Returns what each sent,
-        by index: for tensors that a run of sizes leaves out, this rank's own."""
+        """Checks that the real ranks of the group make the same call; if not, all of them raise an error. Returns the
+        tensor of each real rank by index. A run with --sizes does not exchange large tensors: their place has this
+        rank's own tensor."""
         cl = cluster()
         self.calls += 1
         owners = tuple(sorted(self.owners))
@@ -690,7 +700,7 @@ class Group(dist.ProcessGroup):
 
     def alltoall_base(self, output, t, out_splits, in_splits, opts=None):
         unequal = len(set(out_splits or ())) > 1 or len(set(in_splits or ())) > 1
-        if len(self.owners) == self.n > 1:  # parts may be equal on one rank and not on another
+        if len(self.owners) == self.n > 1:  # the parts of one rank may be equal while those of another are not
             told = []
             self.quietly(lambda: told.extend(self.agree("all_to_all", torch.tensor([int(unequal)])).values()))
             if any(told) and not unequal:
@@ -703,7 +713,7 @@ class Group(dist.ProcessGroup):
         return self.run("AllToAll", part, [t], [output])
 
     def unequal(self, output, t, out_splits, in_splits):
-        """An all_to_all with unequal parts: messages between real ranks."""
+        """Makes an all_to_all with unequal parts, as messages between real ranks."""
         cl, d = cluster(), cluster().devices
         owners = tuple(sorted(self.owners))
         if len(owners) < self.n:
@@ -781,7 +791,8 @@ class Group(dist.ProcessGroup):
         return done
 
     def quietly(self, do):
-        """Moves data in the body: its time belongs to the collective, not to computation."""
+        """Calls do, which moves the data of a collective, without adding the time of its operators: the collective's
+        time includes it."""
         cluster().inside = True
         try:
             do()
@@ -799,19 +810,21 @@ def named(op):
 
 
 def counted(op):
-    """Returns the reduction by RCCL's name. A factor before it changes no time."""
+    """Returns RCCL's name of the reduction with the same time. The factor of PREMUL_SUM changes no time."""
     return "SUM" if op == "PREMUL_SUM" else op
 
 
 def copied(to, what):
-    """Copies data; what may be a part of to, as in a gather in place."""
+    """Copies the tensor what into the tensor to. what may be a part of the other tensor, as in a
+    gather in place."""
     if moves(to):
         to.copy_(what.clone())
 
 
-# A profile's names of element types, in zbench's spelling.
+# zbench's names of element types in a profile.
 OPERANDS = {torch.bool: "uint8", torch.uint8: "uint8", torch.int8: "int8", torch.int16: "half", torch.int32: "int32", torch.int64: "int64", torch.float16: "half", torch.bfloat16: "bfloat16", torch.float32: "float", torch.float64: "double"}
-# The operators that a CPU runs in place of a GPU's, and how many of the first inputs the two share.
+# A CPU runs some operators under another name than a GPU. Each entry has the GPU's names, and how many of the first
+# inputs both have in common.
 INSTEAD = {"aten::native_batch_norm": (("aten::miopen_batch_norm", "aten::cudnn_batch_norm"), 3), "aten::native_batch_norm_backward": (("aten::miopen_batch_norm_backward", "aten::cudnn_batch_norm_backward"), 3)}
 for _n, _of in ((3, ""), (4, "_backward")):
     INSTEAD["aten::_scaled_dot_product_flash_attention_for_cpu" + _of] = tuple(f"aten::_scaled_dot_product_{k}_attention{_of}" for k in ("flash", "efficient", "cudnn")), _n
@@ -831,7 +844,7 @@ def measured(path):
 
 
 def called(func, args, kwargs):
-    """Names an operator with those of its inputs that have dimensions, like zbench does for a profile."""
+    """Returns an operator's name and its inputs, without scalars, as zbench writes them for a profile."""
     words = [func._schema.name]
     for i, a in enumerate(func._schema.arguments):
         x = args[i] if i < len(args) else kwargs.get(a.name)
@@ -844,10 +857,10 @@ def called(func, args, kwargs):
 
 
 class Costs(TorchDispatchMode):
-    """Adds the time of each operator to the current stream: that of a profile, or its floating-point
-    operations over the GPU's rate, or its bytes over the memory's, whichever is longer. In a run of sizes what is
-    large is not computed: written arguments stay as they are, other results are memory that nobody
-    has touched."""
+    """Adds the time of each operator to the current stream. The time comes from a profile if it has the operator.
+    Otherwise it is the longer of two times: floating-point operations over the GPU's rate, and bytes over the memory's
+    bandwidth. A run with --sizes does not compute large tensors: an argument that an operator would write stays as it
+    is, and a new result is uninitialised memory."""
 
     COLLECTIVES = {"_c10d_functional", "_c10d_functional_autograd", "c10d_functional", "c10d", "_dtensor"}  # namespaces
     FREE = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_unsafe_view", "lift_fresh", "set_", "resize_", "_reshape_alias"}
@@ -863,7 +876,7 @@ class Costs(TorchDispatchMode):
         kwargs, cl = kwargs or {}, cluster()
         name = func._schema.name.split("::")[1]
         if any(t.__name__ in ("DTensor", "AsyncCollectiveTensor") for t in types):
-            return NotImplemented  # a rank's computation is the operators on its shards, which follow; the other mode comes first
+            return NotImplemented  # these types then call the operators on a rank's shards, which come here again
         if cl.inside or func.is_view or name in self.FREE:
             return func(*args, **kwargs)
         if name == "_local_scalar_dense":
@@ -872,9 +885,9 @@ class Costs(TorchDispatchMode):
             return func(*args, **kwargs)
         given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
         if any(x.device.type == "meta" for x in given):
-            return func(*args, **kwargs)  # only shapes are computed, no data
-        if func.namespace in self.COLLECTIVES:  # they call the group in the end
-            if name in ("all_reduce", "broadcast"):  # on a copy
+            return func(*args, **kwargs)  # tensors on the meta device have shapes but no data
+        if func.namespace in self.COLLECTIVES:  # these operators call the process group, which adds their time
+            if name in ("all_reduce", "broadcast"):  # these two work on a copy, which also takes time
                 cl.charge("aten::clone", 2 * sum(x.numel() * x.element_size() for x in given) / cl.bandwidth, False)
             return func(*args, **kwargs)
         cl.touch(given)
@@ -906,13 +919,13 @@ class Costs(TorchDispatchMode):
         shapes = self.shapes_of(func, args, kwargs)
         made = shapes_in(shapes)
         if not given and (all(x.element_size * math.prod(x.size) <= SMALL for x in made) or not any(x.dtype.is_floating_point for x in made)):
-            return func(*args, **kwargs)  # a data loader reads its indices as numbers, however many
+            return func(*args, **kwargs)  # integers are computed at any size, because a data loader reads indices from them
         with _disable_current_modes():
             return tree_map(lambda x: torch.empty_strided(x.size, x.stride, dtype=x.dtype) if isinstance(x, Shape) else x, shapes, is_leaf=lambda x: isinstance(x, Shape))
 
     def shapes_of(self, func, args, kwargs):
-        """Returns the results of an operator, with tensors as shapes only. Layers repeat, so each result is computed
-        once."""
+        """Returns the results of an operator, with a Shape in place of each tensor. Layers repeat, so results are
+        kept by operator and arguments."""
         leaves, tree = tree_flatten((args, kwargs))
         key = (func, str(tree), tuple(shape_of(x) if isinstance(x, torch.Tensor) else (type(x), x) for x in leaves))
         try:
@@ -945,28 +958,29 @@ def shapes_in(shapes):
     return [x for x in tree_leaves(shapes, is_leaf=lambda x: isinstance(x, Shape)) if isinstance(x, Shape)]
 
 
-# Kineto's names of the collectives, and the buffers that are larger than a rank's part.
+# For each collective: Kineto's name, and whether the input and the output have the parts of all ranks.
 KINETO = {"AllReduce": ("allreduce", False, False), "Bcast": ("broadcast", False, False), "Reduce": ("reduce", False, False), "AllGather": ("_allgather_base", False, True), "ReduceScatter": ("_reduce_scatter_base", True, False), "AllToAll": ("all_to_all", True, True), "AllToAllv": ("all_to_allv", False, False), "Gather": ("gather", False, True), "Scatter": ("scatter", True, False), "Send": ("send", False, False), "Recv": ("recv", False, False)}
 
 
 def happened(cl, record):
-    """Whether the marks of a step, a span or a gradient have completed."""
+    """Reports whether all marks of a step, a span or a gradient have completed."""
     return all(cl.devices.hip.hipEventQuery(m) == 0 for m in (record if isinstance(record, (tuple, list)) else (record,)) if isinstance(m, ctypes.c_void_p))
 
 
 def finish():
-    """Prints what a step came to, and writes the trace. A program that did nothing on the cluster ends here with a code of its own."""
+    """Prints the summary of a step, and writes the trace. If the program did nothing on the cluster, it ends here with
+    exit code NOTHING."""
     error = getattr(sys, "last_value", None)
     interrupted = isinstance(error, KeyboardInterrupt)
     if _cluster is not None and not _cluster.failed:
         _cluster.says("ended after " + (_cluster.said or "no call"))
     if error is not None and not interrupted and _cluster is not None and len(_cluster.real) > 1:
-        end_process(1)  # what Python takes for its end, others would wait for
+        end_process(1)  # at once: other ranks would wait while Python shuts down
     if _cluster is None or _cluster.failed or error is not None and not interrupted:
-        return  # what others wait for may never come
+        return  # a stream may wait for a collective that will never end
     cl, d = _cluster, _cluster.devices
     cl.failed = True  # once is enough
-    if interrupted:  # other ranks may wait for this one
+    if interrupted:  # only completed marks count: waiting for a stream could mean waiting for another rank
         cl.steps, cl.spans, cl.gradients = ([x for x in kind if happened(cl, x)] for kind in (cl.steps, cl.spans, cl.gradients))
     for stream in cl.all if not interrupted else ():
         stream.synchronize()
@@ -976,7 +990,7 @@ def finish():
         last = mark
 
     def when(mark):
-        # From the last step before: a float of milliseconds has seven digits.
+        # The time counts from the last step before the mark, because HIP's float of milliseconds has only seven digits.
         k = max((i for i, m in enumerate(cl.steps) if d.between(m, mark) >= 0), default=0)
         return at[k] + d.between(cl.steps[k], mark)
 
@@ -999,20 +1013,20 @@ def finish():
     if lacks and not interrupted and cl.rank == 0:
         end_process(NOTHING)
     if interrupted and len(cl.real) > 1:
-        end_process(130)  # the exchange of data would wait at its end
+        end_process(130)  # at once: gloo's process groups would wait for the other ranks
 
 
-NOTHING, NO_RESULT = 6, "zbench loopback: NO RESULT: "  # the exit code is that of zbench's other commands
+NOTHING, NO_RESULT = 6, "zbench loopback: NO RESULT: "  # other commands of zbench use the same exit code
 
 
 def no_result(why):
-    """Ends a program that cannot come to a result on this cluster."""
+    """Ends a program that can have no result on this cluster."""
     print(NO_RESULT + why, file=sys.stderr)
     end_process(NOTHING)
 
 
 def undone(cl, sums):
-    """Why the run is no result, with what to do; None if it is one."""
+    """Returns why the run has no result and what to do, or None if it has one."""
     calls = sum(what is not None for *_, what in cl.spans)
     if not families.made:
         return ("the program ran on one process without torch.distributed. Start it as torchrun would, in the mode in which it calls init_process_group: "
@@ -1027,7 +1041,8 @@ def undone(cl, sums):
 
 
 def end_process(code):
-    """Ends the process at once, with what it has printed. Its loaders of data would wait for work for ever."""
+    """Ends the process at once, after its output is written. It kills the data loaders' processes, which would
+    otherwise wait for work for ever."""
     for child in multiprocessing.active_children():
         child.kill()
     logging.shutdown()
@@ -1037,19 +1052,19 @@ def end_process(code):
 
 
 def leave(code):
-    """The end that --steps asks for, in the middle of the program."""
+    """Ends the program after the last step that --steps allows."""
     finish()
     end_process(code)
 
 
 def settled(steps):
-    """The first step of DistributedDataParallel is one bucket and the second moves its indices: both
-    are left out where there are more."""
+    """Returns the steps without the first two, or the last step if there are no more. In DistributedDataParallel the
+    first step has one bucket, and the second copies the new buckets' indices."""
     return steps[2:] or steps[-1:]
 
 
 def summed_up(cl, at, spans):
-    """What a step came to, in seconds and bytes."""
+    """Returns the summary of the steps, in seconds and bytes."""
     steps = list(zip(at, at[1:]))
     kept = settled(steps)
     if not kept:
@@ -1065,7 +1080,7 @@ def summed_up(cl, at, spans):
 
 
 def summary(cl, sums, spans):
-    """One line."""
+    """Returns the line that rank 0 prints at the end."""
     if not sums["steps"]:
         took = [e - b for _, b, e, what in spans if what is not None]
         return f"SIMULATED on {cl.ranks} ranks: {len(took):,} collectives, {sum(took) * 1e3:.2f} ms; no optimizer made a step, so there is none to time"
@@ -1074,7 +1089,8 @@ def summary(cl, sums, spans):
 
 
 def sources(cl):
-    """Which computation took the times of the profile, and the most that did not; one line."""
+    """Returns a line about how much of the computation has its times from the profile, with the largest operators that
+    do not."""
     steps = settled(cl.charged[:-1])
     calls, seconds, others = [0, 0], [0.0, 0.0], collections.Counter()
     for step in steps:
@@ -1088,13 +1104,13 @@ def sources(cl):
     return text + ("; the largest others: " + ", ".join(left) if left else "")
 
 
-# PyTorch's names of types in a trace.
+# The names of element types in a trace of PyTorch.
 NAMES = {torch.bfloat16: "BFloat16", torch.float16: "Half", torch.float32: "Float", torch.float64: "Double", torch.int64: "Long", torch.int32: "Int", torch.int8: "Char", torch.uint8: "Byte"}
 
 
 def write_trace(path, cl, at, spans, gradients):
-    """A rank's timeline, in the form of PyTorch's profiler. The host keeps up with the device: a
-    kernel is launched when it begins, and autograd hands a parameter its gradient once it is there."""
+    """Writes a rank's timeline in the form of PyTorch's profiler. The program's own time on the host is not modelled, so
+    a kernel is launched when it begins, and autograd gives a parameter its gradient when the gradient is ready."""
     events = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 0, "tid": 0, "ts": b * 1e6, "dur": (e - b) * 1e6} for i, (b, e) in enumerate(zip(at, at[1:]))]
     for i, (name, b, e, what) in enumerate(spans):
         event = {"ph": "X", "cat": "kernel", "name": "computation", "pid": 0, "tid": name, "ts": b * 1e6, "dur": (e - b) * 1e6, "args": {"device": 0, "stream": name, "correlation": i + 1}}
@@ -1113,7 +1129,7 @@ def write_trace(path, cl, at, spans, gradients):
     made = 0.0
     for begin, shape, dtype, end, after in gradients:
         made = made if begin is None else begin
-        # It ends 1 ns before the next launch: equal times are not equal once they are rounded.
+        # The event ends 1 ns before the next launch: if both had the same time, rounding could change their order.
         events.append({"ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function", "pid": 1, "tid": "autograd", "ts": made * 1e6, "dur": max(0, (after - made) * 1e6 - 1e-3)})
         events.append({"ph": "X", "cat": "cpu_op", "name": "torch::autograd::AccumulateGrad", "pid": 1, "tid": "autograd", "ts": end * 1e6, "dur": 0,
                        "args": {"Input Dims": [list(shape)], "Input type": ["c10::" + NAMES[dtype] if dtype in (torch.bfloat16, torch.float16) else NAMES.get(dtype, str(dtype)).lower()]}})
@@ -1132,7 +1148,8 @@ def refuse_replicas(*_, **__):
 
 
 class Store(dist.HashStore):
-    """In the place of a TCPStore: another rank's entry, with its number in the key, is what this rank set with its own."""
+    """Replaces TCPStore while rank 0 is the only process. For a key with another rank's number it returns the entry that
+    this rank has set with its own number."""
 
     def __init__(self, *_, **__):
         super().__init__()
@@ -1152,7 +1169,7 @@ class Store(dist.HashStore):
 
 
 def install():
-    """Stands in for what a program expects of GPUs and of other ranks."""
+    """Replaces the parts of PyTorch that use GPUs or other ranks."""
     if os.environ.setdefault("ZBENCH_TORCH_PROCESS", str(os.getpid())) != str(os.getpid()):
         dist.init_process_group = refuse_launched
         return
@@ -1179,7 +1196,7 @@ def install():
         families.add(sorted(ranks) if ranks is not None else list(range(cluster().ranks)), made[-1] if len(made) > known else None)
         return out
 
-    from torch.distributed import device_mesh  # it has a name of its own for the function
+    from torch.distributed import device_mesh  # this module has its own name for init_process_group
     dist.init_process_group = dist.distributed_c10d.init_process_group = device_mesh.init_process_group = init_process_group
     dist.distributed_c10d._new_group_with_tag = new_group
     from torch.nn.parallel import DistributedDataParallel
@@ -1194,7 +1211,7 @@ def install():
             if p.requires_grad:
                 p.register_post_accumulate_grad_hook(lambda p: cluster().handed(p))
                 self.zbench_nodes = [*getattr(self, "zbench_nodes", ()), p.expand_as(p).grad_fn.next_functions[0][0]]
-                self.zbench_nodes[-1].register_hook(lambda *_: cluster().reduced())  # behind the reducer's own
+                self.zbench_nodes[-1].register_hook(lambda *_: cluster().reduced())  # this hook runs after the reducer's own
 
     DistributedDataParallel.__init__ = init
     differentiate = torch.autograd.backward
@@ -1204,7 +1221,7 @@ def install():
             cluster().default.flush()
             cluster().backward = cluster().devices.mark(cluster().default.row[0])
         differentiate(*args, **kwargs)
-        # The reducer ends a backward pass by waiting for its futures, which Python never sees.
+        # At the end of a backward pass the C++ reducer waits for its collectives. That wait does not call wait() here.
         for done in list(cluster().written.values()) if cluster().bucket else ():
             done.settle()
 
@@ -1214,14 +1231,14 @@ def install():
     torch.cpu.synchronize = lambda device=None: cluster().current.synchronize()
     if cluster().real == [0]:
         dist.TCPStore = Store
-    if cluster().sizes:  # 2.14 draws again until all elements are within the bounds
+    if cluster().sizes:  # PyTorch 2.14 draws until all elements are within the bounds, but here none is computed
         torch.nn.init._no_grad_trunc_normal_ = lambda tensor, mean, std, *_, **__: torch.nn.init.normal_(tensor, mean, std)
-    torch.multiprocessing.spawn, torch.nn.DataParallel.__init__ = spawn, refuse_replicas  # programs ask whether a model is a DataParallel
+    torch.multiprocessing.spawn, torch.nn.DataParallel.__init__ = spawn, refuse_replicas  # the class stays, because programs use isinstance(model, DataParallel)
     watch_optimizers()
     watch_end()
     cluster()
-    # PyTorch 2.6 loses a mode that only its stack holds: printing a tensor would crash.
-    cluster().modes.append(Costs())  # imports parts of PyTorch that want it as it is
+    # modes keeps a reference to each mode. Without it, PyTorch 2.6 frees the mode, and printing a tensor would crash.
+    cluster().modes.append(Costs())  # before zbench_cuda: the constructor imports parts of PyTorch that need the originals
     import zbench_cuda
     cluster().modes.append(zbench_cuda.install(sys.modules[__name__]))
     for mode in cluster().modes:
@@ -1229,7 +1246,7 @@ def install():
 
 
 def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
-    """torch.multiprocessing.spawn of a process for each GPU of the node: this one is the rank's, and has it already."""
+    """Replaces torch.multiprocessing.spawn: calls the function in this process, which is already the one of its rank."""
     node = int(os.environ["LOCAL_WORLD_SIZE"])
     if nprocs not in (1, node):
         no_result(f"torch.multiprocessing.spawn of {nprocs} processes: a node has {node} GPUs. Set --gpus-per-node")
@@ -1238,7 +1255,7 @@ def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
 
 
 def watch_optimizers():
-    """Ends a step with each step of an optimizer."""
+    """Calls Cluster.step after each step of an optimizer."""
     from torch.optim.optimizer import register_optimizer_step_post_hook
     register_optimizer_step_post_hook(lambda optimizer, *_: cluster().step(optimizer))
     made = torch.optim.Optimizer.__init__
@@ -1251,8 +1268,8 @@ def watch_optimizers():
 
 
 def watch_end():
-    """Sums up at the end of the program and at Ctrl-C, not after an error. A forked process, such as a loader of
-    data, has no GPUs."""
+    """Calls finish at the end of the program. A program that exits with an error has no summary, and a forked process,
+    such as a data loader, has no GPUs."""
     left = sys.exit
 
     def leaves(status=None, /):

@@ -1,4 +1,4 @@
-// Checks that run inside the page. Each returns a list of complaints.
+// Checks that run inside the page. Each returns a list of errors as texts.
 (function () {
   function shown(e) {
     var r = e.getBoundingClientRect();
@@ -54,7 +54,7 @@
     return ["the page is " + root.scrollWidth + " px wide in a window of " + window.innerWidth + ": " + who.join(", ")];
   }
 
-  // Contrast as WCAG 2 computes it, of every element with text of its own.
+  // The contrast of every element with text of its own, computed as in WCAG 2.
   function channel(c) { c /= 255; return c <= 0.03928 ? c / 12.92 : Math.pow((c + 0.055) / 1.055, 2.4); }
   function luminance(c) { return 0.2126 * channel(c[0]) + 0.7152 * channel(c[1]) + 0.0722 * channel(c[2]); }
   function rgba(text) { return (text.match(/[\d.]+/g) || [0, 0, 0, 0]).map(Number); }

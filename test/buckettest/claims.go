@@ -1,4 +1,4 @@
-// Package buckettest holds what is printed of a bucket size against the rows beside it.
+// Package buckettest compares statements about a bucket size with the rows of the printed table.
 package buckettest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"zbench/bench/base/pattern"
 )
 
-// row is a line of a table of settings: its setting, what it costs, and its marks.
+// row is a line of a table of settings: the setting, its cost, and its marks.
 type row struct {
 	amount, unit, cost, marks string
 }
@@ -31,8 +31,8 @@ var (
 	mostKept = pattern.New(`keep (?:the default|[^.]* at )[^.]*?(?:\([^)]*\))?, which costs at most ([0-9.]+) %`)
 )
 
-// Contradictions are the statements of a text, a page or a JSON file of a recommendation that the rows beside them do not bear
-// out, and brackets that do not match.
+// Contradictions returns the statements in a recommendation that contradict the rows of its table,
+// and unbalanced brackets. The recommendation is a text, a page or a JSON file.
 func Contradictions(text string) []string {
 	if json.Valid([]byte(text)) {
 		return ofJSON(text)
@@ -71,7 +71,7 @@ func Contradictions(text string) []string {
 	return append(append(found, within(words, all)...), rules(words, text)...)
 }
 
-// brackets are those of a text that do not match.
+// brackets returns the unbalanced brackets in a text.
 func brackets(words string) (found []string) {
 	open := 0
 	for i, c := range words {
@@ -88,8 +88,9 @@ func brackets(words string) (found []string) {
 	return nil
 }
 
-// within holds the ranges that are as good within 1 % against the rows of the settings in them. The default as it is cut where
-// nothing is set is told apart.
+// within compares the ranges that are said to cost at most 1 % with the rows of the settings in
+// them. It makes an exception for a default that cuts other buckets than a setting of the same
+// size.
 func within(words string, all []row) (found []string) {
 	for _, m := range asGood.FindAllStringSubmatch(words, -1) {
 		for _, r := range ranges.FindAllStringSubmatch(m[1], -1) {
@@ -108,7 +109,7 @@ func within(words string, all []row) (found []string) {
 	return found
 }
 
-// rules holds what is said of numbers of tokens against the rows of steps.
+// rules compares statements about numbers of tokens with the rows of steps.
 func rules(words, text string) (found []string) {
 	for _, m := range below.FindAllStringSubmatch(words, -1) {
 		from, to := figure(m[1]), figure(m[2])
@@ -134,7 +135,7 @@ func figure(text string) float64 {
 	return v
 }
 
-// elements makes amounts of one unit comparable.
+// elements converts an amount to a number that can be compared with other amounts of the same unit.
 func elements(amount, unit, or string) float64 {
 	if unit == "" {
 		unit = or
@@ -142,7 +143,7 @@ func elements(amount, unit, or string) float64 {
 	return figure(amount)*map[string]float64{"G": 1e9, "M": 1e6, "k": 1e3}[unit] + figure(amount)*map[string]float64{"MiB": 1, "block": 1, "blocks": 1}[unit]
 }
 
-// ofJSON holds the sentence and the findings of recommend.json against its settings.
+// ofJSON compares the sentence and the findings in recommend.json with its settings.
 func ofJSON(text string) []string {
 	var d struct {
 		Sentence  string

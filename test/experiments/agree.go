@@ -10,22 +10,22 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Agreement is the outcome of many trials: a row for each trouble.
+// Agreement is the outcome of many trials, with one row per trouble.
 type Agreement struct {
 	Rows []AgreementRow
 	// Failures say what went wrong, by seed.
 	Failures []string
 }
 
-// AgreementRow counts trials. Orders and Launches are of all processes together,
-// Missed of the processes that waited for a launch in vain.
+// AgreementRow counts the trials with one trouble. Orders and Launches are totals over all
+// processes. Missed counts the processes that waited for a launch in vain.
 type AgreementRow struct {
 	Trouble                            Trouble
 	Seeds, Processes, Orders, Launches int
 	Unequal, Hung, Missed              int
 }
 
-// Agree runs seeds 0 … seeds−1.
+// Agree runs trials with seeds 0 to seeds−1.
 func Agree(seeds int, after After, m Mistake) Agreement {
 	var a Agreement
 	for _, trouble := range Troubles() {
@@ -57,14 +57,14 @@ func Agree(seeds int, after After, m Mistake) Agreement {
 	return a
 }
 
-// excused tells whether the trouble itself keeps its process from doing what the
-// others did: then it did a part of it.
+// excused reports whether the trouble itself explains why its process did less than the others.
+// Such a process must still have done a part of the same work.
 func (t *trial) excused() bool {
 	return t.trouble == LaunchFails || t.trouble == ProcessDies || t.trouble == LeaderDies
 }
 
-// judge says what is wrong with a trial; nothing is when all processes did the
-// same, to the end.
+// judge returns what is wrong with a trial. Nothing is wrong if all processes did the same work to
+// the end.
 func (t *trial) judge() (wrong []string) {
 	if t.hung {
 		wrong = append(wrong, "processes never ended")
@@ -72,7 +72,7 @@ func (t *trial) judge() (wrong []string) {
 	if t.meeting.differ != "" {
 		wrong = append(wrong, t.meeting.differ)
 	}
-	// Of the trouble's process the others are judged, and it by them.
+	// The process with the trouble is compared with one of the others.
 	like := t.processes[0]
 	if t.upset == 0 {
 		like = t.processes[1]
@@ -91,8 +91,9 @@ func (t *trial) judge() (wrong []string) {
 	return append(append(wrong, t.judgeEvidence()...), t.judgeResults(like)...)
 }
 
-// begun are a process's orders. One order asks for bursts and then launches alone: after a
-// failure in the bursts only processes that take no part in the case come to the latter.
+// begun returns the orders that a process began. One order asks for bursts and then for isolated
+// launches. If the bursts fail, only processes that take no part in the case reach the isolated
+// launches.
 func (t *trial) begun(p *process) []string {
 	last := len(p.orders) - 1
 	if t.excused() && last >= 0 && strings.HasSuffix(p.orders[last], launchesAlone) {
@@ -101,17 +102,17 @@ func (t *trial) begun(p *process) []string {
 	return p.orders
 }
 
-// judgeEvidence holds the evidence of the case that failed to what was planted: the
-// ranks of the trouble's process have failed or are lost, all others that took part
-// wait for them.
+// judgeEvidence compares the evidence of the failed case with what was planted: the ranks of the
+// process with the trouble have failed or are lost, and all other participating ranks wait for
+// them.
 func (t *trial) judgeEvidence() (wrong []string) {
 	p := t.processes[t.upset]
 	state, planted := map[Trouble]record.RankState{LaunchFails: record.RankFailed, ProcessDies: record.LostContact}[t.trouble]
-	planted = planted && p.at <= 0 // it came to that launch
+	planted = planted && p.at <= 0 // the process reached that launch
 	for i, r := range t.results {
 		c := t.cases[i]
 		active := c.Ranks * max(c.Parallel, 1)
-		alone := active == p.ranks && t.upset == 0 // no rank waits for it
+		alone := active == p.ranks && t.upset == 0 // then no other rank waits for it
 		switch {
 		case !planted && r.Evidence != nil:
 			wrong = append(wrong, c.Key+" has evidence, and nothing was planted")
@@ -138,7 +139,7 @@ func (t *trial) judgeEvidence() (wrong []string) {
 	return wrong
 }
 
-// same compares two processes' orders; one that is excused may have had less.
+// same compares the orders of two processes. If one is excused, a may be shorter than b.
 func same(a, b []string, excused bool) bool {
 	if excused && len(a) < len(b) {
 		b = b[:len(a)]
@@ -146,7 +147,7 @@ func same(a, b []string, excused bool) bool {
 	return slices.Equal(a, b)
 }
 
-// judgeResults holds the leader's results to what must have come of the sweep.
+// judgeResults compares the leader's results with the expected results of the sweep.
 func (t *trial) judgeResults(like *process) (wrong []string) {
 	if t.trouble == LeaderDies && t.processes[0].at <= 0 {
 		return nil
@@ -178,10 +179,10 @@ func (t *trial) judgeResults(like *process) (wrong []string) {
 	return wrong
 }
 
-// aligned is the size of a buffer with the gap to the next.
+// aligned returns the size of a buffer, including the gap before the next one.
 func aligned(bytes int64) int64 { return (bytes + plan.Align - 1) / plan.Align * plan.Align }
 
-// incomplete counts the launches that some made and not all.
+// incomplete counts the launches that some, but not all, processes made.
 func (c *meeting) incomplete() (n int) {
 	for at, l := range c.met {
 		if l.arrived < at[0] {
@@ -191,7 +192,7 @@ func (c *meeting) incomplete() (n int) {
 	return n
 }
 
-// Markdown is the table.
+// Markdown returns the table.
 func (a Agreement) Markdown() string {
 	var b strings.Builder
 	b.WriteString("| trouble | seeds | processes | orders | launches | waited in vain | unequal | hung |\n|---|---|---|---|---|---|---|---|\n")

@@ -15,10 +15,10 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// Trouble is what befalls one process of a cluster in the middle of a sweep.
+// Trouble is what happens to one process of a cluster during a sweep.
 type Trouble string
 
-// The troubles. The process is any but where the name says which.
+// The troubles. They happen to any process, unless the name says which one.
 const (
 	NoTrouble    Trouble = "none"
 	SignalOne    Trouble = "a signal to one process"
@@ -30,12 +30,12 @@ const (
 	Resumed      Trouble = "resumed sweep"
 )
 
-// Troubles lists them: seeds take them in turns.
+// Troubles lists the troubles, through which the seeds rotate.
 func Troubles() []Trouble {
 	return []Trouble{NoTrouble, SignalOne, LaunchFails, ProcessDies, LeaderDies, DiskFull, NoKernelsOne, Resumed}
 }
 
-// trial is one seed: a cluster, its sweep, and what became of it.
+// trial is one seed: a cluster, its sweep, and the outcome.
 type trial struct {
 	seed      int
 	trouble   Trouble
@@ -43,17 +43,17 @@ type trial struct {
 	processes []*process
 	cases     []plan.Case
 	options   plan.Effort
-	// upset is the process that the trouble befalls; signals ask one to stop.
+	// upset is the process to which the trouble happens. signals ask a process to stop.
 	upset   int
 	signals []context.CancelFunc
 	log     plan.Log
 	mistake Mistake
-	// results are the leader's; hung tells that some never ended.
+	// results are the leader's results. hung is true if some process never ended.
 	results []record.Result
 	hung    bool
 }
 
-// newTrial draws a cluster of 2 to 9 processes and a sweep of it.
+// newTrial draws a cluster of 2 to 9 processes and a sweep for it.
 func newTrial(seed int, after After) *trial {
 	rng := rand.New(rand.NewPCG(uint64(seed), 20261121))
 	t := &trial{seed: seed, meeting: &meeting{after: after, met: map[[2]int]*launch{}, abandoned: make(chan struct{})}}
@@ -81,8 +81,8 @@ func newTrial(seed int, after After) *trial {
 	return t
 }
 
-// axes draws the sweep: two or three sizes, of all processes and, now and then,
-// of the first alone.
+// axes draws the sweep: two or three sizes, with all processes and sometimes with the first one
+// alone.
 func (t *trial) axes(rng *rand.Rand, n, ranks int) {
 	a := plan.Axes{
 		Ops: collective.Ops()[:1], MinBytes: 1 << 10, MaxBytes: 1 << 20, Factor: 32, InPlace: []bool{false},
@@ -111,14 +111,14 @@ func (t *trial) prepare(rng *rand.Rand) {
 	case NoKernelsOne:
 		p.noKernels = true
 	case DiskFull:
-		var written atomic.Int64 // a mistake has every process write
+		var written atomic.Int64 // atomic, because a mistake may let several processes write
 		t.log.Append = func(record.Part) error {
 			if written.Add(1) > int64(full) {
 				return errors.New("no space left on device")
 			}
 			return nil
 		}
-	case Resumed: // the leader alone knows what has been done
+	case Resumed: // only the leader knows what was done before
 		for _, c := range t.cases[:full] {
 			for pass := range plan.Passes {
 				t.log.Parts = append(t.log.Parts, record.Part{Key: c.Key, Pass: pass, Status: record.OK})
@@ -128,8 +128,7 @@ func (t *trial) prepare(rng *rand.Rand) {
 	}
 }
 
-// run runs the trial: every process in a goroutine of its own, as one of a
-// cluster.
+// run runs the trial, with each process in a goroutine of its own.
 func (t *trial) run() {
 	var all sync.WaitGroup
 	leadGone := make(chan struct{})
@@ -170,7 +169,7 @@ func (t *trial) run() {
 	}
 }
 
-// process is the i-th, with the mistake in it.
+// process returns the i-th process with the mistake, if any.
 func (t *trial) process(ctx context.Context, i int) plan.Process {
 	if t.mistake.Of != nil {
 		return t.mistake.Of(ctx, t.processes[i])
@@ -183,7 +182,7 @@ func (t *trial) follow(ctx context.Context, i int, w *wire) {
 		t.sweep(ctx, t.process(ctx, i))
 		return
 	}
-	_ = plan.Follow(ctx, t.process(ctx, i), w) // what became of it is judged from outside
+	_ = plan.Follow(ctx, t.process(ctx, i), w) // the outcome is judged from outside
 }
 
 func (t *trial) lead(ctx context.Context, others wires) {
@@ -200,7 +199,7 @@ func (t *trial) lead(ctx context.Context, others wires) {
 	t.results = t.sweep(ctx, g)
 }
 
-// sweep is what a command does with a process, or with a group of them.
+// sweep does what a command does with one process or with a group.
 func (t *trial) sweep(ctx context.Context, p plan.Process) []record.Result {
 	cases := slices.Clone(t.cases)
 	room, err := p.Budget()

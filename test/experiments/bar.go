@@ -5,18 +5,18 @@ import (
 	"math"
 )
 
-// Bar is the rate at which something must happen, or may at most.
+// Bar is a rate at which something must happen at least, or may happen at most.
 type Bar struct {
 	Rate   float64
 	AtMost bool
 }
 
-// improbable is how unlikely a count must be, were the rate just that of the
-// bar, before a small run fails. A run of 50 seeds cannot judge a rate to a few
-// per cent; it can notice that a method broke.
+// improbable is the probability below which a count makes a small run fail. The probability is
+// computed for a rate equal to the bar. A run of 50 seeds cannot measure a rate to a few per cent,
+// but it can notice that a method is broken.
 const improbable = 1e-4
 
-// Holds tells whether count of seeds meets the bar, as a full run must.
+// Holds reports whether a count out of seeds meets the bar, as a full run must.
 func (b Bar) Holds(count, seeds int) bool {
 	if b.AtMost {
 		return float64(count) <= b.Rate*float64(seeds)
@@ -24,8 +24,8 @@ func (b Bar) Holds(count, seeds int) bool {
 	return float64(count) >= b.Rate*float64(seeds)
 }
 
-// Plausible tells whether a count this bad could be chance, by the exact
-// binomial tail.
+// Plausible reports whether chance can explain a count that is this bad, by the exact binomial
+// tail.
 func (b Bar) Plausible(count, seeds int) bool {
 	if b.AtMost {
 		return atMost(seeds-count, seeds, 1-b.Rate) >= improbable
@@ -40,8 +40,8 @@ func (b Bar) String() string {
 	return fmt.Sprintf("≥ %.0f %%", 100*b.Rate)
 }
 
-// atMost is P(X ≤ k), X binomial(n, p), 0 < p < 1. Each term is computed by
-// itself, in logarithms, so that none underflows that matters.
+// atMost returns P(X ≤ k) for a binomial X with n trials of probability p, 0 < p < 1. Each term is
+// computed by logarithms, so that no relevant term underflows.
 func atMost(k, n int, p float64) float64 {
 	sum := 0.0
 	all, _ := math.Lgamma(float64(n + 1))

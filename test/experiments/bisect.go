@@ -10,7 +10,7 @@ import (
 	"zbench/bench/answers/bisect"
 )
 
-// The allocation in which builds are bisected.
+// The allocation in which builds are compared.
 const (
 	bisectBuilds = 8
 	bisectSizes  = 21
@@ -19,14 +19,14 @@ const (
 	bisectDrift  = 0.05
 )
 
-// Drift is how all times of a machine change while it is measured, as a logarithm at a time
-// from 0 to 1 of the allocation.
+// Drift is a change of all times of a machine while it is measured. at returns the logarithm of the
+// change at a time from 0 to 1 of the allocation.
 type Drift struct {
 	Name string
 	at   func(x, phase float64) float64
 }
 
-// drifts are the shapes of the drift: 5 % over the allocation.
+// drifts are the shapes of a drift of 5 % over the allocation.
 var drifts = []Drift{
 	{"linear", func(x, _ float64) float64 { return bisectDrift * x }},
 	{"a period", func(x, phase float64) float64 { return bisectDrift / 2 * math.Sin(2*math.Pi*(x+phase)) }},
@@ -38,23 +38,23 @@ var drifts = []Drift{
 	}},
 }
 
-// Allocation is a simulated allocation with builds, one case of which may be slower from a
-// build on.
+// Allocation is a simulated allocation with several builds. One case may be slower from one build
+// on.
 type Allocation struct {
 	rng *rand.Rand
-	// first is the first slow build at size size; 0 is none.
+	// first is the first slow build; 0 if no build is slow. size is the index of the slow size.
 	first, size int
 	drift       Drift
 	phase       float64
-	// length is the allocation's, elapsed what has passed, in cases' times; start is a
-	// child's.
+	// length is the length of the allocation. elapsed is the time that has passed. start is the
+	// time for starting a child. The unit of all three is the time of one case.
 	length, elapsed, start float64
 	children               int
-	// by is the slowdown, common and uneven are a row's.
+	// by is the slowdown. common and uneven are the noise parameters of the row.
 	by, common, uneven float64
 }
 
-// newAllocation draws what is planted. length is in children that measure all sizes.
+// newAllocation draws what is planted. length counts children that measure all sizes.
 func newAllocation(seed uint64, by float64, d Drift, start, length float64) *Allocation {
 	a := &Allocation{rng: rand.New(rand.NewPCG(seed, 20261122)), drift: d, start: start, length: length * (start + bisectSizes), by: by}
 	a.first, a.size, a.phase = 1+a.rng.IntN(bisectBuilds-1), a.rng.IntN(bisectSizes), a.rng.Float64()
@@ -64,7 +64,7 @@ func newAllocation(seed uint64, by float64, d Drift, start, length float64) *All
 	return a
 }
 
-// measure is one child.
+// measure simulates one child.
 func (a *Allocation) measure(build int, sizes []int) bisect.Trial {
 	t := bisect.Trial{Variant: build, Seconds: make([]float64, bisectSizes), Cost: a.start + float64(len(sizes))}
 	a.elapsed += a.start
@@ -88,35 +88,35 @@ func (a *Allocation) measure(build int, sizes []int) bisect.Trial {
 	return t
 }
 
-// BisectRow is what searches of a kind came to.
+// BisectRow is the outcome of many searches of one kind.
 type BisectRow struct {
-	// Planted is the relative slowdown of one size, 0 for none.
+	// Planted is the relative slowdown of one size; 0 if nothing is planted.
 	Planted float64
 	Drift   Drift
-	// Common is the noise that all sizes of a child have in common, as the standard deviation
-	// of a logarithm; Uneven how many times as noisy every seventh size is, 0 for once.
+	// Common is noise that all sizes of a child share, as the standard deviation of a logarithm.
+	// Uneven is the factor on the noise of every seventh size; 0 means 1.
 	Common, Uneven float64
-	// Start is the cost of a child's start, in the time of one case.
+	// Start is the time for starting a child. Its unit is the time of one case.
 	Start float64
 	Seeds int
-	// Right counts the searches that named the planted build and size and nothing else, or
-	// none where none is planted; Blamed those that named a build or a size that is not to
-	// blame.
+	// Right counts the searches that named exactly the planted build and size, or nothing if
+	// nothing was planted. Blamed counts the searches that named a wrong build or size.
 	Right, Blamed int
-	// Cost is the time of all searches, starts included; Squares that of its squares;
-	// Children are their children.
+	// Cost is the time of all searches, including starts. Squares is the sum of the squared times.
+	// Children is the number of children.
 	Cost, Squares float64
 	Children      int
-	// Uniform are the rounds of all builds and sizes that equal sampling takes, Calibrated
-	// those with a threshold for which one must know the noise beforehand; 0 is not known.
+	// Uniform is the number of rounds over all builds and sizes that equal sampling needs.
+	// Calibrated is the number that equal sampling needs with a threshold for which the noise must
+	// be known in advance. 0 means unknown.
 	Uniform, Calibrated int
 }
 
-// bisectLength is the length of the allocation of a search, in children that measure all
-// sizes: searches end about there, so that they see the whole drift.
+// bisectLength is the length of a search's allocation, in children that measure all sizes. Searches
+// end at about this length, so that they see the whole drift.
 const bisectLength = 16
 
-// BisectRows are the kinds of searches.
+// BisectRows returns the kinds of searches.
 func BisectRows() []BisectRow {
 	var out []BisectRow
 	for _, planted := range []float64{bisectSlow, 0} {
@@ -135,12 +135,12 @@ func BisectRows() []BisectRow {
 	return append(out, BisectRow{Planted: 0.02, Drift: drifts[0], Start: 10}, BisectRow{Planted: 0.05, Drift: drifts[0], Start: 10})
 }
 
-// Bisections searches with seeds 0 … seeds−1 in each row, by the options of the command.
+// Bisections runs searches with seeds 0 to seeds−1 in each row, with the options of the command.
 func Bisections(rows []BisectRow, seeds int) error {
 	for i := range rows {
 		rows[i].Seeds = seeds
 		for seed := range seeds {
-			if err := rows[i].add(uint64(seed)); err != nil { //nolint:gosec // a small number
+			if err := rows[i].add(uint64(seed)); err != nil { //nolint:gosec // a seed is not negative
 				return err
 			}
 		}
@@ -148,7 +148,7 @@ func Bisections(rows []BisectRow, seeds int) error {
 	return nil
 }
 
-// add searches once.
+// add runs one search.
 func (r *BisectRow) add(seed uint64) error {
 	a := newAllocation(seed, r.Planted, r.Drift, r.Start, bisectLength)
 	a.common, a.uneven = r.Common, r.Uneven
@@ -171,7 +171,7 @@ func (r *BisectRow) add(seed uint64) error {
 	return err
 }
 
-// judge tells whether the outcomes are what was planted, and whether they blame anything
+// judge reports whether the outcomes are exactly what was planted, and whether they blame anything
 // else.
 func (a *Allocation) judge(outcomes []bisect.Outcome) (right, blamed bool) {
 	right = a.first == 0
@@ -187,7 +187,8 @@ func (a *Allocation) judge(outcomes []bisect.Outcome) (right, blamed bool) {
 	return right && !blamed, blamed
 }
 
-// ratio is the cost of the searches over that of so many rounds, and its standard error.
+// ratio returns the cost of the searches divided by the cost of a number of rounds, and its
+// standard error.
 func (r *BisectRow) ratio(rounds int) (ratio, spread float64) {
 	n := float64(r.Seeds)
 	mean := r.Cost / n
@@ -195,17 +196,18 @@ func (r *BisectRow) ratio(rounds int) (ratio, spread float64) {
 	return mean / uniform, math.Sqrt(max(0, r.Squares/n-mean*mean)/n) / uniform
 }
 
-// The bars of a search.
+// The bars for a search.
 var (
 	bisectRight  = Bar{Rate: 0.95}
 	bisectBlamed = Bar{Rate: 0.02, AtMost: true}
 )
 
-// bisectCost is the most that a search may cost, over equal sampling with the same test.
+// bisectCost is the largest allowed cost of a search, as a share of the cost of equal sampling with
+// the same test.
 const bisectCost = 0.5
 
-// BisectFailures lists the bars that do not hold; in a small run only those that chance does
-// not explain.
+// BisectFailures lists the bars that do not hold. In a small run it lists only those that chance
+// cannot explain.
 func BisectFailures(rows []BisectRow, small bool) []string {
 	var out []string
 	for i := range rows {
@@ -215,7 +217,7 @@ func BisectFailures(rows []BisectRow, small bool) []string {
 			bar   Bar
 			count int
 		}{{"right", bisectRight, r.Right}, {"blamed wrongly", bisectBlamed, r.Blamed}} {
-			if r.Uniform == 0 && j.what == "right" { // stated only
+			if r.Uniform == 0 && j.what == "right" { // stated only, without a bar
 				continue
 			}
 			if !j.bar.Holds(j.count, r.Seeds) && (!small || !j.bar.Plausible(j.count, r.Seeds)) {
@@ -233,7 +235,7 @@ func (r *BisectRow) text() string {
 	return fmt.Sprintf("%s, %s, start %g", r.what(), r.Drift.Name, r.Start)
 }
 
-// what is planted, and what differs from the other rows.
+// what describes the planted change, and the differences between the row and the other rows.
 func (r *BisectRow) what() string {
 	out := "none"
 	if r.Planted > 0 {
@@ -248,7 +250,7 @@ func (r *BisectRow) what() string {
 	return out
 }
 
-// BisectTable is the table of RESULTS.md.
+// BisectTable returns the table of RESULTS.md.
 func BisectTable(rows []BisectRow) string {
 	var b strings.Builder
 	b.WriteString("| planted | drift of 5 % | start, in cases | right % | bar | blamed wrongly % | bar | children | cost over equal sampling | bar | over calibrated equal sampling |\n|---|---|---|---|---|---|---|---|---|---|---|\n")

@@ -11,18 +11,19 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// Truths is how many truths each cluster is judged by.
+// Truths is the number of truths with which the answer for each cluster is judged.
 const Truths = 5
 
-// Regret is how much longer steps are than they could be, as shares.
+// Regret is how much longer steps are than the best possible ones, as shares.
 type Regret struct {
 	Policy string
 	All    []float64
-	// First are those of the first truth of each cluster, which are independent.
+	// First are the regrets for the first truth of each cluster, which are independent of each
+	// other.
 	First []float64
 }
 
-// Summary of the regrets.
+// Summary summarises the regrets.
 func (r Regret) Summary() (mean, median, p95, largest float64) {
 	for _, x := range r.All {
 		mean += x / float64(len(r.All))
@@ -30,22 +31,22 @@ func (r Regret) Summary() (mean, median, p95, largest float64) {
 	return mean, stat.Quantile(r.All, 0.5), stat.Quantile(r.All, 0.95), slices.Max(r.All)
 }
 
-// Buckets is what an experiment with bucket sizes found.
+// Buckets is the result of an experiment with bucket sizes.
 type Buckets struct {
 	Clusters int
 	Truth    string
-	// Policies are the ways of choosing, in the order of their table; the first is
-	// the recommender.
+	// Policies are the ways of choosing a setting, in the order of the table. The first one is the
+	// recommender.
 	Policies []Regret
-	// Levels are the recommender's regrets by its confidence, Changed those of its
-	// setting of least mean regret, whether or not it keeps what there is.
+	// Levels are the recommender's regrets by its confidence. Changed are the regrets of its
+	// setting with the least mean regret, even if the recommender keeps the current setting.
 	Levels, Changed map[string]*Regret
-	// Refused counts clusters without an answer.
+	// Refused counts clusters for which the recommender gave no answer.
 	Refused int
 }
 
-// RunBuckets asks about so many clusters, of the seeds from first on, and judges every
-// policy by truths of each kind.
+// RunBuckets asks for an answer for a number of clusters, with seeds from first on, and judges
+// every policy with truths of each kind.
 func RunBuckets(first uint64, clusters int, kinds ...Harshness) []Buckets {
 	all := policies()
 	found := make([]Buckets, len(kinds))
@@ -76,12 +77,11 @@ func RunBuckets(first uint64, clusters int, kinds ...Harshness) []Buckets {
 	return found
 }
 
-// plans are those that the policies choose, and those that they are compared
-// with.
+// plans returns the plans that the policies choose, and the plans with which they are compared.
 func plans(c *Cluster, a recommend.Answer, all []policy) (chosen, others []trainer.Plan) {
 	t, err := trainer.ByName(c.Question.Trainer)
 	if err != nil {
-		panic(err) // drawn from the table
+		panic(err) // the name was drawn from the table
 	}
 	for _, p := range all {
 		chosen = append(chosen, t.Plan(c.params, max(1, p.choose(c, a)), c.Question.Run))
@@ -89,7 +89,7 @@ func plans(c *Cluster, a recommend.Answer, all []policy) (chosen, others []train
 	return chosen, grid(t, c, a.Gradients)
 }
 
-// add takes the regrets of the policies under one truth.
+// add adds the regrets of all policies under one truth.
 func (b *Buckets) add(level string, first bool, regrets []float64) {
 	if b.Levels[level] == nil {
 		b.Levels[level], b.Changed[level] = &Regret{Policy: level}, &Regret{Policy: level}
@@ -105,8 +105,8 @@ func (b *Buckets) add(level string, first bool, regrets []float64) {
 	}
 }
 
-// grid is the plans that the best is sought among, beside those that were chosen:
-// four an octave, from 64 Ki elements to one bucket.
+// grid returns the plans among which the best one is searched, in addition to the chosen ones: four
+// settings per octave, from 64 Ki elements to one bucket.
 func grid(t trainer.Trainer, c *Cluster, total int64) []trainer.Plan {
 	var all []trainer.Plan
 	for s := float64(64 << 10); s < 1.2*float64(total); s *= math.Pow(2, 0.25) {
@@ -115,7 +115,7 @@ func grid(t trainer.Trainer, c *Cluster, total int64) []trainer.Plan {
 	return all
 }
 
-// regrets are those of the chosen plans over the best of all.
+// regrets returns the regrets of the chosen plans against the best of all plans.
 func regrets(t *truth, chosen, others []trainer.Plan) []float64 {
 	steps := make([]float64, len(chosen))
 	best := math.Inf(1)
@@ -132,7 +132,7 @@ func regrets(t *truth, chosen, others []trainer.Plan) []float64 {
 	return steps
 }
 
-// Markdown is the table of docs/EXPERIMENTS.md and of RESULTS.md.
+// Markdown returns the table of docs/EXPERIMENTS.md and of RESULTS.md.
 func (b Buckets) Markdown() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "\n%s: %d clusters × %d truths; %d refused\n\n| policy | mean | median | p95 | worst |\n|---|---|---|---|---|\n",

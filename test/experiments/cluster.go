@@ -13,25 +13,25 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Cluster is a machine, a model and a trainer drawn at random: what a user would
-// know of them is the question, what is true is network and model.
+// Cluster is a machine, a model and a trainer, drawn at random. Question is what a user would know
+// about them; the other fields are the truth.
 type Cluster struct {
 	nodes, ranks int
 	network      map[string]network
 	params       []trainer.Param
-	// backward and forward are the computation in seconds as it was told.
+	// backward and forward are the computation times, in seconds, that the user gives.
 	backward, forward float64
-	// input is the standard deviation of its error's logarithm: less where it was
-	// measured than where it was computed from FLOP/s.
+	// input is the standard deviation of the logarithm of their error. It is smaller if they were
+	// measured than if they were computed from FLOP/s.
 	input    float64
 	noise    float64
 	sources  []recommend.Source
 	Question recommend.Question
 }
 
-// network is the true time of one collective. Its form is that of bench/work/fabric,
-// which is neither a power law nor affine: T = max(floor, x + min(A + 2√(Ax), R)),
-// with a ripple, and a stretch of sizes where a switch of protocols goes wrong.
+// network is the true time of one collective. Its form is that of bench/work/fabric, which is
+// neither a power law nor affine: T = max(floor, x + min(A + 2√(Ax), R)). It also has a ripple, and
+// a range of sizes in which the library chooses a wrong protocol.
 type network struct {
 	floor, a, r, perByte   float64
 	ripple, phase          float64
@@ -48,15 +48,15 @@ func (n network) seconds(s float64) float64 {
 	return t
 }
 
-// uniform and spread draw between lo and hi, the latter evenly in the logarithm.
+// uniform draws a number between lo and hi. spread does the same, but evenly in the logarithm.
 func uniform(rng *rand.Rand, lo, hi float64) float64 { return lo + rng.Float64()*(hi-lo) }
 
 func spread(rng *rand.Rand, lo, hi float64) float64 {
 	return lo * math.Exp(rng.Float64()*math.Log(hi/lo))
 }
 
-// NewCluster draws the cluster of a seed: 1 to 128 nodes of 8 ranks, 0.3 to 32 G
-// parameters, 1 to 32 k tokens a microbatch, measurements with 1 to 10 % noise.
+// NewCluster draws the cluster of a seed: 1 to 128 nodes of 8 ranks, 0.3 to 32 G parameters, 1 to
+// 32 k tokens per microbatch, and measurements with 1 to 10 % noise.
 func NewCluster(seed uint64) Cluster {
 	rng := rand.New(rand.NewPCG(seed, 0xb0c4e7))
 	c := Cluster{nodes: int(math.Round(spread(rng, 1, 128)))}
@@ -97,10 +97,9 @@ func (c *Cluster) choose(rng *rand.Rand) {
 	}
 }
 
-// networks draws the three collectives of gradient reduction. Bandwidths are
-// those of 8 × MI300X (320 GB/s on a node, 350 across with all rails), latencies
-// between half and twice the fitted ones of bench/work/fabric, which are not measured
-// beyond a few nodes.
+// networks draws the three collectives that reduce gradients. Bandwidths are those of 8 × MI300X
+// (320 GB/s in a node, 350 GB/s between nodes with all rails). Latencies are between half and twice
+// the fitted ones of bench/work/fabric, which were not measured beyond a few nodes.
 func networks(rng *rand.Rand, nodes int) map[string]network {
 	bus := 320e9 * uniform(rng, 0.8, 1.1)
 	a, r := 7.5e-6, 65e-6
@@ -127,8 +126,8 @@ func networks(rng *rand.Rand, nodes int) map[string]network {
 	return all
 }
 
-// model draws a transformer of about so many parameters: some with tied
-// embeddings, some with experts of which two of sixteen work.
+// model draws a transformer. total is its approximate number of parameters. Some have tied
+// embeddings, some have experts, of which two out of sixteen work.
 func model(rng *rand.Rand, total float64) []trainer.Param {
 	layers := 16 + rng.IntN(65)
 	vocabulary := []float64{32_000, 128_256, 262_272}[rng.IntN(3)]
@@ -173,7 +172,7 @@ func model(rng *rand.Rand, total float64) []trainer.Param {
 	return params
 }
 
-// measure is what zbench's own sweep finds: sizes by a factor of two up to 8 GiB,
+// measure makes the curves that zbench's own sweep would find: sizes by factors of two up to 8 GiB,
 // in one run or in two.
 func (c *Cluster) measure(rng *rand.Rand) {
 	c.noise = spread(rng, 0.01, 0.1)
@@ -189,8 +188,7 @@ func (c *Cluster) measure(rng *rand.Rand) {
 	c.Question.Curves = curvesOf(c.sources)
 }
 
-// sweep takes thirty samples of each size. Besides their noise, each size has an
-// error of its own in each sweep.
+// sweep draws thirty samples of each size. In each sweep, each size also has an error of its own.
 func (c *Cluster) sweep(rng *rand.Rand, sizes map[string][]int64) recommend.Source {
 	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
 	for _, name := range slices.Sorted(maps.Keys(sizes)) {
@@ -212,13 +210,13 @@ func (c *Cluster) sweep(rng *rand.Rand, sizes map[string][]int64) recommend.Sour
 func curvesOf(sources []recommend.Source) []recommend.Curve {
 	curves, err := recommend.Curves(sources)
 	if err != nil {
-		panic(err) // sizes are total
+		panic(err) // sizes are total sizes, so this cannot fail
 	}
 	return curves
 }
 
-// AnswerSizes measures the sizes that an answer says are worth it, as zbench does,
-// in every run.
+// AnswerSizes measures, in every run, the sizes that an answer recommends to measure, as zbench
+// does.
 func (c *Cluster) AnswerSizes(a recommend.Answer) {
 	rng := rand.New(rand.NewPCG(c.Question.Seed, 0x2))
 	sizes := map[string][]int64{}

@@ -12,24 +12,26 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// The family of the comparisons: as many cases as six collectives at 21 sizes have.
+// The family of a comparison: the number of cases of six collectives at 21 sizes.
 const (
 	familyCollectives = 6
 	familySizes       = 21
 	familyLaunches    = 20
 )
 
-// Pair is a pair of sides: how many runs a side, what varies, and what is planted. All
-// noise is relative, as the standard deviation of a logarithm.
+// Pair describes two sides to compare: the number of runs per side, what varies, and what is
+// planted. All noise is relative, as the standard deviation of a logarithm.
 type Pair struct {
 	Name string
 	Runs int
-	// Launch is the noise of a launch; a run has the median of 20. Between varies from run
-	// to run in each case by itself, Shift in all cases of a run alike.
+	// Launch is the noise of a launch; a run has the median of 20 launches. Between is noise from
+	// run to run in each case separately. Shift is noise from run to run that all cases of a run
+	// share.
 	Launch, Between, Shift float64
-	// Uneven is how many times as noisy every seventh case is; 0 is once.
+	// Uneven is the factor on the noise of every seventh case; 0 means 1.
 	Uneven float64
-	// Planted is the relative change of the first Cases cases; all of them are a shift.
+	// Planted is the relative change of the first Cases cases. If it applies to all cases, it is a
+	// shift.
 	Planted float64
 	Cases   int
 }
@@ -37,19 +39,19 @@ type Pair struct {
 // family is the number of cases.
 const family = familyCollectives * familySizes
 
-// CompareRow is what the pairs of a kind came to.
+// CompareRow is the outcome of many pairs of one kind.
 type CompareRow struct {
 	Pair
 	Pairs int
-	// False counts pairs with a verdict slower or faster where nothing changed, Common
-	// those among them by the common shift. Found counts planted cases, Shifts the planted
-	// shifts that were found.
+	// False counts pairs with a verdict slower or faster although nothing changed; Common counts
+	// those among them whose verdict is about the common shift. Found counts planted cases that
+	// were found, Shifts planted shifts that were found.
 	False, Common, Found, Shifts int
-	// FalseBar, FoundBar and ShiftBar are the bars; nil states no rate.
+	// FalseBar, FoundBar and ShiftBar are the bars; nil means that there is none.
 	FalseBar, FoundBar, ShiftBar *Bar
 }
 
-// ComparePairs are the kinds of pairs with their bars.
+// ComparePairs returns the kinds of pairs with their bars.
 func ComparePairs() []CompareRow {
 	most, rows := &Bar{Rate: 0.02, AtMost: true}, []CompareRow{}
 	for _, runs := range []int{3, 6} {
@@ -73,8 +75,7 @@ func ComparePairs() []CompareRow {
 	)
 }
 
-// Comparisons compares pairs of each kind, with seeds 0 … pairs−1, by the options of
-// the command.
+// Comparisons compares pairs of each kind, with seeds 0 to pairs−1 and the options of the command.
 func Comparisons(pairs int) ([]CompareRow, error) {
 	rows := ComparePairs()
 	for i := range rows {
@@ -119,7 +120,7 @@ func (r *CompareRow) add(rng *rand.Rand) error {
 	return nil
 }
 
-// side draws the runs of a side as records.
+// side draws the runs of one side, as records.
 func (r *CompareRow) side(rng *rand.Rand, fresh bool) []compare.Run {
 	out := make([]compare.Run, r.Runs)
 	launches := make([]float64, familyLaunches)
@@ -153,7 +154,7 @@ func (r *CompareRow) side(rng *rand.Rand, fresh bool) []compare.Run {
 	return out
 }
 
-// judged are a row's counts with their bars and of how many they are.
+// judged returns the counts of a row, each with its bar and the number out of which it is counted.
 func (r *CompareRow) judged() []struct {
 	what      string
 	bar       *Bar
@@ -170,8 +171,8 @@ func (r *CompareRow) judged() []struct {
 	}
 }
 
-// CompareFailures lists the bars that do not hold; in a small run only those whose count
-// could not be chance.
+// CompareFailures lists the bars that do not hold. In a small run it lists only those that chance
+// cannot explain.
 func CompareFailures(rows []CompareRow, small bool) []string {
 	var out []string
 	for i := range rows {
@@ -185,7 +186,7 @@ func CompareFailures(rows []CompareRow, small bool) []string {
 	return out
 }
 
-// CompareTable is the table of docs/EXPERIMENTS.md.
+// CompareTable returns the table of docs/EXPERIMENTS.md.
 func CompareTable(rows []CompareRow) string {
 	var b strings.Builder
 	b.WriteString("| pair | runs a side | noise of a launch, between runs, common % | false verdicts % | of them common shift % | bar | planted cases found % | bar | planted shift found % | bar |\n|---|---|---|---|---|---|---|---|---|---|\n")

@@ -9,13 +9,13 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// Estimator is a way to an effective n.
+// Estimator is a way to compute an effective n.
 type Estimator struct {
 	Name string
 	Of   func(series []float64) float64
 }
 
-// Estimators are stat.EffectiveN, first, and what it was chosen from.
+// Estimators returns stat.EffectiveN and the alternatives from which it was chosen.
 func Estimators() []Estimator {
 	return []Estimator{
 		{"stat.EffectiveN", stat.EffectiveN},
@@ -27,7 +27,7 @@ func Estimators() []Estimator {
 	}
 }
 
-// Coverage is how an estimator fares at a fixed n.
+// Coverage is the outcome of an estimator at a fixed n.
 type Coverage struct {
 	Estimator string
 	Noise     Noise
@@ -36,10 +36,10 @@ type Coverage struct {
 	Covered, NoInterval int
 }
 
-// FixedSizes are the n at which estimators are compared.
+// FixedSizes are the values of n at which estimators are compared.
 var FixedSizes = []int{6, 10, 20, 30, 50, 100, 200, 500}
 
-// FixedN compares estimators by the intervals they lead to, without stopping.
+// FixedN compares the intervals that follow from the estimators, without a stopping rule.
 func FixedN(seeds int) []Coverage {
 	var out []Coverage
 	for _, noise := range []Noise{
@@ -68,8 +68,8 @@ func FixedN(seeds int) []Coverage {
 	return out
 }
 
-// FixedTable is FixedN's outcome: of the intervals, how many cover; in brackets
-// how many seeds have none.
+// FixedTable returns the outcome of FixedN as a table: the share of the intervals that cover the
+// median and, in brackets, the share of seeds without an interval.
 func FixedTable(all []Coverage, seeds int) string {
 	var b strings.Builder
 	b.WriteString("| noise | estimator |")
@@ -87,7 +87,8 @@ func FixedTable(all []Coverage, seeds int) string {
 	return b.String() + "\n"
 }
 
-// autocorrelation returns that of any lag, by the definition.
+// autocorrelation returns a function of the lag that computes the autocorrelation by its
+// definition.
 func autocorrelation(s []float64) func(lag int) float64 {
 	mean := 0.0
 	for _, v := range s {
@@ -104,7 +105,7 @@ func autocorrelation(s []float64) func(lag int) float64 {
 	return func(lag int) float64 { return sum(lag) / c0 }
 }
 
-// geyer is his initial monotone sequence estimate of n/τ (1992).
+// geyer returns n/τ by Geyer's initial monotone sequence estimate (1992).
 func geyer(s []float64) float64 {
 	r := autocorrelation(s)
 	tau, previous := -1.0, math.Inf(1)
@@ -119,15 +120,15 @@ func geyer(s []float64) float64 {
 	return float64(len(s)) / max(1, tau)
 }
 
-// first is n/τ of a first-order autoregression, its bias corrected.
+// first returns n/τ of a first-order autoregression, with its bias corrected.
 func first(s []float64) float64 {
 	n := float64(len(s))
 	rho := (n*autocorrelation(s)(1) + 1) / (n - 4)
 	return n * min(1, max(1-rho, 1/n)/max(1+rho, 1/n))
 }
 
-// batchMeans estimates τ as the variance of the means of ⌊√n⌋ batches times
-// their length, over the variance of the samples.
+// batchMeans estimates τ from ⌊√n⌋ batches: the variance of their means times their length, divided
+// by the variance of the samples.
 func batchMeans(s []float64) float64 {
 	k := int(math.Sqrt(float64(len(s))))
 	size := len(s) / k
@@ -151,7 +152,7 @@ func variance(s []float64) float64 {
 	return t / float64(len(s)-1)
 }
 
-// ranks are those of distinct values.
+// ranks returns the ranks of distinct values.
 func ranks(s []float64) []float64 {
 	sorted := slices.Sorted(slices.Values(s))
 	r := make([]float64, len(s))

@@ -7,35 +7,34 @@ import (
 	"zbench/bench/answers/fleet/rails"
 )
 
-// Broken is a component that has a share of its bandwidth left, in a part of the
-// rounds.
+// Broken is a component that has only a share Left of its bandwidth, in a part of the rounds.
 type Broken struct {
 	rails.Component
 	Left float64
-	// Duty is the share of the rounds in which it is slow; 1 is always.
+	// Duty is the share of the rounds in which it is slow; 1 means always.
 	Duty float64
 }
 
-// FleetNoise is what varies in a fleet besides its faults: standard deviations of
-// logarithms, but Common, which is the bound of an even draw.
+// FleetNoise is the variation in a fleet besides its faults, as standard deviations of logarithms.
+// Common is the bound of a uniform draw instead.
 type FleetNoise struct {
-	// Sample is independent for each sample, Common the same for all of a round, Node that
-	// of a node for good.
+	// Sample is independent for each sample. Common is the same for all samples of a round. Node is
+	// constant for each node.
 	Sample, Common, Node float64
-	// Outliers of the samples take 1.5 to 3 times as long; Lasting ones last a round.
+	// Outliers is the share of samples that take 1.5 to 3 times as long. If Lasting is true, an
+	// outlier lasts for a whole round.
 	Outliers float64
 	Lasting  bool
-	// Samples is the number in a round.
+	// Samples is the number of samples in a round.
 	Samples int
 }
 
-// FleetDefault is the noise of the experiments.
+// FleetDefault returns the noise of the experiments.
 func FleetDefault() FleetNoise {
 	return FleetNoise{Sample: 0.02, Common: 0.05, Node: 0.01, Outliers: 0.01, Samples: 5}
 }
 
-// Fleet computes what a transfer takes from its bottleneck. A detector sees the times
-// alone.
+// Fleet computes the time of a transfer from its bottleneck. A detector only sees the times.
 type Fleet struct {
 	rails.Fleet
 	broken []Broken
@@ -48,7 +47,7 @@ type Fleet struct {
 // leafNodes is the number of nodes that share a leaf switch of a rail.
 const leafNodes = 32
 
-// NewFleet draws a fleet: GPUs with a rail each, leaves of 32 nodes.
+// NewFleet draws a fleet in which each GPU has a rail and each leaf switch has 32 nodes.
 func NewFleet(seed uint64, nodes, gpus int, noise FleetNoise, broken ...Broken) *Fleet {
 	f := &Fleet{Fleet: rails.Fleet{Nodes: nodes, GPUs: gpus}, broken: broken, noise: noise, rng: rand.New(rand.NewPCG(seed, 0xf1ee7))}
 	for range gpus {
@@ -79,7 +78,7 @@ func (f *Fleet) Run(o rails.Bounds) (all []rails.Timing, rounds int) {
 	}
 }
 
-// time is a round. Faults with a duty are slow in it or not.
+// time measures one round. A fault with a duty may or may not be slow in this round.
 func (f *Fleet) time(r rails.Round) []rails.Timing {
 	var now []Broken
 	for _, b := range f.broken {
@@ -109,7 +108,8 @@ func (f *Fleet) outlier(drawn bool) float64 {
 	return 1
 }
 
-// bandwidth of a transfer: that of its slowest component, 1 where all are well.
+// bandwidth returns the bandwidth of a transfer, which is the bandwidth of its slowest component; 1
+// if all are healthy.
 func (f *Fleet) bandwidth(kind rails.Kind, p rails.Pair, broken []Broken) float64 {
 	if kind == rails.Rings {
 		least := math.Inf(1)
@@ -128,7 +128,7 @@ func (f *Fleet) bandwidth(kind rails.Kind, p rails.Pair, broken []Broken) float6
 	return left
 }
 
-// passes tells whether a transfer goes through a component at the given end.
+// passes reports whether a transfer uses a component at the given end.
 func (f *Fleet) passes(kind rails.Kind, at rails.Place, p rails.Pair, b Broken) bool {
 	net := kind == rails.Network
 	switch b.Part {

@@ -19,18 +19,18 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// Flips counts what readers make of files in which one bit was turned, and of journals that
-// have a line of another run.
+// Flips counts how readers react to files in which one bit was changed, and to journals that
+// contain a line of another run.
 type Flips struct {
-	// Flips is the number of bits that were turned, each in files as they were written.
+	// Flips is the number of changed bits. Each change starts from the original files.
 	Flips int
-	// Refused were not read, Named were read with a word that they are not as they were written,
-	// Equal gave the same figures.
+	// Refused counts changed files that were not read. Named counts files that were read with a
+	// warning that they had changed. Equal counts files that gave the same figures.
 	Refused, Named, Equal int
-	// Lines is the number of lines of other runs that replaced one, or were added, with their
-	// right checksums; LinesRefused were not read.
+	// Lines is the number of lines of other runs, with correct checksums, that replaced a line or
+	// were added. LinesRefused counts those that were not read.
 	Lines, LinesRefused int
-	// Silent describes what gave other figures without a word.
+	// Silent describes changes that gave other figures without a warning.
 	Silent []string
 }
 
@@ -48,9 +48,9 @@ const (
 
 var fileNames = []string{journalFile, resultsFile, indexFile, valuesFile, searchFile}
 
-// RunFlips turns bits, one in a file at a time, and puts lines of other runs into journals. bare
-// leaves out ids of runs and checksums of documents, as earlier versions of zbench did: the same
-// experiment then finds what readers cannot see.
+// RunFlips changes bits, one at a time, and puts lines of other runs into journals. If bare is
+// true, files have no run ids and no checksums, like those of earlier versions of zbench. The
+// experiment then shows what readers cannot notice.
 func RunFlips(seed uint64, flips, lines int, bare bool) (Flips, error) {
 	rng := rand.New(rand.NewPCG(seed, 20261123))
 	own, err := newRunFiles(rng, bare)
@@ -96,7 +96,7 @@ func (f *Flips) count(want string, files runFiles, what string) {
 	}
 }
 
-// flipped is a copy with one bit turned.
+// flipped returns a copy of the files with one bit changed.
 func (r runFiles) flipped(name string, bit int) runFiles {
 	bad := slices.Clone(r[name])
 	bad[bit/8] ^= 1 << (bit % 8)
@@ -112,11 +112,11 @@ func (r runFiles) with(name string, text []byte) runFiles {
 	return out
 }
 
-// mixed is a copy with a line of another run's journal: in the place of the same line, or, where
-// that pass was not yet done, behind the others.
+// mixed returns a copy with a line of another run's journal. The line replaces the line at the same
+// place, or is appended if that pass was not yet done.
 func (r runFiles) mixed(other runFiles, name string, rng *rand.Rand) (runFiles, string) {
 	lines, theirs := bytes.SplitAfter(r[name], []byte("\n")), bytes.SplitAfter(other[name], []byte("\n"))
-	at := 1 + rng.IntN(len(lines)-2) // the last is empty
+	at := 1 + rng.IntN(len(lines)-2) // the last one is empty
 	lines = slices.Clone(lines)
 	lines[at] = theirs[at]
 	if rng.IntN(2) == 0 {
@@ -126,7 +126,7 @@ func (r runFiles) mixed(other runFiles, name string, rng *rand.Rand) (runFiles, 
 	return r.with(name, bytes.Join(lines, nil)), fmt.Sprintf("line %d of another run", at+1)
 }
 
-// newRunFiles are the files of a finished sweep of two cases and of a search, with times drawn
+// newRunFiles returns the files of a finished sweep of two cases and of a search, with times drawn
 // from rng.
 func newRunFiles(rng *rand.Rand, bare bool) (runFiles, error) {
 	id := make([]byte, jsonfile.RunDigits/2)
@@ -213,8 +213,8 @@ func flippedPart(rng *rand.Rand, c record.Result, pass int) record.Part {
 	return p
 }
 
-// figures are all that readers take from the files, without the words; said tells that they
-// were warned. A file that is refused is an error.
+// figures returns everything that readers get from the files, except texts. said is true if they
+// were warned. A file that is refused gives an error.
 func (r runFiles) figures() (text string, said bool, err error) {
 	j, err := record.ReadJournal(r[journalFile])
 	if err != nil {
@@ -231,7 +231,7 @@ func (r runFiles) figures() (text string, said bool, err error) {
 	samples, err := r.samples()
 	said = len(rec.Edits()) > 0 || record.CheckSamples(rec, r[indexFile], r[valuesFile]) != nil || j.Truncated > 0
 	if len(entries) < 4 {
-		said = true // the child whose line was not written whole is measured again
+		said = true // the child whose line was not written completely is measured again
 	}
 	for _, w := range []*record.Record{rec, j.Record()} {
 		w.Warnings = nil
@@ -243,7 +243,7 @@ func (r runFiles) figures() (text string, said bool, err error) {
 	return text + string(all), said, errors.Join(err, failed)
 }
 
-// samples are the values of each series, as a user reads them.
+// samples returns the values of each series, as a user would read them.
 func (r runFiles) samples() (map[string][]uint32, error) {
 	var x record.SamplesIndex
 	if err := json.Unmarshal(r[indexFile], &x); err != nil {

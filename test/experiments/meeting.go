@@ -10,17 +10,17 @@ import (
 	"zbench/bench/run/plan"
 )
 
-// After is a clock: a channel that is ready when so much time has passed.
+// After is a clock: it returns a channel that is ready after the given time.
 type After func(time.Duration) <-chan time.Time
 
 const (
 	// launchDeadline is how long a launch waits for the other processes.
 	launchDeadline = 180 * time.Second
-	// watchdog is when processes that have not ended count as hung.
+	// watchdog is the time after which processes that have not ended count as hung.
 	watchdog = 24 * time.Hour
 )
 
-// errMissed is the fate of a launch that not all processes made.
+// errMissed is the error of a launch that not all processes made.
 var errMissed error = missed{}
 
 type missed struct{}
@@ -30,14 +30,14 @@ func (missed) Error() string {
 }
 func (missed) Timeout() bool { return true }
 
-// meeting is where launches meet: as on real hardware, one ends when every
-// process that takes part has made the same, and else at the deadline.
+// meeting is where launches of different processes meet. As on real hardware, a launch ends when
+// every participating process has made the same launch, or else at its deadline.
 type meeting struct {
 	after After
 	mu    sync.Mutex
-	// met holds the launches by number of processes and sequence number.
+	// met has the launches by number of processes and sequence number.
 	met map[[2]int]*launch
-	// abandoned is closed when the watchdog gives up: everything ends.
+	// abandoned is closed when the watchdog gives up and ends everything.
 	abandoned chan struct{}
 	// differ describes the first launch on which processes did not agree.
 	differ string
@@ -49,7 +49,7 @@ type launch struct {
 	done    chan struct{}
 }
 
-// meet makes a process's launch number seq among that many processes.
+// meet makes launch number seq of a process, among the given number of processes.
 func (c *meeting) meet(processes, seq int, what string) error {
 	c.mu.Lock()
 	at := [2]int{processes, seq}
@@ -77,8 +77,8 @@ func (c *meeting) meet(processes, seq int, what string) error {
 	}
 }
 
-// wire joins one follower to the leader, as a connection would: what is sent is
-// text, and each end notices when the other is gone.
+// wire connects a follower and the leader like a network connection: messages are text, and each
+// end notices when the other end is gone.
 type wire struct {
 	orders, reports                   chan []byte
 	followerGone, leadGone, abandoned chan struct{}
@@ -90,7 +90,7 @@ func newWire(c *meeting, leadGone chan struct{}) *wire {
 
 var errGone = errors.New("lost contact")
 
-// Next and Report are plan.Leader.
+// Next and Report implement plan.Leader.
 func (w *wire) Next() (o plan.Order, err error) {
 	select {
 	case text := <-w.orders:
@@ -105,12 +105,12 @@ func (w *wire) Next() (o plan.Order, err error) {
 func (w *wire) Report(r plan.Report) error {
 	text, err := json.Marshal(r)
 	if err == nil {
-		w.reports <- text // room for one: every order has one report
+		w.reports <- text // never blocks: every order has one report
 	}
 	return err
 }
 
-// wires are plan.Followers.
+// wires implement plan.Followers.
 type wires []*wire
 
 func (all wires) Send(o plan.Order) {

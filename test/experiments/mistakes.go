@@ -6,17 +6,17 @@ import (
 	"zbench/bench/run/plan"
 )
 
-// Mistake turns a process into one that decides something by itself.
+// Mistake makes a process decide something by itself.
 type Mistake struct {
 	Name string
-	// Of wraps the process; nil leaves it as it is.
+	// Of wraps a process; nil does not change it.
 	Of func(ctx context.Context, p *process) plan.Process
-	// Alone runs the whole sweep in every process by itself.
+	// Alone runs the whole sweep in every process separately.
 	Alone bool
 }
 
-// Mistakes are ways for a process to decide by itself. An experiment that did not
-// notice them would show nothing.
+// Mistakes returns ways in which a process may decide by itself. If the experiment did not notice
+// these mistakes, it would prove nothing.
 func Mistakes() []Mistake {
 	return []Mistake{
 		{Name: "every process runs the sweep by its own samples", Alone: true},
@@ -27,7 +27,7 @@ func Mistakes() []Mistake {
 	}
 }
 
-// ownClock ends a batch when its clock shows a tenth of a millisecond of launches.
+// ownClock ends a batch when its own clock shows a tenth of a millisecond of launches.
 type ownClock struct{ *process }
 
 func (p *ownClock) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
@@ -62,7 +62,7 @@ func (p *ownSignal) Isolated(ctx context.Context, launches int) ([]float64, erro
 	return out, nil
 }
 
-// ownMemory launches nothing where its own memory does not do.
+// ownMemory launches nothing if its own memory is too small.
 type ownMemory struct{ *process }
 
 func (p *ownMemory) Budget() (plan.Room, error) { return plan.Room{Bytes: 1 << 40}, nil }
@@ -74,7 +74,7 @@ func (p *ownMemory) Isolated(ctx context.Context, launches int) ([]float64, erro
 	return p.process.Isolated(ctx, launches)
 }
 
-// ownCheck keeps to itself that it cannot verify.
+// ownCheck does not tell the others that it cannot verify.
 type ownCheck struct{ *process }
 
 func (p *ownCheck) Unverifiable(plan.Case) string { return "" }

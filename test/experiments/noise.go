@@ -1,8 +1,7 @@
-// Package experiments shows with many seeds that zbench's methods hold their
-// promises, through the same functions that zbench calls. Truth is planted: the
-// noise has a known median and a known correlation, and a method is judged by
-// how often it finds them. docs/EXPERIMENTS.md has the results of the full run;
-// the tests run a twentieth of it.
+// Package experiments shows with many seeds that zbench's methods keep their promises, through the
+// same functions that zbench calls. The truth is planted: the noise has a known median and a known
+// correlation, and a method is judged by how often it finds them. docs/EXPERIMENTS.md has the
+// results of the full run; the tests run a twentieth of it.
 package experiments
 
 import (
@@ -18,29 +17,29 @@ const Operation = 1e-3
 // Noise is a stationary series of times around Operation.
 type Noise struct {
 	Name string
-	// Sigma is the standard deviation over the median, outliers apart.
+	// Sigma is the standard deviation divided by the median, without outliers.
 	Sigma float64
-	// Rho is the lag-1 autocorrelation of the underlying normal series, an
-	// autoregression of first order.
+	// Rho is the lag-1 autocorrelation of the underlying normal series, which is a first-order
+	// autoregression.
 	Rho float64
-	// White is the share of the underlying variance that is independent from
-	// sample to sample. With it the series is no autoregression: it has slow
-	// drift under white noise, and its lag-1 autocorrelation hides its length.
+	// White is the share of the underlying variance that is independent between samples. With it,
+	// the series is not an autoregression: it is slow drift under white noise, and its lag-1
+	// autocorrelation does not show how long the correlation lasts.
 	White float64
 	Shape Shape
 }
 
-// Shape turns a standard normal z into a time whose median is 1 and whose
-// spread is sigma. A monotone function keeps the median where z has it.
+// Shape turns a standard normal z into a time with median 1 and standard deviation sigma. The
+// median is kept because the function is monotone.
 type Shape func(z, sigma float64, rng *rand.Rand) float64
 
 // Lognormal is the usual shape of run times.
 func Lognormal(z, sigma float64, _ *rand.Rand) float64 { return math.Exp(sigma * z) }
 
-// Gamma is a floor with a gamma-distributed delay of shape 2 above it: no time
-// is much below the median, many are above.
+// Gamma is a floor plus a gamma-distributed delay of shape 2. No time is far below the median, but
+// many are far above it.
 func Gamma(z, sigma float64, _ *rand.Rand) float64 {
-	const shape, median = 2, 1.6783469900166605 // of the gamma distribution with scale 1
+	const shape, median = 2, 1.6783469900166605 // both are for the gamma distribution with scale 1
 	delay := mathext.GammaIncRegCompInv(shape, math.Erfc(z/math.Sqrt2)/2)
 	return 1 + sigma/math.Sqrt(shape)*(delay-median)
 }
@@ -48,9 +47,9 @@ func Gamma(z, sigma float64, _ *rand.Rand) float64 {
 // outliers is the share of times that take three times as long.
 const outliers = 0.02
 
-// HeavyTail is lognormal with outliers, whatever came before them. The median
-// of the mixture is where the other 98 % reach one half; at the sigmas used here
-// no outlier lies below it.
+// HeavyTail is lognormal with outliers that do not depend on earlier samples. Half of all times
+// must lie below the median. At the sigmas used here no outlier is that short, so these are times
+// among the other 98 %, and the lognormal part is shifted accordingly.
 func HeavyTail(z, sigma float64, rng *rand.Rand) float64 {
 	shift := math.Sqrt2 * math.Erfinv(2*0.5/(1-outliers)-1)
 	v := math.Exp(sigma * (z - shift))
@@ -60,7 +59,7 @@ func HeavyTail(z, sigma float64, rng *rand.Rand) float64 {
 	return v
 }
 
-// source yields the samples of one seed, as a driver would.
+// source returns the samples of one seed, as a driver would.
 type source struct {
 	noise Noise
 	rng   *rand.Rand
@@ -82,7 +81,7 @@ func (s *source) next() float64 {
 	return Operation * n.Shape(z, n.Sigma, s.rng)
 }
 
-// take appends k samples to the series and returns it with their sum added.
+// take appends k samples to the series. It returns the series, and spent plus their sum.
 func (s *source) take(series []float64, spent float64, k int) ([]float64, float64) {
 	for range k {
 		v := s.next()

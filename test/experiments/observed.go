@@ -12,18 +12,20 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// ObservedRow counts the jobs of one kind, how many the model alone was said not to fit, and how many of those a cause
-// explained so well that there is an answer.
+// ObservedRow counts the jobs of one kind. Noticed counts jobs that zbench says the model alone
+// does not fit. Explained counts those among them for which a cause explains the steps so well that
+// there is an answer.
 type ObservedRow struct {
 	Kind                     string
 	Jobs, Noticed, Explained int
-	// Causes counts what was named for those that were noticed.
+	// Causes counts the causes that were named for noticed jobs.
 	Causes map[string]int
-	// Before and After are the largest errors of the observed settings, without and with their steps.
+	// Before and After are the largest errors for the observed settings, without and with the
+	// observed steps.
 	Before, After []float64
 }
 
-// Kinds of jobs: one that the model fits, and four that it does not.
+// Kinds of jobs: one that the model fits, and four that it does not fit.
 const (
 	fitting    = "fits"
 	serialised = "no overlap"
@@ -34,7 +36,7 @@ const (
 
 var observedKinds = []string{fitting, serialised, perBucket, growing, crowded}
 
-// The bars: a job that does not fit is called so, one that fits seldom.
+// The bars: a job that does not fit is usually noticed, a job that fits is seldom refused.
 var (
 	unfitFound   = Bar{Rate: 0.95}
 	fitRefused   = Bar{Rate: 0.05, AtMost: true}
@@ -42,13 +44,14 @@ var (
 )
 
 const (
-	// timedSteps are timed with each setting, with noise of stepNoise.
+	// timedSteps is the number of steps timed with each setting, with noise of stepNoise.
 	timedSteps, stepNoise = 20, 0.01
-	// visible is by how much what is planted changes the step of one setting more than that of another, at least.
+	// visible is the least difference that the planted effect makes between the steps of two
+	// settings, as a share.
 	visible = 0.15
 )
 
-// timing is a job whose steps are timed.
+// timedJob is a job whose steps are timed.
 type timedJob struct {
 	truth    *truth
 	rest     float64
@@ -57,8 +60,8 @@ type timedJob struct {
 	question recommend.Question
 }
 
-// newTimedJob draws a cluster and a truth that the recommender assumes possible, and the settings that a user
-// times: the default, the answer, a quarter and four times as much, one bucket.
+// newTimedJob draws a cluster, a truth that the recommender considers possible, and the settings
+// that a user times: the default, the answer, a quarter and four times the answer, and one bucket.
 func newTimedJob(seed uint64) (timedJob, bool) {
 	c := NewCluster(seed)
 	rng := rand.New(rand.NewPCG(seed, 0x0b5e))
@@ -88,8 +91,8 @@ func newTimedJob(seed uint64) (timedJob, bool) {
 	return j, len(j.settings) >= 3
 }
 
-// planted are the steps of each setting, at first and at last, of a job of a kind; false where what is planted
-// cannot be seen in them.
+// planted returns the steps of each setting, at the beginning and at the end, for a job of a kind.
+// seen is false if the planted effect cannot be seen in them.
 func (j *timedJob) planted(kind string, rng *rand.Rand) (first, last []float64, seen bool) {
 	var plain []float64
 	for _, p := range j.plans {
@@ -134,7 +137,7 @@ func (j *timedJob) planted(kind string, rng *rand.Rand) (first, last []float64, 
 	return first, last, kind == fitting || hi-lo >= visible
 }
 
-// observe times the settings one after the other, and asks.
+// observe times the settings one after the other, and asks for an answer.
 func (j *timedJob) observe(first, last []float64, rng *rand.Rand) *recommend.Fit {
 	q := j.question
 	for i, s := range j.settings {
@@ -150,7 +153,8 @@ func (j *timedJob) observe(first, last []float64, rng *rand.Rand) *recommend.Fit
 	return a.Observed
 }
 
-// RunObserved draws so many jobs that fit, and as many of the other kinds together.
+// RunObserved draws a number of jobs that fit, and the same number of jobs of all other kinds
+// together.
 func RunObserved(jobs int) []ObservedRow {
 	var rows []ObservedRow
 	for _, kind := range observedKinds {
@@ -197,7 +201,8 @@ func (r *ObservedRow) count(f *recommend.Fit) {
 	}
 }
 
-// ObservedFailures lists the bars that do not hold; in a small run only those whose count could not be chance.
+// ObservedFailures lists the bars that do not hold. In a small run it lists only those that chance
+// cannot explain.
 func ObservedFailures(rows []ObservedRow, small bool) []string {
 	var out []string
 	for _, r := range rows {
@@ -209,7 +214,7 @@ func ObservedFailures(rows []ObservedRow, small bool) []string {
 	return out
 }
 
-// ObservedMarkdown is the table of docs/EXPERIMENTS.md.
+// ObservedMarkdown returns the table of docs/EXPERIMENTS.md.
 func ObservedMarkdown(rows []ObservedRow) string {
 	var b strings.Builder
 	b.WriteString("| job | jobs | noticed | bar | explained, with an answer | largest error of a setting before and after the fit, median | causes named |\n|---|---|---|---|---|---|---|\n")

@@ -15,16 +15,16 @@ type policy struct {
 	choose func(c *Cluster, a recommend.Answer) int64
 }
 
-// The first policies: what the recommender says, the same after a second pass, and its
-// setting of least mean regret, which it says where that gains 1 % or more.
+// The first policies: the recommender's answer, its answer after a second pass, and its setting
+// with the least mean regret. The recommender answers with the latter if it gains at least 1 %.
 const (
 	answerAsGiven = iota
 	secondPass
 	changed
 )
 
-// policies are the recommender, other readings of its own table, and what people
-// do.
+// policies returns the recommender, other ways to read its table, and settings that people commonly
+// use.
 func policies() []policy {
 	all := []policy{
 		{"zbench recommend", func(_ *Cluster, a recommend.Answer) int64 { return a.Elements }},
@@ -74,7 +74,7 @@ func policies() []policy {
 	return append(all, fixed()...)
 }
 
-// keptAsMeasured keeps the default by the step as measured alone.
+// keptAsMeasured keeps the default if the measured step alone justifies it.
 func keptAsMeasured(_ *Cluster, a recommend.Answer) int64 {
 	if a.Default.Step < a.Least.Step*(1+recommend.PlateauWidth) {
 		return a.Default.Elements
@@ -82,7 +82,7 @@ func keptAsMeasured(_ *Cluster, a recommend.Answer) int64 {
 	return a.Least.Elements
 }
 
-// fixed are the settings of folklore.
+// fixed returns settings that people commonly use.
 func fixed() []policy {
 	return []policy{
 		{"Megatron's default, max(40 M, 1 M × ranks)", func(c *Cluster, _ recommend.Answer) int64 {
@@ -95,7 +95,7 @@ func fixed() []policy {
 	}
 }
 
-// readings choose otherwise from the recommender's table.
+// readings returns other ways to choose from the recommender's table.
 func readings() []policy {
 	least := func(value func(c recommend.Candidate) float64) func(c *Cluster, a recommend.Answer) int64 {
 		return func(_ *Cluster, a recommend.Answer) int64 {
@@ -131,7 +131,7 @@ func readings() []policy {
 	}
 }
 
-// answered is the recommender's setting; 0 where it refuses.
+// answered returns the recommender's setting, or 0 if it refuses.
 func answered(q recommend.Question) int64 {
 	a, err := recommend.Ask(q)
 	if err != nil {
@@ -140,7 +140,7 @@ func answered(q recommend.Question) int64 {
 	return a.Elements
 }
 
-// truncated are curves that end at a size in bytes.
+// truncated returns the curves up to a size in bytes.
 func truncated(curves []recommend.Curve, end int64) []recommend.Curve {
 	all := slices.Clone(curves)
 	for i := range all {
@@ -149,7 +149,7 @@ func truncated(curves []recommend.Curve, end int64) []recommend.Curve {
 	return all
 }
 
-// fitted replaces the curves by their fits.
+// fitted replaces the curves by fits.
 func fitted(curves []recommend.Curve) []recommend.Curve {
 	all := slices.Clone(curves)
 	for i := range all {
@@ -163,8 +163,8 @@ func fitted(curves []recommend.Curve) []recommend.Curve {
 	return all
 }
 
-// knee is the smallest swept size that reaches a share of the largest bandwidth,
-// in elements of gradients.
+// knee returns the smallest measured size that reaches a share of the largest bandwidth, in
+// elements of gradients.
 func knee(q recommend.Question, share float64) int64 {
 	name := "all_reduce"
 	if q.Trainer == "megatron" {

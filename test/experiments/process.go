@@ -11,26 +11,26 @@ import (
 	"zbench/bench/run/record"
 )
 
-// process is one process of a cluster: a plan.Process with a clock of its own
-// that runs too fast or too slow, noise and memory of its own.
+// process is one process of a cluster: a plan.Process whose clock runs too fast or too slow, with
+// noise and memory of its own.
 type process struct {
 	meeting       *meeting
 	number, ranks int
-	// clock is what its clock shows for a second; noise is relative.
+	// clock is the time that its clock shows after a second. noise is relative.
 	clock, noise float64
 	memory       int64
 	rng          *rand.Rand
-	// trouble happens before its launch number at, counted from 1.
+	// trouble is called before launch number at, counted from 1.
 	trouble func()
 	at      int
 	// broken makes every later launch fail.
 	broken bool
-	// noKernels leaves it without the kernels that verify.
+	// noKernels is true if the process lacks the kernels for verification.
 	noKernels bool
 
 	c plan.Case
-	// orders and launches are what it was asked for and what it made; seq counts
-	// its launches by the number of processes that take part.
+	// orders are the orders that it received, launches are the launches that it made. seq counts
+	// its launches by the number of participating processes.
 	orders, launches []string
 	seq              map[int]int
 	missed           bool
@@ -39,17 +39,17 @@ type process struct {
 
 var errLink = errors.New("link down")
 
-// killed is what a process that is killed in a launch ends with.
+// killed is the panic value of a process that is killed during a launch.
 type killed struct{}
 
-// active is the number of processes that take part in the case.
+// active returns the number of processes that take part in the case.
 func (p *process) active() int { return p.c.Ranks * p.c.Parallel / p.ranks }
 
 func (p *process) ordered(format string, args ...any) {
 	p.orders = append(p.orders, fmt.Sprintf(format, args...))
 }
 
-// launch makes one launch with all others that take part.
+// launch makes one launch together with all other participating processes.
 func (p *process) launch(kind string, count int) error {
 	active := p.active()
 	if p.number >= active {
@@ -72,8 +72,8 @@ func (p *process) launch(kind string, count int) error {
 	return err
 }
 
-// stuck is the error of launches that others did not make, with what this process
-// knows of its own ranks. Only how many it has enqueued is known in this model.
+// stuck returns the error of launches that other processes did not make, with what this process
+// knows about its own ranks. In this model it only knows how many launches it has enqueued.
 func (p *process) stuck(kind string, count int) error {
 	e := &record.Evidence{During: phases[kind], Iterations: count, Deadline: new(launchDeadline.Seconds())}
 	e.SetRanksFrom(p.number*p.ranks, slices.Repeat([]record.RankProgress{{Enqueued: count, Started: -1, Ended: -1}}, p.ranks))
@@ -84,7 +84,7 @@ var phases = map[string]string{
 	"verify": record.DuringVerification, "warm-up": record.DuringWarmUp, "burst": record.DuringBurst, "isolated": record.DuringIsolated,
 }
 
-// stuckError is plan.Stuck.
+// stuckError implements plan.Stuck.
 type stuckError struct {
 	error
 	evidence *record.Evidence
@@ -93,8 +93,8 @@ type stuckError struct {
 func (e *stuckError) Evidence() *record.Evidence { return e.evidence }
 func (e *stuckError) Unwrap() error              { return e.error }
 
-// seconds are one time for each rank that takes part: noise around a size's time,
-// on the process's own clock.
+// seconds returns one time per participating rank: noise around the time of the size, measured by
+// the process's own clock.
 func (p *process) seconds() []float64 {
 	var out []float64
 	truth := 1e-5 + float64(p.c.Layout.Bytes)/1e10
@@ -171,7 +171,7 @@ func (p *process) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
 	return out, nil
 }
 
-// launchesAlone is what a record of isolated launches ends in.
+// launchesAlone is the end of an order for isolated launches.
 const launchesAlone = " launches alone"
 
 func (p *process) Isolated(_ context.Context, launches int) ([]float64, error) {

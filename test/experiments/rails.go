@@ -9,16 +9,16 @@ import (
 	"zbench/bench/base/finding"
 )
 
-// FaultsRow is a kind of fault, or of a healthy fleet, over many seeds.
+// FaultsRow is a kind of fault, or a healthy fleet, over many seeds.
 type FaultsRow struct {
 	Name string
-	// Bar is for exact verdicts; of intermittent faults and healthy fleets for any
-	// verdict but "healthy".
+	// Bar applies to exact verdicts. For intermittent faults and healthy fleets it applies to every
+	// verdict except "healthy".
 	Bar   Bar
 	Exact int
-	// Healthy counts the verdicts "healthy", Unclear those that name nothing.
+	// Healthy counts the verdicts "healthy". Unclear counts the verdicts that name nothing.
 	Healthy, Unclear int
-	// Rounds is the mean number of rounds between nodes, MostRounds the largest.
+	// Rounds is the mean number of rounds between nodes, MostRounds is the largest number.
 	Rounds     float64
 	MostRounds int
 	Seeds      int
@@ -28,7 +28,7 @@ type FaultsRow struct {
 	any   bool
 }
 
-// count is what the bar is for.
+// count returns the count to which the bar applies.
 func (r *FaultsRow) count() int {
 	if r.any || r.alarm {
 		return r.Seeds - r.Healthy
@@ -36,12 +36,13 @@ func (r *FaultsRow) count() int {
 	return r.Exact
 }
 
-// drawn is a kind of fleet: how its faults are drawn, and what is asked of the verdict.
+// drawn is a kind of fleet: how its faults are drawn, and which verdicts are expected.
 type drawn struct {
 	name   string
 	bar    Bar
 	faults func(*rand.Rand) []Broken
-	// any is true where any verdict but healthy will do, alarm where none must be given.
+	// any is true if every verdict except "healthy" is right. alarm is true if every verdict except
+	// "healthy" is a false alarm.
 	any, alarm bool
 	noise      func(*FleetNoise)
 	o          rails.Bounds
@@ -52,14 +53,14 @@ const (
 	fleetGPUs  = 8
 )
 
-// steady draws one component of a kind with 10 to 50 % of its bandwidth lost.
+// steady draws one component of a kind that has lost 10 to 50 % of its bandwidth.
 func steady(part rails.Part) func(*rand.Rand) []Broken {
 	return func(rng *rand.Rand) []Broken {
 		return []Broken{{component(rng, part), 0.9 - 0.4*square(rng.Float64()), 1}}
 	}
 }
 
-// least draws one with 10 % lost.
+// least draws one component that has lost 10 %.
 func least(part rails.Part) func(*rand.Rand) []Broken {
 	return func(rng *rand.Rand) []Broken { return []Broken{{component(rng, part), 0.9, 1}} }
 }
@@ -83,7 +84,7 @@ func component(rng *rand.Rand, part rails.Part) rails.Component {
 	return c
 }
 
-// parts are the components that are drawn in pairs.
+// parts are the kinds of components from which pairs are drawn.
 var parts = []rails.Part{rails.Rail, rails.Link, rails.GPU, rails.Node, rails.Leaf}
 
 func two(rng *rand.Rand) []Broken {
@@ -104,7 +105,7 @@ func flaky(of ...rails.Part) func(*rand.Rand) []Broken {
 
 func none(*rand.Rand) []Broken { return nil }
 
-// fleets are the rows of the experiment.
+// fleets returns the rows of the experiment.
 func fleets() []drawn {
 	found, half := Bar{Rate: 0.97}, Bar{Rate: 0.9}
 	silent := Bar{Rate: 0, AtMost: true}
@@ -134,8 +135,8 @@ func fleets() []drawn {
 	}
 }
 
-// RunRails measures fleets of 128 nodes over seeds: every row of the experiment, or
-// those whose names begin with only.
+// RunRails measures fleets of 128 nodes with many seeds. It runs the rows whose names begin with
+// only, which may be empty.
 func RunRails(first uint64, seeds int, only string) []FaultsRow {
 	var out []FaultsRow
 	for _, d := range fleets() {
@@ -187,8 +188,8 @@ func (r *FaultsRow) add(v *rails.Verdict, broken []Broken, rounds int, seed uint
 	r.MostRounds = max(r.MostRounds, rounds)
 }
 
-// RailsFailures lists the bars that do not hold; in a small run only those whose count
-// could not be chance.
+// RailsFailures lists the bars that do not hold. In a small run it lists only those that chance
+// cannot explain.
 func RailsFailures(rows []FaultsRow, small bool) []string {
 	var out []string
 	for _, r := range rows {
@@ -202,7 +203,7 @@ func RailsFailures(rows []FaultsRow, small bool) []string {
 	return out
 }
 
-// RailsMarkdown is the table.
+// RailsMarkdown returns the table.
 func RailsMarkdown(rows []FaultsRow) string {
 	var b strings.Builder
 	b.WriteString("| fleet | exactly named % | \"healthy\" % | \"unclear\" % | bar | rounds between nodes, mean | most |\n|---|---|---|---|---|---|---|\n")

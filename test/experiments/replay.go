@@ -8,31 +8,33 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// ReplayRow is one noise of a step's time, one number of settings and one planted difference, and how often
-// the verdicts were what they should be. Counts are of seeds.
+// ReplayRow is one combination of a noise of step times, a number of settings and a planted
+// difference. It counts the seeds with right and wrong verdicts.
 type ReplayRow struct {
 	Noise    Noise
 	Settings int
-	// Planted is by how much a step of the second setting is longer, as a share; the others equal the first.
+	// Planted is the share by which a step of the second setting is longer. All other settings are
+	// equal to the first.
 	Planted float64
 	Seeds   int
-	// False counts seeds in which an interval misses the truth or a verdict contradicts it, Found those in which the
-	// second setting's verdict is that of its difference, Claimed those in which any difference was claimed.
+	// False counts seeds in which an interval misses the truth or a verdict contradicts it. Found
+	// counts seeds in which the verdict on the second setting is right. Claimed counts seeds in
+	// which any difference is claimed.
 	False, Found, Claimed int
 	// Precise counts seeds whose widest interval is within the margin.
 	Precise int
-	// Kept counts seeds that took as many steps as they had announced.
+	// Kept counts seeds that took as many steps as were announced.
 	Kept int
-	// Steps are those of each seed, all settings together.
+	// Steps has the number of steps of each seed, over all settings.
 	Steps []float64
 }
 
 const (
-	// replayMargin is the difference that matters, replayWithin the steps within which white noise of 1 % is to be
-	// told apart to it with two settings.
+	// replayMargin is the difference that matters. replayWithin is the number of steps within which
+	// two settings must be distinguished to this margin, with white noise of 1 %.
 	replayMargin = 0.005
 	replayWithin = 800
-	// replayMost is the bound on steps elsewhere: none.
+	// replayMost is the limit for the number of steps in all other rows; it is never reached.
 	replayMost = 1_000_000
 	// replayBlock is the default number of timed steps in a block.
 	replayBlock = replay.DefaultBlock
@@ -45,7 +47,7 @@ var (
 	allPrecise = Bar{Rate: 0.95}
 )
 
-// ReplayRows are the combinations.
+// ReplayRows returns the combinations.
 func ReplayRows() []ReplayRow {
 	var all []ReplayRow
 	for _, n := range []Noise{
@@ -65,7 +67,7 @@ func ReplayRows() []ReplayRow {
 	return all
 }
 
-// Replays runs every row for seeds 0 … seeds−1.
+// Replays runs every row with seeds 0 to seeds−1.
 func Replays(seeds int) []ReplayRow {
 	rows := ReplayRows()
 	for i := range rows {
@@ -77,14 +79,15 @@ func Replays(seeds int) []ReplayRow {
 	return rows
 }
 
-// add compares the settings once: the noise goes on from step to step, whatever setting it is.
+// add compares the settings once. The noise continues from step to step, whichever setting a step
+// has.
 func (r *ReplayRow) add(seed int) {
 	source := r.Noise.source(seed)
 	design := replay.Design{Settings: r.Settings, Block: replayBlock, Margin: replayMargin, MaxSteps: replayMost}
 	if r.short() {
 		design.MaxSteps = replayWithin
 	}
-	announced := design.FirstSteps() // no more, if no more is announced
+	announced := design.FirstSteps() // the number of steps that were announced so far
 	o, err := design.Run(func(setting, steps int) ([]float64, error) {
 		series, _ := source.take(nil, 0, steps)
 		for i := range series {
@@ -124,12 +127,13 @@ func (r *ReplayRow) truth(setting int) float64 {
 	return 0
 }
 
-// short tells that the row's steps are bounded by its bar.
+// short reports whether the bar of the row limits its steps.
 func (r *ReplayRow) short() bool {
 	return r.Noise.Rho == 0 && r.Settings == 2 && r.Noise.Name == "lognormal" && r.Planted == 0
 }
 
-// ReplayFailures lists the bars that do not hold; in a small run only those whose count could not be chance.
+// ReplayFailures lists the bars that do not hold. In a small run it lists only those that chance
+// cannot explain.
 func ReplayFailures(rows []ReplayRow, small bool) []string {
 	var out []string
 	for _, r := range rows {
@@ -150,7 +154,7 @@ func ReplayFailures(rows []ReplayRow, small bool) []string {
 	return out
 }
 
-// ReplayMarkdown is the table.
+// ReplayMarkdown returns the table.
 func ReplayMarkdown(rows []ReplayRow) string {
 	var b strings.Builder
 	b.WriteString("| noise | ρ | settings | planted % | false % | decided as planted % | difference claimed % | within ±0.5 % | steps, median | steps, 95 % |\n")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Failures lists the bars that do not hold; in a small run only those whose
-// count could not be chance.
+// Failures lists the bars that do not hold. In a small run it lists only those that chance cannot
+// explain.
 func (r Report) Failures(small bool) []string {
 	var out []string
 	check := func(b *Bar, what string, count int, n Noise) {
@@ -22,7 +22,7 @@ func (r Report) Failures(small bool) []string {
 	return out
 }
 
-// Markdown is the table.
+// Markdown returns the table.
 func (r Report) Markdown() string {
 	var b strings.Builder
 	b.WriteString("| noise | ρ | σ % | covers % | bar | if taken for independent % | no interval % | flagged % | bar | stopped by precision % | n | looks | GPU-s | GPU-s of n = 100 | precise at n = 100 % |\n")
@@ -37,7 +37,7 @@ func (r Report) Markdown() string {
 	return b.String()
 }
 
-// Choices is the table of Rules, shorter and with the rule.
+// Choices returns the table of Rules, with fewer columns and the name of the rule.
 func (r Report) Choices() string {
 	var b strings.Builder
 	b.WriteString("| noise | ρ | σ % | rule | covers % | flagged % | stopped by precision % | n | looks |\n")

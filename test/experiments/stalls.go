@@ -16,30 +16,33 @@ import (
 	"zbench/bench/run/record"
 )
 
-// StallRow is the outcome of stalls that were planted in tables of one kind; counts are of seeds.
+// StallRow is the outcome of stalls that were planted in tables of one kind. It counts seeds.
 type StallRow struct {
 	Curves string
 	Seeds  int
-	// Alarms counts clean tables with a stall, Found the stalls that were found with their rows.
+	// Alarms counts tables without a stall in which one was found. Found counts stalls that were
+	// found with their rows.
 	Alarms, Found int
-	// Refused counts tables with a stall of which there is no bucket size, Within those whose
-	// setting takes a step at most 1 % longer than the clean table's, Wrong the others.
+	// Refused counts tables with a stall for which zbench gives no bucket size. Within counts those
+	// whose setting takes a step at most 1 % longer than the setting for the table without the
+	// stall. Wrong counts all others.
 	Refused, Within, Wrong int
-	// LeftOut counts the settings that would be within 1 % if none were refused; Clear counts tables where
-	// no message of the answer lies between the sizes beside the stall, ClearWithin those within 1 %.
+	// LeftOut counts the settings that would be within 1 % if none were refused. Clear counts
+	// tables in which no message of the answer lies between the sizes next to the stall;
+	// ClearWithin counts those among them that are within 1 %.
 	LeftOut, Clear, ClearWithin int
 }
 
 //go:embed testdata/alps.csv
 var alpsText string
 
-// alps are published tables of all_reduce, by their number of ranks: sizes with the seconds out of place and
-// in place.
+// alps returns published tables of all_reduce, by number of ranks. A table has sizes with the
+// times, in seconds, out of place and in place.
 func alps() (tables []table) {
 	for line := range strings.Lines(alpsText) {
 		f := strings.Split(strings.TrimSpace(line), ",")
 		ranks, err := strconv.Atoi(f[0])
-		if err != nil || len(f) != 4 { // comments and the header
+		if err != nil || len(f) != 4 { // skip comments and the header
 			continue
 		}
 		number := func(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v }
@@ -53,14 +56,14 @@ func alps() (tables []table) {
 	return tables
 }
 
-// table is an imported table: two rows a size, out of place and in place.
+// table is an imported table with two rows per size, out of place and in place.
 type table struct {
 	ranks   int
 	sizes   []int64
 	seconds []float64
 }
 
-// modelled is a latency and a bandwidth with noise of 3 %.
+// modelled returns a table of a latency and a bandwidth, with 3 % noise.
 func modelled(rng *rand.Rand) table {
 	t := table{ranks: 64}
 	latency, rate := spread(rng, 10e-6, 74e-6), spread(rng, 50e9, 370e9)
@@ -86,8 +89,8 @@ func (t table) record() *record.Record {
 	return rec
 }
 
-// Stalls plants a stall of 3 to 22 rows in each of so many tables of a kind. Each of its rows takes 8 to
-// 437 times as long.
+// Stalls plants a stall of 3 to 22 rows in each of a number of tables of a kind. Each of these rows
+// takes 8 to 437 times as long.
 func Stalls(seeds int) []StallRow {
 	published := alps()
 	return []StallRow{
@@ -111,7 +114,7 @@ func (r *StallRow) add(t table, rng *rand.Rand) {
 		r.Alarms++
 	}
 	n := 3 + rng.IntN(20)
-	from := rng.IntN(len(t.seconds) - n - 6) // rows after a stall tell of it
+	from := rng.IntN(len(t.seconds) - n - 6) // zbench needs rows after a stall to recognise it
 	t.seconds = slices.Clone(t.seconds)
 	for i := from; i < from+n; i++ {
 		t.seconds[i] *= 8 * math.Exp(4*rng.Float64())
@@ -121,7 +124,7 @@ func (r *StallRow) add(t table, rng *rand.Rand) {
 		r.Found++
 	}
 	q := stallQuestion(t.ranks, rng)
-	a := q.ask(rec, 0) // without the rows of the stall
+	a := q.ask(rec, 0) // this answer ignores the rows of the stall
 	ok := a.Best != nil && q.ask(clean, a.Elements).Current.Step <= 1.01*q.ask(clean, 0).Best.Step
 	switch {
 	case judge.FixFirst(rec) != nil:
@@ -142,8 +145,8 @@ func (r *StallRow) add(t table, rng *rand.Rand) {
 	}
 }
 
-// found reports whether a stall was found that has the planted rows but one, and at most those beside them
-// that are slow every time.
+// found reports whether a stall was found that has all planted rows except at most one. It may also
+// have neighbouring rows if these are always slow.
 func found(rec *record.Record, from, n int) bool {
 	for _, s := range rec.Stalls() {
 		in := 0
@@ -159,7 +162,8 @@ func found(rec *record.Record, from, n int) bool {
 	return false
 }
 
-// touches reports whether a message of the answer lies between the sizes beside a stall that was found.
+// touches reports whether a message of the answer lies between the sizes next to a stall that was
+// found.
 func touches(rec *record.Record, a recommend.Answer) bool {
 	for _, s := range rec.Stalls() {
 		first, last := s.Rows[0].Bytes/2, s.Rows[len(s.Rows)-1].Bytes*2
@@ -172,7 +176,7 @@ func touches(rec *record.Record, a recommend.Answer) bool {
 	return false
 }
 
-// question is DDP on a made-up model.
+// question is a question about DDP with a synthetic model.
 type question struct{ recommend.Question }
 
 func stallQuestion(ranks int, rng *rand.Rand) question {
@@ -188,7 +192,7 @@ func stallQuestion(ranks int, rng *rand.Rand) question {
 	return q
 }
 
-// ask answers for a table; current is what is set now, 0 for nothing.
+// ask answers the question for a table. current is the current setting; 0 if there is none.
 func (q question) ask(rec *record.Record, current int64) recommend.Answer {
 	curves, err := recommend.Curves([]recommend.Source{{Record: rec}})
 	if err != nil {
@@ -202,7 +206,8 @@ func (q question) ask(rec *record.Record, current int64) recommend.Answer {
 	return a
 }
 
-// Failures lists the bars that do not hold; in a small run only those whose count could not be chance.
+// Failures lists the bars that do not hold. In a small run it lists only those that chance cannot
+// explain.
 func (r StallRow) Failures(small bool) (out []string) {
 	for _, b := range []struct {
 		what  string

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// gpus is how many wait while one samples.
+	// gpus is the number of GPUs that wait while one is measured.
 	gpus = 1024
-	// fixedN is what the adaptive rule is compared with.
+	// fixedN is the number of samples with which the adaptive rule is compared.
 	fixedN = 100
 )
 
@@ -20,30 +20,30 @@ type Report struct {
 	Rows  []Row
 }
 
-// Row is one noise under one rule; counts are of seeds.
+// Row is one noise with one rule. It counts seeds.
 type Row struct {
 	Rule  string
 	Noise Noise
-	// Covered counts intervals that hold the true median, Plain those that would
-	// if the samples were taken for independent, NoInterval the timings whose
-	// effective n is too small for any.
+	// Covered counts intervals that contain the true median. Plain counts those that would contain
+	// it if the samples were assumed to be independent. NoInterval counts timings whose effective n
+	// is too small for an interval.
 	Covered, Plain, NoInterval int
 	Flagged                    int
-	// Precise counts timings that stopped because they were precise enough, and
-	// FixedPrecise those that would have been with fixedN samples.
+	// Precise counts timings that stopped because they were precise enough. FixedPrecise counts
+	// those that would be precise with fixedN samples.
 	Precise, FixedPrecise int
-	// Samples, Looks and Seconds are means over seeds; FixedSeconds is what
-	// fixedN samples take.
+	// Samples, Looks and Seconds are means over seeds. FixedSeconds is the time that fixedN samples
+	// take.
 	Samples, Looks        float64
 	Seconds, FixedSeconds float64
-	// Covers and Flags are the bars on Covered and Flagged, where there are.
+	// Covers and Flags are the bars for Covered and Flagged; nil if there is none.
 	Covers, Flags *Bar
 }
 
-// Sigmas are the noise levels: standard deviation over median.
+// Sigmas are the noise levels: standard deviation divided by median.
 var Sigmas = []float64{0.01, 0.02, 0.05, 0.1}
 
-// Noises are the series that a stopping rule must cope with, at each level.
+// Noises returns the series with which a stopping rule must cope, at each level.
 func Noises() []Noise {
 	kinds := []Noise{
 		{Name: "lognormal", Shape: Lognormal},
@@ -66,8 +66,8 @@ func Noises() []Noise {
 	return all
 }
 
-// bars are the rates promised for a noise. Drift under white noise is shown,
-// not promised.
+// bars returns the rates that are promised for a noise. For drift under white noise nothing is
+// promised.
 func (n Noise) bars() (covers, flags *Bar) {
 	switch {
 	case n.White > 0:
@@ -81,7 +81,7 @@ func (n Noise) bars() (covers, flags *Bar) {
 	}
 }
 
-// Stopping runs the default rule on every noise, for seeds 0 … seeds−1.
+// Stopping runs the default rule on every noise, with seeds 0 to seeds−1.
 func Stopping(seeds int) Report {
 	report := Report{Seeds: seeds}
 	for _, n := range Noises() {
@@ -90,7 +90,7 @@ func Stopping(seeds int) Report {
 	return report
 }
 
-// Rules runs variants of the rule, to show why the default is what it is.
+// Rules runs variants of the rule, which show the reasons for the default.
 func Rules(seeds int) Report {
 	vary := func(change func(*stat.Rule)) stat.Rule {
 		r := stat.DefaultRule()
@@ -135,7 +135,7 @@ func stopping(n Noise, rule stat.Rule, seeds int) Row {
 	return row
 }
 
-// add times one operation by the rule, as rank 0 does.
+// add times one operation with the rule, as rank 0 does.
 func (r *Row) add(s *source, rule stat.Rule) {
 	var series []float64
 	spent := 0.0
@@ -164,7 +164,7 @@ func (r *Row) add(s *source, rule stat.Rule) {
 	r.addFixed(s, series, rule.Precision)
 }
 
-// addFixed adds what the same series says at fixedN samples.
+// addFixed adds the outcome of the same series with fixedN samples.
 func (r *Row) addFixed(s *source, series []float64, precision float64) {
 	series, _ = s.take(slices.Clone(series), 0, max(0, fixedN-len(series)))
 	for _, v := range series[:fixedN] {

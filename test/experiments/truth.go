@@ -9,23 +9,22 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// Harshness is how far the truth may be from what was measured.
+// Harshness says how far the truth may differ from what was measured.
 type Harshness struct {
 	Name string
-	// SlowLo and SlowHi bound the factor by which messages are slower while the
-	// GPUs compute.
+	// SlowLo and SlowHi bound the factor by which messages are slower while the GPUs compute.
 	SlowLo, SlowHi float64
-	// Compute replaces the standard deviation of the logarithm of the error of the
-	// computation that was told; 0 leaves it.
+	// Compute replaces the standard deviation of the logarithm of the error of the given
+	// computation time; 0 leaves it unchanged.
 	Compute float64
-	// Uneven is the standard deviation of what sets every single message size
-	// apart from its neighbours, such as its alignment.
+	// Uneven is the standard deviation of an effect, such as alignment, that is different for every
+	// message size.
 	Uneven float64
-	// Exact is no difference at all.
+	// Exact means that the truth is exactly what was measured.
 	Exact bool
 }
 
-// Kinds of truth: the promise is for the first.
+// The kinds of truth. Only Hidden is what zbench promises to cope with.
 var (
 	Hidden  = Harshness{Name: "hidden", SlowLo: 1, SlowHi: 1.6}
 	Uneven  = Harshness{Name: "hidden, and every size 3 % off its neighbours", SlowLo: 1, SlowHi: 1.6, Uneven: 0.03}
@@ -39,8 +38,8 @@ type truth struct {
 	slow, backward, forward   float64
 	doneBackward, doneForward []float64
 	uneven                    float64
-	// contention is how much longer computation takes while a message is on the network, each how much longer every
-	// message takes, in seconds.
+	// contention is the factor by which computation takes longer while a message is on the network.
+	// each is the additional time of every message, in seconds.
 	contention, each float64
 	seed             uint64
 	known            map[messageKind]float64
@@ -51,8 +50,8 @@ type messageKind struct {
 	bytes      int64
 }
 
-// newTruth draws one: messages slowed by computation, computation that is not as
-// told, neither in all nor per layer.
+// newTruth draws a truth: computation slows messages, and neither the total time of the computation
+// nor its distribution over layers is as given.
 func newTruth(c *Cluster, h Harshness, seed uint64) *truth {
 	rng := rand.New(rand.NewPCG(seed, 0x7eadbeef))
 	t := &truth{c: c, slow: 1, backward: c.backward, forward: c.forward, seed: seed, known: map[messageKind]float64{}}
@@ -76,7 +75,7 @@ func newTruth(c *Cluster, h Harshness, seed uint64) *truth {
 	return t
 }
 
-// seconds is the time of a message.
+// seconds returns the time of a message.
 func (t *truth) seconds(m trainer.Message) float64 {
 	k := messageKind{m.Collective, m.Bytes}
 	if s, ok := t.known[k]; ok {
@@ -88,7 +87,7 @@ func (t *truth) seconds(m trainer.Message) float64 {
 	return s
 }
 
-// step is the length of a step with a plan, in seconds.
+// step returns the length of a step with a plan, in seconds.
 func (t *truth) step(p trainer.Plan) float64 {
 	total := 0.0
 	for i, messages := range [][]trainer.Message{p.Backward, p.Forward, p.After} {
@@ -106,7 +105,8 @@ func (t *truth) step(p trainer.Plan) float64 {
 	return total
 }
 
-// serial is the length of a step with a plan whose messages computation waits for, in seconds.
+// serial returns the length of a step, in seconds, if computation waits for every message of the
+// plan.
 func (t *truth) serial(p trainer.Plan) float64 {
 	total := t.backward + t.forward
 	for _, m := range slices.Concat(p.Backward, p.Forward, p.After) {

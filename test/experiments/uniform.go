@@ -6,11 +6,11 @@ import (
 	"zbench/bench/answers/bisect"
 )
 
-// uniformRounds are what UniformRounds came to at full size, for a start that costs as much
-// as ten cases. The full run checks them.
+// uniformRounds has the results of UniformRounds at full size, for a start that costs as much as
+// ten cases. The full run checks them.
 var uniformRounds = map[string][2]int{"linear": {6, 4}, "a period": {7, 4}, "a step": {8, 6}}
 
-// uniformly measures every build and size so many times, builds in random order in each
+// uniformly measures every build and size a number of times. The builds are in random order in each
 // round.
 func uniformly(seed uint64, planted float64, d Drift, rounds int) (*Allocation, []bisect.Outcome) {
 	a := newAllocation(seed, planted, d, 10, float64(rounds*bisectBuilds))
@@ -27,7 +27,7 @@ func uniformly(seed uint64, planted float64, d Drift, rounds int) (*Allocation, 
 	return a, s.Outcomes()
 }
 
-// largest is the case with the most evidence.
+// largest returns the case with the most evidence.
 func largest(outcomes []bisect.Outcome) (size int) {
 	for i, o := range outcomes {
 		if o.Evidence > outcomes[size].Evidence {
@@ -37,7 +37,7 @@ func largest(outcomes []bisect.Outcome) (size int) {
 	return size
 }
 
-// above blames the case with the most evidence, if that is above the threshold.
+// above blames the case with the most evidence, if this exceeds the threshold.
 func above(outcomes []bisect.Outcome, threshold float64) []bisect.Outcome {
 	size := largest(outcomes)
 	out := make([]bisect.Outcome, len(outcomes))
@@ -47,17 +47,17 @@ func above(outcomes []bisect.Outcome, threshold float64) []bisect.Outcome {
 	return out
 }
 
-// UniformRounds is the smallest number of rounds with which equal sampling names the first
-// slow build in 95 of 100 searches and blames wrongly in at most 2 of 100, with and without
-// a slow build: by the test of bisect, or, if calibrated, by the largest evidence, above
-// what 98 of 100 searches without a slow build have. That threshold is the best there is,
-// and nothing that one could know beforehand.
+// UniformRounds returns the smallest number of rounds with which equal sampling names the first
+// slow build in 95 of 100 searches and blames a wrong one in at most 2 of 100, with and without a
+// slow build. It uses the test of bisect. If calibrated is true, it instead blames the largest
+// evidence above the value that 98 of 100 searches without a slow build stay below. That threshold
+// is the best possible one, but cannot be known in advance.
 func UniformRounds(seeds int, d Drift, calibrated bool) int {
 	right, wrong := Bar{Rate: 0.95}, Bar{Rate: 0.02, AtMost: true}
 	for rounds := 2; ; rounds++ {
 		var evidence []float64
 		found, blamed, none := 0, 0, 0
-		for seed := range uint64(seeds) { //nolint:gosec // a small number
+		for seed := range uint64(seeds) { //nolint:gosec // the number of seeds is not negative
 			a, o := uniformly(seed, 0, d, rounds)
 			evidence = append(evidence, o[largest(o)].Evidence)
 			if _, b := a.judge(o); b {
@@ -66,7 +66,7 @@ func UniformRounds(seeds int, d Drift, calibrated bool) int {
 		}
 		slices.Sort(evidence)
 		threshold := evidence[seeds-1-seeds/50]
-		for seed := range uint64(seeds) { //nolint:gosec // a small number
+		for seed := range uint64(seeds) { //nolint:gosec // the number of seeds is not negative
 			a, o := uniformly(seed, bisectSlow, d, rounds)
 			if calibrated {
 				o = above(o, threshold)

@@ -9,8 +9,9 @@ import (
 	"zbench/bench/answers/fleet/history"
 )
 
-// watchNodes and watchKinds are a fleet: its nodes, and the components of a node by kind (memory of its
-// GPUs, their products, a collective over them). Each has one figure a day.
+// watchNodes is the number of nodes of the fleet. watchKinds has the number of components of a node
+// by kind (memory of its GPUs, their products, a collective over them). Each component has one
+// figure per day.
 const watchNodes = 128
 
 var watchKinds = []int{8, 8, 1}
@@ -18,29 +19,31 @@ var watchKinds = []int{8, 8, 1}
 // WatchNoise is the difference between checks of one healthy component.
 type WatchNoise struct {
 	Name string
-	// Sigma is the standard deviation of a check without the wide ones, as a share of the figure.
+	// Sigma is the standard deviation of checks without the wide ones, as a share of the figure.
 	Sigma float64
 	// Rho is the autocorrelation of neighbouring checks.
 	Rho float64
-	// Season is the amplitude of a drift of all figures within a year, as a share. Steps is the number
-	// of changes a year that hit all nodes on one day and that no version tells.
+	// Season is the amplitude of a yearly drift of all figures, as a share. Steps is the number of
+	// changes per year that affect all nodes on the same day and that no version shows.
 	Season float64
 	Steps  int
 }
 
-// watchNoises are those of docs/EXPERIMENTS.md, at the assumed sigma and at twice of it.
+// watchNoises are the noises of docs/EXPERIMENTS.md, with the assumed sigma and with twice the
+// sigma.
 var watchNoises = []WatchNoise{
 	{Name: "2 % of the checks ×3, ρ = 0.5", Sigma: history.Sigma, Rho: 0.5, Season: 0.01},
 	{Name: "2 % of the checks ×3, ρ = 0.5", Sigma: 2 * history.Sigma, Rho: 0.5, Season: 0.01},
 	{Name: "2 % of the checks ×3, ρ = 0.5, driver steps", Sigma: 2 * history.Sigma, Rho: 0.5, Season: 0.01, Steps: 2},
 }
 
-// wideShare of the checks have a noise that is wide times as large, whatever came before them.
+// wideShare is the share of checks whose noise is wide times as large, independently of earlier
+// checks.
 const wideShare, wide = 0.02, 3
 
 // watched is the series of one component.
 type watched struct {
-	// lost is the planted loss, a share.
+	// lost is the planted loss, as a share.
 	lost float64
 	z    float64
 	s    []float64
@@ -55,7 +58,8 @@ func (w *watched) next(n WatchNoise, rng *rand.Rand, level float64) {
 	w.s = append(w.s, w.measure(n, rng, level))
 }
 
-// measure draws a measurement of this check: what checks share stays, what is wide may be another.
+// measure draws one measurement in a check. All measurements in a check share its noise, but each
+// may be wide or not.
 func (w *watched) measure(n WatchNoise, rng *rand.Rand, level float64) float64 {
 	z := w.z
 	if rng.Float64() < wideShare {
@@ -64,12 +68,13 @@ func (w *watched) measure(n WatchNoise, rng *rand.Rand, level float64) float64 {
 	return level * math.Exp(n.Sigma*z)
 }
 
-// watchedNode is a node's figures by kind.
+// watchedNode has the figures of a node by kind.
 type watchedNode struct {
 	kinds  [][]watched
 	series [][][]float64
 	fallen []bool
-	// excused is the day until which a kind counts as fallen: the fleet's change restarted it.
+	// excused is the day until which a kind counts as fallen, because a change of the whole fleet
+	// restarted it.
 	excused []int
 }
 
@@ -82,8 +87,8 @@ func newWatchedNode() *watchedNode {
 	return n
 }
 
-// check draws a day's figures of a kind. It returns whether a component is below its past, and the
-// confirming measurement shows it, too.
+// check draws one day's figures of a kind. It returns whether a component is below its own past in
+// the check and in the measurement that must confirm it.
 func (n *watchedNode) check(kind int, noise WatchNoise, rng *rand.Rand, level float64) (declined bool) {
 	for i := range n.kinds[kind] {
 		w := &n.kinds[kind][i]
@@ -98,19 +103,19 @@ func (n *watchedNode) check(kind int, noise WatchNoise, rng *rand.Rand, level fl
 	return declined
 }
 
-// restart forgets the figures of a kind, as an era does.
+// restart forgets the figures of a kind, as a new era does.
 func (n *watchedNode) restart(kind int) {
 	for i := range n.kinds[kind] {
 		n.kinds[kind][i].s = nil
 	}
 }
 
-// WatchRow counts the nodes that were taken out without a fault.
+// WatchRow counts the nodes that were taken out of use without a fault.
 type WatchRow struct {
 	Noise WatchNoise
 	Years int
-	// Isolated counts nodes, Quiet the years without one, Eras the changes that were taken for the
-	// fleet's.
+	// Isolated counts nodes. Quiet counts years without an isolated node. Eras counts the changes
+	// that were attributed to the whole fleet.
 	Isolated, Quiet, Eras int
 }
 
@@ -179,16 +184,17 @@ func fallenNodes(nodes []*watchedNode, kind, day int) (count int) {
 
 // FoundRow counts planted losses that were found.
 type FoundRow struct {
-	// Lost is the planted loss of one component, Within the number of checks that it must be found in.
+	// Lost is the planted loss of one component. Within is the number of checks in which it must be
+	// found.
 	Lost   float64
 	Within int
 	Bar    Bar
-	// Runs, Found and Late count components: all, those that were found in time, and those found within
-	// twice the checks.
+	// Runs counts all components, Found those that were found in time, and Late those that were
+	// found within twice the number of checks.
 	Runs, Found, Late int
 }
 
-// WatchFound plants losses in one GPU's memory at the stated sigma.
+// WatchFound plants losses in the memory of one GPU, with the assumed sigma.
 func WatchFound(runs int) []FoundRow {
 	rows := []FoundRow{{Lost: 0.08, Within: 3, Bar: Bar{Rate: 0.99}}, {Lost: 0.04, Within: 30, Bar: Bar{Rate: 0.90}}}
 	for i := range rows {
@@ -206,7 +212,8 @@ func WatchFound(runs int) []FoundRow {
 	return rows
 }
 
-// plantedLoss returns the check that finds a loss, from 1; 0 if none of the given number does.
+// plantedLoss returns the number of the check that finds a loss, from 1, or 0 if none of the checks
+// does.
 func plantedLoss(lost float64, checks int, rng *rand.Rand) int {
 	n := newWatchedNode()
 	noise := watchNoises[0]
@@ -222,7 +229,7 @@ func plantedLoss(lost float64, checks int, rng *rand.Rand) int {
 	return 0
 }
 
-// WatchMarkdown is the table of both.
+// WatchMarkdown returns both tables.
 func WatchMarkdown(rows []WatchRow, found []FoundRow) string {
 	var b strings.Builder
 	b.WriteString("| noise of healthy nodes | σ % | years | isolated | years without | taken for the fleet's |\n|---|---|---|---|---|---|\n")

@@ -19,31 +19,33 @@ import (
 	"zbench/bench/work/fabric"
 )
 
-// WithinRow counts, at one noise, how often "within 1 %" was true.
+// WithinRow counts, for one noise, how often the statement "within 1 %" was true.
 type WithinRow struct {
 	// Noise is the standard deviation of the logarithm of each point's error.
 	Noise float64
 	Draws int
-	// Levels counts the answers by their confidence.
+	// Levels counts the answers by confidence.
 	Levels map[string]int
-	// Answer counts draws whose setting costs at most 1 % by the noise-free curve, Listed
-	// those where all settings do that are listed as within 1 %.
+	// Answer counts draws whose setting costs at most 1 % by the noise-free curve. Listed counts
+	// draws in which this holds for all settings that are listed as within 1 %.
 	Answer, Listed int
-	// Sure are the draws above confidence low, SureAnswer and SureListed the true ones
-	// among them.
+	// Sure counts draws with a confidence above low. SureAnswer and SureListed count those among
+	// them for which the statements are true.
 	Sure, SureAnswer, SureListed int
-	// Octaves is how wide the listed ranges are together, in each draw above low.
+	// Octaves is the total width of the listed ranges, in octaves, for each draw above low.
 	Octaves []float64
-	// Why counts the reasons for low, Unproved the draws for which that is the only one: no real step has as much latency.
+	// Why counts the reasons for low confidence. Unproved counts the draws whose only reason is
+	// that no real step has this much latency.
 	Why      map[string]int
 	Unproved int
 }
 
-// Holds counts the draws in which the statement is true or not made with confidence.
+// Holds counts the draws in which the statement is true or the confidence is low.
 func (r *WithinRow) Holds() int { return r.Draws - r.Sure + r.SureListed }
 
-// The bars: what is listed as within 1 % is, or the confidence is low; and of a quiet
-// machine, whose samples differ by sampleCV, it is not low for that. An answer that is unproved may be: noise has no part in it.
+// The bars. statedRight: settings that are listed as within 1 % really are, or the confidence is
+// low. seldomLow: on a quiet machine, whose samples vary by sampleCV, noise seldom makes the
+// confidence low. Unproved answers do not count, because noise is not their reason.
 var (
 	statedRight = Bar{Rate: 0.95}
 	seldomLow   = Bar{Rate: 0.2, AtMost: true}
@@ -52,15 +54,15 @@ var (
 // pointNoises are the errors of a point that are drawn.
 var pointNoises = []float64{0, 0.02, 0.05, 0.10}
 
-// pointSamples and sampleCV are those of one size in one run: the samples do not show
-// the point's own error, as those of a real sweep do not.
+// pointSamples and sampleCV describe the samples of one size in one run. The samples do not show
+// the error of the point, as in a real sweep.
 const (
 	pointSamples = 30
 	sampleCV     = 0.01
 )
 
-// The ways to have a curve: a log of another tool has one mean for each size, a record
-// the samples of one run or of two.
+// The ways to get a curve: a log of another tool has one mean per size; a record has the samples of
+// one run or of two.
 const (
 	logOfMeans = iota
 	oneRun
@@ -71,17 +73,17 @@ const (
 // withinCase is one combination of a fabric, a trainer, a model and its computation.
 type withinCase struct {
 	question recommend.Question
-	// seconds is the true time of a collective.
+	// seconds returns the true time of a collective.
 	seconds func(collective string, bytes int64) float64
 	ranks   int
 	nodes   int
 	truth   recommend.Answer
-	// costs are what settings cost that the truth's table lacks.
+	// costs has the costs of settings that the table of the truth lacks.
 	costs map[int64]float64
 }
 
-// The combinations: each model with each trainer, each with each number of tokens in a
-// microbatch, and so on to the number of nodes.
+// The combinations: every model with every trainer, every number of tokens in a microbatch, and
+// every number of nodes.
 var (
 	withinModels   = []string{"llama3-8b", "zaya1-base", "moonlight-16b"}
 	withinTrainers = []recommend.Question{
@@ -94,10 +96,11 @@ var (
 	withinNodes  = []int{1, 2, 16, 128}
 )
 
-// Combinations is how many there are.
+// Combinations is the number of combinations.
 var Combinations = len(withinModels) * len(withinTrainers) * len(withinTokens) * len(withinNodes)
 
-// newWithinCase is the combination of a number. The plans are of its model and trainer.
+// newWithinCase returns the combination with a number. plans are the plans of its model and
+// trainer.
 func newWithinCase(number int, plans *recommend.Plans) *withinCase {
 	digit := func(base int) int {
 		d := number % base
@@ -134,7 +137,7 @@ func newWithinCase(number int, plans *recommend.Plans) *withinCase {
 
 func must(err error) {
 	if err != nil {
-		panic(err) // a name of a table, or a model that the table has
+		panic(err) // the name is from a table, and the table has the model
 	}
 }
 
@@ -147,7 +150,7 @@ func (c *withinCase) ask(q recommend.Question) recommend.Answer {
 	return a
 }
 
-// draw is the answer from curves with so much noise.
+// draw returns the answer from curves with the given noise.
 func (c *withinCase) draw(rng *rand.Rand, noise float64, way int) recommend.Answer {
 	sources := []recommend.Source{c.sweep(rng, noise, way)}
 	if way == twoRuns {
@@ -158,8 +161,8 @@ func (c *withinCase) draw(rng *rand.Rand, noise float64, way int) recommend.Answ
 	return c.ask(q)
 }
 
-// sweep measures once, each size with an error of its own: all that messages have, so
-// that nothing else than noise speaks against an answer.
+// sweep measures once. Each size has an error of its own. The sizes cover all messages, so that
+// nothing except noise affects the confidence.
 func (c *withinCase) sweep(rng *rand.Rand, noise float64, way int) recommend.Source {
 	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
 	for _, name := range []string{"all_reduce", "reduce_scatter", "all_gather"} {
@@ -191,7 +194,7 @@ func samplesOf(rng *rand.Rand, t float64) []float64 {
 	return series
 }
 
-// cost is what a setting costs by the noise-free curve, as an answer counts it.
+// cost returns what a setting costs by the noise-free curve, as an answer computes it.
 func (c *withinCase) cost(setting int64) float64 {
 	if known, ok := c.costs[setting]; ok {
 		return known
@@ -209,7 +212,7 @@ func (c *withinCase) cost(setting int64) float64 {
 	return c.costs[setting]
 }
 
-// rounding is what costs may differ by that are the same.
+// rounding is the difference up to which costs count as equal.
 const rounding = 1e-9
 
 // judge adds a draw.
@@ -249,7 +252,8 @@ func (r *WithinRow) judge(c *withinCase, a recommend.Answer) {
 	}
 }
 
-// RunWithin draws every so manieth combination so often at each noise.
+// RunWithin draws answers for the combinations 0, every, 2·every and so on: a number of draws for
+// each noise.
 func RunWithin(every, draws int) []WithinRow {
 	var rows []WithinRow
 	for _, noise := range pointNoises {
@@ -272,8 +276,8 @@ func RunWithin(every, draws int) []WithinRow {
 	return rows
 }
 
-// WithinFailures lists the bars that do not hold; in a small run only those whose count
-// could not be chance.
+// WithinFailures lists the bars that do not hold. In a small run it lists only those that chance
+// cannot explain.
 func WithinFailures(rows []WithinRow, small bool) []string {
 	var out []string
 	check := func(b Bar, what string, count int, r WithinRow) {
@@ -291,7 +295,7 @@ func WithinFailures(rows []WithinRow, small bool) []string {
 	return out
 }
 
-// WithinMarkdown is the table of docs/EXPERIMENTS.md.
+// WithinMarkdown returns the table of docs/EXPERIMENTS.md.
 func WithinMarkdown(rows []WithinRow) string {
 	var b strings.Builder
 	b.WriteString("| noise | draws | answer within 1 % | all listed within 1 % | high, medium, low | above low: answer, all listed | true, or low | octaves listed, median | reasons for low |\n|---|---|---|---|---|---|---|---|---|\n")

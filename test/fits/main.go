@@ -1,8 +1,10 @@
-// Command fits says whether documents fit a JSON Schema: fits SCHEMA NUMBER, with so many documents
-// on its standard input. It exits with 1 and says where one does not, or that there are more or fewer.
+// Command fits checks documents against a JSON Schema: fits SCHEMA NUMBER reads that number of
+// documents from standard input. It exits with 1 and says where a document does not fit, or that
+// there are more or fewer documents.
 //
-// It is a program of its own for the tests of cmd/zbench. They start their own executable as zbench
-// over a thousand times, and the schema library compiles its metaschemas at each start: 14 ms.
+// It is a separate program for the tests of cmd/zbench. These start their own executable as zbench
+// over a thousand times, and the schema library would compile its metaschemas at each start, which
+// takes 14 ms.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package foldertest is a file system in memory for tests of folders.
+// Package foldertest has a file system in memory for tests of folders.
 package foldertest
 
 import (
@@ -12,8 +12,8 @@ import (
 	"zbench/bench/base/folder"
 )
 
-// Memory is a file system in memory. Of appended lines it takes Left, then fails as
-// a full disk does; negative takes all.
+// Memory is a file system in memory. After Left appended lines it fails as a full disk does; a
+// negative Left means no limit.
 type Memory struct {
 	fstest.MapFS
 	Left  int
@@ -22,7 +22,7 @@ type Memory struct {
 
 var _ folder.FS = (*Memory)(nil)
 
-// New is an empty one that takes all.
+// New returns an empty file system without a limit.
 func New() *Memory { return &Memory{MapFS: fstest.MapFS{}, Left: -1, Locks: map[string]string{}} }
 
 // MkdirAll makes a folder.
@@ -37,10 +37,10 @@ func (m *Memory) WriteFile(name string, data []byte) error {
 	return nil
 }
 
-// Mine takes every file for the user's own.
+// Mine accepts every file as the user's own.
 func (m *Memory) Mine(string) error { return nil }
 
-// IsTemporary tells names that end in .tmp.
+// IsTemporary reports whether a name ends in .tmp.
 func (m *Memory) IsTemporary(name string) bool { return strings.HasSuffix(name, ".tmp") }
 
 // RemoveTemporary removes nothing.
@@ -49,11 +49,11 @@ func (m *Memory) RemoveTemporary(string) error { return nil }
 // Remove removes a file.
 func (m *Memory) Remove(name string) error { delete(m.MapFS, name); return nil }
 
-// Append opens a file to append to it. A removed one is gone.
+// Append opens a file for appending. Writing fails once the file was removed.
 func (m *Memory) Append(name string) (folder.AppendFile, error) { return &growing{m, name}, nil }
 
-// Lock keeps locks until they are released. The lock of an owner named "dead" is
-// free, as that of a process that was killed.
+// Lock keeps a lock until it is released. The lock of an owner named "dead" is free, like the lock
+// of a process that was killed.
 func (m *Memory) Lock(name, owner string) (func() error, string, error) {
 	before := m.Locks[name]
 	if err := m.Held(name); err != nil {
@@ -63,7 +63,7 @@ func (m *Memory) Lock(name, owner string) (func() error, string, error) {
 	return func() error { delete(m.Locks, name); return nil }, before, nil
 }
 
-// Held reports a lock of another owner.
+// Held returns a LockedError if another owner holds the lock.
 func (m *Memory) Held(name string) error {
 	if owner := m.Locks[name]; owner != "" && owner != "dead" {
 		return &folder.LockedError{Owner: owner}
@@ -71,7 +71,7 @@ func (m *Memory) Held(name string) error {
 	return nil
 }
 
-// Files are the contents of a folder, but for run.json.
+// Files returns the contents of all files in a folder except run.json.
 func (m *Memory) Files(dir string) map[string]string {
 	all := map[string]string{}
 	for name, f := range m.MapFS {
@@ -96,7 +96,7 @@ func (g *growing) Write(p []byte) (int, error) {
 		return 0, folder.ErrGone
 	}
 	if g.m.Left == 0 {
-		f.Data = append(f.Data, p[:len(p)/2]...) // torn
+		f.Data = append(f.Data, p[:len(p)/2]...) // a full disk takes only a part of the data
 		return len(p) / 2, ErrFull
 	}
 	g.m.Left--

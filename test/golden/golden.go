@@ -1,4 +1,4 @@
-// Package golden compares what is shown with files of a package's testdata.
+// Package golden compares output with files in a package's testdata.
 package golden
 
 import (
@@ -15,7 +15,8 @@ var update = flag.Bool("update", false, "rewrite the goldens")
 // Updating reports whether the goldens are being rewritten.
 func Updating() bool { return *update }
 
-// Equal compares with a file of testdata. What differs is left beside it as .got.
+// Equal compares a text with a file in testdata. If they differ, it writes the text to a file with
+// the extension .got next to it.
 func Equal(t testing.TB, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

@@ -1,13 +1,14 @@
-"""The peers that live in Python, timed on one GPU: torch eager and compiled, its
-batched products, its foreach, and Liger's Triton kernel where the package is there.
+"""Times the peers of zbench that are written in Python on one GPU: torch eager and
+compiled, torch's batched products, torch's foreach functions, and Liger's Triton kernel
+if that package is installed.
 
     peers.py norm:32768x4096 products:16x2048x2048 product:4096 gemm:4096x4096x4096 prepare:208x1024x2048
 
 Prints lines of CSV: figure,PEER,CASE,SECONDS (a median) and missing,PEER,CASE,WHY.
-Times are taken as zbench takes its own: batches of at least 2 ms between two
-events, 0.2 s of the same work before the first. The GPU sleeps for a moment before
-each batch, outside of it, so that what Python needs to launch is hidden. What a
-peer computes is held against float32 or against eager before it is timed.
+The method is zbench's: batches of at least 2 ms between two events, after 0.2 s of
+the same work. The GPU sleeps for about a millisecond before the first event of a batch,
+so that Python's launch time is hidden. Before the timing, the results are compared with
+those of float32 or of torch eager.
 """
 
 import csv
@@ -23,7 +24,7 @@ except ImportError as problem:
 CUDA = torch.cuda.is_available()
 DEVICE = "cuda" if CUDA else "cpu"
 BATCH, WARM, SPEND, MOST = 2e-3, 0.2, 0.25, 1 << 14
-MOMENTUM, STEPS = 0.95, 5  # as zbench's Muon by default
+MOMENTUM, STEPS = 0.95, 5  # the defaults of zbench's Muon
 
 
 def say(*cells):
@@ -32,7 +33,7 @@ def say(*cells):
 
 
 def batch(work, rounds):
-    """Seconds of so many calls, by the GPU's own events."""
+    """Returns the seconds of several calls, measured with the GPU's events."""
     if not CUDA:
         start = time.perf_counter()
         for _ in range(rounds):
@@ -49,9 +50,9 @@ def batch(work, rounds):
 
 
 def seconds(work, warm=WARM):
-    """The median time of one call, after so many seconds of it."""
+    """Returns the median seconds of one call, after calls for warm seconds."""
     rounds, spent = 1, 0.0
-    batch(work, 1)  # what is compiled, loaded or allocated once
+    batch(work, 1)  # not timed: the first call compiles, loads and allocates
     while True:
         took = batch(work, rounds)
         spent += took
@@ -72,7 +73,7 @@ def normal(*shape, dtype=torch.bfloat16):
 
 
 def close(got, want, what, bar=2e-2):
-    """A peer that computes something else is no peer."""
+    """Raises ValueError if a result differs from the expected one by more than bar, in relative norm."""
     for g, w in zip(got, want):
         g, w = g.float(), w.float()
         error = ((g - w).norm() / w.norm()).item()
@@ -100,7 +101,7 @@ def norm(case, rows, hidden):
         return compiled(mode="max-autotune-no-cudagraphs")
 
     def liger():
-        sys.modules.setdefault("peft", None)  # it would take seconds, and is not needed
+        sys.modules.setdefault("peft", None)  # importing peft would take seconds, and Liger does not need it here
         from liger_kernel.ops.fused_add_rms_norm import fused_add_rms_norm_forward as forward
 
         def run():
@@ -123,17 +124,17 @@ def checked(work, want, what):
 
 
 def tried(peer, case, make, warm=WARM):
-    """A peer that cannot run is missing, with the reason, and the others go on."""
+    """Prints the time of a peer. If the peer cannot run, prints the reason, and the other peers still run."""
     try:
         say("figure", peer, case, repr(seconds(make(), warm)))
-    except Exception as problem:  # whatever a peer may throw
+    except Exception as problem:  # a peer may raise any exception
         text = " ".join(f"{type(problem).__name__}: {problem}".split())
         say("missing", peer, case, text[:200])
 
 
 def products(case, count, rows, cols):
-    """The products of an iteration of Newton-Schulz as batched products alone, and
-    with their sums, as a trainer would write it. m is the short side."""
+    """Times the products of an iteration of Newton-Schulz, without and with the sums
+    that a trainer would write. m is the short side."""
     m, n = min(rows, cols), max(rows, cols)
     first = normal(count, m, n)
     first = first / (first.norm(dim=(-2, -1), keepdim=True, dtype=torch.float32) + 1e-7).to(first.dtype)
@@ -167,14 +168,14 @@ def product(case, size):
 
 
 def gemm(case, m, n, k):
-    """The product of a layer's forward pass: BLAS calls its layout TN. `zbench gemm` warms up for a
-    second, until the power limit has lowered the clock."""
+    """Times the product of a layer's forward pass, whose layout BLAS calls TN. It warms up for a second, as `zbench gemm`
+    does, because by then the power limit has lowered the clock."""
     a, b = normal(m, k), normal(n, k)
     tried("mm", case, lambda: lambda: torch.mm(a, b.mT), 1.0)
 
 
 def prepare(case, count, rows, cols):
-    """Momentum, cast and norms of Muon's step over many tensors."""
+    """Times momentum, cast and norms of Muon's step over many tensors."""
     gradient, momentum = ([normal(rows, cols, dtype=torch.float32) for _ in range(count)] for _ in range(2))
     cast = [torch.empty(rows, cols, device=DEVICE, dtype=torch.bfloat16) for _ in range(count)]
 

@@ -1,17 +1,17 @@
-// Package issuemodel replays the loop of a compiled kernel on a model of one compute
-// unit of gfx942, so that a schedule is judged by a number where no GPU is: the share
-// of time that the matrix units work.
+// Package issuemodel replays the loop of a compiled kernel on a model of one compute unit of
+// gfx942. It gives a number by which a schedule can be judged without a GPU: the share of time in
+// which the matrix units work.
 //
-// Each SIMD has a turn every four clocks, in which it issues one instruction a port,
-// each of another wave: vector and matrix, scalar, LDS, memory. A matrix instruction
-// keeps its unit for its passes and gives its sum to the next one a little later. LDS
-// serves the waves of all four SIMDs one after the other, 128 bytes a clock, and so does
-// the path to memory, 64 bytes a clock and a latency that the caller gives. Waits count
-// as the code says, and a barrier holds the waves of its block.
+// Each SIMD has a turn every four clocks. In a turn it issues at most one instruction per port
+// (vector and matrix, scalar, LDS, memory), each from another wave. A matrix instruction occupies
+// its unit for its passes, and its sum is available to the next instruction a little later. LDS
+// serves the waves of all four SIMDs one after the other, with 128 bytes per clock. So does the
+// path to memory, with 64 bytes per clock and a latency that the caller gives. Waits are counted as
+// in the code, and a barrier holds the waves of its block.
 //
-// Left out: the cache of instructions, conflicts of LDS's banks, queues that are full,
-// differences in the memory's latency, what other compute units do, and the clock, which
-// power brings down. A share is of this model, not of a GPU: schedules are compared by it.
+// The model leaves out the instruction cache, bank conflicts of LDS, full queues, differences in
+// the memory's latency, other compute units, and the clock, which falls under high power. A share
+// belongs to this model, not to a GPU: it only serves to compare schedules.
 package issuemodel
 
 import (
@@ -22,17 +22,17 @@ import (
 	"zbench/bench/base/pattern"
 )
 
-// Clocks of gfx942. A turn is four; a 16 x 16 x 16 matrix instruction makes 8,192 operations,
-// a SIMD's 512 a clock.
+// Clocks of gfx942. A turn is four clocks. A matrix instruction of 16 x 16 x 16 executes 8,192
+// operations, at 512 operations per clock and SIMD.
 const (
 	turn        = 4
 	matrix      = 16
-	chained     = 8 // until the next instruction may add to a sum, behind its passes
+	chained     = 8 // clocks after the passes until the next instruction may add to the sum
 	branch      = 16
 	ldsBytes    = 128
 	ldsLatency  = 128
 	pathBytes   = 64
-	accessBytes = 64 * 16 // of a wave, 16 bytes a lane
+	accessBytes = 64 * 16 // bytes of one wave, at 16 bytes per lane
 	simds       = 4
 )
 
@@ -43,18 +43,19 @@ const (
 	scalar
 	lds
 	memory
-	inner // waits, barriers: they take no port
+	inner // waits and barriers, which use no port
 	ports
 )
 
-// op is an instruction as far as the model looks at it.
+// op is what the model needs to know about an instruction.
 type op struct {
 	port port
 	// sum is the accumulator of a matrix instruction.
 	sum string
-	// bytes are those of a wave's access, passes the clocks of a matrix instruction.
+	// bytes is the size of a wave's access. passes is the number of clocks of a matrix instruction.
 	bytes, passes int
-	// A wait leaves so many accesses; −1 is any number.
+	// leftLDS and leftMemory are the numbers of accesses that may remain outstanding after a wait;
+	// −1 means any number.
 	leftLDS, leftMemory int
 	barrier, jump       bool
 }
@@ -65,11 +66,11 @@ var (
 	wide      = pattern.New(`^(ds_(read|write)_b128|global_load_dwordx4)\b`)
 )
 
-// Loop is the code that is repeated.
+// Loop is the code of a loop.
 type Loop struct{ ops []op }
 
-// Read reads the instructions of a loop without branches in it, as clang writes them. An
-// instruction that the model has no rule for is an error.
+// Read reads the instructions of a loop without inner branches, as clang writes them. It returns an
+// error for an instruction that the model does not know.
 func Read(text string) (Loop, error) {
 	var l Loop
 	for line := range strings.Lines(text) {
@@ -114,28 +115,29 @@ func Read(text string) (Loop, error) {
 	return l, nil
 }
 
-// wave is one of a block, on the SIMD of its number in it.
+// wave is one wave of a block. Its number in the block decides its SIMD.
 type wave struct {
 	block, at, round int
-	free             int // the clock from which it issues again
+	free             int // the clock from which it can issue again
 	lds, memory      []int
 	sums             map[string]int
-	waiting          bool // at a barrier
+	waiting          bool // whether it waits at a barrier
 }
 
-// unit is a compute unit on its way through a loop.
+// unit is a compute unit that executes a loop.
 type unit struct {
 	loop             Loop
 	latency          int
-	waves            [][]*wave // by block, then SIMD
+	waves            [][]*wave // by block and SIMD
 	matrixFree       [simds]int
 	ldsFree, memFree int
-	busy             int // clocks of all matrix units
+	busy             int // clocks in which matrix units were busy, in total
 }
 
-// Busy is the share of time that the matrix units of a compute unit work, 0 to 1: so many
-// blocks of four waves on it repeat the loop so many times, with a memory that answers after
-// latency clocks. It is the mean over eight distances at which the blocks begin.
+// Busy returns the share of time, from 0 to 1, in which the matrix units of a compute unit work.
+// The unit has the given number of blocks of four waves. rounds is the number of times that each
+// wave repeats the loop. latency is the time, in clocks, until the memory answers. The result is
+// the mean over eight distances between the starts of the blocks.
 func (l Loop) Busy(blocks, rounds, latency int) float64 {
 	const distances = 8
 	each, all := 0, 0.0
@@ -159,7 +161,7 @@ func (l Loop) Busy(blocks, rounds, latency int) float64 {
 	return all / distances
 }
 
-// run goes on from a clock until all waves have been through so many rounds.
+// run continues from a clock until all waves have finished the given number of rounds.
 func (u *unit) run(now, rounds int) (end int) {
 	for ; ; now += turn {
 		done := rounds
@@ -178,7 +180,7 @@ func (u *unit) run(now, rounds int) (end int) {
 	}
 }
 
-// issue is a turn of a SIMD. The blocks' waves are asked in the order of their age.
+// issue makes one turn of a SIMD. Older blocks have priority.
 func (u *unit) issue(simd, now int) {
 	var taken [ports]bool
 	for _, block := range u.waves {
@@ -234,7 +236,7 @@ func (u *unit) start(w *wave, o op, simd, now int) {
 	}
 }
 
-// release lets the waves of a block go on that are all at its barrier.
+// release lets the waves of a block continue if all of them wait at its barrier.
 func (u *unit) release() {
 	for _, block := range u.waves {
 		all := true

@@ -1,4 +1,4 @@
-// Package longtest leaves tests that take seconds to `make check-long`.
+// Package longtest skips tests that take seconds unless `make check-long` runs them.
 package longtest
 
 import (
@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// Enabled reports whether tests that take seconds run.
+// Enabled reports whether tests that take seconds are run.
 func Enabled() bool { return os.Getenv("ZBENCH_LONG") != "" }
 
-// Only skips the test unless such tests run.
+// Only skips a test unless such tests are run.
 func Only(t testing.TB) {
 	t.Helper()
 	if !Enabled() {
@@ -17,8 +17,8 @@ func Only(t testing.TB) {
 	}
 }
 
-// OneGoroutine leaves a test out under the race detector and the sanitizers: it takes seconds there,
-// in one goroutine on memory of Go.
+// OneGoroutine skips a test under the race detector and the sanitizers. It is for tests that take
+// seconds there, although they use only one goroutine and memory of Go.
 func OneGoroutine(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

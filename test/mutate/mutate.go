@@ -1,5 +1,5 @@
-// Package mutate changes texts as accidents do: a copy that breaks off, a cell that is lost, a byte that is another one. The
-// same seed makes the same texts on every host.
+// Package mutate damages texts in ways that happen by accident: a copy that breaks off, a lost
+// cell, a changed byte. The same seed makes the same texts on every host.
 package mutate
 
 import (
@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Each calls read with each of the seeds, and then with n texts that are changed from them.
+// Each calls read with each of the seeds, and then with n texts that are made from them by changes.
 func Each(t *testing.T, seed uint64, n int, seeds []string, read func(t *testing.T, text string)) {
 	t.Helper()
 	for _, text := range seeds {
@@ -27,13 +27,13 @@ func Each(t *testing.T, seed uint64, n int, seeds []string, read func(t *testing
 	}
 }
 
-// New returns the source of changes of a seed.
-func New(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 63)) } //nolint:gosec // reproducible is what it is for
+// New returns the random source for a seed.
+func New(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 63)) } //nolint:gosec // the sequence must be reproducible, not secret
 
-// odd are what readers stumble over.
+// odd are texts that readers often handle badly.
 var odd = []string{"", "-1", "0", "1e999", "nan", "99999999999999999999", "\x00", "\xff", "\ufeff", "\n", "\r\n", ",", "\"", "{", "]", "=", "\t", "é", "null"}
 
-// Bytes changes a text in one to four places: bytes are removed, repeated, replaced, or moved.
+// Bytes changes a text in one to four places, where it removes, repeats, replaces or moves bytes.
 func Bytes(r *rand.Rand, text string) string {
 	b := []byte(text)
 	for range 1 + r.IntN(4) {
@@ -62,38 +62,41 @@ func Bytes(r *rand.Rand, text string) string {
 	return string(b)
 }
 
-// Wound is a change of one row after which it is no row any more: a reader can tell.
+// Wound is a kind of damage to a row. A damaged row is not a valid row any more, and a reader can
+// notice that.
 type Wound string
 
-// The wounds.
+// The kinds of damage.
 const (
-	// Shorter lacks its last cells, Empty the text of one.
+	// Shorter removes the last cells. Empty removes the text of one cell.
 	Shorter Wound = "cells are missing"
 	Empty   Wound = "a cell is empty"
-	// Longer has a cell more.
+	// Longer adds a cell.
 	Longer Wound = "a cell too many"
-	// Letters, Points, Signed, NotFinite and Huge have a number that is none, or none that was measured.
+	// Letters, Points, Signed, NotFinite and Huge replace a number by one that is invalid or cannot
+	// have been measured.
 	Letters   Wound = "letters in a number"
 	Points    Wound = "two decimal points"
 	Signed    Wound = "a negative number"
 	NotFinite Wound = "not a number"
 	Huge      Wound = "a number out of range"
-	// Mixed has another program's words within it.
+	// Mixed inserts words of another program.
 	Mixed Wound = "another line within it"
-	// Glued goes on with the next row.
+	// Glued removes the newline, so that the next row follows on the same line.
 	Glued Wound = "no line end"
 )
 
-// Wounds are all of them.
+// Wounds lists all kinds of damage.
 func Wounds() []Wound {
 	return []Wound{Shorter, Empty, Longer, Letters, Points, Signed, NotFinite, Huge, Mixed, Glued}
 }
 
-// number is one that stands alone: between separators, quotes or brackets.
+// number matches a number between separators, quotes or brackets.
 var number = regexp.MustCompile(`(?:^|[\s,;:"\[=])(\d+(?:\.\d+)?)(?:$|[\s,;"\]}])`) //nolint:forbidigo // only tests import it
 
-// Row wounds one of the rows of a text: the lines that match. figure matches a number as its group; nil is any that stands
-// alone. ok is false if no row can be wounded so.
+// Row damages one of the rows of a text, which are the lines that match rows. figure matches a
+// number as its group; nil means any number between separators. ok is false if no row can be
+// damaged in this way.
 func Row(r *rand.Rand, text string, rows, figure *regexp.Regexp, how Wound) (wounded string, ok bool) {
 	lines := strings.SplitAfter(text, "\n")
 	var which []int
@@ -147,7 +150,7 @@ func wound(r *rand.Rand, line string, figure *regexp.Regexp, how Wound) (string,
 	switch how {
 	case Empty:
 		if separator == " " {
-			return line, false // there is no empty cell between spaces
+			return line, false // columns separated by spaces cannot have an empty cell
 		}
 	case Letters:
 		is = was[:middle] + "x" + was[middle:]
@@ -176,7 +179,7 @@ func separatorOf(line string) string {
 	return " "
 }
 
-// ends are where the cells of a line end.
+// ends returns the positions at which the cells of a line end.
 func ends(line, separator string) (all []int) {
 	for i := range len(line) {
 		if line[i:i+1] == separator && i > 0 && line[i-1:i] != separator {

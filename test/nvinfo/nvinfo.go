@@ -1,4 +1,4 @@
-// Package nvinfo reads what threads of NVIDIA's compiled kernels take.
+// Package nvinfo reads the resources that a thread of a kernel compiled for NVIDIA's GPUs needs.
 package nvinfo
 
 import (
@@ -11,35 +11,35 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Use is what one thread takes: registers, and bytes of memory of its own, which
-// is where registers are spilled to.
+// Use is what one thread needs: registers, and bytes of local memory, to which registers are
+// spilled.
 type Use struct{ Registers, Frame int }
 
-// Read returns what threads of the functions of a compiled file take, by name.
+// Read returns the resources per thread of each function in a compiled file.
 func Read(t testing.TB, code []byte) map[string]Use {
 	code = slices.Clone(code)
-	binary.LittleEndian.PutUint32(code[20:], 1) // the version that debug/elf wants, as internal/codeobject does
+	binary.LittleEndian.PutUint32(code[20:], 1) // the version that debug/elf expects, as in internal/codeobject
 	file, err := elf.NewFile(bytes.NewReader(code))
 	require.NoError(t, err)
-	defer func() { _ = file.Close() }() // over memory
+	defer func() { _ = file.Close() }() // the file is in memory
 	return uses(file)
 }
 
-// Attributes of .nv.info, as cuobjdump --dump-elf names them.
+// Attributes of .nv.info, with the names of cuobjdump --dump-elf.
 const (
-	formatSized = 4    // EIFMT_SVAL: a size and so many bytes
-	attrFrame   = 0x11 // EIATTR_FRAME_SIZE: a symbol and bytes
-	attrCount   = 0x2f // EIATTR_REGCOUNT: a symbol and registers
+	formatSized = 4    // EIFMT_SVAL: a size, then that number of bytes
+	attrFrame   = 0x11 // EIATTR_FRAME_SIZE: a symbol and a number of bytes
+	attrCount   = 0x2f // EIATTR_REGCOUNT: a symbol and a number of registers
 )
 
-// uses reads .nv.info: entries of a format, an attribute, and two bytes that
-// are the value or the size of what follows.
+// uses reads .nv.info. An entry has a format, an attribute, and two bytes that are either the value
+// or the size of the value behind them.
 func uses(file *elf.File) map[string]Use {
 	section := file.Section(".nv.info")
 	if section == nil {
 		return nil
 	}
-	info, _ := section.Data() // none is no uses
+	info, _ := section.Data() // without data there are no uses
 	symbols, _ := file.Symbols()
 	uses := map[string]Use{}
 	for len(info) >= 4 {
@@ -55,7 +55,7 @@ func uses(file *elf.File) map[string]Use {
 		if size != 8 {
 			continue
 		}
-		// the first symbol is left out of the list
+		// debug/elf omits the first symbol
 		symbol, n := int(binary.LittleEndian.Uint32(value))-1, int(binary.LittleEndian.Uint32(value[4:]))
 		if symbol < 0 || symbol >= len(symbols) {
 			continue

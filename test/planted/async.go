@@ -6,8 +6,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// asyncIsNamed plants an asynchronous error on one rank, in a launch of the smallest
-// size: the rank is to be named, and no other.
+// asyncIsNamed plants an asynchronous error on one rank, in a launch of the smallest size. That
+// rank must be named, and no other.
 func asyncIsNamed(nodes int) row {
 	return row{name: fmt.Sprintf("asynchronous error: %d ranks", nodes*gpus), try: func(name string, seed int) (o outcome, err error) {
 		rng := source(name, seed)
@@ -27,7 +27,7 @@ func asyncIsNamed(nodes int) row {
 	}}
 }
 
-// culprits are the ranks that the evidence names for certain.
+// culprits returns the ranks that the evidence names with certainty.
 func culprits(t trial) ([]string, error) {
 	rec, err := t.run()
 	if err != nil {

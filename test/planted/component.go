@@ -20,14 +20,14 @@ import (
 // componentFault is a kind of fault that zbench rails looks for.
 type componentFault struct {
 	name string
-	// least is the least number of nodes of a world that can have it.
+	// least is the smallest number of nodes of a world that can have the fault.
 	least int
-	// draw is the fault for --fault, the nodes that it is on, and whether a component is the
-	// fault or a part of it.
+	// draw returns the fault for --fault and the nodes that it affects. The function is reports
+	// whether a component is the fault or a part of it.
 	draw func(rng *rand.Rand, nodes, gpus int) (faults []string, on []int, is func(rails.Component) bool)
 }
 
-// onNode is a fault of a node, or of one of its parts.
+// onNode is a fault of a node or of one of its parts.
 func onNode(name string, draw func(rng *rand.Rand, node, gpus int) (fault string, want rails.Component)) componentFault {
 	return componentFault{name, 1, func(rng *rand.Rand, nodes, gpus int) ([]string, []int, func(rails.Component) bool) {
 		node := rng.IntN(nodes)
@@ -40,7 +40,8 @@ func onNode(name string, draw func(rng *rand.Rand, node, gpus int) (fault string
 // left draws the share of a bandwidth that a fault leaves.
 func left(rng *rand.Rand) float64 { return between(rng, 0.3, 0.8) }
 
-// lateBy draws by how much late GPUs are late: a message of 64 MiB takes 1.5 to 1.9 ms.
+// lateBy draws how late GPUs are, in seconds. For comparison, a message of 64 MiB takes 1.5 to 1.9
+// ms.
 func lateBy(rng *rand.Rand) float64 { return between(rng, 5e-4, 5e-3) }
 
 var componentFaults = []componentFault{
@@ -71,13 +72,14 @@ var componentFaults = []componentFault{
 	{"dead_rail", 1, func(rng *rand.Rand, nodes, gpus int) ([]string, []int, func(rails.Component) bool) {
 		node, rail := rng.IntN(nodes), rng.IntN(gpus)
 		return []string{fmt.Sprintf("dead_rail:node=%d,rail=%d", node, rail)}, []int{node}, func(c rails.Component) bool {
-			return c.Part == rails.Rail && c.Node == node && (c.A == rail || c.A == rail^1) // its GPU takes its neighbour's
+			return c.Part == rails.Rail && c.Node == node && (c.A == rail || c.A == rail^1) // the rail's GPU uses its neighbour's
 		}
 	}},
 	{"slow_leaf", 1, func(rng *rand.Rand, nodes, gpus int) ([]string, []int, func(rails.Component) bool) {
 		rail := rng.IntN(gpus)
 		return []string{fmt.Sprintf("slow_leaf:rail=%d,left=%g", rail, left(rng))}, upTo(nodes), func(c rails.Component) bool {
-			// Of fewer than four nodes the NICs are the candidates, and the question is of their leaf, too.
+			// With fewer than four nodes the candidates are NICs, and the leaf may be a candidate,
+			// too.
 			return c.A == rail && (c.Part == rails.Leaf && c.B < 0 || c.Part == rails.Rail && nodes < 4)
 		}
 	}},
@@ -106,7 +108,7 @@ func upTo(n int) (out []int) {
 	return out
 }
 
-// surveyed measures a fleet as zbench rails does, and judges the times alone.
+// surveyed measures a fleet as zbench rails does, and judges only the times.
 func surveyed(nodes int, seed uint64, faults ...string) (*rails.Verdict, *rails.Document, error) {
 	w := spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}
 	f, err := fabric.ByName(fabric.Default)
@@ -146,20 +148,21 @@ func surveyed(nodes int, seed uint64, faults ...string) (*rails.Verdict, *rails.
 	return v, rails.OfSurvey(about, out.Timings, v), nil
 }
 
-// componentCounts are the verdicts on one kind of fault in worlds of so many nodes.
+// componentCounts are the verdicts on one kind of fault in worlds of one size.
 type componentCounts struct {
 	what         string
 	nodes, seeds int
-	// named and asked are faults among findings, and among candidates of questions.
+	// named counts faults that are among the findings. asked counts faults that are among the
+	// candidates.
 	named, asked int
-	// ok are verdicts OK although the fault is there, passed those whose pass.txt has a bad
-	// node, wrong those with a finding on a node that has no fault.
+	// ok counts verdicts OK although the fault is there. passed counts verdicts whose pass.txt has
+	// a bad node. wrong counts verdicts with a finding on a node that has no fault.
 	ok, passed, wrong int
 	// first is the first verdict that is not right.
 	first string
 }
 
-// noises are the noises of the worlds, by turns.
+// noises are the noises of the worlds, which take turns.
 var noises = []float64{0.01, 0.03, 0.05}
 
 func noiseOf(seed int) string { return fmt.Sprintf("noise:sigma=%g", noises[seed%len(noises)]) }
@@ -199,7 +202,7 @@ func (c *componentCounts) add(v *rails.Verdict, d *rails.Document, on []int, is 
 	}
 }
 
-// planted are the counts of every kind of fault in worlds of each size.
+// planted returns the counts for every kind of fault in worlds of each size.
 func planted(seeds int) ([]componentCounts, error) {
 	var out []componentCounts
 	for _, f := range componentFaults {
@@ -217,10 +220,10 @@ func planted(seeds int) ([]componentCounts, error) {
 	return out, nil
 }
 
-// smallWorlds are numbers of nodes: two and three have no majority in a round.
+// smallWorlds are numbers of nodes. Worlds of two and three nodes have no majority in a round.
 var smallWorlds = []int{2, 3, 4, 8}
 
-// clean counts the runs without a fault, worlds and noises by turns, that are not OK.
+// clean counts the runs without a fault that do not end with OK. Worlds and noises take turns.
 func clean(runs int) (alarms int, first string, err error) {
 	for seed := range runs {
 		nodes := smallWorlds[seed%len(smallWorlds)]
@@ -236,8 +239,8 @@ func clean(runs int) (alarms int, first string, err error) {
 	return alarms, first, nil
 }
 
-// componentMarkdown is a row for each kind of fault: in worlds of each size, how many were named,
-// and how many a candidate.
+// componentMarkdown returns a table with one row per kind of fault: how often it was named, and how
+// often it was a candidate, in worlds of each size.
 func componentMarkdown(all []componentCounts) string {
 	var b strings.Builder
 	b.WriteString("| planted, named + candidate |")

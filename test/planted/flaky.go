@@ -8,8 +8,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// flakyIsNamed plants a node whose links are slow in a part of the launches, and
-// asks which groups are unstable: its node's must be, and no other node's.
+// flakyIsNamed plants a node whose links are slow in a part of the launches. The group of this node
+// must be reported as unstable, and no other group.
 func flakyIsNamed(w linkWorld, part float64) row {
 	return row{name: fmt.Sprintf("link slow %.0f %% of the time: %s", 100*part, w), try: func(name string, seed int) (o outcome, err error) {
 		rng := source(name, seed)
@@ -33,12 +33,12 @@ func flakyIsNamed(w linkWorld, part float64) row {
 	}}
 }
 
-// anyRing draws one of the collectives that a trainer's gradients take.
+// anyRing draws one of the collectives with which trainers reduce gradients.
 func anyRing(rng *rand.Rand) string {
 	return []string{"all_reduce", "reduce_scatter", "all_gather"}[rng.IntN(3)]
 }
 
-// unstableIn lists the groups that the report names as slow now and then.
+// unstableIn lists the groups that the report names as unstable.
 func unstableIn(t trial) (out []group, err error) {
 	rec, err := t.run()
 	if err != nil {
@@ -50,8 +50,7 @@ func unstableIn(t trial) (out []group, err error) {
 	return out, nil
 }
 
-// steady runs a trial without such a fault: that anything is named as slow now and
-// then is an error.
+// steady runs a trial without such a fault. It returns an error if any group is named as unstable.
 func (t trial) steady() (*record.Record, error) {
 	rec, err := t.run()
 	if err != nil {

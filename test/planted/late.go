@@ -9,16 +9,16 @@ import (
 	"zbench/bench/answers/judge"
 )
 
-// allWait are the collectives in which every rank waits for every other: they
-// alone tell who is late.
+// allWait are the collectives in which every rank waits for every other rank. Only these show which
+// rank is late.
 var allWait = []string{"all_reduce", "reduce_scatter", "all_gather", "all_to_all"}
 
-// lateWorld is a world to look for a late GPU in.
+// lateWorld is a world in which a late GPU is looked for.
 type lateWorld struct {
 	nodes        int
 	sigma        float64
 	jitter, tick float64
-	// most is the largest size in bytes; 0 is 4 MiB.
+	// most is the largest size in bytes; 0 means 4 MiB.
 	most int64
 }
 
@@ -36,8 +36,8 @@ func (w lateWorld) String() string {
 	return s
 }
 
-// lateWorlds: quiet and noisy, one node and eight, and GPUs that do not see the
-// end together, on a clock that ticks as the MI300X's does (100 MHz) and slower.
+// lateWorlds are quiet and noisy worlds of one node and of eight. In some of them GPUs do not see
+// the end at the same time, on a clock that ticks like the MI300X's (100 MHz) or slower.
 var lateWorlds = []lateWorld{
 	{nodes: 1, sigma: 0.01},
 	{nodes: 1, sigma: 0.05},
@@ -48,8 +48,8 @@ var lateWorlds = []lateWorld{
 	{nodes: 8, sigma: 0.05, jitter: 5e-6, tick: 1e-6},
 }
 
-// lateNodeWorlds: two nodes, of which one half is always earlier, with so few launches that
-// no GPU comes last beyond chance; and more of them.
+// lateNodeWorlds are worlds in which a late node is looked for. In a world of two nodes, one half
+// is always earlier. The first one has so few launches that no single GPU comes last beyond chance.
 var lateNodeWorlds = []lateWorld{
 	{nodes: 2, sigma: 0.01, most: 64 << 10},
 	{nodes: 2, sigma: 0.05},
@@ -66,7 +66,8 @@ func (w lateWorld) trial(coll string, seed int, faults ...string) trial {
 	}
 }
 
-// lateGPU plants as many late GPUs, by lo to hi seconds each; all are to be named.
+// lateGPU plants late GPUs. count is their number, and each is late by lo to hi seconds. All must
+// be named.
 func lateGPU(w lateWorld, count int, lo, hi float64) row {
 	what := "late GPU"
 	if count > 1 {
@@ -81,7 +82,7 @@ func lateGPU(w lateWorld, count int, lo, hi float64) row {
 	})
 }
 
-// lateNode plants a late node, which is to be named, and none of its GPUs.
+// lateNode plants a late node. The node must be named, and none of its GPUs.
 func lateNode(w lateWorld, lo, hi float64) row {
 	return late("late node", w, lo, hi, func(rng *rand.Rand) (planted, faults []string) {
 		node := rng.IntN(w.nodes)
@@ -89,7 +90,7 @@ func lateNode(w lateWorld, lo, hi float64) row {
 	})
 }
 
-// late is a row of what draw plants: what is late, and the faults.
+// late is a row for what draw plants. draw returns the names of what is late, and the faults.
 func late(what string, w lateWorld, lo, hi float64, draw func(*rand.Rand) (planted, faults []string)) row {
 	name := fmt.Sprintf("%s, %.3g to %.3g µs: %s", what, 1e6*lo, 1e6*hi, w)
 	return row{name: name, try: func(name string, seed int) (o outcome, err error) {
@@ -111,8 +112,8 @@ func late(what string, w lateWorld, lo, hi float64, draw func(*rand.Rand) (plant
 	}}
 }
 
-// slowLinkNamesNoRank plants a slow link, which delays everybody alike: no rank is
-// to be named late.
+// slowLinkNamesNoRank plants a slow link, which delays all ranks equally, so that no rank must be
+// named as late.
 func slowLinkNamesNoRank(w lateWorld) row {
 	return row{name: "slow link, no late rank: " + w.String(), kind: namesNoRank, try: func(name string, seed int) (o outcome, err error) {
 		rng := source(name, seed)
@@ -124,8 +125,8 @@ func slowLinkNamesNoRank(w lateWorld) row {
 	}}
 }
 
-// lateIn lists the ranks and nodes that the report names, and "candidates" where it
-// tells them not apart.
+// lateIn lists the ranks and nodes that the report names, or "candidates" if the report cannot
+// distinguish them.
 func lateIn(t trial) ([]string, error) {
 	rec, err := t.steady()
 	if err != nil {

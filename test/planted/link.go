@@ -8,7 +8,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// slowLink draws a link between two GPUs of a node and what is left of it.
+// slowLink draws a link between two GPUs of a node, and the share of its bandwidth that is left.
 func slowLink(nodes int, rng *rand.Rand) (fault string, a, b int) {
 	node, x, y := rng.IntN(nodes), rng.IntN(gpus), rng.IntN(gpus-1)
 	if y >= x {
@@ -21,15 +21,15 @@ func linkFault(node, x, y int, rng *rand.Rand) string {
 	return fmt.Sprintf("slow_link:node=%d,a=%d,b=%d,left=%g", node, x, y, between(rng, 0.3, 0.8))
 }
 
-// linkWorld is a world to look for a slow link in: by the groups of that size,
-// one of which holds it and no smaller one does.
+// linkWorld is a world in which a slow link is looked for, with groups of one size. Exactly one
+// group contains the link, and no smaller group does.
 type linkWorld struct {
 	nodes, group int
 	sigma        float64
 }
 
-// linkWorlds: a link within a pair is found by groups of two, one within a half
-// of a node by groups of four, any other by its node among others.
+// linkWorlds: a link within a pair is found with groups of two, a link within half a node with
+// groups of four, and any other link by comparing nodes.
 var linkWorlds = []linkWorld{
 	{1, 2, 0.01},
 	{1, 2, 0.05},
@@ -43,12 +43,13 @@ func (w linkWorld) String() string {
 	return fmt.Sprintf("%d ranks in groups of %d, noise %.0f %%", w.nodes*gpus, w.group, 100*w.sigma)
 }
 
-// slowLinkIsNamed plants a link with 30 to 80 % left and asks which group is slow.
+// slowLinkIsNamed plants a link that keeps 30 to 80 % of its bandwidth. The group that contains the
+// link must be named as slow.
 func slowLinkIsNamed(w linkWorld) row {
 	return row{name: "slow link, 30 to 80 % left: " + w.String(), try: func(name string, seed int) (o outcome, err error) {
 		rng := source(name, seed)
 		node, first := rng.IntN(w.nodes), w.group*rng.IntN(gpus/w.group)
-		// One end in each half of the group: no smaller group holds it.
+		// With one end in each half of the group, no smaller group contains the link.
 		a, b := first+rng.IntN(w.group/2), first+w.group/2+rng.IntN(w.group/2)
 		coll := anyRing(rng)
 		t := trial{nodes: w.nodes, seed: uint64(seed), collective: coll, groups: []int{2, 4, 8}, min: 1 << 20, max: 64 << 20} //nolint:gosec // small
@@ -70,10 +71,10 @@ func slowLinkIsNamed(w linkWorld) row {
 	}}
 }
 
-// group is a run of ranks that was said to be slow.
+// group is a run of consecutive ranks that was reported as slow.
 type group struct{ first, ranks int }
 
-// slowIn lists the groups that the record's warnings name.
+// slowIn lists the groups that the warnings of the record name.
 func slowIn(t trial) (map[group]bool, error) {
 	rec, err := t.steady()
 	if err != nil {

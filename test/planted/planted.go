@@ -1,8 +1,7 @@
-// Package planted shows with many seeds that zbench names what is wrong and
-// nothing else: a fault is planted into the loopback, a sweep is run through the
-// same packages that the command uses, and its results are asked who it was.
-// Each run has a pair, the same but for the fault. docs/EXPERIMENTS.md has the
-// results of the full run; the tests run a twentieth of it.
+// Package planted shows with many seeds that zbench names the fault and nothing else. A fault is
+// planted into the loopback, a sweep is run through the same packages that the command uses, and
+// its findings are compared with the fault. Each run has a paired run without the fault.
+// docs/EXPERIMENTS.md has the results of the full run; the tests run a twentieth of it.
 package planted
 
 import (
@@ -20,28 +19,28 @@ import (
 	"zbench/rccl"
 )
 
-// gpus is the number of GPUs of every node here.
+// gpus is the number of GPUs of every node in these tests.
 const gpus = 8
 
-// trial is one sweep: where it runs, what is wrong there and what is swept.
+// trial is one sweep: its world, its faults and its sizes.
 type trial struct {
 	nodes  int
 	seed   uint64
 	faults []string
-	// jitter is the spread of the moments at which ranks see the end, in seconds;
-	// 0 leaves the fabric's. tick is what the ranks' intervals are rounded to, as
-	// a GPU's clock does; 0 is not at all.
+	// jitter is the spread, in seconds, of the times at which ranks see the end; 0 means the
+	// fabric's own. tick is the unit to which the ranks' intervals are rounded, as by a GPU's
+	// clock; 0 means no rounding.
 	jitter, tick float64
 	collective   string
 	groups       []int
 	strides      []int
-	// min and max are the sizes of the sweep in bytes, each factor times the one
-	// before; 0 is eight times.
+	// min and max are the smallest and the largest size in bytes. Each size is factor times the
+	// previous one; 0 means eight times.
 	min, max int64
 	factor   int
 }
 
-// run sweeps and returns the record that the command would write.
+// run runs the sweep and returns the record that the command would write.
 func (t trial) run() (*record.Record, error) {
 	w := spec.World{Nodes: t.nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}
 	f, err := fabric.ByName(fabric.Default)
@@ -69,8 +68,8 @@ func (t trial) run() (*record.Record, error) {
 	if err = d.Allocate(context.Background(), need); err == nil {
 		rec := &record.Record{World: record.World{World: w, Ranks: w.Size()}}
 		o := plan.DefaultOptions()
-		o.Checks = 0     // who is late does not depend on the data,
-		o.Iterations = 2 // nor on bursts: isolated launches tell
+		o.Checks = 0     // which rank is late does not depend on the data
+		o.Iterations = 2 // nor on bursts: isolated launches show it
 		rec.Results = plan.Run(context.Background(), cases, ticking{d, t.tick}, o, func(record.Result) {})
 		return rec, d.Close()
 	}
@@ -88,7 +87,7 @@ func (t trial) cases(w spec.World) ([]plan.Case, error) {
 	return a.Cases(), a.Validate()
 }
 
-// ticking is a driver whose intervals come from a clock that ticks.
+// ticking is a driver that measures intervals with a clock that ticks.
 type ticking struct {
 	plan.Driver
 	tick float64
@@ -104,13 +103,13 @@ func (d ticking) Isolated(ctx context.Context, iterations int) ([]float64, error
 	return seconds, err
 }
 
-// source is the randomness of one seed of one row.
+// source returns the random source for one seed of one row.
 func source(row string, seed int) *rand.Rand {
 	h := uint64(14695981039346656037) // FNV-1a
 	for _, b := range []byte(row) {
 		h = (h ^ uint64(b)) * 1099511628211
 	}
-	return rand.New(rand.NewPCG(h, uint64(seed))) //nolint:gosec // reproducible is what it is for
+	return rand.New(rand.NewPCG(h, uint64(seed))) //nolint:gosec // the sequence must be reproducible, not secret
 }
 
 // between draws evenly on a logarithmic scale.

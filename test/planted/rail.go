@@ -8,8 +8,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// railWorld is a world to look for a slow or dead rail in: by the groups of the
-// GPUs of one number on all nodes, each of which has a rail of its own.
+// railWorld is a world in which a slow or dead rail is looked for. The groups are the GPUs with the
+// same number on all nodes; each group has a rail of its own.
 type railWorld struct {
 	nodes int
 	sigma float64
@@ -21,8 +21,8 @@ func (w railWorld) String() string {
 	return fmt.Sprintf("%d ranks in groups %d apart, noise %.0f %%", w.nodes*gpus, gpus, 100*w.sigma)
 }
 
-// railIsNamed plants what draw says is wrong with a rail, and asks which groups
-// are slow: the rail's must be, and none but those that draw says may be.
+// railIsNamed plants a fault of a rail that draw returns. The group of this rail must be named as
+// slow. The groups in alike may be named, too, and no others.
 func railIsNamed(what string, w railWorld, draw func(rng *rand.Rand, node, rail int) (fault string, alike []int)) row {
 	return row{name: what + ": " + w.String(), try: func(name string, seed int) (o outcome, err error) {
 		rng := source(name, seed)
@@ -53,13 +53,13 @@ func slowLeaf(rng *rand.Rand, _, rail int) (string, []int) {
 	return fmt.Sprintf("slow_leaf:rail=%d,left=%g", rail, between(rng, 0.3, 0.8)), nil
 }
 
-// deadRail has its GPU take the NIC of the one beside it, so that two groups
-// share a rail: which of them lost its own no time tells.
+// deadRail plants a dead rail. Its GPU uses the NIC of the neighbouring GPU, so that two groups
+// share a rail. No time shows which of the two has lost its own rail.
 func deadRail(_ *rand.Rand, node, rail int) (string, []int) {
 	return fmt.Sprintf("dead_rail:node=%d,rail=%d", node, rail), []int{rail ^ 1}
 }
 
-// slowRails lists the rails whose groups the record's warnings name.
+// slowRails lists the rails whose groups the warnings of the record name.
 func slowRails(t trial) ([]int, error) {
 	rec, err := t.steady()
 	if err != nil {

@@ -14,31 +14,30 @@ type row struct {
 	try  func(name string, seed int) (outcome, error)
 }
 
-// outcome of one seed: whether the planted fault was named, whether anything
-// else was, and whether anything was in the paired run without the fault.
+// outcome is the outcome of one seed. named is true if the planted fault was named, wrong if
+// anything else was, and alarm if anything was named in the paired run without the fault.
 type outcome struct{ named, wrong, alarm bool }
 
-// counts are a row's outcomes.
+// counts sums up the outcomes of a row.
 type counts struct {
 	row                         string
 	seeds, named, wrong, alarms int
 	kind                        kind
 }
 
-// kind is what a row shows.
+// kind says what a row shows.
 type kind int
 
 const (
-	// judged: the fault must be named, and nothing else.
+	// judged means that the fault must be named, and nothing else.
 	judged kind = iota
-	// namesNoRank: no rank may be named, although a fault is planted.
+	// namesNoRank means that no rank may be named, although a fault is planted.
 	namesNoRank
-	// limit: where naming ends; what else is named counts all the same.
+	// limit means that the row shows where naming ends. Naming anything else still counts as wrong.
 	limit
 )
 
-// The bars of every row: the fault is named, and nothing else is, with it or
-// without it.
+// The bars of every row: the fault is named, and nothing else is named, with or without the fault.
 var (
 	named = experiments.Bar{Rate: 0.95}
 	none  = experiments.Bar{Rate: 0.01, AtMost: true}
@@ -65,8 +64,8 @@ func one(b bool) int {
 	return 0
 }
 
-// failures lists the bars that do not hold; in a small run only those whose
-// count could not be chance.
+// failures lists the bars that do not hold. In a small run it lists only those that chance cannot
+// explain.
 func (c counts) failures(small bool) []string {
 	var out []string
 	check := func(what string, b experiments.Bar, count int) {
@@ -82,7 +81,7 @@ func (c counts) failures(small bool) []string {
 	return out
 }
 
-// markdown is the table of docs/EXPERIMENTS.md.
+// markdown returns the table of docs/EXPERIMENTS.md.
 func markdown(list []counts) string {
 	var b strings.Builder
 	b.WriteString("| planted | named | bar | something else named | without the fault, named | bar |\n|---|---|---|---|---|---|\n")

@@ -15,22 +15,21 @@ import (
 	"zbench/test/experiments"
 )
 
-// host is a node of a fleet that is screened: its machine, and the files in which Linux
-// describes it. A fault changes one of the two, as it would on hardware; the screen sees
-// what it reads and measures there.
+// host is a node of a fleet that is screened: its machine, and the files in which Linux describes
+// it. A fault changes one of the two, as it would on hardware. The screen sees what it reads and
+// measures there.
 type host struct {
 	name    string
 	gpus    int
 	library int
-	// memory is the share of the modelled rate that each GPU's memory gives.
+	// memory is the share of the modelled rate that the memory of each GPU reaches.
 	memory [gpus]float64
-	// slow is a fault of a GPU's units; empty without.
+	// slow is a fault of the compute units of a GPU; empty if there is none.
 	slow string
 	tree fstest.MapFS
 }
 
-// spread is how much healthy GPUs differ, and the noise of a launch: relative standard
-// deviations.
+// spread is the relative standard deviation of healthy GPUs, and of the noise of a launch.
 const spread = 0.02
 
 // newHost draws a healthy node.
@@ -75,7 +74,7 @@ var nodeFaults = []nodeFault{
 	{"another library", func(h *host, _ *rand.Rand) { h.library = 22807 }},
 }
 
-// screened is what the node reports of itself.
+// screened returns what the node reports about itself.
 func (h *host) screened(seed uint64) (*nodescreen.Node, error) {
 	f, err := fabric.ByName(fabric.Default)
 	if err != nil {
@@ -102,15 +101,15 @@ func (h *host) screened(seed uint64) (*nodescreen.Node, error) {
 	return n, probe.Measure(ctx, probe.Simulated(*m), n)
 }
 
-// screenCounts are the outcomes of one kind of bad node.
+// screenCounts are the outcomes for one kind of bad node.
 type screenCounts struct {
 	name                string
 	seeds, named, wrong int
 	first               string
 }
 
-// screenFleets screens so many fleets of so many nodes, each healthy and with one bad node
-// of each kind. The bad node is the healthy one but for its fault.
+// screenFleets screens a number of fleets, each once healthy and once with one bad node of each
+// kind. The bad node differs from the healthy one only by its fault.
 func screenFleets(seeds, nodes int) ([]screenCounts, error) {
 	rows := []screenCounts{{name: "healthy", seeds: seeds}}
 	for _, f := range nodeFaults {
@@ -143,7 +142,7 @@ func screenFleets(seeds, nodes int) ([]screenCounts, error) {
 	return rows, nil
 }
 
-// count takes a verdict: bad is the node to be named, empty for a healthy fleet.
+// count adds a verdict. bad is the node that must be named; empty for a healthy fleet.
 func (c *screenCounts) count(d *nodescreen.Document, bad string, seed int) {
 	others := slices.DeleteFunc(slices.Concat(d.Fail, d.Unclear), func(host string) bool { return host == bad })
 	c.named += one(bad != "" && slices.Contains(d.Fail, bad))
@@ -153,7 +152,7 @@ func (c *screenCounts) count(d *nodescreen.Document, bad string, seed int) {
 	}
 }
 
-// Bars of a screen: 49 of 50 bad nodes are named, and no other node ever is.
+// The bars of a screen: 49 of 50 bad nodes are named, and never any other node.
 var (
 	badNode  = experiments.Bar{Rate: 0.98}
 	goodNode = experiments.Bar{AtMost: true}

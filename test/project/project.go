@@ -1,4 +1,4 @@
-// Package project finds the files that tests of several packages read.
+// Package project finds files that the tests of several packages read.
 package project
 
 import (
@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// top is the folder of the go.mod above the package under test.
+// top is the nearest folder with a go.mod above the package under test.
 var top = findTop()
 
 func findTop() string {
@@ -23,7 +23,8 @@ func findTop() string {
 	return ""
 }
 
-// File is the path of a file or folder of the project, named from its top: testdata/all_reduce.log.
+// File returns the path of a file or folder of the project. name is relative to the top folder,
+// such as testdata/all_reduce.log.
 func File(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(top, filepath.FromSlash(name))
@@ -33,7 +34,7 @@ func File(t testing.TB, name string) string {
 	return path
 }
 
-// Read is the text of a file of the project.
+// Read returns the text of a file of the project.
 func Read(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(File(t, name))
@@ -43,8 +44,9 @@ func Read(t testing.TB, name string) string {
 	return string(text)
 }
 
-// Sources calls visit with every source file that a program is made of, of these extensions, by its
-// path from the top: no tests, nor what only they use or read.
+// Sources calls visit with every source file from which a program is built, if it has one of the
+// extensions. rel is its path from the top folder. Tests, and files that only tests use, are left
+// out.
 func Sources(t testing.TB, extensions []string, visit func(rel string, text []byte)) {
 	t.Helper()
 	read := 0
@@ -68,9 +70,10 @@ func Sources(t testing.TB, extensions []string, visit func(rel string, text []by
 	}
 }
 
-// Published is a folder of what others published: logs, tables, trees of their machines. They are
-// no part of the project: ZBENCH_SHARED names where they lie, and a test that reads them is
-// skipped without it. Its name begins with TestData, by which make check-data runs it.
+// Published returns a folder with files that others published, such as logs, tables and trees of
+// their machines. These files are not a part of the project: ZBENCH_SHARED names the folder that
+// contains them, and without it the test is skipped. The name of such a test begins with TestData,
+// because make check-data selects tests by this name.
 func Published(t testing.TB, folder string) string {
 	t.Helper()
 	if !strings.HasPrefix(t.Name(), "TestData") {

@@ -1,4 +1,4 @@
-// Package rastest answers as the RAS service of RCCL does, for tests.
+// Package rastest answers like the RAS service of RCCL, for tests.
 package rastest
 
 import (
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Serve holds one conversation and closes the connection. json tells whether the service
-// knows that format, as from 2.28.7.
+// Serve holds one conversation and closes the connection. json is true if the service knows that
+// format, as it does from 2.28.7 on.
 func Serve(c net.Conn, answer []byte, json bool) {
 	defer func() { _ = c.Close() }()
 	in := bufio.NewScanner(c)
@@ -28,7 +28,7 @@ func Serve(c net.Conn, answer []byte, json bool) {
 	}
 }
 
-// Listen serves on a port of this host until end is called, and returns its address.
+// Listen serves on a port of this host until end is called. It returns the address.
 func Listen(answer []byte, json bool) (address string, end func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -16,14 +16,14 @@ type Point struct {
 	Seconds float64
 }
 
-// Curve reads a published table of size and microseconds from testdata/curves.
+// Curve reads a published table of sizes and microseconds from testdata/curves.
 func Curve(t testing.TB, name string) []Point {
 	t.Helper()
 	var points []Point
 	for line := range strings.Lines(project.Read(t, "testdata/curves/"+name+".csv")) {
 		var bytes int64
 		var micros float64
-		if n, _ := fmt.Sscanf(line, "%d,%g", &bytes, &micros); n == 2 { // else a comment or the header
+		if n, _ := fmt.Sscanf(line, "%d,%g", &bytes, &micros); n == 2 { // other lines are comments or the header
 			points = append(points, Point{bytes, micros * 1e-6})
 		}
 	}
@@ -33,7 +33,7 @@ func Curve(t testing.TB, name string) []Point {
 	return points
 }
 
-// Published is a published curve of all_reduce on nodes of 8 GPUs, imported.
+// Published returns a published curve of all_reduce on nodes of 8 GPUs, as an imported record.
 func Published(t testing.TB, name string, ranks int) *record.Record {
 	t.Helper()
 	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Imported}}

@@ -1,4 +1,4 @@
-// Package recordtest has records for tests of what is shown of them.
+// Package recordtest makes records for tests of how records are shown.
 package recordtest
 
 import (
@@ -11,8 +11,8 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// model is the closed form of the fabric at 1,024 ranks: time of a collective
-// that moves x seconds' worth of bytes over the bus.
+// model is the time of a collective in the fabric's model for 1,024 ranks. x is the time, in
+// seconds, that its bytes take on the bus.
 func model(x float64) float64 {
 	const a, r, floor = 171.6e-6, 1689e-6, 160e-6
 	return max(floor, x+min(a+2*math.Sqrt(a*x), r))
@@ -27,8 +27,8 @@ func Sample(t float64, salt int) *stat.Summary {
 	return stat.Summarize(values)
 }
 
-// Sweep is a record as a sweep of 1,024 ranks leaves it: 3 collectives, sizes
-// from 1 KiB doubling.
+// Sweep returns a record like a sweep of 1,024 ranks: 3 collectives, with sizes that double from 1
+// KiB on.
 func Sweep(sizes int) *record.Record {
 	const ranks, elt, bus = 1024, 4, 360e9
 	rec := &record.Record{
@@ -54,7 +54,8 @@ func Sweep(sizes int) *record.Record {
 	return rec
 }
 
-// OneCase is a case of a collective at bus bytes per second. salt draws its samples.
+// OneCase returns a case of a collective with a bus bandwidth in bytes per second. salt selects its
+// samples.
 func OneCase(c collective.Collective, requested int64, ranks, elt int, bus float64, salt int) record.Result {
 	op := ""
 	if c.Reduces {
@@ -87,7 +88,7 @@ func OneCase(c collective.Collective, requested int64, ranks, elt int, bus float
 	return r
 }
 
-// roofed is a fabric with three roofs.
+// roofed returns a fabric with three roofs.
 func roofed() *record.Fabric {
 	return &record.Fabric{
 		Name: "mi300x-pollara", Title: "MI300X, 8 per node, 8 × 400 Gb/s Pollara",
@@ -101,8 +102,8 @@ func roofed() *record.Fabric {
 	}
 }
 
-// BothPlaces is a sweep whose every case was run in place too, where it took so
-// many times as long.
+// BothPlaces returns a sweep in which every case was also run in place. times is the ratio of the
+// time in place to the time out of place.
 func BothPlaces(sizes int, times float64) *record.Record {
 	rec := Sweep(sizes)
 	rec.Spec.Sweep.InPlace = []bool{false, true}

@@ -1,4 +1,4 @@
-// Package rendertest writes documents for the tests of the packages that make them.
+// Package rendertest renders documents for the tests of packages that make them.
 package rendertest
 
 import (
@@ -10,28 +10,29 @@ import (
 	"zbench/report"
 )
 
-// Text is the document on a terminal of so many columns; verbose is all that a terminal can show.
+// Text returns the document as text for a terminal of the given width. verbose shows everything
+// that a terminal can show.
 func Text(t require.TestingT, d *document.Document, width int, verbose bool) string {
 	var b bytes.Buffer
 	require.NoError(t, report.WriteText(&b, d, report.Screen{Width: width, Verbose: verbose}))
 	return b.String()
 }
 
-// Markdown is the document for a merge request.
+// Markdown returns the document as Markdown.
 func Markdown(t require.TestingT, d *document.Document) string {
 	var b bytes.Buffer
 	require.NoError(t, report.WriteMarkdown(&b, d))
 	return b.String()
 }
 
-// CSV is the document for a spreadsheet.
+// CSV returns the document as CSV.
 func CSV(t require.TestingT, d *document.Document) string {
 	var b bytes.Buffer
 	require.NoError(t, report.WriteCSV(&b, d))
 	return b.String()
 }
 
-// JUnit is the document for a test server.
+// JUnit returns the document as JUnit XML.
 func JUnit(t require.TestingT, d *document.Document) string {
 	var b bytes.Buffer
 	require.NoError(t, report.WriteJUnit(&b, d))

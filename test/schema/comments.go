@@ -9,8 +9,8 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Comments reads the comments of all types and fields below the folders, which are
-// named from this package's, as descriptions by their full names.
+// Comments reads the comments of all types and fields in some folders, as descriptions by their
+// full names. The folders are relative to this package.
 func Comments(folders ...string) (map[string]string, error) {
 	var r jsonschema.Reflector
 	for _, folder := range folders {
@@ -24,9 +24,8 @@ func Comments(folders ...string) (map[string]string, error) {
 	return r.CommentMap, nil
 }
 
-// description is a comment on one line. Go's comments begin with the name of what
-// they describe, which a reader of JSON does not know: "BusBW is in bytes" becomes
-// "In bytes".
+// description returns a comment on one line. Go's comments begin with the name of what they
+// describe, which a reader of JSON does not know, so that "BusBW is in bytes" becomes "In bytes".
 func description(name, comment string) string {
 	text := strings.Join(strings.Fields(comment), " ")
 	for _, verb := range []string{" is ", " are "} {

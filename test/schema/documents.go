@@ -27,7 +27,7 @@ import (
 	"zbench/internal/topo"
 )
 
-// Documents are all files that have a schema.
+// Documents lists all files that have a schema.
 var Documents = []Document{
 	{
 		File: "bench/run/record/schema/v2.json", ID: "urn:zbench:results:2", Title: "zbench results, version 2",
@@ -135,7 +135,8 @@ var Documents = []Document{
 	},
 }
 
-// ruled are the rules of all types: first of those that several packages write, then of each package.
+// ruled has the rules of all types: first those of types that several packages write, then those of
+// each package.
 var ruled = rules{
 	reflect.TypeFor[finding.Severity](): {among(finding.Severities())},
 	reflect.TypeFor[finding.Kind]():     {among(finding.Kinds())},
@@ -196,7 +197,7 @@ var ruled = rules{
 	reflect.TypeFor[recommend.Confidence](): {values("level", levels...)},
 	reflect.TypeFor[recommend.Reason]():     {values("level", levels...)},
 	reflect.TypeFor[recommend.Sizes]():      {values("collective", collective.Names()...), values("pass", "backward", "forward", "after")},
-	reflect.TypeFor[recommend.Help]():       {signed("gain")}, // of a change that costs
+	reflect.TypeFor[recommend.Help]():       {signed("gain")}, // a change may cost something
 	reflect.TypeFor[recommend.Used]():       {values("collective", collective.Names()...), signed("alpha")},
 
 	reflect.TypeFor[recommend.Knees]():     {version(recommend.KneesSchema)},
@@ -269,7 +270,7 @@ var (
 	preflightStates = []record.PreflightState{record.CheckOK, record.CheckWarning, record.CheckError, record.CheckNotChecked}
 )
 
-// okWith holds for a part that ended well and has the key.
+// okWith returns a condition: a part that ended well and has the key meets it.
 func okWith(key string) *jsonschema.Schema {
 	s := constant("status", record.OK)
 	s.Required = []string{key}

@@ -13,9 +13,9 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Generate makes the document's schema as indented JSON. comments are the
-// descriptions, as Comments reads them. The error names what lacks a description
-// and rules that fit no field.
+// Generate returns the schema of a document as indented JSON. comments are descriptions, as
+// Comments reads them. The error lists fields without a description, and rules that do not apply to
+// any field.
 func Generate(d Document, comments map[string]string) ([]byte, error) {
 	g := generator{comments: comments, types: map[string]reflect.Type{}, defs: jsonschema.Definitions{}}
 	root := &jsonschema.Schema{}
@@ -56,7 +56,7 @@ type generator struct {
 	errs     []error
 }
 
-// reflect adds the type and those inside it to the definitions and refers to it.
+// reflect adds a type and the types inside it to the definitions, and returns a reference to it.
 func (g *generator) reflect(t reflect.Type) *jsonschema.Schema {
 	r := jsonschema.Reflector{Anonymous: true, CommentMap: g.comments, Namer: g.name, Mapper: enumeration}
 	s := r.ReflectFromType(t)
@@ -64,7 +64,7 @@ func (g *generator) reflect(t reflect.Type) *jsonschema.Schema {
 	return &jsonschema.Schema{Ref: s.Ref}
 }
 
-// name is the type's own, with that of the package where another type has it.
+// name returns the name of a type, with the name of its package if another type has the same name.
 func (g *generator) name(t reflect.Type) string {
 	if t.Kind() != reflect.Struct || t.Name() == "" || t.PkgPath() == "time" {
 		return ""
@@ -77,8 +77,8 @@ func (g *generator) name(t reflect.Type) string {
 	return name
 }
 
-// finish gives a definition what reflection does not: the rules of its type, the
-// bounds of numbers, null for pointers.
+// finish adds to a definition what reflection does not know: the rules of its type, the bounds of
+// numbers, and null for pointers.
 func (g *generator) finish(def *jsonschema.Schema, t reflect.Type) {
 	for _, r := range ruled[t] {
 		if err := r(def); err != nil {
@@ -101,10 +101,11 @@ func (g *generator) finish(def *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// anySign marks a number that rules let be negative, until its bounds are set.
+// anySign marks a number that may be negative, until its bounds are set.
 const anySign = "any sign"
 
-// notNegative bounds a number, or those of a list, from below where no tag and no rule does.
+// notNegative gives a number, or the numbers of a list, the lower bound 0, if neither a tag nor a
+// rule sets one.
 func notNegative(p *jsonschema.Schema) {
 	switch p.Type {
 	case "array":
@@ -126,7 +127,7 @@ func orNull(p *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Description: p.Description, AnyOf: []*jsonschema.Schema{&inner, {Type: "null"}}}
 }
 
-// sealed adds the checksum that jsonfile.Write gives a document.
+// sealed adds the checksum that jsonfile.Write writes into a document.
 func sealed(def *jsonschema.Schema) {
 	def.Properties.Set("sha256", &jsonschema.Schema{
 		Type: "string", Pattern: "^[0-9a-f]{64}$",
@@ -134,7 +135,7 @@ func sealed(def *jsonschema.Schema) {
 	})
 }
 
-// sealedLine adds what jsonfile.Line gives each line.
+// sealedLine adds the fields that jsonfile.Line writes into each line.
 func sealedLine(def *jsonschema.Schema) {
 	def.Properties.Set("run", &jsonschema.Schema{
 		Type: "string", Pattern: "^[0-9a-f]{32}$",
@@ -147,7 +148,7 @@ func sealedLine(def *jsonschema.Schema) {
 	def.Required = append(def.Required, "crc32c")
 }
 
-// indented is the schema as it is committed.
+// indented returns the schema in the form in which it is committed.
 func indented(s *jsonschema.Schema) ([]byte, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -161,5 +162,5 @@ func indented(s *jsonschema.Schema) ([]byte, error) {
 	return []byte(unescaped.Replace(b.String())), nil
 }
 
-// unescaped takes back what json.Marshal does for pages of HTML.
+// unescaped reverts the escapes that json.Marshal adds for HTML pages.
 var unescaped = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")

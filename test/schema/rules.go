@@ -7,14 +7,16 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// rule adds to a type's schema what its fields do not say.
+// rule adds to the schema of a type what its fields do not say.
 type rule func(*jsonschema.Schema) error
 
-// rules are those of types, what JSONSchemaExtend would do. Bounds and patterns of one
-// field stand in its jsonschema tag. The rules of a text are those of all its values.
+// rules are the rules by type, for everything that the method JSONSchemaExtend would do. Bounds and
+// patterns of single fields are in their jsonschema tags. The rules of a text type apply to all of
+// its values.
 type rules map[reflect.Type][]rule
 
-// enumeration is the schema of a type that is one of a table's values.
+// enumeration returns the schema of a text type whose values are listed in a table, or nil for
+// other types.
 func enumeration(t reflect.Type) *jsonschema.Schema {
 	if t.Kind() == reflect.Struct || len(ruled[t]) == 0 {
 		return nil
@@ -22,13 +24,13 @@ func enumeration(t reflect.Type) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}
 	for _, r := range ruled[t] {
 		if err := r(s); err != nil {
-			panic(err) // among gives none
+			panic(err) // among returns no error
 		}
 	}
 	return s
 }
 
-// among bounds a text to a table.
+// among limits a text to the values of a table.
 func among[T ~string](all []T) rule {
 	return func(s *jsonschema.Schema) error {
 		s.Enum = nil
@@ -39,7 +41,7 @@ func among[T ~string](all []T) rule {
 	}
 }
 
-// signed lets numbers be negative, or those of lists.
+// signed allows negative numbers in these fields, or in their lists.
 func signed(keys ...string) rule {
 	return func(s *jsonschema.Schema) error {
 		for _, key := range keys {
@@ -56,7 +58,7 @@ func signed(keys ...string) rule {
 	}
 }
 
-// property finds a field by its key; a key that the type no longer has is an error.
+// property finds a field by its key. It returns an error if the type no longer has this key.
 func property(s *jsonschema.Schema, key string) (*jsonschema.Schema, error) {
 	if p, ok := s.Properties.Get(key); ok {
 		return p, nil
@@ -64,7 +66,7 @@ func property(s *jsonschema.Schema, key string) (*jsonschema.Schema, error) {
 	return nil, fmt.Errorf("there is no key %q", key)
 }
 
-// values bounds a text, or those of a list, to a table.
+// values limits a text, or the texts of a list, to the given values.
 func values[T ~string](key string, all ...T) rule {
 	return func(s *jsonschema.Schema) error {
 		p, err := property(s, key)
@@ -78,7 +80,7 @@ func values[T ~string](key string, all ...T) rule {
 	}
 }
 
-// version is the constant by which files are told apart.
+// version requires the constant that identifies the format of a file.
 func version(is string) rule {
 	return func(s *jsonschema.Schema) error {
 		p, err := property(s, "schema")
@@ -89,7 +91,7 @@ func version(is string) rule {
 	}
 }
 
-// inside bounds the text of a field's own field, here alone.
+// inside limits the text of a field inside a field, only in this type.
 func inside(key, inner string, all ...string) rule {
 	return func(s *jsonschema.Schema) error {
 		p, err := property(s, key)
@@ -103,8 +105,8 @@ func inside(key, inner string, all ...string) rule {
 	}
 }
 
-// when asks for then where the condition holds and for otherwise where it does not;
-// nil asks for nothing.
+// when requires the schema then if the condition holds, and the schema otherwise if it does not;
+// nil requires nothing.
 func when(condition, then, otherwise *jsonschema.Schema) rule {
 	return func(s *jsonschema.Schema) error {
 		for _, part := range []*jsonschema.Schema{condition, then, otherwise} {
@@ -117,7 +119,7 @@ func when(condition, then, otherwise *jsonschema.Schema) rule {
 	}
 }
 
-// known refuses keys of a condition that the type does not have.
+// known refuses a condition with keys that the type does not have.
 func known(s, part *jsonschema.Schema) error {
 	if part == nil {
 		return nil
@@ -136,17 +138,17 @@ func known(s, part *jsonschema.Schema) error {
 	return nil
 }
 
-// where holds for an object whose field fits.
+// where returns a condition: an object whose field fits meets it.
 func where(key string, fits *jsonschema.Schema) *jsonschema.Schema {
 	s := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
 	s.Properties.Set(key, fits)
 	return s
 }
 
-// constant holds for an object whose field has the value.
+// constant returns a condition: an object whose field has the value meets it.
 func constant(key string, value any) *jsonschema.Schema {
 	return where(key, &jsonschema.Schema{Const: value})
 }
 
-// needs holds for an object that has the keys.
+// needs returns a condition: an object that has all of the keys meets it.
 func needs(keys ...string) *jsonschema.Schema { return &jsonschema.Schema{Required: keys} }

@@ -1,15 +1,14 @@
-// Package schema makes the JSON Schemas of zbench's files from their Go types: the
-// shape from the fields and their tags, the descriptions from their comments, and
-// what a type cannot say from rules. Run
+// Package schema makes the JSON Schemas of zbench's files from their Go types. The structure comes
+// from the fields and their tags, descriptions from their comments, and everything that a type
+// cannot say from rules. After a change of a type run
 //
 //	go generate ./test/schema
 //
-// after a change of a type; a test fails while a committed schema is not current.
+// A test fails while a committed schema is not current.
 //
-// The package serves that test alone. zbench does not import it, so that neither
-// the generator nor its rules are in the binary: a method JSONSchemaExtend on the
-// types themselves would bring the library along, because a linker keeps exported
-// methods where templates are used.
+// Only that test uses the package. zbench does not import it, so that neither the generator nor its
+// rules are in the binary. A method JSONSchemaExtend on the types themselves would add the library
+// to the binary, because a linker keeps exported methods if templates are used.
 package schema
 
 import "reflect"
@@ -18,16 +17,16 @@ import "reflect"
 
 // Document is a kind of file that zbench writes.
 type Document struct {
-	// File holds the schema; it is named from the root of the source.
+	// File is the file with the schema, relative to the root of the source.
 	File string
 	// ID is the schema's $id.
 	ID    string
 	Title string
-	// About is the description; empty for the comment of the type.
+	// About is the description; empty means the comment of the type.
 	About string
-	// Types are what the file holds: one of them, or one on each line of a journal.
+	// Types are the types that the file may hold: one of them, or in a journal one per line.
 	Types []reflect.Type
-	// Journal tells that each object ends in its run and a checksum, Bare that an object of
-	// its own file does not end in one.
+	// Journal is true if each object ends with its run and a checksum. Bare is true if a single
+	// object does not end with a checksum.
 	Journal, Bare bool
 }

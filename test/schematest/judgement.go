@@ -2,8 +2,8 @@ package schematest
 
 import "testing"
 
-// judgement is one that uses all of its fields. Documents make their own from what they hold, so a test
-// cannot fill it.
+// judgement uses all fields of a judgement. Documents make their judgements from their contents, so
+// a test cannot fill them directly.
 const judgement = `{"rules": 1, "state": "unclear", "findings": [{
 	"code": "c", "severity": "fault", "subject": {"kind": "rank", "name": "rank 3", "nodes": ["n"]}, "candidates": [{"kind": "node", "name": "n"}],
 	"text": "t", "hint": "h", "share": 0.5, "evidence": ["e"]
@@ -16,8 +16,9 @@ var badJudgements = map[string]string{
 	"/judgement/findings/0/candidates/0/kind": `"rack"`,
 }
 
-// judged is a document with that judgement in place of its own, and the changes of it that must
-// be refused: none where it has no judgement. A journal's first line has it in its record.
+// judged replaces the judgement of a document by this one, and returns the changes that must be
+// refused. bad is empty if the document has no judgement. In a journal, the record in the first
+// line has the judgement.
 func judged(t testing.TB, text string) (doc any, bad map[string]string) {
 	t.Helper()
 	doc = document(t, text)

@@ -11,17 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Changes are values for single places of a document that fits: the keys are JSON
-// pointers, whose last part may be new, the values JSON texts separated by spaces.
+// Changes are values for single places of a document that fits. The keys are JSON pointers, whose
+// last part may be new. The values are JSON texts separated by spaces.
 type Changes struct {
 	Good string
 	Bad  map[string]string
 }
 
-// Refuses makes each change by itself and fails where the result still fits. It also
-// fails where a keyword that bounds a value, as enum, refuses none of them: the changes
-// meet all such keywords. Types and keys are those of the Go type: TestSchemasAreClosed of
-// test/schema holds them.
+// Refuses makes each change separately and fails if the result still fits. It also fails if the
+// schema has a keyword that limits values, such as enum, but refuses none of the changed documents.
+// The types and keys follow from the Go type; TestSchemasAreClosed in test/schema checks them.
 func Refuses(t testing.TB, schema []byte, all ...Changes) {
 	t.Helper()
 	if testing.Short() {
@@ -45,7 +44,7 @@ func Refuses(t testing.TB, schema []byte, all ...Changes) {
 	require.Empty(t, idle(t, schema, refused), "no change meets these keywords: add one")
 }
 
-// parsed are JSON texts that are separated by spaces.
+// parsed returns JSON texts that are separated by spaces as values.
 func parsed(t testing.TB, values string) []any {
 	t.Helper()
 	var list []any
@@ -59,7 +58,7 @@ func parsed(t testing.TB, values string) []any {
 	return list
 }
 
-// idle lists the keywords without which the schema still refuses all documents.
+// idle lists the keywords without which the schema would still refuse all of these documents.
 func idle(t testing.TB, schema []byte, refused []any) []string {
 	t.Helper()
 	root := document(t, string(schema))
@@ -74,7 +73,8 @@ func idle(t testing.TB, schema []byte, refused []any) []string {
 	return list
 }
 
-// keywords removes each keyword that a change of one value has to meet, one at a time.
+// keywords removes, one at a time, each keyword that the change of a single value can violate, and
+// calls visit.
 func keywords(v any, where string, visit func(string)) {
 	switch v := v.(type) {
 	case []any:
@@ -96,7 +96,7 @@ func keywords(v any, where string, visit func(string)) {
 	}
 }
 
-// meets tells the keywords that refuse values of the right type and sign.
+// meets reports whether a keyword can refuse values of the right type and sign.
 func meets(key string, value any) bool {
 	switch key {
 	case "enum", "const", "pattern", "format", "minLength", "maximum", "exclusiveMinimum", "minItems", "uniqueItems", "then", "else":
@@ -107,7 +107,7 @@ func meets(key string, value any) bool {
 	return false
 }
 
-// replaced is the document with the value in the place of the pointer.
+// replaced returns the document with the value at the place of the pointer.
 func replaced(t testing.TB, doc any, pointer string, value any) any {
 	t.Helper()
 	at := doc

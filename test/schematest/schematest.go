@@ -1,5 +1,5 @@
-// Package schematest holds JSON Schemas against what is written, and against values that
-// nothing writes.
+// Package schematest checks JSON Schemas against documents that zbench writes, and against values
+// that it never writes.
 package schematest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Compiled makes a schema ready, formats of texts included.
+// Compiled compiles a schema, with checks of text formats.
 func Compiled(schema []byte) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
@@ -27,7 +27,7 @@ func Compiled(schema []byte) (*jsonschema.Schema, error) {
 	return c.Compile("schema.json")
 }
 
-// Compile makes a schema ready for Fits.
+// Compile compiles a schema for Fits.
 func Compile(t testing.TB, schema []byte) *jsonschema.Schema {
 	t.Helper()
 	s, err := Compiled(schema)
@@ -35,7 +35,7 @@ func Compile(t testing.TB, schema []byte) *jsonschema.Schema {
 	return s
 }
 
-// Fits says where a document, which must be JSON, does not fit the schema.
+// Fits returns an error that says where a document, which must be JSON, does not fit the schema.
 func Fits(t testing.TB, s *jsonschema.Schema, text string) error {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
@@ -43,7 +43,7 @@ func Fits(t testing.TB, s *jsonschema.Schema, text string) error {
 	return s.Validate(doc)
 }
 
-// Read is a committed schema, named from the package's folder.
+// Read returns a committed schema. file is relative to the folder of the package.
 func Read(t testing.TB, file string) []byte {
 	t.Helper()
 	schema, err := os.ReadFile(file)
@@ -51,7 +51,7 @@ func Read(t testing.TB, file string) []byte {
 	return schema
 }
 
-// Written is a document as its file has it.
+// Written returns a document as it is written to its file.
 func Written(t testing.TB, d interface{ WriteJSON(w io.Writer) error }) string {
 	t.Helper()
 	var b strings.Builder

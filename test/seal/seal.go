@@ -1,4 +1,4 @@
-// Package seal makes and removes the checksums of a journal's lines.
+// Package seal adds and removes the checksums of a journal's lines.
 package seal
 
 import (
@@ -14,14 +14,14 @@ var (
 	run = pattern.New(`"run":"[0-9a-f]{32}"`)
 )
 
-// Without is a journal's text without the runs and the checksums of its lines.
+// Without returns the text of a journal without the run ids and checksums of its lines.
 func Without(text string) string {
 	return eachLine(text, func(object string) string { return object })
 }
 
-// Of is a journal's text with the run of its first line, where that has one, and with the
-// checksums that its lines must have, after a change or where they had none. Lines that are no
-// objects, or empty ones, stay as they are.
+// Of returns the text of a journal with correct checksums, for example after a change. If the first
+// line has a run id, all lines get this id. It does not change lines that are not objects, or empty
+// objects.
 func Of(text string) string {
 	first, _, _ := strings.Cut(text, "\n")
 	of := run.FindString(first)
@@ -53,7 +53,7 @@ func eachLine(text string, change func(object string) string) string {
 	return b.String()
 }
 
-// crc32c is RFC 3720's checksum, bit by bit.
+// crc32c returns the checksum of RFC 3720, computed bit by bit.
 func crc32c(text string) uint32 {
 	rest := ^uint32(0)
 	for i := range len(text) {

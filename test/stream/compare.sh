@@ -1,12 +1,14 @@
 #!/bin/bash
-# Host memory against others in the same run: zbench hbm, the small C STREAM of
-# stream.c, and BabelStream's OpenMP build where BABELSTREAM names the program.
-# Five alternations, float64, the best rate of each run (BabelStream's headline,
-# and what all three have), in GB/s by STREAM's count. What counts is the ratio
-# within an alternation, and of those the median: what else the machine does
-# comes and goes between alternations. Which of the three is first rotates.
+# Compare the bandwidth of host memory that three programs measure: zbench hbm, the small C
+# STREAM of stream.c, and BabelStream's OpenMP build if BABELSTREAM names it. All use float64.
+# The rate of a run is its best one, because all three report that, in GB/s with bytes
+# counted like STREAM.
 #
-#   ZBENCH=bin/zbench BABELSTREAM=…/omp-stream test/stream/compare.sh [MiB an array [alternations]]
+# The programs run by turns, in five alternations, and each alternation starts with
+# another program. The result is the median of the ratios within an alternation, because
+# other work of the machine changes between alternations.
+#
+#   ZBENCH=bin/zbench BABELSTREAM=…/omp-stream test/stream/compare.sh [MiB per array [alternations]]
 set -euo pipefail
 mib=${1:-256}; bytes=$((mib << 20)); repeats=40; alternations=${2:-5}
 tmp=$(mktemp -d); trap 'rm -rf "$tmp"' EXIT
@@ -34,7 +36,7 @@ done > "$tmp/rates"
 
 grep -m 1 'model name' /proc/cpuinfo
 echo "load $(cut -d ' ' -f 1 /proc/loadavg), $(date -u +%F), ${mib} MiB an array, $alternations alternations"
-# medians UNIT: the median of column 2 by the label in column 1, and all of them
+# medians UNIT prints for each label in column 1 the median of column 2, and all values.
 medians() {
   sort -k1,1 -k2n | awk -v unit="$1" '{ v[$1] = v[$1] " " $2 }
     END { for (k in v) { n = split(v[k], a, " ")

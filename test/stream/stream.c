@@ -1,7 +1,7 @@
-/* STREAM in small, with non-temporal stores: what zbench's figures for the
- * host's memory are compared with (compare.sh). It shares no line with zbench:
- * OpenMP instead of a pool, one loop a kernel. Counting as STREAM has it: two
- * arrays for copy, three for triad.
+/* A small STREAM with non-temporal stores, with which compare.sh compares zbench's
+ * figures for the host's memory. It shares no code with zbench: it uses OpenMP
+ * instead of a thread pool, and one loop per kernel. It counts bytes like STREAM,
+ * two arrays for copy and three for triad.
  *
  *   stream BYTES REPEATS    bytes of one array; prints the best rate in GB/s */
 #include <immintrin.h>
@@ -70,5 +70,5 @@ int main(int argc, char **argv) {
   }
   printf("copy %.3f\ntriad %.3f\n", 16e-9 * (double)n / best[0],
          24e-9 * (double)n / best[1]);
-  return a[n - 1] == b[n - 1] ? 1 : 0; /* the results are used */
+  return a[n - 1] == b[n - 1] ? 1 : 0; /* uses the results, so that the compiler keeps the loops */
 }

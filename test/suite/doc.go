@@ -1,3 +1,3 @@
-// Package suite holds the test suite to its own rules: which packages run under the
-// race detector, and which under the sanitizers.
+// Package suite checks the rules of the test suite: which packages run under the race detector, and
+// which under the sanitizers.
 package suite

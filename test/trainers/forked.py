@@ -1,13 +1,14 @@
 #!/usr/bin/python3 -IS
-"""Python that has imported PyTorch once. A program that needs it is forked from there: to import it
-takes ten times as long as most of the steps that these tests make.
+"""A server that has imported PyTorch once and forks a process for each Python program. Importing PyTorch
+takes ten times as long as most programs of these tests run.
 
-    forked.py serve SOCKET    serves from the end of its standard output to that of its input
-    python3 ...               this file under that name: a program as Python takes it, at the socket
-                              beside this file
+    forked.py serve SOCKET    the server. It closes its standard output when it is ready, and ends when its
+                              standard input ends
+    python3 ...               this file under the name python3: a client with Python's own arguments. It
+                              connects to the file named socket in its folder
 
-The program has the caller's streams, variables and folder, and ends as it ends; it is killed when
-the caller is.
+The program runs with the client's standard streams, environment and working directory. The client ends
+with the program's exit code or signal. If the client is killed, the program is killed too.
 """
 import gc
 import json
@@ -17,11 +18,11 @@ import signal
 import socket
 import sys
 
-LIBRARIES = "LD_LIBRARY_PATH"  # which only the start of a process reads
+LIBRARIES = "LD_LIBRARY_PATH"  # a process reads this variable only when it starts
 
 
 def ask():
-    """Has a program run, and ends as it."""
+    """The client: lets the server run a program, and ends as the program ended."""
     with socket.socket(socket.AF_UNIX) as s:
         s.connect(os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "socket"))
         socket.send_fds(s, [b"f"], [0, 1, 2])
@@ -34,16 +35,16 @@ def ask():
 
 
 def serve(path):
-    """Returns in each program's process, with its words."""
+    """The server. It returns only in the process of a program, with the program's arguments."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(64)
-    os.close(1)  # callers wait from here on
+    os.close(1)  # the server is ready: clients can connect and wait
     os.open(os.devnull, os.O_WRONLY)
-    import torch._dynamo  # noqa: F401 a step of an optimizer imports it
+    import torch._dynamo  # noqa: F401 also imported here, because the first step of an optimizer imports it
 
     gc.collect()
-    gc.freeze()  # no program takes apart at its end what it has from here
+    gc.freeze()  # so that programs end faster: their garbage collector skips these objects
     while listener in select.select([sys.stdin, listener], [], [])[0]:
         caller, _ = listener.accept()
         if os.fork() == 0:
@@ -58,7 +59,8 @@ def serve(path):
 
 
 def hand_over(caller):
-    """Makes this process the caller's program, whose words it returns. One stays to watch both."""
+    """Forks the program's process and returns there, with the program's arguments. The parent waits until the program
+    ends, or kills it when the client is gone."""
     fds = socket.recv_fds(caller, 1, 3)[1]
     words, environ, folder = json.loads(caller.makefile().readline())
     program = os.fork()
@@ -82,7 +84,7 @@ def hand_over(caller):
 
 
 def run(words):
-    """Runs a program as Python does that is started for it, with what sitecustomize would do."""
+    """Runs a program as a new Python process would, including the work of sitecustomize."""
     import runpy
     import warnings
 

@@ -5,15 +5,17 @@ import (
 	"strings"
 )
 
-// envelope is the text that a logger puts in front of each line, as found before the column names
-// of one table. Other lines have the same shape: times, numbers and names differ, punctuation does
-// not.
+// envelope is the text that a logger puts in front of each line. It is learned from the line with a
+// table's column names. Prefixes of other lines have the same punctuation; their times, numbers and
+// names differ.
 type envelope string
 
-// maxEnvelopes bounds the kept shapes. A log has one, or one for each kind of host name.
+// maxEnvelopes bounds the number of prefix shapes that a Cleaner keeps. A log has one shape, or one
+// per kind of host name.
 const maxEnvelopes = 16
 
-// learn stores the text before the column names in a line.
+// learn stores the text in front of the column names. It cuts off a launcher's label at the end of
+// that text, because the label identifies the process.
 func (c *Cleaner) learn(before string) {
 	e := envelope(before)
 	for i := range e { // a launcher's label behind it identifies the process
@@ -28,8 +30,8 @@ func (c *Cleaner) learn(before string) {
 }
 
 // Preview learns from the first line with an envelope at the beginning of a log, so that the lines
-// above it are clean, too. Before returns the text before the column names of a line or, if the log
-// has none, before a row.
+// above it become clean, too. before returns the text in front of a line's column names or, if the
+// log has no column names, in front of a row.
 func (c *Cleaner) Preview(head string, before func(text string) string) {
 	c.numbers.of(head)
 	numbers := c.numbers
@@ -44,8 +46,8 @@ func (c *Cleaner) Preview(head string, before func(text string) string) {
 	}
 }
 
-// class is the kind of a word of an envelope. Another line must have a word of the same kind in its
-// place.
+// class is the kind of a word in an envelope. In other lines the same place must hold a word of the
+// same kind.
 type class int
 
 const (
@@ -55,8 +57,8 @@ const (
 	mixed
 )
 
-// word returns the end and the class of the word that begins at a position. A time of day is three
-// words; the fraction of its seconds belongs to the last.
+// word returns the end and the class of the word at a position. A time of day counts as three
+// words: hours, minutes, and seconds with their fraction.
 func word(text string, from int) (end int, c class) {
 	var digit, other bool
 	for end = from; end < len(text); end++ {
@@ -82,8 +84,8 @@ done:
 	return end, sign
 }
 
-// open returns the text behind the envelope of a line, without the closing quotation mark if the
-// envelope opens one; false if the line does not have this shape.
+// open returns the text behind a line's envelope, and false if the line does not have this shape.
+// If the envelope opens a quotation mark, open also removes the closing one.
 func (e envelope) open(text string) (rest string, ok bool) {
 	rest, ok = e.cut(text)
 	for _, quote := range []string{`"`, "'"} {
@@ -105,7 +107,7 @@ func (e envelope) cut(text string) (rest string, ok bool) {
 				return "", false
 			}
 			i, text = end, text[stop:]
-		case n > 0 && i+n == len(e): // more spaces align the row; on a line with nothing else they end it
+		case n > 0 && i+n == len(e): // a longer run of spaces aligns the row; it also ends a line without other text
 			return text[min(n, len(text)):], have >= n || have == len(text)
 		case n > 0:
 			if have == 0 && i > 0 && e[i-1] != '[' {
@@ -121,5 +123,4 @@ func (e envelope) cut(text string) (rest string, ok bool) {
 	return text, true
 }
 
-// blanks returns the number of spaces at the beginning of a text.
 func blanks(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }

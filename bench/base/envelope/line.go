@@ -13,8 +13,8 @@ import (
 
 var (
 	ansi = pattern.New(`\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(\x07|\x1b\\))`)
-	// labels are the prefixes of mpirun --tag-output and srun --label; the
-	// submatch is the process.
+	// labels are the prefixes of mpirun --tag-output and srun --label. The submatch is the process
+	// number.
 	labels = []*pattern.Pattern{
 		pattern.New(`^` + labelRE.String()),
 		pattern.New(`^\s*(\d+): `),
@@ -49,11 +49,12 @@ func shown(raw string) string {
 	return expandTabs(t)
 }
 
-// labelRE is the label of mpirun --tag-output, with --timestamp-output before it. mpirun puts it in
-// front of each write of a process: a line, or a part of one.
+// labelRE is the label of mpirun --tag-output, after the optional time of --timestamp-output.
+// mpirun writes it in front of each write of a process, which may be a whole line or a part of one.
 var labelRE = pattern.New(`(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})?\[(?:[^\[\]@\s]*@)?(\d+,\d+)\]<std(?:out|err|diag)>:?`)
 
-// unlabel removes labels inside a line if they belong to the process whose label stands before it.
+// unlabel removes labels inside a line if they name the same process as the label at the beginning
+// of the line.
 func (l *Line) unlabel() {
 	at := labelRE.FindAllStringSubmatchIndex(l.Text, -1)
 	if len(at) < 2 || at[0][0] != 0 {
@@ -69,22 +70,22 @@ func (l *Line) unlabel() {
 	l.Text = l.Text[:at[0][1]] + whole + l.Text[at[len(at)-1][1]:]
 }
 
-// Cleaner removes the prefixes of launchers and loggers. Names returns the text before the column
-// names of a line; empty if the line has none.
+// Cleaner removes the prefixes of launchers and loggers. Names returns the text in front of a
+// line's column names, or empty text if the line has none.
 type Cleaner struct {
 	Names     func(text string) string
 	envelopes []envelope
 	numbers   numbers
 }
 
-// numbers describes the line numbers of a log, as grep -n writes them in front: "26:". They look
-// like labels of processes.
+// numbers describes line numbers in front of lines, as grep -n writes them: "26:". They look like
+// labels of processes.
 type numbers struct {
 	on   bool
 	next int
 }
 
-// of returns the numbers of a log, if its first lines have consecutive ones.
+// of stores the numbering of a log if the first lines of head are numbered consecutively.
 func (n *numbers) of(head string) {
 	const enough = 5
 	lines := strings.SplitN(head, "\n", enough)
@@ -106,7 +107,7 @@ func numbered(text string) (k int, rest string, ok bool) {
 	return k, rest, err == nil
 }
 
-// without removes the number of a line while the numbers are consecutive.
+// without removes a line's number. The first line that breaks the sequence ends the removal.
 func (n *numbers) without(text string) string {
 	if !n.on {
 		return text
@@ -142,7 +143,7 @@ func (c *Cleaner) Clean(raw string) Line {
 	return l
 }
 
-// Labelled reports whether a label of mpirun stands within a line.
+// Labelled reports whether a line contains a label of mpirun.
 func Labelled(text string) bool { return labelRE.MatchString(text) }
 
 // isMarkdown reports whether a line is a row of a Markdown table, which is read as CSV.
@@ -150,11 +151,12 @@ func isMarkdown(text string) bool {
 	return strings.HasPrefix(text, "|") && strings.Count(text, "|") > 4
 }
 
-// markdown turns a Markdown row into a CSV row. No name contains a space, which would end a prefix.
+// markdown turns a Markdown row into a CSV row. Spaces in names become underscores, because a space
+// would end a prefix.
 var markdown = strings.NewReplacer(" | ", ",", "| ", ",", " |", ",", "|", ",", ",", "", "*", "", "`", "", " ", "_")
 
-// unmark removes launchers' labels from the beginning of a line. A process may have mpirun's label
-// followed by the shell's.
+// unmark removes launchers' labels from the beginning of a line. A line may have two labels:
+// mpirun's, then the shell's.
 func (l *Line) unmark() {
 	for range 2 {
 		at := slices.IndexFunc(labels, func(re *pattern.Pattern) bool { return !plain(l.Text) && re.MatchString(l.Text) })
@@ -166,8 +168,8 @@ func (l *Line) unmark() {
 	}
 }
 
-// plain reports whether a line certainly has no prefix, like almost all lines: it begins with a
-// number sign, or with spaces and a number followed by a space.
+// plain reports whether a line certainly has no prefix, as is true of almost all lines: it begins
+// with a number sign, or with spaces, a number and another space.
 func plain(t string) bool {
 	if t == "" || t[0] == '#' {
 		return true
@@ -179,9 +181,9 @@ func plain(t string) bool {
 	return strings.TrimLeft(rest, "0123456789") != "" && strings.TrimLeft(rest, "0123456789")[0] == ' '
 }
 
-// withoutRank removes the label "[0] " of mpiexec -prepend-rank inside a line, where it stands
-// before every separate write, directly behind the previous one. A label with a space before it
-// stays: it is a device number in NCCL_DEBUG's output.
+// withoutRank removes the label "[0] " of mpiexec -prepend-rank inside a line. mpiexec puts this
+// label directly in front of every write. A label after a space stays: it is a device number in the
+// output of NCCL_DEBUG.
 func withoutRank(t, label string) string {
 	label = label[max(0, strings.LastIndexByte(label, '[')):]
 	if len(label) < 4 || label[len(label)-1] != ' ' || strings.Trim(label[1:len(label)-2], "0123456789") != "" {

@@ -29,7 +29,8 @@ type Row struct {
 	Meaning string
 }
 
-// table has all codes. If several apply, a command ends with the first.
+// table has all codes. If several codes apply, the command exits with the one that comes first
+// here.
 var table = []Row{
 	{Interrupted, "interrupted; finished cases are saved"},
 	{WrongData, "wrong data"},
@@ -41,13 +42,13 @@ var table = []Row{
 	{OK, "success"},
 }
 
-// Table returns all codes in the order in which they apply.
+// Table returns all exit codes, the most important first.
 func Table() []Row { return slices.Clone(table) }
 
 func order(code int) int { return slices.IndexFunc(table, func(r Row) bool { return r.Code == code }) }
 
-// worse returns the code that comes first in the table. A code that the table lacks, from another
-// program, comes before all others.
+// worse returns the code that comes first in the table. A code of another program, which the table
+// lacks, comes before all others.
 func worse(a, b int) int {
 	if order(b) < order(a) {
 		return b
@@ -55,8 +56,8 @@ func worse(a, b int) int {
 	return a
 }
 
-// Of returns the exit code of a document by its state and its findings. If only gates judge, the
-// state is empty and the code is OK.
+// Of returns the exit code of a document from its state and its findings. The state is empty if
+// only gates judge the document; the code is then OK.
 func Of(state finding.State, findings finding.List) int {
 	if state == "" {
 		return OK
@@ -79,8 +80,8 @@ func ofState(s finding.State) int {
 	}
 }
 
-// ofFinding returns the code of a finding that is not a slow component. An interrupted run without
-// a fault was stopped on request; with a fault it lost a process.
+// ofFinding returns the code of a finding that is not a slow component. An interruption without a
+// fault was requested by the user; an interruption with a fault lost a process.
 func ofFinding(f finding.Finding) int {
 	switch {
 	case f.Code == finding.CodeWrongData:
@@ -96,8 +97,8 @@ func ofFinding(f finding.Finding) int {
 // ErrUnavailable is wrapped by errors about a device or a library that this machine lacks.
 var ErrUnavailable = errors.New("not available on this machine")
 
-// Error is an error with its exit code and the next step. Without Err its message was already
-// printed.
+// Error is an error with its exit code and the user's next step. If Err is nil, the message was
+// already printed.
 type Error struct {
 	Code int
 	Err  error
@@ -111,13 +112,14 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap returns the error without its code.
+// Unwrap returns the wrapped error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// With gives an error an exit code and a next step.
+// With attaches an exit code and a next step to an error.
 func With(code int, err error, hint string) error { return &Error{Code: code, Err: err, Hint: hint} }
 
-// Quiet returns an error with a code whose reason was already printed; nil for OK.
+// Quiet returns an error with a code and no message, because the reason was already printed. It
+// returns nil for OK.
 func Quiet(code int) error {
 	if code == OK {
 		return nil
@@ -135,14 +137,14 @@ func CodeOf(err error) int {
 		return e.Code
 	case errors.Is(err, ErrUnavailable):
 		return Unavailable
-	case errors.Is(err, context.Canceled): // before there was anything to save
+	case errors.Is(err, context.Canceled): // interrupted before there was anything to save
 		return Interrupted
 	}
 	return Run
 }
 
-// Worst returns the error whose code comes first in the table; nil if there is none. If its message
-// was already printed, the first message of the others is used with its code.
+// Worst returns the error whose code comes first in the table, or nil if there is no error. If the
+// message of that error was already printed, Worst combines its code with the next error's message.
 func Worst(errs ...error) error {
 	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
 	if len(errs) == 0 {
@@ -163,10 +165,10 @@ func Worst(errs ...error) error {
 	return errs[0]
 }
 
-// UsageError wraps a mistake of the user.
+// UsageError wraps a user's mistake.
 func UsageError(err error, hint string) error { return With(Usage, err, hint) }
 
-// Usagef returns a UsageError with a message.
+// Usagef formats a UsageError.
 func Usagef(hint, format string, args ...any) error {
 	return UsageError(fmt.Errorf(format, args...), hint)
 }

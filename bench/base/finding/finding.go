@@ -1,5 +1,5 @@
-// Package finding is the common form of every detector's results. A detector keeps its own typed
-// result, such as the statistics of a rail, and has one function that makes findings of it.
+// Package finding is the common form of all detectors' results. A detector keeps a typed result of
+// its own, such as the statistics of a rail, and has one function that turns it into findings.
 // Terminal, page, Markdown, JUnit and JSON show findings; none of them judges.
 package finding
 
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Severity is how much a finding matters. In JSON it is a word.
+// Severity says how much a finding matters. JSON writes it as a word.
 type Severity int
 
-// The severities, the least first. A note is a figure or a label; OK means that a search found
+// The severities, in increasing order. A note is a figure or a label; OK means that a search found
 // nothing; a warning limits the meaning of the figures; a fault is a defect.
 const (
 	Note Severity = iota
@@ -21,13 +21,13 @@ const (
 	Fault
 )
 
-// severities are the words, in the order of the constants.
+// severities are the words of the constants, in the same order.
 var severities = []string{"note", "ok", "warning", "fault"}
 
-// Severities returns the words for all severities, the least first.
+// Severities returns the words of all severities, in increasing order.
 func Severities() []string { return slices.Clone(severities) }
 
-// String returns the word.
+// String returns the severity as a word.
 func (s Severity) String() string {
 	if s < 0 || int(s) >= len(severities) {
 		return fmt.Sprintf("severity %d", int(s))
@@ -35,7 +35,7 @@ func (s Severity) String() string {
 	return severities[s]
 }
 
-// MarshalText returns the word for JSON.
+// MarshalText returns the severity as a word for JSON.
 func (s Severity) MarshalText() ([]byte, error) {
 	if s < 0 || int(s) >= len(severities) {
 		return nil, fmt.Errorf("no severity has the number %d", int(s))
@@ -43,7 +43,7 @@ func (s Severity) MarshalText() ([]byte, error) {
 	return []byte(severities[s]), nil
 }
 
-// UnmarshalText reads the word.
+// UnmarshalText reads the word of a severity.
 func (s *Severity) UnmarshalText(text []byte) error {
 	at := slices.Index(severities, string(text))
 	if at < 0 {
@@ -75,11 +75,11 @@ func Kinds() []Kind { return []Kind{Rank, GPU, Link, NIC, Rail, Leaf, Path, Node
 
 // Subject is the thing that a finding describes.
 type Subject struct {
-	// Kind of the thing; absent if only its name is known.
+	// Kind is the kind of the thing; absent if only its name is known.
 	Kind Kind `json:"kind,omitempty"`
-	// Name for people, such as "rank 29 (node 3, GPU 5)".
+	// Name is the name for people, such as "rank 29 (node 3, GPU 5)".
 	Name string `json:"name"`
-	// Nodes are the names of its nodes; absent if unknown.
+	// Nodes are the names of the nodes of the thing; absent if unknown.
 	Nodes []string `json:"nodes,omitempty"`
 }
 
@@ -89,7 +89,8 @@ type Finding struct {
 	Code string `json:"code"`
 	// Severity is fault, warning, ok or note.
 	Severity Severity `json:"severity"`
-	// Subject of the finding; absent if it covers everything that was judged.
+	// Subject is the thing that the finding is about; absent if the finding covers everything that
+	// was judged.
 	Subject *Subject `json:"subject,omitempty"`
 	// Candidates are the possible subjects of a fault; absent if the subject is certain.
 	Candidates []Subject `json:"candidates,omitempty"`
@@ -97,15 +98,15 @@ type Finding struct {
 	Text string `json:"text"`
 	// Hint is the next step; absent if there is none.
 	Hint string `json:"hint,omitempty"`
-	// Share is the loss, from 0 to 1: of bandwidth, of time, of elements or of cases, as Text says;
-	// absent if there is none.
+	// Share is the lost share of bandwidth, time, elements or cases, from 0 to 1; Text says which.
+	// Absent if there is none.
 	Share float64 `json:"share,omitempty" jsonschema:"maximum=1"`
-	// Evidence are the supporting sentences; absent if Text has all.
+	// Evidence are the supporting sentences; absent if Text says everything.
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// Codes that every detector has: a fault among candidates, not judged, times of a model, and the
-// codes with their own exit code.
+// Codes that any detector may use: a fault among candidates, nothing judged, times of a model, and
+// the codes that have an exit code of their own.
 const (
 	CodeUnclear    = "unclear"
 	CodeNotChecked = "not_checked"
@@ -121,9 +122,10 @@ const (
 // NotHardware explains simulated times.
 const NotHardware = "a model, not hardware, decided these times"
 
-// Word returns the first word of a finding in the user's output, and the rest of its text: the
-// words in capitals that begin the text, as in "UNCLEAR: rank 3 or 5"; else UNCLEAR, NOT CHECKED or
-// SIMULATED by the code, or FAULT, LIMIT or OK by the severity. For a note it is empty.
+// Word splits a finding's text into its first word in the user's output and the rest. If the text
+// begins with words in capitals, as in "UNCLEAR: rank 3 or 5", these are the word. Otherwise the
+// code decides (UNCLEAR, NOT CHECKED, SIMULATED), then the severity (FAULT, LIMIT, OK). A note has
+// an empty word.
 func (f Finding) Word() (word, text string) {
 	if word, text = capitals(f.Text); word != "" {
 		return word, text
@@ -143,8 +145,8 @@ func (f Finding) Word() (word, text string) {
 	return word, f.Text
 }
 
-// capitals cuts off the leading words in capitals, each followed by a colon, as in "SIMULATED:
-// SLOWER: of 18 cases". Text in brackets or behind a dot need not be in capitals.
+// capitals cuts off the leading labels in capitals, each followed by a colon, as in "SIMULATED:
+// SLOWER: of 18 cases". Within a label, text in brackets or after " · " need not be in capitals.
 func capitals(text string) (word, rest string) {
 	head, rest, labelled := strings.Cut(text, ": ")
 	bare, _, _ := strings.Cut(head, " (")
@@ -158,7 +160,7 @@ func capitals(text string) (word, rest string) {
 	return head, rest
 }
 
-// State returns the state of a check with only this finding.
+// State returns the state of a check that has only this finding.
 func (f Finding) State() State {
 	switch {
 	case f.Code == CodeUnclear || len(f.Candidates) > 0:
@@ -185,7 +187,7 @@ func (l List) Faults() List {
 }
 
 // State returns the state of a check with these findings. checked is false if too little was
-// checked to pass.
+// checked for a pass.
 func (l List) State(checked bool) State {
 	faults, candidates := false, false
 	for _, f := range l.Faults() {
@@ -195,7 +197,7 @@ func (l List) State(checked bool) State {
 	return Settle(faults, candidates, checked)
 }
 
-// Worst returns the highest severity; Note of an empty list.
+// Worst returns the highest severity, or Note for an empty list.
 func (l List) Worst() Severity {
 	worst := Note
 	for _, f := range l {

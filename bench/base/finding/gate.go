@@ -3,39 +3,40 @@ package finding
 import "slices"
 
 // Compared holds the rates of parts that should be equally fast, as a detector compared them. The
-// last gate before OK judges them without trusting the detector's own conclusion.
+// last gate before an OK judges these rates again, without the detector's own conclusion.
 type Compared[S any] struct {
 	// Class names the parts, as in "xGMI links".
 	Class string
-	// Limit is the smallest loss that would be named, as a share of the peers' rate from 0 to 1.
-	// The OK prints it; it covers the noise of this number of figures.
+	// Limit is the smallest loss that would be reported, as a share of the peers' rate from 0 to 1.
+	// The OK prints the limit. It is large enough for the noise of this number of figures.
 	Limit float64
-	// Reference is the rate of a healthy part if known; 0 if the peers define it.
+	// Reference is the known rate of a healthy part; 0 if the rates of the peers are the reference.
 	Reference float64
 	// Figures has the rate of each part.
 	Figures []Figure[S]
 }
 
-// Figure is a part with its rate, in any unit: more is better.
+// Figure is the rate of one part, in any unit in which more is better.
 type Figure[S any] struct {
 	Subject S
 	Rate    float64
-	// Lost is the part's loss as a share of its peers' rate. Behind sets it.
+	// Lost is the loss as a share of the peers' rate. Behind sets it.
 	Lost float64
 }
 
-// leastFigures is the minimum of a comparison: a single part would be its own reference.
+// leastFigures is the smallest number of parts to compare: a single part would be its own
+// reference.
 const leastFigures = 2
 
-// Checked reports whether the parts have a reference.
+// Checked reports whether the parts can be compared.
 func (c Compared[S]) Checked() bool {
 	return len(c.Figures) >= leastFigures || c.Reference > 0 && len(c.Figures) > 0
 }
 
-// Behind returns the parts that lost more than the limit against the reference, else against the
-// median of their peers, or against the best of fewer than four. They must not pass. Of an even
-// number of peers the faster middle is the reference: if half of the parts are slow, that half is
-// behind.
+// Behind returns the parts that lost more than the limit, so that they must not pass. The loss is
+// measured against the reference. Without a reference it is measured against the median of the
+// peers, or against the best of fewer than four peers. With an even number of peers the reference
+// is the faster of the two middle rates, so that a slow half is behind.
 func (c Compared[S]) Behind() []Figure[S] {
 	n, reference := len(c.Figures), c.Reference
 	if !c.Checked() {
@@ -47,7 +48,7 @@ func (c Compared[S]) Behind() []Figure[S] {
 			rates = append(rates, f.Rate)
 		}
 		slices.Sort(rates)
-		reference = rates[(n-1)/2+1] // the middle of the peers for a part in the slower half; the best of two or three parts
+		reference = rates[(n-1)/2+1] // for a part in the slower half, the median of its peers; among two or three parts, the best
 	}
 	var out []Figure[S]
 	for _, f := range c.Figures {
@@ -58,9 +59,10 @@ func (c Compared[S]) Behind() []Figure[S] {
 	return out
 }
 
-// Gate is the last step before OK. doubts has, per class, the parts that are behind although no
-// finding and no question explains them; the document is then unclear with these candidates.
-// checked reports whether all classes that the OK names, and at least one, could be compared.
+// Gate is the last step before OK. doubts holds, per class, the parts that are behind although no
+// finding and no question explains them. The document is then unclear, with these parts as
+// candidates. checked reports whether there is at least one class and every class could be
+// compared.
 func Gate[S any](compared []Compared[S], accounted func(S) bool) (doubts []Compared[S], checked bool) {
 	checked = len(compared) > 0
 	for _, c := range compared {

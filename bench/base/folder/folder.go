@@ -1,6 +1,6 @@
-// Package folder writes a command's result folder: locked while it is written, each file written
-// whole or not at all, with journals that grow line by line. File system, clock and random bytes
-// are passed in.
+// Package folder writes a command's result folder. The folder is locked while it is written, each
+// file is written whole or not at all, and journals grow line by line. File system, clock and
+// random bytes are passed in.
 package folder
 
 import (
@@ -33,35 +33,35 @@ const (
 type Host struct {
 	FS  FS
 	Now func() time.Time
-	// Random returns unpredictable bytes for the ids of runs. If it is nil, each id follows from
-	// what is known before the run's first result.
+	// Random returns unpredictable bytes for run ids. If it is nil, each id is computed from facts
+	// that are known before the first result.
 	Random io.Reader
-	// Owner names this process to others: host and process number.
+	// Owner names this process in messages of others: host and process number.
 	Owner string
 	// Note prints a message that is neither an error nor a warning; nil prints nothing.
 	Note func(format string, args ...any)
 }
 
-// Say prints a message, if messages are printed.
+// Say prints a message, unless Note is nil.
 func (h Host) Say(format string, args ...any) {
 	if h.Note != nil {
 		h.Note(format, args...)
 	}
 }
 
-// Folder is a result folder that this process may write. Close it when done.
+// Folder is a result folder that this process may write. The caller must Close it.
 type Folder struct {
 	Path   string
 	fs     FS
 	random io.Reader
-	// made is true if this run created the folder; empty is true if the folder had no files.
+	// made is true if this run created the folder. empty is true if the folder had no files.
 	made, empty bool
 	unlock      func() error
 }
 
 // New creates and locks a command's folder before anything is measured, so that a bad path fails
-// early. Without a path it creates a new dated folder. A folder with files is refused unless force
-// is set; files that a killed run leaves before its first result do not count.
+// early. Without a path it creates a new dated folder. It refuses a folder with files unless force
+// is set. Files that a killed run left before its first result do not count.
 func New(h Host, path, command string, force bool) (*Folder, error) {
 	const another = "choose another --out"
 	if path == "" {
@@ -104,7 +104,7 @@ func (f *Folder) begin(force bool) error {
 		}
 		run := []byte(noRun)
 		if old, failed := f.fs.ReadFile(f.File(RunFile)); failed == nil {
-			run = old // keep an earlier run's until this run writes its own
+			run = old // keep the run.json of an earlier run until this run writes its own
 		}
 		err = f.fs.WriteFile(f.File(RunFile), run)
 	}
@@ -117,8 +117,8 @@ func (f *Folder) begin(force bool) error {
 	return nil
 }
 
-// odd returns an error if a folder that another user may have prepared has a pipe, a device or a
-// huge file in the place of zbench's files: reading them would not end.
+// odd refuses a folder that has a pipe, a device or a huge file in the place of zbench's files.
+// Another user may have prepared such a folder, and reading those files would not end.
 func odd(files FS, dir string, entries []fs.DirEntry) error {
 	const most = 4 << 30 // the limit of a journal
 	for _, e := range entries {
@@ -128,7 +128,7 @@ func odd(files FS, dir string, entries []fs.DirEntry) error {
 		}
 		info, err := files.Stat(name)
 		switch {
-		case err != nil || info.IsDir(): // its reader reports that
+		case err != nil || info.IsDir(): // the reader of the file reports this
 		case !info.Mode().IsRegular():
 			return fmt.Errorf("%s is a pipe or a device, not a file of zbench's", name)
 		case info.Size() > most, e.Name() == RunFile && info.Size() > most>>10:
@@ -149,15 +149,15 @@ func Open(h Host, path string) (*Folder, error) {
 	return f, f.lock(h)
 }
 
-// Shared makes a folder if it is missing. Several processes write files with different names into
-// it, so it is not locked.
+// Shared creates a folder if it is missing. It takes no lock, because several processes write files
+// with different names into the folder.
 func Shared(h Host, path string) (*Folder, error) {
 	return &Folder{fs: h.FS, random: h.Random, Path: path}, h.FS.MkdirAll(path)
 }
 
-// NewRun returns the id of a new run, which ends each line of its journal. It is random, so that a
-// line of another run is recognised whatever the request. A simulated run must give the same files
-// again, so its id follows from the header of its journal.
+// NewRun returns the id of a new run, which ends each line of the run's journal. The id is random,
+// so that a line of another run is recognised even if both runs had the same request. A simulated
+// run must write the same files every time, so its id is computed from the journal's header.
 func (f *Folder) NewRun(header any, simulated bool) (string, error) {
 	text, err := json.Marshal(header)
 	if err != nil {
@@ -174,10 +174,10 @@ func (f *Folder) NewRun(header any, simulated bool) (string, error) {
 	return hex.EncodeToString(sum[:jsonfile.RunDigits/2]), nil
 }
 
-// noRun is the run.json of an unfinished run.
+// noRun is the content of run.json while a run is unfinished.
 const noRun = "{}\n"
 
-// HoldsFilesError refuses a folder that holds files.
+// HoldsFilesError is the error about a folder that holds files.
 type HoldsFilesError struct {
 	Path  string
 	Files int
@@ -187,8 +187,8 @@ func (e *HoldsFilesError) Error() string {
 	return fmt.Sprintf("%s already holds %d files", e.Path, e.Files)
 }
 
-// holdsFiles reports whether a folder has more files than a killed run leaves before
-// its first result.
+// holdsFiles reports whether a folder has other files than a killed run leaves before its first
+// result.
 func holdsFiles(files FS, dir string, entries []fs.DirEntry) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		switch name := e.Name(); name {
@@ -203,8 +203,8 @@ func holdsFiles(files FS, dir string, entries []fs.DirEntry) bool {
 	})
 }
 
-// lock prevents other processes from writing the folder until Close. A stale lock is
-// replaced, with a note.
+// lock prevents other processes from writing the folder until Close. It replaces a stale lock and
+// prints a note.
 func (f *Folder) lock(h Host) error {
 	unlock, stale, err := h.FS.Lock(f.File(LockFile), h.Owner)
 	held := (*LockedError)(nil)
@@ -226,7 +226,7 @@ func inUse(path string, locked error) error {
 	return exit.UsageError(fmt.Errorf("%s is %w", path, locked), "wait until that run ends, or choose another --out")
 }
 
-// Close lets other processes write the folder. It may be called more than once.
+// Close unlocks the folder, so that other processes can write it. Further calls do nothing.
 func (f *Folder) Close() error {
 	if f == nil || f.unlock == nil {
 		return nil
@@ -236,8 +236,8 @@ func (f *Folder) Close() error {
 	return unlock()
 }
 
-// Abandon removes this run's files from a folder without results, so that the next run
-// can use it. Earlier files stay; so do files that cannot be removed.
+// Abandon removes this run's files from a folder without results, so that the next run can use the
+// folder. Files of earlier runs stay, and so do files that cannot be removed.
 func (f *Folder) Abandon() {
 	if f != nil && f.empty && f.fs.Remove(f.File(RunFile)) == nil && f.made {
 		_ = f.Close() // the lock file is in the folder
@@ -245,12 +245,13 @@ func (f *Folder) Abandon() {
 	}
 }
 
-// Dated returns the beginning of a command's new folder name. Later ones sort after it.
+// Dated returns the beginning of the name of a command's new folder. Names of later folders sort
+// after earlier ones.
 func Dated(command string, t time.Time) string {
 	return "zbench-" + command + "-" + t.UTC().Format("20060102-150405")
 }
 
-// dated returns an unused folder name with the command and the time.
+// dated returns an unused folder name, made of the command and the time.
 func dated(h Host, command string) string {
 	base := Dated(command, h.Now())
 	name := base
@@ -271,7 +272,7 @@ func (f *Folder) Has(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Write writes one file atomically; fill writes its content.
+// Write writes one file atomically. fill produces its content.
 func (f *Folder) Write(name string, fill func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := fill(&b); err != nil {
@@ -293,7 +294,7 @@ func (f *Folder) Put(name string, data []byte) error {
 	return exit.With(exit.Run, fmt.Errorf("%s: %w", f.File(name), err), "free disk space, then render what is saved: "+plain.Typed("zbench", "report", f.Path))
 }
 
-// Tidy removes the unfinished files of a killed process.
+// Tidy removes unfinished files that a killed process left.
 func (f *Folder) Tidy() error {
 	err := f.fs.RemoveTemporary(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -302,7 +303,7 @@ func (f *Folder) Tidy() error {
 	return err
 }
 
-// Gone is the error of a folder that was removed during the run.
+// Gone returns the error about a folder that was removed during the run.
 func (f *Folder) Gone() error {
 	return exit.With(
 		exit.Run, fmt.Errorf("the folder %s was %w; the run stops", f.Path, ErrGone),

@@ -9,24 +9,22 @@ import (
 	"zbench/bench/base/jsonfile"
 )
 
-// Entry is a line of a journal after the first.
+// Entry is a line of a journal, other than the first.
 type Entry interface {
-	// Line returns the entry's text in a run's journal, with the run's id, a checksum and a
-	// newline.
+	// Line returns the entry as a journal line, with the run's id, a checksum and a newline.
 	Line(run string) ([]byte, error)
 }
 
-// Journal is a run's journal that is being written. An entry is on disk once Append has
-// returned.
+// Journal is the journal of a running command. Once Append returns nil, the entry is on disk.
 type Journal[E Entry] struct {
 	dir  *Folder
 	file AppendFile
-	// name is the file's name, resume the command that continues the run.
+	// name is the file's name. resume is the command that continues the run.
 	name, run, resume string
 }
 
-// NewJournal writes a journal's whole lines so far and opens the file for more. resume is the
-// command that continues the run.
+// NewJournal writes the journal's lines so far and opens the file for more. resume is the command
+// that continues the run.
 func NewJournal[E Entry](dir *Folder, name, run, resume string, lines []byte) (*Journal[E], error) {
 	if err := dir.Put(name, lines); err != nil {
 		return nil, err
@@ -62,8 +60,8 @@ func (j *Journal[E]) Append(e E) error {
 // Close closes the file.
 func (j *Journal[E]) Close() error { return j.file.Close() }
 
-// Damaged returns the error of an unreadable journal. Its hint explains how to keep the lines
-// before a damaged one; if there are none, the hint is otherwise.
+// Damaged returns the error about an unreadable journal. Its hint explains how to keep the lines
+// before the damaged one. If no line precedes it, the hint is the caller's text.
 func Damaged(err error, path, otherwise string) error {
 	hint := otherwise
 	if damage, ok := errors.AsType[*jsonfile.LineError](err); ok && damage.Line > 1 {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// LineError is the error of a journal's line, counted from 1. The lines before it are whole.
+// LineError is the error about a damaged line of a journal, counted from 1. The lines before it are
+// whole.
 type LineError struct {
 	Line int
 	Err  error
@@ -13,12 +14,12 @@ type LineError struct {
 
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Err) }
 
-// Unwrap returns the defect of the line.
+// Unwrap returns the line's defect.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// EachLine calls a function with each line of a journal, without newlines, from line 1; its error
-// becomes a LineError. A last line without its newline was cut off when the run ended. It is left
-// out, and truncated is its number of bytes.
+// EachLine calls a function with each line of a journal, without newlines, from line 1. An error of
+// the function becomes a LineError. A last line without a newline was cut off when the run ended:
+// it is left out, and truncated is its number of bytes.
 func EachLine(text []byte, each func(number int, line []byte) error) (lines, truncated int, err error) {
 	whole, truncated := CutTruncated(text)
 	for i, line := range whole {
@@ -29,8 +30,8 @@ func EachLine(text []byte, each func(number int, line []byte) error) (lines, tru
 	return len(whole), truncated, nil
 }
 
-// CutTruncated splits a journal into its lines, without newlines, and returns the number of bytes
-// of an incomplete last line.
+// CutTruncated splits a journal into lines without newlines. truncated is the number of bytes of an
+// incomplete last line.
 func CutTruncated(text []byte) (lines [][]byte, truncated int) {
 	whole := bytes.LastIndexByte(text, '\n') + 1
 	if whole == 0 {

@@ -1,5 +1,5 @@
-// Package jsonfile has the common code of zbench's JSON files: indented, the same bytes for the
-// same document.
+// Package jsonfile has the common code of zbench's JSON files. They are indented, and the same
+// document always gives the same bytes.
 package jsonfile
 
 import (
@@ -9,8 +9,9 @@ import (
 	"io"
 )
 
-// Write writes a document as indented JSON with its checksum and a newline at its end. It writes
-// nothing if JSON cannot represent it, as with a NaN. what names the document in errors.
+// Write writes a document as indented JSON with a checksum and a final newline. If JSON cannot
+// represent the document, for example because of a NaN, it writes nothing. Errors use what as the
+// name of the document.
 func Write(w io.Writer, what string, document any) error {
 	text, err := indented(document)
 	if err == nil {
@@ -44,7 +45,7 @@ func written(w io.Writer, what string, text []byte, err error) error {
 	return nil
 }
 
-// Filled turns a nil list, which JSON would write as null, into an empty one.
+// Filled returns an empty list for nil, which JSON would write as null.
 func Filled[T any](list []T) []T {
 	if list == nil {
 		return []T{}

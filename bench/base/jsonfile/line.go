@@ -9,11 +9,11 @@ import (
 	"hash/crc32"
 )
 
-// A line of a journal is a JSON object with two fields at its end. The first is run, the id of the
-// writing run as 32 lower-case hexadecimal digits, so a whole line of another run is recognised.
-// Journals of earlier versions lack it. The last is the CRC-32C (RFC 3720, Castagnoli's polynomial)
-// of the bytes before that field, as eight lower-case hexadecimal digits. The CRC finds every
-// damage of up to 32 neighbouring bits, and all but one in 2^32 of any other.
+// A line of a journal is a JSON object with two additional fields at its end. The first, run, is
+// the id of the writing run as 32 lower-case hexadecimal digits. It reveals a whole line of another
+// run. Journals of earlier versions lack this field. The second is the CRC-32C (RFC 3720,
+// Castagnoli's polynomial) of all bytes before it, as eight lower-case hexadecimal digits. The CRC
+// finds every damage of up to 32 neighbouring bits, and all but one in 2^32 of other damages.
 const (
 	runHead = `,"run":"`
 	runTail = `"`
@@ -26,8 +26,8 @@ const (
 // RunDigits is the length of a run's id.
 const RunDigits = 32
 
-// ErrDamaged is wrapped by the error of a changed line, ErrForeign by that of a line of another
-// run.
+// ErrDamaged is wrapped by the error about a changed line. ErrForeign is wrapped by the error about
+// a line of another run.
 var (
 	ErrDamaged = errors.New("the line is damaged")
 	ErrForeign = errors.New("the line is of another run")
@@ -39,8 +39,8 @@ func sum(object []byte) string {
 	return fmt.Sprintf("%s%08x%s", sumHead, crc32.Checksum(object, castagnoli), sumTail)
 }
 
-// Line returns a document, a non-empty object, as a line of a run's journal with its checksum and a
-// newline. It omits an empty run.
+// Line returns a non-empty JSON object as a journal line with the run's id, a checksum and a
+// newline. If run is empty, the line has no id.
 func Line(run string, document any) ([]byte, error) {
 	text, err := json.Marshal(document)
 	if err != nil {
@@ -58,8 +58,8 @@ func Line(run string, document any) ([]byte, error) {
 	return append(append(body, sum(body)...), '\n'), nil
 }
 
-// DecodeFirst decodes the first line of a journal, without its newline, into into and returns its
-// run. It refuses a wrong checksum and an unknown field.
+// DecodeFirst decodes a journal's first line, without its newline, and returns the run's id. It
+// refuses a wrong checksum and an unknown field.
 func DecodeFirst(line []byte, into any) (run string, err error) {
 	object, run, err := Object(line)
 	if err != nil {
@@ -68,7 +68,7 @@ func DecodeFirst(line []byte, into any) (run string, err error) {
 	return run, Strict(object, into)
 }
 
-// DecodeLine reads a later line in the same way. It refuses a line of another run.
+// DecodeLine decodes a later line like DecodeFirst. It also refuses a line of another run.
 func DecodeLine(line []byte, run string, into any) error {
 	object, of, err := Object(line)
 	switch {
@@ -80,8 +80,8 @@ func DecodeLine(line []byte, run string, into any) error {
 	return Strict(object, into)
 }
 
-// Object returns the document of a line written by Line, without its newline, and its run. The
-// line's checksum must match.
+// Object checks the checksum of a line without its newline, and returns the document and the run's
+// id.
 func Object(line []byte) (object []byte, run string, err error) {
 	at := len(line) - sumSize
 	if at < 2 || !bytes.HasPrefix(line[at:], []byte(sumHead)) {
@@ -97,5 +97,5 @@ func Object(line []byte) (object []byte, run string, err error) {
 	return append(line[:at:at], '}'), run, nil
 }
 
-// digits is the number of digits of a checksum.
+// digits returns the digits of a checksum field.
 func digits(sum string) string { return sum[len(sumHead) : len(sumHead)+8] }

@@ -8,15 +8,15 @@ import (
 )
 
 // The last field of a document from Write is the SHA-256 of the document without that field and
-// without white space. Another layout of the file is the same document; a file with other content
-// was edited or damaged.
+// without white space. Changes of white space are therefore allowed; any other difference means
+// that the file was edited or damaged.
 const (
 	sealHead = `,"sha256":"`
 	sealTail = `"}`
 	sealSize = len(sealHead) + 2*sha256.Size + len(sealTail)
 )
 
-// sealed adds its checksum to a document: an object as indented JSON, with a newline.
+// sealed adds the checksum to a document, which is indented JSON that ends in a newline.
 func sealed(text []byte) ([]byte, error) {
 	body, object := bytes.CutSuffix(text, []byte("\n}\n"))
 	if !object {
@@ -29,18 +29,18 @@ func sealed(text []byte) ([]byte, error) {
 	return append(body, ",\n  \"sha256\": \""+digest(bare.Bytes())+"\"\n}\n"...), nil
 }
 
-// Edited reports whether the content of a document differs from what Write wrote. A document
-// without a checksum, from an earlier version, cannot tell. A right checksum under another name in
-// the last field means that the name was damaged.
+// Edited reports whether the content of a document differs from the content that Write wrote. It
+// returns false for a document of an earlier version, which has no checksum. A correct checksum in
+// a last field of another name means that the name was damaged.
 func Edited(text []byte) bool {
 	var bare bytes.Buffer
 	if json.Compact(&bare, text) != nil {
-		return false // not a document, which its reader reports
+		return false // not a document: the caller's reader reports this
 	}
 	body := bare.Bytes()
 	at := len(body) - sealSize
 	if at < 1 || body[at] != ',' {
-		return hasSum(body) // it was the last field
+		return hasSum(body) // true if the checksum is no longer the last field
 	}
 	said := string(body[at+len(sealHead) : len(body)-len(sealTail)])
 	fits := said == digest(body[:at], []byte("}"))
@@ -50,7 +50,7 @@ func Edited(text []byte) bool {
 	return fits || hasSum(body)
 }
 
-// hasSum reports whether a document has the checksum's field anywhere.
+// hasSum reports whether a document has a field sha256 anywhere.
 func hasSum(text []byte) bool {
 	var other struct {
 		Sum *json.RawMessage `json:"sha256"`

@@ -12,11 +12,11 @@ import (
 	"sync"
 )
 
-// errMore says that text follows a value.
+// errMore is the error about text that follows a value.
 var errMore = errors.New("there is more after its end")
 
-// Strict reads a document. It refuses an unknown field, and more text after the document. Errors
-// name the field and its required form, for the user of a file.
+// Strict reads a document. It refuses unknown fields and text after the document. Its errors name
+// the field and the required form, for users who wrote the file.
 func Strict(text []byte, into any) error {
 	if err := One(text, into); err != nil {
 		return Explain(err)
@@ -24,7 +24,7 @@ func Strict(text []byte, into any) error {
 	return nil
 }
 
-// reader reads values and reuses the buffers of earlier ones.
+// reader reads values and reuses its buffers.
 type reader struct {
 	text bytes.Reader
 	json *json.Decoder
@@ -37,7 +37,7 @@ var readers = sync.Pool{New: func() any {
 	return r
 }}
 
-// One is Strict with the errors of encoding/json. It reuses buffers, because each of a thousand
+// One is Strict with the errors of encoding/json. Buffers are reused, because each of a thousand
 // processes on a host reads hundreds of messages.
 func One(text []byte, into any) error {
 	r, ok := readers.Get().(*reader)
@@ -46,7 +46,7 @@ func One(text []byte, into any) error {
 	}
 	r.text.Reset(text)
 	if err := r.json.Decode(into); err != nil {
-		return err // a reader keeps its error: it is not used again
+		return err // a decoder keeps its error, so this reader is not returned to the pool
 	}
 	if _, err := r.json.Token(); !errors.Is(err, io.EOF) {
 		return errMore
@@ -56,8 +56,8 @@ func One(text []byte, into any) error {
 	return nil
 }
 
-// Explain rewrites an error about a document in terms of its file instead of Go. Errors that
-// encoding/json does not make stay as they are.
+// Explain rewrites an error of encoding/json in terms of the file instead of Go. Other errors stay
+// unchanged.
 func Explain(err error) error {
 	const unknown = "json: unknown field "
 	syntax, isSyntax := errors.AsType[*json.SyntaxError](err)
@@ -83,7 +83,7 @@ func Explain(err error) error {
 	return err
 }
 
-// found names a value as encoding/json does.
+// found returns the user's word for a kind of value of encoding/json.
 func found(value string) string {
 	if number, is := strings.CutPrefix(value, "number "); is {
 		return number
@@ -92,7 +92,7 @@ func found(value string) string {
 	return cmp.Or(words[value], "a "+value)
 }
 
-// wanted names a Go type in terms of JSON.
+// wanted describes a Go type as a JSON value.
 func wanted(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

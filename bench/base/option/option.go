@@ -21,24 +21,27 @@ type Row[T any] struct {
 	// Letter is the short form; empty for none. Unit is empty for a switch. Default is zbench's default as a
 	// user would type it; empty for the zero value.
 	Letter, Name, Unit, Default, Meaning string
-	// Fact is true if the flag describes what is measured, not how: --force may change it when a run is
-	// resumed. The other flags determine the cases and cannot change.
+	// Fact is true if the flag describes the measured machine, not the measurement. --force may
+	// change such a flag when a run is resumed. All other flags determine the cases and cannot
+	// change.
 	Fact bool
 	Value[T]
 }
 
 // Value reads and writes the field of a flag.
 type Value[T any] struct {
-	// Set reads all given values, at least one. A flag that is not a list uses the last one.
+	// Set parses all given values, at least one. A flag that is not a list uses the last one.
 	Set func(*T, []string) error
-	// Show returns the field's values as on a command line; no values or empty texts leave the flag out.
+	// Show returns the field's values as on a command line. The flag is omitted if there are no
+	// values or only empty ones.
 	Show func(*T) []string
-	// Unset reports whether the field has its zero value. A flag without a default is then left out. If Unset
-	// is nil, the flag is never left out for this reason.
+	// Unset reports whether the field has its zero value. A flag without a default is then omitted.
+	// If Unset is nil, the flag is always shown.
 	Unset func(*T) bool
 }
 
-// Shown returns the values that a command line needs for a request; none leaves the flag out.
+// Shown returns the values that a command line needs for a request. With no values the flag is
+// omitted.
 func (r Row[T]) Shown(t *T) []string {
 	if r.Default == "" && r.Unset != nil && r.Unset(t) {
 		return nil
@@ -46,7 +49,7 @@ func (r Row[T]) Shown(t *T) []string {
 	return slices.DeleteFunc(slices.Clone(r.Show(t)), func(text string) bool { return text == "" })
 }
 
-// Typed returns the flag as on a command line for a request: once per value.
+// Typed returns the flag as typed on a command line, once per value.
 func (r Row[T]) Typed(t *T) [][]string {
 	name := "--" + r.Name
 	if r.Letter != "" {
@@ -60,7 +63,7 @@ func (r Row[T]) Typed(t *T) [][]string {
 	})
 }
 
-// Text returns the value for a message.
+// Text returns the flag's value for a message.
 func (r Row[T]) Text(t *T) string {
 	switch list := r.Shown(t); {
 	case len(list) > 0:
@@ -71,7 +74,7 @@ func (r Row[T]) Text(t *T) string {
 	return "none"
 }
 
-// Within turns a row for a part of a request into one for the whole request.
+// Within turns a flag of a part of a request into a flag of the whole request.
 func Within[Whole, Part any](r Row[Part], of func(*Whole) *Part) Row[Whole] {
 	whole := Row[Whole]{Letter: r.Letter, Name: r.Name, Unit: r.Unit, Default: r.Default, Meaning: r.Meaning, Fact: r.Fact}
 	whole.Set = func(t *Whole, values []string) error { return r.Set(of(t), values) }
@@ -79,7 +82,7 @@ func Within[Whole, Part any](r Row[Part], of func(*Whole) *Part) Row[Whole] {
 	return whole
 }
 
-// Unless leaves the flag out of command lines if left returns true.
+// Unless omits the flag from command lines if left returns true.
 func Unless[T any](left func(*T) bool, v Value[T]) Value[T] {
 	show := v.Show
 	v.Show = func(t *T) []string {
@@ -91,7 +94,7 @@ func Unless[T any](left func(*T) bool, v Value[T]) Value[T] {
 	return v
 }
 
-// Of returns a value that parse reads and show prints.
+// Of returns a Value that uses parse to read and show to print.
 func Of[T any, V comparable](field func(*T) *V, parse func(string) (V, error), show func(V) string) Value[T] {
 	var zero V
 	return Value[T]{
@@ -104,7 +107,7 @@ func Of[T any, V comparable](field func(*T) *V, parse func(string) (V, error), s
 	}
 }
 
-// List returns a list of comma-separated values, each at most once.
+// List returns a Value for a list of comma-separated items, each at most once.
 func List[T any, V comparable](field func(*T) *[]V, parse func(string) (V, error), show func(V) string) Value[T] {
 	return Value[T]{
 		Set: func(t *T, values []string) error {
@@ -125,29 +128,30 @@ func List[T any, V comparable](field func(*T) *[]V, parse func(string) (V, error
 	}
 }
 
-// Bytes returns a size in bytes; K, M, G are binary.
+// Bytes returns a Value for a size in bytes. K, M and G are binary.
 func Bytes[T any](field func(*T) *int64) Value[T] {
 	return Of(field, unit.ParseBytes, Decimal)
 }
 
-// Natural returns a whole number of at least 0.
+// Natural returns a Value for a whole number of at least 0.
 func Natural[T any](field func(*T) *int) Value[T] {
 	return Of(field, ParseNatural, strconv.Itoa)
 }
 
-// Whole returns a whole number that zbench checks when it prepares the run.
+// Whole returns a Value for a whole number. Its range is checked when the run is prepared.
 func Whole[T any](field func(*T) *int) Value[T] { return Of(field, strconv.Atoi, strconv.Itoa) }
 
-// Numbers returns a list of whole numbers that zbench checks when it prepares the run.
+// Numbers returns a Value for a list of whole numbers. Their range is checked when the run is
+// prepared.
 func Numbers[T any](field func(*T) *[]int) Value[T] { return List(field, strconv.Atoi, strconv.Itoa) }
 
-// Float returns a number of at least 0.
+// Float returns a Value for a number of at least 0.
 func Float[T any](field func(*T) *float64) Value[T] {
 	return Of(field, NotNegative, func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) })
 }
 
-// Scaled returns a number from least to most, in a unit that is 1/scale of the field's unit. Twelve digits
-// hide the rounding of the conversion.
+// Scaled returns a Value for a number from least to most, in a unit that is 1/scale of the field's
+// unit. It prints twelve digits, which hide the rounding of the conversion.
 func Scaled[T any](least, most float64, name string, scale float64, field func(*T) *float64) Value[T] {
 	return Of(field, func(text string) (float64, error) {
 		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
@@ -161,23 +165,23 @@ func Scaled[T any](least, most float64, name string, scale float64, field func(*
 	}, func(v float64) string { return strconv.FormatFloat(v/scale, 'g', 12, 64) })
 }
 
-// Switch returns a flag that is on or off.
+// Switch returns a Value for a flag that is on or off.
 func Switch[T any](field func(*T) *bool) Value[T] {
 	return Of(field, strconv.ParseBool, strconv.FormatBool)
 }
 
-// Text returns any text.
+// Text returns a Value for any text.
 func Text[T any](field func(*T) *string) Value[T] {
 	return Read(field, func(v string) (string, error) { return v, nil })
 }
 
-// Read returns a text that parse checks and normalises.
+// Read returns a Value for a text that parse checks and normalises.
 func Read[T any](field func(*T) *string, parse func(string) (string, error)) Value[T] {
 	return Of(field, parse, Same)
 }
 
-// Named returns a name in any spelling. An unknown name is refused later, when the run is prepared, with a
-// list of the known ones.
+// Named returns a Value for a name in any spelling. An unknown name is refused later, when the run
+// is prepared, with a list of the known names.
 func Named[T any](known []string, field func(*T) *string) Value[T] {
 	return Read(field, func(v string) (string, error) {
 		own, _ := spell.Match(known, v)
@@ -185,7 +189,7 @@ func Named[T any](known []string, field func(*T) *string) Value[T] {
 	})
 }
 
-// OneOf returns one of several words.
+// OneOf returns a Value for one of several words.
 func OneOf[T any](known []string, field func(*T) *string) Value[T] {
 	return Read(field, func(v string) (string, error) {
 		if !slices.Contains(known, v) {
@@ -195,7 +199,7 @@ func OneOf[T any](known []string, field func(*T) *string) Value[T] {
 	})
 }
 
-// Words returns a list of known words; kind names them in errors.
+// Words returns a Value for a list of known words. kind names the words in errors.
 func Words[T any](kind string, known []string, field func(*T) *[]string) Value[T] {
 	return List(field, func(word string) (string, error) {
 		if !slices.Contains(known, word) {
@@ -205,7 +209,7 @@ func Words[T any](kind string, known []string, field func(*T) *[]string) Value[T
 	}, Same)
 }
 
-// Same returns a text unchanged.
+// Same returns its argument.
 func Same(text string) string { return text }
 
 // Decimal prints a whole number.
@@ -220,7 +224,7 @@ func ParseNatural(text string) (int, error) {
 	return n, nil
 }
 
-// ParseCount reads a count of at least 1; k, M, G are decimal.
+// ParseCount reads a count of at least 1. k, M and G are decimal.
 func ParseCount(text string) (int64, error) {
 	n, err := unit.ParseCount(text)
 	if err == nil && n == 0 {

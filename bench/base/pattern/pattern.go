@@ -1,6 +1,6 @@
-// Package pattern holds regular expressions that are compiled on first use. Every process of zbench
-// initialises every package, and a run may have a thousand of them on a host; few use a regular
-// expression. Declare package variables with pattern.New, not regexp.MustCompile.
+// Package pattern compiles regular expressions on first use. A host may run a thousand zbench
+// processes, each of which initialises every package, and few of them use a regular expression.
+// Declare package variables with pattern.New, not regexp.MustCompile.
 package pattern
 
 import (
@@ -8,67 +8,67 @@ import (
 	"sync"
 )
 
-// Pattern is a regular expression with the methods of regexp.Regexp, which several goroutines may
-// call at once. The first call panics if the text is invalid.
+// Pattern is a regular expression with methods of regexp.Regexp. It is safe for concurrent use. The
+// first call of a method panics if the expression is invalid.
 type Pattern struct {
 	text string
 	get  func() *regexp.Regexp
 }
 
-// New stores the text without compiling it.
+// New returns a pattern without compiling it.
 func New(text string) *Pattern {
 	return &Pattern{text, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 }
 
-// String returns the text.
+// String returns the expression.
 func (p *Pattern) String() string { return p.text }
 
-// Match is regexp.Regexp's.
+// Match calls the method of regexp.Regexp.
 func (p *Pattern) Match(b []byte) bool { return p.get().Match(b) }
 
-// MatchString is regexp.Regexp's.
+// MatchString calls the method of regexp.Regexp.
 func (p *Pattern) MatchString(s string) bool { return p.get().MatchString(s) }
 
-// FindString is regexp.Regexp's.
+// FindString calls the method of regexp.Regexp.
 func (p *Pattern) FindString(s string) string { return p.get().FindString(s) }
 
-// FindSubmatch is regexp.Regexp's.
+// FindSubmatch calls the method of regexp.Regexp.
 func (p *Pattern) FindSubmatch(b []byte) [][]byte { return p.get().FindSubmatch(b) }
 
-// FindStringSubmatch is regexp.Regexp's.
+// FindStringSubmatch calls the method of regexp.Regexp.
 func (p *Pattern) FindStringSubmatch(s string) []string { return p.get().FindStringSubmatch(s) }
 
-// FindAllString is regexp.Regexp's.
+// FindAllString calls the method of regexp.Regexp.
 func (p *Pattern) FindAllString(s string, n int) []string { return p.get().FindAllString(s, n) }
 
-// FindAllSubmatch is regexp.Regexp's.
+// FindAllSubmatch calls the method of regexp.Regexp.
 func (p *Pattern) FindAllSubmatch(b []byte, n int) [][][]byte { return p.get().FindAllSubmatch(b, n) }
 
-// ReplaceAll is regexp.Regexp's.
+// ReplaceAll calls the method of regexp.Regexp.
 func (p *Pattern) ReplaceAll(b, with []byte) []byte { return p.get().ReplaceAll(b, with) }
 
-// ReplaceAllString is regexp.Regexp's.
+// ReplaceAllString calls the method of regexp.Regexp.
 func (p *Pattern) ReplaceAllString(s, with string) string { return p.get().ReplaceAllString(s, with) }
 
-// Split is regexp.Regexp's.
+// Split calls the method of regexp.Regexp.
 func (p *Pattern) Split(s string, n int) []string { return p.get().Split(s, n) }
 
-// FindStringSubmatchIndex is regexp.Regexp's.
+// FindStringSubmatchIndex calls the method of regexp.Regexp.
 func (p *Pattern) FindStringSubmatchIndex(s string) []int {
 	return p.get().FindStringSubmatchIndex(s)
 }
 
-// FindAllStringSubmatch is regexp.Regexp's.
+// FindAllStringSubmatch calls the method of regexp.Regexp.
 func (p *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
 	return p.get().FindAllStringSubmatch(s, n)
 }
 
-// FindAllStringSubmatchIndex is regexp.Regexp's.
+// FindAllStringSubmatchIndex calls the method of regexp.Regexp.
 func (p *Pattern) FindAllStringSubmatchIndex(s string, n int) [][]int {
 	return p.get().FindAllStringSubmatchIndex(s, n)
 }
 
-// ReplaceAllStringFunc is regexp.Regexp's.
+// ReplaceAllStringFunc calls the method of regexp.Regexp.
 func (p *Pattern) ReplaceAllStringFunc(s string, with func(string) string) string {
 	return p.get().ReplaceAllStringFunc(s, with)
 }

@@ -9,11 +9,11 @@ import (
 )
 
 // Fold breaks a text at spaces into lines of at most width terminal columns. The first line begins
-// with first, the others with rest. A word that is wider than a line gets its own line and is not
-// broken. Spaces between two words of a line are kept, those at its ends are not. There is always
-// one line, even for an empty text. Newlines are not handled: make one line of the text first, as
-// with OneSpace. A text between backticks is one word, so that it can be copied from one line; so
-// are a number and its unit.
+// with the prefix first, all further lines with the prefix rest. A word that is wider than a line
+// gets its own line and is not broken. Spaces inside a line are kept; spaces at its ends are
+// removed. Even an empty text gives one line. The text must not contain newlines: use OneSpace
+// first. Text between backticks counts as one word, so that a reader can copy it from one line; so
+// does a number with its unit.
 func Fold(text string, width int, first, rest string) []string {
 	text = kept.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, " ", held) })
 	lines := fold(text, width, first, rest)
@@ -23,7 +23,8 @@ func Fold(text string, width int, first, rest string) []string {
 	return lines
 }
 
-// kept finds texts that must not be broken. held replaces their spaces while the text is folded.
+// kept finds texts that must not be broken. Fold replaces their spaces by held until all lines are
+// broken.
 var kept = pattern.New("`[^`]*`|[0-9] (?:[%×]|[GTM]B/s|[KMGT]iB|[µmn]s)")
 
 const held = "\u00a0"

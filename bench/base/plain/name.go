@@ -2,11 +2,13 @@ package plain
 
 import "fmt"
 
-// MaxName is the most bytes of a name: of a host, a GPU, a library, a case. A host's has at most
-// 253, the key of a case a few hundred. A longer text would widen every table.
+// MaxName is the largest number of bytes of a name of a host, GPU, library or case. Host names have
+// at most 253 bytes, and keys of cases have a few hundred bytes. A longer name would widen every
+// table.
 const MaxName = 4 << 10
 
-// Name refuses a text that is too long for a name; where is its place in the error.
+// Name returns an error if a text is too long for a name. The error uses where as the place of the
+// name.
 func Name(where, text string) error {
 	if len(text) <= MaxName {
 		return nil

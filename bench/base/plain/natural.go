@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Natural compares texts with the numbers in them: mlx5_2 before mlx5_10. Only equal texts
-// compare equal.
+// Natural compares two texts, and the numbers in them by value: mlx5_2 comes before mlx5_10. The
+// result is 0 only for equal texts.
 func Natural(a, b string) int {
 	whole := cmp.Compare(a, b)
 	for a != "" && b != "" {

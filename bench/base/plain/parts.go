@@ -8,8 +8,8 @@ type Part struct {
 	Text string
 }
 
-// Parts divides a sentence at the backticks around its commands. A text with other backticks, such
-// as one from elsewhere, is all words.
+// Parts divides a sentence at the backticks around its commands. If the backticks do not enclose
+// commands, as in text from other programs, the whole sentence is one part of words.
 func Parts(text string) []Part {
 	texts := strings.Split(text, "`")
 	words := len(texts)%2 == 0

@@ -1,5 +1,5 @@
-// Package plain makes text from elsewhere safe for display: names of files, versions, keys and any
-// other content of a log or a record.
+// Package plain makes text from outside zbench safe for display, such as names of files, versions,
+// keys and other content of logs and records.
 package plain
 
 import (
@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text escapes everything that a terminal would interpret instead of display: control characters
-// other than newline and tab, marks that reverse the direction of writing, and bytes that are not
-// UTF-8. Each becomes \u and four hexadecimal digits, as in JSON, so that a JSON document stays the
-// same document.
+// Text escapes every character that a terminal would interpret instead of displaying: control
+// characters other than newline and tab, marks that reverse the direction of writing, and bytes
+// that are not UTF-8. Each becomes \u and four hexadecimal digits, as in JSON, so that the meaning
+// of a JSON document does not change.
 func Text(s string) string {
 	if strings.IndexFunc(s, acts) < 0 {
 		return s
@@ -34,8 +34,8 @@ func Text(s string) string {
 	return b.String()
 }
 
-// acts reports whether a terminal may interpret a character instead of displaying it. It is true
-// for RuneError, which may be a broken byte.
+// acts reports whether a terminal may interpret a character instead of displaying it. It returns
+// true for RuneError, which may stand for an invalid byte.
 func acts(r rune) bool {
 	switch r {
 	case '\n', '\t':
@@ -57,7 +57,7 @@ func Line(s string) string {
 	}, s)
 }
 
-// Markdown escapes a text so that it stays on its line, in its cell, without markup. Commands
+// Markdown escapes a text so that it shows without markup on one line of a table cell. Commands
 // between backticks become code.
 func Markdown(s string) string {
 	var b strings.Builder
@@ -75,12 +75,12 @@ var markup = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "`", "\\`", "[", `\[`, "]", `\]`, "\r", " ", "\n", " ",
 )
 
-// formula are the first characters of a cell that a spreadsheet computes (OWASP, "CSV Injection");
-// some programs treat the wide forms like the narrow ones.
+// formula has the first characters of cells that a spreadsheet would compute (OWASP, "CSV
+// Injection"). Some programs treat the full-width forms like the ASCII ones.
 const formula = "=+-@\t\r\n＝＋－＠"
 
-// Cell returns a cell of a CSV file that no spreadsheet takes for a formula: a quote mark precedes
-// the first character of one. Numbers stay unchanged.
+// Cell returns a CSV cell that no spreadsheet treats as a formula: if the text looks like one, a
+// quote mark precedes it. Numbers stay unchanged.
 func Cell(s string) string {
 	_, first := utf8.DecodeRuneInString(s)
 	if !strings.ContainsAny(s[:first], formula) {

@@ -2,10 +2,10 @@ package plain
 
 import "strings"
 
-// bare are the characters that a POSIX shell takes literally, also at the beginning of a word.
+// bare has the characters that a POSIX shell takes literally, even at the beginning of a word.
 const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%^"
 
-// Shell quotes words as one line that a shell reads back as the same words.
+// Shell joins words into one line and quotes them so that a shell reads back the same words.
 func Shell(words ...string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -16,6 +16,6 @@ func Shell(words ...string) string {
 	return strings.Join(out, " ")
 }
 
-// Typed returns a command line for a sentence, between backticks: the reader sees its beginning and
-// end, a page sets it as code, and a test finds and runs it.
+// Typed returns a command line between backticks, for use in a sentence. The backticks show its
+// beginning and end, a page sets it as code, and a test finds and runs it.
 func Typed(words ...string) string { return "`" + Shell(words...) + "`" }

@@ -42,7 +42,7 @@ func And(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// Clip shortens s to n characters, the last of which is then an ellipsis.
+// Clip shortens s to n characters. A shortened text ends in an ellipsis.
 func Clip(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {

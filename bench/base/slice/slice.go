@@ -1,7 +1,7 @@
-// Package slice has loops over slices that return a slice or a number.
+// Package slice has functions that loop over a slice and return a slice or a number.
 package slice
 
-// Map returns a function's result for each element, in order; nil for none.
+// Map returns a function's result for each element, in order. An empty slice gives nil.
 func Map[T, U any](all []T, of func(T) U) []U {
 	var out []U
 	for _, x := range all {
@@ -10,8 +10,8 @@ func Map[T, U any](all []T, of func(T) U) []U {
 	return out
 }
 
-// Where returns the elements that meet a condition, in order; nil for none. It does not change the
-// given slice.
+// Where returns the elements that meet a condition, in order, or nil if there are none. It does not
+// change the given slice.
 func Where[T any](all []T, holds func(T) bool) []T {
 	var out []T
 	for _, x := range all {
@@ -22,7 +22,7 @@ func Where[T any](all []T, holds func(T) bool) []T {
 	return out
 }
 
-// First returns the first element for which a condition holds; the zero value if there is none.
+// First returns the first element that meets a condition, or the zero value if there is none.
 func First[T any](all []T, holds func(T) bool) (first T) {
 	for _, v := range all {
 		if holds(v) {
@@ -43,7 +43,7 @@ func Count[T any](all []T, holds func(T) bool) int {
 	return n
 }
 
-// Sum adds a function's results for the elements, in order.
+// Sum adds up a function's results for the elements, in order.
 func Sum[T any, N int | int64 | float64](all []T, of func(T) N) N {
 	var sum N
 	for _, x := range all {
@@ -52,7 +52,7 @@ func Sum[T any, N int | int64 | float64](all []T, of func(T) N) N {
 	return sum
 }
 
-// Most returns the greatest of a function's results for the elements and 0.
+// Most returns the greatest of a function's results for the elements, and at least 0.
 func Most[T any, N int | int64 | float64](all []T, of func(T) N) N {
 	var most N
 	for _, x := range all {
@@ -61,13 +61,13 @@ func Most[T any, N int | int64 | float64](all []T, of func(T) N) N {
 	return most
 }
 
-// Distinct returns the elements without repetitions, in order; nil for none.
+// Distinct returns the elements without repetitions, in order, or nil if there are none.
 func Distinct[T comparable](all []T) []T {
 	once, _ := Group(all, func(x T) T { return x })
 	return once
 }
 
-// Group returns the elements by key, and the keys in order of first appearance.
+// Group groups the elements by key. keys has the keys in order of first appearance.
 func Group[T any, K comparable](all []T, key func(T) K) (keys []K, of map[K][]T) {
 	of = map[K][]T{}
 	for _, x := range all {

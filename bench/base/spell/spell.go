@@ -1,5 +1,5 @@
-// Package spell finds names in tables in any spelling, and suggests a similar name if the table
-// lacks it.
+// Package spell finds a name in a table whatever its spelling, and suggests similar names if the
+// table lacks it.
 //
 //	r, err := spell.Find("fabric", rows, given, func(r row) (string, []string) { return r.name, r.aliases })
 package spell
@@ -11,9 +11,8 @@ import (
 	"unicode"
 )
 
-// Key returns a name without the variable parts of its spelling: case, and the dashes, underscores
-// and spaces between words. Between two digits one dash stays, so that llama3-8b differs from
-// llama-38b.
+// Key returns a name in lower case without the dashes, underscores and spaces between words.
+// Between two digits one dash stays, so that llama3-8b differs from llama-38b.
 func Key(name string) string {
 	var key []rune
 	parted := false
@@ -30,10 +29,10 @@ func Key(name string) string {
 	return string(key)
 }
 
-// Index returns the index of the first row with the name in any spelling, or −1. names returns a
-// row's own name and its aliases.
+// Index returns the index of the first row that has the given name in any spelling, or −1. names
+// returns a row's own name and its aliases.
 func Index[T any](rows []T, given string, names func(T) (own string, aliases []string)) int {
-	for i, r := range rows { // every message looks names up: the usual spelling first
+	for i, r := range rows { // every message looks names up, so the usual spelling is tried first
 		if own, _ := names(r); own == given {
 			return i
 		}
@@ -46,7 +45,8 @@ func Index[T any](rows []T, given string, names func(T) (own string, aliases []s
 	})
 }
 
-// Find returns the first row with the name in any spelling. The error is an [Unknown] of that kind.
+// Find returns the first row that has the given name in any spelling. The error is an [Unknown]
+// with this kind.
 func Find[T any](kind string, rows []T, given string, names func(T) (own string, aliases []string)) (row T, err error) {
 	if i := Index(rows, given, names); i >= 0 {
 		return rows[i], nil
@@ -59,12 +59,12 @@ func Find[T any](kind string, rows []T, given string, names func(T) (own string,
 	return row, unknown
 }
 
-// Own returns the name that was given in any spelling. The error is an [Unknown] of that kind.
+// Own returns the table's spelling of a given name. The error is an [Unknown] with this kind.
 func Own(kind string, names []string, given string) (string, error) {
 	return Find(kind, names, given, func(name string) (string, []string) { return name, nil })
 }
 
-// Match returns the name that was given in any spelling.
+// Match returns the table's spelling of a given name, and false if the table lacks it.
 func Match(names []string, given string) (string, bool) {
 	return match(names, Key(given))
 }
@@ -78,13 +78,13 @@ func match(names []string, key string) (string, bool) {
 	return "", false
 }
 
-// Unknown is the error about a name that a table does not have.
+// Unknown is the error about a name that a table lacks.
 type Unknown struct {
-	// Kind is the kind of the name: collective, fabric.
+	// Kind is the kind of name, such as collective or fabric.
 	Kind string
 	// Given is the name as the user wrote it.
 	Given string
-	// Valid lists the names in the message, Aliases other accepted ones.
+	// Valid lists the names that the message shows. Aliases lists other accepted names.
 	Valid, Aliases []string
 }
 
@@ -92,18 +92,19 @@ func (e *Unknown) Error() string {
 	return fmt.Sprintf("unknown %s %.100q: valid are %s", e.Kind, e.Given, strings.Join(e.Valid, ", "))
 }
 
-// Near are similar names; see [Near].
+// Near returns similar names; see [Near].
 func (e *Unknown) Near() []string { return Near(e.Given, slices.Concat(e.Valid, e.Aliases)) }
 
 const (
 	// mostNear is the largest number of suggested names.
 	mostNear = 3
-	// leastPrefix is the length from which the beginning of a name suggests it.
+	// leastPrefix is the smallest length at which the beginning of a name suggests the name.
 	leastPrefix = 3
 )
 
-// Near returns similar names: those with the fewest edits from the given one, if few for its
-// length, and those that begin with it. More than three would be a guess, and none is returned.
+// Near returns similar names: the names with the fewest edits from the given one, if these are few
+// for its length, and the names that begin with it. If there are more than three, it returns none,
+// because that would be a guess.
 func Near(given string, names []string) []string {
 	key := Key(given)
 	found := nearest(key, names)
@@ -123,7 +124,7 @@ func Near(given string, names []string) []string {
 	return nil
 }
 
-// nearest returns the names with the fewest edits.
+// nearest returns the names with the fewest edits from key.
 func nearest(key string, names []string) (found []string) {
 	least := -1
 	for _, name := range names {
@@ -142,13 +143,13 @@ func nearest(key string, names []string) (found []string) {
 	return found
 }
 
-// allowed returns the number of edits allowed for a name's length: one in three characters, three
-// at most.
+// allowed returns the number of edits allowed for a name of this length: one per three characters,
+// at most three.
 func allowed(length int) int { return min(length/3, 3) }
 
 // edits returns the least number of insertions, deletions, substitutions and swaps of neighbours
-// between two texts in which no part is edited twice (the optimal string alignment form of the
-// Damerau–Levenshtein distance). It returns false if there are more than most.
+// that turn one text into the other, if no part is edited twice (the optimal string alignment form
+// of the Damerau–Levenshtein distance). It returns false if more than most are needed.
 func edits(a, b []rune, most int) (int, bool) {
 	if d := len(a) - len(b); d > most || -d > most {
 		return 0, false
@@ -174,7 +175,7 @@ func edits(a, b []rune, most int) (int, bool) {
 	return row[len(b)], row[len(b)] <= most
 }
 
-// Hint returns the user's next step: the similar names, then other help.
+// Hint returns the user's next step: the similar names, or else other help.
 func Hint(near []string, otherwise string) string {
 	if len(near) == 0 {
 		return otherwise

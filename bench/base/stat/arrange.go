@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// arrange returns the series sorted, and its centred ranks in time order; equal values share their
+// arrange returns the series sorted, and its centred ranks in time order. Equal values share their
 // middle rank.
 //
-// One sort of 64-bit words does both. The low ⌈log₂ n⌉ bits hold the index in the series and the
-// others the leading bits of the value. Values with equal leading bits (to 1e-12 up to n = 4,000)
-// share a rank, because no clock resolves the difference.
+// One sort of 64-bit words gives both. The low ⌈log₂ n⌉ bits of a word hold the index in the
+// series, the other bits hold the leading bits of the value. Values with equal leading bits (to
+// 1e-12 up to n = 4,000) share a rank, because no clock resolves the difference.
 func arrange(series []float64) (sorted, ranks []float64) {
 	n := len(series)
 	width := bits.Len(uint(max(n-1, 0)))
@@ -28,17 +28,17 @@ func arrange(series []float64) (sorted, ranks []float64) {
 		for ; j < n && words[j]&^place == words[i]&^place; j++ {
 			sorted[j] = series[words[j]&place]
 		}
-		middle := float64(i+j-n) / 2 // of i … j−1, less (n−1)/2
+		middle := float64(i+j-n) / 2 // the mean of the places i … j−1, minus (n−1)/2
 		for ; i < j; i++ {
 			ranks[words[i]&place] = middle
 		}
 	}
-	slices.Sort(sorted) // almost sorted already: this corrects the order within shared ranks
+	slices.Sort(sorted) // already sorted except within shared ranks
 	return sorted, ranks
 }
 
-// ordered maps floats to words of the same order: the sign bit flips, and of
-// negative numbers every other one.
+// ordered maps floats to words that sort in the same order: it flips the sign bit of positive
+// numbers and all bits of negative ones.
 func ordered(v float64) uint64 {
 	b := math.Float64bits(v)
 	if b>>63 == 1 {
@@ -47,10 +47,11 @@ func ordered(v float64) uint64 {
 	return b | 1<<63
 }
 
-// sortWords sorts by the bits from the given one upwards, byte by byte from the lowest (Knuth,
-// TAOCP 3, §5.2.5). Words that agree in these bits keep their order. It does not branch on the
-// data, which on new data makes it several times faster than comparing. Bytes that are equal in all
-// words cost one pass over the counts: times that differ by per cents share the highest bytes.
+// sortWords sorts by all bits except the lowest ones, whose number is from. It sorts byte by byte,
+// the lowest byte first (Knuth, TAOCP 3, §5.2.5). Words that are equal in these bits keep their
+// order. The sort has no branch that depends on the data, so that on new data it is several times
+// faster than a sort by comparison. A byte that is equal in all words costs one pass over the
+// counts. Times that differ by a few per cent share the highest bytes.
 func sortWords(words []uint64, from int) []uint64 {
 	spare := make([]uint64, len(words))
 	for shift := from; shift < 64; shift += 8 {

@@ -3,14 +3,14 @@ package stat
 import "math"
 
 // BinomialTail returns the probability of at least k successes in n trials of probability p. It
-// starts at the term of k, in logarithms because the terms underflow, and adds the following ones,
-// each a known ratio of the previous one.
+// starts with the term of k and adds the following terms, each of which is a known multiple of the
+// previous one. The first term is computed by logarithms, because it can underflow.
 func BinomialTail(k, n int, p float64) float64 {
 	switch {
 	case k > n:
 		return 0
 	case float64(k) <= float64(n)*p:
-		return 1 // at or below the mean there is nothing to explain
+		return 1 // at or below the mean the count is not unusual
 	case p <= 0:
 		return 0
 	}
@@ -26,14 +26,14 @@ func BinomialTail(k, n int, p float64) float64 {
 	return min(sum, 1)
 }
 
-// LogChoose returns the logarithm of the number of ways to choose k of n.
+// LogChoose returns the natural logarithm of the number of ways to choose k of n.
 func LogChoose(n, k int) float64 {
 	of := func(v int) float64 { l, _ := math.Lgamma(float64(v) + 1); return l }
 	return of(n) - of(k) - of(n-k)
 }
 
-// BinomialUpper returns the smallest success probability with which at most k of n trials succeed
-// in at most 1 − level of all cases: a confidence bound.
+// BinomialUpper returns an upper confidence bound of a success probability after k successes in n
+// trials: with a higher probability, at most k successes would have a probability below 1 − level.
 func BinomialUpper(k, n int, level float64) float64 {
 	lo, hi := float64(k)/float64(n), 1.0
 	for hi-lo > 1e-6 {

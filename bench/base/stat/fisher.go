@@ -2,8 +2,9 @@ package stat
 
 import "math"
 
-// Fisher returns the two-sided p-value of Fisher's exact test: the probability that two groups of n
-// and m trials with equal rates differ at least as much as a and b successes.
+// Fisher returns the two-sided p-value of Fisher's exact test for a successes in n trials and b
+// successes in m trials: the probability of a difference at least as large if both groups have the
+// same rate.
 func Fisher(a, n, b, m int) float64 {
 	all, of := n+m, a+b
 	total := LogChoose(all, of)

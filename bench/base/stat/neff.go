@@ -3,52 +3,51 @@ package stat
 import "math"
 
 const (
-	// fewSamples is the n below which an autocorrelation is mostly chance. There it only counts if
-	// it exceeds that of one independent series in five. Its bias is not corrected, because the
-	// correction would leave a third of the independent series of ten without an interval
-	// (docs/EXPERIMENTS.md).
+	// fewSamples is the n below which an autocorrelation is mostly chance. Below this n, an
+	// autocorrelation counts only if it exceeds a value that one independent series in five exceeds
+	// by chance. It is not corrected for bias, because the correction would leave a third of the
+	// independent series of ten samples without an interval (docs/EXPERIMENTS.md).
 	fewSamples = 30
-	// oneInFive and oneInAHundred are standard normal quantiles: 0.80 and 0.99.
+	// oneInFive and oneInAHundred are the standard normal quantiles of 0.80 and 0.99.
 	oneInFive     = 0.8416
 	oneInAHundred = 2.3263
-	// CorrelatedByChance is the largest share of independent series that Correlated flags.
+	// CorrelatedByChance is the largest share of independent series that Correlated flags by
+	// chance.
 	CorrelatedByChance = 0.01
 	// minCorrelated is the smallest n at which Correlated flags anything.
 	minCorrelated = 10
-	// strongTau is the integrated autocorrelation time from which a series is called
-	// correlated: at 2, half of its samples add no information.
+	// strongTau is the integrated autocorrelation time from which a series is called strongly
+	// correlated. At 2, half of the samples add no information.
 	strongTau = 2
 )
 
-// EffectiveN returns the number of independent samples that would determine the median
-// as well as the series does. The series is in time order. The number is n/τ, in [1, n],
-// where τ is the integrated autocorrelation time. Back-to-back launches are correlated;
-// an interval that ignores this is too narrow.
+// EffectiveN returns the number of independent samples that would determine the median as well as
+// the series does. The series is in time order. The number is n/τ, in [1, n], where τ is the
+// integrated autocorrelation time. Back-to-back launches are correlated; an interval that ignores
+// this is too narrow.
 //
-// The autocorrelation is that of the ranks (Wald & Wolfowitz 1943), so that a
-// heavy tail weighs no more than its number of samples, and no unit or monotone
-// scale matters. τ is the larger of two estimates, because each fails where the
-// other is good: Geyer's initial monotone sequence (1992), which assumes no model
-// and detects slow drift under white noise, and (1+ρ)/(1−ρ) of a first-order
-// autoregression, with ρ corrected for its bias, which a short series needs. Negative
-// correlation does not increase n_eff.
+// The autocorrelation is computed from ranks (Wald & Wolfowitz 1943). So an outlier counts like any
+// other sample, and units and monotone scales do not matter. τ is the larger of two estimates,
+// because each fails where the other is good. The first is Geyer's initial monotone sequence
+// (1992), which assumes no model and detects slow drift under white noise. The second is
+// (1+ρ)/(1−ρ) of a first-order autoregression, with ρ corrected for its bias; short series need it.
+// Negative correlation does not increase n_eff.
 //
-// A constant series has n_eff = n. So has a series below MinInterval, which is too short
-// for an estimate.
+// A constant series has n_eff = n. So has a series shorter than MinInterval, which is too short for
+// an estimate.
 func EffectiveN(series []float64) float64 {
 	_, ranks := arrange(series)
 	return effectiveN(ranks)
 }
 
-// Correlated returns the lag-1 autocorrelation of the series' ranks and whether
-// the series is strongly correlated: the correlation exceeds that of one independent
-// series in a hundred, and at least half of the samples add no information
-// (n_eff ≤ n/2). Its interval can still be too narrow: the series does not show drifts
-// that are slower than itself.
+// Correlated returns the lag-1 autocorrelation of the series' ranks, and whether the series is
+// strongly correlated. It is flagged if two conditions hold: the autocorrelation exceeds a value
+// that one independent series in a hundred exceeds by chance, and at least half of the samples add
+// no information (n_eff ≤ n/2). Even the interval of an unflagged series can be too narrow, because
+// a series does not show drifts that are slower than itself.
 //
-// An autoregression of ρ = 0.9 is flagged in 95 % of cases from 30 samples on,
-// with outliers from 40 on, and in a third of cases at ten. Below ten nothing is
-// flagged.
+// An autoregression of ρ = 0.9 is flagged in 95 % of cases from 30 samples on, with outliers from
+// 40 samples on, and in a third of cases with ten samples. Below ten samples nothing is flagged.
 func Correlated(series []float64) (rho float64, flagged bool) {
 	_, ranks := arrange(series)
 	n := float64(len(ranks))
@@ -84,14 +83,14 @@ func effectiveN(ranks []float64) float64 {
 	return max(1, n/tau)
 }
 
-// chance returns the lag-1 autocorrelation that an independent series of n exceeds with the
-// probability of a standard normal draw above z. Its mean is −1/n and its variance that of Moran
-// (1948), (n−2)²/(n²(n−1)).
+// chance returns the lag-1 autocorrelation that an independent series of n samples exceeds as often
+// as a standard normal draw exceeds z. The autocorrelation of such a series has mean −1/n and
+// variance (n−2)²/(n²(n−1)) (Moran 1948).
 func chance(n, z float64) float64 {
 	return -1/n + z*(n-2)/(n*math.Sqrt(n-1))
 }
 
-// lagOne returns the lag-1 autocorrelation of centred values; 0 for constant ones.
+// lagOne returns the lag-1 autocorrelation of centred values, or 0 if they are constant.
 func lagOne(x []float64) float64 {
 	c0 := autocovariance(x, 0)
 	if c0 == 0 {
@@ -100,13 +99,14 @@ func lagOne(x []float64) float64 {
 	return autocovariance(x, 1) / c0
 }
 
-// longSeries is the n beyond which the sum over lags uses blocks: with single samples it takes n²
-// steps if the series drifts. No sweep has longer series.
+// longSeries is the n beyond which the sum over lags uses means of blocks. With single samples, a
+// drifting series takes n² steps. No sweep has longer series.
 const longSeries = 10_000
 
 // autocorrelationTime returns the integrated autocorrelation time τ of centred values. The mean of
-// n values has the variance σ²τ/n. A long series' mean is also that of its blocks of b, n/b values
-// of variance σ_b² and time τ_b, so that τ = b·τ_b·σ_b²/σ² (batch means; Geyer 1992, §3.2).
+// n values has the variance σ²τ/n. The mean of a long series is also the mean of its n/b blocks of
+// b values. With variance σ_b² and time τ_b of the block means, τ = b·τ_b·σ_b²/σ² (batch means;
+// Geyer 1992, §3.2).
 func autocorrelationTime(x []float64) float64 {
 	if len(x) <= longSeries {
 		return initialMonotone(x)
@@ -123,9 +123,9 @@ func autocorrelationTime(x []float64) float64 {
 }
 
 // initialMonotone returns Geyer's initial monotone sequence estimate of the integrated
-// autocorrelation time (Practical Markov chain Monte Carlo, 1992, §3.3). Sums of neighbouring
-// autocorrelations are positive and decreasing in theory. They are added until one is not positive,
-// each limited to the previous one.
+// autocorrelation time (Practical Markov chain Monte Carlo, 1992, §3.3). In theory, sums of
+// neighbouring autocorrelations are positive and decreasing. The estimate adds them up, each
+// limited to the previous one, until one is not positive.
 func initialMonotone(x []float64) float64 {
 	c0 := autocovariance(x, 0)
 	if c0 == 0 {
@@ -143,8 +143,9 @@ func initialMonotone(x []float64) float64 {
 	return 2*sum - 1
 }
 
-// autocovariance returns the sum of the products of centred values k apart. For ranks it is a
-// multiple of ¼ and, up to n = 30,000, exact: a series and its reverse have the same.
+// autocovariance returns the sum of the products of centred values that lie k apart. For ranks the
+// sum is a multiple of ¼ and exact up to n = 30,000, so that a series and its reverse have the same
+// sum.
 func autocovariance(x []float64, k int) float64 {
 	t := 0.0
 	late := x[min(k, len(x)):]

@@ -1,5 +1,5 @@
-// Package stat summarises samples of times and the uncertainty of each figure. A figure that needs
-// more samples is null.
+// Package stat summarises samples of times and gives the uncertainty of each figure. A figure is
+// null if there are too few samples for it.
 package stat
 
 import (
@@ -13,16 +13,17 @@ import (
 
 // Sample counts below which a figure is null.
 const (
-	// MinP95 and MinP99 are the smallest n at which the quantile is inside the sample,
-	// not equal to its maximum.
+	// MinP95 and MinP99 are the smallest n at which the quantile lies inside the sample and is not
+	// its maximum.
 	MinP95 = 20
 	MinP99 = 100
-	// MinInterval is the smallest n at which [min, max] covers the median with
-	// 95 %: 1 − 2·0.5ⁿ ≥ 0.95 first holds at n = 6.
+	// MinInterval is the smallest n at which [min, max] covers the median with 95 %: 1 − 2·0.5ⁿ ≥
+	// 0.95 first holds at n = 6.
 	MinInterval = 6
 )
 
-// Summary describes a series of seconds per launch. A figure that needs more samples is null.
+// Summary describes a series of seconds per launch. A figure is null if there are too few samples
+// for it.
 type Summary struct {
 	// Number of samples.
 	N int `json:"n" jsonschema:"minimum=1"`
@@ -81,8 +82,8 @@ func Summarize(series []float64) *Summary {
 }
 
 // Quantile returns the R-7 quantile (Hyndman & Fan 1996), the default of R, NumPy and spreadsheets:
-// linear between order statistics at (n−1)·p. It is NaN for an empty sample and for p outside [0,
-// 1].
+// it interpolates linearly between order statistics at (n−1)·p. It is NaN for an empty sample and
+// for p outside [0, 1].
 func Quantile(sample []float64, p float64) float64 {
 	var few [16]float64 // small samples need no allocation
 	s := few[:min(len(sample), len(few))]
@@ -102,11 +103,11 @@ func Quantile(sample []float64, p float64) float64 {
 	return QuantileSorted(s, p)
 }
 
-// selectNth puts the element that would be the n-th of the ascending sample there, smaller ones before it and
-// larger ones behind it.
+// selectNth moves the element that is the n-th of the ascending sample to place n, smaller elements
+// before it and larger ones behind it.
 func selectNth(s []float64, n int) {
 	for rounds := 2 * bits.Len(uint(len(s))); len(s) > 12; rounds-- {
-		if rounds == 0 { // the pivots were bad
+		if rounds == 0 { // the pivots were bad: sort instead
 			break
 		}
 		ends := [3]float64{s[0], s[len(s)/2], s[len(s)-1]}
@@ -136,7 +137,7 @@ func selectNth(s []float64, n int) {
 	slices.Sort(s)
 }
 
-// QuantileSorted is Quantile of an ascending sample.
+// QuantileSorted is Quantile for an ascending sample.
 func QuantileSorted(s []float64, p float64) float64 {
 	if len(s) == 0 || !(0 <= p && p <= 1) { // the negation catches a NaN, too
 		return math.NaN()
@@ -149,8 +150,8 @@ func QuantileSorted(s []float64, p float64) float64 {
 	return s[i] + (h-float64(i))*(s[i+1]-s[i])
 }
 
-// Mean returns the arithmetic mean, 0 for an empty list. It sums the distances to the first value,
-// so that the mean of equal values is that value to the last bit, and their variation 0.
+// Mean returns the arithmetic mean, or 0 for an empty list. It adds up the distances to the first
+// value, so that the mean of equal values is exactly that value and their variance is exactly 0.
 func Mean(s []float64) float64 {
 	if len(s) == 0 {
 		return 0
@@ -158,7 +159,7 @@ func Mean(s []float64) float64 {
 	return s[0] + slice.Sum(s, func(v float64) float64 { return v - s[0] })/float64(len(s))
 }
 
-// Variance returns that of the values about their mean m, with n − 1 degrees of freedom.
+// Variance returns the variance of the values about their mean m, with n − 1 degrees of freedom.
 func Variance(s []float64, m float64) float64 {
 	return slice.Sum(s, func(v float64) float64 { return (v - m) * (v - m) }) / float64(len(s)-1)
 }

@@ -10,59 +10,57 @@ const (
 	StopPrecision  = "precision"
 	StopMaxTime    = "max_time"
 	StopMaxSamples = "max_samples"
-	// StopDiscarded is set by the runner, not by a rule: nearly all samples were
-	// discarded.
+	// StopDiscarded is set by the runner, not by a rule, if nearly all samples were discarded.
 	StopDiscarded = "discarded"
 )
 
 const (
 	// minPrecise is the n below which a timing never stops for precision.
 	minPrecise = 10
-	// firstBatch is the size of the first batch if the time of a sample is unknown.
+	// firstBatch is the size of the first batch if the time per sample is unknown.
 	firstBatch = 10
-	// leastBatch is the smallest size of a later batch, which is also at least a quarter of the
-	// series. Each decision costs a round trip to every host, and is another chance to stop on a
-	// narrow interval that misses the median.
+	// leastBatch is the smallest size of a later batch. A later batch also has at least a quarter
+	// of the series' samples. Each decision costs a round trip to every host, and is another chance
+	// to stop on a narrow interval that misses the median.
 	leastBatch = 5
-	// margin is the factor on the estimated need, because the estimate is uncertain, and too few
+	// margin multiplies the estimated number of samples. The estimate is uncertain, and too few
 	// samples cost another batch.
 	margin = 1.05
 )
 
-// Rule determines when a timing stops. It is plain data and Decide is a pure function,
-// so that the leader decides for all processes.
+// Rule determines when a timing stops. It is plain data and Decide is a pure function, so that the
+// leader can decide for all processes.
 type Rule struct {
-	// Precision is the half 95 % interval of the median over the median at which
-	// a timing is precise enough (default 0.01). With 0 the timing runs to one of its
-	// limits.
+	// Precision is the target for half the 95 % interval of the median, divided by the median
+	// (default 0.01). With 0 the timing runs to one of its limits.
 	Precision float64
 	// MinSamples is the least number of samples of a timing that stops for precision (default 40;
-	// at least ten). Ten samples cannot distinguish a correlation of 0.9 from none: with ten, a
-	// rule stops on one such series in four without a flag; with 40, on one in 200, or one in 40
-	// with outliers (docs/EXPERIMENTS.md).
+	// at least ten). Ten samples cannot distinguish a correlation of 0.9 from none. With ten
+	// samples, one such series in four stops without a flag; with 40 samples, one in 200, or one in
+	// 40 with outliers (docs/EXPERIMENTS.md).
 	MinSamples int
-	// MaxSamples ends a timing (default 10,000).
+	// MaxSamples is the number of samples that ends a timing (default 10,000).
 	MaxSamples int
-	// MaxTime ends a timing: seconds of measured time (default 0.4). It wins
-	// over MinSamples, but not over the MinInterval samples that an interval
+	// MaxTime is the measured time, in seconds, that ends a timing (default 0.4). It takes
+	// precedence over MinSamples, but a timing always has the MinInterval samples that an interval
 	// needs. 0 is no limit.
 	MaxTime float64
-	// Expected is the expected time of one sample from the warm-up, in seconds. It
-	// bounds the first batch. 0 if unknown.
+	// Expected is the expected time per sample from the warm-up, in seconds; 0 if unknown. It
+	// bounds the first batch.
 	Expected float64
 	// Batch is the largest number of samples in a batch. 0 is no limit.
 	Batch int
 }
 
-// DefaultRule is 1 % within 0.4 s.
+// DefaultRule stops at a precision of 1 % or after 0.4 s.
 func DefaultRule() Rule {
 	return Rule{Precision: 0.01, MinSamples: 40, MaxSamples: 10_000, MaxTime: 0.4}
 }
 
-// Fixed is a rule of n samples without a time limit.
+// Fixed returns a rule that stops after n samples and has no time limit.
 func Fixed(n int) Rule { return Rule{MinSamples: n, MaxSamples: n} }
 
-// Validate reports rules that never stop or stop at once.
+// Validate returns an error for a rule that never stops or stops before the first sample.
 func (r Rule) Validate() error {
 	switch {
 	case math.IsNaN(r.Precision) || r.Precision < 0 || r.Precision >= 1:
@@ -89,9 +87,9 @@ type Decision struct {
 	Next int
 }
 
-// Decide returns the decision for a series in time order that took spent seconds.
-// Precision is checked before the limits, so that it is the stop reason of a timing that
-// reached it in its last batch.
+// Decide returns the decision for a series in time order. spent is the time that the series took,
+// in seconds. It checks the precision before the limits: if both are reached in one batch,
+// precision is the stop reason.
 func (r Rule) Decide(series []float64, spent float64) Decision {
 	n := len(series)
 	need, precise := r.need(series)
@@ -114,9 +112,9 @@ func (r Rule) Decide(series []float64, spent float64) Decision {
 	return Decision{Next: next}
 }
 
-// need estimates the number of samples for the precision, and reports whether the
-// series has it already. The interval narrows with √n. Growth is limited to threefold:
-// a short series estimates its own spread badly.
+// need estimates the number of samples that reach the precision, and reports whether the series has
+// reached it already. The interval narrows with √n. The estimate grows at most threefold per batch,
+// because a short series estimates its own spread badly.
 func (r Rule) need(series []float64) (samples int, precise bool) {
 	n := len(series)
 	least := max(r.MinSamples, minPrecise)
@@ -137,7 +135,7 @@ func (r Rule) need(series []float64) (samples int, precise bool) {
 	return int(min(3, margin*off*off) * float64(n)), false
 }
 
-// room returns the number of samples that fit into the time limit.
+// room returns the number of samples that fit into the remaining time.
 func (r Rule) room(n int, spent float64) int {
 	if r.MaxTime <= 0 {
 		return math.MaxInt
@@ -161,15 +159,15 @@ func (r Rule) room(n int, spent float64) int {
 	return room
 }
 
-// Bounds returns the fewest and the most samples of a timing if each takes the given seconds; 0 if
-// unknown.
+// Bounds returns the fewest and the most samples of a timing if each sample takes the given
+// seconds; 0 if unknown.
 func (r Rule) Bounds(sample float64) (fewest, most int) {
 	fewest, most = r.MaxSamples, r.MaxSamples
 	if r.MaxTime > 0 {
 		fewest = 0
 		if sample > 0 {
 			fit := min(r.MaxTime/sample, float64(r.MaxSamples))
-			fewest, most = int(fit/1.05)-1, int(fit)+1 // Decide may leave 5 % of the time
+			fewest, most = int(fit/1.05)-1, int(fit)+1 // Decide may leave 5 % of the time unused
 		}
 		fewest, most = max(fewest, MinInterval), max(most, MinInterval)
 	}

@@ -9,12 +9,12 @@ import (
 // ErrCount is wrapped by every error of ParseCount.
 var ErrCount = errors.New("not a number")
 
-// counts maps a lower-case suffix to its factor. Unlike a size's, they are decimal:
-// 760M parameters are 760 million.
+// counts maps a lower-case suffix to its factor. Suffixes of counts are decimal, unlike suffixes of
+// sizes: 760M parameters are 760 million.
 var counts = map[string]int64{"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
 
 // ParseCount reads a number of things, such as 760M, 8.03B, 1e9 or 40_000_000. The suffixes k, M, G
-// (or B) and T are decimal. It fails on a negative number, on a fraction of one, and beyond 2⁶²−1.
+// (or B) and T are decimal. It fails on negative numbers, on fractions, and beyond 2⁶²−1.
 func ParseCount(s string) (int64, error) {
 	// Lower case first: it can change a text's length.
 	text := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), "_", ""))

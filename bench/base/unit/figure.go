@@ -9,10 +9,10 @@ import (
 	"zbench/bench/base/plain"
 )
 
-// None replaces a missing figure.
+// None is printed for a missing figure.
 const None = "–"
 
-// whole has the types of counts.
+// whole lists the types of counts.
 type whole interface{ int | int64 }
 
 // Comma prints a whole number with thousands separators.
@@ -52,7 +52,7 @@ func Percent(f float64) string {
 	return Shortest(math.Round(f*1000)/10) + " %"
 }
 
-// SmallPercent is Percent; a share above 0 that would print as 0 is "<0.1 %".
+// SmallPercent is Percent, except that a share above 0 that would print as 0 prints as "<0.1 %".
 func SmallPercent(f float64) string {
 	if f > 0 && f < 0.0005 {
 		return "<0.1 %"
@@ -70,7 +70,7 @@ func Shortest(v float64) string {
 	return Separate(integer) + s[len(integer):]
 }
 
-// FirstFew lists at most n of the words and the number of omitted ones.
+// FirstFew joins the first n words and says how many more there are.
 func FirstFew(words []string, n int) string {
 	if len(words) <= n {
 		return strings.Join(words, ", ")
@@ -78,7 +78,7 @@ func FirstFew(words []string, n int) string {
 	return strings.Join(words[:n], ", ") + " and " + Comma(len(words)-n) + " more"
 }
 
-// Share prints a ratio as per cent: 0.4 %, 80 %.
+// Share prints a ratio as a percentage: 0.4 %, 80 %.
 func Share(r float64) string {
 	p := 100 * r
 	if tenths := math.Round(10*p) / 10; math.Abs(p) < 9.95 && tenths != math.Trunc(tenths) {
@@ -87,7 +87,7 @@ func Share(r float64) string {
 	return fmt.Sprintf("%.0f %%", p)
 }
 
-// Part is Share, with SmallPercent's "<0.1 %": <0.1 %, 9.5 %, 42 %.
+// Part is Share with SmallPercent's "<0.1 %", as in <0.1 %, 9.5 %, 42 %.
 func Part(f float64) string {
 	if !Finite(f) || f > 0 && f < 0.0005 {
 		return SmallPercent(f)
@@ -95,7 +95,8 @@ func Part(f float64) string {
 	return Share(f)
 }
 
-// Change prints a relative change: +3.1 %, −0.2 %, +12 %; a question mark if it is not finite.
+// Change prints a relative change: +3.1 %, −0.2 %, +12 %. If the change is not finite, it prints a
+// question mark.
 func Change(x float64) string {
 	if !Finite(x) {
 		return "?"
@@ -107,10 +108,11 @@ func Change(x float64) string {
 	return strings.Replace(fmt.Sprintf("%+.*f %%", digits, 100*x), "-", "−", 1)
 }
 
-// Hertz prints a clock.
+// Hertz prints a frequency, given in Hz, in GHz.
 func Hertz(v float64) string { return fmt.Sprintf("%.2f GHz", v/1e9) }
 
-// Flops prints floating-point operations per second: 698 TFLOP/s, 22.3 PFLOP/s from 10,000 TFLOP/s on.
+// Flops prints a rate of floating-point operations per second: 698 TFLOP/s, and from 10,000 TFLOP/s
+// on 22.3 PFLOP/s.
 func Flops(v float64) string {
 	if v >= 1e16 {
 		return Digits(v/1e15) + " PFLOP/s"

@@ -30,8 +30,8 @@ const maxBytes = math.MaxInt64 / 2
 // ErrSize is wrapped by every error of ParseBytes.
 var ErrSize = errors.New("not a size")
 
-// multiples maps a lower-case suffix to bytes. A bare K, M, G or T is binary, as in rccl-tests; a
-// suffix with B alone (MB) is decimal, as in SI.
+// multiples maps a lower-case suffix to bytes. A bare K, M, G or T is binary, as in rccl-tests;
+// with a B alone (MB) it is decimal, as in SI.
 var multiples = map[string]int64{
 	"": 1, "b": 1,
 	"k": KiB, "m": MiB, "g": GiB, "t": TiB,
@@ -39,8 +39,8 @@ var multiples = map[string]int64{
 	"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
 }
 
-// maxDigits bounds the text of a number: 19 digits hold the largest size, and
-// the rest is room for leading and trailing zeros.
+// maxDigits bounds the length of a number's text. 19 digits hold the largest size; the remaining
+// places allow for leading and trailing zeros.
 const maxDigits = 64
 
 // ParseBytes reads a size such as 8, 1K, 512MiB, 1.5GiB or 10MB as bytes.
@@ -66,14 +66,14 @@ func ParseBytes(s string) (int64, error) {
 	return n, nil
 }
 
-// Defects of a number that times finds.
+// Reasons why times rejects a number.
 const (
 	notANumber = "not a number"
 	tooLarge   = "too large"
 	notWhole   = "not whole"
 )
 
-// times multiplies a decimal number exactly; flaw is empty if the product is whole and at most
+// times multiplies a decimal number exactly. flaw is empty if the product is whole and at most
 // maxBytes.
 func times(digits string, by int64) (product int64, flaw string) {
 	value := new(big.Rat)
@@ -93,7 +93,7 @@ func times(digits string, by int64) (product int64, flaw string) {
 	return value.Num().Int64(), ""
 }
 
-// scale is one step of a ladder of units.
+// scale is a unit with its size.
 type scale struct {
 	size float64
 	name string
@@ -106,11 +106,11 @@ var (
 	numScales  = []scale{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}
 )
 
-// almostOne is the smallest ratio that prints as 1.00: a value that rounds up
-// to a step is printed in that step, 1.00 MiB and not 1024 KiB.
+// almostOne is the smallest ratio that prints as 1.00. A value that rounds up to the next unit
+// prints in that unit: 1.00 MiB, not 1024 KiB.
 const almostOne = 0.9995
 
-// pick returns the largest step that v reaches, or the smallest step.
+// pick returns the largest unit that v reaches, or the smallest unit.
 func pick(ladder []scale, v float64) scale {
 	for _, s := range ladder {
 		if math.Abs(v) >= almostOne*s.size {
@@ -120,8 +120,8 @@ func pick(ladder []scale, v float64) scale {
 	return ladder[len(ladder)-1]
 }
 
-// Bytes prints a size in IEC units: "512 KiB", "1.46 MiB", "8 GiB". A whole
-// number of a unit prints without decimals; anything else with three digits.
+// Bytes prints a size in IEC units: "512 KiB", "1.46 MiB", "8 GiB". A whole number of units prints
+// without decimals, any other number with three digits.
 func Bytes(b int64) string {
 	s := pick(byteScales, float64(b))
 	if size := int64(s.size); b%size == 0 {
@@ -130,10 +130,10 @@ func Bytes(b int64) string {
 	return Digits(float64(b)/s.size) + " " + s.name
 }
 
-// Seconds prints a duration given in seconds: "13.1 µs", "4.27 ms".
+// Seconds prints a duration, given in seconds: "13.1 µs", "4.27 ms".
 func Seconds(s float64) string { return scaled(timeScales, s) }
 
-// Rate prints a rate given in bytes per second: "357 GB/s".
+// Rate prints a rate, given in bytes per second: "357 GB/s".
 func Rate(bps float64) string { return scaled(rateScales, bps) }
 
 // Number prints a count with a decimal prefix: "350 M", "16".
@@ -152,13 +152,13 @@ func scaled(ladder []scale, v float64) string {
 	return strings.TrimSpace(Digits(v/s.size) + " " + s.name)
 }
 
-// Digits prints v with three significant digits, all of those before the point,
-// and never in exponent form: 0.0123, 1.46, 35.2, 357, 1024.
+// Digits prints v with three significant digits and all digits before the point, never in exponent
+// form: 0.0123, 1.46, 35.2, 357, 1024.
 func Digits(v float64) string {
 	if v == 0 {
 		return "0"
 	}
-	// The exponent after rounding, so that 9.996 is 10.0 and not 10.00.
+	// the exponent after rounding, so that 9.996 prints as 10.0, not 10.00
 	_, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', 2, 64), "e")
 	e, _ := strconv.Atoi(exponent)
 	return strconv.FormatFloat(v, 'f', max(0, 2-e), 64)

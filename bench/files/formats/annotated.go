@@ -7,21 +7,22 @@ import (
 	"zbench/bench/files/trace"
 )
 
-// annotation is PyTorch's label around its call of the library: "nccl:" and the collective.
+// annotation is the label that PyTorch puts around its call of the library: "nccl:" and the name of
+// the collective.
 type annotation struct {
 	trace.Span
 	name string
 }
 
-// untold is a collective's kernel whose record lacks the collective, as before 2024. The kernel's
-// name has it, except for RCCL's generic kernels; messages of the library are named send_recv
-// there.
+// untold is a collective's kernel whose record does not name the collective, as in traces before
+// 2024. The kernel's own name usually contains the collective. RCCL's generic kernels are the
+// exception, and kernels for single messages are called send_recv there.
 type untold struct {
 	launch int64
 	call   trace.Call
 }
 
-// annotate stores the annotation of a call on the host.
+// annotate stores the annotation around a call on the host.
 func (k *kineto) annotate(e *kinetoEvent) {
 	name, known := trace.Named(string(e.Name))
 	if s := k.span(e); s != nil && known && e.Cat == "user_annotation" && len(k.annotated) <= maxCalls {
@@ -33,8 +34,8 @@ func (k *kineto) annotate(e *kinetoEvent) {
 	}
 }
 
-// tell adds the calls of kernels without a collective, named by the annotation in which the host
-// launched them. Several kernels of one annotation are one call.
+// tell adds the calls of kernels whose record names no collective. The annotation in which the host
+// launched the kernel names it. Several kernels of one annotation are one call.
 func (k *kineto) tell() {
 	launched := k.launchesOf(k.untold)
 	for _, list := range k.annotated {
@@ -64,8 +65,8 @@ func (k *kineto) tell() {
 	}
 }
 
-// launchesOf returns the launches of kernels that an annotation may name; all launches would be too
-// many.
+// launchesOf returns the launches of those kernels that an annotation may name. All launches of a
+// trace would be too many to keep.
 func (k *kineto) launchesOf(kernels []untold) map[int64]moment {
 	out := map[int64]moment{}
 	if len(k.annotated) == 0 {
@@ -83,8 +84,8 @@ func (k *kineto) launchesOf(kernels []untold) map[int64]moment {
 	return out
 }
 
-// annotationAt returns the innermost annotation of a thread at a time, which is the one that began
-// last; nil if there is none.
+// annotationAt returns the innermost annotation around a moment on its thread, or nil if there is
+// none. The innermost annotation is the one that began last.
 func (k *kineto) annotationAt(m moment) *annotation {
 	const nested = 8
 	list := k.annotated[m.thread]

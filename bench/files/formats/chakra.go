@@ -18,8 +18,8 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// Chakra's execution traces are a graph of one rank: protobuf messages, each after its length
-// (et_def.proto), or JSON. Only communicating nodes are read.
+// An execution trace of Chakra is the graph of one rank. It is protobuf messages, each preceded by
+// its length (et_def.proto), or JSON. zbench reads only the nodes that communicate.
 func init() {
 	register(Format{
 		Name: "chakra", Title: "a Chakra execution trace", Holds: Calls, rank: 90,
@@ -32,7 +32,7 @@ func init() {
 	})
 }
 
-// Types of Chakra's nodes, and its collectives by number.
+// Types of Chakra's nodes, and the numbers of its collectives.
 const (
 	chakraMetadata = 1
 	chakraComp     = 4
@@ -43,7 +43,8 @@ const (
 
 var chakraCollectives = []string{"all_reduce", "reduce", "all_gather", "gather", "scatter", "broadcast", "all_to_all", "reduce_scatter", "reduce_scatter", "barrier"}
 
-// maxMessage is the longest message: a node with its lists of dependencies.
+// maxMessage is the largest size of a message in bytes. A message is a node with its lists of
+// dependencies.
 const maxMessage = 64 << 20
 
 // isChakra reports whether the first message can be GlobalMetadata, whose fields are 1 and 2.
@@ -66,7 +67,7 @@ func isChakra(head []byte) bool {
 	return true
 }
 
-// chakraFile matches the rank's number in the name of its file.
+// chakraFile matches the rank number in a file name.
 var chakraFile = pattern.New(`\.([0-9]{1,7})\.(?:et|json|chakra)\b`)
 
 func chakraRank(name string) int {
@@ -97,7 +98,7 @@ func readChakra(in *Input, t *trace.Trace) error {
 		if _, err := io.CopyN(&b, r, int64(n)); err != nil {
 			return fmt.Errorf("%w: message %d: %w", ErrDamaged, i, errShort)
 		}
-		if i == 0 { // the metadata of the file
+		if i == 0 { // the first message is the metadata of the file
 			continue
 		}
 		if !chakraNode(b.Bytes(), t, rank, groups) {
@@ -133,7 +134,7 @@ func readVarint(r *bufio.Reader) (uint64, error) {
 	return n, nil
 }
 
-// chakraFields are the fields of a node that are read.
+// chakraFields are the fields that zbench reads from a node.
 type chakraFields struct {
 	name         string
 	kind         uint64
@@ -141,10 +142,11 @@ type chakraFields struct {
 	kindOf, size int64
 	group, dtype string
 	host         bool
-	inputs       string // of metadata
+	inputs       string // only in the metadata
 }
 
-// fields visits the fields of a message; it returns false if the bytes are not one.
+// fields calls visit for each field of a message. It returns false if the bytes are not a valid
+// message.
 func fields(message []byte, visit func(field protowire.Number, n uint64, text []byte)) bool {
 	for len(message) > 0 {
 		field, kind, tag := protowire.ConsumeTag(message)
@@ -190,7 +192,7 @@ func chakraNode(message []byte, t *trace.Trace, rank *trace.Rank, groups groupTa
 		}
 	})
 	if whole && n.kind == chakraMetadata && strings.Contains(n.name, "process_group:init") && len(n.inputs) > 4 {
-		groups.add(t, []byte(n.inputs[2:len(n.inputs)-2])) // a list of one text, as Python prints it
+		groups.add(t, []byte(n.inputs[2:len(n.inputs)-2])) // a list with one text, in Python's notation
 	}
 	if whole {
 		n.add(t, rank)
@@ -198,7 +200,8 @@ func chakraNode(message []byte, t *trace.Trace, rank *trace.Rank, groups groupTa
 	return whole
 }
 
-// attribute reads an AttributeProto: a name in field 1, and a value in the field of its type.
+// attribute reads an AttributeProto: field 1 is its name, and the field of its type holds its
+// value.
 func (n *chakraFields) attribute(message []byte) {
 	var name string
 	var number uint64
@@ -217,7 +220,7 @@ func (n *chakraFields) attribute(message []byte) {
 	case "comm_type":
 		n.kindOf = int64(min(number, math.MaxInt32))
 	case "comm_size":
-		if n.size = trace.Unknown; number <= trace.MaxBytes { // a negative one looks larger
+		if n.size = trace.Unknown; number <= trace.MaxBytes { // a negative size looks larger
 			n.size = int64(number)
 		}
 	case "pg_name":
@@ -229,7 +232,7 @@ func (n *chakraFields) attribute(message []byte) {
 	}
 }
 
-// add makes a call of a communicating node. An operator of the host has no size; its kernel is a
+// add adds the call of a communicating node. An operator on the host has no size; its kernel is a
 // separate node.
 func (n *chakraFields) add(t *trace.Trace, rank *trace.Rank) {
 	name, known := "send_recv", true
@@ -252,7 +255,7 @@ func (n *chakraFields) add(t *trace.Trace, rank *trace.Rank) {
 		Collective: name, Known: known, Dtype: n.dtype, In: trace.Unknown, Out: trace.Unknown, Bytes: n.size, Sequence: trace.Unknown,
 		Took: float64(min(n.duration, 1<<53)) / 1e6,
 	}
-	if k, err := collective.ByName(name); err == nil && k.SendShare { // the size counts the rank's send data
+	if k, err := collective.ByName(name); err == nil && k.SendShare { // the size counts the data that the rank sends
 		c.Bytes, c.Part = trace.Unknown, max(n.size, 0)
 	}
 	group := limited(n.group)

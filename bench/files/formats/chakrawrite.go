@@ -18,21 +18,21 @@ import (
 // chakraVersion is the version of the schema (et_def.proto of mlcommons/chakra @21585d8f).
 const chakraVersion = "0.0.4"
 
-// Fields of Chakra's messages, and of the values of an attribute.
+// Field numbers of Chakra's messages and of attribute values.
 const (
 	nodeID, nodeName, nodeType, nodeData, nodeStart, nodeDuration, nodeInputs, nodeAttr = 1, 2, 3, 5, 6, 7, 8, 10
 
 	int64Value, boolValue, textValue = 9, 27, 29
 )
 
-// groupsNode is the name of PyTorch's node with the process groups.
+// groupsNode is the name that PyTorch gives the node with the process groups.
 const groupsNode = "## process_group:init ##"
 
-// WriteChakra writes a rank's work as Chakra's protobuf: the groups, each as a metadata node as in
-// PyTorch, then the nodes. Groups are numbered from 1, because ASTRA-sim needs numeric names, with
-// 0 for all ranks. Sizes are those of a rank's send buffer, as Chakra's converter counts. A
-// collective that Chakra lacks is left out, and its successors inherit its dependencies; left is
-// the number of these.
+// WriteChakra writes a rank's work as Chakra protobuf: a metadata node per group, as PyTorch writes
+// it, then the nodes. Groups are numbered from 1, because ASTRA-sim needs numeric names; 0 is the
+// group of all ranks. A size is the size of the rank's send buffer, as in Chakra's converter.
+// Collectives that Chakra lacks are left out, and their successors depend on their predecessors;
+// left is the number of such collectives.
 func WriteChakra(w io.Writer, t *trace.Trace, nodes []trace.Node) (left int, err error) {
 	b := protowire.AppendBytes(nil, protoText(nil, 1, chakraVersion))
 	used := map[int]bool{}
@@ -48,7 +48,7 @@ func WriteChakra(w io.Writer, t *trace.Trace, nodes []trace.Node) (left int, err
 			id++
 		}
 	}
-	place := make([][]uint64, len(nodes)) // the nodes that stand for each node
+	place := make([][]uint64, len(nodes)) // the numbers of the written nodes that stand for each node
 	for i, n := range nodes {
 		var after []uint64
 		for _, j := range n.After {
@@ -72,8 +72,8 @@ func WriteChakra(w io.Writer, t *trace.Trace, nodes []trace.Node) (left int, err
 	return left, nil
 }
 
-// groupNode returns a group's metadata. A group of all ranks has an empty list, as PyTorch writes
-// it; one of unknown ranks has none.
+// groupNode returns the metadata of a group. The list of ranks is empty for a group of all ranks,
+// as PyTorch writes it, and missing if the ranks are unknown.
 func groupNode(id uint64, t *trace.Trace, at int) []byte {
 	g := t.Groups[at]
 	one := map[string]any{"pg_name": strconv.Itoa(at + 1), "pg_desc": cmp.Or(g.Description, g.Name), "group_size": g.Size}
@@ -83,7 +83,7 @@ func groupNode(id uint64, t *trace.Trace, at int) []byte {
 	case len(g.Ranks) > 0:
 		one["ranks"] = g.Ranks
 	}
-	text, _ := json.Marshal([]any{one}) // strings and numbers
+	text, _ := json.Marshal([]any{one}) // cannot fail for strings and numbers
 	b := protoNumber(nil, nodeID, id)
 	b = protoText(b, nodeName, groupsNode)
 	b = protoNumber(b, nodeType, chakraMetadata)
@@ -91,7 +91,7 @@ func groupNode(id uint64, t *trace.Trace, at int) []byte {
 	return protoText(b, nodeAttr, onHost(true))
 }
 
-// protoNode returns a node's message; false if Chakra has no such collective.
+// protoNode returns a node as a message. It returns false if Chakra has no such collective.
 func protoNode(id uint64, t *trace.Trace, n *trace.Node, after []uint64) ([]byte, bool) {
 	b := protoNumber(nil, nodeID, id)
 	name, kind := "computation", uint64(chakraComp)
@@ -134,7 +134,7 @@ func protoNode(id uint64, t *trace.Trace, n *trace.Node, after []uint64) ([]byte
 	return b, true
 }
 
-// sendBytes returns the size of a rank's send buffer; Unknown if not known.
+// sendBytes returns the size of the send buffer of one rank in bytes, or Unknown.
 func sendBytes(c *trace.Call, ranks int) int64 {
 	if k, err := collective.ByName(c.Collective); err == nil && k.SendShare && c.Bytes > 0 {
 		if ranks == 0 {
@@ -155,7 +155,7 @@ func protoAttribute(name string, value []byte) string {
 	return string(append(protoText(nil, 1, name), value...))
 }
 
-// protoNumber adds a field; inside a oneof it writes 0, too.
+// protoNumber appends a number field. It also writes 0, which a field of a oneof needs.
 func protoNumber(b []byte, field protowire.Number, n uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), n)
 }

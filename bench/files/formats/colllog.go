@@ -20,8 +20,8 @@ import (
 	"zbench/bench/hardware/signs"
 )
 
-// The log of NCCL and RCCL with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL has a line for every
-// call and no times. The ranks of a node share it, so lines may be cut and run into each other.
+// With NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL, NCCL and RCCL log a line for every call, without
+// times. The ranks of a node write into one log, so lines may be cut or run into each other.
 func init() {
 	register(Format{
 		Name: "coll-log", Title: "a log of NCCL_DEBUG_SUBSYS=COLL", Holds: Calls, rank: 60,
@@ -32,38 +32,39 @@ func init() {
 	})
 }
 
-// collLine is a call in NCCL's form, with RCCL's acc (from 2.26 on), task and globalrank. It begins
-// behind the host, the process and the device.
+// collLine matches a call as NCCL logs it, with the fields acc (from 2.26 on), task and globalrank
+// that RCCL adds. Its first groups are the host, the process and the device.
 var (
 	collLine = pattern.New(`([A-Za-z0-9_.-]+):(\d+):\d+ \[(\d+)\] NCCL INFO (\w+): opCount ([0-9a-f]+) sendbuff \S+ recvbuff \S+(?: acc \S+)? count (\d+) datatype (\d+) op (\d+) root (-?\d+) comm (0x[0-9a-f]+) \[nranks=(\d+)\] stream (0x[0-9a-f]+|\(nil\))(?: task \d+ globalrank (\d+))?`)
 	collInit = pattern.New(`([A-Za-z0-9_.-]+):(\d+):\d+ \[(\d+)\] NCCL INFO [A-Za-z ]*comm 0x[0-9a-f]+ rank (\d+) n[rR]anks (\d+)`)
 )
 
-// maxLine is the longest line that is read.
+// maxLine is the largest number of bytes of a line that are read.
 const maxLine = 64 << 10
 
 type collLog struct {
 	t *trace.Trace
-	// all are the processes' devices, each of which is a rank, in order of appearance; of finds
-	// them by process and device, met by these and the host as in the lines.
+	// all has one rank per process and device, in order of appearance. The map of finds ranks by
+	// process and device. The map met finds a rank by host, process and device as written in the
+	// lines.
 	all []*collRank
 	of  map[string][]*collRank
 	met map[string]*collRank
-	// broken counts lines with an unreadable call, lines all lines, tuning the lines of
-	// NCCL_DEBUG_SUBSYS=TUNING.
+	// broken counts lines with an unreadable call, lines counts all lines, and tuning counts lines
+	// of NCCL_DEBUG_SUBSYS=TUNING.
 	broken, lines, tuning int
 	signs                 signs.Reader
 }
 
-// collRank is a rank of the job: a device of a process. Its number is the one in its largest
+// collRank is a rank of the job: a device of a process. Its number is its rank in its largest
 // communicator.
 type collRank struct {
 	trace.Rank
-	// comms numbers its communicators, whose addresses differ from rank to rank.
+	// comms numbers the rank's communicators by their addresses, which differ from rank to rank.
 	comms map[string]int
 }
 
-// number stores a rank's number in a communicator of a size.
+// number stores the rank's number in a communicator of the given size.
 func (r *collRank) number(rank, size int64) {
 	if rank >= 0 && rank < size && size <= maxRanks && int(size) > r.Within {
 		r.Rank.Rank, r.Within = int(rank), int(size)
@@ -93,8 +94,8 @@ func readCollLog(in *Input, t *trace.Trace) error {
 	return err
 }
 
-// eachLine visits the lines of a file, including a last one without an end. Of a line longer than
-// most bytes it visits the beginning.
+// eachLine calls visit for each line of a file, including a last line without a newline. Of a
+// longer line than most bytes it passes only the beginning.
 func eachLine(in io.Reader, most int, visit func(line []byte) error) error {
 	r := bufio.NewReaderSize(in, most)
 	for {
@@ -109,7 +110,7 @@ func eachLine(in io.Reader, most int, visit func(line []byte) error) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return err //nolint:wrapcheck // the reader's own
+			return err //nolint:wrapcheck // the reader's own error
 		}
 	}
 }
@@ -138,7 +139,7 @@ func (l *collLog) line(line []byte, file string) (calls int) {
 	return len(found)
 }
 
-// parsed returns a number of a line; Unknown if it is not one.
+// parsed returns the number in a text, or Unknown if the text is not a number.
 func parsed(text []byte, base int) int64 {
 	n, err := strconv.ParseInt(string(text), base, 64)
 	if err != nil {
@@ -161,7 +162,7 @@ func (l *collLog) call(m [][]byte, file string) bool {
 		if !k.Reduces {
 			c.Op = ""
 		}
-		if k.SendShare || k.RecvShare || k.Shares { // the count is a rank's part
+		if k.SendShare || k.RecvShare || k.Shares { // the count is one rank's part
 			counted.Collective, counted.In, counted.Out = "", c.In*size, c.In*size
 		}
 	}
@@ -175,7 +176,8 @@ func (l *collLog) call(m [][]byte, file string) bool {
 	return true
 }
 
-// rank returns the rank of a line. Another line's letters may precede its host's name.
+// rank returns the rank that wrote a line. The end of another line may run into the host's name, so
+// hosts are compared by their ends.
 func (l *collLog) rank(m [][]byte, file string) *collRank {
 	host, key := limited(string(m[1])), string(m[2])+":"+string(m[3])
 	whole := host + ":" + key
@@ -196,7 +198,7 @@ func (l *collLog) rank(m [][]byte, file string) *collRank {
 	return r
 }
 
-// finish states how complete each rank's calls are.
+// finish notes how complete each rank's calls are.
 func (l *collLog) finish() {
 	t := l.t
 	longest := map[int]int64{}
@@ -216,7 +218,7 @@ func (l *collLog) finish() {
 		t.Note("%d calls cannot be read: their lines are cut, or run into another's", l.broken)
 	}
 	l.doubt()
-	alike := map[string][]*trace.Rank{} // by completeness
+	alike := map[string][]*trace.Rank{} // ranks by how complete their calls are
 	for _, r := range t.Ranks {
 		text := state(r, longest)
 		alike[text] = append(alike[text], r)
@@ -228,12 +230,13 @@ func (l *collLog) finish() {
 	}
 }
 
-// doubt marks the groups of communicators that only their order distinguishes, such as two of one
-// size, if the log lacks their first calls: each rank may then begin with another one.
+// doubt marks groups that cannot be told apart if the log lacks their first calls. Two groups of
+// one size, for example, differ only in the order of their first calls, and each rank's calls may
+// begin with another group.
 func (l *collLog) doubt() {
 	for _, r := range l.all {
 		met := map[int]bool{}
-		begun, late := map[int][]int{}, map[int]bool{} // a rank's groups by their size, and whether one begins later
+		begun, late := map[int][]int{}, map[int]bool{} // the rank's groups by size, and the sizes with a group that begins late
 		for i := range r.Calls {
 			c := &r.Calls[i]
 			if met[c.Group] {
@@ -254,8 +257,8 @@ func (l *collLog) doubt() {
 	}
 }
 
-// state returns how complete a rank's calls are: it is whole if its numbers begin at 0, have no gap
-// and end with the group's longest.
+// state describes how complete a rank's calls are. They are complete if their numbers begin at 0,
+// have no gap, and end with the highest number in the group.
 func state(r *trace.Rank, longest map[int]int64) string {
 	type span struct{ first, last, n int64 }
 	of := map[int]span{}

@@ -16,7 +16,8 @@ import (
 
 const useImport = "`zbench import` reads it"
 
-// NotCurveError is the error for a known file without times of collectives by size.
+// NotCurveError is the error about a file of a known format that has no times of collectives by
+// size.
 type NotCurveError struct {
 	Format
 	// File is the file's name.
@@ -30,15 +31,15 @@ func (e NotCurveError) Error() string {
 	return fmt.Sprintf("%s is %s, which holds no times of collectives", e.File, e.Title)
 }
 
-// maxArchive is more than the decompressed bytes of any cluster's logs.
+// maxArchive is more bytes than the logs of any cluster have after decompression.
 const maxArchive = 4 << 30
 
-// maxJSON is more than the bytes of any sweep's JSON.
+// maxJSON is more bytes than the JSON of any sweep has.
 const maxJSON = 512 << 20
 
-// Curves reads the tables of a file, which may be compressed, or of each file of an archive. For an
-// archive, left lists the files without tables and the reasons; no table at all is an error.
-// Hints.File is not used.
+// Curves reads the tables of a file, or of each file in an archive. The file may be compressed.
+// left lists the files of an archive without tables, with the reasons. Without any table Curves
+// returns an error. It ignores Hints.File.
 func Curves(name string, r io.Reader, o peers.Hints) (recs []*record.Record, left []string, err error) {
 	err = unpack(name, r, maxArchive, func(member string, r io.Reader) error {
 		rec, err := curve(member, r, o)
@@ -64,13 +65,14 @@ func Curves(name string, r io.Reader, o peers.Hints) (recs []*record.Record, lef
 	return recs, left, nil
 }
 
-// notTable reports whether an error means that a file of an archive is left out.
+// notTable reports whether an error only means that the file has no table. Such a file of an
+// archive is left out.
 func notTable(err error) bool {
 	_, other := errors.AsType[NotCurveError](err)
 	return other || slices.ContainsFunc([]error{peers.ErrNoTable, peers.ErrFormat, peers.ErrNoRows, peers.ErrTooLarge}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// curve reads one file. Unknown content is read as text, because a table may follow much other
+// curve reads one file. It reads unknown content as text, because a table may follow much other
 // output.
 func curve(name string, r io.Reader, o peers.Hints) (*record.Record, error) {
 	in, head, err := peek(name, r)
@@ -96,8 +98,8 @@ func curve(name string, r io.Reader, o peers.Hints) (*record.Record, error) {
 
 func asText(in *Input, o peers.Hints) (*record.Record, error) { return peers.Parse(in, o) }
 
-// rewritten reads a file with the same content as the tools' text or CSV in another form: write
-// makes that text. If a file breaks off, its earlier rows are read.
+// rewritten returns a reader for files that hold the tools' output in another form. write converts
+// a file to the tools' text or CSV. If a file breaks off, the rows before that point are read.
 func rewritten(write func(io.Reader) ([]byte, error)) func(*Input, peers.Hints) (*record.Record, error) {
 	return func(in *Input, o peers.Hints) (*record.Record, error) {
 		hash, ends := sha256.New(), &newlines{}
@@ -123,7 +125,7 @@ func rewritten(write func(io.Reader) ([]byte, error)) func(*Input, peers.Hints) 
 	}
 }
 
-// newlines counts the lines written to it, including a last one without an end.
+// newlines counts the lines written to it, including a last line without a newline.
 type newlines struct {
 	n    int
 	last byte

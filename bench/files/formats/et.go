@@ -11,9 +11,9 @@ import (
 	"zbench/bench/files/trace"
 )
 
-// PyTorch's execution trace has every operator of one rank with its inputs, and no times. A
-// collective is a node "record_param_comms"; versions 1.0.1 to 1.1.1 differ in the places of its
-// values.
+// PyTorch's execution trace has every operator of one rank with its inputs, but no times. A
+// collective is a node named "record_param_comms". Versions 1.0.1 to 1.1.1 store its values in
+// different places.
 func init() {
 	register(Format{
 		Name: "pytorch-et", Title: "an execution trace of PyTorch", Holds: Calls, rank: 20,
@@ -29,7 +29,7 @@ type et struct {
 	rank   *trace.Rank
 	groups groupTable
 	within within
-	order  map[string]int // unnamed groups, by address, in order of appearance
+	order  map[string]int // unnamed groups, numbered by address in order of appearance
 }
 
 func readET(in *Input, t *trace.Trace) error {
@@ -66,7 +66,8 @@ type etNode struct {
 	} `json:"attrs"`
 }
 
-// values holds the inputs or outputs of a node, in either form, with the types' text.
+// values returns the inputs or outputs of a node, which have two forms, and the text of their
+// types.
 func (n *etNode) values(raw json.RawMessage) (list []json.RawMessage, types string) {
 	var v etValues
 	if json.Unmarshal(raw, &list) == nil {
@@ -108,7 +109,7 @@ func (e *et) node(raw []byte) error {
 	return bounded(e.t, len(e.rank.Calls))
 }
 
-// init reads the table of groups, which is JSON in a string.
+// init reads the table of groups, which is JSON inside a string.
 func (e *et) init(n *etNode) {
 	values, _ := n.values(n.Inputs)
 	for _, v := range values {
@@ -116,12 +117,12 @@ func (e *et) init(n *etNode) {
 	}
 }
 
-// tensorType matches the element type in a list of types.
+// tensorType matches the element type of a tensor in a list of types.
 var tensorType = pattern.New(`Tensor\(([^)\],]*)`)
 
-// call reads a record_param_comms; it returns false if the node cannot be one. The tensors are
-// followed by the request's number, the group, the rank and the collective's name, then the splits
-// and, from 1.0.3 on, the group's first rank, stride and size.
+// call reads a record_param_comms node. It returns false if the node cannot be one. The values
+// after the tensors are: the number of the request, the group, the rank, the collective's name, the
+// splits, and from 1.0.3 on the group's first rank, stride and size.
 func (e *et) call(n *etNode) bool {
 	values, types := n.values(n.Inputs)
 	var name string
@@ -161,7 +162,7 @@ func (e *et) call(n *etNode) bool {
 	return true
 }
 
-// group returns the group of a call whose name stands at an index.
+// group returns the group of a call. at is the index of the collective's name in values.
 func (e *et) group(values []json.RawMessage, at int, attrs map[string]json.RawMessage) int {
 	var g trace.Group
 	var names []string
@@ -171,11 +172,11 @@ func (e *et) group(values []json.RawMessage, at int, attrs map[string]json.RawMe
 		if len(names) > 1 {
 			g.Description = names[1]
 		}
-	default: // an address, which differs from rank to rank
+	default: // an address, which differs between ranks
 		g.Name = "#" + strconv.Itoa(numbered(e.order, string(values[at-2])))
 	}
 	size := int64(0)
-	if n := len(values); n > at+3 { // the last value; before 1.0.3 the only one behind the splits
+	if n := len(values); n > at+3 { // the last value is the size; before 1.0.3 no other value follows the splits
 		size, _ = integer(values[n-1])
 	}
 	if v, ok := integer(attrs["pg_size"]); ok {
@@ -203,8 +204,8 @@ func (e *et) group(values []json.RawMessage, at int, attrs map[string]json.RawMe
 	return e.t.Find(g)
 }
 
-// request returns the number of a request, which may be a pair with a flag for messages between two
-// ranks.
+// request returns the number of a request. For messages between two ranks the value may be a pair
+// of number and flag.
 func request(raw json.RawMessage) int64 {
 	if n, ok := integer(raw); ok {
 		return n
@@ -218,8 +219,8 @@ func request(raw json.RawMessage) int64 {
 	return trace.Unknown
 }
 
-// allElements returns the elements of all tensors of a node's inputs or outputs; Unknown if there
-// are none.
+// allElements returns the number of elements in all tensors of a node's inputs or outputs, or
+// Unknown if there are no tensors.
 func allElements(values []json.RawMessage) int64 {
 	n := int64(trace.Unknown)
 	for _, v := range values {
@@ -228,13 +229,13 @@ func allElements(values []json.RawMessage) int64 {
 	return n
 }
 
-// elements returns the elements of a tensor, or of all tensors of a list.
+// elements returns the number of elements in a tensor, or in all tensors of a list.
 func elements(raw json.RawMessage, depth int) (n int64) {
 	var list []json.RawMessage
 	if depth > 8 || json.Unmarshal(raw, &list) != nil {
 		return 0
 	}
-	if len(list) >= 6 && begins(list[len(list)-1], '"') { // number, storage, offset, elements, bytes of one, device
+	if len(list) >= 6 && begins(list[len(list)-1], '"') { // a tensor: number, storage, offset, elements, bytes per element, device
 		n, _ := integer(list[3])
 		return min(max(n, 0), 1<<50)
 	}
@@ -251,6 +252,6 @@ func integer(raw json.RawMessage) (int64, bool) {
 
 func text(raw json.RawMessage) string {
 	var s string
-	_ = json.Unmarshal(raw, &s) // any other type is empty
+	_ = json.Unmarshal(raw, &s) // values of other types become empty text
 	return s
 }

@@ -1,5 +1,6 @@
-// Package formats is the registry of files that zbench reads: it recognises a file by its content,
-// and knows what it holds and its reader. A new format is one file that calls register.
+// Package formats is the registry of file formats that zbench reads. It recognises a file by its
+// content, and knows what the file holds and how to read it. To add a format, write one file that
+// calls register.
 package formats
 
 import (
@@ -14,48 +15,49 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Holds is the kind of content of a file.
+// Holds says what a file holds.
 type Holds string
 
 // The kinds of content.
 const (
-	// Curve: times of collectives by size, which a benchmark measured.
+	// Curve is times of collectives by size, measured by a benchmark.
 	Curve Holds = "curve"
-	// Calls: the collectives that a job called.
+	// Calls is the collectives that a job called.
 	Calls Holds = "calls"
-	// Rules: a library's choice of algorithm by size.
+	// Rules is a library's choice of algorithm by size.
 	Rules Holds = "tuner rules"
-	// Topology: the connections of a node's devices.
+	// Topology is the connections of a node's devices.
 	Topology Holds = "topology"
-	// Health: the state of a running job's communicators.
+	// Health is the state of a running job's communicators.
 	Health Holds = "health"
 )
 
-// Format is a kind of file.
+// Format is a file format.
 type Format struct {
-	// Name is short; Title is the common name.
+	// Name is the short name, Title is the name for people.
 	Name, Title string
 	Holds       Holds
-	// Use names the command that reads it, for formats without calls.
+	// Use names the command that reads the format, if it has no calls.
 	Use string
-	// recognise decides by the first bytes, at most Head of them, decompressed.
+	// recognise decides from at most Head bytes at the beginning of the decompressed file.
 	recognise func(head []byte) bool
-	// read reads calls; nil if the format has none.
+	// read reads calls; nil if the format has no calls.
 	read func(in *Input, t *trace.Trace) error
-	// curve reads times of collectives by size; nil if the format has none.
+	// curve reads times of collectives by size; nil if the format has no such times.
 	curve func(in *Input, o peers.Hints) (*record.Record, error)
-	// rank orders the formats: one with a looser test is tried later.
+	// rank is the order of the tests. A format with a less specific test has a higher rank and is
+	// tried later.
 	rank int
 }
 
-// Head is the number of bytes that Recognise reads.
+// Head is the number of bytes that Recognise needs.
 const Head = 64 << 10
 
 // Errors of Read.
 var (
-	// ErrUnknown is wrapped if no format is recognised.
+	// ErrUnknown is wrapped if no format matches the file.
 	ErrUnknown = errors.New("no format that zbench knows")
-	// ErrHolds is wrapped if a file is known and holds no calls.
+	// ErrHolds is wrapped if the format is known but has no calls.
 	ErrHolds = errors.New("holds no calls")
 	// ErrDamaged is wrapped if a file does not follow its format.
 	ErrDamaged = errors.New("damaged")
@@ -63,20 +65,21 @@ var (
 
 // Input is a file to read.
 type Input struct {
-	// Name is the file's name; a member has the archive's name in front.
+	// Name is the file's name. For a file of an archive, the archive's name precedes it.
 	Name string
 	io.Reader
 }
 
-// Bounds of a file. More calls or groups than any job makes mean damage.
+// Limits for a file. No job makes more calls or groups, so a larger number means that the file is
+// damaged.
 const (
 	maxCalls  = 1 << 20
 	maxGroups = 1 << 14
-	// maxTraces is more than the decompressed bytes of any job's traces.
+	// maxTraces is more bytes than the traces of any job have after decompression.
 	maxTraces = 1 << 44
 )
 
-// bounded returns the error of a file with too many calls or groups, given the number read so far.
+// bounded returns an error if a file has too many groups, or too many calls so far.
 func bounded(t *trace.Trace, calls int) error {
 	switch {
 	case calls > maxCalls:
@@ -87,7 +90,7 @@ func bounded(t *trace.Trace, calls int) error {
 	return nil
 }
 
-// all are the formats, in the order of their tests.
+// all are the formats in the order in which they are tried.
 var all []Format
 
 func register(f Format) {
@@ -95,7 +98,7 @@ func register(f Format) {
 	slices.SortStableFunc(all, func(a, b Format) int { return a.rank - b.rank })
 }
 
-// Recognise returns the format of a file by its first bytes; false if it is unknown.
+// Recognise returns the format of a file from its first bytes, or false if it is unknown.
 func Recognise(head []byte) (Format, bool) {
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
 	for _, f := range all {
@@ -106,21 +109,21 @@ func Recognise(head []byte) (Format, bool) {
 	return Format{}, false
 }
 
-// HasCalls reports whether a file, which may be compressed, or the first file of an archive has the
-// calls of a job.
+// HasCalls reports whether a file has the calls of a job. The file may be compressed; of an
+// archive, only the first file is examined.
 func HasCalls(name string, r io.Reader) (calls bool) {
 	_ = unpack(name, r, maxTraces, func(name string, r io.Reader) error {
 		if _, head, err := peek(name, r); err == nil {
 			f, _ := Recognise(head)
 			calls = f.Holds == Calls
 		}
-		return io.EOF // one is enough
+		return io.EOF // stop after the first file
 	})
 	return calls
 }
 
-// Read reads the calls of a file, which may be compressed or an archive with one file per rank. An
-// error wraps ErrUnknown, ErrHolds or ErrDamaged, or is the reader's own.
+// Read reads the calls of a file, which may be compressed, or an archive with one file per rank.
+// The error wraps ErrUnknown, ErrHolds or ErrDamaged, or comes from the reader.
 func Read(name string, r io.Reader) (*trace.Trace, error) {
 	t := &trace.Trace{}
 	err := unpack(name, r, maxTraces, func(name string, r io.Reader) error {

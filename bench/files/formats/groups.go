@@ -7,10 +7,10 @@ import (
 	"zbench/bench/files/trace"
 )
 
-// groupTable is a file's list of process groups, by name.
+// groupTable is a file's table of process groups, by name.
 type groupTable map[string]trace.Group
 
-// pgConfig is a group in PyTorch's form.
+// pgConfig is a process group as PyTorch writes it.
 type pgConfig struct {
 	Name   word   `json:"pg_name"`
 	Desc   word   `json:"pg_desc"`
@@ -19,7 +19,8 @@ type pgConfig struct {
 	Ranks  word   `json:"ranks"`
 }
 
-// add reads a list of groups, or an object of them by name. It ignores an impossible size.
+// add reads groups from a JSON list or from an object with the names as keys. It ignores an
+// impossible size.
 func (g groupTable) add(t *trace.Trace, text []byte) {
 	var list []pgConfig
 	if json.Unmarshal(text, &list) != nil {
@@ -43,7 +44,7 @@ func (g groupTable) add(t *trace.Trace, text []byte) {
 	}
 }
 
-// settle adds a rank and gives its calls the table's data about their groups.
+// settle adds a rank to the trace and completes the groups of its calls from the table.
 func (g groupTable) settle(t *trace.Trace, r *trace.Rank) {
 	for i := range t.Groups {
 		x := &t.Groups[i]
@@ -53,7 +54,7 @@ func (g groupTable) settle(t *trace.Trace, r *trace.Rank) {
 			x.Ranks = known.Ranks
 		}
 	}
-	for i := range r.Calls { // groups may follow their calls
+	for i := range r.Calls { // calls may precede their groups in the file
 		if c := &r.Calls[i]; c.In >= 0 || c.Out >= 0 {
 			c.Size(t.Groups[c.Group].Size)
 		}
@@ -62,7 +63,7 @@ func (g groupTable) settle(t *trace.Trace, r *trace.Rank) {
 	t.Settle()
 }
 
-// numbered returns the number of a name: names are numbered in order of appearance, from 0.
+// numbered returns the number of a name. Names are numbered from 0 in order of appearance.
 func numbered[K comparable, N int | int32](of map[K]N, name K) N {
 	n, met := of[name]
 	if !met {
@@ -72,8 +73,8 @@ func numbered[K comparable, N int | int32](of map[K]N, name K) N {
 	return n
 }
 
-// within finds a rank's number in the job from its numbers in its groups: through the group's list,
-// or else it is the number in the largest group.
+// within finds a rank's number in the job from its numbers in groups. If a group's list of ranks is
+// known, it gives the number; otherwise the number in the largest group is used.
 type within struct {
 	rank, size int
 }

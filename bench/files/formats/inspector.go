@@ -12,8 +12,9 @@ import (
 )
 
 // NCCL's Inspector and RCCL's ACCL profiler write one JSON object per line: a collective with its
-// bytes and its seconds, waiting included. The file's bandwidths are not read. ACCL writes one file
-// per communicator and rank, and only the file's name identifies the communicator and the process.
+// bytes and its seconds, which include waiting. zbench does not read the bandwidths in the file.
+// ACCL writes one file per communicator and rank; only the file name tells the communicator and the
+// process.
 func init() {
 	register(Format{
 		Name: "inspector", Title: "a log of NCCL's Inspector or of RCCL's ACCL profiler", Holds: Calls, rank: 40,
@@ -65,19 +66,19 @@ type inspected struct {
 	t     *trace.Trace
 	ranks []*inspectedRank
 	of    map[inspectorMeta][]*inspectedRank // by process
-	last  map[inspectedCalls]int64           // the number of the last call
-	// header and metadata are the last ones, for lines without their own.
+	last  map[inspectedCalls]int64           // number of the last call
+	// header and metadata are the latest ones. They apply to lines that have none of their own.
 	header   inspectorHeader
 	metadata inspectorMeta
-	// damaged counts lines that are not records, lost the missing calls between others, fast the
-	// calls without a time.
+	// damaged counts lines that are not records, fast counts calls without a time, calls counts all
+	// calls, lost counts missing calls between other calls.
 	damaged, fast, calls int
 	lost                 int64
-	// id is the communicator of calls whose header names none. named is true if the file's name has
-	// it, mixed if the calls belong to several.
+	// id is the communicator of calls whose header does not name one. named is true if it comes
+	// from the file name. mixed is true if such calls belong to several communicators.
 	id           word
 	named, mixed bool
-	// open holds the part of a multi-line object that was read.
+	// open is the beginning of an object that spans several lines.
 	open []byte
 }
 
@@ -87,8 +88,8 @@ type inspectedCalls struct {
 	p2p   bool
 }
 
-// inspectedRank is a rank of the job. Its number is the one in its largest communicator; comms has
-// all of its numbers.
+// inspectedRank is a rank of the job. Its number is its rank in its largest communicator. comms has
+// its rank in every communicator.
 type inspectedRank struct {
 	trace.Rank
 	comms map[word]int64
@@ -114,9 +115,9 @@ func readInspector(in *Input, t *trace.Trace) error {
 	return err
 }
 
-// whole joins an object that was printed on several lines, of which only the first and the last
-// begin at the margin; until it is complete it returns nothing. A line with a complete object is
-// returned at once.
+// whole joins an object that spans several lines and returns nothing until it is complete. Only the
+// first and the last line of such an object begin at the margin. A line with a complete object is
+// returned unchanged.
 func (all *inspected) whole(line []byte) []byte {
 	at := string(bytes.TrimRight(line, " \t\r\n,"))
 	if len(all.open) == 0 && at != "{" || len(all.open) > 1<<20 {
@@ -147,7 +148,7 @@ func (all *inspected) line(text []byte, file string) {
 		if l.Header == nil && l.Metadata == nil {
 			all.damaged++
 		}
-		return // a marker, or a record of another kind
+		return // a marker, or a record of another type
 	}
 	if s := l.Summary; s != nil {
 		if n := max(s.Dropped.whole(), 0) + max(s.Leaked.whole(), 0); n > 0 {
@@ -175,7 +176,7 @@ func (all *inspected) line(text []byte, file string) {
 	all.calls++
 }
 
-// unnamed gives a header without a communicator the file's.
+// unnamed sets the communicator of a header that names none to the file's communicator.
 func (all *inspected) unnamed() {
 	if all.header.ID != "" {
 		return
@@ -200,8 +201,8 @@ func (all *inspected) finish() {
 	}
 }
 
-// rank returns the rank of the header's process with the header's number in its communicator. A
-// process may drive several ranks.
+// rank returns the rank of the header's process that has the header's number in its communicator.
+// One process may drive several ranks.
 func (all *inspected) rank(file string) *inspectedRank {
 	h, m := &all.header, all.metadata
 	n, size := h.Rank.whole(), h.Ranks.whole()
@@ -244,8 +245,8 @@ func (l *inspectorLine) call(t *trace.Trace, h *inspectorHeader) trace.Call {
 	} else {
 		c.Collective, c.Known, c.Sequence, c.Bytes, micros = "send_recv", true, l.P2P.Sequence.whole(), l.P2P.Bytes.whole(), l.P2P.Micros
 	}
-	// The bytes are those of the call's count, a rank's part for all_gather and reduce_scatter
-	// (inspectorComputeCollBw multiplies them by the ranks).
+	// The bytes follow from the count of the call, which is one rank's part for all_gather and
+	// reduce_scatter (inspectorComputeCollBw multiplies them by the ranks).
 	if k, err := collective.ByName(c.Collective); err == nil && (k.SendShare || k.RecvShare) && c.Bytes > 0 {
 		if ranks == 0 || c.Bytes > 1<<60/ranks {
 			c.Bytes = trace.Unknown

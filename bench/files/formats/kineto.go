@@ -14,8 +14,8 @@ import (
 	"zbench/bench/files/trace"
 )
 
-// Kineto is PyTorch's profiler: a Chrome trace with one file per rank. Collectives have their bytes
-// from PyTorch 2.3 (2024) on; earlier traces only have kernels' names.
+// Kineto, PyTorch's profiler, writes a Chrome trace per rank. From PyTorch 2.3 (2024) on a trace
+// has the bytes of collectives; earlier traces have only the names of kernels.
 func init() {
 	register(Format{
 		Name: "kineto", Title: "a trace of PyTorch's profiler", Holds: Calls, rank: 10,
@@ -26,37 +26,38 @@ func init() {
 	})
 }
 
-// begins reports whether a text begins with a byte, after white space.
+// begins reports whether a text begins with a byte, apart from white space.
 func begins(head []byte, c byte) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	return len(head) > 0 && head[0] == c
 }
 
-// has reports whether a text has any of the words.
+// has reports whether a text contains any of the words.
 func has(head []byte, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(head, []byte(w)) })
 }
 
-// maxSpans is the number of kernels whose times are kept to find communication hidden behind
-// computation.
+// maxSpans is the largest number of kernels whose times are kept. The times show which
+// communication ran behind computation.
 const maxSpans = 1 << 21
 
 type kineto struct {
 	t    *trace.Trace
 	rank *trace.Rank
-	// byID finds a call by the identifier that ties a kernel to the host's call.
+	// byID finds a call by the identifier that links a kernel to the host's call.
 	byID map[int64]int
 	// groups are the groups of the file's table, by name.
 	groups groupTable
-	// origin is the first event's time in microseconds, which is subtracted so that seconds keep
-	// their digits.
+	// origin is the time of the first event in microseconds. It is subtracted from all times, so
+	// that seconds keep their digits.
 	origin  float64
 	started bool
-	marked  []trace.Step // the device's marks, used if the host has none
-	onHost  []trace.Call // gloo's calls, whose group follows later
+	marked  []trace.Step // the device's step marks, used if the host has none
+	onHost  []trace.Call // calls of gloo, whose group is set at the end
 	within  within
 	ready   readiness
-	// annotated are the host's annotations by thread, untold the kernels that they name.
+	// annotated holds the host's annotations by thread. untold holds the kernels that may need an
+	// annotation's name.
 	annotated map[int32][]annotation
 	untold    []untold
 }
@@ -90,7 +91,7 @@ func readKineto(in *Input, t *trace.Trace) error {
 	return nil
 }
 
-// deviceOf returns the name of the first GPU; empty if there is none.
+// deviceOf returns the name of the first GPU, or empty text if there is none.
 func deviceOf(raw []byte) string {
 	var all []struct{ Name string }
 	if json.Unmarshal(raw, &all) != nil || len(all) == 0 {
@@ -121,10 +122,10 @@ func (k *kineto) distributed(raw []byte) {
 	k.groups.add(k.t, d.Groups)
 }
 
-// maxRanks is beyond any job.
+// maxRanks is more ranks than any job has.
 const maxRanks = 1 << 20
 
-// limited returns a file's name on one line, shortened beyond any real length.
+// limited returns a name on one line. It cuts names that are longer than any real one.
 func limited(name string) string {
 	const most = 200
 	if len(name) > most {
@@ -133,7 +134,7 @@ func limited(name string) string {
 	return plain.Line(strings.ToValidUTF8(name, "�"))
 }
 
-// number is a JSON number, or one in a string.
+// number is a JSON number, or a number inside a string.
 type number struct {
 	v  float64
 	ok bool
@@ -143,12 +144,12 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	v, err := strconv.ParseFloat(string(bytes.Trim(b, `"`)), 64)
 	n.v, n.ok = v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 	if errors.Is(err, strconv.ErrRange) {
-		return err // not a measured value: the record is damaged
+		return err // such a number is not a measured value: the record is damaged
 	}
 	return nil
 }
 
-// whole returns the number as a count; Unknown if it is not one.
+// whole returns the number as a count, or Unknown if it is not a count.
 func (n number) whole() int64 {
 	if !n.ok || n.v != math.Trunc(n.v) || n.v < 0 || n.v > 1<<53 {
 		return trace.Unknown
@@ -156,11 +157,11 @@ func (n number) whole() int64 {
 	return int64(n.v)
 }
 
-// noCount reports whether the place of a count has a number that is not one: negative, or not
-// whole.
+// noCount reports whether the number is present but cannot be a count, because it is negative or
+// not whole.
 func (n number) noCount() bool { return n.ok && n.whole() < 0 }
 
-// word is a JSON string, or any other value as text.
+// word is a JSON string. Any other value is kept as its text.
 type word string
 
 func (w *word) UnmarshalJSON(b []byte) error {
@@ -192,16 +193,17 @@ type kinetoEvent struct {
 		External    number `json:"External id"`
 		Correlation number `json:"correlation"`
 		Stream      word   `json:"stream"`
-		// Dims and Types describe autograd's accumulated gradients.
+		// Dims and Types describe the gradients that autograd accumulates.
 		Dims  json.RawMessage `json:"Input Dims"`
 		Types json.RawMessage `json:"Input type"`
 	} `json:"args"`
 }
 
-// Marks of the events that are read; others are skipped without decoding.
+// marks are texts that occur in the events that zbench reads. All other events are skipped without
+// decoding.
 var marks = [][]byte{[]byte(`ernel"`), []byte(`record_param_comms`), []byte(`ProfilerStep#`), []byte(`"torch::autograd::AccumulateGrad"`), []byte(`"gloo:`), []byte(`"nccl:`), []byte(evaluate), []byte("Launch")}
 
-// frames are the category of Python's frames.
+// frames is the category of Python stack frames.
 var frames = []byte(`"python_function"`)
 
 func (k *kineto) event(raw []byte) error {
@@ -209,7 +211,7 @@ func (k *kineto) event(raw []byte) error {
 		k.rank.Damaged++
 		return nil
 	}
-	if bytes.Contains(raw[:min(len(raw), 64)], frames) { // most events, which are skipped quickly
+	if bytes.Contains(raw[:min(len(raw), 64)], frames) { // most events are Python frames: skip them quickly
 		return nil
 	}
 	if !slices.ContainsFunc(marks, func(m []byte) bool { return bytes.Contains(raw, m) }) {
@@ -241,8 +243,8 @@ func (k *kineto) event(raw []byte) error {
 	return bounded(k.t, len(k.rank.Calls)+len(k.onHost)+len(k.untold))
 }
 
-// accumulate is autograd's operator that hands a parameter its gradient, evaluate the prefix of
-// autograd's nodes.
+// accumulate is autograd's operator that adds a gradient to its parameter. evaluate is the prefix
+// of autograd's nodes.
 const (
 	accumulate = "torch::autograd::AccumulateGrad"
 	evaluate   = "autograd::engine::evaluate_function"
@@ -254,8 +256,8 @@ func (k *kineto) gradient(e *kinetoEvent) {
 	}
 }
 
-// tensors returns the elements of an operator's inputs and the first one's type; no type if the
-// file has no shapes.
+// tensors returns the number of elements in an operator's inputs and the type of the first input.
+// The type is empty if the file has no shapes.
 func (e *kinetoEvent) tensors() (elements int64, dtype string) {
 	var dims []json.RawMessage
 	var types []string
@@ -271,8 +273,8 @@ func (e *kinetoEvent) tensors() (elements int64, dtype string) {
 	return elements, trace.TypeOf(types[0])
 }
 
-// gloo adds a collective on the host, from its start on a thread of gloo to its end. It does not
-// state its group, so that of all ranks is assumed.
+// gloo adds a collective on the host, which lasts from its start on a thread of gloo to its end.
+// gloo does not state the group, so the group of all ranks is assumed.
 func (k *kineto) gloo(e *kinetoEvent) {
 	name, known := trace.Named(strings.TrimPrefix(string(e.Name), "gloo:"))
 	c := trace.Call{Collective: limited(name), Known: known, Sequence: trace.Unknown, Stream: limited(string(e.TID)), Kernel: k.span(e)}
@@ -281,7 +283,7 @@ func (k *kineto) gloo(e *kinetoEvent) {
 	k.onHost = append(k.onHost, c)
 }
 
-// product returns the number of elements of a shape; 0 if it is not one.
+// product returns the number of elements of a shape, or 0 if the shape is invalid.
 func product(dims []int64) int64 {
 	n := int64(1)
 	for _, d := range dims {
@@ -293,7 +295,7 @@ func product(dims []int64) int64 {
 	return n
 }
 
-// span returns an event's time in seconds since the first event; nil if it has none.
+// span returns an event's time in seconds since the first event, or nil if it has no time.
 func (k *kineto) span(e *kinetoEvent) *trace.Span {
 	if !e.TS.ok || !e.Dur.ok || e.Dur.v < 0 {
 		return nil
@@ -318,7 +320,7 @@ func (k *kineto) step(e *kinetoEvent) {
 	k.rank.Steps = append(k.rank.Steps, s)
 }
 
-// called adds a call of the host.
+// called adds a call on the host.
 func (k *kineto) called(e *kinetoEvent) {
 	if !trace.IsCall(string(e.Args.Collective)) { // traces before 2024 have no name here
 		return
@@ -328,7 +330,7 @@ func (k *kineto) called(e *kinetoEvent) {
 	k.within.number(e.Args.Rank.whole(), k.t.Groups[c.Group])
 }
 
-// kernel adds work on the device: a collective's kernel belongs to its call of the host.
+// kernel adds work on the device. The kernel of a collective is linked to its call on the host.
 func (k *kineto) kernel(e *kinetoEvent) {
 	span := k.span(e)
 	if span == nil {
@@ -359,14 +361,13 @@ func (k *kineto) kernel(e *kinetoEvent) {
 		return
 	}
 	c := k.callOf(e)
-	if c.Kernel != nil && span != nil { // a call of several kernels lasts from the first's start to the last's end
+	if c.Kernel != nil && span != nil { // a call of several kernels lasts from the start of the first to the end of the last
 		span.Start, span.End = min(span.Start, c.Kernel.Start), max(span.End, c.Kernel.End)
 	}
 	c.Kernel, c.Stream = span, limited(string(e.Args.Stream))
 }
 
-// callOf returns the call with the event's identifier; if there is none, it makes one from the
-// event.
+// callOf returns the call with the event's identifier, or makes one from the event.
 func (k *kineto) callOf(e *kinetoEvent) *trace.Call {
 	a, id := &e.Args, e.Args.External.whole()
 	if i, ok := k.byID[id]; ok {
@@ -408,7 +409,7 @@ func (k *kineto) group(e *kinetoEvent) int {
 	return k.t.Find(g)
 }
 
-// listed reads a list of ranks such as "[0, 1, 2]"; nil if it is not one.
+// listed reads a list of ranks such as "[0, 1, 2]". It returns nil for any other text.
 func listed(text string) []int {
 	var list []int
 	if json.Unmarshal([]byte(text), &list) != nil || slices.ContainsFunc(list, func(r int) bool { return r < 0 || r >= maxRanks }) {
@@ -417,7 +418,7 @@ func listed(text string) []int {
 	return list
 }
 
-// compute keeps a stretch of computation unless there are too many.
+// compute adds a span of computation, unless there are too many.
 func (k *kineto) compute(s trace.Span) {
 	if len(k.rank.Computing) >= maxSpans {
 		k.rank.Computing = trace.Merge(k.rank.Computing)
@@ -463,8 +464,9 @@ func (k *kineto) finish() {
 	k.groups.settle(k.t, r)
 }
 
-// paired joins host calls without a kernel to kernels without a call, if no identifier tied them:
-// of one kind, in order, a kernel after its call. Calls are in order.
+// paired joins host calls without a kernel and kernels without a call that no identifier links.
+// Both must be of one kind; they are joined in order, and a kernel must follow its call. calls are
+// in order.
 func paired(calls []trace.Call) []trace.Call {
 	waiting := map[trace.Call][]int{}
 	joined := make([]bool, len(calls))
@@ -492,7 +494,7 @@ func paired(calls []trace.Call) []trace.Call {
 	return kept
 }
 
-// begin returns the start of a call, for sorting; a file without times keeps its own order.
+// begin returns the start of a call for sorting. Without times the calls keep their order.
 func begin(c trace.Call) float64 {
 	switch {
 	case c.Enqueued != nil:

@@ -13,9 +13,10 @@ import (
 	"zbench/bench/files/peers"
 )
 
-// Log collectors keep a line of text as a JSON value: Docker's json-file driver one object per
-// line, Loki and Elasticsearch all lines in one. The lines are the strings at the place of the one
-// with the column names, whatever the fields' names.
+// Log collectors wrap each line of text in JSON. Docker's json-file driver writes one object per
+// line; Loki and Elasticsearch return all lines in one document. zbench finds the string with the
+// column names, and reads all strings at the same place in the JSON, whatever the names of the
+// fields.
 func init() {
 	register(Format{
 		Name: "tests-log-json", Title: "JSON with lines of a log of nccl-tests or rccl-tests", Holds: Curve, rank: 54, Use: useImport,
@@ -29,12 +30,12 @@ func init() {
 // jsonBegin distinguishes JSON from a Markdown page that begins with a link.
 var jsonBegin = pattern.New(`^\x{FEFF}?\s*(\{|\[\s*[{\["])`)
 
-// maxLevels is deeper than any collector nests its lines.
+// maxLevels is more levels than any collector nests.
 const maxLevels = 32
 
 var errDepth = fmt.Errorf("%w: values are nested over %d deep", peers.ErrFormat, maxLevels)
 
-// textOfLog writes the lines as the collector read them.
+// textOfLog returns the lines of text that the collector wrapped.
 func textOfLog(r io.Reader) ([]byte, error) {
 	d, lines, place := decoder(r), map[string][]string{}, ""
 	keep := func(at, text string) {
@@ -60,13 +61,13 @@ func textOfLog(r io.Reader) ([]byte, error) {
 		slices.Reverse(text) // the newest line came first
 	}
 	if slices.ContainsFunc(text, func(l string) bool { return strings.HasSuffix(l, "\n") }) {
-		return []byte(strings.Join(text, "")), cut // a long line is in several strings
+		return []byte(strings.Join(text, "")), cut // a long line is split into several strings
 	}
 	return []byte(strings.Join(text, "\n") + "\n"), cut
 }
 
-// eachString visits the strings of the next value with their places: the keys on the path, and the
-// inner index in a list of lists.
+// eachString calls visit for each string of the next value, with its place: the keys on the path,
+// and the inner index in a list of lists.
 func eachString(d *json.Decoder, at string, depth int, visit func(at, text string)) error {
 	t, err := d.Token()
 	switch {

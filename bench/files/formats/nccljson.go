@@ -14,8 +14,8 @@ import (
 	"zbench/bench/files/peers"
 )
 
-// The JSON of nccl-tests, versions 1 to 4, also printed by rccl-tests, has the content of their
-// text. It is converted to that text, so that one reader checks all.
+// nccl-tests and rccl-tests write JSON (versions 1 to 4) with the same content as their text.
+// zbench converts it to that text, so that a single reader makes all checks.
 
 func init() {
 	register(Format{
@@ -27,8 +27,8 @@ func init() {
 	})
 }
 
-// textOfNCCL writes the JSON as the text of the same run. Data before a damage are kept; the error
-// says where the text ends.
+// textOfNCCL converts the JSON to the text of the same run. It keeps the data before a damaged
+// place; the error says where the text ends.
 func textOfNCCL(r io.Reader) ([]byte, error) {
 	var out bytes.Buffer
 	d := decoder(r)
@@ -52,7 +52,7 @@ func textOfNCCL(r io.Reader) ([]byte, error) {
 		if err := d.Decode(&value); err != nil {
 			return out.Bytes(), cutJSON(err)
 		}
-		if name, ok := key.(string); ok && name != "env" { // the environment has secrets
+		if name, ok := key.(string); ok && name != "env" { // the environment may contain secrets
 			fields[name] = value
 		}
 	}
@@ -63,7 +63,7 @@ func textOfNCCL(r io.Reader) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decoder decodes JSON and keeps numbers as written. It skips a byte order mark.
+// decoder returns a JSON decoder that keeps numbers as written and skips a byte order mark.
 func decoder(r io.Reader) *json.Decoder {
 	in := bufio.NewReader(r)
 	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
@@ -81,7 +81,7 @@ func cutJSON(err error) error {
 // preambleOf writes the lines that nccl-tests prints before its table.
 func preambleOf(fields map[string]json.RawMessage, out *bytes.Buffer) {
 	var args []string
-	_ = json.Unmarshal(fields["args"], &args) // none: the collective is not known
+	_ = json.Unmarshal(fields["args"], &args) // without arguments the collective stays unknown
 	if len(args) > 0 {
 		fmt.Fprintf(out, "# Collective test starting: %s\n", path.Base(plainLine(args[0])))
 	}
@@ -107,7 +107,7 @@ func preambleOf(fields map[string]json.RawMessage, out *bytes.Buffer) {
 			Info   string `json:"device_info"`
 		} `json:"devices"`
 	}
-	_ = json.Unmarshal(fields["config"], &c) // none: the world is not known
+	_ = json.Unmarshal(fields["config"], &c) // without a configuration the world stays unknown
 	step := string(c.Factor) + "(factor)"
 	if c.Factor == "" {
 		step = string(c.Bytes) + "(bytes)"
@@ -124,7 +124,7 @@ func preambleOf(fields map[string]json.RawMessage, out *bytes.Buffer) {
 	}
 }
 
-// ncclHeader are the names of the columns, for the first row's placements.
+// ncclHeader returns the line of column names. both is true if the first row has both placements.
 func ncclHeader(both bool) string {
 	names := func(columns string) string {
 		if both {
@@ -136,10 +136,10 @@ func ncclHeader(both bool) string {
 		"\n#       size         count      type   redop    root" + names("     time   algbw   busbw #wrong") + "\n#        (B)    (elements)                          " + names("     (us)  (GB/s)  (GB/s)       ") + "\n"
 }
 
-// plainLine keeps a file's name from adding lines.
+// plainLine puts a text on one line, so that a file name cannot add lines.
 func plainLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// ncclSide is one of the two placements of a row.
+// ncclSide is one of a row's two placements.
 type ncclSide struct {
 	Time    json.RawMessage `json:"time"`
 	CPUTime json.RawMessage `json:"cpu_time"`
@@ -167,11 +167,11 @@ func (s *ncclSide) text() string {
 	return b.String()
 }
 
-// longNumber is more digits than any of these tools writes; a table has fewer.
+// longNumber is the largest number of digits that a table holds. These tools write fewer.
 const longNumber = 15
 
-// ncclRows writes the results as rows of the table. The measurements by iteration are not read:
-// their means are the times in the text.
+// ncclRows converts the results to rows of the table. It does not read the measurements per
+// iteration, because the text has only their means.
 func ncclRows(d *json.Decoder, out *bytes.Buffer) error {
 	if start, err := d.Token(); err != nil || start != json.Delim('[') {
 		return fmt.Errorf("%w: its results are no list", peers.ErrFormat)
@@ -200,7 +200,7 @@ func ncclRows(d *json.Decoder, out *bytes.Buffer) error {
 	return nil
 }
 
-// footerOf writes the lines that nccl-tests prints after its table.
+// footerOf writes the lines that nccl-tests prints below its table.
 func footerOf(fields map[string]json.RawMessage, out *bytes.Buffer) {
 	var bounds struct {
 		Count json.Number `json:"count"`

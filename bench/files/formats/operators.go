@@ -14,16 +14,16 @@ import (
 	"zbench/bench/files/trace"
 )
 
-// Operators are the times of PyTorch's operators in a profile.
+// Operators holds the times of PyTorch's operators in a profile.
 type Operators struct {
-	// Seconds is the mean time of a call by the operator and its inputs, such as "aten::mm
-	// float[64,32] float[32,16]": that of its kernels, or on the host.
+	// Seconds is the mean time per call, by operator and inputs, such as "aten::mm float[64,32]
+	// float[32,16]". It is the time of the call's kernels, or of the call on the host if there are
+	// no kernels.
 	Seconds map[string]float64
 	// Device is the GPU's name; empty if the file lacks it.
 	Device string
-	// Computing is the time of all kernels that do not communicate, Known the part launched by
-	// operators with known inputs, in seconds. Without kernels both are 0, and Seconds are the
-	// host's.
+	// Computing is the time, in seconds, of all kernels that do not communicate. Known is the part
+	// of it that operators with known inputs launched. Without kernels both are 0.
 	Computing, Known float64
 	// Damaged is the number of unreadable operators and kernels.
 	Damaged int
@@ -31,23 +31,24 @@ type Operators struct {
 
 // Errors of ReadOperators.
 var (
-	// ErrNoShapes is wrapped if a profile lacks the operators' inputs.
+	// ErrNoShapes is wrapped if a profile lacks the shapes of the operators' inputs.
 	ErrNoShapes = errors.New("no operator that computes has the shapes of its inputs")
-	// ErrNoKernels is wrapped if a GPU was not profiled.
+	// ErrNoKernels is wrapped if the profile names a GPU but has no kernels of it.
 	ErrNoKernels = errors.New("it names a GPU, and has none of its kernels")
 )
 
 const (
-	// maxKeys is the largest total length of the keys in bytes, maxKey the largest length of one.
+	// maxKeys is the largest total length of the keys, and maxKey is the largest length of one key,
+	// both in bytes.
 	maxKeys, maxKey = 64 << 20, 1 << 16
-	// maxDepth is the largest nesting of operators.
+	// maxDepth is the deepest nesting of operators.
 	maxDepth = 256
 )
 
-// ReadOperators reads a PyTorch profile with the shapes of inputs; it may be compressed. A kernel
-// counts for each operator whose call contains its launch, because it is unknown which of them
-// another program uses. Inputs without dimensions are left out. An error wraps ErrUnknown,
-// ErrDamaged, ErrNoShapes or ErrNoKernels.
+// ReadOperators reads a PyTorch profile that has the shapes of inputs; the file may be compressed.
+// A kernel counts for every operator whose call contains its launch, because a reader may look up
+// any of them. Inputs without dimensions are left out. The error wraps ErrUnknown, ErrDamaged,
+// ErrNoShapes or ErrNoKernels.
 func ReadOperators(name string, r io.Reader) (o *Operators, err error) {
 	err = unpack(name, r, maxTraces, func(name string, r io.Reader) error {
 		in, head, err := peek(name, r)
@@ -72,23 +73,24 @@ func ReadOperators(name string, r io.Reader) (o *Operators, err error) {
 	return o, err
 }
 
-// profile is a file's content about operators. Times are microseconds.
+// profile is what a file says about operators. Times are in microseconds.
 type profile struct {
 	device  string
 	threads map[word]int32
-	// keys are the operators with their inputs, places their indices, size their total length.
+	// keys are the operators with their inputs. places finds a key's index. size is the total
+	// length of the keys in bytes.
 	keys   []string
 	places map[string]int32
 	size   int
 	calls  []operatorCall
-	// byID has the start of a call by its identifier; launched has the time of a kernel's launch.
+	// byID has the start of each call by its identifier. launched has the times of kernel launches.
 	byID     map[int64]moment
 	launched []moment
-	// ran has the kernels' durations by the identifier of their launch, outer by that of their
-	// operator.
+	// ran has the duration of kernels by the identifier of their launch. outer has the identifier
+	// of their operator.
 	ran   map[int64]float64
 	outer map[int64]int64
-	// kernels is the total time of those that do not communicate.
+	// kernels is the total time of the kernels that do not communicate.
 	kernels float64
 	damaged int
 }
@@ -96,7 +98,7 @@ type profile struct {
 type operatorCall struct {
 	key, thread int32
 	begin, end  float64
-	// took is the time of the kernels launched within the call.
+	// took is the time of the kernels that were launched within the call.
 	took float64
 }
 
@@ -114,7 +116,7 @@ func (p *profile) read(in *Input) error {
 	})
 }
 
-// operatorMarks mark the events that are read.
+// operatorMarks are texts that occur in the events to read.
 var operatorMarks = [][]byte{[]byte(`"cpu_op"`), []byte(`"kernel"`), []byte(`"gpu_mem`), []byte(`_runtime"`), []byte(`_driver"`)}
 
 func (p *profile) event(raw []byte) error {
@@ -149,7 +151,6 @@ func (p *profile) event(raw []byte) error {
 	return nil
 }
 
-// call is one call of an operator.
 func (p *profile) call(e *kinetoEvent, id int64) {
 	begin := moment{at: e.TS.v, id: id, thread: numbered(p.threads, e.TID)}
 	if id >= 0 {
@@ -167,8 +168,8 @@ func (p *profile) call(e *kinetoEvent, id int64) {
 	p.calls = append(p.calls, operatorCall{key: key, thread: begin.thread, begin: begin.at, end: begin.at + e.Dur.v})
 }
 
-// operator returns an operator's name with its inputs that have dimensions; empty if it has none.
-// Autograd's nodes are no operators.
+// operator returns the name of an operator with those inputs that have dimensions. It is empty if
+// there is no such input, and for autograd's nodes, which are not operators.
 func (e *kinetoEvent) operator() string {
 	name := string(e.Name)
 	var dims []json.RawMessage
@@ -198,7 +199,7 @@ func (e *kinetoEvent) operator() string {
 	return key.String()
 }
 
-// operators returns the means.
+// operators returns the mean times.
 func (p *profile) operators() (*Operators, error) {
 	host := len(p.ran) == 0
 	if host && (p.device != "" || len(p.launched) > 0) {
@@ -229,7 +230,7 @@ func (p *profile) operators() (*Operators, error) {
 	return o, nil
 }
 
-// launch adds a launch for kernels without one, if the identifier of their operator gives it.
+// launch adds a launch for each kernel without one. It uses the start of the kernel's operator.
 func (p *profile) launch() {
 	for _, l := range p.launched {
 		delete(p.outer, l.id)
@@ -241,8 +242,9 @@ func (p *profile) launch() {
 	}
 }
 
-// nest gives each call the time of the kernels launched within it, and a call nested in one of the
-// same operator and inputs the key -1. It returns the time of all kernels within a call.
+// nest adds to each call the time of the kernels that were launched within it, and returns the
+// total time of kernels within calls. A call inside another call of the same operator and inputs
+// gets the key −1, so that it does not count twice.
 func (p *profile) nest() (known float64) {
 	slices.SortFunc(p.launched, func(a, b moment) int {
 		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id))
@@ -263,7 +265,7 @@ func (p *profile) nest() (known float64) {
 			if c.thread > thread || c.thread == thread && c.begin > until {
 				return
 			}
-			at(c.thread, math.Nextafter(c.begin, math.Inf(1))) // calls that ended there are before it
+			at(c.thread, math.Nextafter(c.begin, math.Inf(1))) // calls that end at this moment come before it
 			if slices.ContainsFunc(open, func(o *operatorCall) bool { return o.key == c.key }) {
 				c.key = -1
 			} else if len(open) < maxDepth {

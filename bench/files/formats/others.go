@@ -1,6 +1,6 @@
 package formats
 
-// Formats without calls are listed so that the user learns which command reads them.
+// Formats without calls are registered so that an error can name the command that reads them.
 func init() {
 	register(Format{
 		Name: "tuner-csv", Title: "rules or measurements of a library's tuner", Holds: Rules, rank: 45, Use: "no command reads rules of a tuner",

@@ -9,11 +9,12 @@ import (
 	"strconv"
 )
 
-// A pickle is a program for a stack machine. This one knows containers, strings, numbers, None,
-// truth values and the memo: it makes values and calls nothing. It refuses every other opcode by
+// A pickle is a program for a stack machine. This machine knows containers, strings, numbers, None,
+// booleans and the memo. It only makes values and calls nothing. It refuses every other opcode by
 // name.
 
-// Bounds of a pickle: its bytes, and the values kept at once. The dump of 20,000 calls has 800,000.
+// Limits for a pickle: its bytes, and the number of values kept at once. A dump of 20,000 calls has
+// 800,000 values.
 const (
 	maxPickle = 32 << 20
 	maxValues = 1 << 20
@@ -21,14 +22,16 @@ const (
 
 // pickledBox is a container of a pickle. Its values are nil, bool, int64, float64, string or *pickledBox.
 type pickledBox struct {
-	// items are a list's or a tuple's values, or a dict's alternating keys and values.
+	// items are the values of a list or tuple, or the alternating keys and values of a dict.
 	items []any
 	dict  bool
-	// dropped boxes discard their items, because nobody reads them. Kept means a place in the memo.
+	// dropped is true for a container whose items are discarded, because nothing reads them. kept
+	// is true if the container is in the memo.
 	dropped, kept bool
 }
 
-// get returns the value of a dict's key, the last one of several; nil if there is none.
+// get returns the value of a dict's key, or nil if the dict lacks it. If the key is repeated, the
+// last value counts.
 func (b *pickledBox) get(key string) any {
 	for i := len(b.items) - 2; i >= 0; i -= 2 {
 		if b.items[i] == key {
@@ -38,20 +41,20 @@ func (b *pickledBox) get(key string) any {
 	return nil
 }
 
-// unpickler is the machine.
+// unpickler is the stack machine.
 type unpickler struct {
 	in    string
 	at    int
 	stack []any
 	marks []int
 	memo  map[uint32]any
-	// drop is the key whose values are discarded.
+	// drop is the key whose list is discarded.
 	drop string
-	// held is the number of values in boxes and in the memo.
+	// held is the number of values in containers and in the memo.
 	held int
 }
 
-// refused are opcodes that would run code, or that no recorder writes.
+// refused are the opcodes that would run code, and those that no recorder writes.
 var refused = map[byte]string{
 	'c': "GLOBAL", 'R': "REDUCE", 'b': "BUILD", 'i': "INST", 'o': "OBJ", 0x81: "NEWOBJ", 0x92: "NEWOBJ_EX", 0x93: "STACK_GLOBAL",
 	'P': "PERSID", 'Q': "BINPERSID", 0x82: "EXT1", 0x83: "EXT2", 0x84: "EXT4", 0x96: "BYTEARRAY8", 0x97: "NEXT_BUFFER", 0x98: "READONLY_BUFFER",
@@ -60,11 +63,11 @@ var refused = map[byte]string{
 	0x8f: "EMPTY_SET", 0x90: "ADDITEMS", 0x91: "FROZENSET",
 }
 
-// pickledBytes is the number of bytes of an opcode's number, or of values that it takes from the
-// stack.
+// pickledBytes is the number of bytes of an opcode's number. For 'a' and 's' it is the number of
+// values that the opcode takes from the stack.
 var pickledBytes = [256]uint64{'X': 4, 0x8c: 1, 0x8d: 8, 'q': 1, 'h': 1, 'r': 4, 'j': 4, 'K': 1, 'M': 2, 'J': 4, 'G': 8, 0x8a: 1, 'a': 1, 's': 2}
 
-// unpickle returns the value of a pickle. Lists under the key drop stay empty.
+// unpickle returns the value of a pickle. A list under the key drop stays empty.
 func unpickle(text, drop string) (any, error) {
 	u := &unpickler{in: text, memo: map[uint32]any{}, drop: drop}
 	for {
@@ -86,18 +89,18 @@ func unpickle(text, drop string) (any, error) {
 	}
 }
 
-// bytes takes the next n bytes; empty if there are fewer.
+// bytes takes the next n bytes. It returns empty text if there are fewer.
 func (u *unpickler) bytes(n uint64) string {
-	if n > uint64(len(u.in)-u.at) { //nolint:gosec // at is at most the length
+	if n > uint64(len(u.in)-u.at) { //nolint:gosec // the position is at most the length
 		u.at = len(u.in)
 		return ""
 	}
 	out := u.in[u.at:][:n]
-	u.at += int(n) //nolint:gosec // at most the length
+	u.at += int(n) //nolint:gosec // n is at most the length
 	return out
 }
 
-// number takes the next n bytes as a number.
+// number takes the next n bytes as a little-endian number.
 func (u *unpickler) number(n uint64) (uint64, bool) {
 	b := u.bytes(n)
 	var whole [8]byte
@@ -107,7 +110,7 @@ func (u *unpickler) number(n uint64) (uint64, bool) {
 
 func (u *unpickler) push(v any) bool { u.stack = append(u.stack, v); return true }
 
-// box pushes a container with these values.
+// box pushes a container with these items.
 func (u *unpickler) box(items []any, dict bool) bool {
 	b := &pickledBox{items: items, dict: dict}
 	if n := len(u.stack); n > 0 {
@@ -117,13 +120,13 @@ func (u *unpickler) box(items []any, dict bool) bool {
 	return u.push(b)
 }
 
-// step runs an opcode; false if it cannot.
+// step runs an opcode. It returns false if the opcode cannot run.
 func (u *unpickler) step(op byte) bool {
 	switch op {
 	case 0x80: // PROTO
 		v, ok := u.number(1)
 		return ok && v <= 5
-	case 0x95: // FRAME: its content is read like the rest
+	case 0x95: // FRAME: the content of a frame is read like the rest
 		_, ok := u.number(8)
 		return ok
 	case '(':
@@ -157,7 +160,7 @@ func (u *unpickler) step(op byte) bool {
 	return false
 }
 
-// mark removes and returns the position of the last mark.
+// mark removes the last mark and returns its position.
 func (u *unpickler) mark() (at int, ok bool) {
 	if len(u.marks) == 0 {
 		return 0, false
@@ -167,12 +170,12 @@ func (u *unpickler) mark() (at int, ok bool) {
 	return at, at <= len(u.stack)
 }
 
-// low reports whether an opcode would reach below the last mark.
+// low reports whether an opcode would take values from below the last mark.
 func (u *unpickler) low(at int) bool {
 	return at < 0 || len(u.marks) > 0 && at < u.marks[len(u.marks)-1]
 }
 
-// pack makes a container of the values from a stack position on.
+// pack replaces the values from a stack position on by a container of them.
 func (u *unpickler) pack(at int, dict bool) bool {
 	if u.low(at) || dict && (len(u.stack)-at)%2 == 1 {
 		return false
@@ -182,7 +185,7 @@ func (u *unpickler) pack(at int, dict bool) bool {
 	return u.box(items, dict)
 }
 
-// fill puts the values from a stack position on into the container below them.
+// fill moves the values from a stack position on into the container below them.
 func (u *unpickler) fill(at int, dict bool) bool {
 	if u.low(at-1) || at < 1 {
 		return false
@@ -195,7 +198,7 @@ func (u *unpickler) fill(at int, dict bool) bool {
 		for _, v := range items {
 			if inner, ok := v.(*pickledBox); ok && !inner.kept {
 				u.held -= len(inner.items) + 2
-				inner.kept = true // it is counted once
+				inner.kept = true // mark it, so that it is counted only once
 			}
 		}
 	} else {
@@ -207,13 +210,13 @@ func (u *unpickler) fill(at int, dict bool) bool {
 	return true
 }
 
-// remember stores the last value in the memo, or loads one.
+// remember stores the last value in the memo, or loads a value from it.
 func (u *unpickler) remember(op byte) bool {
 	n, ok := uint64(len(u.memo)), true
 	if op != 0x94 {
 		n, ok = u.number(pickledBytes[op])
 	}
-	key := uint32(n) //nolint:gosec // of at most four bytes, or at most maxValues
+	key := uint32(n) //nolint:gosec // a key has at most four bytes, and an index is at most maxValues
 	if op == 'h' || op == 'j' {
 		v, met := u.memo[key]
 		return ok && met && u.push(v)
@@ -226,7 +229,7 @@ func (u *unpickler) remember(op byte) bool {
 		b.kept = true
 	}
 	if _, met := u.memo[key]; !met {
-		u.held += 4 // an entry of a map
+		u.held += 4 // an entry of the map takes as much memory as four values
 	}
 	u.memo[key] = v
 	return true
@@ -239,13 +242,13 @@ func (u *unpickler) numeral(op byte) bool {
 	case !ok:
 		return false
 	case op == 'J':
-		return u.push(int64(int32(n))) //nolint:gosec // it is signed
+		return u.push(int64(int32(n))) //nolint:gosec // the pickled number is signed
 	case op == 'G':
 		var raw [8]byte
 		binary.LittleEndian.PutUint64(raw[:], n)
 		return u.push(math.Float64frombits(binary.BigEndian.Uint64(raw[:])))
 	case op != 0x8a:
-		return u.push(int64(n)) //nolint:gosec // of two bytes
+		return u.push(int64(n)) //nolint:gosec // a number of one or two bytes fits
 	}
 	text := u.bytes(n)
 	if uint64(len(text)) != n || n > 8 {
@@ -256,14 +259,14 @@ func (u *unpickler) numeral(op byte) bool {
 		raw = slices.Repeat([]byte{0xff}, 8)
 	}
 	copy(raw, text)
-	return u.push(int64(binary.LittleEndian.Uint64(raw))) //nolint:gosec // it is signed
+	return u.push(int64(binary.LittleEndian.Uint64(raw))) //nolint:gosec // the pickled number is signed
 }
 
 // maxEmitted is the longest JSON text of an entry, in bytes.
 const maxEmitted = 1 << 20
 
-// emit appends a value as JSON; false if it is too deep or too long, because a container may
-// contain itself.
+// emit appends a value as JSON. It returns false if the value is too deep or too long, which can
+// happen because a container may contain itself.
 func emit(out []byte, v any, depth int) ([]byte, bool) {
 	switch v := v.(type) {
 	case nil:

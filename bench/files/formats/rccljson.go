@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The JSON of rccl-tests' -Z json has the rows of its -Z csv: a list, or in 2024 one object per
+// rccl-tests -Z json writes the same rows as -Z csv, as a list. In 2024 it wrote one object per
 // line.
 
 func init() {
@@ -24,14 +24,14 @@ func init() {
 	})
 }
 
-// textOfRCCL writes the JSON as the CSV of the same run. Data before a damage are kept; the error
-// says where the text ends.
+// textOfRCCL converts the JSON to the CSV of the same run. It keeps the data before a damaged
+// place; the error says where the text ends.
 func textOfRCCL(r io.Reader) ([]byte, error) {
 	in := bufio.NewReader(r)
 	head, _ := in.Peek(Head)
 	d, list := decoder(in), begins(bytes.TrimPrefix(head, []byte("\ufeff")), '[')
 	if list {
-		_, _ = d.Token() // it is present
+		_, _ = d.Token() // begins has already found the bracket
 	}
 	out := bytes.NewBufferString(rcclHeader)
 	for !list || d.More() {
@@ -72,11 +72,11 @@ type rcclRow struct {
 	Wrong24 json.RawMessage `json:"#wrong"`
 }
 
-// lacking replaces a missing value of a row. No cell parses as this, so the row is counted as left
-// out.
+// lacking replaces a missing value. It is not a valid cell, so the reader of the CSV counts the row
+// as left out.
 const lacking = "?"
 
-// write writes a row as rccl-tests' CSV does, 14 values below 13 names.
+// write writes a row as rccl-tests' CSV does: 14 values under 13 names.
 func (r *rcclRow) write(out *bytes.Buffer) {
 	value := func(raw json.RawMessage, none string) string {
 		if s := strings.Trim(string(raw), `"`); s != "" && s != "null" {

@@ -10,22 +10,22 @@ import (
 )
 
 // readiness finds the time at which a gradient was ready. Autograd's thread runs ahead of the
-// device. The device has a gradient when all kernels that the thread launched before its handover
-// have ended.
+// device. A gradient is ready on the device when all kernels have ended that the thread launched
+// before it handed the gradient over.
 type readiness struct {
 	// threads numbers the names of threads.
 	threads map[string]int32
-	// nodes are the times at which the host evaluated autograd's nodes, launched the times of its
-	// kernel launches.
+	// nodes are the times at which the host evaluated autograd's nodes. launched are the times of
+	// the host's kernel launches.
 	nodes, launched []moment
-	// ran are the computing kernels, by the identifier of their launch.
+	// ran are the computing kernels, with the identifier of their launch.
 	ran       []kernelRun
 	gradients []threaded
-	// many is true if not all are kept.
+	// many is true if there were too many entries to keep all.
 	many bool
 }
 
-// moment is a host time in seconds; end is 0 if irrelevant.
+// moment is a time on the host in seconds. end is 0 if it does not matter.
 type moment struct {
 	at     float64
 	end    float64
@@ -43,7 +43,7 @@ type threaded struct {
 	thread int32
 }
 
-// thread returns the number of a thread.
+// thread returns the number of the event's thread.
 func (r *readiness) thread(e *kinetoEvent) int32 {
 	if r.many = r.many || len(r.threads) > maxGroups; r.many {
 		return r.threads[limited(string(e.TID))]
@@ -51,7 +51,7 @@ func (r *readiness) thread(e *kinetoEvent) int32 {
 	return numbered(r.threads, limited(string(e.TID)))
 }
 
-// keep appends to a list until it is too long.
+// keep appends to a list, or sets many if the list is full.
 func keep[T any](r *readiness, list *[]T, one T) {
 	if len(*list) >= maxSpans/2 {
 		r.many = true
@@ -72,16 +72,16 @@ func (k *kineto) launch(e *kinetoEvent) {
 	}
 }
 
-// worker is a thread with gradients.
+// worker is a thread that produced gradients.
 type worker struct {
-	nodes   []float64    // start times of its nodes
-	ends    []float64    // and end times
-	starts  []float64    // host times of the launches in runs
-	runs    []trace.Span // the latest end so far
+	nodes   []float64    // start times of its autograd nodes
+	ends    []float64    // end times of its autograd nodes
+	starts  []float64    // host times of the kernel launches in runs
+	runs    []trace.Span // per launch: the start of its kernel, and the latest end of all kernels so far
 	settled float64      // host time of its last gradient
 }
 
-// workers returns the threads with gradients, by number.
+// workers returns the threads that produced gradients, by number.
 func (r *readiness) workers() map[int32]*worker {
 	byTime := func(a, b moment) int { return cmp.Compare(a.at, b.at) }
 	slices.SortFunc(r.nodes, byTime)
@@ -111,15 +111,15 @@ func (r *readiness) workers() map[int32]*worker {
 	return all
 }
 
-// handled returns the end of the node that handed over a gradient, including the trainer's work
-// before sending: DDP divides it.
+// handled returns the end of the autograd node that handed over a gradient. The node includes the
+// trainer's work before sending: DDP divides the gradient there.
 func (w *worker) handled(at *trace.Span) float64 {
 	after, _ := slices.BinarySearch(w.nodes, math.Nextafter(at.Start, math.Inf(1)))
 	return max(at.End, w.ends[max(after-1, 0)])
 }
 
-// settle sets the times of gradients, which are in order. Steps are the host's marks; device is
-// true if the file has kernels, so that the host's times do not count.
+// settle sets the time of each gradient; gradients are in order. steps are the host's step marks.
+// device is true if the file has kernels; then times on the host do not count.
 func (r *readiness) settle(steps []trace.Step, device bool) {
 	workers := r.workers()
 	for i := range r.gradients {
@@ -146,14 +146,14 @@ func (r *readiness) settle(steps []trace.Step, device bool) {
 		if end == 0 {
 			continue
 		}
-		g.Made = &trace.Span{Start: w.runs[end-1].End, End: w.runs[end-1].End} // no kernel since then
+		g.Made = &trace.Span{Start: w.runs[end-1].End, End: w.runs[end-1].End} // without a later kernel: the gradient was ready when the last kernel ended
 		if begin < end {
 			g.Made.Start = min(g.Made.Start, w.runs[begin].Start)
 		}
 	}
 }
 
-// launches reports whether an event is the launch of a kernel, or of a graph of them.
+// launches reports whether an event launches a kernel or a graph of kernels.
 func (e *kinetoEvent) launches() bool {
 	return e.Args.Correlation.ok && strings.Contains(string(e.Name), "Launch")
 }

@@ -14,8 +14,8 @@ import (
 	"zbench/bench/files/trace"
 )
 
-// PyTorch's flight recorder keeps a rank's last collectives in a ring and dumps them when a job
-// hangs: as a pickle, or as JSON with the same keys.
+// PyTorch's flight recorder keeps a rank's last collectives in a ring buffer. When a job hangs, it
+// dumps them as a pickle, or as JSON with the same keys.
 func init() {
 	register(Format{
 		Name: "flight-recorder", Title: "a dump of PyTorch's flight recorder", Holds: Calls, rank: 5,
@@ -26,7 +26,7 @@ func init() {
 	})
 }
 
-// recorded is an entry of a dump.
+// recorded is one entry of a dump.
 type recorded struct {
 	Record   number    `json:"record_id"`
 	Group    [2]word   `json:"process_group"`
@@ -48,13 +48,14 @@ type recorder struct {
 	t      *trace.Trace
 	rank   *trace.Rank
 	groups groupTable
-	// last has the index of each group's last call.
+	// last has the index of the last call of each group.
 	last map[int]int
-	// emitted is the number of bytes of a pickle's entries as JSON.
+	// emitted is the number of JSON bytes made from a pickle's entries.
 	emitted int
 }
 
-// rankInName is the rank at the end of a dump's name: nccl_trace_rank_12, or with an extension.
+// rankInName matches the rank at the end of a dump's name, such as nccl_trace_rank_12, with or
+// without an extension.
 var rankInName = pattern.New(`(\d{1,7})(?:\.\w{1,8})?$`)
 
 func readRecorder(in *Input, t *trace.Trace) error {
@@ -92,12 +93,12 @@ func (l *recorder) json(s *stream) error {
 	})
 }
 
-// pickle reads a pickle's entries in their JSON form.
+// pickle converts the entries of a pickle to JSON and reads them.
 func (l *recorder) pickle(s *stream) error {
 	over := fmt.Errorf("%w: over %d bytes: dump without stack traces", ErrDamaged, maxPickle)
 	var text strings.Builder
 	if _, err := io.Copy(&text, peers.Bounded(io.MultiReader(bytes.NewReader(s.buf[s.at:]), s.r), maxPickle, over)); err != nil {
-		return err //nolint:wrapcheck // the reader's own
+		return err //nolint:wrapcheck // the reader's own error
 	}
 	v, err := unpickle(text.String(), "frames")
 	if err != nil {
@@ -129,7 +130,7 @@ func (l *recorder) pickle(s *stream) error {
 	return nil
 }
 
-// entry takes a call. Entries with one number are one call of several tensors.
+// entry reads a call. Several entries with the same number are one call of several tensors.
 func (l *recorder) entry(raw []byte) error {
 	var e recorded
 	if raw == nil || json.Unmarshal(raw, &e) != nil || e.Sequence.whole() < 0 {
@@ -157,7 +158,7 @@ func (l *recorder) entry(raw []byte) error {
 }
 
 func (e *recorded) call() trace.Call {
-	name, _, _ := strings.Cut(string(e.Name), " ") // nccl:send 0->1
+	name, _, _ := strings.Cut(string(e.Name), " ") // such as nccl:send 0->1
 	kind, known := trace.Named(name)
 	c := trace.Call{Collective: limited(kind), Known: known, Sequence: e.Sequence.whole(), State: trace.State(e.State), In: tensors(e.In), Out: tensors(e.Out), Bytes: trace.Unknown}
 	if !known {
@@ -172,7 +173,7 @@ func (e *recorded) call() trace.Call {
 		}
 	}
 	if e.Retired && c.State == trace.Scheduled {
-		c.State = trace.Completed // the only sign of gloo's calls
+		c.State = trace.Completed // a call of gloo has no other sign that it ended
 	}
 	if !c.State.Known() {
 		c.State = ""
@@ -183,7 +184,8 @@ func (e *recorded) call() trace.Call {
 	return c
 }
 
-// tensors returns the number of elements of tensors of these sizes; Unknown if there are none.
+// tensors returns the total number of elements of tensors with these sizes, or Unknown if there are
+// none.
 func tensors(sizes [][]int64) int64 {
 	all := int64(trace.Unknown)
 	for _, dims := range sizes {

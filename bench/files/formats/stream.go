@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// stream reads a JSON object whose arrays are too large for memory: it hands out the raw text of
-// one value at a time. The largest kept value bounds its memory.
+// stream reads a JSON object whose arrays are too large for memory. It returns the raw text of one
+// value at a time, so that the largest value bounds its memory.
 type stream struct {
 	r    io.Reader
 	buf  []byte
@@ -18,8 +18,8 @@ type stream struct {
 	err  error
 }
 
-// Bounds of a stream. A profiler's event has some hundred bytes; with a stack of Python frames or a
-// list of shapes, some thousand.
+// Limits for a stream. A profiler's event has some hundred bytes, or some thousand with a stack of
+// Python frames or a list of shapes.
 const (
 	window   = 1 << 20
 	maxValue = 16 << 20
@@ -29,7 +29,7 @@ var errShort = errors.New("the file ends in the middle")
 
 func newStream(r io.Reader) *stream { return &stream{r: r, buf: make([]byte, 0, window)} }
 
-// fill reads more, and keeps the buffer from index keep on.
+// fill reads more input. It keeps the part of the buffer that begins at index keep.
 func (s *stream) fill(keep int) bool {
 	if s.err != nil {
 		return false
@@ -41,7 +41,7 @@ func (s *stream) fill(keep int) bool {
 	if len(s.buf) == cap(s.buf) {
 		s.buf = append(make([]byte, 0, 2*cap(s.buf)), s.buf...)
 	}
-	for range 100 { // a reader may return nothing for a while
+	for range 100 { // a reader may return no bytes for a while
 		n, err := s.r.Read(s.buf[len(s.buf):cap(s.buf)])
 		s.buf, s.err = s.buf[:len(s.buf)+n], err
 		if n > 0 || err != nil {
@@ -52,7 +52,8 @@ func (s *stream) fill(keep int) bool {
 	return false
 }
 
-// next returns the next byte that is not white space without consuming it; 0 at the end.
+// next returns the next byte that is not white space, or 0 at the end. It does not consume the
+// byte.
 func (s *stream) next() byte {
 	for {
 		for ; s.at < len(s.buf); s.at++ {
@@ -86,8 +87,8 @@ func (s *stream) wrong(what string) error {
 	return fmt.Errorf("%w: byte %d: %s", ErrDamaged, s.base+int64(s.at), what)
 }
 
-// value returns the text of the next value; nil if it exceeds maxValue and was skipped. The text is
-// valid until the next call.
+// value returns the text of the next value. It skips a value above maxValue and returns nil. The
+// text is valid until the next call.
 func (s *stream) value() ([]byte, error) {
 	c := s.next()
 	v := piece{s: s, start: s.base + int64(s.at)}
@@ -110,7 +111,8 @@ func (s *stream) value() ([]byte, error) {
 	return v.text(), nil
 }
 
-// piece is a value being read: the kept part begins at start, unless it is too large.
+// piece is a value that is being read. Its text begins at start, unless large says that it is too
+// large to keep.
 type piece struct {
 	s     *stream
 	start int64
@@ -124,7 +126,7 @@ func (v *piece) text() []byte {
 	return v.s.buf[v.start-v.s.base : v.s.at]
 }
 
-// more continues reading; false at the end of the file.
+// more reads more of the value. It returns false at the end of the file.
 func (v *piece) more() bool {
 	if here := v.s.base + int64(v.s.at); here-v.start > maxValue {
 		v.large, v.start = true, here
@@ -132,7 +134,7 @@ func (v *piece) more() bool {
 	return v.s.fill(int(v.start - v.s.base))
 }
 
-// word skips a number or a word.
+// word skips a number or a literal.
 func (v *piece) word() {
 	s := v.s
 	for {
@@ -195,7 +197,8 @@ func (v *piece) quoted() error {
 	}
 }
 
-// escaped reports whether a text ends with an odd number of backslashes.
+// escaped reports whether a text ends with an odd number of backslashes, so that they escape the
+// next byte.
 func escaped(text []byte) bool {
 	n := 0
 	for n < len(text) && text[len(text)-1-n] == '\\' {
@@ -204,7 +207,7 @@ func escaped(text []byte) bool {
 	return n%2 == 1
 }
 
-// object calls visit for every key of an object; visit reads its value.
+// object calls visit for every key of an object. visit must read the value.
 func (s *stream) object(visit func(key string) error) error {
 	if err := s.expect('{'); err != nil {
 		return err
@@ -237,7 +240,8 @@ func (s *stream) object(visit func(key string) error) error {
 	}
 }
 
-// array calls visit with the text of every element of an array; nil for one that is too large.
+// array calls visit with the text of every element of an array, or nil for an element that is too
+// large.
 func (s *stream) array(visit func(raw []byte) error) error {
 	if err := s.expect('['); err != nil {
 		return err
@@ -260,7 +264,7 @@ func (s *stream) array(visit func(raw []byte) error) error {
 	}
 }
 
-// another consumes the comma before another element, or the end.
+// another consumes a comma and returns true, or consumes the end and returns false.
 func (s *stream) another(end byte) (bool, error) {
 	switch s.next() {
 	case ',':
@@ -273,5 +277,5 @@ func (s *stream) another(end byte) (bool, error) {
 	return false, s.wrong("neither a comma nor an end")
 }
 
-// maxName is the longest key or number.
+// maxName is the largest length of a key or a number in bytes.
 const maxName = 1 << 10

@@ -7,7 +7,7 @@ import (
 	"zbench/bench/files/peers"
 )
 
-// testsMarks are texts printed by rccl-tests and nccl-tests.
+// testsMarks are texts that rccl-tests and nccl-tests print.
 var testsMarks = []string{"# Using devices", "#       size", "nccl-tests version", "rccl-tests: Version", "algbw   busbw"}
 
 // The tables of rccl-tests and nccl-tests, as text and as CSV.
@@ -26,10 +26,10 @@ func init() {
 	})
 }
 
-// jsonStart is an object with a name, an empty one, or a list of objects.
+// jsonStart matches the beginning of an object, or of a list of objects.
 var jsonStart = pattern.New(`^(\{\s*("[^"\n]*"\s*:|\})|\[\s*\{\s*["}])`)
 
-// otherForm names the form of an input without a table; empty if it is text.
+// otherForm names the form of an input without a table. It returns empty text for plain text.
 func otherForm(head []byte) string {
 	switch trimmed := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff"))); {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):

@@ -14,11 +14,12 @@ import (
 	"zbench/bench/files/peers"
 )
 
-// maxMembers is the most files of an archive: a job has at most one file per rank.
+// maxMembers is the largest number of files in an archive. A job has at most one file per rank.
 const maxMembers = 1 << 16
 
-// unpack calls visit with a file's decompressed content, or with each file of an archive, up to
-// that many bytes, with the archive's name in front of its own.
+// unpack calls visit with a file's decompressed content, or with the content of each file of an
+// archive. most is the largest number of bytes that it passes of a file. The archive's name
+// precedes the name of its files.
 func unpack(name string, r io.Reader, most int64, visit func(name string, r io.Reader) error) error {
 	in, err := decompressed(bufio.NewReaderSize(r, Head))
 	if err != nil {
@@ -38,7 +39,7 @@ func unpack(name string, r io.Reader, most int64, visit func(name string, r io.R
 			return nil
 		case err != nil:
 			return fmt.Errorf("%s: %w: tar: %w", name, ErrDamaged, err)
-		case h.Typeflag != tar.TypeReg || strings.HasPrefix(path.Base(h.Name), "._"): // macOS adds "._" files to archives
+		case h.Typeflag != tar.TypeReg || strings.HasPrefix(path.Base(h.Name), "._"): // macOS adds files named "._…" to archives
 			continue
 		}
 		if files++; files > maxMembers {
@@ -54,7 +55,7 @@ func unpack(name string, r io.Reader, most int64, visit func(name string, r io.R
 	}
 }
 
-// decompressed returns an input, decompressed if it is gzip. The error wraps ErrDamaged.
+// decompressed returns the input, decompressed if it is gzip. The error wraps ErrDamaged.
 func decompressed(in *bufio.Reader) (*bufio.Reader, error) {
 	if head, _ := in.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		return in, nil

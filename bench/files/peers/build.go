@@ -12,7 +12,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// maxResults is the number of cases in all runs and places.
+// maxResults is the largest number of cases, over all runs and placements.
 const maxResults = 1 << 18
 
 // builder collects rows into results.
@@ -23,35 +23,35 @@ type builder struct {
 	setups  setups
 	rows    int
 	skips   skips
-	most    int // results
+	most    int // largest number of results
 }
 
-// curveKey identifies results that differ only in size, placement and setup.
+// curveKey identifies the results of one curve, which differ only in size, placement and setup.
 type curveKey struct {
 	collective, dtype, op string
 	ranks, perProc        int
 }
 
-// caseKey is one case.
+// caseKey identifies a case.
 type caseKey struct {
 	curveKey
 	bytes   int64
 	inPlace bool
 }
 
-// resultKey is one case in one setup.
+// resultKey identifies a case in one setup.
 type resultKey struct {
 	caseKey
 	setup *setup
 }
 
-// slot identifies a case of a table by its table's number in the log and its placement.
+// slot identifies a case of a table by its cells and its placement.
 type slot struct {
 	of      printedCase
 	inPlace bool
 }
 
-// build makes the record. Import.File, SHA256 and Lines stay empty.
+// build makes the record. It leaves Import.File, SHA256 and Lines empty.
 func (s *scan) build(o Hints) (*record.Record, error) {
 	if o.Collective != "" {
 		if _, err := collective.ByName(o.Collective); err != nil {
@@ -74,7 +74,7 @@ func (s *scan) build(o Hints) (*record.Record, error) {
 		set, err := s.resolve(t, o)
 		switch {
 		case err != nil:
-			// The other tables may have it.
+			// Another table may name its collective.
 			unnamed = cmp.Or(unnamed, err)
 			t.skipRows(err.Error())
 		case t.whole():
@@ -103,7 +103,8 @@ func (s *scan) build(o Hints) (*record.Record, error) {
 	return b.rec, nil
 }
 
-// noRows explains why tables gave no result; unnamed is the first error about a collective.
+// noRows returns the error for tables without a result. unnamed is the first error about a
+// collective.
 func (s *scan) noRows(b *builder, unnamed error) error {
 	why := b.skips.text()
 	if why == "" {
@@ -121,8 +122,8 @@ func (s *scan) noRows(b *builder, unnamed error) error {
 	return fmt.Errorf("%w: %s", ErrCollective, why)
 }
 
-// addTest adds the rows of a test. A table with repeated cases counts as several tables, unless it
-// marks its cycles.
+// addTest adds the rows of a test. If cases repeat, the table is divided into several tables,
+// unless it marks its cycles.
 func (b *builder) addTest(s *scan, set *setting) error {
 	failed := set.test.unattributed()
 	set.describe()
@@ -134,7 +135,7 @@ func (b *builder) addTest(s *scan, set *setting) error {
 	return nil
 }
 
-// passes divides a table's rows into tables with each case once, unless the table marks its cycles.
+// passes divides a table into tables that have each case once, unless the table marks its cycles.
 func (set *setting) passes() []*setting {
 	t := set.test
 	if len(t.rows) == 0 {
@@ -169,8 +170,8 @@ func (set *setting) passes() []*setting {
 	return parts
 }
 
-// addRows adds the rows of a table, or of one pass through its cases; failed is the
-// number of failed checks that no row shows.
+// addRows adds the rows of a table or of one pass of it. failed is the number of failed checks that
+// no row shows.
 func (b *builder) addRows(s *scan, set *setting, failed int64) error {
 	t := set.test
 	set.setup = b.setupOf(set)
@@ -201,7 +202,7 @@ func (b *builder) addRows(s *scan, set *setting, failed int64) error {
 	return nil
 }
 
-// result finds the result of a case in a setup, or starts it.
+// result returns the result of a case in a setup. It adds the result if it is new.
 func (b *builder) result(s *scan, set *setting, c caseKey, elements int64) *building {
 	key := resultKey{c, set.setup}
 	if into := b.index[key]; into != nil {
@@ -221,7 +222,7 @@ func (b *builder) result(s *scan, set *setting, c caseKey, elements int64) *buil
 	return into
 }
 
-// caseOf returns the case of a row's side.
+// caseOf returns the case of one side of a row.
 func (set *setting) caseOf(r *row, inPlace bool) caseKey {
 	op := ""
 	if set.Reduces {
@@ -230,7 +231,7 @@ func (set *setting) caseOf(r *row, inPlace bool) caseKey {
 	return caseKey{curveKey{set.Name, dtype(r.dtype), op, set.ranks, set.perProc}, r.bytes, inPlace}
 }
 
-// dtype returns zbench's name of an element type, or the printed name if zbench does not know it.
+// dtype returns zbench's name of an element type, or the printed name if zbench has none.
 func dtype(name string) string {
 	if d, err := collective.DtypeByName(name); err == nil {
 		return d.Name
@@ -238,23 +239,22 @@ func dtype(name string) string {
 	return name
 }
 
-// building is a result that still receives rows.
+// building is a result to which rows can still be added.
 type building struct {
 	res *record.Result
-	// owner is the setting of its first row. Later rows have the same setup.
+	// owner is the setting of the first row. All later rows have the same setup.
 	owner   *setting
 	samples []*side
-	// doubts counts the doubtful printed times.
+	// doubts counts the printed times that may be wrong.
 	doubts notes
 }
 
-// curve is the result's curve.
 func (into *building) curve() curveKey {
 	r := into.res
 	return curveKey{r.Collective, r.Dtype, r.Op, r.Ranks, r.GPUsPerProcess}
 }
 
-// finish summarises the samples and names the setups if there are several.
+// finish summarises the samples, and names the setups if there are several.
 func (b *builder) finish(s *scan) {
 	b.setups.name()
 	b.setupWarning(s)
@@ -271,7 +271,7 @@ func (b *builder) finish(s *scan) {
 	}
 }
 
-// time makes the timing of a result's samples. All results reuse scratch.
+// time makes the timing of a result from its samples. All results share the buffer scratch.
 func (into *building) time(scratch *[]float64) {
 	set, res := into.owner, into.res
 	list := func(of func(*side) float64) []float64 {
@@ -290,7 +290,7 @@ func (into *building) time(scratch *[]float64) {
 	res.Burst = &record.Timing{
 		Iterations:  set.test.header.iters,
 		MeanOfRanks: stat.Summarize(list(func(s *side) float64 { return digits(s).at })),
-		// The medians of the ends bound the median of the times.
+		// The median of the times lies between the medians of their lower and upper ends.
 		Rounding: &record.Interval{
 			Lo: median(func(s *side) float64 { return digits(s).lo }),
 			Hi: median(func(s *side) float64 { return digits(s).hi }),
@@ -305,7 +305,7 @@ func (into *building) time(scratch *[]float64) {
 	res.BusBW = &printed
 }
 
-// notes are warnings about lines, one per code: that of the first such line.
+// notes are warnings about lines, one per code. A warning describes the first line with that code.
 type notes []note
 
 type note struct {
@@ -313,7 +313,7 @@ type note struct {
 	count int
 }
 
-// note counts a line. message returns the warning's text for the first line.
+// note counts a line. message returns the text of the warning, for the first line.
 func (n *notes) note(code, hint string, message func() string) {
 	for i := range *n {
 		if (*n)[i].Code == code {
@@ -324,7 +324,7 @@ func (n *notes) note(code, hint string, message func() string) {
 	*n = append(*n, note{record.Warning{Code: code, Message: message(), Hint: hint}, 1})
 }
 
-// warnings are the notes with the number of further lines.
+// warnings returns the notes. Each one ends with the number of further lines.
 func (n notes) warnings() []record.Warning {
 	out := []record.Warning{}
 	for _, d := range n {
@@ -336,7 +336,7 @@ func (n notes) warnings() []record.Warning {
 	return out
 }
 
-// countWarning counts the doubts about one printed time.
+// countWarning adds notes if a printed time may be wrong.
 func (into *building) countWarning(set *setting, r *row, s *side) {
 	bytes := into.res.Bytes
 	at := s.rounding(bytes, set.unit, set.scale)
@@ -362,8 +362,8 @@ func (into *building) countWarning(set *setting, r *row, s *side) {
 	}
 }
 
-// repeatedTable warns that a table's rows count as repeats of an earlier table's, or of its own
-// rows, although the log does not say so.
+// repeatedTable warns that the rows of a table count as repeats of an earlier table, or of other
+// rows in the same table, although the log does not say so.
 func (s *scan) repeatedTable(set, earlier *setting) {
 	if earlier.test == set.test || set.repeatSaid {
 		return
@@ -378,13 +378,13 @@ func (s *scan) repeatedTable(set, earlier *setting) {
 		"two tables hold the same cases of %s on the same devices with the same settings, and times within 30 %%: they are taken for repeats", set.Name)
 }
 
-// whole reports whether all rows were taken, except those of size 0.
+// whole reports whether all rows were read, apart from rows of size 0.
 func (t *test) whole() bool {
 	return len(t.skips) == 0 || len(t.skips) == 1 && t.skips[0].Reason == sizeZero
 }
 
-// checkAverage compares the log's average busbw with that of the rows: a difference means lost or
-// misread rows.
+// checkAverage compares the log's average busbw with the average of the rows. A difference means
+// that rows were lost or misread.
 func (s *scan) checkAverage(t *test) {
 	if t.average == nil || t.continues || len(t.rows) == 0 {
 		return

@@ -10,7 +10,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Kinds of columns that only CSVs have.
+// Kinds of columns that only occur in CSV files.
 const (
 	kCollective kind = 100 + iota
 	kPlace
@@ -21,7 +21,7 @@ const (
 	kCycle
 )
 
-// csvNames maps those columns' names to their kinds, like names for the others.
+// csvNames maps the names of these columns to their kinds, as names does for other columns.
 var csvNames = map[string]kind{
 	"collective": kCollective, "operation": kCollective,
 	"ranks": kRanks, "nranks": kRanks, "gpus": kRanks, "ngpus": kRanks, "gpusperrank": kPerRank,
@@ -29,29 +29,29 @@ var csvNames = map[string]kind{
 	"datatype": kType, "dtype": kType, "n": kOther,
 }
 
-// csvTable is a table in CSV: nccl-tests' columns as rewritten by scripts, or the output of
-// rccl-tests -Z csv, which has a row for each placement.
+// csvTable is a table in CSV. It has the columns of nccl-tests as scripts rewrite them, or is the
+// output of rccl-tests -Z csv, which has one row per placement.
 type csvTable struct {
 	layout
-	// place is the column that distinguishes in place (1) from out of place, -1 for none.
+	// place is the column that says whether the row is in place (1); -1 if there is none.
 	place int
-	// spare is the column before which rccl-tests writes a value without a name in its header, -1
-	// for none.
+	// spare is the column before which rccl-tests writes a value that its header does not name; -1
+	// if there is none.
 	spare int
 	// cycles is true if a column numbers the repeats.
 	cycles bool
-	// tests holds the tests of the table's collectives and worlds.
+	// tests has one test per collective and world in the table.
 	tests map[string]*test
 }
 
-// csvWord is a part of a column's name, csvName a whole one.
+// csvWord matches a part of a column name, csvName a whole name.
 var (
 	csvWord = pattern.New(`[a-z#µ]+`)
 	csvName = pattern.New(`^[\w#µ()/ .%-]{0,40}$`)
 )
 
-// csvColumn reads a column's name: its kind, its side (-1 if the name has none), its unit of time (0 if
-// the name has none).
+// csvColumn reads a column name. side is -1 if the name has no side; unit is the time unit, 0 if
+// the name has none.
 func csvColumn(name string) (k kind, side int, unit float64) {
 	side = -1
 	rest, place := []string{}, false
@@ -84,8 +84,8 @@ func csvColumn(name string) (k kind, side int, unit float64) {
 	return names[word], side, 0
 }
 
-// IsCSV reports whether the first line of a text, without comments, consists of names between
-// commas, with at least two of a size, a time and bandwidths among them.
+// IsCSV reports whether the first line that is not a comment consists of names separated by commas.
+// At least two of them must be names for a size, a time or a bandwidth.
 func IsCSV(text []byte) bool {
 	for line := range strings.Lines(strings.TrimLeft(string(text), "\ufeff \t\r\n")) {
 		if strings.HasPrefix(line, "#") {
@@ -105,7 +105,7 @@ func IsCSV(text []byte) bool {
 	return false
 }
 
-// parseCSV reads the line of column names of a CSV; nil if the line is not one.
+// parseCSV reads a CSV's line of column names. It returns nil for any other line.
 func parseCSV(text string) *csvTable {
 	lower := strings.ToLower(text)
 	if !strings.Contains(lower, "busbw") || !strings.Contains(lower, "algbw") || strings.Count(text, ",") < 3 {
@@ -115,11 +115,11 @@ func parseCSV(text string) *csvTable {
 	seen, last := map[column]int{}, -1
 	for i, f := range fields(text) {
 		if !csvName.MatchString(f) {
-			return nil // not names but a sentence
+			return nil // a sentence, not names
 		}
 		k, side, unit := csvColumn(f)
 		if k == kTime && side < 0 {
-			last++ // if names have no place, the second time begins the second side
+			last++ // without placements in the names, the second time column begins the second side
 		}
 		switch k {
 		case kTime, kAlg, kBus, kWrong:
@@ -147,7 +147,7 @@ func parseCSV(text string) *csvTable {
 	return t
 }
 
-// setSides finds the placements of a CSV; false if one lacks a column.
+// setSides finds the placements in a CSV. It returns false if a placement lacks a column.
 func (t *csvTable) setSides(seen map[column]int) bool {
 	there := [2]bool{}
 	for side := range there {
@@ -179,7 +179,7 @@ func fields(text string) []string {
 	return out
 }
 
-// csvHeader finds the names of a CSV.
+// csvHeader recognises a CSV's line of column names.
 func csvHeader(_ *scan, _ *test, l line) []string {
 	if strings.Count(l.Text, ",") < 3 || parseCSV(l.Text) == nil {
 		return nil
@@ -189,8 +189,8 @@ func csvHeader(_ *scan, _ *test, l line) []string {
 
 func (s *scan) startCSV(_ *test, l line, _ []string) { s.csv = parseCSV(l.Text) }
 
-// csvValues finds the values of a CSV's row. A sentence has few numbers, and spaces within a value;
-// a truncated row begins with a number and has no spaces.
+// csvValues returns the values of a CSV row. A sentence has few numbers, and spaces within a value.
+// A cut row begins with a number and has no spaces.
 func csvValues(s *scan, _ *test, l line) []string {
 	if s.csv == nil {
 		return nil
@@ -225,23 +225,23 @@ func (s *scan) csvRow(_ *test, l line, values []string) {
 	if reason == "" {
 		out, reason = r.row(l.no)
 	}
-	// A last line without a line end may be cut, unless it ends like all others.
+	// A last line without a newline may be cut, unless it ends like all other rows.
 	last := values[len(values)-1]
 	l.cut = l.cut && !strings.HasSuffix(l.Text, `"`) && last != "0" && last != "N/A"
 	into.take(out, reason, l)
 }
 
-// csvRow is a row with its collective and world.
+// csvRow is a row of a CSV with its collective and world.
 type csvRow struct {
 	cells
 	collective   string
 	ranks, nodes int
 }
 
-// places are the non-numeric values of a column of placements.
+// places are the values of a placement column that are not numbers.
 var places = []string{"true", "false"}
 
-// read assigns the values of a row to the column names.
+// read assigns the values of a row to the columns.
 func (t *csvTable) read(values []string) (r csvRow, reason string) {
 	per, perNode := 1, false
 	r.n = t.sides
@@ -277,24 +277,24 @@ func (t *csvTable) read(values []string) (r csvRow, reason string) {
 		r.sides[0].inPlace = values[t.place] == "1" || strings.EqualFold(values[t.place], "true")
 	}
 	if r.ranks *= per; perNode {
-		// rccl-tests derives the nodes from the ranks per node, and has printed 16 on two nodes of
-		// 8.
+		// rccl-tests computes the nodes from the ranks per node. It has printed 16 nodes for 16
+		// ranks on two nodes of 8.
 		r.nodes = 0
 	}
 	return r, ""
 }
 
-// claim is a number of ranks and nodes from a source other than the device list.
+// claim is a number of ranks and nodes that does not come from the device list.
 type claim struct {
 	ranks, nodes int
 	from         string
 }
 
-// fileWorldRE finds the ranks and nodes in a file's name, in the form of srun's -n and -N:
+// fileWorldRE matches the ranks and nodes in a file name, in the form of srun's -n and -N:
 // job-n-00256-N-0064.csv.
 var fileWorldRE = pattern.New(`(?:^|[^0-9])(\d{1,7})-N-(\d{1,6})(?:[^0-9]|$)`)
 
-// fileWorld returns the world in a file's name; zero if it has none.
+// fileWorld returns the world in a file name, or the zero value if the name has none.
 func fileWorld(file string) claim {
 	m := fileWorldRE.FindStringSubmatch(file)
 	if m == nil {
@@ -305,7 +305,7 @@ func fileWorld(file string) claim {
 	return claim{ranks, nodes, "the file's name (" + m[1] + "-N-" + m[2] + ": ranks, nodes)"}
 }
 
-// csvTest returns the test of a row's collective and world; it starts one if there is none yet.
+// csvTest returns the test for the collective and world of a row, and adds it if it is new.
 func (s *scan) csvTest(c *csvTable, r csvRow) *test {
 	key := fmt.Sprintf("%q %d %d", r.collective, r.ranks, r.nodes)
 	if t := c.tests[key]; t != nil {

@@ -8,10 +8,11 @@ import (
 	"zbench/bench/run/record"
 )
 
-// rankStat finds -a in a command: the choice of the ranks' printed time.
+// rankStat matches the option -a in a command, which selects the rank whose time is printed: rank
+// 0, the fastest or the slowest.
 var rankStat = pattern.New(`(?:^|\s)(?:-a\s*|--average[ =])([023])(?:\s|$)`)
 
-// tableWarnings returns warnings about a table's origin or reading.
+// tableWarnings adds warnings about where a table comes from and how it was read.
 func (s *scan) tableWarnings(set *setting) {
 	t, line := set.test, set.test.rows[0].line
 	if t.layout.inferred {
@@ -41,10 +42,10 @@ func (s *scan) tableWarnings(set *setting) {
 	}
 }
 
-// rebuildHint is the remedy if processes did not find each other.
+// rebuildHint is the remedy for processes that did not find each other.
 const rebuildHint = "if this was meant to be one run, rebuild the tests with MPI=1 and launch them with that MPI (srun needs --mpi=pmix); if the runs are separate, import their logs one by one"
 
-// fill sets everything in the record except its results and counts.
+// fill sets all fields of the record except its results and counts.
 func (s *scan) fill(rec *record.Record, tables []*test, used []*setting) {
 	imp := record.Import{Tool: s.tool, Version: s.version}
 	averages := 0
@@ -74,7 +75,7 @@ func (s *scan) fill(rec *record.Record, tables []*test, used []*setting) {
 		}
 	}
 	for _, u := range used {
-		// With several device lists, the hosts of one would be mistaken for all.
+		// With several device lists, a reader would take the hosts of one list for all hosts.
 		if len(u.world.Hosts) > 0 && !slices.Equal(u.world.Hosts, rec.World.Hosts) {
 			rec.World.Hosts = nil
 		}
@@ -86,7 +87,8 @@ func (s *scan) fill(rec *record.Record, tables []*test, used []*setting) {
 	rec.Warnings = append([]record.Warning{}, s.warnings...)
 }
 
-// guessTool names the program if its log does not: the two print alike.
+// guessTool names the program if the log does not name it. Both programs print the same tables, so
+// the GPU and the libraries decide.
 func guessTool(gpu string, libs []record.Library) string {
 	switch {
 	case slices.ContainsFunc(libs, func(l record.Library) bool { return l.Name != "nccl" }):

@@ -7,17 +7,17 @@ import (
 	"zbench/bench/base/pattern"
 )
 
-// rule is a kind of line: its recognition, which has no side effects and may depend on the test's
-// phase, and its effect. The first kind that recognises a line takes it.
+// rule is a kind of line. recognise has no side effects and may depend on the phase of the test;
+// take processes the line. A line belongs to the first rule that recognises it.
 type rule struct {
 	recognise func(s *scan, t *test, l line) []string
 	take      func(s *scan, t *test, l line, found []string)
 }
 
-// ending has one bit for each phase from the table on.
+// ending has one bit per phase from the table on.
 const ending = 1<<table | 1<<footer
 
-// grammar holds the kinds of lines. Rows come first after CSV, because most lines are rows.
+// grammar lists the rules. Rules for rows come right after CSV, because most lines are rows.
 var grammar = []rule{
 	{csvHeader, (*scan).startCSV},
 	{csvValues, (*scan).csvRow},
@@ -43,10 +43,11 @@ var grammar = []rule{
 	{words("_perf", "_test"), (*scan).commandLine},
 }
 
-// matched is the result of a kind that needs nothing from the line.
+// matched is the result of a rule that takes no text from the line.
 var matched = []string{""}
 
-// contains recognises a line by an expression. Most lines lack its word, which is faster to find.
+// contains recognises a line by an expression. It first looks for a word of the expression, which
+// is faster and which most lines lack.
 func contains(word string, re *pattern.Pattern) func(*scan, *test, line) []string {
 	return func(_ *scan, _ *test, l line) []string { return find(re, l.Text, word) }
 }
@@ -61,7 +62,7 @@ func words(several ...string) func(*scan, *test, line) []string {
 	}
 }
 
-// comment recognises a line by its number sign and a word.
+// comment recognises a comment line that contains a word.
 func comment(word string) func(*scan, *test, line) []string {
 	return func(_ *scan, _ *test, l line) []string {
 		if strings.Contains(l.Text, word) && strings.HasPrefix(strings.TrimSpace(l.Text), "#") {
@@ -71,7 +72,7 @@ func comment(word string) func(*scan, *test, line) []string {
 	}
 }
 
-// footLine recognises a footer's line. In some phases its number sign may be missing.
+// footLine recognises a line of a footer. In the phases of bare it may lack its number sign.
 func footLine(word string, re *pattern.Pattern, bare int) func(*scan, *test, line) []string {
 	return func(s *scan, t *test, l line) []string {
 		m := find(re, l.Text, word)

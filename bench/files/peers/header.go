@@ -7,7 +7,7 @@ import (
 	"zbench/bench/base/pattern"
 )
 
-// kind is the content of a column.
+// kind says what a column holds.
 type kind int
 
 const (
@@ -24,43 +24,43 @@ const (
 	kStamp
 )
 
-// names maps a column name, lower case and without # and unit, to its kind. The first two rows hold
-// today's names, the third those of 2016-2019.
+// names maps a column name to its kind. The name is in lower case and has no number sign and no
+// unit. The first two rows are today's names, the third row is from 2016-2019.
 var names = map[string]kind{
 	"size": kSize, "count": kCount, "type": kType, "redop": kRedop, "root": kRoot,
 	"time": kTime, "cputime": kTime, "algbw": kAlg, "busbw": kBus, "wrong": kWrong, "timestamp": kStamp,
 	"bytes": kSize, "n": kCount, "op": kRedop, "res": kWrong, "error": kWrong, "errors": kWrong,
 }
 
-// column is one name of the header line and the column after its last character.
+// column is a name in the header line. end is the position after its last character.
 type column struct {
 	kind kind
 	end  int
-	// side is 0 or 1 in the first or second group, -1 before them.
+	// side is 0 in the first group of values, 1 in the second, and -1 before both.
 	side int
 }
 
-// layout has the positions of a table's cells.
+// layout has the positions of the columns of a table.
 type layout struct {
 	cols  []column
 	sides int
-	// inPlace has the placement of each side.
+	// inPlace says for each side whether it is in place.
 	inPlace [2]bool
 	// unit is the printed time unit in seconds; 0 if no line states it.
 	unit float64
-	// maxError is true if the last column of a side is the largest error instead of a number of
-	// wrong elements.
+	// maxError is true if the last column of a side is the largest error, not a number of wrong
+	// elements.
 	maxError bool
-	// cpuTime is true if the launching CPU measured the time (-C 1).
+	// cpuTime is true if the CPU that launches the work measured the time (-C 1).
 	cpuTime bool
-	// millis is true for the column names of NCCL 1, which printed ms without units.
+	// millis is true for the column names of NCCL 1, which printed milliseconds without a unit.
 	millis bool
-	// inferred is true without a header line, noPlace if nothing distinguishes in-place from
-	// out-of-place.
+	// inferred is true if there was no header line. noPlace is true if nothing distinguishes in
+	// place from out of place.
 	inferred, noPlace bool
-	// csv is true for a table with cells between commas.
+	// csv is true if commas separate the cells.
 	csv bool
-	// ways are the sets of columns that a row can leave blank.
+	// ways are the sets of columns that a row may leave blank.
 	ways []way
 }
 
@@ -69,13 +69,13 @@ func (l *layout) has(k kind) bool {
 	return slices.ContainsFunc(l.cols, func(c column) bool { return c.kind == k })
 }
 
-// maxColumns bounds the work on a hostile header; real ones have at most 24.
+// maxColumns bounds the work on a malicious header. Real headers have at most 24 columns.
 const maxColumns = 48
 
 var unitSuffix = pattern.New(`\(([A-Za-z/]+)\)$`)
 
-// parseHeader recognises the line of column names. banner is the line with the words out-of-place
-// and in-place, if one was seen.
+// parseHeader recognises the line of column names. banner is the earlier line with the words
+// out-of-place and in-place, or empty.
 func parseHeader(text, banner string) *layout {
 	if !strings.Contains(text, "busbw") || !strings.Contains(text, "algbw") {
 		return nil
@@ -115,8 +115,8 @@ func parseHeader(text, banner string) *layout {
 // today are the column names of rccl-tests and nccl-tests since 2022.
 const today = "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong"
 
-// headless returns the layout of rows without column names and with as many cells as today's
-// tables; nil for others.
+// headless returns the layout for rows that follow no line of column names, if they have as many
+// cells as today's tables; otherwise nil.
 func headless(toks []token) *layout {
 	l := parseHeader(today, "")
 	if len(toks) != len(l.cols) || !containsRow(toks, 0) {
@@ -126,8 +126,8 @@ func headless(toks []token) *layout {
 	return l
 }
 
-// beforeRow returns the text before a row in a line; empty if there is none. The spaces that align
-// the row belong to it, except one after a word.
+// beforeRow returns the text in front of a row, or empty text if the line has no row. The spaces
+// that align the row belong to the row, except one after a word.
 func beforeRow(text string) string {
 	toks := tokenize(text)
 	for i := len(toks) - 1; i > 0; i-- {
@@ -138,8 +138,9 @@ func beforeRow(text string) string {
 	return ""
 }
 
-// beforeNames returns the text before the size, the first of the column names; empty if there is
-// none. The spaces after a number sign align the names.
+// beforeNames returns the text in front of the column names, which begin with the size. It is empty
+// if the line has no column names. The spaces after a number sign belong to the names, because they
+// align them.
 func beforeNames(text string) string {
 	if !strings.Contains(text, "busbw") {
 		return ""
@@ -168,13 +169,13 @@ func beforeNames(text string) string {
 	return ""
 }
 
-// setPlaces reads from the banner line which side is in place.
+// setPlaces finds out from the banner which side is in place.
 func (l *layout) setPlaces(banner string) {
 	out := strings.Index(banner, "out-of-place")
 	in := strings.Index(strings.ReplaceAll(banner, "out-of-place", "############"), "in-place")
 	switch {
 	case l.sides == 2:
-		// Out-of-place has always come first; a banner can only swap the order.
+		// The first side has always been out of place; only a banner can say the opposite.
 		l.inPlace = [2]bool{false, true}
 		if in >= 0 && in < out {
 			l.inPlace = [2]bool{true, false}
@@ -189,8 +190,8 @@ func (l *layout) setPlaces(banner string) {
 
 var timeUnits = map[string]float64{"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1}
 
-// parseUnits reads the line of units under the column names. It returns the time unit in seconds
-// and whether this is such a line.
+// parseUnits reads the line of units below the column names. It returns the time unit in seconds,
+// and false for any other line.
 func parseUnits(text string) (float64, bool) {
 	if !strings.Contains(text, "(GB/s)") {
 		return 0, false

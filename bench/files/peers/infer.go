@@ -8,17 +8,17 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// interval is a closed range of bus factors, busbw over size/time.
+// interval is a closed range of bus factors. A bus factor is busbw over size/time.
 type interval struct{ lo, hi float64 }
 
 func (i interval) has(x float64) bool { return i.lo <= x && x <= i.hi }
 
-// maxRanks is the largest world that is considered.
+// maxRanks is the largest world that zbench considers.
 const maxRanks = 1 << 14
 
-// ratio intersects the ranges of the bus factor that each row allows. A table of tiny sizes allows
-// everything. A row that fits no other is left out; if most rows are, the range is empty (lo > hi):
-// the rows disagree.
+// ratio intersects the ranges of bus factors that the rows allow. Tables of tiny sizes allow every
+// factor. A row that does not fit the earlier rows is left out. If most rows are left out, the rows
+// disagree, and the range is empty (lo > hi).
 func (t *test) ratio(unit float64) interval {
 	out, odd := interval{0, math.Inf(1)}, 0
 	for _, r := range t.rows {
@@ -39,7 +39,7 @@ func (t *test) ratio(unit float64) interval {
 	return out
 }
 
-// within reports whether the busbw of each side fits a factor in a range.
+// within reports whether the busbw of every side fits a factor in the range.
 func (r *row) within(ratio interval, unit float64) bool {
 	return !slices.ContainsFunc(r.sides[:r.n], func(s side) bool {
 		is := s.ratio(r.bytes, unit)
@@ -47,25 +47,25 @@ func (r *row) within(ratio interval, unit float64) bool {
 	})
 }
 
-// empty reports whether no factor lies in the range.
+// empty reports whether the range holds no factor.
 func (i interval) empty() bool { return i.lo > i.hi }
 
-// ratio returns the range of busbw over size/time that the printed digits allow.
+// ratio returns the range of bus factors that the printed digits of a side allow.
 func (s *side) ratio(bytes int64, unit float64) interval {
 	gb := float64(bytes) / unit / 1e9
-	// printf rounds the exact values; the margin is for float arithmetic.
+	// printf rounds exact values, so the margin only covers float arithmetic.
 	const margin = 1e-9
 	return interval{s.bus.lo() * s.time.lo() / gb * (1 - margin), s.bus.hi() * s.time.hi() / gb * (1 + margin)}
 }
 
-// least returns the least number of ranks, from a given one on, whose bus factor reaches the range;
-// factors never fall with the number of ranks.
+// least returns the smallest number of ranks, from a given one on, whose bus factor is at least the
+// lower end of the range. Factors never decrease with the number of ranks.
 func least(c collective.Collective, from int, ratio interval) int {
 	return from + sort.Search(maxRanks-from+1, func(i int) bool { return c.BusFactor(from+i) >= ratio.lo })
 }
 
-// uniqueRanks returns the only number of ranks whose bus factor lies in the range, or 0 if there is
-// none or several.
+// uniqueRanks returns the number of ranks whose bus factor lies in the range. It returns 0 if there
+// is none, or more than one.
 func uniqueRanks(c collective.Collective, ratio interval) int {
 	n := least(c, 1, ratio)
 	if n > maxRanks || !ratio.has(c.BusFactor(n)) || n < maxRanks && ratio.has(c.BusFactor(n+1)) {
@@ -74,7 +74,7 @@ func uniqueRanks(c collective.Collective, ratio interval) int {
 	return n
 }
 
-// fitsSome reports whether the range holds the factor of some number of ranks.
+// fitsSome reports whether the range holds the bus factor of some number of ranks.
 func fitsSome(c collective.Collective, ratio interval) bool {
 	n := least(c, 2, ratio)
 	return n <= maxRanks && ratio.has(c.BusFactor(n))

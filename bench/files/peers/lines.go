@@ -13,39 +13,39 @@ import (
 	"zbench/bench/base/envelope"
 )
 
-// maxLine is the longest line that is read, in bytes, its end included. NCCL_DEBUG topology dumps
+// maxLine is the largest length of a line in bytes, with its newline. Topology dumps of NCCL_DEBUG
 // reach tens of kilobytes.
 const maxLine = 1 << 20
 
-// bounds limit the reading of an input that may have no end: a pipe, a device.
+// bounds limit how much is read, because an input such as a pipe or a device may not end.
 type bounds struct {
 	bytes int64
 	lines int
 }
 
-// whole exceeds the NCCL_DEBUG=INFO output of all ranks of a large cluster.
+// whole is more than NCCL_DEBUG=INFO prints for all ranks of a large cluster.
 var whole = bounds{bytes: 512 << 20, lines: 1 << 23}
 
-// line is one cleaned line.
+// line is a line after cleaning.
 type line struct {
-	// no counts from 1.
+	// no is the line number, from 1.
 	no int
 	envelope.Line
-	// cut is true for a last line without a line end.
+	// cut is true for a last line without a newline.
 	cut bool
 }
 
-// summary describes the bytes read.
+// summary describes the bytes that were read.
 type summary struct {
 	sha256 string
 	lines  int
 }
 
-// eachLine hands every cleaned line to f and stops at f's first error.
+// eachLine calls f with every cleaned line and stops at its first error.
 func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 	over := fmt.Errorf("%w: more than %d bytes; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.bytes)
 	br, sum, hash := bufio.NewReaderSize(Bounded(r, b.bytes, over), maxLine), summary{}, sha256.New()
-	head, _ := br.Peek(maxLine) // an error returns below
+	head, _ := br.Peek(maxLine) // the loop below returns this error
 	c, before := envelope.Cleaner{Names: beforeNames}, beforeNames
 	if !bytes.Contains(head, []byte("algbw")) {
 		before = beforeRow
@@ -73,7 +73,8 @@ func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 	}
 }
 
-// Bounded is a reader that fails after a number of bytes.
+// Bounded returns a reader that passes on at most a number of bytes, and then returns the error
+// over.
 func Bounded(from io.Reader, most int64, over error) io.Reader {
 	return &bounded{from: from, left: most, over: over}
 }
@@ -85,9 +86,9 @@ type bounded struct {
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.from.Read(p[:min(len(p), 64<<10)]) // the caller may stop after few lines
+	n, err := b.from.Read(p[:min(len(p), 64<<10)]) // read little at a time, because the caller may stop after few lines
 	if b.left -= int64(n); b.left < 0 {
 		return 0, b.over
 	}
-	return n, err //nolint:wrapcheck // a reader hands on its source's error, io.EOF above all
+	return n, err //nolint:wrapcheck // a reader returns the error of its source, which usually is io.EOF
 }

@@ -9,10 +9,10 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Merge merges several imports of one cluster into one record, in the given order. It fails,
-// wrapping ErrMerge, if there is nothing to merge, if a record is no import, or if two files hold
-// the same case: those are two measurements to compare, not repeats. It does not change the
-// records.
+// Merge merges imports of one cluster into one record, in the given order. It returns an error that
+// wraps ErrMerge if there is nothing to merge, if a record is not an import, or if two files hold
+// the same case: such cases are two measurements to compare, not repeats. It does not change its
+// arguments.
 func Merge(recs ...*record.Record) (*record.Record, error) {
 	if len(recs) == 0 {
 		return nil, fmt.Errorf("%w: no records were given; pass at least one log", ErrMerge)
@@ -48,12 +48,12 @@ func Merge(recs ...*record.Record) (*record.Record, error) {
 	return out, nil
 }
 
-// files names the logs of a record.
+// files returns the names of a record's logs.
 func files(r *record.Record) string {
 	return strings.Join(slice.Map(r.Source.Imports, func(imp record.Import) string { return imp.File }), "+")
 }
 
-// mergeWorlds takes the largest world and states how the others differ.
+// mergeWorlds uses the largest world and states how the others differ.
 func mergeWorlds(out *record.Record, recs []*record.Record) {
 	out.World = recs[0].World
 	for _, r := range recs[1:] {

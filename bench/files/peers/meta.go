@@ -13,23 +13,23 @@ import (
 	"zbench/bench/run/record"
 )
 
-// facts is the content of a log outside its tables.
+// facts is what a log says outside its tables.
 type facts struct {
 	tool, version string
 	libraries     []record.Library
 	signs         signs.Reader
 	warnings      []record.Warning
-	// more counts the dropped warnings by code.
+	// more counts the warnings that were not kept, by code.
 	more map[string]int
 }
 
-// maxLibraries is the largest number of library versions kept.
+// maxLibraries is the largest number of library versions that are kept.
 const maxLibraries = 64
 
-// maxNote is the number of bytes of a line that a warning quotes.
+// maxNote is the number of bytes that a warning quotes from a line.
 const maxNote = 200
 
-// signLine recognises a line that states a defect or qualifies the numbers.
+// signLine recognises a line that states a defect or limits the meaning of the figures.
 func signLine(_ *scan, _ *test, l line) []string {
 	if signs.Tells(l.Text) {
 		return matched
@@ -45,7 +45,7 @@ func (s *scan) sign(t *test, l line, _ []string) {
 	}
 }
 
-// signWarnings returns the warnings about lines that state a defect.
+// signWarnings adds warnings about lines that state a defect.
 func (s *scan) signWarnings() {
 	cluster := slices.ContainsFunc(s.tests, func(t *test) bool {
 		return slices.ContainsFunc(t.worlds, func(w *world) bool {
@@ -61,22 +61,23 @@ func (s *scan) signWarnings() {
 	}
 }
 
-// quoted returns a line for a warning, without users' names and shortened.
+// quoted returns a line for a warning, shortened and without users' names.
 func quoted(text string) string {
-	text = redact(text) // first, because a shortened name is still a name
+	text = redact(text) // first, because a part of a name is still a name
 	if len(text) > maxNote {
 		text = strings.ToValidUTF8(text[:maxNote], "") + "…"
 	}
 	return text
 }
 
-// maxWarnings is the number of warnings kept per code; the others are counted.
+// maxWarnings is the number of warnings that are kept per code. Further ones are counted.
 const maxWarnings = 20
 
-// tableRE matches a warning's name for its table.
+// tableRE matches the part of a warning that names its table.
 var tableRE = pattern.New(`the table at line \d+( \(and (\d+) more\))?`)
 
-// warn adds a warning once; for several tables it names the first.
+// warn adds a warning. If a warning differs from an earlier one only in the table, it is counted
+// there, and the first table is named.
 func (f *facts) warn(code, hint, format string, args ...any) {
 	w := record.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 	alike := tableRE.ReplaceAllString(w.Message, "")
@@ -109,7 +110,7 @@ func (f *facts) warn(code, hint, format string, args ...any) {
 
 func (f *facts) addLibrary(name, version string) {
 	for i, l := range f.libraries {
-		// The same version may be printed with and without its build.
+		// A version may be printed once with its build and once without.
 		if l.Name == name && (strings.HasPrefix(l.Version, version) || strings.HasPrefix(version, l.Version)) {
 			f.libraries[i].Version = max(l.Version, version)
 			return
@@ -121,9 +122,9 @@ func (f *facts) addLibrary(name, version string) {
 	f.libraries = append(f.libraries, record.Library{Name: name, Version: version})
 }
 
-// programs are the names of rccl-tests' and nccl-tests' programs, each before the names that it
-// contains. Names unknown to collective.ByName are listed so that their rows are not taken for
-// another collective's.
+// programs are the names of the programs of rccl-tests and nccl-tests. A name comes before the
+// names that it contains. Names that collective.ByName does not know are listed, too: their rows
+// would otherwise count for another collective.
 var programs = []string{
 	"all_reduce_bias", "all_reduce", "all_gather", "reduce_scatter", "alltoallv", "alltoall",
 	"broadcast", "sendrecv", "hypercube", "gather", "scatter", "reduce",
@@ -131,8 +132,8 @@ var programs = []string{
 
 var commandRE = pattern.New(`\b(` + strings.Join(append(slices.Clone(programs), collective.Names()...), "|") + `)_(?:perf|test)(?:_mpi)?\b`)
 
-// commandLine remembers the program that a line starts, for the next test. A line with two programs
-// counts for none.
+// commandLine remembers the program that a line starts, for the next test. It ignores a line with
+// two programs.
 func (s *scan) commandLine(_ *test, l line, _ []string) {
 	if strings.Contains(l.Text, "NCCL INFO") {
 		return
@@ -149,14 +150,14 @@ func (s *scan) commandLine(_ *test, l line, _ []string) {
 	}
 }
 
-// program removes the parts that builds add to a program's name.
+// program removes the affixes that builds add to a program's name.
 func program(name string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(name, "_mpi"), "_perf")
 }
 
-// homeRE finds a home folder, including its mount, and the user's name: /home/NAME,
-// /mnt/nfs/home/NAME, /Users/NAME.
+// homeRE matches a home folder with its mount and the user's name: /home/NAME, /mnt/nfs/home/NAME,
+// /Users/NAME.
 var homeRE = pattern.New(`(?:/[\w.+-]+)*/(?:home|homes|users|Users)/[^/\s:,;"')\]]+`)
 
-// redact removes users' names from paths: a record reaches more people than its log.
+// redact removes users' names from paths, because a record reaches more people than its log.
 func redact(text string) string { return homeRE.ReplaceAllString(text, "~") }

@@ -12,53 +12,54 @@ import (
 // named is a collective with the source of its name.
 type named struct {
 	collective.Collective
-	// from is log, option, file or numbers.
+	// from says where the name comes from: log, option, file or numbers.
 	from string
 }
 
-// unsupported is the error for a collective that the table lacks.
+// unsupported is the error about a collective that the table lacks.
 type unsupported struct{ name string }
 
 func (u unsupported) Error() string {
 	return fmt.Sprintf("the collective %q is not supported; supported are %s", u.name, strings.Join(collective.Names(), ", "))
 }
 
-// Unwrap also has the similar names.
+// Unwrap also returns the error with similar names.
 func (u unsupported) Unwrap() []error {
 	_, unknown := collective.ByName(u.name)
 	return []error{ErrCollective, unknown}
 }
 
-// sources describe the sources of a name.
+// sources describe where a name comes from.
 var sources = map[string]string{"log": "log", "option": "--collective option", "file": "file name", "numbers": "numbers"}
 
-// evidence is the information about the collective in a table's rows, whatever its name.
+// evidence is what the rows of a table show about their collective, without its name.
 type evidence struct {
-	// ops is true if rows have an operator, none if rows have none; both are false if the table
-	// does not show it.
+	// ops is true if some rows have an operator. none is true if some rows have none. Both are
+	// false if the table has no such column.
 	ops, none bool
-	// roots is true if rows have a rank as the root, noRoot if rows have -1 or nothing.
+	// roots is true if some rows have a rank as the root. noRoot is true if some rows have -1 or no
+	// root.
 	roots, noRoot bool
-	// op is a printed operator, root a printed root.
+	// op is one of the printed operators, root is one of the printed roots.
 	op, root string
-	// rootColumn is true if the table has a column of roots.
+	// rootColumn is true if the table has a column for the root.
 	rootColumn bool
-	// share is size/(count × element size): the number of ranks for a collective that divides its
-	// size among them, else 1; 0 if the rows do not show it.
+	// share is size/(count × element size). It is the number of ranks if the collective divides its
+	// size among ranks, else 1; 0 if the rows do not show it.
 	share int64
-	// checked has whether data were checked out of place, and in place.
+	// checked says whether data were checked: out of place, and in place.
 	checked [2]bool
 	// inPlace is true if rows have values in place.
 	inPlace bool
 	ratio   interval
-	// ranks is 0 if unknown.
+	// ranks is the number of ranks; 0 if unknown.
 	ranks int
 }
 
-// evidence collects the information of a table's rows.
+// evidence collects what the rows of a table show.
 func (t *test) evidence(ratio interval, ranks int) evidence {
 	l := t.layout
-	// The first versions omitted columns that a collective does not need.
+	// The first versions of the tools omitted columns that a collective does not need.
 	full := l.has(kCount) && l.has(kType)
 	e := evidence{rootColumn: l.has(kRoot), ratio: ratio, ranks: ranks, share: -1}
 	for _, r := range t.rows {
@@ -90,7 +91,8 @@ func (t *test) evidence(ratio interval, ranks int) evidence {
 	return e
 }
 
-// share returns size/(count × element size): 0 if unknown, -1 if it is not a whole number.
+// share returns size/(count × element size). It returns 0 if this is unknown, and -1 if it is not a
+// whole number.
 func (p printedCase) share() int64 {
 	d, err := collective.DtypeByName(p.dtype)
 	switch {
@@ -102,10 +104,10 @@ func (p printedCase) share() int64 {
 	return p.bytes / p.elements / int64(d.Size)
 }
 
-// veto returns why the rows cannot belong to a collective; empty if they can.
+// veto returns the reason why the rows cannot belong to a collective, or empty text if they can.
 func (e evidence) veto(c collective.Collective) string {
-	// Send/recv takes no operator, but its program runs once per operator and prints it since there
-	// is a column of roots.
+	// Send/recv does not use an operator. But since the tables have a column for the root, its
+	// program runs once per operator and prints the operator.
 	prints := c.Reduces || !c.Rooted && !divides(c) && e.rootColumn
 	switch {
 	case e.ops && e.none:
@@ -128,7 +130,8 @@ func (e evidence) veto(c collective.Collective) string {
 	return ""
 }
 
-// fits reports whether the rows can belong to a collective, on the number of ranks if known.
+// fits reports whether the rows can belong to a collective, given the number of ranks if it is
+// known.
 func (e evidence) fits(c collective.Collective) bool {
 	switch {
 	case e.veto(c) != "", e.checked[1] && c.InPlace == collective.Never:
@@ -151,8 +154,8 @@ func (e evidence) candidates() []collective.Collective {
 	return slice.Where(collective.All(), e.fits)
 }
 
-// findName finds the collective of a test: by the log, the option or the file's name, unless the
-// rows contradict it, else by the rows.
+// findName finds the collective of a test. The log, the option and the file name are tried in this
+// order; the rows must not contradict the name. Without a name the rows decide.
 func (s *scan) findName(t *test, o Hints, e evidence) (named, error) {
 	fits, line := e.candidates(), t.rows[0].line
 	not := ""
@@ -180,8 +183,8 @@ func (s *scan) findName(t *test, o Hints, e evidence) (named, error) {
 	return s.inferName(e, fits, not, line)
 }
 
-// inferName returns the only collective to which the rows can belong. It never infers one without
-// an in-place form, because rows of collectives unknown to zbench look the same.
+// inferName returns the collective if the rows can belong to only one. It never infers a collective
+// without an in-place form, because rows of collectives that zbench does not know look the same.
 func (s *scan) inferName(e evidence, fits []collective.Collective, not string, line int) (named, error) {
 	if e.ratio.empty() {
 		return named{}, errDisagree(line)
@@ -201,7 +204,7 @@ func (s *scan) inferName(e evidence, fits []collective.Collective, not string, l
 	return named{c, "numbers"}, nil
 }
 
-// fileCollective finds the only collective that a file's name contains.
+// fileCollective returns the collective in a file name, if there is exactly one.
 func fileCollective(file string) string {
 	text := strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(strings.ToLower(file))
 	words := [][2]string{}
@@ -223,7 +226,7 @@ func fileCollective(file string) string {
 			return ""
 		}
 		found = w[1]
-		// A recognised part must not be found again: reduce in all_reduce.
+		// A name inside a recognised one must not be found: reduce in all_reduce.
 		text = strings.ReplaceAll(text, w[0], "|")
 	}
 	return found
@@ -237,12 +240,12 @@ func possibilities(fits []collective.Collective) string {
 	return strings.Join(names, " or ")
 }
 
-// errDisagree is the error about a table whose rows fit no single number of ranks.
+// errDisagree is the error about a table whose rows do not fit one number of ranks.
 func errDisagree(line int) error {
 	return fmt.Errorf("the rows of the table at line %d have different rank counts: no single rank count explains their busbw; import each run on its own, with its header and device list", line)
 }
 
-// butOf names the collectives to which the rows can belong.
+// butOf names the collectives to which the rows can belong, for the end of a message.
 func butOf(fits []collective.Collective) string {
 	if len(fits) == 0 {
 		return ""
@@ -250,7 +253,7 @@ func butOf(fits []collective.Collective) string {
 	return ", but that of " + possibilities(fits)
 }
 
-// reduction returns the operator in a redop cell; empty for none.
+// reduction returns the operator in a redop cell, or empty text if there is none.
 func reduction(cell string) string {
 	switch strings.ToLower(cell) {
 	case "", "none", "n/a":

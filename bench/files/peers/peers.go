@@ -1,14 +1,17 @@
-// Package peers reads the output of rccl-tests and nccl-tests, text or CSV, into zbench's record.
+// Package peers reads the output of rccl-tests and nccl-tests, as text or CSV, into zbench's
+// record.
 //
-// The steps are the files: lines.go reads lines, which package envelope cleans. scan.go sorts them
-// into tests by the table in grammar.go; preamble.go, meta.go, world.go, section.go and header.go
-// know the kinds of lines. row.go assigns a row's words to the column names; csv.go reads CSV.
-// table.go and agree.go decide which rows are credible. name.go finds the collective, infer.go the
-// number of ranks. setup.go separates repeats from other runs. build.go makes the record.
+// Each file is one step. lines.go reads lines, which package envelope cleans. scan.go sorts the
+// lines into tests by the rules in grammar.go; preamble.go, meta.go, world.go, section.go and
+// header.go handle the kinds of lines. row.go assigns the words of a row to the columns; csv.go
+// reads CSV. table.go and agree.go decide which rows are credible. name.go finds the collective,
+// infer.go the number of ranks. setup.go separates repeats of a run from other runs. build.go makes
+// the record.
 //
-// A row is read if it follows its header, and the number of its cells, the type of each cell, its
-// count and size/time against the printed algbw agree. Any other row is left out and named, with
-// its line and the reason; no row is assembled from pieces. Memory is bounded whatever the input.
+// A row is read if it follows its header and is consistent: the number of its cells, the type of
+// each cell, its count, and size/time against the printed algbw. Any other row is left out and
+// reported with its line and the reason. A row is never assembled from pieces. Memory is bounded
+// for every input.
 package peers
 
 import (
@@ -25,36 +28,39 @@ import (
 var (
 	// ErrNoTable is wrapped if the text has no rccl-tests or nccl-tests table.
 	ErrNoTable = errors.New("no rccl-tests or nccl-tests table")
-	// ErrFormat is wrapped by package formats if the input is their output in an unreadable form.
+	// ErrFormat is wrapped by package formats if the input is output of these tools in a form that
+	// zbench cannot read.
 	ErrFormat = errors.New("not the text or CSV output of rccl-tests or nccl-tests")
 	// ErrNoRows is wrapped if there is a table but no usable row.
 	ErrNoRows = errors.New("no row could be taken")
 	// ErrCollective is wrapped if the collective is unknown, ambiguous or contradicted by the
 	// numbers.
 	ErrCollective = errors.New("collective not determined")
-	// ErrTooLarge is wrapped if the input, a line, or the number of rows, sizes or tests exceeds
-	// any real log's.
+	// ErrTooLarge is wrapped if the input, a line, or the number of rows, sizes or tests is larger
+	// than in any real log.
 	ErrTooLarge = errors.New("too large for a log")
 	// ErrMerge is wrapped by the errors of Merge.
 	ErrMerge = errors.New("cannot merge")
 )
 
-// Hints supply facts that a log may lack. The log's own facts win, with a warning.
+// Hints supply facts that a log may lack. If the log states a fact, too, the log wins and a warning
+// says so.
 type Hints struct {
-	// Collective names the collective (in any spelling of collective.ByName) if the log does not.
+	// Collective names the collective if the log does not name it, in any spelling that
+	// collective.ByName accepts.
 	Collective string
-	// File is the base name of the log; its collective is used if neither the log nor Collective
-	// names one.
+	// File is the base name of the log. The collective in it is used if neither the log nor
+	// Collective names one.
 	File string
-	// Nodes and Ranks are used if the log does not list its devices; 0 is unknown.
+	// Nodes and Ranks are used if the log does not list its devices; 0 means unknown.
 	Nodes, Ranks int
 }
 
-// Parse reads one log. The record has its Schema, Source, World, Results (times in seconds,
-// bandwidths in bytes per second) and Warnings set; the caller sets Tool and Created.
+// Parse reads one log. It sets the record's Schema, Source, World, Results (times in seconds,
+// bandwidths in bytes per second) and Warnings. The caller sets Tool and Created.
 //
-// It fails, wrapping ErrFormat, ErrNoTable, ErrNoRows, ErrCollective or ErrTooLarge, if nothing in
-// the input can be read with certainty, and returns the reader's own error.
+// If nothing in the input can be read with certainty, the error wraps ErrFormat, ErrNoTable,
+// ErrNoRows, ErrCollective or ErrTooLarge. Errors of the reader are returned.
 func Parse(r io.Reader, o Hints) (*record.Record, error) {
 	s := newScan()
 	sum, err := whole.eachLine(r, s.line)
@@ -73,7 +79,7 @@ func Parse(r io.Reader, o Hints) (*record.Record, error) {
 	return rec, nil
 }
 
-// noTable explains an input without a table.
+// noTable returns the error for an input without a table.
 func (s *scan) noTable() error {
 	if s.csv != nil {
 		return fmt.Errorf("%w: no row follows the names of the CSV", ErrNoRows)

@@ -8,18 +8,18 @@ import (
 	"zbench/bench/base/pattern"
 )
 
-// header is the part of the line that begins # nThread about how a program ran, without its sizes.
-// Runs with different headers are not repeats.
+// header holds the settings on the line that begins with "# nThread", except the sizes. Runs with
+// different headers are not repeats.
 type header struct {
-	// known is false if the log lacks the line.
+	// known is false if the log lacks that line.
 	known                              bool
 	threads, gpus                      int
 	warmup, iters, agg, graph, unalign int
-	// blocking matches the line that says that the program waits after each step.
+	// blocking is the line that says that the program waits after each step, or empty.
 	blocking string
 }
 
-// perProcess is the number of GPUs of one process; 0 if not stated.
+// perProcess returns the number of GPUs per process, or 0 if the line does not state it.
 func (h header) perProcess() int { return h.threads * h.gpus }
 
 var (
@@ -38,8 +38,8 @@ var (
 	averageRE  = pattern.New(`Avg bus bandwidth *: *(\S+)`)
 )
 
-// find is FindStringSubmatch for a line that contains the word. Most lines are rows, and a word is
-// faster to find than an expression.
+// find is FindStringSubmatch for lines that contain a word. Looking for the word first is faster,
+// because most lines are rows without it.
 func find(re *pattern.Pattern, text, word string) []string {
 	if !strings.Contains(text, word) {
 		return nil
@@ -47,7 +47,8 @@ func find(re *pattern.Pattern, text, word string) []string {
 	return re.FindStringSubmatch(text)
 }
 
-// fresh returns the test that a line above a device list begins.
+// fresh returns the test to which a line above a device list belongs. If the current test already
+// has its device list, it starts a new test.
 func (s *scan) fresh(t *test) *test {
 	if t.phase != preamble {
 		return s.next(t.stream)
@@ -73,7 +74,7 @@ func (s *scan) parameters(t *test, l line, m []string) {
 	t.header = parseParameters(m, l.Text)
 }
 
-// parseParameters reads the line that begins # nThread.
+// parseParameters reads the line that begins with "# nThread".
 func parseParameters(m []string, text string) header {
 	h := header{known: true}
 	numbers := func(m []string, into ...*int) {
@@ -98,8 +99,8 @@ func (s *scan) libraryPath(_ *test, _ line, m []string) {
 
 func (s *scan) library(_ *test, _ line, m []string) { s.addLibrary(strings.ToLower(m[1]), m[2]) }
 
-// decodeVersion reads NCCL_VERSION_CODE: major·10000 + minor·100 + patch since
-// 2.9, major·1000 before.
+// decodeVersion decodes NCCL_VERSION_CODE. It is major·10000 + minor·100 + patch since 2.9, and
+// begins with major·1000 in earlier versions.
 func decodeVersion(code string) string {
 	n, _ := strconv.Atoi(code)
 	if n < 10000 {
@@ -108,7 +109,8 @@ func decodeVersion(code string) string {
 	return fmt.Sprintf("%d.%d.%d", n/10000, n%10000/100, n%100)
 }
 
-// footed returns the test of a footer's line, which may lack its launcher's label.
+// footed returns the test to which a line of a footer belongs. The line may lack its launcher's
+// label.
 func (s *scan) footed(t *test) *test {
 	if t.layout == nil && t.before != nil && t.launches > 1 {
 		t = t.before
@@ -119,7 +121,8 @@ func (s *scan) footed(t *test) *test {
 	return t
 }
 
-// outOfBounds stores the footer's number of failed checks. Of several the largest counts.
+// outOfBounds stores the number of failed checks in the footer. If there are several numbers, the
+// largest counts.
 func (s *scan) outOfBounds(t *test, _ line, m []string) {
 	n, _ := strconv.ParseInt(m[1], 10, 64)
 	if t = s.footed(t); t.outOfBounds == nil || *t.outOfBounds < n {
@@ -133,13 +136,12 @@ func (s *scan) concluded(t *test, _ line, m []string) {
 	}
 }
 
-// average stores the footer's average, which ends the table. A second one without its sign is a
-// person's: programs that write at once keep theirs.
+// average stores the average in the footer, which ends the table. Later averages are ignored.
 func (s *scan) average(t *test, l line, m []string) {
 	t = s.footed(t)
 	t.phase = footer
 	t.footers++
-	// A number cut off by the end of the file is not the average.
+	// A number that is cut by the end of the file is not the average.
 	if n, ok := parseDecimal(m[1]); ok && !l.cut && t.average == nil && n.value() < maxGBs {
 		t.average = &n
 	}

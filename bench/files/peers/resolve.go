@@ -10,28 +10,28 @@ import (
 	"zbench/bench/run/record"
 )
 
-// setting holds what the rows of a test have in common.
+// setting holds the properties that all rows of a test share.
 type setting struct {
 	test *test
 	timeUnit
 	collective.Collective
-	// ranks, nodes and perProc describe one communicator; 0 if unknown.
+	// ranks, nodes and perProc describe one communicator; 0 means unknown.
 	ranks, nodes, perProc int
-	// factor is false if the bus factor is unknown or contradicts the printed busbw, which is then
-	// kept.
+	// factor is true if the bus factor is known and fits the printed busbw. Otherwise the printed
+	// busbw is kept.
 	factor bool
 	world  record.World
 	setup  *setup
-	// said is the log's description of the setup, saidKey a checksum of it.
+	// said is the setup as the log describes it. saidKey is the checksum of said.
 	said    setup
 	saidKey [sha256.Size]byte
-	// whole is the setting of the table of which this is one pass; nil for a whole table.
+	// whole is the setting of the whole table if this is one pass of it; else nil.
 	whole *setting
-	// repeatSaid is true after the warning.
+	// repeatSaid is true after the warning about repeats.
 	repeatSaid bool
 }
 
-// resolve determines what a test measured, and where.
+// resolve determines what a test measured, and on which ranks.
 func (s *scan) resolve(t *test, o Hints) (*setting, error) {
 	out := &setting{test: t, perProc: t.header.perProcess()}
 	var sh shape
@@ -77,7 +77,7 @@ func (s *scan) resolve(t *test, o Hints) (*setting, error) {
 	return out, nil
 }
 
-// fromOptions fills in the caller's facts that the log lacks.
+// fromOptions fills in the caller's facts where the log has none.
 func (out *setting) fromOptions(s *scan, o Hints) {
 	pick := func(logged *int, given int, flag string) {
 		switch {
@@ -92,8 +92,8 @@ func (out *setting) fromOptions(s *scan, o Hints) {
 	pick(&out.nodes, o.Nodes, "--nodes")
 }
 
-// fromClaims takes ranks and nodes from sources other than a device list, if the rows confirm the
-// ranks.
+// fromClaims fills in ranks and nodes from the rows or the file name, if the busbw of the rows
+// confirms the ranks.
 func (out *setting) fromClaims(s *scan, fromRows, fromFile claim, ratio interval) {
 	for _, c := range []claim{fromRows, fromFile} {
 		if c.ranks == 0 || out.ranks > 0 && out.ranks != c.ranks {
@@ -114,7 +114,7 @@ func (out *setting) fromClaims(s *scan, fromRows, fromFile claim, ratio interval
 	}
 }
 
-// fitRanks checks the number of ranks against busbw over size/time, or derives it if the log lacks
+// fitRanks compares the number of ranks with busbw over size/time, or computes it if the log lacks
 // it.
 func (out *setting) fitRanks(s *scan, from string, seen evidence) error {
 	ratio := seen.ratio
@@ -173,7 +173,7 @@ func (out *setting) finishWorld(s *scan, sh shape) {
 	}
 }
 
-// skipRows discards all rows of a test for one reason.
+// skipRows rejects all rows of a test for one reason.
 func (t *test) skipRows(reason string) {
 	t.refuse(func(*row) string { return reason })
 }

@@ -6,20 +6,20 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// cells is a row as printed, by the names of its columns.
+// cells is a printed row, by columns.
 type cells struct {
 	of    [kRoot + 1]string // by kind
 	sides [2]cellSide
-	n     int // sides present
+	n     int // number of sides that are present
 }
 
-// cellSide has a row's cells of one placement.
+// cellSide has the cells of one placement.
 type cellSide struct {
 	inPlace bool
 	of      [kWrong + 1]string // by kind
 }
 
-// side parses the cells; a cell without a number stays zero.
+// side parses the cells. A cell without a number stays zero.
 func (c cellSide) side() side {
 	var s side
 	s.time, _ = parseDecimal(c.of[kTime])
@@ -29,7 +29,7 @@ func (c cellSide) side() side {
 	return s
 }
 
-// fits reports whether a printed cell can stand in a column of this kind.
+// fits reports whether a printed cell can belong to a column of this kind.
 func (k kind) fits(s string) bool {
 	switch k {
 	case kSize, kCount:
@@ -38,7 +38,7 @@ func (k kind) fits(s string) bool {
 		return isWord(s)
 	case kRedop:
 		_, err := collective.OpByName(s)
-		return err == nil || reduction(s) == "" || s == "mulsum" // an additional column of nccl-tests
+		return err == nil || reduction(s) == "" || s == "mulsum" // nccl-tests also prints the operator mulsum
 	case kRoot:
 		return isRoot(s)
 	case kTime, kAlg, kBus:
@@ -57,15 +57,15 @@ func (k kind) fits(s string) bool {
 
 // way is one set of columns that a row leaves blank.
 type way struct {
-	// blank has the bit of every omitted column.
+	// blank has one bit per omitted column.
 	blank uint64
-	// drop is the omitted side, -1 for none.
+	// drop is the omitted side; -1 if none.
 	drop int
-	// need is the number of remaining columns.
+	// need is the number of columns that remain.
 	need int
 }
 
-// setWays lists the ways to omit columns that may be blank, none first.
+// setWays lists the sets of columns that a row may leave blank. The empty set comes first.
 func (l *layout) setWays() {
 	var optional []int
 	for i, c := range l.cols {
@@ -92,10 +92,10 @@ func (l *layout) setWays() {
 	}
 }
 
-// read assigns the words of a row to the column names. It tries every way to omit columns that may
-// be blank, keeps those in which each word suits its column, and decides by the character
-// positions. off is the sum of the distances between words and names, in characters. The reason is
-// empty on success; a row without the second side is read, with [halfRow].
+// read assigns the words of a row to the columns. It tries every set of columns that may be blank,
+// keeps those with which every word suits its column, and chooses among them by the positions of
+// the words. off is the sum of the distances between words and column names, in characters. reason
+// is empty on success. A row without its second side is read, with the reason [halfRow].
 func (l *layout) read(toks []token) (best cells, off int, reason string) {
 	toks = splitGlued(toks)
 	found, least, tie, drop := 0, 0, false, -1
@@ -129,8 +129,8 @@ func (l *layout) read(toks []token) (best cells, off int, reason string) {
 	return best, least, ""
 }
 
-// match reads the row with the columns of a way empty. off is the sum of the distances between
-// words and names, in characters.
+// match reads a row whose omitted columns are given by w. off is the sum of the distances between
+// words and column names, in characters.
 func (l *layout) match(toks []token, w way) (c cells, off int, ok bool) {
 	shift, cur := toks[0].end, -2
 	for i, col := range l.cols {
@@ -158,7 +158,7 @@ func (l *layout) match(toks []token, w way) (c cells, off int, ok bool) {
 
 func abs(x int) int { return max(x, -x) }
 
-// setSide fills in the cell of a column; side only counts for values.
+// setSide stores the cell of a column. side only matters for values.
 func (c *cells) setSide(k kind, s string, side int) {
 	switch {
 	case k >= kSize && k <= kRoot:
@@ -168,8 +168,8 @@ func (c *cells) setSide(k kind, s string, side int) {
 	}
 }
 
-// dropTail omits the words at the end that a version appends without a column name: a timestamp, or
-// algorithm, protocol and number of channels.
+// dropTail omits words at the end of a row for which some versions print no column name: a
+// timestamp, or the algorithm, protocol and number of channels.
 func dropTail(toks []token) []token {
 	for len(toks) > 0 {
 		n := len(toks)
@@ -185,8 +185,8 @@ func dropTail(toks []token) []token {
 	return toks
 }
 
-// splitGlued separates a number of wrong elements from the name of an algorithm that fills its
-// field and so touches it.
+// splitGlued separates the number of wrong elements from the name of an algorithm. The two touch if
+// the name fills its field.
 func splitGlued(toks []token) []token {
 	out := toks
 	copied := false
@@ -206,8 +206,8 @@ func splitGlued(toks []token) []token {
 	return out
 }
 
-// glue returns the position between a number or N/A and a following capitalised word of at least
-// three letters; 0 if s is not made of the two.
+// glue returns the position at which a number or N/A touches a capitalised word of at least three
+// letters, or 0 if s has another form.
 func glue(s string) int {
 	at := run(s, 0)
 	if len(s) >= 3 && s[:3] == "N/A" {

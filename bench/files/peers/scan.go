@@ -7,13 +7,13 @@ import (
 	"zbench/bench/base/envelope"
 )
 
-// Bounds on the memory for an input.
+// Limits that bound the memory.
 const (
 	maxTests = 1 << 14
 	maxRows  = 1 << 20
 )
 
-// phase is the progress of a test's output.
+// phase says how far the output of a test has been read.
 type phase int
 
 const (
@@ -27,40 +27,40 @@ const (
 type test struct {
 	stream string
 	phase  phase
-	// name is the log's name of the collective, command the line that started the program.
+	// name is the collective according to the log. command is the line that started the program.
 	name, command string
-	// header is the log's line that begins # nThread.
+	// header holds the settings on the line that begins with "# nThread".
 	header header
-	// launches, headers and footers count beginnings and ends. More than one of any in a test means
-	// that several programs wrote at once.
+	// launches, headers and footers count beginnings and ends. If any of them is above 1, several
+	// programs wrote at the same time.
 	launches, headers, footers int
-	// before is the test that this one interrupted inside its table, nil if that had ended.
+	// before is the earlier test whose table this test interrupted; nil if that table had ended.
 	before *test
-	// cycles is true after a line marked repeats of the table.
+	// cycles is true if a line marked repeats of the table.
 	cycles bool
-	// failed is true after a line said that the program gave up.
+	// failed is true if a line said that the program gave up.
 	failed bool
 	worlds []*world
 	banner string
 	layout *layout
 	rows   []*row
 	skips  skips
-	// claim is the world in the rows of a CSV.
+	// claim is the world that the rows of a CSV state.
 	claim claim
 	// under is the section of the log that contains the table.
 	under *section
-	// emptyBus are the busbw of rows of size 0, which the average includes.
+	// emptyBus has the busbw of rows of size 0, which the average includes.
 	emptyBus []decimal
 	average  *decimal
-	// outOfBounds is the footer's number of failed checks, nil if not stated.
+	// outOfBounds is the number of failed checks in the footer; nil if there is no such line.
 	outOfBounds *int64
 	asterisk    bool
-	// continued is true if a repeated header cut the test in two and the second part has the
-	// footer; continues is true for that second part.
+	// continued is true if a repeated header divided the test and the second part has the footer.
+	// continues is true for that second part.
 	continued, continues bool
 }
 
-// mixed reports that several programs wrote into this test at once.
+// mixed reports whether several programs wrote into this test at the same time.
 func (t *test) mixed() bool {
 	return len(t.worlds) > 1 || t.launches > 1 || t.headers > 1 || t.footers > 1
 }
@@ -69,21 +69,21 @@ func (t *test) mixed() bool {
 type scan struct {
 	tests []*test
 	cur   map[string]*test
-	// pending is the last command, which names the next test of a stream.
+	// pending is the last command, which names the next test.
 	pending command
 	used    map[string]int
 	facts
 	seen int
 	rows int
-	// sections are the lines that name settings; under is the current one.
+	// sections are the lines of settings. under is the current one.
 	sections []*section
 	under    *section
-	// csv is the CSV whose rows may follow.
+	// csv is the CSV table to which rows may belong.
 	csv *csvTable
-	// last is the test of the last table in any stream.
+	// last is the test with the latest table in any stream.
 	last *test
 	toks []token
-	// most is maxResults.
+	// most is the largest number of results: maxResults.
 	most int
 }
 
@@ -96,7 +96,7 @@ func newScan() *scan {
 	return &scan{cur: map[string]*test{}, used: map[string]int{}, most: maxResults}
 }
 
-// at returns the running test of a stream.
+// at returns the current test of a stream.
 func (s *scan) at(stream string) *test {
 	if t := s.cur[stream]; t != nil {
 		return t
@@ -104,7 +104,7 @@ func (s *scan) at(stream string) *test {
 	return s.next(stream)
 }
 
-// next starts a test.
+// next starts a new test in a stream.
 func (s *scan) next(stream string) *test {
 	t := &test{stream: stream}
 	switch old := s.cur[stream]; {
@@ -112,7 +112,7 @@ func (s *scan) next(stream string) *test {
 	case old.phase == table:
 		t.before = old
 	default:
-		// A program that began and neither failed nor printed a table is still running: its table
+		// A program that began, and neither failed nor printed a table, is still running. Its table
 		// will follow.
 		t.launches = old.launches
 	}
@@ -121,9 +121,9 @@ func (s *scan) next(stream string) *test {
 	return t
 }
 
-// follow starts a test at a repeated header. Without a footer before it, the header belongs to the
-// same program, to a simultaneous one, or to the next one: the test inherits the devices, but not
-// the name.
+// follow starts a new test at a repeated header. If no footer precedes the header, it may belong to
+// the same program, to one that runs at the same time, or to the next one. So the test inherits the
+// devices, but not the name.
 func (s *scan) follow(t *test) *test {
 	n := s.next(t.stream)
 	n.before = nil
@@ -135,7 +135,7 @@ func (s *scan) follow(t *test) *test {
 	return n
 }
 
-// line takes one line. It only fails if the input exceeds its bounds.
+// line processes one line. It only fails if the input exceeds its limits.
 func (s *scan) line(l line) error {
 	s.seen++
 	switch {
@@ -145,7 +145,7 @@ func (s *scan) line(l line) error {
 		return fmt.Errorf("%w: more than %d tests at line %d; split the file", ErrTooLarge, maxTests, l.no)
 	}
 	if strings.TrimSpace(l.Text) == "" {
-		if containsRow(tokenize(l.Whole), 0) { // its words were taken for the prefix of other rows
+		if containsRow(tokenize(l.Whole), 0) { // a row whose words were taken for the prefix of other rows
 			s.at(l.Stream).skips.add(unlikeHeader, l.no)
 		}
 		return nil
@@ -160,7 +160,8 @@ func (s *scan) line(l line) error {
 	return nil
 }
 
-// deviceLine finds the devices in a line of a device list. Lines of two processes can be joined.
+// deviceLine finds the devices in a line of a device list. The lines of two processes may be
+// joined.
 func deviceLine(_ *scan, _ *test, l line) (parts []string) {
 	if !strings.Contains(l.Text, "Rank") && !strings.Contains(l.Text, "Device") {
 		return nil
@@ -184,8 +185,8 @@ func (s *scan) device(t *test, _ line, parts []string) {
 	}
 }
 
-// place puts a device into the last list, or into a new one if that has its rank. Two lists are
-// already too many to separate the rows.
+// place adds a device to the last list, or to a new list if the last one already has its rank. More
+// than two lists are not kept: with two, the rows cannot be separated any more.
 func (t *test) place(d device) {
 	n := len(t.worlds)
 	if n > 0 && t.worlds[n-1].add(d) || n > 1 {
@@ -196,7 +197,7 @@ func (t *test) place(d device) {
 	t.worlds = append(t.worlds, w)
 }
 
-// unitLine finds the line of units under the column names.
+// unitLine recognises the line of units below the column names.
 func unitLine(_ *scan, _ *test, l line) []string {
 	if _, ok := parseUnits(l.Text); ok && !strings.Contains(l.Text, "busbw") {
 		return matched
@@ -225,7 +226,7 @@ func (s *scan) head(t *test, l line, _ []string) {
 	s.begin(t, parseHeader(l.Text, banner))
 }
 
-// begin starts a test's table and names it after the pending command.
+// begin starts the table of a test and names the test after the pending command.
 func (s *scan) begin(t *test, h *layout) {
 	t.layout, t.phase, s.csv = h, table, nil
 	t.headers++
@@ -242,7 +243,7 @@ func (s *scan) begin(t *test, h *layout) {
 	}
 }
 
-// Reasons for leaving out a row.
+// Reasons why a row is left out.
 const (
 	misfit       = "the cells do not fit the column names"
 	halfRow      = "the row ends before its second group of values"
@@ -252,7 +253,8 @@ const (
 	cutLine      = "last line of a file that ends without a line end: it may be cut (if it is whole, add a line end)"
 )
 
-// rowLine finds a row, whole or damaged. A row may follow a note about a run on the same line.
+// rowLine recognises a row, whole or damaged. A note about a run may precede the row on the same
+// line.
 func rowLine(s *scan, t *test, l line) []string {
 	s.toks = tokenizeInto(s.toks, uncommented(l.Text))
 	switch {
@@ -262,17 +264,18 @@ func rowLine(s *scan, t *test, l line) []string {
 		if !containsRow(s.toks, 0) && !damagedRow(s.toks) {
 			return nil
 		}
-	// A lone number is the rest of a row only in the place of the size.
+	// A single number is the rest of a row only if it is in the column of the size.
 	case len(s.toks) == 1 && !l.cut && abs(s.toks[0].end-t.layout.cols[0].end) > 2 || !rowLike(s.toks):
 		return nil
 	}
-	if !isDigit(s.toks[0].s[0]) && signLine(s, t, l) != nil { // last, because few lines have it
+	if !isDigit(s.toks[0].s[0]) && signLine(s, t, l) != nil { // tested last, because few lines are signs
 		return nil
 	}
 	return matched
 }
 
-// uncommented returns a line without its number sign: some versions and people comment rows out.
+// uncommented replaces the number sign of a line by a space. Some versions and users comment rows
+// out.
 func uncommented(text string) string {
 	if strings.HasPrefix(strings.TrimLeft(text, " "), "#") {
 		return strings.Replace(text, "#", " ", 1)
@@ -280,10 +283,10 @@ func uncommented(text string) string {
 	return text
 }
 
-// row takes a table row, or counts the reason for leaving it out.
+// row reads a row of a table, or counts the reason why it is left out.
 func (s *scan) row(t *test, l line, _ []string) {
 	if t.layout == nil && t.before != nil {
-		// The previous test has not ended after all: two programs write at once.
+		// The previous test has not ended after all: two programs write at the same time.
 		t.launches, t.before.launches = 2, 2
 	}
 	if ended := t.phase == footer && t.layout != nil && t.layout.inferred; ended || t.layout == nil && t.launches < 2 {
@@ -300,7 +303,7 @@ func (s *scan) row(t *test, l line, _ []string) {
 	}
 	s.rows++
 	c, off, reason := t.layout.read(s.toks)
-	if reason == misfit && l.Whole != "" { // its first words have the form of the envelope
+	if reason == misfit && l.Whole != "" { // the first words of the row look like the envelope
 		c, off, reason = t.layout.read(tokenize(l.Whole))
 	}
 	var r row
@@ -317,7 +320,7 @@ func (s *scan) row(t *test, l line, _ []string) {
 	t.take(r, reason, l)
 }
 
-// take adds a row to the table; with a reason it counts the row as left out.
+// take adds a row to the table. If there is a reason, it counts the row as left out.
 func (t *test) take(r row, reason string, l line) {
 	switch {
 	case l.cut:

@@ -8,28 +8,29 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// section is a line of settings that a script prints before a run: "### ALGO=Ring size=1G", "==
-// NCCL_PROTO=LL128 ==", "NCCL_ALGO=Tree".
+// section is a line of settings that a script prints before a run, such as "### ALGO=Ring size=1G",
+// "== NCCL_PROTO=LL128 ==" or "NCCL_ALGO=Tree".
 type section struct {
 	line  int
 	pairs []string
-	// marked is true for a line with signs around it, which no list of variables has.
+	// marked is true if signs surround the line, which is never so in a list of variables.
 	marked bool
-	// tables is true after a table began under it.
+	// tables is true if a table began in this section.
 	tables bool
 }
 
-// maxPairs is the largest number of settings of a section: a longer one is a list of the
+// maxPairs is the largest number of settings in a section. A longer one is a list of the
 // environment.
 const maxPairs = 8
 
 var pairRE = pattern.New(`^[A-Za-z_][\w.-]{0,63}=[!-~]{0,64}$`)
 
-// sectionRE matches a line between signs (two of a kind or one number sign), or without.
+// sectionRE matches a line with or without signs around it: two signs of a kind, or one number
+// sign.
 var sectionRE = pattern.New(`^ *(?:(#+|={2,}|-{2,}|\*{2,}) *)?(?:(?:export|env) )?(.*?)(?: *(?:#+|={2,}|-{2,}|\*{2,}))? *:? *$`)
 
-// parseSection reads a line that only has settings. heading is true for other text between signs,
-// which ends a section.
+// parseSection reads a line that consists of settings. heading is true if signs surround other
+// text, which ends a section.
 func parseSection(text string) (pairs []string, marked, heading bool) {
 	m := sectionRE.FindStringSubmatch(text)
 	marked = len(m[1]) > 1
@@ -42,8 +43,8 @@ func parseSection(text string) (pairs []string, marked, heading bool) {
 	return pairs, marked, false
 }
 
-// settingLine finds the settings of a line with nothing else. Inside a table only a line with signs
-// around it counts.
+// settingLine returns the settings of a line that has nothing else. Inside a table, only a line
+// with signs around it counts.
 func settingLine(_ *scan, t *test, l line) []string {
 	pairs, marked, _ := sectionOf(l.Text)
 	if t.phase == table && !marked {
@@ -59,13 +60,14 @@ func headingLine(_ *scan, _ *test, l line) []string {
 	return nil
 }
 
-// heading ends a section. It may also name the program.
+// heading ends a section. The line may also name the program.
 func (s *scan) heading(t *test, l line, found []string) {
 	s.under = nil
 	s.commandLine(t, l, found)
 }
 
-// sectionOf is parseSection for a line that can be one; most lack the signs.
+// sectionOf is parseSection for lines that may be sections. Most lines are not, because they lack
+// the signs.
 func sectionOf(text string) (pairs []string, marked, heading bool) {
 	bare := strings.TrimLeft(text, " ")
 	if bare == "" || !strings.Contains(bare, "=") && !strings.ContainsRune("#*-", rune(bare[0])) {
@@ -74,12 +76,12 @@ func sectionOf(text string) (pairs []string, marked, heading bool) {
 	return parseSection(text)
 }
 
-// setting takes a line of settings. It ends the table above it, because another run follows.
-// Consecutive lines are one section, unless they set the same.
+// setting processes a line of settings. It ends the table above it, because another run follows.
+// Consecutive lines form one section, unless they set the same variable.
 func (s *scan) setting(t *test, l line, pairs []string) {
 	_, marked, _ := sectionOf(l.Text)
 	if !marked && s.under != nil && s.under.marked && !s.under.tables {
-		return // a script's printout of its environment
+		return // a script prints its environment
 	}
 	if s.under == nil || s.under.tables || s.under.sets(pairs) {
 		s.under = &section{line: l.no, marked: true}
@@ -92,7 +94,7 @@ func (s *scan) setting(t *test, l line, pairs []string) {
 	}
 }
 
-// sets reports whether a section has a setting of one of the names.
+// sets reports whether the section sets one of the variables.
 func (u *section) sets(pairs []string) bool {
 	name := func(pair string) string { before, _, _ := strings.Cut(pair, "="); return before }
 	return slices.ContainsFunc(pairs, func(p string) bool {
@@ -100,8 +102,8 @@ func (u *section) sets(pairs []string) bool {
 	})
 }
 
-// settings returns the section's settings without the size of the table's rows: tables of one
-// setting with one size each are one run.
+// settings returns the settings of the section without the size of the table's rows. Tables that
+// have one size each and equal other settings therefore count as one run.
 func (t *test) settings() []string {
 	if t.under == nil || len(t.under.pairs) > maxPairs {
 		return nil
@@ -117,7 +119,7 @@ func (t *test) settings() []string {
 	})
 }
 
-// emptySections names the settings without a table in a log that has several.
+// emptySections warns about settings without a table, in a log with several settings.
 func (s *scan) emptySections() {
 	rows := map[*section]bool{}
 	for _, t := range s.tests {

@@ -10,26 +10,26 @@ import (
 	"strings"
 )
 
-// setup is one run: the log's devices and settings. Tables of one setup are parts of a run or
-// repeats of it; tables of different setups are different results.
+// setup describes one run by the devices and settings in the log. Tables with the same setup are
+// parts of a run or repeats of it. Tables with different setups give different results.
 type setup struct {
-	// list identifies the device list; devices is the list in short.
+	// list identifies the device list by its checksum; devices is a short form of the list.
 	list    [sha256.Size]byte
 	devices string
-	// settings are the log's other facts, one phrase each.
+	// settings are the other facts in the log, one phrase each.
 	settings []string
 	// process is the launcher's label of the process that printed the table.
 	process string
-	// line is the line of its first row.
+	// line is the line of the first row.
 	line int
 }
 
-// setups are the setups of a log.
+// setups holds the setups of a log.
 type setups struct {
-	// alike has the setups with equal descriptions, in order.
+	// alike has the setups by the checksum of their description, in order.
 	alike map[[sha256.Size]byte][]*setup
-	// curves has the setups that measured each curve, in order; labels has their labels if there
-	// are several.
+	// curves has the setups with which each curve was measured, in order. labels has a label for
+	// each of them, if there are several.
 	curves map[curveKey][]*setup
 	labels map[curveKey]map[*setup]string
 }
@@ -38,10 +38,10 @@ func newSetups() setups {
 	return setups{alike: map[[sha256.Size]byte][]*setup{}, curves: map[curveKey][]*setup{}}
 }
 
-// maxAlike is the number of setups, the latest ones, to which a table is compared.
+// maxAlike is the number of setups, the latest ones, with which a table is compared.
 const maxAlike = 16
 
-// describe collects the log's facts about a test.
+// describe collects what the log says about the setup of a test.
 func (set *setting) describe() {
 	t := set.test
 	set.said = setup{settings: set.phrases(), process: t.stream}
@@ -51,9 +51,9 @@ func (set *setting) describe() {
 	set.saidKey = sha256.Sum256(fmt.Appendf(nil, "%x %q %g %g", set.said.list, set.said.settings, set.unit, set.scale))
 }
 
-// setupOf finds the setup of a table or adds it. Programs that wrote at once each get a setup of
-// their own, and so do worlds of one rank, of which a program built without MPI makes one per
-// process.
+// setupOf returns the setup of a table, and adds it if it is new. If programs wrote at the same
+// time, each gets a setup of its own. So does a world of one rank: a program that was built without
+// MPI makes one such world per process.
 func (b *builder) setupOf(set *setting) *setup {
 	t := set.test
 	known := b.setups.alike[set.saidKey]
@@ -78,16 +78,16 @@ func (b *builder) setupOf(set *setting) *setup {
 	return &out
 }
 
-// Two times are not repeats if their ratio exceeds otherRun. In a repeated table mostCases of the
-// cases may exceed it, as small sizes occasionally do.
+// Two times are not repeats if their ratio exceeds otherRun. In a repeated table, a share mostCases
+// of the cases may exceed that ratio, because small sizes vary more.
 const (
 	otherRun  = 1.3
 	mostCases = 0.1
 )
 
 // belongs reports whether a table can be a part or a repeat of a setup: it measured other cases, or
-// took similar times on the same devices. Without a list of devices a case that was measured twice
-// is no repeat.
+// similar times on the same devices. Without a device list, a case that was measured twice does not
+// count as a repeat.
 func (b *builder) belongs(set *setting, to *setup) bool {
 	t := set.test
 	common, apart := 0, 0
@@ -113,10 +113,10 @@ func (b *builder) belongs(set *setting, to *setup) bool {
 	return common == 0 || float64(apart) <= mostCases*float64(common) && !differ(best[0], best[1])
 }
 
-// differ reports whether two times are too different for repeats.
+// differ reports whether two times are too different to be repeats.
 func differ(a, b float64) bool { return max(a, b) > otherRun*min(a, b) }
 
-// use records that a setup measured a curve.
+// use records that a curve was measured with a setup.
 func (s *setups) use(c curveKey, by *setup) {
 	known := s.curves[c]
 	if n := len(known); n > 0 && known[n-1] == by || slices.Contains(known, by) {
@@ -125,7 +125,7 @@ func (s *setups) use(c curveKey, by *setup) {
 	s.curves[c] = append(known, by)
 }
 
-// phrases describe how the program ran.
+// phrases returns the settings with which the program ran, one phrase each.
 func (set *setting) phrases() []string {
 	h, t := set.test.header, set.test
 	said := []string{"settings not in the log"}
@@ -151,7 +151,8 @@ func (set *setting) phrases() []string {
 	return append(said, t.settings()...)
 }
 
-// text lists each rank's device. Process numbers are left out, because the next run has others.
+// text lists the device of each rank. It leaves out process numbers, because they differ in every
+// run.
 func (w *world) text() []byte {
 	var text []byte
 	devices := slices.SortedFunc(slices.Values(w.devices), func(a, b device) int {
@@ -163,11 +164,11 @@ func (w *world) text() []byte {
 	return text
 }
 
-// maxShort is the number of devices up to which each is named.
+// maxShort is the largest number of devices that are all named.
 const maxShort = 16
 
-// short names the devices: hosts with their devices' numbers, or with addresses if several devices
-// of a host have the same number.
+// short names the devices by host and device number, or by address if several devices of a host
+// have the same number.
 func (w *world) short() string {
 	first := w.devices[0]
 	if len(w.devices) > maxShort {
@@ -194,7 +195,7 @@ func (w *world) short() string {
 	return strings.Join(words, " ")
 }
 
-// name makes the labels of the setups if a curve has several.
+// name makes labels for the setups of each curve with several setups.
 func (s *setups) name() {
 	s.labels = map[curveKey]map[*setup]string{}
 	for c, all := range s.curves {
@@ -222,8 +223,8 @@ func (s *setups) name() {
 	}
 }
 
-// label returns the difference of a setup from the others of its curve; empty if the log does not
-// show it.
+// label returns how a setup differs from the other setups of its curve, or empty text if the log
+// does not show it.
 func (s *setup) label(devices bool, differs func(string) bool) string {
 	var parts []string
 	switch {
@@ -240,12 +241,12 @@ func (s *setup) label(devices bool, differs func(string) bool) string {
 	return strings.Join(parts, ", ")
 }
 
-// slug returns a label as a part of a key.
+// slug returns a label in a form that fits into a case's key.
 func slug(label string) string {
 	return strings.NewReplacer(", ", "+", " ", "_", "/", "_").Replace(label)
 }
 
-// setupWarning warns if the log measured the same in several setups.
+// setupWarning warns if the log measured the same cases with several setups.
 func (b *builder) setupWarning(s *scan) {
 	var most []*setup
 	for _, into := range b.results {

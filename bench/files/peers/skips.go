@@ -9,17 +9,17 @@ import (
 	"zbench/bench/run/record"
 )
 
-// maxSkipLines is the number of line numbers kept for one reason.
+// maxSkipLines is the number of line numbers that are kept per reason.
 const maxSkipLines = 10
 
-// skips counts the rejected rows, by reason, in order of appearance.
+// skips counts the rejected rows by reason, in order of appearance.
 type skips []record.Skip
 
 func (s *skips) add(reason string, lines ...int) {
 	s.merge(record.Skip{Reason: reason, Count: len(lines), Lines: lines})
 }
 
-// merge adds groups of skipped rows to the groups of the same reasons.
+// merge adds groups of rejected rows to the groups with the same reasons.
 func (s *skips) merge(groups ...record.Skip) {
 	for _, k := range groups {
 		i := slices.IndexFunc(*s, func(g record.Skip) bool { return g.Reason == k.Reason })

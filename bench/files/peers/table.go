@@ -19,8 +19,8 @@ const (
 	maxGBs     = 1e9
 )
 
-// rowLike reports whether a line inside a table is a row, whole or damaged. A damaged row is
-// counted, so the test is generous.
+// rowLike reports whether a line inside a table is a row, whole or damaged. The test accepts too
+// much rather than too little, because a damaged row must be counted.
 func rowLike(toks []token) bool {
 	if len(toks) == 0 {
 		return false
@@ -35,8 +35,8 @@ func rowLike(toks []token) bool {
 	return values >= 3 && values == len(toks) || containsRow(toks, 1) || damagedRow(toks)
 }
 
-// damagedRow reports whether a row has all but its size or its count: the element type is in its
-// place, and most words are values.
+// damagedRow reports whether the line is a row that lacks its size or its count. The element type
+// must be in its place, and most words must be values.
 func damagedRow(toks []token) bool {
 	if len(toks) < 6 || 2*slice.Count(toks, func(t token) bool { return numeric(t.s) }) < len(toks) {
 		return false
@@ -45,8 +45,8 @@ func damagedRow(toks []token) bool {
 	return err == nil || toks[2].s == "char" // int8 in old tables
 }
 
-// containsRow reports whether a row begins at the given word or a later one, such as behind another
-// program's text.
+// containsRow reports whether a row begins at the word with index from, or later. Text of another
+// program may precede it.
 func containsRow(toks []token, from int) bool {
 	for i := from; i+6 <= len(toks); i++ {
 		if !digits(toks[i].s) || !digits(toks[i+1].s) {
@@ -62,7 +62,7 @@ func containsRow(toks []token, from int) bool {
 	return false
 }
 
-// printedCase has a row's cells besides its values.
+// printedCase has the cells of a row that identify its case.
 type printedCase struct {
 	bytes, elements int64
 	dtype, op, root string
@@ -72,19 +72,19 @@ type printedCase struct {
 type row struct {
 	printedCase
 	line    int
-	n       int // sides present
+	n       int // number of sides that are present
 	sides   [2]side
 	inPlace [2]bool
 	// half is true if the row ends before its second side.
 	half bool
-	// off is the distance of its words from the columns' names, in characters.
+	// off is the distance between the row's words and the column names, in characters.
 	off int
 }
 
-// side has a row's values of one placement.
+// side has the values of one placement.
 type side struct{ time, alg, bus, wrong decimal }
 
-// row parses the cells into numbers, or returns why it cannot.
+// row parses the cells into numbers. reason says why they cannot be parsed, or is empty.
 func (c *cells) row(line int) (r row, reason string) {
 	bytes, err := strconv.ParseInt(c.of[kSize], 10, 64)
 	if err != nil || bytes > 1<<60 {
@@ -113,7 +113,7 @@ func (c *cells) row(line int) (r row, reason string) {
 	return r, ""
 }
 
-// problem returns why the values of a side are invalid; empty if they are valid.
+// problem returns why the values of a side are invalid, or empty text if they are valid.
 func (s *side) problem(wrong string) string {
 	switch {
 	case s.time&present == 0:
@@ -137,12 +137,12 @@ type timeUnit struct {
 	unit float64
 	// assumed is true if neither a line nor a row states the unit.
 	assumed bool
-	// scale is algbw over size/time: 1, or the bus factor in logs before June 2020.
+	// scale is algbw over size/time. It is 1, or the bus factor in logs from before June 2020.
 	scale float64
 }
 
-// findTimeUnit finds the time unit of a table and moves the rows that contradict it, or that
-// nothing confirms, to the skips.
+// findTimeUnit finds the time unit of a table. It rejects rows that contradict the unit, and rows
+// that nothing confirms.
 func (t *test) findTimeUnit(ranks int) timeUnit {
 	out := timeUnit{unit: t.layout.unit, scale: 1}
 	if out.unit == 0 {
@@ -178,7 +178,7 @@ func (t *test) findTimeUnit(ranks int) timeUnit {
 	return out
 }
 
-// refuse moves the rows for which why gives a reason to the skips.
+// refuse moves rows to the skips if why returns a reason.
 func (t *test) refuse(why func(*row) string) {
 	t.rows = slices.DeleteFunc(t.rows, func(r *row) bool {
 		reason := why(r)
@@ -189,7 +189,8 @@ func (t *test) refuse(why func(*row) string) {
 	})
 }
 
-// alignment returns the distance of most rows' words from the columns' names; false if most differ.
+// alignment returns the distance between words and column names that most rows have. It returns
+// false if there is no such distance.
 func (t *test) alignment() (off int, aligned bool) {
 	rows := map[int]int{}
 	for _, r := range t.rows {
@@ -200,7 +201,7 @@ func (t *test) alignment() (off int, aligned bool) {
 	return 0, false
 }
 
-// refuseCounts rejects rows whose count does not fit their size as in most rows.
+// refuseCounts rejects rows whose ratio of size to count differs from that of most rows.
 func (t *test) refuseCounts() {
 	rows := map[int64]int{}
 	for _, r := range t.rows {
@@ -226,8 +227,8 @@ func (r *row) believable(unit float64) bool {
 	})
 }
 
-// oldScale recognises all-gather and reduce-scatter tables printed before June
-// 2020, whose algbw was the busbw: size/time times (n−1)/n.
+// oldScale recognises tables of all-gather and reduce-scatter from before June 2020. Their algbw
+// was the busbw: size/time times (n−1)/n.
 func (t *test) oldScale(unit float64, ranks int) (float64, bool) {
 	if ranks < 2 {
 		return 0, false
@@ -244,8 +245,8 @@ func (t *test) oldScale(unit float64, ranks int) (float64, bool) {
 	return scale, good > 0 && bad == 0
 }
 
-// settleHalves rejects rows of one side in a table that has rows of two: they were cut. all is true
-// if no row has two: the program printed one placement.
+// settleHalves rejects rows with one side if other rows have two, because they were cut. all is
+// true if no row has two sides: the program then printed one placement.
 func (t *test) settleHalves() (all bool) {
 	all = len(t.rows) > 0 && !slices.ContainsFunc(t.rows, func(r *row) bool { return !r.half })
 	t.refuse(func(r *row) string {

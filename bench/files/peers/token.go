@@ -6,7 +6,7 @@ import (
 	"zbench/bench/base/pattern"
 )
 
-// token is a word of a line and the column after its last character.
+// token is a word of a line. end is the position after its last character.
 type token struct {
 	s   string
 	end int
@@ -18,11 +18,11 @@ var (
 	clockRE = pattern.New(`^\d\d:\d\d:\d\d(\.\d+)?$`)
 )
 
-// tokenize splits at spaces. A date and the time of day after it are one token,
-// because the timestamp column has one name for the two.
+// tokenize splits a line at spaces. A date and the time of day behind it are one token, because the
+// column for timestamps has one name.
 func tokenize(text string) []token { return tokenizeInto(nil, text) }
 
-// tokenizeInto is tokenize into the array of an earlier call's tokens.
+// tokenizeInto is tokenize, but reuses the array of an earlier call.
 func tokenizeInto(toks []token, text string) []token {
 	toks = toks[:0]
 	for i := 0; i < len(text); {
@@ -47,21 +47,21 @@ func tokenizeInto(toks []token, text string) []token {
 
 func isDate(s string) bool { return dateRE.MatchString(s) }
 
-// isClock recognises a time of day, with or without a fraction of a second. Most words have no
-// colon there, and an expression is slower.
+// isClock reports whether s is a time of day, with or without a fraction. It first looks for the
+// colon, because an expression is slower and most words have none there.
 func isClock(s string) bool { return len(s) > 2 && s[2] == ':' && clockRE.MatchString(s) }
 
-// isStamp recognises a text that begins with a date and a time of day.
+// isStamp reports whether s begins with a date and a time of day.
 func isStamp(s string) bool { return len(s) >= len("0000-00-00 00:00:00") && stampRE.MatchString(s) }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func isLetter(c byte) bool { return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
 
-// digits reports whether s is a non-empty run of decimal digits.
+// digits reports whether s consists of decimal digits.
 func digits(s string) bool { return s != "" && run(s, 0) == len(s) }
 
-// isWord recognises the name of an element type, an operator or an algorithm.
+// isWord reports whether s may name an element type, an operator or an algorithm.
 func isWord(s string) bool {
 	foreign := func(r rune) bool {
 		return r > 'z' || !isDigit(byte(r)) && !isLetter(byte(r)) && !strings.ContainsRune("_/+-", r)
@@ -69,13 +69,13 @@ func isWord(s string) bool {
 	return s != "" && isLetter(s[0]) && !strings.ContainsFunc(s, foreign)
 }
 
-// isRoot recognises a rank, or -1 for none.
+// isRoot reports whether s is a rank, or -1 for no root.
 func isRoot(s string) bool {
 	return digits(strings.TrimPrefix(s, "-"))
 }
 
-// numeric reports whether a cell can hold a measured value: a decimal, or printf's form of an
-// invalid number.
+// numeric reports whether a cell may hold a measured value: a decimal, or the form in which printf
+// writes an invalid number.
 func numeric(s string) bool {
 	switch s = strings.TrimPrefix(s, "-"); s {
 	case "inf", "nan", "INF", "NAN", "Inf", "NaN":

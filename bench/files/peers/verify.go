@@ -7,11 +7,11 @@ import (
 	"zbench/bench/run/record"
 )
 
-// verify stores a row's result of the data check. Of repeats the worst counts; first is true for
-// the first.
+// verify stores the result of a row's data check. The worst result of all repeats counts. first is
+// true for the first repeat.
 func verify(res *record.Result, t *test, wrong decimal, first bool) {
 	if !first && res.Verified.State == record.VerifiedOK && wrong&present != 0 && !t.isWrong(wrong) {
-		return // another correct one
+		return // a further correct row
 	}
 	v := t.verified(wrong)
 	if !first && badness(v) <= badness(res.Verified) {
@@ -32,8 +32,8 @@ func (t *test) isWrong(cell decimal) bool {
 	return cell&marked != 0 || !t.layout.maxError && cell&present != 0 && cell.value() > 0
 }
 
-// unattributed returns the footer's number of failed checks if the rows do not show which failed; 0
-// if they do.
+// unattributed returns the footer's number of failed checks if the rows do not show which of them
+// failed, else 0.
 func (t *test) unattributed() int64 {
 	if t.outOfBounds == nil || *t.outOfBounds == 0 {
 		return 0
@@ -52,7 +52,7 @@ func (t *test) unattributed() int64 {
 	return *t.outOfBounds
 }
 
-// failRun marks a result of a run whose footer counts failed checks that no row shows.
+// failRun marks a result whose run had failed checks that no row shows.
 func failRun(res *record.Result, failed int64) {
 	if res.Status == record.WrongData {
 		return
@@ -62,7 +62,7 @@ func failRun(res *record.Result, failed int64) {
 	res.Verified = record.Verified{State: record.VerifiedWrong, Reason: res.Reason}
 }
 
-// badness orders verdicts: ok, not verified, wrong, more wrong.
+// badness is the order of the results of checks: ok, not verified, wrong, more elements wrong.
 func badness(v record.Verified) int64 {
 	switch {
 	case v.State == record.VerifiedOK:
@@ -75,8 +75,8 @@ func badness(v record.Verified) int64 {
 	return 2 + *v.Wrong
 }
 
-// verified reads the last cell of a side: a number of wrong elements, or in old logs the largest
-// error.
+// verified reads the last cell of a side. It holds the number of wrong elements, or in old logs the
+// largest error.
 func (t *test) verified(cell decimal) record.Verified {
 	unknown := func(reason string) record.Verified {
 		return record.Verified{State: record.NotVerified, Reason: reason}

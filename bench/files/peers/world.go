@@ -10,19 +10,18 @@ import (
 	"zbench/bench/run/record"
 )
 
-// deviceRE is a line of the device list. Group came in 2022, Pid in 2018; the
-// bus was [0x05], then [0000:05:00], then [0000:05:00.0].
+// deviceRE matches a line of the device list. Pid was added in 2018, Group in 2022. The bus address
+// was printed as [0x05], later as [0000:05:00], now as [0000:05:00.0].
 var deviceRE = pattern.New(`Rank +(\d{1,7})(?: +Group +(\d{1,7}))?(?: +Pid +(\d+))? +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)$`)
 
-// device1RE is a line of the device list of NCCL 1's tests, which ran in one
-// process.
+// device1RE matches a line of the device list of NCCL 1's tests, which ran in one process.
 var device1RE = pattern.New(`^ +Device +(\d{1,7}) +-> +(\d+) +\[([^\]]*)\] *(.*)$`)
 
-// device is one rank in the log's list.
+// device is one rank of the device list.
 type device struct {
 	rank, group    int
 	pid, host, gpu string
-	// ordinal is the runtime's number of the device, bus its PCI address.
+	// ordinal is the device number of the runtime, bus is the PCI address.
 	ordinal, bus string
 }
 
@@ -55,8 +54,8 @@ type world struct {
 
 func newWorld() *world { return &world{byRank: map[[2]int]device{}} }
 
-// add puts a device into the list. It refuses a rank that another process already has: the line
-// belongs to another world.
+// add adds a device to the list. It returns false if another process already has the rank: the line
+// then belongs to another world.
 func (w *world) add(d device) bool {
 	key := [2]int{d.group, d.rank}
 	if old, ok := w.byRank[key]; ok {
@@ -67,19 +66,19 @@ func (w *world) add(d device) bool {
 	return true
 }
 
-// shape is the summary of a device list.
+// shape summarises a device list.
 type shape struct {
 	record.World
-	// comm is the number of ranks in one communicator: all of them unless NCCL_TESTS_SPLIT divides
-	// them into groups.
+	// comm is the number of ranks in one communicator. It is the number of all ranks, unless
+	// NCCL_TESTS_SPLIT divides them into groups.
 	comm, commNodes int
 	groups          int
-	// gaps is true if the list lacks ranks below its highest, sameDevice if two ranks claim the
-	// same device of the same host.
+	// gaps is true if ranks below the highest one are missing. sameDevice is true if two ranks have
+	// the same device of the same host.
 	gaps, sameDevice, mixedGPUs bool
 }
 
-// shape counts a device list.
+// shape summarises a device list.
 func (w *world) shape() shape {
 	var s shape
 	first := w.devices[0]
@@ -96,8 +95,8 @@ func (w *world) shape() shape {
 	if len(gpus) == 1 {
 		s.GPU = gpus[0]
 	}
-	// If each process sees one GPU and all have the same address, only the hosts' names distinguish
-	// devices.
+	// If every process sees one GPU and all GPUs have the same address, devices differ only by the
+	// host's name.
 	s.sameDevice = len(seats) < len(w.devices) && (apart || len(hosts) == 1)
 	s.groups, s.Ranks, s.Nodes = len(groups), len(w.devices), len(hosts)
 	s.comm, s.commNodes = len(comm), len(commHosts)
@@ -117,7 +116,7 @@ func (w *world) shape() shape {
 
 func given(text string) bool { return text != "" }
 
-// evenShare returns total/parts if that is whole, else 0 for unknown.
+// evenShare returns total/parts if it is a whole number, else 0 for unknown.
 func evenShare(total, parts int) int {
 	if parts == 0 || total%parts != 0 {
 		return 0

@@ -18,46 +18,46 @@ import (
 	"zbench/bench/show/document"
 )
 
-// Schema is the version of trace.json, Rules the version of the rules that make its findings.
+// Schema is the version of trace.json. Rules is the version of the rules that make its findings.
 const (
 	Schema = "zbench.trace/1"
 	Rules  = 1
 )
 
-// Document is the answer of zbench trace: trace.json. Times are in seconds, sizes in bytes.
+// Document is the result of zbench trace: trace.json. Times are in seconds, sizes in bytes.
 type Document struct {
-	// Version of the format.
+	// Schema is the version of the format.
 	Schema string `json:"schema"`
-	// Format is the name of the calls' format.
+	// Format is the name of the format of the files.
 	Format string `json:"format"`
 	// Files are the files with calls.
 	Files []string `json:"files"`
-	// Device is the GPU's name; empty if no file has it.
+	// Device is the name of the GPU; empty if no file states it.
 	Device string `json:"device"`
 	// World is the number of ranks of the job; 0 if unknown.
 	World int `json:"world"`
-	// Ranks are the ranks with calls in the files.
+	// Ranks are the ranks that have calls in the files.
 	Ranks []Seen `json:"ranks"`
-	// Missing are the ranks of the job without calls.
+	// Missing are the ranks of the job that have no calls in the files.
 	Missing []int `json:"missing"`
-	// Sent lists the calls of the rank with the most calls, by kind.
+	// Sent lists the calls of one rank by kind: the rank with the most calls.
 	Sent []Sent `json:"sent"`
-	// Of is that rank; -1 if unknown.
+	// Of is the number of that rank; -1 if unknown.
 	Of int `json:"sent_of_rank"`
-	// Steps is the number of steps of that rank.
+	// Steps is the number of training steps of that rank.
 	Steps int `json:"steps"`
 	// StepsBy says how the steps were found; empty if there are none.
 	StepsBy string `json:"steps_by"`
 	// Buckets are the gradient buckets of a step.
 	Buckets []Buckets `json:"buckets"`
-	// Matched compares the calls of the ranks; null if there is nothing to compare.
+	// Matched compares the calls of different ranks; null if there is nothing to compare.
 	Matched *Matched `json:"matched"`
-	// Waiting divides the kernels' time of ranks that are all present; null if they are not.
+	// Waiting divides kernel times into waiting and transfer; null unless the files have all ranks.
 	Waiting *Waiting `json:"waiting"`
-	// Alone compares one rank's kernels with the rates for their sizes; null if these are unknown
-	// or explain them, or if Waiting tells more.
+	// Alone compares one rank's kernels with the rates for their sizes. Null if these rates are
+	// unknown or explain the times, or if Waiting says more.
 	Alone *Alone `json:"alone"`
-	// Overlap says how much of each rank's collectives ran beside computation.
+	// Overlap says how much of each rank's collectives ran during computation.
 	Overlap []Overlap `json:"overlap"`
 	// Foreign are kernels of libraries that communicate without collectives.
 	Foreign []Foreign `json:"foreign"`
@@ -67,28 +67,28 @@ type Document struct {
 	Notes []string `json:"notes"`
 	finding.Judgement
 	timeline document.Timeline
-	// reference is the name of the rank in Of; here lists the processes in the input, empty if it
-	// numbers them.
+	// reference is the name of the rank in Of. here lists the processes in the input; it is empty
+	// if the input numbers its ranks.
 	reference, here string
 	// simulated is true if a model decided the times.
 	simulated bool
-	// recorded is true for a flight recorder's dumps.
+	// recorded is true for dumps of a flight recorder.
 	recorded bool
 }
 
-// Seen is a rank with calls in a file.
+// Seen is a rank that has calls in a file.
 type Seen struct {
-	// Rank is its number; -1 if unknown.
+	// Rank is the number of the rank; -1 if unknown.
 	Rank int `json:"rank"`
-	// PID is its process on the host; absent if unknown.
+	// PID is the number of its process on the host; absent if unknown.
 	PID int `json:"pid,omitempty"`
-	// Host is its host; empty if unknown.
+	// Host is the name of its host; empty if unknown.
 	Host string `json:"host"`
-	// File contains its calls.
+	// File is the file with its calls.
 	File string `json:"file"`
-	// Calls is their number.
+	// Calls is the number of its calls.
 	Calls int `json:"calls"`
-	// Unnamed is the number of collective kernels without bytes in the file.
+	// Unnamed is the number of its collective kernels for which the file has no bytes.
 	Unnamed int `json:"unnamed"`
 	// Damaged is the number of unreadable records.
 	Damaged int `json:"damaged"`
@@ -104,15 +104,15 @@ const (
 	CodeMissing = "missing_ranks"
 	CodeDamaged = "damaged"
 	CodeNoTimes = "no_times"
-	// Codes about whether the ranks make the same calls.
+	// Codes of findings that compare the calls of different ranks.
 	CodeMatched  = "matched"
 	CodeMismatch = "mismatch"
-	// Codes about a flight recorder's dumps of a hung job.
+	// Codes of findings from a flight recorder's dumps of a hung job.
 	CodePending     = "pending"
 	CodeNotCompared = "not_compared"
 )
 
-// Answer summarises a trace. reach returns the time of sizes on a device; nil knows nothing.
+// Answer summarises a trace. reach returns the time of sizes on a device; it may be nil.
 func Answer(t *Trace, reach Reach) *Document {
 	t.Settle()
 	d := &Document{
@@ -124,7 +124,7 @@ func Answer(t *Trace, reach Reach) *Document {
 		d.Notes = append(d.Notes, fmt.Sprintf("%s of %s a rank: the size is that times the ranks of the group, which the file does not tell", unit.Count(n, "call"), bytes))
 	}
 	most := t.reference()
-	var found split // of the rank with the most calls
+	var found split // the steps of the rank with the most calls
 	if most != nil {
 		found = most.split()
 	}
@@ -157,7 +157,7 @@ func Answer(t *Trace, reach Reach) *Document {
 	return d
 }
 
-// signs returns the defects that the logs state.
+// signs returns the defects that the logs state as findings.
 func (t *Trace) signs() finding.List {
 	return slice.Map(t.Signs, func(s Sign) finding.Finding {
 		f := finding.Finding{Code: s.Code, Severity: s.Severity, Text: fmt.Sprintf("LOG: %s: %s of %s.", plain.Capital(s.Means), s.At(), s.File), Hint: plain.Capital(s.Next) + "."}
@@ -168,7 +168,8 @@ func (t *Trace) signs() finding.List {
 	})
 }
 
-// parts counts the calls of which only a rank's part is known, by size.
+// parts counts the calls for which only one rank's part is known, and returns the range of the
+// parts' sizes.
 func (t *Trace) parts() (n int64, bytes string) {
 	least, most := int64(MaxBytes), int64(0)
 	for _, r := range t.Ranks {
@@ -187,8 +188,8 @@ func (t *Trace) parts() (n int64, bytes string) {
 // WriteJSON writes the document.
 func (d *Document) WriteJSON(w io.Writer) error { return jsonfile.Write(w, "trace.json", d) }
 
-// findings returns the result: the sent data, the waiting ranks, then the missing parts. instead
-// describes files without calls.
+// findings returns the result: what was sent, which ranks waited, then what is missing. instead
+// describes the content of files without calls.
 func (d *Document) findings(timed bool, instead string) (l finding.List) {
 	calls := slice.Sum(d.Ranks, func(r Seen) int { return r.Calls })
 	if calls == 0 {
@@ -243,8 +244,8 @@ func (d *Document) findings(timed bool, instead string) (l finding.List) {
 
 const missingHint = "give the files of all ranks, or their folder: then waiting can be told from transfer"
 
-// processes lists the hosts and devices of ranks with processes and without numbers: "h03 [0–3]";
-// else empty.
+// processes lists the hosts and devices of ranks that have process numbers but no rank numbers:
+// "h03 [0–3]". For other ranks it is empty.
 func (t *Trace) processes() string {
 	devices := map[string][]int{}
 	for _, r := range t.Ranks {
@@ -259,7 +260,7 @@ func (t *Trace) processes() string {
 	}), 8)
 }
 
-// Number formats a rank's number.
+// Number formats the number of a rank.
 func Number(rank int) string {
 	if rank < 0 {
 		return "?"
@@ -290,7 +291,7 @@ func (d *Document) sentence(calls int) string {
 	return text + "."
 }
 
-// sentence states the buckets that a trainer formed, and the limits that explain them.
+// sentence describes the buckets that a trainer formed, and the limits that explain them.
 func (b *Buckets) sentence() string {
 	sizes := slice.Map(b.Bytes, unit.Comma)
 	text := fmt.Sprintf("Gradient buckets of a step, %s of %s in %s: %s B, in %d of %s.", b.Collective, b.Dtype, b.Group, unit.FirstFew(sizes, 8), b.Steps, unit.Count(int64(b.Of), "step"))
@@ -351,7 +352,7 @@ func (d *Document) times(timed bool) (l finding.List) {
 	return l
 }
 
-// aStep formats a time as a share of the steps; empty if there are none.
+// aStep formats a time divided by the number of steps. It is empty if there are no steps.
 func (d *Document) aStep(seconds float64) string {
 	if d.Steps == 0 {
 		return ""
@@ -359,7 +360,7 @@ func (d *Document) aStep(seconds float64) string {
 	return ", " + unit.Seconds(seconds/float64(d.Steps)) + " a step"
 }
 
-// floorPercent rounds down: a bound must not be rounded up.
+// floorPercent prints a share rounded down, because a lower bound must not be rounded up.
 func floorPercent(share float64) string {
 	return strconv.FormatFloat(float64(int64(share*1000))/10, 'f', 1, 64) + " %"
 }

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Node is a part of a rank's work: a call, or computation between calls.
+// Node is a part of a rank's work: a call, or a span of computation.
 type Node struct {
 	// Call is nil for computation.
 	Call *Call
-	// Start and Seconds are its start and duration; 0 if unknown.
+	// Start and Seconds are the start and the duration of the node; 0 if unknown.
 	Start, Seconds float64
-	// After are the earlier nodes that must end before it begins.
+	// After are the earlier nodes that must end before this node begins.
 	After []int
 }
 
-// Graph is a rank's work, in an order in which every node follows those that it waits for. A call
-// waits for the computation before it and for the previous call on its stream. Computation waits
-// for the calls that ended while none ran before it. Without times the calls of a stream follow
-// each other.
+// Graph returns a rank's work, in an order in which every node comes after the nodes that it waits
+// for. A call waits for the computation before it and for the previous call on its stream.
+// Computation waits for the calls that ended while no computation ran before it. Without times, the
+// calls of a stream follow each other.
 func (r *Rank) Graph() []Node {
 	g := graph{last: -1, before: math.Inf(-1), streams: map[string]int{}, of: map[*Call]int{}}
 	calls := slices.Clone(r.Calls)
@@ -48,16 +48,16 @@ type graph struct {
 	nodes   []Node
 	streams map[string]int // the last call on each stream
 	last    int            // the last node of computation, or -1
-	cut     bool           // a call follows it
+	cut     bool           // whether a call follows that node
 	before  float64        // end of the last computation
-	next    int            // the next stretch of computation
-	at      float64        // its finished part
-	byEnd   []*Call        // the calls with times, by end
-	of      map[*Call]int  // their nodes
-	passed  int            // number of byEnd that ended before the finished computation
+	next    int            // index of the next span of computation
+	at      float64        // end of its finished part
+	byEnd   []*Call        // calls with times, sorted by end
+	of      map[*Call]int  // the node of each call
+	passed  int            // how many of byEnd ended before the finished computation
 }
 
-// compute adds a stretch of computation up to a time.
+// compute adds a node for the next span of computation, at most up to the given time.
 func (g *graph) compute(all []Span, until float64) {
 	s := all[g.next]
 	start := max(s.Start, g.at)

@@ -8,32 +8,32 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// Job describes the gradients that a rank reduces with others.
+// Job describes the gradients that a rank reduces with other ranks.
 type Job struct {
-	// Group is the title of the group, Ranks its number of ranks; 0 is unknown.
+	// Group is the title of the group. Ranks is its number of ranks; 0 if unknown.
 	Group string
 	Ranks int
 	// Dtype is rccl-tests' name of the element type on the wire.
 	Dtype string
-	// Elements are those of the gradients, in forward order. Tensors is false if the file lacks
-	// them: then they are those of the buckets.
+	// Elements are the numbers of elements of the gradients, in forward order. If Tensors is false,
+	// the file lacks them, and Elements has the buckets instead.
 	Elements []int64
 	Tensors  bool
-	// Ready is when each gradient was ready, in seconds from the beginning of the backward pass,
-	// with the first of the forward pass last; nil if unknown.
+	// Ready is the time at which each gradient was ready, in seconds from the beginning of the
+	// backward pass; nil if unknown. It is in forward order, so the last entry is ready first.
 	Ready []float64
-	// Outside is the time of a step outside its backward passes and outside the messages that it
-	// waits for after them: forward passes, the optimizer, data. In seconds, the median; 0 is
-	// unknown.
+	// Outside is the time of a step, in seconds, that is neither in its backward passes nor in
+	// waiting for messages after them: forward passes, the optimizer, data. It is the median over
+	// steps; 0 if unknown.
 	Outside float64
-	// Accum is the number of microbatches in a step; 0 is unknown.
+	// Accum is the number of microbatches in a step; 0 if unknown.
 	Accum int
-	// Others are the titles of groups with gradients that are left out.
+	// Others are the titles of other groups with gradients, which are left out.
 	Others []string
 }
 
-// Job finds the group of the rank with the most calls that reduces most bytes of gradients per
-// step; nil if there is none.
+// Job describes the group that reduces the most bytes of gradients per step, on the rank with the
+// most calls. It returns nil if no group reduces gradients.
 func (t *Trace) Job() *Job {
 	r := t.reference()
 	if r == nil {
@@ -80,7 +80,7 @@ func sum(list []int64) (n int64) {
 	return n
 }
 
-// passesOf returns the backward passes with gradients of exactly these elements.
+// passesOf returns the backward passes whose gradients have exactly these numbers of elements.
 func passesOf(all []Gradient, elements []int64) (passes [][]Gradient) {
 	n := len(elements)
 	for i := 0; i+n <= len(all); {
@@ -94,8 +94,8 @@ func passesOf(all []Gradient, elements []int64) (passes [][]Gradient) {
 	return passes
 }
 
-// ready returns the median over passes of each gradient's ready time since the pass began, the last
-// first; nil if a time is missing.
+// ready returns the time of each gradient since its pass began, the last gradient first. It is the
+// median over passes, in seconds; nil if a time is missing.
 func ready(passes [][]Gradient) (list []float64) {
 	if len(passes) == 0 {
 		return nil
@@ -115,9 +115,10 @@ func ready(passes [][]Gradient) (list []float64) {
 	return list
 }
 
-// outside returns the median time of a step outside its passes and outside the buckets that it
-// waits for after the last one. Only marked steps with exactly the buckets count, because DDP's
-// first differs. It also returns their passes; all, and no time, if there are none.
+// outside returns the median time of a step, in seconds, outside its backward passes and outside
+// the buckets for which it waits after the last pass. Only marked steps with exactly these buckets
+// count, because DDP's first step differs. whole has the passes of these steps. If there is no such
+// step, whole has all passes and the time is 0.
 func (r *Rank) outside(b *Buckets, passes [][]Gradient) (seconds float64, whole [][]Gradient) {
 	var all []float64
 	for _, s := range r.Steps {

@@ -13,23 +13,23 @@ import (
 )
 
 // Matched compares the calls of a group's ranks, which must make the same calls in the same order.
-// Groups with uncertain ranks are not compared; nor are sends and receives, and sizes that may
-// differ.
+// It leaves out groups whose ranks are uncertain, sends and receives, and sizes that may differ.
 type Matched struct {
 	// Ranks is the number of compared ranks.
 	Ranks int `json:"ranks"`
 	// Calls is the number of compared calls, made by at least two ranks.
 	Calls int `json:"calls"`
-	// Alike is the number of those that are equal on all ranks that have them.
+	// Alike is the number of compared calls that are equal on all ranks that have them.
 	Alike int `json:"alike"`
-	// OnAll is the number of equal calls that all of the group's ranks in the input have.
+	// OnAll is the number of equal calls that every rank of the group in the input has.
 	OnAll int `json:"on_all"`
-	// Differ is the first differing call of each group.
+	// Differ has the first differing call of each group.
 	Differ []Difference `json:"differ"`
-	// Pending is the first call of each group that has not ended everywhere, if the files show it.
+	// Pending has the first call of each group that has not ended on all ranks, if the files show
+	// that.
 	Pending []Pending `json:"pending"`
-	// recorded is true for a recorder's dumps, which end where their ranks stopped. Others may end
-	// early.
+	// recorded is true for dumps of a flight recorder, which end where their ranks stopped. Other
+	// files may end earlier than their rank.
 	recorded    bool
 	notCompared finding.List
 }
@@ -38,21 +38,23 @@ type Matched struct {
 type Difference struct {
 	// Group is the group's title.
 	Group string `json:"group"`
-	// Number is the file's number of the call, or its index in the group's calls, from 1.
+	// Number is the number of the call in the file, or its index in the group's calls, from 1.
 	Number int64 `json:"number"`
-	// Ranks are the ranks that differ from most; empty if the file has no numbers.
+	// Ranks are the ranks whose call differs from the majority's; empty if the file has no rank
+	// numbers.
 	Ranks []int `json:"ranks"`
-	// Call is their call; empty if they make no further call.
+	// Call is the call of these ranks; empty if they make no further call.
 	Call string `json:"call"`
-	// Others are the other ranks; empty if the file has no numbers.
+	// Others are the other ranks; empty if the file has no rank numbers.
 	Others []int `json:"others"`
-	// OthersCall is the others' call.
+	// OthersCall is the call of the other ranks.
 	OthersCall string `json:"others_call"`
-	// who and others name the ranks, by their processes if the file has no numbers.
+	// who and others name both sets of ranks, by process if the file has no rank numbers.
 	who, others string
 }
 
-// matched compares the calls of the ranks; nil if no two ranks share a certain group.
+// matched compares the calls of the ranks. It returns nil if no two ranks share a group that is
+// certain.
 func (t *Trace) matched() *Matched {
 	numbered := t.numbered() || t.Recorded && len(t.Ranks) == 1
 	if !numbered && slices.ContainsFunc(t.Ranks, func(r *Rank) bool { return r.PID == 0 || r.Device < 0 }) {
@@ -99,22 +101,22 @@ func (t *Trace) matched() *Matched {
 	return m
 }
 
-// at returns the names of the ranks at these indices, and their numbers, if they have some.
+// at returns the names of the ranks at these indices, and their numbers as far as they are known.
 func (t *Trace) at(places []int) (names string, numbers []int) {
 	ranks := slice.Map(places, func(i int) *Rank { return t.Ranks[i] })
 	known := slice.Where(ranks, func(r *Rank) bool { return r.Rank >= 0 })
 	return NamesOf(ranks), jsonfile.Filled(slice.Map(known, func(r *Rank) int { return r.Rank }))
 }
 
-// certain reports whether a name means one group on all ranks: its ranks are listed, or it contains
-// all ranks of the job.
+// certain reports whether a group's name means the same ranks on all ranks: either the file lists
+// them, or the group contains all ranks of the job.
 func (t *Trace) certain(group int) bool {
 	g := t.Groups[group]
 	return g.Size > 1 && !g.Doubtful && (len(g.Ranks) == g.Size || g.Size >= t.World && len(t.Ranks) <= g.Size)
 }
 
-// told holds what the files state about all calls of a number beside the collective. A fact missing
-// for one rank, such as the size of a call at the end of a profile, is no difference.
+// told says which facts besides the collective the files state about a call, on every rank. A fact
+// that one rank lacks, such as the size of a call at the end of a profile, is not a difference.
 type told struct{ bytes, dtype, op bool }
 
 func toldOf(calls map[int]*Call) told {
@@ -125,7 +127,7 @@ func toldOf(calls map[int]*Call) told {
 	return t
 }
 
-// called holds the facts that must be equal.
+// called returns the facts of a call that must be equal on all ranks, as text.
 func (t told) called(c *Call) string {
 	text := c.Collective
 	if t.bytes && !unequal[c.Collective] {
@@ -140,13 +142,14 @@ func (t told) called(c *Call) string {
 	return text
 }
 
-// group compares the calls of a group by rank. ends reports a rank without a further call, too.
+// group compares the calls of a group, by rank. If ends is true, a rank without a further call
+// differs, too.
 func (m *Matched) group(g Group, of map[int][]*Call, ends bool) {
 	all, numbered := callsBy(of, func(_ int, c *Call) int64 { return c.Sequence })
 	if !numbered {
 		all, _ = callsBy(of, func(place int, _ *Call) int64 { return int64(place) })
 	}
-	last := map[int]int64{} // the last number of each rank
+	last := map[int]int64{} // number of each rank's last call
 	for n, calls := range all {
 		for rank := range calls {
 			last[rank] = max(last[rank], n)
@@ -182,7 +185,7 @@ func (m *Matched) group(g Group, of map[int][]*Call, ends bool) {
 			return cmp.Or(-cmp.Compare(len(kinds[a]), len(kinds[b])), cmp.Compare(kinds[a][0], kinds[b][0]))
 		})
 		d := Difference{Group: g.Title(), Number: n, OthersCall: order[0], Others: kinds[order[0]], Call: order[1], Ranks: kinds[order[1]]}
-		if d.OthersCall == "" { // most have ended
+		if d.OthersCall == "" { // most ranks have ended
 			d.Call, d.Ranks, d.OthersCall, d.Others = d.OthersCall, d.Others, d.Call, d.Ranks
 		}
 		if !numbered {
@@ -192,8 +195,8 @@ func (m *Matched) group(g Group, of map[int][]*Call, ends bool) {
 	}
 }
 
-// callsBy returns calls by number and rank; false if some calls of a rank have no number of their
-// own, or the ranks share none.
+// callsBy returns calls by number and rank. It returns false if two calls of a rank have the same
+// number, or if the ranks have no number in common.
 func callsBy(of map[int][]*Call, number func(place int, c *Call) int64) (all map[int64]map[int]*Call, shared bool) {
 	all = map[int64]map[int]*Call{}
 	for rank, calls := range of {
@@ -212,10 +215,10 @@ func callsBy(of map[int][]*Call, number func(place int, c *Call) int64) (all map
 	return all, shared
 }
 
-// maxDiffer is the number of differing groups that are named.
+// maxDiffer is the largest number of differing groups that are reported.
 const maxDiffer = 4
 
-// findings say whether the ranks agree.
+// findings says whether the ranks agree.
 func (m *Matched) findings() (l finding.List) {
 	if m == nil {
 		return nil

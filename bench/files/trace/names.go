@@ -6,8 +6,8 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// others are names of collectives in PyTorch, NCCL and Chakra that differ from zbench's own in more
-// than separators.
+// others maps names of collectives in PyTorch, NCCL and Chakra to zbench's names, where the two
+// differ in more than separators.
 var others = map[string]string{
 	"allgatherbase": "all_gather", "allgatherintotensor": "all_gather", "allgatherintotensorcoalesced": "all_gather",
 	"allgathercoalesced": "all_gather", "allgatherintotensorout": "all_gather", "allgatherv": "all_gather",
@@ -17,20 +17,20 @@ var others = map[string]string{
 	"send": "send_recv", "recv": "send_recv", "isend": "send_recv", "irecv": "send_recv",
 }
 
-// unequal are the collectives whose ranks may send different sizes.
+// unequal are the collectives in which ranks may send different sizes.
 var unequal = map[string]bool{"all_to_all": true}
 
-// waits are names of records that are not collectives.
+// waits are names of records that are not calls of collectives.
 var waits = map[string]bool{"wait": true, "init": true, "barrierwait": true, "": true}
 
 // IsCall reports whether a record's name is a collective's name.
 func IsCall(name string) bool { return !waits[plainName(name)] }
 
-// Named returns zbench's name of a collective from any tool's spelling, and false with the tool's
-// own name if zbench has none, as for a barrier.
+// Named returns zbench's name of a collective from the spelling of any tool. If zbench has no such
+// collective, as for a barrier, it returns the tool's name and false.
 func Named(name string) (string, bool) {
 	p := plainName(name)
-	if c := others[p]; c != "" { // all calls with splits have the name alltoallv, even equal ones
+	if c := others[p]; c != "" { // every call with splits is named alltoallv, even if its splits are equal
 		return c, true
 	}
 	for _, spelling := range []string{name, p} {
@@ -42,7 +42,7 @@ func Named(name string) (string, bool) {
 }
 
 func plainName(name string) string {
-	name = strings.ToLower(name[strings.LastIndexByte(name, ':')+1:]) // after c10d:: or a backend
+	name = strings.ToLower(name[strings.LastIndexByte(name, ':')+1:]) // the name follows c10d:: or a backend
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == ' ' {
 			return -1
@@ -51,7 +51,7 @@ func plainName(name string) string {
 	}, name)
 }
 
-// types are PyTorch's names of element types.
+// types maps PyTorch's names of element types to zbench's.
 var types = map[string]string{
 	"char": "int8", "byte": "uint8", "bool": "uint8", "unsigned char": "uint8", "signed char": "int8", "int": "int32", "long": "int64", "long int": "int64",
 	"short": "half", "c10::half": "half", "c10::bfloat16": "bfloat16", "c10::float8_e4m3fn": "f8e4m3", "c10::float8_e4m3fnuz": "f8e4m3",
@@ -59,8 +59,9 @@ var types = map[string]string{
 	"float8_e5m2": "f8e5m2", "float8_e5m2fnuz": "f8e5m2",
 }
 
-// TypeOf returns rccl-tests' name of an element type from any tool's spelling; empty if zbench has
-// none. A bool is sent as uint8, and a 16-bit integer has half's width.
+// TypeOf returns rccl-tests' name of an element type from the spelling of any tool, or empty text
+// if there is none. A bool counts as uint8, because it is sent as uint8. A 16-bit integer counts as
+// half, which has the same width.
 func TypeOf(name string) string {
 	name = strings.ToLower(name)
 	if t := types[name]; t != "" {
@@ -72,16 +73,17 @@ func TypeOf(name string) string {
 	return ""
 }
 
-// ncclTypes and ncclOps are the numbers of nccl.h (ncclDataType_t, ncclRedOp_t).
+// ncclTypes and ncclOps are in the order of their numbers in nccl.h (ncclDataType_t, ncclRedOp_t).
 var (
 	ncclTypes = []string{"int8", "uint8", "int32", "uint32", "int64", "uint64", "half", "float", "double", "bfloat16", "f8e4m3", "f8e5m2"}
 	ncclOps   = []string{"sum", "prod", "max", "min", "avg"}
 )
 
-// TypeNumbered returns the element type of a number of ncclDataType_t; empty if there is none.
+// TypeNumbered returns the element type with a number in ncclDataType_t, or empty text if there is
+// none.
 func TypeNumbered(n int) string { return at(ncclTypes, n) }
 
-// OpNumbered returns the operator of a number of ncclRedOp_t; empty if there is none.
+// OpNumbered returns the operator with a number in ncclRedOp_t, or empty text if there is none.
 func OpNumbered(n int) string { return at(ncclOps, n) }
 
 func at(list []string, i int) string {
@@ -91,7 +93,8 @@ func at(list []string, i int) string {
 	return list[i]
 }
 
-// libraries are marks in the kernels' names of libraries that communicate without NCCL or RCCL.
+// libraries lists texts in kernel names that identify libraries which communicate without NCCL or
+// RCCL.
 var libraries = []struct{ mark, name string }{
 	{"deep_ep::", "DeepEP"},
 	{"::ep::internode::", "DeepEP"},
@@ -107,8 +110,8 @@ var libraries = []struct{ mark, name string }{
 	{"mscclpp", "MSCCL++"},
 }
 
-// LibraryOf returns the library of a kernel that communicates without NCCL or RCCL; empty for any
-// other kernel.
+// LibraryOf returns the library of a kernel that communicates without NCCL or RCCL. It returns
+// empty text for all other kernels.
 func LibraryOf(kernel string) string {
 	for _, l := range libraries {
 		if strings.Contains(kernel, l.mark) {
@@ -118,7 +121,7 @@ func LibraryOf(kernel string) string {
 	return ""
 }
 
-// kernels are the words of NCCL's kernels for their collectives.
+// kernels maps the words for collectives in the names of NCCL's kernels to zbench's names.
 var kernels = []struct{ word, name string }{
 	{"AllReduce", "all_reduce"},
 	{"ReduceScatter", "reduce_scatter"},
@@ -128,8 +131,8 @@ var kernels = []struct{ word, name string }{
 	{"Reduce", "reduce"},
 }
 
-// OfKernel reports whether a kernel is NCCL's or RCCL's, and returns the collective in its name;
-// empty for RCCL's generic kernels.
+// OfKernel reports whether a kernel belongs to NCCL or RCCL, and returns the collective in its
+// name. The name is empty for RCCL's generic kernels.
 func OfKernel(kernel string) (name string, is bool) {
 	kernel = strings.TrimPrefix(kernel, "void ")
 	if !strings.HasPrefix(kernel, "nccl") && !strings.HasPrefix(kernel, "rccl") && !strings.HasPrefix(kernel, "mscclKernel") {

@@ -10,29 +10,29 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Own is a step of a job from its trace, on one rank's device clock: from the first call of a step
-// to that of the next.
+// Own is one step of a job on one rank, on the clock of its device. It lasts from the first call of
+// the step to the first call of the next step.
 type Own struct {
-	// Rank of the step; Unknown if the file lacks it.
+	// Rank is the number of the rank; Unknown if the file lacks it.
 	Rank int
-	// Seconds is the duration of the step, the median one of Steps.
+	// Seconds is the duration of the step. It is the median over all Steps.
 	Seconds float64
-	// Computing is the part without waiting for a call, in seconds.
+	// Computing is the part of the step, in seconds, without waiting for a call.
 	Computing float64
 	Steps     int
-	// Nodes are the step's calls and its computation, which includes the device's idle time without
-	// waiting for a call.
+	// Nodes are the calls of the step and its computation. The computation includes idle time of
+	// the device, unless the device waits for a call.
 	Nodes []Node
-	// Groups are the job's; calls refer to them by number. World is the job's number of ranks; 0 is
-	// unknown.
+	// Groups are the groups of the job; calls refer to them by index. World is the job's number of
+	// ranks; 0 if unknown.
 	Groups []Group
 	World  int
 	// Simulated is true if a model, not hardware, decided the times.
 	Simulated bool
 }
 
-// Own returns the middle step of the rank with the most calls. The error states what the trace
-// lacks.
+// Own returns the step of median length on the rank with the most calls. The error says what the
+// trace lacks.
 func (t *Trace) Own() (*Own, error) {
 	r := t.reference()
 	if r == nil {
@@ -49,7 +49,7 @@ func (t *Trace) Own() (*Own, error) {
 	return own, nil
 }
 
-// middle returns the step of middle length.
+// middle returns the step of median length.
 func (t *Trace) middle(r *Rank, steps [][]Call) (*Own, error) {
 	if len(steps) < 2 {
 		return nil, errors.New("it does not have two steps, from one of which to the next a step lasts")
@@ -72,14 +72,14 @@ func (t *Trace) middle(r *Rank, steps [][]Call) (*Own, error) {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(took(a), took(b)) })
 	i := order[(len(order)-1)/2]
 	own := &Own{Seconds: took(i), Steps: len(order)}
-	alone := func(c Call) bool { return t.Groups[c.Group].Size == 1 } // a copy, in which no other rank takes part
+	alone := func(c Call) bool { return t.Groups[c.Group].Size == 1 } // a group of one rank: the call is only a copy
 	calls := slices.DeleteFunc(slices.Clone(steps[i]), alone)
 	if len(calls) == 0 {
 		return nil, errors.New("its calls are of single ranks")
 	}
 	for k := range calls {
 		c := &calls[k]
-		c.Stream = strconv.Itoa(c.Group) // a communicator's calls follow each other on any streams
+		c.Stream = strconv.Itoa(c.Group) // the calls of one communicator run one after the other, even on different streams
 		if !c.Known || c.Bytes <= 0 || c.Dtype == "" {
 			return nil, fmt.Errorf("it has a call that cannot be made again, %s", toldOf(map[int]*Call{0: c}).called(c))
 		}
@@ -89,8 +89,8 @@ func (t *Trace) middle(r *Rank, steps [][]Call) (*Own, error) {
 	return own, nil
 }
 
-// working returns the stretches between two times in which a rank waited for no call: it computed,
-// or nothing ran and no call ended after that.
+// working returns the spans between two times in which a rank did not wait for a call: the rank
+// computed, or it was idle and no call ended before the next computation.
 func working(computing []Span, calls []Call, from, to float64) (out []Span) {
 	at := from
 	for _, s := range append(within(computing, from, to), Span{to, to}) {
@@ -110,8 +110,8 @@ func working(computing []Span, calls []Call, from, to float64) (out []Span) {
 	return out
 }
 
-// Apart returns the distance between the numbers of the group's consecutive ranks; 0 if unknown or
-// unequal.
+// Apart returns the distance between consecutive rank numbers of the group. It is 0 if they are
+// unknown or not equally far apart.
 func (g Group) Apart() int {
 	if len(g.Ranks) < 2 {
 		return 0

@@ -10,21 +10,21 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// Sent is one kind of data that a rank sends: calls of one collective and size in one group.
+// Sent is one kind of call of a rank: its calls of one collective with one size in one group.
 type Sent struct {
 	// Group is the group's title.
 	Group string `json:"group"`
-	// Collective is zbench's name, or the file's if zbench has none.
+	// Collective is zbench's name of the collective, or the file's name if zbench has none.
 	Collective string `json:"collective"`
-	// Dtype is the element type in rccl-tests' words; empty if unknown.
+	// Dtype is the name of the element type in rccl-tests; empty if unknown.
 	Dtype string `json:"dtype"`
-	// Bytes is the size of a call as rccl-tests counts it; null if unknown.
+	// Bytes is the size of each call as rccl-tests counts it; null if unknown.
 	Bytes *int64 `json:"bytes"`
 	// Ranks is the number of ranks of the group; 0 if unknown.
 	Ranks int `json:"ranks"`
 	// Calls is the number of calls of this rank in the file.
 	Calls int `json:"calls"`
-	// PerStep is the number of calls per step, if all steps have the same; else null.
+	// PerStep is the number of calls per step; null if steps differ.
 	PerStep *float64 `json:"per_step"`
 }
 
@@ -66,37 +66,38 @@ func (t *Trace) sent(r *Rank, steps [][]Call) []Sent {
 type Buckets struct {
 	// Group is the group's title.
 	Group string `json:"group"`
-	// Collective reduces the buckets.
+	// Collective is the collective that reduces the buckets.
 	Collective string `json:"collective"`
-	// Dtype is the gradients' element type.
+	// Dtype is the element type of the gradients.
 	Dtype string `json:"dtype"`
 	// Bytes are the sizes of a step's buckets, in bytes.
 	Bytes []int64 `json:"bytes"`
-	// Steps of Of steps have exactly these buckets.
+	// Steps is the number of steps that have exactly these buckets.
 	Steps int `json:"steps"`
 	// Of is the number of steps with calls of this kind.
 	Of int `json:"of"`
-	// Most is the largest limit that explains them, in bytes: every bucket except the first and the
-	// last was closed because it had reached the limit. Null without such a bucket.
+	// Most is the largest limit, in bytes, that explains the buckets: all buckets except the first
+	// and the last were closed because they had reached the limit. Null if there is no other
+	// bucket.
 	Most *int64 `json:"most"`
-	// FirstMost is the same for the first bucket, which DistributedDataParallel closes early; null
-	// if it is the only one.
+	// FirstMost is the same limit for the first bucket, which DistributedDataParallel closes early.
+	// Null if there is only one bucket.
 	FirstMost *int64 `json:"first_most"`
-	// Over is a limit that is too small, in bytes: with it a bucket would have closed before its
+	// Over is a limit, in bytes, that is too small: with it, a bucket would have closed before its
 	// last tensor. Null if the tensors are unknown.
 	Over *int64 `json:"over"`
-	// Tensors are the elements of the gradients in the buckets, in order; empty if unknown, or if
-	// they do not add up to the buckets.
+	// Tensors are the numbers of elements of the gradients in the buckets, in order. Empty if they
+	// are unknown, or if they do not add up to the buckets.
 	Tensors []int64 `json:"tensors"`
-	ranks   int     // of the group; 0 is unknown
-	leaf    int64   // the elements of an input's gradients; 0 for none
+	ranks   int     // number of ranks of the group; 0 if unknown
+	leaf    int64   // number of elements of the gradient of an input; 0 if there is none
 }
 
-// floats are the types of gradients.
+// floats are the element types of gradients.
 var floats = []string{"float", "half", "bfloat16", "double"}
 
-// buckets finds the reductions of gradients in each step: those of floating-point types of a group.
-// A group's reductions of less than a thousand elements are metrics.
+// buckets finds the reductions of gradients in each step, which are reductions of floating-point
+// types. Reductions of less than a thousand elements are metrics.
 func (t *Trace) buckets(r *Rank, steps [][]Call) []Buckets {
 	type of struct {
 		group             int
@@ -125,7 +126,7 @@ func (t *Trace) buckets(r *Rank, steps [][]Call) []Buckets {
 	for _, k := range order {
 		all := lists[k]
 		best, times := commonest(all)
-		if times < 2 { // a step without a repetition is no rule
+		if times < 2 { // a list of buckets that occurs only once is no rule
 			continue
 		}
 		b := Buckets{Group: t.Groups[k.group].Title(), ranks: t.Groups[k.group].Size, Collective: k.collective, Dtype: k.dtype, Bytes: best, Steps: times, Of: len(all)}
@@ -142,8 +143,9 @@ func (t *Trace) buckets(r *Rank, steps [][]Call) []Buckets {
 	return out
 }
 
-// parameters assigns a step's gradients to its buckets. It leaves out the gradient of an input that
-// requires grad, which no trainer reduces. Such a gradient has a unique size.
+// parameters assigns the gradients of a step to its buckets. If an input requires a gradient, no
+// trainer reduces that gradient, so parameters leaves it out. It recognises the gradient by its
+// size, which no other gradient has.
 func (b *Buckets) parameters(all []Gradient) {
 	const most = 256
 	b.tensors(all)
@@ -158,7 +160,8 @@ func (b *Buckets) parameters(all []Gradient) {
 	}
 }
 
-// notOf returns the gradients with another number of elements; all if that is 0.
+// notOf returns the gradients that do not have this number of elements, or all gradients if the
+// number is 0.
 func notOf(all []Gradient, elements int64) []Gradient {
 	if elements == 0 {
 		return all
@@ -166,8 +169,8 @@ func notOf(all []Gradient, elements int64) []Gradient {
 	return slice.Where(all, func(g Gradient) bool { return g.Elements != elements })
 }
 
-// tensors assigns a step's gradients to its buckets. The assignment is right if, in autograd's
-// order, they add up to every bucket.
+// tensors assigns the gradients of a step to its buckets. In autograd's order, the gradients must
+// add up to every bucket.
 func (b *Buckets) tensors(all []Gradient) {
 	b.Tensors = []int64{}
 	d, err := collective.DtypeByName(b.Dtype)
@@ -187,8 +190,8 @@ func (b *Buckets) tensors(all []Gradient) {
 	}
 }
 
-// fit returns the number of gradients that make up the buckets, 0 if they do not, and sets the
-// limits that are too small.
+// fit returns the number of gradients that make up the buckets, or 0 if they do not fit. It sets
+// b.Over, the limit that is too small.
 func (b *Buckets) fit(all []Gradient, width int64) (n int) {
 	var over int64
 	for i, bucket := range b.Bytes {
@@ -208,7 +211,8 @@ func (b *Buckets) fit(all []Gradient, width int64) (n int) {
 	return n
 }
 
-// commonest returns the most frequent list, the first of several, with its count.
+// commonest returns the most frequent list and its count. Among equally frequent lists it returns
+// the first.
 func commonest(all [][]int64) (best []int64, times int) {
 	count := map[string]int{}
 	for _, list := range all {
@@ -222,11 +226,11 @@ func commonest(all [][]int64) (best []int64, times int) {
 	return best, times
 }
 
-// Measure is a sweep of a job's sizes in a group of a number of ranks.
+// Measure is a proposed sweep over the sizes that a job sends in groups of one number of ranks.
 type Measure struct {
 	// Collectives are zbench's names.
 	Collectives []string `json:"collectives"`
-	// Dtype is the element type in rccl-tests' words.
+	// Dtype is the name of the element type in rccl-tests.
 	Dtype string `json:"dtype"`
 	// Ranks is the number of ranks of the group.
 	Ranks int `json:"ranks"`
@@ -234,14 +238,14 @@ type Measure struct {
 	Sizes []int64 `json:"sizes"`
 }
 
-// maxSizes is the most sizes that are named: those with the most bytes. Sizes with less than
-// leastShare of a job's bytes are not worth a sweep.
+// maxSizes is the largest number of sizes in a proposed sweep; these have the most bytes. Sizes
+// with less than leastShare of the job's bytes are left out.
 const (
 	maxSizes   = 16
 	leastShare = 1e-3
 )
 
-// measure lists the sweeps: the sizes with the most bytes of each group.
+// measure lists the proposed sweeps, with those sizes of each group that have the most bytes.
 func measure(sent []Sent, swept func(collective string) bool) []Measure {
 	type of struct {
 		ranks int
@@ -267,7 +271,7 @@ func measure(sent []Sent, swept func(collective string) bool) []Measure {
 	})
 }
 
-// share returns part over whole, 0 if whole is 0.
+// share returns part/whole, or 0 if whole is 0.
 func share(part, whole float64) float64 {
 	if whole <= 0 || math.IsNaN(part) {
 		return 0

@@ -14,10 +14,10 @@ import (
 	"zbench/bench/show/table"
 )
 
-// maxRows is the number of kinds of calls on a terminal.
+// maxRows is the largest number of rows in a table on a terminal.
 const maxRows = 10
 
-// Shown returns the answer for readers.
+// Shown returns the result as a document.
 func (d *Document) Shown(commands ...document.Command) *document.Document {
 	out := &document.Document{
 		Command: "trace", Value: d, CSV: d.csv, Title: "What a job sent", Lead: d.lead(), State: d.State, Findings: d.Findings, Most: 12, Beneath: true,
@@ -67,7 +67,8 @@ func (d *Document) lead() string {
 	return strings.Join(parts, ", ")
 }
 
-// sentTable returns the kinds with the most bytes, by group, and the number of omitted ones.
+// sentTable returns the kinds of calls with the most bytes, by group, and the number of omitted
+// kinds.
 func (d *Document) sentTable(most int) (table.Table, int) {
 	t := table.Table{By: []string{"group"}, Rule: true, Columns: []table.Column{{Name: "collective"}, {Name: "type"}, {Name: "size", Right: true}, {Name: "bytes", Right: true}, {Name: "calls", Right: true}, {Name: "a step", Right: true}}}
 	list := slices.Clone(d.Sent)
@@ -123,7 +124,7 @@ func (d *Document) overlapTable() *table.Table {
 	return &t
 }
 
-// moreRanks notes the ranks that a table omits.
+// moreRanks returns a note about the ranks that a table omits.
 func moreRanks(all int) []string {
 	if all <= maxRows {
 		return nil
@@ -142,8 +143,8 @@ func (d *Document) csv() (header []string, rows [][]string) {
 	return []string{"group", "collective", "dtype", "bytes", "ranks", "calls", "calls_per_step"}, rows
 }
 
-// Params lists the gradients of a step in forward order, one name and number of elements per line;
-// empty if unknown. Autograd has them in reverse order.
+// Params lists the gradients of a step in forward order, with one name and number of elements per
+// line. It is empty if they are unknown. Autograd produces them in reverse order.
 func (d *Document) Params() string {
 	var b strings.Builder
 	for _, k := range d.Buckets {

@@ -15,35 +15,35 @@ import (
 // State is the progress of a call when it was recorded; empty if unknown.
 type State string
 
-// States of calls, in order.
+// States of calls, in the order of progress.
 const (
 	Scheduled State = "scheduled"
 	Started   State = "started"
 	Completed State = "completed"
 )
 
-// Known reports whether it is one of the states.
+// Known reports whether s is one of the states.
 func (s State) Known() bool { return s == Scheduled || s == Started || s == Completed }
 
-// Pending is the first call of a group that some of its ranks have not completed.
+// Pending is a group's first call that some of its ranks have not completed.
 type Pending struct {
 	// Group is the group's title.
 	Group string `json:"group"`
-	// Number is the file's number of the call.
+	// Number is the number of the call in the file.
 	Number int64 `json:"number"`
-	// Call is the collective.
+	// Call is the name of the collective.
 	Call string `json:"call"`
-	// Scheduled are the ranks whose device has not started it.
+	// Scheduled are the ranks whose device has not started the call.
 	Scheduled []int `json:"scheduled"`
-	// Started are the ranks on which it runs.
+	// Started are the ranks on which the call is running.
 	Started []int `json:"started"`
-	// Completed are the ranks on which it ended.
+	// Completed are the ranks on which the call has ended.
 	Completed []int `json:"completed"`
 }
 
-// settleRecorded completes the groups of a flight recorder, which does not list all: the default
-// group has all ranks of the job, and another has the ranks that called in it. Their names are
-// unique in the job.
+// settleRecorded completes the groups of a flight recorder, which does not list all of them. The
+// default group has all ranks of the job. Any other group has the ranks that called in it. A
+// group's name is unique in the job.
 func (t *Trace) settleRecorded() {
 	members := map[int]map[int]bool{}
 	for _, r := range t.Ranks {
@@ -76,9 +76,9 @@ func (t *Trace) settleRecorded() {
 	}
 }
 
-// ended removes from a group's calls the ranks that ended before another rank's ring begins,
-// because the ring has lost that rank's next calls. It returns them with their last number, and the
-// number at which the rings begin.
+// ended removes some ranks from a group's calls: ranks that ended before the ring buffer of another
+// rank begins. They cannot be compared, because that ring has lost the calls after them. last has
+// the last call number of each removed rank, and from is the number at which the rings begin.
 func (t *Trace) ended(of map[int][]*Call) (last map[int]int64, from int64) {
 	lost := map[int]bool{}
 	for _, r := range t.Ranks {
@@ -97,7 +97,8 @@ func (t *Trace) ended(of map[int][]*Call) (last map[int]int64, from int64) {
 	return last, from
 }
 
-// notCompared names the ranks that ended before the others' rings begin.
+// notCompared returns a finding about ranks that ended before the ring buffers of other ranks
+// begin.
 func notCompared(g Group, last map[int]int64, from int64) finding.Finding {
 	ranks := slices.Sorted(maps.Keys(last))
 	names := record.RankList(record.RankSet(ranks))
@@ -108,8 +109,8 @@ func notCompared(g Group, last map[int]int64, from int64) finding.Finding {
 	}
 }
 
-// pending finds the first call of a group that has not ended on some rank; nil if all ended, or the
-// file has no states.
+// pending returns the first call of a group that has not ended on all ranks. It returns nil if all
+// calls have ended, or if the file has no states.
 func pending(g Group, of map[int][]*Call) *Pending {
 	states := map[int64]map[State][]int{}
 	names := map[int64]string{}
@@ -131,8 +132,8 @@ func pending(g Group, of map[int][]*Call) *Pending {
 	return nil
 }
 
-// pendingFindings state which calls have not ended, and on which ranks. If ranks differ in that
-// call, the difference covers it.
+// pendingFindings says which calls have not ended, and on which ranks. If the ranks already differ
+// in that call or an earlier one, the finding about the difference is enough.
 func (m *Matched) pendingFindings() (l finding.List) {
 	for _, p := range m.Pending[:min(len(m.Pending), maxDiffer)] {
 		if slices.ContainsFunc(m.Differ, func(d Difference) bool { return d.Group == p.Group && d.Number <= p.Number }) {
@@ -158,7 +159,7 @@ func (m *Matched) pendingFindings() (l finding.List) {
 	return l
 }
 
-// rankNames lists ranks; a file without its rank's number is "?".
+// rankNames lists ranks, or "?" for a file without a rank number.
 func rankNames(ranks []int) string {
 	if ranks[0] < 0 {
 		return Number(ranks[0])

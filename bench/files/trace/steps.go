@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// kind holds the properties that calls share in every step.
+// kind holds the properties of a call that are equal in every step.
 type kind struct {
 	group      int
 	collective string
@@ -15,8 +15,8 @@ type kind struct {
 
 func kindOf(c *Call) kind { return kind{c.Group, c.Collective, c.Dtype, c.Bytes} }
 
-// split holds a rank's calls by training step, and how the steps were found: by the profiler's
-// marks or by the repetition of the calls. It is empty if there are none. Calls outside a step are
+// split holds a rank's calls by training step, and says how the steps were found: by the profiler's
+// marks, or because the calls repeat. It is empty if there are no steps. Calls outside a step are
 // left out.
 type split struct {
 	steps [][]Call
@@ -38,7 +38,7 @@ func (r *Rank) split() split {
 	return s
 }
 
-// marked returns the calls by the mark during which they were enqueued; marks are in order.
+// marked groups the calls by the step mark during which they were enqueued. The marks are in order.
 func (r *Rank) marked() (steps [][]Call) {
 	by := make([][]Call, len(r.Steps))
 	for _, c := range r.Calls {
@@ -59,9 +59,10 @@ func (r *Rank) marked() (steps [][]Call) {
 	return slices.DeleteFunc(by, func(calls []Call) bool { return len(calls) == 0 })
 }
 
-// StepTimes returns the durations of the training steps, in seconds: from the profiler's marks,
-// else from the first call of one to that of the next. Of ranks with as many steps the slowest
-// counts in each. It is empty if no rank shows steps.
+// StepTimes returns the durations of the training steps in seconds, from the profiler's marks, or
+// else from the first call of a step to the first call of the next. If several ranks show the
+// largest number of steps, the slowest rank counts for each step. It is empty if no rank shows
+// steps.
 func (t *Trace) StepTimes() []float64 {
 	var slowest []float64
 	for _, r := range t.Ranks {
@@ -95,19 +96,19 @@ func (r *Rank) stepTimes() (times []float64) {
 	return times
 }
 
-// maxPeriod is the longest step that is considered, in calls.
+// maxPeriod is the largest number of calls in a step.
 const maxPeriod = 4096
 
-// period returns the number of calls after which a rank's calls repeat, and the first call from
-// which they do so to the end; 0 if they do not. Equal calls, such as a benchmark's, are no steps:
-// a step has at least two kinds of calls, and occurs twice.
+// period returns the number of calls after which a rank's calls repeat, and the index of the first
+// call from which they repeat to the end. It returns 0 if they do not repeat. A step has at least
+// two kinds of calls and occurs at least twice; equal calls, such as in a benchmark, are not steps.
 func (r *Rank) period() (period, from int) {
 	n := len(r.Calls)
-	back := make([]kind, n) // from the last call to the first
+	back := make([]kind, n) // the kinds of the calls in reverse order
 	for i := range r.Calls {
 		back[n-1-i] = kindOf(&r.Calls[i])
 	}
-	same := 0 // how many of the last calls are of one kind
+	same := 0 // number of equal calls at the end
 	for same < n && back[same] == back[0] {
 		same++
 	}
@@ -120,8 +121,8 @@ func (r *Rank) period() (period, from int) {
 	return 0, 0
 }
 
-// prefixes returns, for every index of a list, the length of the list's beginning that recurs there
-// (the Z-function), in time linear in the list.
+// prefixes is the Z-function: for each index of a list, it returns how many elements from there on
+// equal the beginning of the list. It takes linear time.
 func prefixes[T comparable](list []T) []int {
 	z := make([]int, len(list))
 	left, right := 0, 0
@@ -139,7 +140,8 @@ func prefixes[T comparable](list []T) []int {
 	return z
 }
 
-// reference returns the rank with the most calls, the lowest of several.
+// reference returns the rank with the most calls. Among several it returns the one with the lowest
+// number.
 func (t *Trace) reference() *Rank {
 	var best *Rank
 	for _, r := range t.Ranks {

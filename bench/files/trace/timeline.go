@@ -14,12 +14,12 @@ const (
 	exposed
 )
 
-// mostSpans is the number of stretches of computation in a timeline: shorter ones are joined with
-// their neighbours.
+// mostSpans is the largest number of spans of computation in a timeline. To reach it, short gaps
+// between spans are closed.
 const mostSpans = 400
 
-// timelineOf draws the last step of the rank: its collectives by stream, its computation, and the
-// stretches with only a collective. It is empty if the file has no kernels.
+// timelineOf draws the last step of a rank: its collectives by stream, its computation, and the
+// time with only a collective. It is empty if the file has no kernels.
 func (r *Rank) timelineOf(steps [][]Call) (t document.Timeline) {
 	if len(steps) == 0 {
 		return t
@@ -30,7 +30,7 @@ func (r *Rank) timelineOf(steps [][]Call) (t document.Timeline) {
 		return t
 	}
 	from, to := busy[0].Start, busy[len(busy)-1].End
-	if n := len(steps); n > 1 { // computation before the first collective began after the last step's
+	if n := len(steps); n > 1 { // the computation before the first collective began after the previous step's last collective
 		if before := kernelsOf(steps[n-2]); len(before) > 0 && before[len(before)-1].End < from {
 			from = max(before[len(before)-1].End, from-(to-from))
 		}
@@ -53,7 +53,7 @@ func (r *Rank) timelineOf(steps [][]Call) (t document.Timeline) {
 	return t
 }
 
-// kernelsOf returns the stretches in which collectives ran, in order and disjoint.
+// kernelsOf returns the spans in which collectives ran, in order and disjoint.
 func kernelsOf(calls []Call) (spans []Span) {
 	for i := range calls {
 		if k := calls[i].Kernel; k != nil {
@@ -63,7 +63,7 @@ func kernelsOf(calls []Call) (spans []Span) {
 	return Merge(spans)
 }
 
-// lanesOf returns a step's collectives, one lane per stream.
+// lanesOf returns the collectives of a step, with one lane per stream.
 func lanesOf(step []Call, from float64) (lanes []document.Lane) {
 	for i := range step {
 		c := &step[i]
@@ -85,7 +85,7 @@ func lanesOf(step []Call, from float64) (lanes []document.Lane) {
 	return lanes
 }
 
-// within returns the parts of spans between two times.
+// within returns the parts of spans that lie between two times.
 func within(spans []Span, from, to float64) (out []Span) {
 	for _, s := range spans {
 		if s.End > from && s.Start < to {
@@ -95,7 +95,7 @@ func within(spans []Span, from, to float64) (out []Span) {
 	return out
 }
 
-// without returns the parts of spans that no other span covers; both lists are in order and
+// without returns the parts of spans that no span of others covers. Both lists must be in order and
 // disjoint.
 func without(spans, others []Span) (out []Span) {
 	first := 0
@@ -117,7 +117,7 @@ func without(spans, others []Span) (out []Span) {
 	return out
 }
 
-// coarse joins spans with less than a gap between them.
+// coarse joins spans that are less than gap seconds apart.
 func coarse(spans []Span, gap float64) []Span {
 	out := slices.Clone(spans[:0])
 	for _, s := range spans {

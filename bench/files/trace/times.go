@@ -10,55 +10,57 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// Waiting divides the time of matched calls' kernels between the ranks. Every rank's kernel ends
-// when the data has been moved, and begins when that rank arrives, so the shortest is the last
-// rank's: its time is the transfer, and the others' excess is waiting for it. No clocks are
-// compared.
+// Waiting divides the kernel times of matched calls into waiting and transfer, for each rank. The
+// kernels of a call begin when their rank arrives, and all end when the data have been moved. So
+// the shortest kernel belongs to the last rank, its duration is the transfer, and all longer
+// kernels waited for the difference. No clocks are compared.
 type Waiting struct {
-	// Calls is the number of calls with times that all ranks of their group have in the files.
+	// Calls is the number of calls with times that every rank of their group has in the files.
 	Calls int `json:"calls"`
-	// Ranks are the ranks' shares, by rank.
+	// Ranks are the shares of the ranks.
 	Ranks []RankWaiting `json:"ranks"`
 	calls []awaited
 }
 
-// awaited is a call with the others' median wait for its last rank, in seconds.
+// awaited is a call with the rank that came last and the median wait of the other ranks, in
+// seconds.
 type awaited struct {
 	rank    int
 	seconds float64
 }
 
-// RankWaiting is one rank's share.
+// RankWaiting is the share of one rank.
 type RankWaiting struct {
-	// Rank is its number.
+	// Rank is the number of the rank.
 	Rank int `json:"rank"`
-	// Kernel is the time in which any of its kernels ran, in seconds.
+	// Kernel is the time in which at least one of its kernels ran, in seconds.
 	Kernel float64 `json:"kernel_seconds"`
-	// Waited is the part spent waiting for a peer, in seconds; simultaneous waits count once.
+	// Waited is the part of that time spent waiting for another rank, in seconds. Simultaneous
+	// waits count once.
 	Waited float64 `json:"waited_seconds"`
-	// Transfer is the rest, in seconds.
+	// Transfer is the rest of that time, in seconds.
 	Transfer float64 `json:"transfer_seconds"`
-	// Last is the number of calls to which it came last.
+	// Last is the number of calls to which this rank came last.
 	Last int `json:"last"`
-	// MadeWait is the least wait of every other rank at those calls, in seconds.
+	// MadeWait is the time, in seconds, for which every other rank waited at those calls at least.
 	MadeWait float64 `json:"made_wait_seconds"`
 }
 
-// key identifies a call of a group on all ranks: by its number, or by the count of earlier calls of
-// its kind.
+// key identifies a call of a group on all ranks. at is the number of the call, or the number of
+// earlier calls of its kind.
 type key struct {
 	kind
 	at int64
 }
 
-// ran is a call's kernel on a rank: its start, if known, and its duration.
+// ran is the kernel of a call on one rank, with its start if known, and its duration.
 type ran struct {
 	*Span
 	seconds float64
 }
 
-// took returns the kernels of every call by rank, for calls with a time in groups of several ranks;
-// nil if some rank has no number of its own.
+// took returns the kernels of every call, by rank. It includes calls with a time in groups of
+// several ranks. It returns nil unless every rank has a number of its own.
 func (t *Trace) took() map[key]map[int]ran {
 	if !t.numbered() {
 		return nil
@@ -89,14 +91,14 @@ func (t *Trace) took() map[key]map[int]ran {
 	return all
 }
 
-// tally sums the kernels' waits and transfers. Simultaneous waits on several streams count once,
-// and a rank whose other stream moves data does not wait.
+// tally adds up the waits and transfers of kernels. Simultaneous waits on several streams count
+// once. While another stream of the rank moves data, the rank does not count as waiting.
 type tally struct {
 	waits, moves []Span
-	rest         float64 // of waits without a start
+	rest         float64 // seconds of waits with an unknown start
 }
 
-// add divides a kernel, which waits first.
+// add divides a kernel into its wait, which comes first, and its transfer.
 func (t *tally) add(r ran, waits float64) {
 	if r.Span == nil {
 		t.rest += waits
@@ -106,7 +108,7 @@ func (t *tally) add(r ran, waits float64) {
 	t.moves = append(t.moves, Span{r.Start + waits, r.End})
 }
 
-// waited returns the time of waiting, in seconds.
+// waited returns the time spent waiting, in seconds.
 func (t *tally) waited() float64 {
 	return t.rest + seconds(without(Merge(slices.Clone(t.waits)), Merge(slices.Clone(t.moves))))
 }
@@ -115,16 +117,17 @@ func seconds(spans []Span) float64 {
 	return slice.Sum(spans, Span.Seconds)
 }
 
-// shares sums up the matched calls of a rank.
+// shares adds up the matched calls of a rank.
 type shares struct {
 	tally
-	kernels float64 // of those without a start
+	kernels float64 // seconds of kernels with an unknown start
 	last    int
-	// made is the wait of each other rank at the calls to which this one came last.
+	// made has the waits of each other rank at the calls to which this rank came last.
 	made map[int]*tally
 }
 
-// waiting divides the kernels of calls that all ranks of a group have; nil if there are none.
+// waiting divides the kernel times of calls that all ranks of a group have. It returns nil if there
+// are no such calls.
 func (t *Trace) waiting() *Waiting {
 	w := &Waiting{}
 	ranks := map[int]*shares{}
@@ -174,13 +177,14 @@ func (t *Trace) waiting() *Waiting {
 	return w
 }
 
-// mostWaiting is the share of all waiting that decides which rank is late: coming last to calls
-// without waiting means nothing.
+// mostWaiting selects the calls that decide which rank is late: the calls with the longest waits,
+// up to this share of all waiting. If no rank waited at a call, it does not matter which rank came
+// last.
 const mostWaiting = 0.9
 
-// Latest returns the rank that came last to most of the calls with the most waiting, if that has a
-// chance of at most 1 in 1,000 with equally likely ranks; nil if none stands out. It also returns
-// the number of these calls.
+// Latest returns the rank that came last to most of the calls with the longest waits, and the
+// number of these calls. The rank is nil unless it stands out: if all ranks were equally likely to
+// come last, the result must have a probability of at most 1 in 1,000.
 func (w *Waiting) Latest() (late *RankWaiting, last, of int) {
 	heavy := slices.SortedFunc(slices.Values(w.calls), func(a, b awaited) int {
 		return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.rank, b.rank))
@@ -198,30 +202,31 @@ func (w *Waiting) Latest() (late *RankWaiting, last, of int) {
 	return &worst, count[worst.Rank], of
 }
 
-// Alone summarises the kernels of one rank. It cannot separate waiting from transfer.
+// Alone compares the kernels of one rank with the rates for their sizes. One rank alone cannot show
+// how much of the time is waiting.
 type Alone struct {
 	// Kernel is the time of all kernels with known bytes, in seconds.
 	Kernel float64 `json:"kernel_seconds"`
-	// AtPeak is the time of their bytes at the rates for their sizes, in seconds.
+	// AtPeak is the time, in seconds, that their bytes take at the rates for their sizes.
 	AtPeak float64 `json:"at_peak_seconds"`
-	// Peak is the bus bandwidth over all of them at these rates, in bytes per second.
+	// Peak is the bus bandwidth of all kernels together at these rates, in bytes per second.
 	Peak float64 `json:"peak"`
 	// PeakOf is the source of the rates.
 	PeakOf string `json:"peak_of"`
-	// Share is the part of the kernels that these rates do not explain.
+	// Share is the share of the kernel time that these rates do not explain.
 	Share float64 `json:"not_transfer"`
 }
 
-// Reach returns the time of a collective of a size over a number of ranks on a trace's device, in
-// seconds, with its source; 0 if unknown.
+// Reach returns the time, in seconds, of a collective with a size over a number of ranks, on the
+// device of a trace, and the source of the time. The time is 0 if unknown.
 type Reach func(collective string, bytes int64, ranks int) (seconds float64, by string)
 
-// leastAlone is the share from which a rank's kernels are said to wait: the reference is a model,
-// and a fabric may reach half of it.
+// leastAlone is the share from which zbench says that a rank's kernels wait. It is large, because
+// the reference is a model, and a real fabric may reach only half of it.
 const leastAlone = 0.5
 
-// alone compares a rank's kernels with the rates for their sizes; nil if these are unknown, or
-// explain them.
+// alone compares the kernels of a rank with the rates for their sizes. It returns nil if these
+// rates are unknown or explain the times.
 func (t *Trace) alone(r *Rank, reach Reach) *Alone {
 	a, moved := &Alone{}, 0.0
 	for i := range r.Calls {
@@ -249,21 +254,21 @@ func (t *Trace) alone(r *Rank, reach Reach) *Alone {
 	return a
 }
 
-// Overlap says how much of a rank's collectives ran beside computation on its other streams.
+// Overlap says how much of a rank's collectives ran during computation on its other streams.
 type Overlap struct {
-	// Rank is its number; -1 if unknown.
+	// Rank is the number of the rank; -1 if unknown.
 	Rank int `json:"rank"`
-	// Busy is the time in which a collective's kernel ran, in seconds.
+	// Busy is the time, in seconds, in which a kernel of a collective ran.
 	Busy float64 `json:"busy_seconds"`
-	// Hidden is the part beside a computing kernel, in seconds.
+	// Hidden is the part of Busy in which another kernel computed, in seconds.
 	Hidden float64 `json:"hidden_seconds"`
-	// Exposed is the rest, in seconds.
+	// Exposed is the rest of Busy, in seconds.
 	Exposed float64 `json:"exposed_seconds"`
-	// Steps is the number of steps behind the times; 0 if unknown.
+	// Steps is the number of steps in these times; 0 if unknown.
 	Steps int `json:"steps"`
 }
 
-// overlap returns nil if the file lacks kernels' times, or some of them.
+// overlap returns nil if some kernel times are missing.
 func (r *Rank) overlap() *Overlap {
 	if !r.Whole || len(r.Computing) == 0 {
 		return nil
@@ -287,7 +292,7 @@ func (r *Rank) overlap() *Overlap {
 	return o
 }
 
-// Merge sorts spans and joins those that touch, in place.
+// Merge sorts spans and joins spans that touch. It works in place.
 func Merge(spans []Span) []Span {
 	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
 	out := spans[:0]

@@ -1,9 +1,9 @@
-// Package trace is the common form of a job's collectives, from a profiler's trace, an execution
-// trace or a library's log. Package formats reads them into it.
+// Package trace is the common form of a job's collectives, whether they come from a profiler's
+// trace, an execution trace or a library's log. Package formats reads these files.
 //
-// A trace is not a curve. A kernel of a collective waits for the last rank before it moves
-// anything, so bytes over one rank's kernel time is no bandwidth. Nothing in this package divides
-// them.
+// A trace is not a curve. The kernel of a collective waits for the last rank before it moves data,
+// so bytes divided by one rank's kernel time are not a bandwidth. This package never computes that
+// quotient.
 package trace
 
 import (
@@ -20,33 +20,33 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Unknown is a rank, a sequence number or a count of bytes that the file lacks.
+// Unknown stands for a rank, a sequence number or a number of bytes that the file lacks.
 const Unknown = -1
 
 // Trace holds the calls of a job.
 type Trace struct {
-	// Format is the name of the calls' format.
+	// Format is the name of the format of the files.
 	Format string
-	// Files are the files with calls, in reading order.
+	// Files are the files with calls, in the order of reading.
 	Files []string
 	// World is the number of ranks of the job; 0 if unknown.
 	World  int
 	Groups []Group
 	Ranks  []*Rank
-	// Foreign are kernels that communicate and belong to no known collective library.
+	// Foreign are kernels that communicate but belong to no known collective library.
 	Foreign []Foreign
 	// Notes list missing, damaged or ignored parts of the input.
 	Notes []string
-	// Signs are defects that a log states.
+	// Signs are the defects that logs state.
 	Signs []Sign
-	// Instead describes files without calls; empty if unknown.
+	// Instead describes the content of files without calls; empty if unknown.
 	Instead string
-	// Recorded is true for a flight recorder's dumps: a group's name is unique in the job, and a
-	// rank's calls end where it stopped.
+	// Recorded is true for dumps of a flight recorder: names of groups are unique in the job, and a
+	// rank's calls end where the rank stopped.
 	Recorded bool
-	// Device is the GPU's name, if a file tells.
+	// Device is the name of the GPU; empty if no file states it.
 	Device string
-	// named has the indices in Groups by name, found the answers of earlier calls of Find.
+	// named has indices into Groups by name. found has the results of earlier calls of Find.
 	named map[string][]int
 	found map[asked]int
 }
@@ -59,17 +59,18 @@ type Sign struct {
 
 // Group is a communicator or a process group.
 type Group struct {
-	// Name identifies a group in the trace; Description is the trainer's word for its purpose, if
-	// any.
+	// Name identifies the group in the trace. Description is the purpose that the trainer states;
+	// it may be empty.
 	Name, Description string
-	// Size is the number of its ranks; 0 is unknown. Ranks lists them, if the file does.
+	// Size is the number of ranks in the group; 0 if unknown. Ranks lists these ranks, if the file
+	// has them.
 	Size  int
 	Ranks []int
 	// Doubtful is true if the name may mean different groups on different ranks.
 	Doubtful bool
 }
 
-// Title returns the group's name for people.
+// Title returns a name of the group for people.
 func (g Group) Title() string {
 	name := "group " + g.Name
 	if g.Description != "" && g.Description != "undefined" {
@@ -86,37 +87,37 @@ type Rank struct {
 	// Rank is its number in the job; Unknown if the file lacks it.
 	Rank       int
 	Host, File string
-	// PID is the process on that host, 0 if unknown; Device the runtime's number in that process,
-	// Unknown if the file lacks it.
+	// PID is the number of the process on that host; 0 if unknown. Device is the runtime's device
+	// number in that process; Unknown if the file lacks it.
 	PID, Device int
-	// Within is the size of the communicator in which the rank has its number, if it has several; 0
-	// is unknown.
+	// Within is the size of the communicator in which the rank has this number, if the rank has
+	// several communicators; 0 if unknown.
 	Within int
 	Calls  []Call
-	// Steps are the profiler's marks; empty if the file has none.
+	// Steps are the step marks of the profiler; empty if the file has none.
 	Steps []Step
-	// Computing are the stretches in which a kernel ran that does not communicate, in order and
-	// disjoint. Whole is false if not all are kept.
+	// Computing are the spans in which a kernel ran that does not communicate. They are in order
+	// and disjoint. Whole is false if some were not kept.
 	Computing []Span
 	Whole     bool
-	// Gradients are the tensors whose gradients autograd accumulated, in its order; empty if the
-	// file has no shapes.
+	// Gradients are the gradients that autograd accumulated, in order; empty if the file has no
+	// shapes.
 	Gradients []Gradient
-	// Unnamed is the number of collective kernels without bytes in the file.
+	// Unnamed is the number of collective kernels for which the file has no bytes.
 	Unnamed int
 	// Damaged is the number of unreadable records.
 	Damaged int
-	// Lost is the number of calls before the first, which a full ring has dropped.
+	// Lost is the number of earlier calls that a full ring buffer has dropped.
 	Lost int64
 }
 
-// Span is a stretch of time, in seconds on the rank's clock.
+// Span is a range of time, in seconds on the rank's clock.
 type Span struct{ Start, End float64 }
 
-// Seconds is the length of the span.
+// Seconds returns the length of the span.
 func (s Span) Seconds() float64 { return s.End - s.Start }
 
-// Begin returns the start of a span; 0 for nil.
+// Begin returns the start of a span, or 0 for nil.
 func (s *Span) Begin() float64 {
 	if s == nil {
 		return 0
@@ -124,15 +125,16 @@ func (s *Span) Begin() float64 {
 	return s.Start
 }
 
-// Gradient is a tensor's gradient as autograd produced it.
+// Gradient is a gradient that autograd produced.
 type Gradient struct {
 	Elements int64
 	// Dtype is rccl-tests' name of the element type.
 	Dtype string
-	// At is its host time; nil if the file has no times.
+	// At is the time on the host; nil if the file has no times.
 	At *Span
-	// Made is the time of the backward pass for this gradient: from the previous gradient, or the
-	// beginning, until it was ready, on the device's clock if it computes there; nil if unknown.
+	// Made is the part of the backward pass that made this gradient: from the previous gradient, or
+	// the beginning of the pass, until this gradient was ready. It is on the device's clock if the
+	// device computes; nil if unknown.
 	Made *Span
 }
 
@@ -142,39 +144,42 @@ type Step struct {
 	Span
 }
 
-// Call is one collective of one rank.
+// Call is one call of a collective on one rank.
 type Call struct {
-	// Group is the index of the group in Trace.Groups.
+	// Group is an index into Trace.Groups.
 	Group int
-	// Collective is zbench's name, or the file's if zbench has none; Known says which.
+	// Collective is zbench's name of the collective if Known is true, else the file's name.
 	Collective string
 	Known      bool
-	// Dtype is rccl-tests' name of the element type, Op of the operator; empty is unknown.
+	// Dtype is rccl-tests' name of the element type, and Op is its name of the operator. Both are
+	// empty if unknown.
 	Dtype, Op string
-	// In and Out are the elements of the rank's two buffers; Unknown if the file lacks them.
+	// In and Out are the numbers of elements in the rank's two buffers; Unknown if the file lacks
+	// them.
 	In, Out int64
-	// Bytes is the size as rccl-tests counts it: the larger of the send and receive buffer of a
-	// rank that has all of it. Unknown if the file lacks it.
+	// Bytes is the size as rccl-tests counts it: the larger buffer of a rank that has the whole
+	// data. Unknown if the file lacks it.
 	Bytes int64
-	// Part is the rank's sent data, in bytes, if Bytes is Part times an unknown number of ranks of
-	// the group; else 0.
+	// Part is the number of bytes that the rank sends, if the group's number of ranks is unknown
+	// and Bytes would be Part times that number; else 0.
 	Part int64
-	// Sequence numbers the calls of a group equally on all ranks; Unknown if the file lacks it.
+	// Sequence is the number of the call in its group. It is the same on all ranks; Unknown if the
+	// file lacks it.
 	Sequence int64
 	// State is the progress of the call, if the file has it.
 	State State
-	// Stream is its stream; empty is unknown.
+	// Stream identifies the stream; empty if unknown.
 	Stream string
-	// Enqueued is the time of the host's call, Kernel the device's execution, including waiting for
-	// peers. Either is nil if the file lacks it.
+	// Enqueued is the time of the host's call. Kernel is the time of execution on the device, which
+	// includes waiting for other ranks. Either is nil if the file lacks it.
 	Enqueued *Span
 	Kernel   *Span
-	// Took is a duration without a start, in seconds, from a library's own profiler; 0 is unknown.
-	// It includes waiting for peers.
+	// Took is a duration without a start, in seconds, from a library's own profiler; 0 if unknown.
+	// It includes waiting for other ranks.
 	Took float64
 }
 
-// Size sets the bytes of a call from its buffers' elements.
+// Size computes the bytes of a call from the elements of its buffers.
 func (c *Call) Size(ranks int) {
 	c.Bytes = Unknown
 	d, err := collective.DtypeByName(c.Dtype)
@@ -198,8 +203,8 @@ func (c *Call) Size(ranks int) {
 	}
 }
 
-// Settle gives groups of unknown size that of the job, if the files are those of ranks 0 to the
-// last and state nothing else, and derives their calls' bytes.
+// Settle completes groups of unknown size, and then the bytes of their calls. Such a group gets the
+// size of the job if the files are those of ranks 0 to n−1 and state nothing else.
 func (t *Trace) Settle() {
 	if t.Recorded {
 		t.settleRecorded()
@@ -226,13 +231,13 @@ func (t *Trace) Settle() {
 	}
 }
 
-// Unnamed is the group of calls whose group the file does not name.
+// Unnamed is the name of the group of calls whose group the file does not state.
 const Unnamed = "?"
 
-// MaxBytes is far beyond any buffer; more means damage.
+// MaxBytes is larger than any buffer. A larger number means that the file is damaged.
 const MaxBytes = 1 << 60
 
-// maxElements is far beyond any buffer; more means damage.
+// maxElements is larger than any buffer. A larger number means that the file is damaged.
 const maxElements = 1 << 50
 
 func scaled(n int64, ranks int) int64 {
@@ -242,17 +247,17 @@ func scaled(n int64, ranks int) int64 {
 	return n * int64(ranks)
 }
 
-// Foreign are kernels of one library that communicate without a collective library.
+// Foreign counts the kernels of a library that communicates without a collective library.
 type Foreign struct {
-	// Library is its name.
+	// Library is the name of the library.
 	Library string `json:"library"`
-	// Kernels is their number.
+	// Kernels is the number of its kernels.
 	Kernels int `json:"kernels"`
-	// Seconds is the time of all of them.
+	// Seconds is the total time of these kernels.
 	Seconds float64 `json:"seconds"`
 }
 
-// Timed reports whether any call has its kernel's time.
+// Timed reports whether at least one call has a kernel time.
 func (t *Trace) Timed() bool {
 	return slices.ContainsFunc(t.Ranks, func(r *Rank) bool {
 		return slices.ContainsFunc(r.Calls, func(c Call) bool { return c.Kernel != nil || c.Took > 0 })
@@ -264,8 +269,8 @@ func (t *Trace) Calls() int {
 	return slice.Sum(t.Ranks, func(r *Rank) int { return len(r.Calls) })
 }
 
-// Missing returns the ranks of the job without any data in the trace; nil if the number of ranks or
-// a rank's own is unknown.
+// Missing returns the ranks of the job without data in the trace. It returns nil if the number of
+// ranks, or the number of a rank, is unknown.
 func (t *Trace) Missing() (missing []int) {
 	if t.World == 0 || slices.ContainsFunc(t.Ranks, func(r *Rank) bool { return r.Rank < 0 }) {
 		return nil
@@ -282,7 +287,7 @@ func (t *Trace) Missing() (missing []int) {
 	return missing
 }
 
-// Note adds a note once.
+// Note adds a note, unless it exists already.
 func (t *Trace) Note(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(t.Notes, text) && len(t.Notes) < maxNotes {
 		t.Notes = append(t.Notes, text)
@@ -291,15 +296,16 @@ func (t *Trace) Note(format string, args ...any) {
 
 const maxNotes = 100
 
-// asked is a question to Find. Its answer stays, because a group only ever becomes more specific.
+// asked holds the arguments of a call of Find. Its result can be kept, because groups only become
+// more specific.
 type asked struct {
 	name, description string
 	size              int
 	ranks             string
 }
 
-// Find returns the index of a group, which is added if it is new. It keeps the known facts about
-// it.
+// Find returns the index of a group and adds the group if it is new. New facts about a known group
+// are kept.
 func (t *Trace) Find(g Group) int {
 	ranks := make([]byte, 0, 128)
 	for _, r := range g.Ranks {
@@ -329,15 +335,15 @@ func (t *Trace) Find(g Group) int {
 	return i
 }
 
-// same reports whether two groups with one name can be the same: subgroups of different ranks often
-// share a name over the files of a job.
+// same reports whether two groups of the same name can be one group. In the files of a job,
+// subgroups of different ranks often share a name.
 func (g Group) same(other Group) bool {
 	return (g.Size == 0 || other.Size == 0 || g.Size == other.Size) &&
 		(len(g.Ranks) == 0 || len(other.Ranks) == 0 || slices.Equal(g.Ranks, other.Ranks))
 }
 
-// Simulated reports whether zbench loopback --torch wrote the trace, by its name of the GPU: a
-// model decided its times.
+// Simulated reports whether zbench loopback --torch wrote the trace, so that a model decided its
+// times. The name of the GPU tells.
 func (t *Trace) Simulated() bool { return strings.HasPrefix(t.Device, "SIMULATED") }
 
 // Add adds the ranks of another trace of the same job.
@@ -369,8 +375,8 @@ func (t *Trace) Add(other *Trace) {
 	slices.SortStableFunc(t.Ranks, func(a, b *Rank) int { return cmp.Compare(a.Rank, b.Rank) })
 }
 
-// process returns the rank for which r has the calls of another communicator: profilers write one
-// file for each.
+// process returns the rank to which r belongs, with the calls of another communicator; nil if there
+// is none. Some profilers write one file per communicator.
 func (t *Trace) process(r *Rank, format string) *Rank {
 	i := slices.IndexFunc(t.Ranks, func(o *Rank) bool {
 		return format == "inspector" && r.PID > 0 && o.PID == r.PID && o.Host == r.Host && !slices.ContainsFunc(o.Calls, func(c Call) bool { return c.Group == r.Calls[0].Group })
@@ -393,8 +399,7 @@ func (t *Trace) numbered() bool {
 	return true
 }
 
-// Name returns the rank's number, or its process if the file has none: "rank 5", "process 45010 [2]
-// of h03".
+// Name returns "rank 5", or the process if the file has no rank number: "process 45010 [2] of h03".
 func (r *Rank) Name() string {
 	if r.Rank >= 0 || r.PID == 0 {
 		return "rank " + Number(r.Rank)
@@ -410,7 +415,7 @@ func NamesOf(ranks []*Rank) string {
 	return "rank " + record.RankList(record.RankSet(slice.Map(ranks, func(r *Rank) int { return r.Rank })))
 }
 
-// AddForeign counts kernels of a library without collectives.
+// AddForeign adds kernels of a library that communicates without collectives.
 func (t *Trace) AddForeign(f Foreign) {
 	for i := range t.Foreign {
 		if t.Foreign[i].Library == f.Library {

@@ -22,22 +22,23 @@ var _ = register(Vendor{
 	BLAS:    Library{Role: Products, Names: []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"}},
 	LT:      Library{Role: Heuristics, Names: []string{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so"}},
 	Sensors: Library{Role: Management, Names: []string{"libnvidia-ml.so.1"}},
-	// cuBLAS on Hopper, parseChosenWorkspaceSize: from other projects that copied it; PyTorch's
+	// cuBLAS on Hopper, from parseChosenWorkspaceSize as copied by other projects. PyTorch's
 	// current file was not available.
 	Torch: Torch{Workspace: 32 << 20},
-	// cuBLAS documentation, cublasLtMatmul: on Ada and Hopper.
+	// cuBLAS documentation, cublasLtMatmul: applies to Ada and Hopper.
 	TransposedFP8: true,
 	Root:          Setting{Flag: "cuda-path", Variables: []string{"CUDA_HOME", "CUDA_PATH"}, Meaning: "folder of the CUDA installation"},
 	Sub:           []string{"lib64", "lib", "targets/x86_64-linux/lib"}, Fixed: []string{"/usr/local/cuda/lib64"},
-	// CUDA 13's packages share a folder, those of CUDA 12 and 11 have one each.
+	// The packages of CUDA 13 share a folder; CUDA 12 and 11 have one folder per package.
 	Packages: []string{"nvidia/nccl/lib", "nvidia/cu[0-9]*/lib", "nvidia/cuda_runtime/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib"},
 	Product:  "CUDA and NCCL", NCCL: true,
 	Node: "/dev/nvidia0", DriverName: "nvidia", DriverFile: "/sys/module/nvidia/version", Tool: "nvidia-smi",
 	Hiding: []string{"CUDA_VISIBLE_DEVICES"}, Prefixes: []string{"CUDA"},
-	ArchOption: "-arch=", Waves: map[string]int{"sm_": 32}, // nvrtc optimises by default and has no option for it
+	ArchOption: "-arch=", Waves: map[string]int{"sm_": 32}, // nvrtc always optimises: it has no option for that
 	Capability: "sm_%d%d",
 	// CUDA's version is major·1000 + minor·10.
 	Version: func(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) },
-	// src/cuda, since the rewrite of 2024-05-27 that v6.0-rc has, gives a thread four elements.
+	// Since the rewrite of 2024-05-27, which v6.0-rc contains, each thread of src/cuda handles four
+	// elements.
 	Stream: Stream{Block: 256, Strided: true}, FewThreads: true,
 })

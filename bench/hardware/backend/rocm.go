@@ -23,17 +23,17 @@ var _ = register(Vendor{
 	FNUZ:  [2]int{9, 4}, // gfx942
 	Root:  Setting{Flag: "rocm-path", Variables: []string{"ROCM_PATH", "ROCM_HOME"}, Meaning: "folder of the ROCm installation"},
 	Sub:   []string{"lib", "lib64"}, Fixed: []string{"/opt/rocm/lib"},
-	// ROCm's own packages (rocm-sdk-core, rocm-sdk-libraries-…) exist from ROCm 7 on; before that
-	// PyTorch's package contains ROCm's libraries.
+	// ROCm's own packages (rocm-sdk-core, rocm-sdk-libraries-…) exist from ROCm 7 on. For earlier
+	// versions, PyTorch's package contains the libraries.
 	Packages: []string{"_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib", "torch/lib"},
 	Product:  "ROCm with RCCL",
 	Node:     "/dev/kfd", DriverName: "amdgpu", DriverFile: "/sys/module/amdgpu/version", Tool: "amd-smi",
-	// HIP's and ROCr's documents, "GPU isolation techniques".
+	// documents of HIP and ROCr, "GPU isolation techniques"
 	Hiding: []string{"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}, Prefixes: []string{"RCCL", "HSA", "HIP", "ROCR", "AMD", "GPU"},
 	ArchOption: "--offload-arch=", Options: []string{"-O3"}, Waves: map[string]int{"gfx9": 64, "gfx1": 32},
 	CompilerInRuntime: true,
 	// HIP's version is major·10⁷ + minor·10⁵ + patch.
 	Version: func(v int) string { return fmt.Sprintf("%d.%d.%d", v/10_000_000, v%10_000_000/100_000, v%100_000) },
-	// src/hip/HIPStream.cpp has one thread per element.
+	// src/hip/HIPStream.cpp uses one thread per element.
 	Stream: Stream{Block: 1024},
 })

@@ -1,9 +1,9 @@
-// Package collective holds the table of collectives: names, the conversion of a message size to
-// element counts, and the bus-bandwidth factor. CONTRIBUTING.md lists the other rows that a new
-// collective needs.
+// Package collective holds the table of collectives: their names, how a message size becomes a count
+// of elements, and the bus-bandwidth factor. CONTRIBUTING.md lists the other rows that a new collective
+// needs.
 //
-// Sizes follow rccl-tests and nccl-tests: S is the total number of bytes, the larger of a rank's
-// send and receive buffer.
+// Sizes follow rccl-tests and nccl-tests: a size S is the number of bytes in the larger of a rank's
+// send and receive buffers.
 package collective
 
 import (
@@ -16,7 +16,7 @@ import (
 
 // Collective is one row of the table.
 type Collective struct {
-	// Name is zbench's name, and the rccl-tests program's without _perf.
+	// Name is zbench's name, which is also the name of the rccl-tests program without _perf.
 	Name string
 	// Aliases are other tools' spellings, lower case.
 	Aliases []string
@@ -28,27 +28,28 @@ type Collective struct {
 	Does string
 	// BusFactor is busbw/algbw for n ranks (nccl-tests doc/PERFORMANCE.md).
 	BusFactor func(n int) float64
-	// SendShare and RecvShare are true if a rank's buffer holds S/n bytes, and false if it holds S.
+	// SendShare and RecvShare are true if the rank's send or receive buffer holds S/n bytes, and
+	// false if it holds S.
 	SendShare, RecvShare bool
 	// Shares is true if S is divided among the ranks although both buffers are full.
 	Shares bool
-	// Uneven is true if a Skew decides how much each rank receives. S is then the amount that each
-	// rank sends.
+	// Uneven is true if a Skew decides how much each rank receives. S is then the number of bytes
+	// that each rank sends.
 	Uneven bool
-	// InPlace says where the two buffers lie if they are one.
+	// InPlace says where the two buffers lie if they overlap.
 	InPlace Place
-	// Copied is true if a library can run it on copy engines (NVIDIA/nccl, src/ce_coll.cc,
-	// ncclCeImplemented).
+	// Copied is true if a library can run the collective on copy engines (NVIDIA/nccl,
+	// src/ce_coll.cc, ncclCeImplemented).
 	Copied bool
-	// result returns the expected content of one rank of n when all call with root.
+	// result returns the expected content of one of n ranks if all of them call with root.
 	result func(rank, n, root int) Result
 }
 
-// Place is the way in which a collective's send and receive buffer can be one.
+// Place says how a collective's send and receive buffer can overlap.
 type Place int
 
-// The ways: not at all (the result would be wrong), the same buffer, the send
-// buffer as the rank's share of the receive buffer, and the other way round.
+// Never means that the result would be wrong. Same means one buffer. SendInRecv means that the send
+// buffer is the rank's share of the receive buffer; RecvInSend is the opposite.
 const (
 	Never Place = iota
 	Same
@@ -56,47 +57,47 @@ const (
 	RecvInSend
 )
 
-// Result describes the required content of a rank's receive buffer, in shares of the call's count.
-// Element k of block b is element Base·count + k sent by source From + b·Step, or reduced over all
-// ranks.
+// Result describes the required content of a rank's receive buffer. Shares have the call's count of
+// elements. Element k of block b is element Base·count + k of the data that source From + b·Step
+// sent, or of the data reduced over all ranks.
 type Result struct {
-	// Blocks is the number of checked shares; 0 if the rank receives none.
+	// Blocks is the number of shares to check; 0 if the rank receives no data.
 	Blocks int
 	// Reduced is true if the elements are reduced over all ranks.
 	Reduced          bool
 	From, Step, Base int
 }
 
-// Result returns the required content of one rank of n.
+// Result returns the required content of one of n ranks.
 func (c Collective) Result(rank, n, root int) Result { return c.result(rank, n, root) }
 
 // Messages reports whether every rank receives one share from exactly one other rank. Libraries
-// have no call for that.
+// have no single call for such a collective.
 func (c Collective) Messages() bool {
 	const ranks = 4
 	first, second := c.result(0, ranks, 0), c.result(1, ranks, 0)
 	return !c.Reduces && first.Blocks == 1 && second.Blocks == 1 && first.From != second.From
 }
 
-// Layout holds the buffer sizes of one rank for one message size.
+// Layout holds the buffer sizes of each rank for one message size.
 type Layout struct {
 	// Bytes is the total size S that is moved, at most the requested size.
 	Bytes int64
-	// Count is the element count of the call on each rank.
+	// Count is the number of elements in each rank's call.
 	Count int64
 	// SendBytes and RecvBytes are the sizes of a rank's two buffers.
 	SendBytes, RecvBytes int64
 }
 
-// shareAlign is the byte alignment of a rank's share if S is divided among ranks. nccl-tests rounds
-// the share down in the same way since 2024-12 (commit 29f4114).
+// shareAlign is the alignment, in bytes, of a rank's share if S is divided among ranks. nccl-tests
+// rounds shares down in the same way since 2024-12 (commit 29f4114).
 const shareAlign = 16
 
 func all(n int) float64 { return float64(n-1) / float64(n) }
 
 func whole(int) float64 { return 1 }
 
-// onlyRoot gives the result to the root alone.
+// onlyRoot returns r for the root and an empty result for other ranks.
 func onlyRoot(r Result) func(rank, n, root int) Result {
 	return func(rank, _, root int) Result {
 		if rank != root {
@@ -106,7 +107,6 @@ func onlyRoot(r Result) func(rank, n, root int) Result {
 	}
 }
 
-// table is in listing order.
 var table = []Collective{
 	{
 		Name: "all_reduce", Aliases: []string{"allreduce"}, Reduces: true,
@@ -170,10 +170,11 @@ var table = []Collective{
 	},
 }
 
-// Default returns the collectives that are swept if none is named: those of data-parallel training.
+// Default returns the collectives of data-parallel training, which are swept if the user names
+// none.
 func Default() []string { return []string{"all_reduce", "reduce_scatter", "all_gather"} }
 
-// All returns the table, in listing order. The slice is the caller's.
+// All returns a copy of the table, in listing order.
 func All() []Collective { return slices.Clone(table) }
 
 // Names returns the names in listing order.
@@ -181,8 +182,8 @@ func Names() []string {
 	return slice.Map(table, func(c Collective) string { return c.Name })
 }
 
-// ByName finds a collective by its name or another tool's spelling of it
-// ("AllReduce", "all-reduce", "all_reduce_perf"). The error is a [spell.Unknown].
+// ByName finds a collective by zbench's name or another tool's ("AllReduce", "all-reduce",
+// "all_reduce_perf"). The error is a [spell.Unknown].
 func ByName(name string) (Collective, error) {
 	want := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), "_perf")
 	if i := spell.Index(table, want, func(c Collective) (string, []string) { return c.Name, c.Aliases }); i >= 0 {
@@ -195,8 +196,8 @@ func ByName(name string) (Collective, error) {
 	return Collective{}, unknown
 }
 
-// Layout turns a requested size in bytes into the sizes that n ranks with elements of elt bytes
-// move. Bytes is 0 if the size rounds to nothing.
+// Layout converts a requested size in bytes into the buffer sizes of n ranks with elements of elt
+// bytes. Bytes is 0 if the size rounds down to nothing.
 func (c Collective) Layout(requested int64, n, elt int) Layout {
 	width := int64(elt)
 	if !c.SendShare && !c.RecvShare && !c.Shares {

@@ -9,15 +9,16 @@ import (
 	"unicode"
 )
 
-// Skew describes how unequally ranks receive in an Uneven collective. These weights divide each
-// rank's data among all ranks, as tokens are divided among experts. It is empty for equal weights,
-// zipf:S for weights of 1/k^S of the k-th rank, or one weight per rank, separated by commas.
+// Skew describes how unequally ranks receive data in an Uneven collective. Every rank divides its
+// data by these weights among all ranks, as tokens are divided among experts. An empty Skew means
+// equal weights, zipf:S a weight of 1/k^S for the k-th rank. Otherwise it lists one weight per
+// rank, separated by commas.
 type Skew string
 
 const (
 	uniform = "uniform"
 	zipf    = "zipf:"
-	// maxExponent is the largest S of zipf:S: with more, one rank receives everything.
+	// maxExponent is the largest S of zipf:S. With a larger S one rank would receive everything.
 	maxExponent = 8
 )
 
@@ -46,7 +47,7 @@ func ReadSkew(text string) (Skew, error) {
 	return Skew(strings.Join(words, ",")), nil
 }
 
-// String returns the skew's name; it is empty for equal weights.
+// String returns the skew's name, or empty text for equal weights.
 func (s Skew) String() string {
 	switch {
 	case s == "":
@@ -57,8 +58,9 @@ func (s Skew) String() string {
 	return "skew of a file"
 }
 
-// Counts divides elements of elt bytes among n ranks, in pieces of whole 16 bytes; the rank with
-// the most gets the rest. It returns nil if there is not one weight per rank.
+// Counts divides elements of elt bytes among n ranks. Shares are multiples of 16 bytes; the rank
+// with the largest share also gets the remainder. Counts returns nil unless there is one weight per
+// rank.
 func (s Skew) Counts(elements int64, n, elt int) []int64 {
 	weights := make([]float64, n)
 	exponent, _ := strconv.ParseFloat(strings.TrimPrefix(string(s), zipf), 64) // 0 means equal weights
@@ -71,7 +73,7 @@ func (s Skew) Counts(elements int64, n, elt int) []int64 {
 			return nil
 		}
 		for i, word := range words {
-			weights[i], _ = strconv.ParseFloat(word, 64) // ReadSkew has accepted it
+			weights[i], _ = strconv.ParseFloat(word, 64) // ReadSkew has checked the weight
 		}
 	}
 	sum := 0.0

@@ -9,7 +9,7 @@ import (
 
 // Dtype is an element type of the collective libraries.
 type Dtype struct {
-	// Name is rccl-tests' name for -d.
+	// Name is the name that rccl-tests' option -d takes.
 	Name string
 	// Aliases are other spellings, lower case.
 	Aliases []string
@@ -17,13 +17,13 @@ type Dtype struct {
 	Size int
 	// Does describes the type in one line.
 	Does string
-	// MovedOnly types can be moved by every library, but not reduced.
+	// MovedOnly is true if libraries can move the type but not all of them can reduce it.
 	MovedOnly bool
 }
 
 // Op is a reduction operator.
 type Op struct {
-	// Name is rccl-tests' name for -o.
+	// Name is the name that rccl-tests' option -o takes.
 	Name string
 	// Does describes the operator in one line.
 	Does string
@@ -52,33 +52,32 @@ var ops = []Op{
 	{"avg", "sum over ranks divided by their number"},
 }
 
-// Dtypes returns the table of element types. The slice is the caller's.
+// Dtypes returns a copy of the table of element types.
 func Dtypes() []Dtype { return slices.Clone(dtypes) }
 
-// Ops returns the table of operators. The slice is the caller's.
+// Ops returns a copy of the table of operators.
 func Ops() []Op { return slices.Clone(ops) }
 
-// DtypeByName finds an element type; the error is a
-// [spell.Unknown].
+// DtypeByName finds an element type. The error is a [spell.Unknown].
 func DtypeByName(name string) (Dtype, error) {
 	return spell.Find("dtype", dtypes, name, func(d Dtype) (string, []string) { return d.Name, d.Aliases })
 }
 
-// OpByName finds an operator; the error lists the valid names.
+// OpByName finds an operator. The error lists the valid names.
 func OpByName(name string) (Op, error) {
 	return spell.Find("op", ops, name, func(o Op) (string, []string) { return o.Name, nil })
 }
 
-// Every stands for the whole table of element types or operators, as in rccl-tests.
+// Every selects the whole table of element types or operators, as in rccl-tests.
 const Every = "all"
 
-// DtypesByName reads a list of element types, such as "float,bf16", or [Every]. The returned list
-// has each type once, by its own name.
+// DtypesByName reads a list of element types, such as "float,bf16", or [Every]. It returns each
+// type once, and the list with the table's names.
 func DtypesByName(list string) (types []Dtype, names string, err error) {
 	return byNames(list, dtypes, DtypeByName, func(d Dtype) string { return d.Name })
 }
 
-// OpsByName reads a list of operators in the form of DtypesByName.
+// OpsByName reads a list of operators like DtypesByName.
 func OpsByName(list string) (all []Op, names string, err error) {
 	return byNames(list, ops, OpByName, func(o Op) string { return o.Name })
 }

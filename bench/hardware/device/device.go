@@ -1,6 +1,6 @@
 // Package device holds the figures that vendors publish for their GPUs: peak bandwidth, peak rates
-// and caches, each with its source. Measurements are compared with these peaks; a peak is never a
-// measurement.
+// and cache sizes, each with its source. A peak is never a measurement; measurements are compared
+// with it.
 package device
 
 import (
@@ -19,33 +19,33 @@ type Device struct {
 	Match []string `yaml:"match"`
 	// Arch is the architecture that kernels are compiled for.
 	Arch string `yaml:"arch"`
-	// Units are compute units or multiprocessors.
+	// Units is the number of compute units or multiprocessors.
 	Units int `yaml:"units"`
-	// Memory and Cache (the last level) are in bytes. Shared is the largest shared memory of a
-	// block (LDS), in bytes.
+	// Memory is in bytes, Cache is the last level's size in bytes, and Shared is the largest shared
+	// memory (LDS) of a block in bytes.
 	Memory int64 `yaml:"memory"`
 	Cache  int64 `yaml:"cache"`
 	Shared int64 `yaml:"shared"`
-	// Bandwidth is the memory's peak in bytes per second; BF16 and FP16 are dense
-	// matrix rates in FLOP/s.
+	// Bandwidth is the memory's peak in bytes per second. BF16 and FP16 are peak rates of dense
+	// matrix products in FLOP/s.
 	Bandwidth float64 `yaml:"bandwidth"`
 	BF16      float64 `yaml:"bf16"`
 	FP16      float64 `yaml:"fp16"`
-	// From lists the figures that each source gives, Derived the arithmetic of unconfirmed figures.
-	// Every figure is in one of the two.
+	// From lists the figures that each source gives. Derived has the arithmetic behind figures that
+	// no source gives. Every figure is in one of the two.
 	From    map[string][]string `yaml:"from"`
 	Derived map[string]string   `yaml:"derived"`
-	// Source says where the bandwidth is published, Date when; find returns the other figures'
-	// sources.
+	// Source says where the bandwidth is published, Date when. find returns the sources of the
+	// other figures.
 	Source string `yaml:"-"`
 	Date   string `yaml:"-"`
-	// Computed is true for values from ByAttributes, which are not published.
+	// Computed is true if ByAttributes computed the values. Such values are not published.
 	Computed bool `yaml:"-"`
 
 	sources map[string]source
 }
 
-// source is a page with figures, and its date or version.
+// source is a page that publishes figures, with its date or version.
 type source struct {
 	Text string `yaml:"text"`
 	Date string `yaml:"date"`
@@ -56,7 +56,8 @@ var text []byte
 
 var table = sync.OnceValue(func() []Device { return must(read(text)) })
 
-// must returns an embedded table; a test reads every table as well.
+// must returns an embedded table and panics on an error. A test reads every table, so a release
+// never panics.
 func must[T any](list []T, err error) []T {
 	if err != nil {
 		panic("device: " + err.Error())
@@ -71,7 +72,7 @@ func decode(text []byte, into any) error {
 	return d.Decode(into)
 }
 
-// readList reads a list of others' published figures.
+// readList reads a list of figures that others published.
 func readList[T interface{ check() error }](text []byte) ([]T, error) {
 	var list []T
 	if err := decode(text, &list); err != nil {
@@ -85,7 +86,7 @@ func readList[T interface{ check() error }](text []byte) ([]T, error) {
 	return list, nil
 }
 
-// figures are an entry's numbers by name.
+// figures returns the device's numbers by name.
 func (d *Device) figures() map[string]float64 {
 	return map[string]float64{
 		"units": float64(d.Units), "memory": float64(d.Memory), "cache": float64(d.Cache),
@@ -93,7 +94,8 @@ func (d *Device) figures() map[string]float64 {
 	}
 }
 
-// find returns the source of a figure, or the arithmetic behind it.
+// find returns the source of a figure, or the arithmetic behind it, and the number of sources
+// found.
 func (d *Device) find(figure string) (s source, found int) {
 	for id, figures := range d.From {
 		for _, f := range figures {
@@ -108,7 +110,7 @@ func (d *Device) find(figure string) (s source, found int) {
 	return s, found
 }
 
-// check refuses an entry that lacks a figure, or whose figure does not have exactly one source.
+// check refuses an entry that lacks a figure or has a figure without exactly one source.
 func (d *Device) check() error {
 	if d.Name == "" || len(d.Match) == 0 || d.Arch == "" {
 		return fmt.Errorf("%q lacks its name, match or arch", d.Name)
@@ -129,7 +131,7 @@ func (d *Device) check() error {
 	return nil
 }
 
-// read parses the table and refuses an entry that lacks a figure or its source.
+// read parses the table and refuses an entry that lacks a figure or a source.
 func read(data []byte) ([]Device, error) {
 	var file struct {
 		Sources map[string]source `yaml:"sources"`
@@ -153,8 +155,8 @@ func read(data []byte) ([]Device, error) {
 // All returns the table.
 func All() []Device { return table() }
 
-// Lookup finds the GPU by its driver's name, such as "AMD Instinct MI300X OAM" or "NVIDIA H200". It
-// returns false if the table lacks it.
+// Lookup finds a GPU by the name that its driver reports, such as "AMD Instinct MI300X OAM" or
+// "NVIDIA H200". It returns false if the table lacks the GPU.
 func Lookup(name string) (Device, bool) {
 	name = strings.ToLower(name)
 	for _, d := range table() {
@@ -167,20 +169,21 @@ func Lookup(name string) (Device, bool) {
 	return Device{}, false
 }
 
-// Attributes are the driver's figures of a device that is not in the table.
+// Attributes are the figures that the driver reports for a device that the table lacks.
 type Attributes struct {
 	Name, Arch string
 	Units      int
-	// MemoryClock is in Hz, BusWidth in bits, L2 and Shared in bytes.
+	// MemoryClock is in Hz, BusWidth is in bits, and L2 and Shared are in bytes.
 	MemoryClock float64
 	BusWidth    int
 	L2, Shared  int64
 }
 
-// ByAttributes computes a bandwidth for a GPU that is not in the table: clock × 2 × bus width / 8,
-// with two transfers per clock. The result is Computed: MI300X's attributes, 1.3 GHz and 8,192
-// bits, would give half of its published peak, because its memory makes four transfers per reported
-// clock. Matrix rates stay zero, because no attribute gives them.
+// ByAttributes computes the memory bandwidth of a GPU that the table lacks: clock × 2 × bus width /
+// 8, assuming two transfers per clock. The result is marked Computed, because it can be wrong: for
+// MI300X's attributes, 1.3 GHz and 8,192 bits, it gives half of the published peak, because that
+// memory makes four transfers per reported clock. Matrix rates are 0, because no attribute gives
+// them.
 func ByAttributes(a Attributes) Device {
 	return Device{
 		Name: a.Name, Arch: a.Arch, Units: a.Units, Cache: a.L2, Shared: a.Shared,

@@ -8,12 +8,12 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Published is a figure of another source for a kind of device.
+// Published is a figure that others published for a kind of device.
 type Published struct {
 	// Device is the name in bench/hardware/device.
 	Device string `yaml:"device"`
 	Tool   string `yaml:"tool"`
-	// Rates are in bytes per second, by stream.
+	// Rates are in bytes per second, by stream kernel.
 	Rates  map[string]float64 `yaml:"rates"`
 	Source string             `yaml:"source"`
 	Date   string             `yaml:"date"`
@@ -37,7 +37,7 @@ func (p Published) check() error {
 	return nil
 }
 
-// PublishedFor returns the published figures of a device, by its name in bench/hardware/device.
+// PublishedFor returns the figures that others published for a device.
 func PublishedFor(device string) []Published {
 	return slice.Where(published(), func(p Published) bool { return p.Device == device })
 }

@@ -1,7 +1,8 @@
-// Package flush tells whether RCCL runs with the GDR flush: after a NIC has written into GPU
-// memory, the host makes the NIC read that memory before the GPU is told that the data are there.
-// The flush depends on RCCL's network transport, version and variables. flush.yaml has one row per
-// transport and range of versions; [Of] returns the state and the row of a process.
+// Package flush reports whether RCCL runs with the GDR flush. After a NIC has written into GPU
+// memory, the flush makes the NIC read that memory, and only then does the GPU learn that the data
+// have arrived. Whether RCCL flushes depends on its network transport, version and variables.
+// flush.yaml has one row per transport and range of versions; [Of] returns the state and the row of
+// a process.
 package flush
 
 import (
@@ -17,23 +18,23 @@ import (
 	"zbench/bench/base/plain"
 )
 
-// The variables of the flush: one turns it off, the other selects the memory that it reads (0 is
-// the data, 1 a scratchpad that it writes before).
+// Variables of the flush. Variable turns it off. Ordering selects the memory that it reads: 0 is
+// the data, 1 a scratchpad that the flush has just written.
 const (
 	Variable = "NCCL_GDR_FLUSH_DISABLE"
 	Ordering = "RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING"
 )
 
-// Row is a transport of RCCL in a range of versions: from From on, before Before; empty is without
-// bound. Transport is its name in NCCL_NET, or ANP for the plugin. flush.yaml explains the cells
-// and the use of Advice.
+// Row is a transport of RCCL in the versions from From up to, but not including, Before; an empty
+// bound is open. Transport is its name in NCCL_NET, or ANP for the plugin. flush.yaml explains the
+// cells and the use of Advice.
 type Row struct {
 	Transport, Title, From, Before           string
 	Default, Honoured, Ordering, Fence, Hang Cell
 	Advice                                   string
 }
 
-// Cell is a value and its source; both are empty if unknown.
+// Cell is a value with its source. Both are empty if unknown.
 type Cell struct{ Is, Source string }
 
 //go:embed flush.yaml
@@ -50,16 +51,16 @@ var table = sync.OnceValue(func() (f file) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	if err := d.Decode(&f); err != nil {
-		panic(fmt.Sprintf("flush: flush.yaml: %v", err)) // embedded: a test reads it
+		panic(fmt.Sprintf("flush: flush.yaml: %v", err)) // a test reads the embedded file
 	}
 	return f
 })
 
-// Cost returns the cost of the flush with the source of the figure.
+// Cost returns a text about the cost of the flush, with its source.
 func Cost() string { return table().Cost }
 
-// Release returns the version of RCCL in a release of ROCm, such as 2.30.4 in 7.14.0; empty if
-// unknown.
+// Release returns the RCCL version in a release of ROCm, such as 2.30.4 for 7.14.0, or empty text
+// if it is unknown.
 func Release(rocm string) string {
 	for _, r := range table().Releases {
 		if strings.HasPrefix(rocm+".", r.ROCm+".") {
@@ -69,7 +70,7 @@ func Release(rocm string) string {
 	return ""
 }
 
-// State is the state of the flush of a process. Unused means a process without RDMA.
+// State is the state of the flush in a process. Unused means that the process uses no RDMA.
 type State string
 
 // The states.
@@ -80,9 +81,10 @@ const (
 	Unknown State = "not known"
 )
 
-// Of returns the state of a process with this version of RCCL (empty if unknown) and these
-// variables, and its row in the table; nil if its transport or version is unknown. pollara means
-// that its NICs are known to be Pollara, for which RCCL has its own transports.
+// Of returns the flush state of a process and its row in the table. rccl is the RCCL version, empty
+// if unknown; env returns a variable of the process. The row is nil if the transport or the version
+// is unknown. pollara means that the NICs are known to be Pollara, for which RCCL has its own
+// transports.
 func Of(rccl string, pollara bool, env func(string) string) (State, *Row) {
 	net, disabled := transport(rccl, pollara, env), env(Variable)
 	rows := table().Rows
@@ -99,13 +101,13 @@ func Of(rccl string, pollara bool, env func(string) string) (State, *Row) {
 	case disabled == "" && rows[i].Default.Is == "0", disabled == "0" && rows[i].Honoured.Is == "yes":
 		return On, &rows[i]
 	}
-	return Off, &rows[i] // if the variable is not honoured, the flush is off
+	return Off, &rows[i] // a transport that ignores the variable never flushes
 }
 
-// sockets stands for a process without RDMA.
+// sockets is the transport of a process without RDMA.
 const sockets = "SOCKET"
 
-// transport returns RCCL's network transport; empty if unknown.
+// transport returns RCCL's network transport, or empty text if it is unknown.
 func transport(rccl string, pollara bool, env func(string) string) string {
 	net, plugin, own := strings.ToUpper(env("NCCL_NET")), env("NCCL_NET_PLUGIN"), env("RCCL_AINIC_ROCE")
 	before := func(version string) bool { return plain.Version(rccl, version) < 0 }
@@ -114,13 +116,13 @@ func transport(rccl string, pollara bool, env func(string) string) string {
 		return sockets
 	case strings.Contains(plugin, "anp"):
 		return "ANP"
-	case plugin != "" && plugin != "none": // with unknown content
+	case plugin != "" && plugin != "none": // a plugin of unknown content
 		return ""
 	case net != "" || rccl == "" || !pollara:
 		return net
-	case own == "0" || own == "" && before("2.28.3"): // AINIC's path takes the variable (ROCm/rccl#2078)
+	case own == "0" || own == "" && before("2.28.3"): // AINIC's own path reads the variable (ROCm/rccl#2078)
 		return "IB"
-	case !before("2.30.4"): // AINIC is recognised (ROCm/rocm-systems#9085)
+	case !before("2.30.4"): // RCCL recognises AINIC by itself (ROCm/rocm-systems#9085)
 		return "IB-CAST"
 	case own == "1":
 		return "ROCM-IB"

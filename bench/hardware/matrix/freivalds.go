@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// A Claim is that C = Alpha·A·Bᵀ + Beta·S + Shift·I, made in float and rounded once to C's type, to
-// nearest. Check tests the whole of C without repeating the product: Freivalds' check (Rusins
-// Freivalds, "Probabilistic machines can use less running time", 1977). For a random v of ±1, C·v
-// is compared with Alpha·A·(Bᵀ·v) + Beta·S·v, and likewise vᵀ·C, in float64.
+// A Claim states that C = Alpha·A·Bᵀ + Beta·S + Shift·I, computed in float and rounded once to C's
+// type, to nearest. Check tests all elements of C without repeating the product, by Freivalds'
+// check (Rusins Freivalds, "Probabilistic machines can use less running time", 1977). For a random
+// v of ±1 it compares C·v with Alpha·A·(Bᵀ·v) + Beta·S·v in float64, and vᵀ·C likewise.
 //
-// Rounding leaves Σ v_j·e_j in a row with |e_j| at most h_j, half a unit in the last place and the
-// error of the sum in float. v is independent of e, so by Hoeffding's inequality the sum exceeds
-// t·(Σ h_j²)^½ with a probability of at most 2·exp(-t²/2); it never exceeds Σ h_j.
+// Rounding leaves a residual Σ v_j·e_j in a row. Here |e_j| is at most h_j: half a unit in the last
+// place plus the error of the sum in float. v is independent of e. So by Hoeffding's inequality the
+// residual exceeds t·(Σ h_j²)^½ with a probability of at most 2·exp(-t²/2); it never exceeds Σ h_j.
 type Claim struct {
 	C, A, B            Half
 	S                  *Half
@@ -23,41 +23,41 @@ type Claim struct {
 	// Parted is true if Alpha·A·Bᵀ was rounded to bf16 before the sum.
 	Parted bool
 	// Split is true if a library may have summed parts over the depth and rounded each to C's type
-	// before adding them, as cuBLAS and hipBLASLt do by default. It excuses a product only if no
-	// recomputed element is farther off than that, so wrong elements are found as well as without
-	// it.
+	// before adding them, as cuBLAS and hipBLASLt do by default. A product is excused only if this
+	// rounding explains every recomputed element, so that wrong elements are still found.
 	Split bool
 	parts bool
-	// Coarse is the error of the sum beyond that of floats, as a share.
+	// Coarse is the relative error of the sum in addition to that of float arithmetic.
 	Coarse float64
 }
 
 const (
 	// vectors is the number of random vectors per side.
 	vectors = 2
-	// falseAlarm is approximately the probability that rounding to nearest fails a check.
+	// falseAlarm is approximately the probability that a correct product, rounded to nearest, fails
+	// the check.
 	falseAlarm = 1e-9
-	// uniform is the allowed share of Σ h² for the mean square of rounding: errors uniform within
-	// half a unit have a third of it, truncated ones four thirds.
+	// uniform is the allowed mean square of the rounding errors, as a share of the mean h². Errors
+	// that are uniform within half a unit have a mean square of h²/3, truncation errors of 4h²/3.
 	uniform = 0.45
 )
 
-// Residuals are a check's results as shares of what rounding explains. If one is above 1 or not a
-// number, the claim about C is wrong.
+// Residuals are a check's results, divided by the largest residual that rounding explains. If one
+// of them is above 1 or not a number, C is wrong.
 type Residuals struct {
-	// RMS covers all rows or all columns together: it shows errors that are too large everywhere,
+	// RMS covers all rows or all columns together. It shows errors that are too large everywhere,
 	// as after truncation.
 	RMS float64
-	// Max covers the worst row or column: it shows few wrong elements.
+	// Max covers the worst row or column. It shows a few wrong elements.
 	Max float64
-	// Rows and Cols are the lines with a share above 1.
+	// Rows and Cols are the indices of the rows and columns whose residual is above 1.
 	Rows, Cols []int
 }
 
 // OK reports whether rounding explains the residuals.
 func (r Residuals) OK() bool { return r.RMS <= 1 && r.Max <= 1 }
 
-// Check takes the random vectors from rng.
+// Check checks the claim with random vectors from rng.
 func (c *Claim) Check(rng *rand.Rand) Residuals {
 	found := c.check(rng)
 	if found.OK() || !c.Split {
@@ -86,7 +86,8 @@ func (c *Claim) check(rng *rand.Rand) Residuals {
 	return found
 }
 
-// add adds a vector's residuals and returns the lines above 1, including known ones.
+// add includes the residuals of vector k. It returns the indices of lines whose residual is above
+// 1, appended to the known ones.
 func (r *Residuals) add(l *lines, k int, known []int) []int {
 	square, n := 0.0, len(l.square)
 	for i, left := range l.residual[k] {
@@ -100,16 +101,16 @@ func (r *Residuals) add(l *lines, k int, known []int) []int {
 		r.Max = math.Max(r.Max, share)
 		square += left * left / l.square[i] / float64(n)
 	}
-	// the tail of a mean of squares (Laurent, Massart, 2000)
+	// the upper tail of a mean of squares (Laurent, Massart, 2000)
 	x := math.Log(1/falseAlarm) / float64(n)
 	r.RMS = math.Max(r.RMS, finite(math.Sqrt(square/(uniform*(1+2*math.Sqrt(x)+2*x)))))
 	return known
 }
 
-// Bar is the largest valid result of [Claim.Sample].
+// Bar is the largest result of [Claim.Sample] that passes.
 func (c *Claim) Bar() float64 { return c.C.number().half + c.Coarse }
 
-// likely returns the number of deviations that the worst of a number of lines stays within.
+// likely returns t of Hoeffding's bound: the worst of n lines stays within t·(Σ h²)^½.
 func likely(lines int) float64 {
 	return math.Sqrt(2 * math.Log(4*vectors*float64(lines)/falseAlarm))
 }
@@ -121,15 +122,17 @@ func finite(v float64) float64 {
 	return math.Min(v, math.MaxFloat64)
 }
 
-// lines holds the rows of C (rows of A with those of B), or its columns: for each line Σ h² and Σ
-// h, and its residual for each random vector.
+// lines holds one entry per row of C or per column of C. square is Σ h² and most is Σ h of each
+// line; residual has each line's residual per random vector. For rows of C, of is A and with is B;
+// for columns, of is B and with is A.
 type lines struct {
 	of, with     Half
 	v, residual  [vectors][]float64
 	square, most []float64
 }
 
-// draw draws a random vector and starts the residuals: C·v, or vᵀ·C, must be their opposite.
+// draw draws a random vector and starts the residuals with the expected product, negated. compare
+// adds C·v or vᵀ·C, so that a correct product leaves only rounding errors.
 func (l *lines) draw(rng *rand.Rand, k int, c *Claim) {
 	v := signs(rng, l.with.Rows)
 	y := combine(l.with, v)
@@ -148,7 +151,7 @@ func (l *lines) draw(rng *rand.Rand, k int, c *Claim) {
 	l.square, l.most = make([]float64, len(left)), make([]float64, len(left))
 }
 
-// norms returns the norms of the rows.
+// norms returns the Euclidean norm of each row.
 func norms(h Half) []float64 {
 	out := make([]float64, h.Rows)
 	parallel(h.Rows, func(from, to int) func() {
@@ -161,13 +164,13 @@ func norms(h Half) []float64 {
 	return out
 }
 
-// compare reads C once: it adds C·v - Beta·S·v to the residuals of the rows and vᵀ·C - Beta·vᵀ·S to
-// those of the columns, with the rounding of each.
+// compare reads C once. It adds C·v - Beta·S·v to the residuals of the rows, vᵀ·C - Beta·vᵀ·S to
+// the residuals of the columns, and the rounding errors of each line.
 func (c *Claim) compare(rows, cols *lines) {
 	a, b := norms(c.A), norms(c.B)
 	parallel(c.C.Rows, func(from, to int) func() {
 		row, s := make([]float64, c.C.Cols), make([]float64, c.C.Cols)
-		part := lines{square: make([]float64, c.C.Cols), most: make([]float64, c.C.Cols)} // of the columns
+		part := lines{square: make([]float64, c.C.Cols), most: make([]float64, c.C.Cols)} // sums of the columns over this share of the rows
 		for k := range vectors {
 			part.residual[k] = make([]float64, c.C.Cols)
 		}
@@ -207,9 +210,9 @@ func (c *Claim) load(i int, row, s []float64) {
 	}
 }
 
-// rounding returns the largest error of an element: the rounding to bf16 and of a sum in float.
-// Partial sums are about as large as the element, or as random signs make them; each of the depth's
-// roundings may be one-sided.
+// rounding returns the largest error of an element: of its rounding to C's type and of the sum in
+// float. Partial sums are assumed to be as large as the element, or as a sum of products with
+// random signs. The rounding errors along the depth may all have the same sign.
 func (c *Claim) rounding(i, j int, got, s, norms float64) float64 {
 	depth := float64(c.A.Cols)
 	sum := math.Abs(got) + math.Abs(c.Beta*s) + 2*math.Abs(c.Alpha)*norms/math.Sqrt(depth)
@@ -230,13 +233,13 @@ func (c *Claim) rounding(i, j int, got, s, norms float64) float64 {
 	return h
 }
 
-// split returns the largest additional error from rounding parts: of four parts, each about half as
-// large as their sum, or as random signs make it.
+// split returns the largest additional error if a library adds four rounded parts. Each part is
+// assumed to be half as large as the sum, or as a sum of products with random signs.
 func (c *Claim) split(sum, norms float64) float64 {
 	return 2 * c.C.number().halfUnit(math.Max(sum, math.Abs(c.Alpha)*norms/math.Sqrt(float64(c.A.Cols))))
 }
 
-// signs returns n random ±1.
+// signs returns n random values of +1 or −1.
 func signs(rng *rand.Rand, n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
@@ -274,8 +277,8 @@ func add(sum float64, x, y []float64) float64 {
 	return sum
 }
 
-// parallel distributes 0 … n-1 over goroutines. The functions that the shares return run in order
-// at the end, so that sums have a fixed order.
+// parallel divides 0 … n-1 among goroutines. Each call of do returns a function; these functions
+// run in order at the end, so that sums are added in a fixed order.
 func parallel(n int, do func(from, to int) func()) {
 	const least = 64
 	parts := max(1, min(runtime.GOMAXPROCS(0), n/least))

@@ -1,4 +1,4 @@
-// Package matrix compares matrices of a GPU's element types with float64: whole products by
+// Package matrix compares matrices of a GPU's element types with float64 results: whole products by
 // Freivalds' check, and single elements.
 package matrix
 
@@ -10,28 +10,28 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Half is a matrix in memory: by rows, each Stride elements long.
+// Half is a matrix in memory, row by row. Rows are Stride elements apart.
 type Half struct {
 	Rows, Cols, Stride int
 	Raw                []byte
-	// Number is the element type; nil is bf16.
+	// Number is the element type; nil means bf16.
 	Number *Number
 }
 
 func (h Half) number() *Number { return cmp.Or(h.Number, &bf16) }
 
-// Bits returns the bits of an element of bf16.
+// Bits returns the bits of a bf16 element.
 func (h Half) Bits(i, j int) uint16 {
 	return binary.LittleEndian.Uint16(h.Raw[2*(i*h.Stride+j):])
 }
 
-// At returns an element.
+// At returns the value of an element.
 func (h Half) At(i, j int) float64 {
 	n := h.number()
 	return n.get(h.Raw[n.Bytes*(i*h.Stride+j):])
 }
 
-// Row decodes a row into a slice of Cols.
+// Row decodes a row into a slice of Cols elements and returns the slice.
 func (h Half) Row(i int, into []float64) []float64 {
 	n := h.number()
 	raw := h.Raw[n.Bytes*i*h.Stride:][:n.Bytes*h.Cols]
@@ -47,7 +47,7 @@ func (h Half) Row(i int, into []float64) []float64 {
 	return into
 }
 
-// Norm returns the root of the sum of squares.
+// Norm returns the Frobenius norm.
 func (h Half) Norm() float64 {
 	sum, row := 0.0, make([]float64, h.Cols)
 	for i := range h.Rows {
@@ -57,7 +57,7 @@ func (h Half) Norm() float64 {
 	return math.Sqrt(sum)
 }
 
-// Dense widens the matrix.
+// Dense converts the matrix to float64.
 func (h Half) Dense() *mat.Dense {
 	d := mat.NewDense(h.Rows, h.Cols, nil)
 	for i := range h.Rows {
@@ -66,8 +66,8 @@ func (h Half) Dense() *mat.Dense {
 	return d
 }
 
-// NotTransposeOf counts elements whose bits differ from their mirror's in another matrix. With h
-// itself, each asymmetric pair counts twice.
+// NotTransposeOf counts the elements whose bits differ from those of the transposed place in
+// another matrix. If the other matrix is h itself, each asymmetric pair counts twice.
 func (h Half) NotTransposeOf(of Half) int {
 	differ := 0
 	parallel(h.Rows, func(from, to int) func() {
@@ -82,7 +82,7 @@ func (h Half) NotTransposeOf(of Half) int {
 	return differ
 }
 
-// Transposed returns a copy by columns.
+// Transposed returns a transposed copy.
 func (h Half) Transposed() Half {
 	size := h.number().Bytes
 	t := Half{h.Cols, h.Rows, h.Rows, make([]byte, size*h.Rows*h.Cols), h.Number}
@@ -98,8 +98,8 @@ func (h Half) Transposed() Half {
 	return t
 }
 
-// tiles walks rows and columns in squares, so that data accessed by columns stay in a cache for the
-// length of a square.
+// tiles visits rows and columns in small squares. Data that are accessed by columns then stay in a
+// cache until the square is done.
 func tiles(from, to, cols int, do func(i, j int)) {
 	const side = 8
 	for top := from; top < to; top += side {

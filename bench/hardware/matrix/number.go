@@ -9,18 +9,18 @@ import (
 
 // Number is an element type of matrices.
 type Number struct {
-	// Name is zbench's name, Bytes the size of an element.
+	// Name is zbench's name of the type. Bytes is the size of an element.
 	Name  string
 	Bytes int
-	// half is half a unit in the last place of 1, smallest the smallest normal number.
+	// half is half a unit in the last place of 1. smallest is the smallest normal number.
 	half     float64
 	smallest float64
 	get      func([]byte) float64
 	put      func([]byte, float64)
 }
 
-// Names of the types. FP8 is e4m3 of the Open Compute Project; FP8FNUZ is gfx942's form without
-// infinities and negative zero, and with one not-a-number.
+// Names of the types. FP8 is e4m3 of the Open Compute Project. FP8FNUZ is the form of gfx942, which
+// has no infinities, no negative zero and a single not-a-number.
 const (
 	BF16    = "bfloat16"
 	FP16    = "float16"
@@ -35,7 +35,8 @@ var bf16 = Number{
 	func(b []byte, v float64) { binary.LittleEndian.PutUint16(b, ToBF16(float32(v))) },
 }
 
-// numbers are the types. Tables of small types are only made in a process that checks a product.
+// numbers are all types. The tables of small types are made on first use, so that only a process
+// that checks a product makes them.
 var numbers = sync.OnceValue(func() []*Number {
 	return []*Number{
 		&bf16,
@@ -50,7 +51,7 @@ var numbers = sync.OnceValue(func() []*Number {
 	}
 })
 
-// NumberOf returns a type by its name; nil for an unknown one.
+// NumberOf returns a type by its name, or nil if the name is unknown.
 func NumberOf(name string) *Number {
 	for _, n := range numbers() {
 		if n.Name == name {
@@ -60,20 +61,20 @@ func NumberOf(name string) *Number {
 	return nil
 }
 
-// Put writes the nearest number at the beginning of a slice, ties to even.
+// Put writes v at the beginning of a slice, rounded to the nearest number, ties to even.
 func (n *Number) Put(to []byte, v float64) { n.put(to, v) }
 
-// Get reads a number.
+// Get reads the number at the beginning of a slice.
 func (n *Number) Get(from []byte) float64 { return n.get(from) }
 
-// halfUnit returns half a unit in the last place. Units may flush numbers below the smallest normal
-// one to zero.
+// halfUnit returns half a unit in the last place of v, but at least the smallest normal number,
+// because a GPU may flush smaller numbers to zero.
 func (n *Number) halfUnit(v float64) float64 {
-	bits := math.Float64bits(v) &^ (1<<63 | 1<<52 - 1) // the power of two
+	bits := math.Float64bits(v) &^ (1<<63 | 1<<52 - 1) // the power of two at or below v
 	return max(math.Float64frombits(bits)*n.half, n.smallest)
 }
 
-// small is a type of at most 16 bits, with a table of its positive numbers.
+// small makes a type of at most 16 bits, with a table of its positive numbers.
 func small(name string, exponent, digits, bias int, smallest float64, bytes int) *Number {
 	half := 1 << (exponent + digits)
 	table := make([]float64, 0, half)
@@ -124,8 +125,8 @@ func small(name string, exponent, digits, bias int, smallest float64, bytes int)
 	}
 }
 
-// nearest returns the index of the nearest number, of two the even one; beyond the largest, the
-// largest.
+// nearest returns the index of the number nearest to v. A tie goes to the even index. Beyond the
+// table's last number it returns the last index.
 func nearest(table []float64, v float64) int {
 	i := sort.SearchFloat64s(table, v)
 	switch {

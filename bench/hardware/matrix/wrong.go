@@ -13,15 +13,17 @@ const mostLines = 16
 
 // Wrong describes the defects of a product that failed its check.
 type Wrong struct {
-	// Elements counts those that are off by more than rounding explains; the others are the numbers
-	// of recomputed elements and of rows or columns that the check found.
+	// Elements is the number of wrong elements, which are off by more than rounding explains. Of is
+	// the number of recomputed elements. Lines is the number of rows or columns that failed the
+	// check.
 	Elements, Of, Lines int
-	// The box that contains them.
+	// Rows and Cols are the first and the last row and column with a wrong element.
 	Rows, Cols [2]int
-	// The element that is farthest off: its place, its value, and the right value.
+	// Row and Col are the place of the element that is farthest off. Got is its value, Want is the
+	// right value.
 	Row, Col  int
 	Got, Want float64
-	// Worst is its error as a share of what rounding explains.
+	// Worst is the error of that element as a share of the error that rounding explains.
 	Worst float64
 }
 
@@ -29,8 +31,8 @@ func nothingWrong(h Half) Wrong {
 	return Wrong{Rows: [2]int{h.Rows, -1}, Cols: [2]int{h.Cols, -1}}
 }
 
-// hold compares one element. of returns its value, the right value, and the error that rounding
-// explains.
+// hold compares one element. The function of returns its value, the right value, and the largest
+// error that rounding explains.
 func (w *Wrong) hold(i, j int, of func(i, j int) (got, want, most float64)) {
 	got, want, most := of(i, j)
 	over := finite(math.Abs(got-want) / most)
@@ -38,14 +40,14 @@ func (w *Wrong) hold(i, j int, of func(i, j int) (got, want, most float64)) {
 	if over > w.Worst {
 		w.Worst, w.Row, w.Col, w.Got, w.Want = over, i, j, got, want
 	}
-	if over > 2 { // rounding other than to nearest is no defect of an element
+	if over > 2 { // an error of up to 2 means that the element was rounded, but not to nearest
 		w.Elements++
 		w.Rows, w.Cols = spread(w.Rows, i), spread(w.Cols, j)
 	}
 }
 
-// Against compares each element with its exact value before rounding, which may be off by the
-// slack.
+// Against compares each element with its exact value before rounding. slack is the possible error
+// of that value.
 func (h Half) Against(of func(i, j int) (want, slack float64)) Wrong {
 	w := nothingWrong(h)
 	for i := range h.Rows {
@@ -59,11 +61,11 @@ func (h Half) Against(of func(i, j int) (want, slack float64)) Wrong {
 	return w
 }
 
-// Isolated reports whether single elements are wrong, as from memory errors: fewer than a store of
-// 16 bytes writes.
+// Isolated reports whether only a few single elements are wrong, as after memory errors: fewer
+// elements than a single store of 16 bytes writes.
 func (w Wrong) Isolated() bool { return w.Elements > 0 && w.Elements <= 4 && w.Lines <= 4 }
 
-// Text describes the place and the error.
+// Text describes where the product is wrong and by how much.
 func (w Wrong) Text() string {
 	if w.Elements == 0 {
 		return fmt.Sprintf("each of %d elements made again is near what it must be: rounding is coarser than to the nearest, or one-sided", w.Of)
@@ -72,8 +74,8 @@ func (w Wrong) Text() string {
 		w.Elements, w.Of, w.Rows[0], w.Rows[1], w.Cols[0], w.Cols[1], w.Row, w.Col, w.Got, w.Want)
 }
 
-// Wrong recomputes up to mostLines lines of the product in float64: the rows or the columns that
-// the check found, whichever are fewer, or some of each if it found none.
+// Wrong recomputes up to mostLines lines of the product in float64. It takes rows or columns that
+// failed the check, whichever are fewer. If none failed, it takes rows at equal distances.
 func (c *Claim) Wrong(found Residuals) Wrong {
 	w := nothingWrong(c.C)
 	hold := func(i, j int) { w.hold(i, j, c.element) }
@@ -96,7 +98,8 @@ func (c *Claim) Wrong(found Residuals) Wrong {
 	return w
 }
 
-// some returns up to mostLines of the lines, or of all n if there are none.
+// some returns up to mostLines of the given lines. If there are none, it returns lines at equal
+// distances out of n.
 func some(lines []int, n int) []int {
 	if len(lines) == 0 {
 		for i := range min(n, mostLines) {
@@ -109,7 +112,8 @@ func some(lines []int, n int) []int {
 
 func spread(box [2]int, i int) [2]int { return [2]int{min(box[0], i), max(box[1], i)} }
 
-// element returns an element of C, the right value, and the error that rounding explains.
+// element returns the value of an element of C, the right value, and the largest error that
+// rounding explains.
 func (c *Claim) element(i, j int) (got, want, most float64) {
 	x, y, s := c.A.Row(i, make([]float64, c.A.Cols)), c.B.Row(j, make([]float64, c.A.Cols)), 0.0
 	if c.S != nil {
@@ -123,8 +127,8 @@ func (c *Claim) element(i, j int) (got, want, most float64) {
 	return got, want, c.rounding(i, j, want, s, math.Sqrt(dot(x, x))*math.Sqrt(dot(y, y)))
 }
 
-// Sample returns the largest relative error of random elements, less the error of float sums in any
-// order: at most 2^-8 if they are rounded to nearest.
+// Sample returns the largest relative error of randomly chosen elements, after subtraction of the
+// error of float sums in any order. If C is rounded to nearest, the result is at most 2^-8.
 func (c *Claim) Sample(rng *rand.Rand, elements int) float64 {
 	worst := 0.0
 	for range elements {

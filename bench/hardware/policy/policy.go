@@ -1,6 +1,6 @@
-// Package policy describes how a communicator is made and its buffers are registered, and which collectives
-// benefit. A library accepts any combination, and runs a collective that the combination does not support
-// with its usual kernels.
+// Package policy describes how a communicator is created and its buffers are registered, and which
+// collectives benefit from that. A library accepts any combination. If it does not support the
+// combination for a collective, it runs the collective with its usual kernels.
 package policy
 
 import (
@@ -17,16 +17,16 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// Policy is a request to the library in addition to the call. The zero Policy requests nothing.
+// Policy is what a run requests of the library besides the calls. The zero Policy requests nothing.
 type Policy struct {
 	// Register says how buffers are registered: empty (not at all), buffer or window.
 	Register string `json:"register,omitempty"`
-	// CTA is the policy of compute units: empty (the library's own), efficiency, or zero, which requests copy
-	// engines.
+	// CTA is the policy for compute units: empty (the library decides), efficiency, or zero (use
+	// copy engines).
 	CTA string `json:"cta_policy,omitempty"`
 }
 
-// The values of a policy, and the names of their zero values.
+// Values of Register and CTA, with names for the empty ones.
 const (
 	None       = "none"
 	Buffer     = "buffer"
@@ -36,13 +36,15 @@ const (
 	Zero       = "zero"
 )
 
-// Registers returns the values of --register.
+// Registers returns the valid values of --register.
 func Registers() []string { return []string{None, Buffer, Window} }
 
-// CTAs returns the values of --cta-policy. Their order is that of the numbers in the library's configuration.
+// CTAs returns the valid values of --cta-policy, in the order of their numbers in the library's
+// configuration.
 func CTAs() []string { return []string{Default, Efficiency, Zero} }
 
-// Check returns an error that lists the valid values, if a list contains an invalid value or a duplicate.
+// Check returns an error that lists the valid values if a list contains an invalid value or a
+// duplicate.
 func Check(registers, ctas []string) error {
 	for _, of := range [][2][]string{{registers, Registers()}, {ctas, CTAs()}} {
 		unknown := slices.ContainsFunc(of[0], func(word string) bool { return !slices.Contains(of[1], word) })
@@ -79,10 +81,10 @@ func orOne(list []string) []string {
 	return list
 }
 
-// Number returns the value of CTAPolicy in ncclConfig_t.
+// Number returns the policy as the value of CTAPolicy in ncclConfig_t.
 func (p Policy) Number() int { return max(0, slices.Index(CTAs(), p.CTA)) }
 
-// String returns the policy's name; it is empty for the zero Policy.
+// String returns the policy's name, or empty text for the zero Policy.
 func (p Policy) String() string {
 	var parts []string
 	if p.Register != "" {
@@ -94,8 +96,8 @@ func (p Policy) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Split splits a result's setup into the name of a policy at its front, empty if there is none, and the rest,
-// such as a skew.
+// Split splits a result's setup. name is the policy's name at its beginning, or empty; rest is the
+// remainder, such as a skew.
 func Split(setup string) (name, rest string) {
 	for _, p := range All(Registers(), CTAs()) {
 		if n := p.String(); len(n) > len(name) && strings.HasPrefix(setup+", ", n+", ") {
@@ -105,29 +107,32 @@ func Split(setup string) (name, rest string) {
 	return name, strings.TrimPrefix(strings.TrimPrefix(setup, name), ", ")
 }
 
-// Named reports whether a result with this setup was measured with a policy.
+// Named reports whether a setup begins with a policy, which means that its result was measured with
+// that policy.
 func Named(setup string) bool {
 	name, _ := Split(setup)
 	return name != ""
 }
 
-// Library holds the properties of a library that decide whether it serves a policy.
+// Library holds the facts about a library that decide whether it supports a policy.
 type Library struct {
-	// Name is the library's name with its version, Version the version alone. Name distinguishes NCCL from
-	// RCCL.
+	// Name is the library's name with its version. Version is the version alone. NCCL is true for
+	// NCCL and false for RCCL.
 	Name, Version string
 	NCCL          bool
 	// CUMem is true if NCCL_CUMEM_ENABLE is 1.
 	CUMem bool
-	// Lacks returns the public name of the first of these symbols that the library lacks; empty if it has all.
+	// Lacks returns the public name of the first given symbol that the library lacks, or empty text
+	// if it has all of them.
 	Lacks func(symbols ...string) string
 }
 
-// Ran says how the library ran a collective, as it reports itself. The zero Ran means that it did not report
-// it.
+// Ran says how the library ran a collective, according to the library. The zero Ran means that the
+// library did not report it.
 type Ran struct {
-	// By is the library's name for it: CE and Copy Engine are copy engines; SYM and Symmetric are kernels on
-	// windows; all others are algorithms. Source is where the library reported it.
+	// By is the library's name of the method. CE and Copy Engine are copy engines, SYM and
+	// Symmetric are kernels on windows, all others are algorithms. Source says where the library
+	// reported it.
 	By, Source string
 }
 
@@ -135,8 +140,8 @@ type Ran struct {
 // and src/scheduler/symmetric_sched.cc).
 var tuned = pattern.New(`NCCL INFO (\w+)(?: \[([^\]\n]+)\])?: \d+ Bytes -> (?:Algo (\w+))?`)
 
-// Logged returns how the last launch of a collective ran, from the tuning lines that its launches wrote. A
-// collective without a line was made of messages.
+// Logged returns how the last launch of a collective ran, from the tuning lines that the launches
+// logged. A collective without such a line was made of messages.
 func Logged(lines []byte, c collective.Collective) Ran {
 	ran := Ran{By: "messages", Source: "NCCL_DEBUG_SUBSYS=TUNING"}
 	for _, m := range tuned.FindAllSubmatch(lines, -1) {
@@ -147,14 +152,15 @@ func Logged(lines []byte, c collective.Collective) Ran {
 	return ran
 }
 
-// Untold and UntoldHint are for results with a policy if the library does not report how it ran them.
+// Untold and UntoldHint are the warning and its hint for a result with a policy if the library does
+// not report how it ran the collective.
 const (
 	Untold     = " NOT CHECKED: what ran; the library's version and functions alone say that the policy is served."
 	UntoldHint = "set NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=TUNING and NCCL_DEBUG_FILE=FILE, with no % in FILE but %h and %p: the library logs what runs each call, which costs small messages some time"
 )
 
-// Denied returns the reason why a case did not run as the policy requests; empty if it did, or if that is
-// unknown.
+// Denied returns the reason why a case did not run as the policy requests. It returns empty text if
+// the case did, or if that is unknown.
 func (p Policy) Denied(ran Ran) string {
 	served := ran == Ran{}
 	switch p.CTA {
@@ -171,14 +177,14 @@ func (p Policy) Denied(ran Ran) string {
 	return fmt.Sprintf("the library ran it by %s (%s), not as CTA policy %s asks", ran.By, ran.Source, p.CTA)
 }
 
-// needs lists the symbols that each way of registering requires.
+// needs lists the symbols that each kind of registration requires.
 var needs = map[string][]string{
 	"": nil, Buffer: {"collMalloc", "collFree", "commRegister", "commDeregister"}, Window: {"collMalloc", "collFree", "windowRegister", "windowDeregister"},
 }
 
-// Unserved returns the missing condition if the library would not run the collective as the policy requests;
-// empty if it would. The sources are NVIDIA/nccl at v2.30.7 (src/enqueue.cc, taskAppend; src/ce_coll.cc,
-// ncclCeAvailable) and RCCL's changelog.
+// Unserved returns the missing condition if the library would not run the collective as the policy
+// requests, or empty text if it would. Sources: NVIDIA/nccl at v2.30.7 (src/enqueue.cc, taskAppend;
+// src/ce_coll.cc, ncclCeAvailable) and RCCL's changelog.
 func (p Policy) Unserved(c collective.Collective, nodes int, l Library) string {
 	if name := l.Lacks(needs[p.Register]...); name != "" {
 		return fmt.Sprintf("%s has no %s, which --register %s needs", l.Name, name, p.Register)
@@ -221,7 +227,8 @@ func (p Policy) Unserved(c collective.Collective, nodes int, l Library) string {
 	return ""
 }
 
-// Told returns the logarithm of a ratio of times in words; within the limit it is no change.
+// Told describes the logarithm of a ratio of times in words. Within the limit it says that the
+// times are equal.
 func Told(log, limit float64, less, more string) string {
 	if !(math.Abs(log) > limit) {
 		return "as long within " + unit.Part(limit)
@@ -229,7 +236,7 @@ func Told(log, limit float64, less, more string) string {
 	return Change(log, less, more) + " ± " + unit.Part(limit)
 }
 
-// Change returns the logarithm of a ratio of times in words.
+// Change describes the logarithm of a ratio of times in words.
 func Change(log float64, less, more string) string {
 	if log < 0 {
 		return unit.Part(1-math.Exp(log)) + " " + less

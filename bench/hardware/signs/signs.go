@@ -1,6 +1,6 @@
-// Package signs knows log lines in which a library, a program or the kernel states a defect. Take
-// gives a Reader each line of a log; Found returns the log's signs at the end. A new sign is a row
-// of the table in table.go.
+// Package signs recognises log lines in which a library, a program or the kernel states a defect.
+// Each line of a log goes to Reader.Take; Reader.Found then returns the signs of the whole log. To
+// add a sign, add a row to the table in table.go.
 package signs
 
 import (
@@ -12,19 +12,19 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// Found is a sign that a log has.
+// Found is a sign that was found in a log.
 type Found struct {
 	*Sign
-	// Line is the number of the first such line, from 1, and Text that line.
+	// Line is the number, from 1, of the first line with this sign. Text is that line.
 	Line int
 	Text string
-	// Subjects are the subjects of the lines, each once.
+	// Subjects are the subjects of all lines with this sign, without repetitions.
 	Subjects []string
-	// Count is the number of such lines.
+	// Count is the number of lines with this sign.
 	Count int
 }
 
-// At returns its place and subjects: "line 7 (hosta, hostb)".
+// At returns the line number and the subjects: "line 7 (hosta, hostb)".
 func (f Found) At() string {
 	if len(f.Subjects) == 0 {
 		return fmt.Sprintf("line %d", f.Line)
@@ -32,10 +32,10 @@ func (f Found) At() string {
 	return fmt.Sprintf("line %d (%s)", f.Line, unit.FirstFew(f.Subjects, 4))
 }
 
-// Reader collects the signs of a log. The zero value is ready.
+// Reader collects the signs of a log. The zero value is ready to use.
 type Reader struct{ found []*Found }
 
-// hostLine matches the library's prefix of its lines.
+// hostLine matches the prefix that the library puts in front of its log lines.
 var hostLine = pattern.New(`([A-Za-z0-9_.-]+):\d+:\d+ \[\d+\]`)
 
 // Tells reports whether a line has a sign.
@@ -44,7 +44,8 @@ func Tells(line string) bool {
 	return sign != nil
 }
 
-// of returns the sign of a line and the name in its pattern; nil if it has none.
+// of returns the sign of a line and the groups of its pattern. The sign is nil if the line has
+// none.
 func of(line string) (*Sign, []string) {
 	for i := range table {
 		s := &table[i]
@@ -58,8 +59,8 @@ func of(line string) (*Sign, []string) {
 	return nil, nil
 }
 
-// Take reads a line and returns its sign; nil if it has none. It becomes a finding only after all
-// lines were taken.
+// Take reads a line and returns its sign, or nil. Only Found decides which signs become findings,
+// after all lines were read.
 func (r *Reader) Take(no int, line string) *Sign {
 	sign, subjects := of(line)
 	if sign != nil {
@@ -68,7 +69,7 @@ func (r *Reader) Take(no int, line string) *Sign {
 	return sign
 }
 
-// note counts a line. Its subject is the last non-empty subject.
+// note counts a line with a sign. The line's subject is the last subject that is not empty.
 func (r *Reader) note(s *Sign, no int, line string, subjects []string) {
 	i := r.index(s.Code)
 	if i < 0 {
@@ -89,10 +90,10 @@ func (r *Reader) index(code string) int {
 	return slices.IndexFunc(r.found, func(f *Found) bool { return f.Code == code })
 }
 
-// Found returns the signs in the order of the log. cluster is true if the GPUs are of a kind that
-// comes with RDMA NICs.
+// Found returns the signs in the order of the log. cluster is true if GPUs of this kind usually
+// have RDMA NICs.
 func (r *Reader) Found(cluster bool) (out []Found) {
-	usual := r.index("plugin") >= 0 // some process has another network
+	usual := r.index("plugin") >= 0 // some process uses another network
 	for _, f := range r.found {
 		expected := r.index("nics") >= 0 || cluster && len(f.Subjects) > 1
 		if f.Means != "" && (!f.Ethernet || expected && !usual) {

@@ -7,35 +7,38 @@ import (
 
 // Sign is a log line in which a program, a library or the kernel states a defect.
 type Sign struct {
-	// Code names the kind of finding, which several signs may share.
+	// Code names the kind of finding. Several signs may share a code.
 	Code string
-	// Has are words, one of which the line must contain, so that few lines are matched against the
-	// pattern.
+	// Has are words of which the line must contain at least one. Only such lines are matched
+	// against the pattern, which saves time.
 	Has []string
-	// Pattern matches the line. The subject is the host in the library's prefix, else the last
-	// group's match: a host, a GPU's or a NIC's address.
+	// Pattern matches the line. The line's subject is the host in the library's prefix, or else the
+	// match of the last group: a host, or the address of a GPU or NIC.
 	Pattern *pattern.Pattern
-	// Where names the line's author: the library, a program, the launcher, the kernel, a trainer.
+	// Where names the origin of the line: the library, a program, the launcher, the kernel, a
+	// trainer.
 	Where string
-	// Means describes the defect, Next the remedy.
+	// Means describes the defect. Next is the remedy.
 	Means, Next string
 	Severity    finding.Severity
-	// Fatal is true if it ended the run.
+	// Fatal is true if the defect ended the run.
 	Fatal bool
-	// Ethernet is true if the line is normal on hosts without RDMA NICs: it is only a finding if
-	// others have some, or over several hosts whose GPUs belong to clusters that have them.
+	// Ethernet is true if the line is normal on hosts without RDMA NICs. It is only a finding if
+	// another process has RDMA NICs, or if it comes from several hosts with GPUs whose clusters
+	// usually have them.
 	Ethernet bool
-	// Source is where the line was seen.
+	// Source says where the line was seen.
 	Source string
 }
 
-// Blocking is the code of the line of a program that waits after each step.
+// Blocking is the code of the sign that a program waits after each step.
 const Blocking = "blocking"
 
 const around = "the run is incomplete: read the log around this line"
 
-// table has the signs. The first sign of a line decides, so specific ones precede general ones. A
-// row without a meaning states a process's network, and qualifies others.
+// table has the signs. A line has the first sign that matches, so specific signs come before
+// general ones. A row without a meaning states which network a process uses, which decides whether
+// other signs count.
 var table = []Sign{
 	{Code: "nics", Has: []string{"NET/IB : Using ["}, Pattern: pattern.New(`NET/IB : Using \[\d+\]\w`), Where: "library", Source: "NVIDIA/nccl#1537"},
 	{Code: "plugin", Has: []string{"Using network"}, Pattern: pattern.New(`Using network [^SI\s]`), Where: "library", Source: "aws/aws-ofi-nccl"},
@@ -68,7 +71,7 @@ var table = []Sign{
 	{Code: "out_of_memory", Has: []string{"Out of memory: Kill"}, Pattern: pattern.New(`Out of memory: Kill(?:ed)? process`), Where: "kernel", Means: "the host ran out of memory and the kernel killed a process", Next: "look at the memory of the job on this host; a process of an earlier job may have stayed", Severity: finding.Warning, Source: "equinor/ert#7797"},
 }
 
-// ByCode returns the first sign of a code; nil if there is none.
+// ByCode returns the first sign with a code, or nil.
 func ByCode(code string) *Sign {
 	for i := range table {
 		if table[i].Code == code {

@@ -10,12 +10,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Names in rewritten scripts: commands that count, and the prefixes of names for missing values.
+// Names in rewritten scripts: commands that rewrite inserts, and prefixes of variables that mark
+// missing values.
 const (
 	stepped  = "__stepped"
 	assigned = "__assigned"
 	tested   = "__tested"
-	stdin    = "__stdin" // a program's input text, as an argument
+	stdin    = "__stdin" // passes a program's input text as an argument
 
 	unset = "__unset"
 
@@ -23,8 +24,8 @@ const (
 	ofQuoted = "__quoted_"
 )
 
-// kindOf splits the name of a mark for a missing value: the variable's name, or a text in
-// hexadecimal.
+// kindOf splits the name of a variable that marks a missing value. The result of is the name of the
+// missing variable, or a text in hexadecimal.
 func kindOf(name string) (kind, of string) {
 	for _, kind := range []string{ofWord, ofQuoted} {
 		rest, is := strings.CutPrefix(name, kind)
@@ -41,7 +42,7 @@ func kindOf(name string) (kind, of string) {
 	return "", name
 }
 
-// encoded returns a text as a part of a name.
+// encoded returns a text in hexadecimal, as a part of a variable name.
 func encoded(text string) string { return "_" + hex.EncodeToString([]byte(text)) }
 
 // hosts are variables whose values depend on the machine or the time.
@@ -50,21 +51,22 @@ var hosts = []string{
 	"EPOCHSECONDS", "EPOCHREALTIME", "PPID", "BASHPID", "BASH_SOURCE", "DIRSTACK", "LINENO", "TMPDIR", "BASH_LINENO", "FUNCNAME", "PIPESTATUS",
 }
 
-// rewriting is one pass over a script.
+// rewriting is the state of one pass over a script.
 type rewriting struct {
 	r *reader
-	// path is the nodes from the root to the current one.
+	// path has the nodes from the root to the current node.
 	path []syntax.Node
-	// tests are the words of conditions.
+	// tests are the words in conditions.
 	tests map[*syntax.Word]bool
-	// needs are the variables that arithmetic needs.
+	// needs has the variables that an arithmetic expression needs.
 	needs map[*syntax.ArithmExp][]string
-	// commands are the statements of the path.
+	// commands has the statements in the path.
 	commands []counted
 	err      error
 }
 
-// counted holds a statement's expansions and the marks of the missing values that it tests.
+// counted holds the number of expansions in a statement, and the marks of missing values that the
+// statement tests.
 type counted struct {
 	uses  int
 	tests []syntax.WordPart
@@ -87,7 +89,7 @@ func (r *reader) rewrite(file *syntax.File) error {
 	return w.err
 }
 
-// enter runs before the parts of a node are rewritten.
+// enter runs before the children of a node are rewritten.
 func (w *rewriting) enter(n syntax.Node) {
 	test := func(words ...*syntax.Word) {
 		for _, one := range words {
@@ -132,7 +134,7 @@ func (w *rewriting) enter(n syntax.Node) {
 	}
 }
 
-// takeStdin turns the text that a shell reads into its argument.
+// takeStdin passes the text that a shell would read from standard input as an argument.
 func takeStdin(n *syntax.Stmt) {
 	c, is := n.Cmd.(*syntax.CallExpr)
 	if !is || len(c.Args) == 0 || !slices.Contains([]string{"sbatch", "bash", "sh", "ssh", "srun", "qsub"}, c.Args[0].Lit()) {
@@ -149,7 +151,7 @@ func takeStdin(n *syntax.Stmt) {
 	}
 }
 
-// leave runs after them.
+// leave runs after the children of a node were rewritten.
 func (w *rewriting) leave(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.Word:
@@ -172,7 +174,7 @@ func (w *rewriting) leave(n syntax.Node) {
 	}
 }
 
-// test records that the current statement tests variables.
+// test records that the current statement tests these variables.
 func (w *rewriting) test(names ...string) {
 	last := len(w.commands) - 1
 	for _, name := range names {
@@ -182,7 +184,7 @@ func (w *rewriting) test(names ...string) {
 	}
 }
 
-// braces limits the expansion of {1..9} in a word.
+// braces refuses a word whose braces, such as {1..9}, expand to too many words.
 func (w *rewriting) braces(word *syntax.Word) {
 	same := *word
 	if syntax.SplitBraces(&same) && expanded(&same) > maxBraces {
@@ -190,7 +192,8 @@ func (w *rewriting) braces(word *syntax.Word) {
 	}
 }
 
-// expanded returns the number of words that braces make of one, at most one more than the limit.
+// expanded returns the number of words to which braces expand a word. It stops counting just above
+// the limit.
 func expanded(word *syntax.Word) int {
 	product := 1
 	for _, part := range word.Parts {
@@ -217,19 +220,19 @@ func expanded(word *syntax.Word) int {
 	return product
 }
 
-// in reports whether the path has a node of a type.
+// in reports whether the path has a node of type T.
 func in[T syntax.Node](path []syntax.Node) bool {
 	return slices.ContainsFunc(path, func(n syntax.Node) bool { _, is := n.(T); return is })
 }
 
-// quotes reports whether an empty word stays a word. In the value of a variable it does not,
-// because most are split again.
+// quotes reports whether an empty word counts as a word. In the value of a variable it does not,
+// because most values are split into words again.
 func (w *rewriting) quotes(quoted bool) bool {
 	value := in[*syntax.Assign](w.path) && !in[*syntax.ArrayExpr](w.path)
 	return !value && (quoted || in[*syntax.DblQuoted](w.path))
 }
 
-// requote quotes the marks in the text of an eval.
+// requote adapts the marks in the text of an eval to its quoting.
 func (w *rewriting) requote(lit *syntax.Lit) {
 	lit.Value = strings.Map(func(c rune) rune {
 		if isMark(c) {
@@ -242,7 +245,7 @@ func (w *rewriting) requote(lit *syntax.Lit) {
 }
 
 // parts rewrites the parts of a word so that a missing value leaves a mark. In conditions and
-// arithmetic it is empty, as in bash.
+// arithmetic, a missing value is empty instead, as in bash.
 func (w *rewriting) parts(parts []syntax.WordPart, tested, quoted bool) []syntax.WordPart {
 	counts := in[*syntax.ArithmExp](w.path) || in[*syntax.ArithmCmd](w.path) || in[*syntax.LetClause](w.path) || in[*syntax.CStyleLoop](w.path)
 	tested = tested || in[*syntax.TestClause](w.path)
@@ -259,7 +262,7 @@ func (w *rewriting) parts(parts []syntax.WordPart, tested, quoted bool) []syntax
 		marked, bare := w.part(p, kind)
 		switch {
 		case counts && !tested && in[*syntax.ArithmExp](w.path) && len(marked) == 1 && marked[0] != bare && len(names(p)) == 1:
-			all = append(all, orElse(nameOf(p.(*syntax.ParamExp)), literal("1").Parts[0])) // it is guarded as a whole, and nothing divides by 0
+			all = append(all, orElse(nameOf(p.(*syntax.ParamExp)), literal("1").Parts[0])) // 1 avoids a division by 0; the whole expression is guarded
 		case counts:
 			all = append(all, bare)
 		case tested:
@@ -272,7 +275,7 @@ func (w *rewriting) parts(parts []syntax.WordPart, tested, quoted bool) []syntax
 	return all
 }
 
-// tested records that the current statement tests a part of a word.
+// tested records the missing values that the current statement tests in a part of a word.
 func (w *rewriting) tested(part syntax.WordPart, marked []syntax.WordPart) {
 	last := len(w.commands) - 1
 	switch p := part.(type) {
@@ -289,7 +292,8 @@ func (w *rewriting) tested(part syntax.WordPart, marked []syntax.WordPart) {
 	}
 }
 
-// part returns the replacement of a part of a word, with and without marks.
+// part returns two replacements for a part of a word: one that marks missing values, and one
+// without marks.
 func (w *rewriting) part(part syntax.WordPart, kind string) (marked []syntax.WordPart, bare syntax.WordPart) {
 	none := func(text string) ([]syntax.WordPart, syntax.WordPart) {
 		return []syntax.WordPart{variable(kind + encoded(text))}, variable(unset)
@@ -312,8 +316,8 @@ func (w *rewriting) part(part syntax.WordPart, kind string) (marked []syntax.Wor
 	return []syntax.WordPart{part}, part
 }
 
-// short reports whether the replacement of a pattern is short: a longer one could grow beyond all
-// bounds.
+// short reports whether the replacement in a pattern substitution is short. With a longer one a
+// value could grow without limit.
 func short(with *syntax.Word) bool {
 	const most = 64
 	return with == nil || len(with.Parts) == 0 || with.Lit() != "" && len(with.Lit()) <= most
@@ -326,7 +330,7 @@ func nameOf(p *syntax.ParamExp) string {
 	return p.Param.Value
 }
 
-// printed returns the source of a part of a word, unless it is long.
+// printed returns the source text of a part of a word, unless it is long.
 func printed(part syntax.WordPart) string {
 	const most = 60
 	var b strings.Builder
@@ -337,7 +341,7 @@ func printed(part syntax.WordPart) string {
 	return "$(…)"
 }
 
-// variable rewrites the use of a variable. The interpreter knows only nine arguments.
+// variable rewrites the use of a variable. The interpreter supports only nine arguments.
 func (w *rewriting) variable(p *syntax.ParamExp, name, kind string) ([]syntax.WordPart, syntax.WordPart) {
 	if n, err := strconv.Atoi(name); err == nil && n > 9 {
 		if n <= len(w.r.given.Args) && !w.r.shifts && !in[*syntax.FuncDecl](w.path) {
@@ -348,7 +352,7 @@ func (w *rewriting) variable(p *syntax.ParamExp, name, kind string) ([]syntax.Wo
 		p.Param = &syntax.Lit{Value: name}
 	}
 	if p.Exp != nil {
-		switch p.Exp.Op { //nolint:exhaustive // the others need a value
+		switch p.Exp.Op { //nolint:exhaustive // other operators need a value
 		case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 			p.Exp = nil
 		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
@@ -365,7 +369,7 @@ func (w *rewriting) variable(p *syntax.ParamExp, name, kind string) ([]syntax.Wo
 	return []syntax.WordPart{orElse(name, variable(kind+name))}, p
 }
 
-// variable is the use of a variable.
+// variable returns the expression that uses a variable.
 func variable(name string) *syntax.ParamExp {
 	return &syntax.ParamExp{Param: &syntax.Lit{Value: name}}
 }
@@ -374,22 +378,22 @@ func literal(text string) *syntax.Word {
 	return &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}
 }
 
-// orElse returns a variable, or something else if it has no value.
+// orElse returns an expression for a variable's value, or for other if it has no value.
 func orElse(name string, other syntax.WordPart) *syntax.ParamExp {
 	p := variable(name)
 	p.Exp = &syntax.Expansion{Op: syntax.DefaultUnset, Word: &syntax.Word{Parts: []syntax.WordPart{other}}}
 	return p
 }
 
-// ifSet returns something only if a variable has a value.
+// ifSet returns an expression for other if a variable has a value, else for nothing.
 func ifSet(name string, other syntax.WordPart) *syntax.ParamExp {
 	p := orElse(name, other)
 	p.Exp.Op = syntax.AlternateUnset
 	return p
 }
 
-// absent returns the mark of a variable if it has no value, and nothing otherwise:
-// ${MARK:0:9-${NAME+9}}.
+// absent returns an expression for a variable's mark if the variable has no value, else for
+// nothing: ${MARK:0:9-${NAME+9}}.
 func absent(name, kind string) *syntax.ParamExp {
 	p := variable(kind + name)
 	all := literal("9")
@@ -399,8 +403,8 @@ func absent(name, kind string) *syntax.ParamExp {
 	return p
 }
 
-// guarded returns a part of a word if all names have values, and the marks of those without
-// otherwise.
+// guarded returns part if all the named variables have values, else the marks of those variables
+// that have no value.
 func guarded(part syntax.WordPart, names []string, kind string) []syntax.WordPart {
 	for _, name := range names {
 		part = ifSet(name, part)
@@ -412,8 +416,8 @@ func guarded(part syntax.WordPart, names []string, kind string) []syntax.WordPar
 	return all
 }
 
-// names returns the variables whose values a node needs, without assigned ones and those with a
-// default.
+// names returns the variables whose values a node needs. It leaves out variables that the node
+// assigns, and uses with a default.
 func names(n syntax.Node) []string {
 	var all, set []string
 	syntax.Walk(n, func(n syntax.Node) bool {
@@ -440,7 +444,7 @@ func names(n syntax.Node) []string {
 	return slices.Compact(all)
 }
 
-// call makes a command of a rewritten script.
+// call returns a statement that runs a command.
 func call(name string, args ...syntax.WordPart) *syntax.Stmt {
 	words := []*syntax.Word{literal(name)}
 	for _, a := range args {
@@ -449,8 +453,8 @@ func call(name string, args ...syntax.WordPart) *syntax.Stmt {
 	return &syntax.Stmt{Cmd: &syntax.CallExpr{Args: words}}
 }
 
-// command rewrites a statement's command: loops and functions count their turns, assignments are
-// followed, the sides of a pipe run one after the other.
+// command rewrites the command of a statement. Loops and functions count their turns, and each
+// assignment is reported. The two sides of a pipe run one after the other.
 func command(cmd syntax.Command, c counted) syntax.Command {
 	block := func(all ...*syntax.Stmt) *syntax.Block { return &syntax.Block{Stmts: all} }
 	alone := func(s *syntax.Stmt) *syntax.Stmt {

@@ -1,6 +1,6 @@
 // Package shell reads shell scripts. Read follows a script as bash would and returns the commands
-// that it would start, without starting a process or opening a file. The interpreter is that of
-// mvdan.cc/sh. The script is rewritten first (rewrite.go): anything that would leave the
+// that it would start, but starts no process and opens no file. It uses the interpreter of
+// mvdan.cc/sh. The script is rewritten first (rewrite.go): everything that would leave the
 // interpreter is removed, and a missing value leaves a mark in the arguments.
 package shell
 
@@ -22,7 +22,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Given holds a script's input: its arguments, and variables by name.
+// Given holds the input of a script: its arguments, and its variables by name.
 type Given struct {
 	Args []string
 	Set  map[string]string
@@ -30,7 +30,7 @@ type Given struct {
 
 // Arg is a word of a command.
 type Arg struct {
-	// Text is the word with missing values left out.
+	// Text is the word without its missing values.
 	Text string
 	// Missing names the missing values in the word: "$TP", "$TP ($1)", "$(nproc)".
 	Missing []string
@@ -44,50 +44,50 @@ type Command struct {
 	Env  map[string]string
 }
 
-// Var is a variable: its name, and the words of its value.
+// Var is a variable with the words of its value.
 type Var struct {
 	Name  string
 	Words []Arg
 }
 
-// Reading is the result of following a script.
+// Reading is what Read found in a script.
 type Reading struct {
 	Commands []Command
-	// Vars are the variables at the end, in the order of assignment.
+	// Vars are the variables at the end of the script, in the order of assignment.
 	Vars []Var
-	// Conditions names the missing values that conditions test: the branch is that of an empty
-	// value, as in bash.
+	// Conditions names the missing values that conditions test. Read followed the branch of an
+	// empty value, as bash does.
 	Conditions []string
-	// Elsewhere lists the other files that the script runs or sources.
+	// Elsewhere lists other files that the script runs or sources.
 	Elsewhere []string
-	// Failed is true if it ends with an error.
+	// Failed is true if the script ends with an error.
 	Failed bool
 }
 
-// Limits of a script, so that each ends soon.
+// Limits for a script, so that reading it always ends soon.
 const (
 	maxScript = 128 << 10 // bytes
-	maxSteps  = 10_000    // commands and turns of loops, more for many words
-	maxCalls  = 500       // calls of functions, which may nest
+	maxSteps  = 10_000    // commands and turns of loops; a command with long words counts more
+	maxCalls  = 500       // calls of functions, which may be nested
 	maxValue  = 16 << 10  // bytes of a variable
 	maxUses   = 512       // expansions in one command
-	maxBraces = 1_000     // words that braces make of one word
+	maxBraces = 1_000     // words to which braces expand one word
 	maxNested = 200       // open brackets
-	stepBytes = 256       // bytes that count as another step
+	stepBytes = 256       // bytes of a word that count as one more step
 )
 
-// ErrSyntax is wrapped by the error of a text that is not a shell script, ErrLimit by that of one
-// that is too large or does not end.
+// ErrSyntax is wrapped by the error about a text that is not a shell script. ErrLimit is wrapped by
+// the error about a script that is too large or does not end.
 var (
 	ErrSyntax = errors.New("not a shell script")
 	ErrLimit  = errors.New("the script takes too many steps")
 )
 
-// Read follows a script. An error of ErrLimit comes with the part that was read.
+// Read follows a script. If the error wraps ErrLimit, got has the part that was read before.
 func Read(text string, given Given) (got Reading, err error) {
 	r := &reader{given: given, elsewhere: map[string][]string{}}
 	defer func() {
-		if p := recover(); p != nil { // a panic of the interpreter on unexpected input
+		if p := recover(); p != nil { // the interpreter panicked on unexpected input
 			err = fmt.Errorf("%w: %v", ErrSyntax, p)
 		}
 	}()
@@ -123,25 +123,25 @@ func Split(text string) (words []string, err error) {
 	return slice.Map(got.Commands[0].Args[1:], func(a Arg) string { return a.Text }), nil
 }
 
-// reader follows one script, with everything that it runs in separate shells.
+// reader follows one script, including the text that it runs in other shells.
 type reader struct {
 	given Given
 	got   Reading
 	steps int
-	// missing are the names of the marks.
+	// missing has the names of missing values. A mark is an index into it.
 	missing []string
-	// elsewhere describes, per variable with a missing value, what the value would have been.
+	// elsewhere has, per variable without a value, the missing values from which it was set.
 	elsewhere map[string][]string
-	// functions are the names that the script declares.
+	// functions are the names of functions that the script declares.
 	functions []string
 	// shifts is true if the script changes its arguments.
 	shifts bool
-	// order is the variables in the order of their last assignments.
+	// order has the variables in the order of their last assignments.
 	order []string
 }
 
-// Marks stand for missing values, in the order of reader.missing; a quoted one is odd. They are
-// private characters.
+// Marks are private-use characters that stand for missing values, two per entry of reader.missing:
+// an even mark for an unquoted value, an odd mark for a quoted one.
 const (
 	firstMark = 0xE000
 	lastMark  = 0xF8FF
@@ -149,7 +149,7 @@ const (
 
 func isMark(c rune) bool { return c >= firstMark && c <= lastMark }
 
-// mark returns the character that stands for a name.
+// mark returns the character that stands for a missing value.
 func (r *reader) mark(name string, quoted bool) string {
 	at := slices.Index(r.missing, name)
 	if at < 0 {
@@ -163,7 +163,7 @@ func (r *reader) mark(name string, quoted bool) string {
 	return string(c)
 }
 
-// unmarked returns a word without marks.
+// unmarked removes the marks from a word.
 func unmarked(word string) string {
 	return strings.Map(func(c rune) rune {
 		if isMark(c) {
@@ -173,7 +173,7 @@ func unmarked(word string) string {
 	}, word)
 }
 
-// arg returns a word with its marks decoded.
+// arg decodes the marks in a word.
 func (r *reader) arg(word string) Arg {
 	a := Arg{Text: unmarked(word), Gone: word != ""}
 	for _, c := range word {
@@ -185,7 +185,7 @@ func (r *reader) arg(word string) Arg {
 	return a
 }
 
-// spend counts steps.
+// spend counts a step, and more for long words. It fails above the limit.
 func (r *reader) spend(words ...string) error {
 	r.steps++
 	for _, w := range words {
@@ -197,7 +197,7 @@ func (r *reader) spend(words ...string) error {
 	return nil
 }
 
-// parse reads and rewrites a text.
+// parse parses and rewrites a text.
 func (r *reader) parse(text string) (*syntax.File, error) {
 	open := 0
 	for i := range len(text) {
@@ -222,14 +222,14 @@ func (r *reader) parse(text string) (*syntax.File, error) {
 		}
 		at, is := errors.AsType[syntax.ParseError](err)
 		if i := int(at.Pos.Offset()); is && tries < maxNested && i < len(text) && text[i] == '[' {
-			text = text[:i] + `\` + text[i:] // A=([0]*3): a word, which this parser mistakes for an index
+			text = text[:i] + `\` + text[i:] // the parser mistakes A=([0]*3) for an index; it is a word
 			continue
 		}
 		return nil, fmt.Errorf("%w: %w", ErrSyntax, err)
 	}
 }
 
-// run follows a script in a separate shell and returns its variables.
+// run follows a script in a shell of its own and returns that shell's variables.
 func (r *reader) run(file *syntax.File, args []string, vars map[string]string) (map[string]expand.Variable, error) {
 	none := func(op string) error { return &fs.PathError{Op: op, Path: "", Err: fs.ErrNotExist} }
 	shell, err := interp.New(
@@ -254,7 +254,7 @@ func (r *reader) run(file *syntax.File, args []string, vars map[string]string) (
 	return shell.Vars, err
 }
 
-// environ has a shell's initial variables. A name made by rewrite stands for a missing value.
+// environ holds the initial variables of a shell. Names that rewrite made stand for missing values.
 type environ struct {
 	r    *reader
 	vars map[string]string
@@ -269,7 +269,7 @@ func (e environ) Get(name string) expand.Variable {
 		}
 	default:
 		if !given && slices.Contains(hosts, name) {
-			given = true // otherwise the interpreter asks the system
+			given = true // an empty value, because the interpreter would ask the system for a variable that is not set
 		}
 	}
 	if !given {
@@ -286,7 +286,8 @@ func (e environ) Each(f func(string, expand.Variable) bool) {
 	}
 }
 
-// marks returns the marks for a name; a variable that was set from missing values has their marks.
+// marks returns the marks for a name. If a variable was set from missing values, these are the
+// marks of those values.
 func (r *reader) marks(name string, quoted bool) (all string) {
 	for _, from := range r.origins(name) {
 		all += r.mark(from, quoted)
@@ -302,15 +303,15 @@ func (r *reader) origins(name string) []string {
 	return []string{"$" + strings.TrimLeft(name, "$_")}
 }
 
-// quiet are the builtins that would read or print, or leave the script. They return their status
-// for an empty result.
+// quiet are builtins that would read, print, or leave the script. They do nothing and return this
+// status.
 var quiet = map[string]string{
 	"trap": "true", "alias": "true", "unalias": "true", "shopt": "true", "wait": "true", "cd": "true", "pushd": "true", "popd": "true", "dirs": "true",
 	"type": "true", "hash": "true", "mapfile": "true", "readarray": "true", "times": "true", "help": "true", "echo": "true", "printf": "true",
 	"pwd": "true", "read": "false", "true": "true", "false": "false",
 }
 
-// call changes a command before it runs: a builtin, a function or a program.
+// call changes a command before it runs. The command may be a builtin, a function or a program.
 func (r *reader) call(args []string) ([]string, error) {
 	if err := r.spend(args...); err != nil {
 		return nil, err
@@ -326,7 +327,7 @@ func (r *reader) call(args []string) ([]string, error) {
 		r.steps += maxSteps / maxCalls
 		return slices.DeleteFunc(args, func(a string) bool { return r.arg(a).Gone }), nil
 	case name == stepped && len(args) == 2:
-		uses, _ := strconv.Atoi(args[1]) // rewrite inserted it
+		uses, _ := strconv.Atoi(args[1]) // inserted by rewrite
 		r.steps += uses
 		return []string{"true"}, nil
 	case name == tested:
@@ -353,22 +354,22 @@ func (r *reader) call(args []string) ([]string, error) {
 	return args, nil
 }
 
-// condition records what conditions test.
+// condition records missing values that conditions test.
 func (r *reader) condition(names ...string) {
 	r.got.Conditions = append(r.got.Conditions, names...)
 	slices.Sort(r.got.Conditions)
 	r.got.Conditions = slices.Compact(r.got.Conditions)
 }
 
-// other records another file.
+// other records another file that the script runs or sources.
 func (r *reader) other(words ...string) {
 	if len(words) > 0 && unmarked(words[0]) != "" {
 		r.got.Elsewhere = append(r.got.Elsewhere, path.Base(unmarked(words[0])))
 	}
 }
 
-// assigned follows an assignment. A variable with a missing value stays without a value, because
-// conditions and defaults treat it as empty.
+// assigned follows an assignment. A variable that was set from a missing value stays without a
+// value, because conditions and defaults treat it as empty.
 func (r *reader) assigned(name, value string) ([]string, error) {
 	if len(value) > maxValue {
 		return nil, fmt.Errorf("%w: %s has more than %d KiB", ErrLimit, name, maxValue>>10)
@@ -392,7 +393,7 @@ func (r *reader) assigned(name, value string) ([]string, error) {
 	return []string{"unset", name}, nil
 }
 
-// eval is the builtin with its text rewritten.
+// eval runs the builtin eval with its text rewritten.
 func (r *reader) eval(text string) ([]string, error) {
 	file, err := r.parse(text)
 	if errors.Is(err, ErrSyntax) {
@@ -406,8 +407,8 @@ func (r *reader) eval(text string) ([]string, error) {
 	return []string{"eval", b.String()}, err
 }
 
-// started records a program that would start. Text that it gives to a shell is followed, with the
-// exported variables.
+// started records a program that the script would start. If the program is a shell that gets a
+// text, the text is followed with the exported variables.
 func (r *reader) started(ctx context.Context, args []string) error {
 	c := Command{Env: map[string]string{}}
 	for name, v := range interp.HandlerCtx(ctx).Env.Each {

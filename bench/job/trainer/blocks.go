@@ -5,21 +5,22 @@ import (
 	"slices"
 )
 
-// blockUnit is the tensors from lo up to hi, which are sharded together.
+// blockUnit is the tensors from index lo up to, but not including, hi. FSDP2 shards them together.
 type blockUnit struct {
 	lo, hi int
-	// held is the number of padded elements of the dense tensors and of the experts, reduced that
-	// of the trained ones, and padding the padding in reduced. params is the number of tensors.
+	// held counts elements including padding, reduced counts those of trained tensors, and padding
+	// counts the padding in reduced; [0] is for dense tensors, [1] for experts. params is the
+	// number of tensors.
 	held, reduced, padding [2]int64
 	params                 int
-	// block is the first tensor's block.
+	// block is the block number of the first tensor.
 	block int
-	// kept is true if it is not freed after forward: the root's, and that of the tensors after the
-	// blocks.
+	// kept is true if the unit is not freed after forward: the unit of the root, and the unit of
+	// the tensors after the blocks.
 	kept bool
 }
 
-// blockSize returns the median number of elements of a block, 0 without blocks.
+// blockSize returns the median number of elements of a block, or 0 without blocks.
 func blockSize(params []Param) int64 {
 	sizes := map[int]int64{}
 	for _, p := range params {
@@ -34,7 +35,7 @@ func blockSize(params []Param) int64 {
 	return all[len(all)/2]
 }
 
-// blocksPerUnit returns the number of blocks of a setting, at least 1.
+// blocksPerUnit returns the number of blocks per unit for a setting in elements, at least 1.
 func blocksPerUnit(size, setting int64) int64 {
 	if size == 0 {
 		return 1
@@ -42,14 +43,15 @@ func blocksPerUnit(size, setting int64) int64 {
 	return max(1, (setting+size/2)/size)
 }
 
-// blockRuns holds the tensors as runs of neighbours of the same block, in forward order, prepared
-// so that cutting them into units takes time proportional to the units.
+// blockRuns holds the tensors as runs of neighbours in the same block, in forward order. Its sums
+// let units be cut in time proportional to their number.
 type blockRuns struct {
-	// all are the runs, without those outside the blocks if these form one unit, outside.
+	// all has the runs in forward order. If the tensors outside the blocks form one unit, this unit
+	// is in outside and not in all.
 	all     []blockUnit
 	outside blockUnit
-	// before has the sums of the runs before each; rising[i] is where the blocks from run i on stop
-	// rising.
+	// before[i] has the sums of all runs before run i. rising[i] is the first run after i at which
+	// block numbers no longer increase.
 	before []blockUnit
 	rising []int
 }
@@ -86,8 +88,8 @@ func newBlockRuns(params []Param, run Run) blockRuns {
 	return r
 }
 
-// units returns the units in forward order, each with a number of blocks. The root's comes first
-// and spans all.
+// units returns the units in forward order, each with the given number of blocks. The unit of the
+// root, if any, comes first and spans all tensors.
 func (r blockRuns) units(blocks int) []blockUnit {
 	var all []blockUnit
 	if r.outside.params > 0 {
@@ -105,9 +107,9 @@ func (r blockRuns) units(blocks int) []blockUnit {
 	return all
 }
 
-// end returns the first run after another that belongs to another unit.
+// end returns the first run after the run from that belongs to another unit.
 func (r blockRuns) end(from, blocks int) int {
-	number := func(i int) int { // of the unit; 0 outside the blocks
+	number := func(i int) int { // number of the unit; 0 outside the blocks
 		if r.all[i].block == 0 {
 			return 0
 		}
@@ -121,7 +123,7 @@ func (r blockRuns) end(from, blocks int) int {
 	return end
 }
 
-// join adds or subtracts the sums of another unit.
+// join adds the sums of another unit, or subtracts them if sign is −1.
 func (u *blockUnit) join(r blockUnit, sign int64) {
 	for kind := range u.held {
 		u.held[kind] += sign * r.held[kind]
@@ -142,8 +144,9 @@ func (u *blockUnit) add(p Param, run Run) {
 	u.params++
 }
 
-// paddedRows returns the elements of a tensor whose rows are divided among the ranks, with all
-// shares as large as the largest. Without a shape every element is a row.
+// paddedRows returns the number of elements of a tensor after padding. Its rows are divided among
+// the ranks, and every share becomes as large as the largest. Without a shape every element counts
+// as a row.
 func paddedRows(p Param, ranks int64) int64 {
 	rows := p.Held()
 	if len(p.Shape) > 0 && p.Shape[0] > 0 {
@@ -155,8 +158,8 @@ func paddedRows(p Param, ranks int64) int64 {
 	return roundUp(rows, ranks) * (p.Held() / rows)
 }
 
-// calls appends one call for the dense tensors' elements and one for the experts', the larger
-// first. Gathers and reductions have a stream each.
+// calls appends one call for the dense tensors and one for the experts, the larger one first.
+// Gathers and reductions are on separate streams.
 func calls(all []Message, name string, elements [2]int64, width int64, launch, wait int, run Run) []Message {
 	first, stream := len(all), 0
 	if name == reduceScatter {

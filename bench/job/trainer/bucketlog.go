@@ -15,29 +15,31 @@ import (
 )
 
 // Megatron-Core prints the buckets of a rank when it builds them, in the order of reduction: the
-// number of elements of each, and the names of its tensors
-// (megatron/core/distributed/param_and_grad_buffer.py, NVIDIA/Megatron-LM at d98e8a64; versions
-// since core_r0.7 differ in the text after the elements). A buffer of experts has separate buckets.
+// number of elements and the names of the tensors
+// (megatron/core/distributed/param_and_grad_buffer.py, NVIDIA/Megatron-LM at d98e8a64; since
+// core_r0.7, versions differ in the text after the number). Experts are in a buffer with separate
+// buckets.
 var (
 	bucketHead = pattern.New(`^(.*?)Params for bucket (\d+) \((\d+) elements[^)]*(?:\(s\)[^)]*)?\):\s*$`)
 	bucketName = pattern.New(`^[ \t]+([\w.]+)(?: \(.*\))?\s*$`)
 	bucketWord = []byte("Params for bucket ")
 )
 
-// Bounds of a log: more kinds of tensors, different buckets, or digits of a number mean damage.
+// Limits for a log. More kinds of tensors, different buckets, or digits of a number mean that the
+// log is damaged.
 const (
 	maxKinds  = 64
 	maxSums   = 4096
 	maxDigits = 16
 )
 
-// logged is a tensor of a log.
+// logged is a tensor that a log names.
 type logged struct {
 	name string
 	line int
 }
 
-// loggedBucket is a bucket of a log.
+// loggedBucket is a bucket that a log prints.
 type loggedBucket struct {
 	number   int
 	elements int64
@@ -46,15 +48,16 @@ type loggedBucket struct {
 
 func isBucketLog(text []byte) bool { return bytes.Contains(text, bucketWord) }
 
-// bucketLog reads a rank's buckets as Megatron-Core prints them. Sizes follow from the sums,
-// because tensors that only differ in the block's number are equally large.
+// bucketLog reads a rank's buckets as Megatron-Core prints them. The log does not print the sizes
+// of tensors. They are computed from the sizes of the buckets, because tensors whose names differ
+// only in the block number are equally large.
 func (m *Model) bucketLog(file string, text []byte) error {
 	buckets, err := loggedBuckets(file, text)
 	if err != nil {
 		return err
 	}
 	sizes, err := solved(buckets, true)
-	if errors.Is(err, errUneven) { // a model with norms of several sizes
+	if errors.Is(err, errUneven) { // the norms of this model have several sizes
 		sizes, err = solved(buckets, false)
 	}
 	if err != nil {
@@ -62,7 +65,7 @@ func (m *Model) bucketLog(file string, text []byte) error {
 	}
 	var l list
 	buffers := 0
-	for len(buckets) > 0 { // a buffer's last bucket has its first tensors
+	for len(buckets) > 0 { // the last bucket of a buffer has its first tensors
 		n := 1 + slices.IndexFunc(buckets[1:], func(b loggedBucket) bool { return b.number == 1 })
 		if n == 0 {
 			n = len(buckets)
@@ -79,7 +82,7 @@ func (m *Model) bucketLog(file string, text []byte) error {
 	if m.Params, err = l.done(); err != nil {
 		return err
 	}
-	if buffers > 1 { // in a block its experts, which have a separate buffer, follow its other tensors
+	if buffers > 1 { // in each block, put the experts, which have a separate buffer, after the other tensors
 		slices.SortStableFunc(m.Params, func(a, b Param) int {
 			return cmp.Or(cmp.Compare(section(a), section(b)), cmp.Compare(a.Block, b.Block))
 		})
@@ -88,7 +91,8 @@ func (m *Model) bucketLog(file string, text []byte) error {
 	return nil
 }
 
-// solved returns the sizes of the tensors by name. A tensor in a bucket of its own has its size.
+// solved returns the sizes of the tensors by name. A tensor that is alone in a bucket has the size
+// of the bucket. norms is true if all norms are assumed to have one size.
 func solved(buckets []loggedBucket, norms bool) (map[string]int64, error) {
 	sizes, k := map[string]int64{}, kinds{norms: norms, index: map[string]int{}, sums: map[[maxKinds]int32]int64{}}
 	kindOf := map[string]int{}
@@ -125,13 +129,14 @@ func solved(buckets []loggedBucket, norms bool) (map[string]int64, error) {
 	return sizes, err
 }
 
-// insteadOfLog names other sources of the sizes that a log leaves open.
+// insteadOfLog names other sources of sizes that cannot be computed from a log.
 const insteadOfLog = "a run with --ddp-bucket-size 1 prints each tensor's, and so does the hook of `zbench recommend --help`"
 
-// loggedBuckets returns the buckets of a log, each once, because a rank may print them twice.
+// loggedBuckets returns the buckets of a log without repetitions, because a rank may print them
+// twice.
 func loggedBuckets(file string, text []byte) ([]loggedBucket, error) {
 	var all []loggedBucket
-	prefix, open := "", false // the prefix of each line, such as a launcher's rank
+	prefix, open := "", false // prefix of each line, such as a launcher's rank
 	line := 0
 	for raw := range bytes.Lines(text) {
 		line++
@@ -139,7 +144,7 @@ func loggedBuckets(file string, text []byte) ([]loggedBucket, error) {
 		if h := bucketHead.FindStringSubmatch(row); h != nil {
 			if len(all) > 0 && h[1] != prefix {
 				open = false
-				continue // another rank's
+				continue // another rank's line
 			}
 			if len(h[2]) > maxDigits || len(h[3]) > maxDigits {
 				return nil, fmt.Errorf("%w: %s line %d: %s is no number of elements", ErrParams, file, line, short(h[3]))
@@ -177,23 +182,24 @@ func sameBucket(a, b loggedBucket) bool {
 	return a.number == b.number && a.elements == b.elements && slices.EqualFunc(a.tensors, b.tensors, func(a, b logged) bool { return a.name == b.name })
 }
 
-// kinds are the equally large tensors of a log, with the known facts about them: sums, as equations
-// in reduced form.
+// kinds are the kinds of tensors in a log: tensors of a kind are equally large. Each bucket gives
+// an equation for their sizes; the equations are kept in reduced form.
 type kinds struct {
 	index map[string]int
 	names []string
 	// norms is true if all norms are assumed to have one size.
 	norms bool
-	// rows have a coefficient per kind and the sum after them; pivots are their first kinds.
+	// rows are the equations: a coefficient per kind, then the sum. pivots has the first kind in
+	// each row.
 	rows   [][]*big.Rat
 	pivots []int
-	// sums are the buckets so far, by their number of tensors of each kind.
+	// sums has the size of each known bucket, by its number of tensors of each kind.
 	sums map[[maxKinds]int32]int64
 }
 
-// hiddenKinds are the tensors of the hidden size, by Megatron's names: the norms of a block, fused
-// into the next layer or not, and the biases of the layers that lead back. Those of experts follow
-// from the sums.
+// hiddenKinds matches Megatron's names of tensors that have the hidden size: the norms of a block,
+// whether fused into the next layer or not, and the biases of the layers that return to the hidden
+// size. Names of experts are excluded; their sizes follow from the sums.
 var (
 	hiddenKinds = pattern.New(`(?:^|\.)(?:input|pre_mlp|post_attention|post_self_attn|post_mlp|final)_layernorm\.(?:weight|bias)$|linear_(?:qkv|fc1)\.layer_norm_(?:weight|bias)$|linear_(?:proj|fc2)\.bias$`)
 	ofExpert    = pattern.New(`experts\.`)
@@ -219,7 +225,7 @@ func (k *kinds) of(name string) (int, error) {
 
 var errUneven = errors.New("tensors of one name have different sizes in different blocks")
 
-// equation adds a bucket: its tensors of each kind add up to its elements.
+// equation adds a bucket as an equation: its tensors of each kind add up to its elements.
 func (k *kinds) equation(counts [maxKinds]int32, elements int64) error {
 	if sum, known := k.sums[counts]; known {
 		if sum != elements {
@@ -256,8 +262,8 @@ func (k *kinds) equation(counts [maxKinds]int32, elements int64) error {
 	return nil
 }
 
-// eliminate subtracts a multiple of another row from a row, so that the row has zero at the other's
-// pivot.
+// eliminate subtracts a multiple of the equation other from the equation row, so that row becomes
+// zero at other's pivot.
 func eliminate(row, other []*big.Rat, pivot int) {
 	if row[pivot].Sign() == 0 {
 		return

@@ -14,17 +14,17 @@ var ErrCompute = errors.New("no compute time")
 // Compute is the time of one microbatch without communication, in seconds; zeroes if unknown.
 type Compute struct {
 	Backward, Forward float64
-	// Measured is true for a measured time, false for an estimate.
+	// Measured is true if the times were measured, false if they are estimates.
 	Measured bool
-	// Source is the origin of the times.
+	// Source says where the times come from.
 	Source string
 }
 
-// Known reports whether there is a backward time.
+// Known reports whether the backward time is known.
 func (c Compute) Known() bool { return c.Backward > 0 }
 
-// ComputeTimed takes measured times of a microbatch, in seconds. A forward of 0 becomes half the
-// backward.
+// ComputeTimed returns measured times of a microbatch, given in seconds. A forward time of 0 is
+// replaced by half the backward time.
 func ComputeTimed(backward, forward float64) (Compute, error) {
 	if !positive(backward) || forward != 0 && !positive(forward) {
 		return Compute{}, fmt.Errorf("%w: backward %g s, forward %g s", ErrCompute, backward, forward)
@@ -37,8 +37,8 @@ func ComputeTimed(backward, forward float64) (Compute, error) {
 }
 
 // ComputeOfStep divides the measured time of a microbatch's forward and backward pass without
-// communication: two thirds are the backward's, which has two matrix products for each of the
-// forward's.
+// communication. Backward gets two thirds, because it has two matrix products for each product of
+// forward.
 func ComputeOfStep(step float64) (Compute, error) {
 	if !positive(step) {
 		return Compute{}, fmt.Errorf("%w: a step of %g s", ErrCompute, step)
@@ -48,20 +48,20 @@ func ComputeOfStep(step float64) (Compute, error) {
 
 // Load is the work of one microbatch on one GPU.
 type Load struct {
-	// Tokens is per GPU and microbatch, ActiveParams the number of parameters in a token's matrix
-	// products.
+	// Tokens is the number of tokens per GPU and microbatch. ActiveParams is the number of
+	// parameters in the matrix products of a token.
 	Tokens, ActiveParams int64
-	// Flops is a GPU's rate in training, in floating-point operations per second.
+	// Flops is the rate of a GPU in training, in floating-point operations per second.
 	Flops float64
-	// Recompute is true if the backward repeats the whole forward.
+	// Recompute is true if backward repeats the whole forward pass.
 	Recompute bool
-	// Spared is the share of the backward's products that frozen tensors spare.
+	// Spared is the share of backward's products that frozen tensors make unnecessary.
 	Spared float64
 }
 
-// Estimate computes the times from the work: 2 operations per parameter and token forward, 4
-// backward less those that frozen tensors spare, and 2 more if the forward is recomputed.
-// Attention's own products are left out.
+// Estimate computes the times from the work. Forward takes 2 operations per parameter and token.
+// Backward takes 4, fewer with frozen tensors, and 2 more if it recomputes forward. Attention's own
+// products are left out.
 func (l Load) Estimate() (Compute, error) {
 	work := float64(l.Tokens) * float64(l.ActiveParams)
 	if l.Tokens < 1 || l.ActiveParams < 1 || !positive(l.Flops) || !positive(work/l.Flops) {

@@ -15,87 +15,88 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// Config is the content of a trainer's own settings. A nil field was not set there.
+// Config holds the settings in a trainer's own file. A nil field was not set there.
 type Config struct {
-	// Trainer is the name of the trainer of the settings.
+	// Trainer is the name of the trainer to which the settings belong.
 	Trainer string
-	// FrontEnd is the program that starts it, if its name or its file says so.
+	// FrontEnd is the program that starts the trainer, if its name or its file shows this.
 	FrontEnd string
-	// At most one of these is the bucket size: in elements, in bytes of gradients,
+	// At most one of these fields is set. It is the bucket size in elements, in bytes of gradients,
 	// in bytes of a rank's share, as a number of buckets, or in blocks.
 	Elements, Bytes, ShareBytes, Buckets, Blocks *int64
-	// GatherBytes is XLA's threshold of all_gather, in bytes.
+	// GatherBytes is XLA's threshold for all_gather, in bytes.
 	GatherBytes *int64
 	// Other settings that affect the buckets.
 	Zero, Accum, Instances, EP, PP *int
 	TP, CP, ETP                    *int
-	// FirstStage is the number of blocks of the first pipeline stage, if it differs.
+	// FirstStage is the number of blocks in the first pipeline stage; nil if it is an equal share.
 	FirstStage *int
-	// VocabMultiple is Trainer's.
+	// VocabMultiple overrides Trainer.VocabMultiple.
 	VocabMultiple                          *int64
 	Overlap, GatherOverlap, Pad, Recompute *bool
-	// KeepParams is FSDP2's reshard_after_forward=False. RootUnit means one unit for all tensors
-	// outside the blocks.
+	// KeepParams is true for reshard_after_forward=False of FSDP2. RootUnit is true if all tensors
+	// outside the blocks form one unit.
 	KeepParams, RootUnit *bool
-	// FindUnused is Run's.
+	// FindUnused sets Run.FindUnused.
 	FindUnused *bool
-	// Caps are Run's.
+	// Caps sets Run.Caps.
 	Caps string
-	// LayerWise and LegacyLayout are Run's.
+	// LayerWise and LegacyLayout set the fields of Run with these names.
 	LayerWise, LegacyLayout bool
-	// FP8Gather and FP32Accumulation are Run's.
+	// FP8Gather and FP32Accumulation set the fields of Run with these names.
 	FP8Gather, FP32Accumulation bool
-	// OwnerReduce is Run's.
+	// OwnerReduce sets Run.OwnerReduce.
 	OwnerReduce           bool
 	GradDtype, ParamDtype string
-	// LoadedType is true if gradients have the loaded parameters' type, which the settings do not
-	// state.
+	// LoadedType is true if gradients have the element type of the loaded parameters, which the
+	// settings do not state.
 	LoadedType bool
 	// World is the number of ranks that the file starts; 0 if unknown.
 	World int
-	// TokensPerMicrobatch is sequences times their length, if both are set.
+	// TokensPerMicrobatch is the number of sequences times their length, if both are set.
 	TokensPerMicrobatch *int64
 	// Notes are sentences about the settings.
 	Notes []string
 
-	// said has the last value of each key, including keys without a field.
+	// said has the last value of each key, including keys without a field here.
 	said map[string]string
 
-	// asRead is a copy from before the defaults filled in the rest.
+	// asRead is a copy of the settings before defaults were filled in.
 	asRead *Config
 
-	// refused is why the bucket size has no effect with these settings.
+	// refused is the reason why the bucket size has no effect with these settings.
 	refused error
-	// auto is DeepSpeed's bucket size by the model's hidden size.
+	// auto is true if DeepSpeed computes its bucket size from the model's hidden size.
 	auto bool
-	// bridge is comm_overlap.bucket_size of Megatron-Bridge.
+	// bridge is the value of comm_overlap.bucket_size in Megatron-Bridge.
 	bridge *int64
 
 	perNode, nodes int
-	// micro and global are the sequences of a microbatch on one rank, and of a step on all.
+	// micro is the number of sequences in a microbatch on one rank. global is the number of
+	// sequences in a step on all ranks. seq is the length of a sequence in tokens.
 	micro, global, seq                 int64
 	bf16, fp16, bf16Reduce, fp32Reduce bool
 	legacyLayout                       bool
-	// uneven says why the layout of the pipeline's stages cannot be read; empty if it can.
+	// uneven is the reason why the layout of the pipeline stages cannot be read; empty if it can.
 	uneven string
-	// lastStage is the number of blocks of the last pipeline stage, if it differs.
+	// lastStage is the number of blocks in the last pipeline stage; nil if it is an equal share.
 	lastStage *int
-	// shards is the number of ranks that shard together, 0 if not stated.
+	// shards is the number of ranks that shard together; 0 if not stated.
 	shards int
 }
 
-// key is one setting of a file with its effect; nil if only its presence counts.
+// key is a setting in a file. set applies its value; nil means that only the presence of the
+// setting counts.
 type key struct {
 	name string
 	set  func(c *Config, value string) error
 }
 
-// other is a setting of a training method that is not simulated, and why no bucket size can be
-// given for it.
+// other is a setting of a training method that zbench does not simulate, with the reason why it
+// gives no bucket size for it.
 type other struct{ name, why string }
 
-// refusal returns why the enabled settings of other training methods allow no bucket size; nil if
-// none does.
+// refusal returns an error if settings of such training methods are on.
 func refusal(others []other, found []Setting) error {
 	var all []string
 	for _, x := range others {
@@ -112,14 +113,14 @@ func refusal(others []other, found []Setting) error {
 	return errors.New(strings.Join(all, "; "))
 }
 
-// switches reports whether a key takes no value in a command: numbers refuse true, and texts are
-// known.
+// switches reports whether a key is a switch, which needs no value on a command line: its setter
+// accepts true, unlike setters of numbers. The keys that take any text are listed here.
 func (k key) switches() bool {
 	texts := []string{"optimizer", "optimizer.optimizer", "recompute_granularity", "mixed_precision"}
 	return k.set != nil && !slices.Contains(texts, k.name) && k.set(&Config{said: map[string]string{}}, "true") == nil
 }
 
-// launchKeys are settings of the launcher, the same for all trainers.
+// launchKeys are settings of launchers, which are the same for all trainers.
 var launchKeys = sync.OnceValue(func() []key {
 	return []key{
 		{"nproc_per_node", ranks(func(c *Config) *int { return &c.perNode })},
@@ -130,7 +131,8 @@ var launchKeys = sync.OnceValue(func() []key {
 	}
 })
 
-// batchKeys are settings of a step's batch and of the trained part, which trainers share.
+// batchKeys are settings of the batch and of the trained part of the model, which all trainers
+// share.
 var batchKeys = sync.OnceValue(func() []key {
 	return []key{
 		{"global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
@@ -145,15 +147,15 @@ var batchKeys = sync.OnceValue(func() []key {
 	}
 })
 
-// perDevice is the batch of a microbatch in Hugging Face's Trainer, tuning LLaMA-Factory's choice
-// of the trained part.
+// perDevice is the key for the size of a microbatch in Hugging Face's Trainer. tuning is
+// LLaMA-Factory's key for the trained part of the model.
 const (
 	perDevice = "per_device_train_batch_size"
 	tuning    = "finetuning_type"
 )
 
-// adapters names the method by which the settings train a small part of the model; empty if they
-// train all of it.
+// adapters names the method by which only a small part of the model is trained. It is empty if all
+// of the model is trained.
 func (c *Config) adapters() string {
 	for _, key := range []string{tuning, "peft"} {
 		if value := c.said[key]; !isUnset(value) && value != "full" && value != "false" {
@@ -163,7 +165,7 @@ func (c *Config) adapters() string {
 	return ""
 }
 
-// ranks sets a number and leaves it unchanged for other texts.
+// ranks sets a number of ranks. It ignores texts that are not such a number.
 func ranks(field func(c *Config) *int) func(*Config, string) error {
 	return func(c *Config, value string) error {
 		if n, err := strconv.Atoi(value); err == nil && n > 0 && n < 1<<24 {
@@ -173,7 +175,7 @@ func ranks(field func(c *Config) *int) func(*Config, string) error {
 	}
 }
 
-// batch sets a number of sequences and ignores auto and other texts.
+// batch sets a number of sequences. It ignores auto and other texts.
 func batch(field func(c *Config) *int64) func(*Config, string) error {
 	return func(c *Config, value string) error {
 		if n, err := whole(value); err == nil {
@@ -183,15 +185,15 @@ func batch(field func(c *Config) *int64) func(*Config, string) error {
 	}
 }
 
-// on reports whether a key is set and not false.
+// on reports whether a key is set to something other than false.
 func (c *Config) on(name string) bool {
 	value, said := c.said[name]
 	on, err := strconv.ParseBool(strings.ToLower(value))
 	return said && !isUnset(value) && (on || err != nil)
 }
 
-// ReadSettings converts settings to a trainer's configuration. want is the trainer's
-// name; if empty, the settings determine it.
+// ReadSettings converts settings to the configuration of a trainer. want is the trainer's name; if
+// it is empty, the settings determine the trainer.
 func ReadSettings(found []Setting, want string) (*Config, error) {
 	c := &Config{Trainer: want, said: map[string]string{}}
 	if c.Trainer == "" {
@@ -240,7 +242,7 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 	return c, nil
 }
 
-// read applies the keys and reports whether there was any.
+// read applies the keys to the settings, and reports whether one of the settings was known.
 func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
 	for _, p := range found {
 		for _, k := range keys {
@@ -265,19 +267,20 @@ func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
 	return known, nil
 }
 
-// AsRead returns the settings before defaults filled in the rest.
+// AsRead returns the settings before defaults were filled in.
 func (c *Config) AsRead() *Config { return cmp.Or(c.asRead, c) }
 
-// SaysAccumulation reports whether the settings determine the microbatches of a step.
+// SaysAccumulation reports whether the settings determine the number of microbatches in a step.
 func (c *Config) SaysAccumulation() bool { return c.Accum != nil || c.global > 0 && c.micro > 0 }
 
 // SaysTypes reports whether the settings determine an element type.
 func (c *Config) SaysTypes() bool { return c.GradDtype != "" || c.bf16 || c.fp16 }
 
-// Optimizer returns the optimizer's name in the settings; empty if there is none.
+// Optimizer returns the name of the optimizer in the settings, or empty text.
 func (c *Config) Optimizer() string { return c.said["optimizer"] }
 
-// tokens returns the tokens of a microbatch on one rank, if its sequences and their length are set.
+// tokens computes the tokens of a microbatch on one rank, if the number and the length of its
+// sequences are set.
 func (c *Config) tokens() {
 	if c.micro == 0 || c.seq == 0 {
 		return
@@ -288,10 +291,11 @@ func (c *Config) tokens() {
 	}
 }
 
-// Microbatches returns the microbatches of a step with a number of data-parallel ranks, including
-// context-parallel ones: a step's sequences over those of a microbatch on all ranks, as in Megatron
-// (core/num_microbatches_calculator.py) and DeepSpeed (runtime/config.py,
-// _set_batch_related_parameters). The note states an assumption instead; 0 if unknown.
+// Microbatches returns the number of microbatches in a step with dp data-parallel ranks, which
+// include context-parallel ranks; 0 if unknown. It is the number of sequences in a step divided by
+// those in one microbatch on all ranks, as in Megatron (core/num_microbatches_calculator.py) and
+// DeepSpeed (runtime/config.py, _set_batch_related_parameters). If the number is an assumption, the
+// note says so.
 func (c *Config) Microbatches(dp int) (n int, note string) {
 	if c.Accum != nil {
 		return *c.Accum, ""
@@ -310,7 +314,7 @@ func (c *Config) Microbatches(dp int) (n int, note string) {
 	return int(min(c.global/(c.micro*replicas), 1<<20)), ""
 }
 
-// signs identify the kind of a file.
+// signs returns the texts by which kinds of files are recognised.
 func signs() (all []string) {
 	for _, t := range table {
 		for _, r := range t.reads {
@@ -322,9 +326,9 @@ func signs() (all []string) {
 	return all
 }
 
-// ownerOf returns the trainer that a front end's file chooses, or the one with the most exclusive
-// settings, the first of equals. A program that is not simulated owns its file whatever else is in
-// it.
+// ownerOf returns the trainer of a file. A program that is not simulated owns its file, whatever
+// else is in it. Otherwise a front end's file may choose the trainer; if not, it is the trainer
+// with the most settings that no other trainer has, the first one among equals.
 func ownerOf(found []Setting) string {
 	for _, p := range found {
 		if p.Key == programKey {
@@ -345,19 +349,19 @@ func ownerOf(found []Setting) string {
 	return best
 }
 
-// choice is a setting of a front end's file that chooses the trainer, with the front end if it has
-// its own form.
+// choice is a setting that chooses the trainer in a front end's file. frontEnd is the front end's
+// name if it has its own form.
 type choice struct {
 	by       Setting
 	frontEnd string
 }
 
-// chosen returns choices by any of the values of a key.
+// chosen returns one choice for each value of a key.
 func chosen(frontEnd, key string, values ...string) []choice {
 	return slice.Map(values, func(value string) choice { return choice{Setting{Key: key, Value: value}, frontEnd} })
 }
 
-// chosenFrontEnd returns the front end of the file; empty if it does not say.
+// chosenFrontEnd returns the front end of the file, or empty text if the file does not show it.
 func chosenFrontEnd(found []Setting) string {
 	for _, t := range table {
 		for _, x := range t.chosenBy() {
@@ -369,7 +373,7 @@ func chosenFrontEnd(found []Setting) string {
 	return ""
 }
 
-// hasKey and hasOther report whether a list has a name.
+// hasKey and hasOther report whether a list has an entry of this name.
 func hasKey(list []key, name string) bool {
 	return slices.ContainsFunc(list, func(k key) bool { return k.name == name })
 }
@@ -378,22 +382,23 @@ func hasOther(list []other, name string) bool {
 	return slices.ContainsFunc(list, func(x other) bool { return x.name == name })
 }
 
-// sharedKey reports whether trainers share a key.
+// sharedKey reports whether all trainers share a key.
 func sharedKey(name string) bool { return hasKey(batchKeys(), name) || hasOther(handedOver, name) }
 
-// own reports whether a setting is the trainer's, apart from settings that other tools also have.
+// own reports whether a setting belongs to the trainer, without settings that other tools also
+// have.
 func (t Trainer) own(p Setting) bool { return hasKey(t.keys, p.Key) || hasOther(t.others, p.Key) }
 
-// has reports whether a setting is one of the trainer's.
+// has reports whether a setting belongs to the trainer, even if other tools also have it.
 func (t Trainer) has(p Setting) bool { return t.own(p) || hasKey(t.beside, p.Key) }
 
-// owns reports whether a setting is only the trainer's.
+// owns reports whether a setting belongs to this trainer and to no other.
 func (t Trainer) owns(p Setting) bool {
 	return t.own(p) && !slices.Contains(common, p.Key) &&
 		!slices.ContainsFunc(table, func(other Trainer) bool { return other.Name != t.Name && other.has(p) })
 }
 
-// common are other tools' settings that the table lacks.
+// common are settings that other tools use, too, although the table does not list them.
 var common = []string{"bf16", "fp16", "micro_batch_size"}
 
 func orElse[T any](to **T, value T) {
@@ -402,7 +407,7 @@ func orElse[T any](to **T, value T) {
 	}
 }
 
-// Setting returns the bucket size in elements, and whether there is one.
+// Setting returns the bucket size in elements, and false if the file sets none.
 func (c *Config) Setting(params []Param, run Run) (int64, bool) {
 	if t, err := ByName(c.Trainer); err == nil && t.size != nil {
 		return t.size(c, run)
@@ -423,8 +428,8 @@ func (c *Config) Setting(params []Param, run Run) (int64, bool) {
 	return 0, false
 }
 
-// Spelled converts a setting in the trainer's unit to elements: 25 for DDP is 25 MiB of gradients.
-// It returns 0 for "default", the trainer's behaviour without a setting.
+// Spelled converts a setting from the trainer's unit to elements: 25 for DDP means 25 MiB of
+// gradients. It returns 0 for "default", which is the trainer's behaviour without a setting.
 func (t Trainer) Spelled(text string, params []Param, run Run) (int64, error) {
 	if text == "default" {
 		return 0, nil
@@ -447,7 +452,7 @@ func (t Trainer) Spelled(text string, params []Param, run Run) (int64, error) {
 	return 0, fmt.Errorf("setting %q: %s sets no such %s", text, t.Title, t.Knob)
 }
 
-// Doubts returns warnings about the file for a model of these tensors.
+// Doubts returns warnings about the file, given the tensors of the model.
 func (c *Config) Doubts(params []Param) []string {
 	if t, err := ByName(c.Trainer); err == nil && t.doubts != nil {
 		return t.doubts(c, params)
@@ -455,7 +460,7 @@ func (c *Config) Doubts(params []Param) []string {
 	return nil
 }
 
-// Apply sets the file's values in the run.
+// Apply copies the values that the file sets into the run.
 func (c *Config) Apply(run *Run) {
 	for _, x := range []struct{ to, from *int }{
 		{&run.Zero, c.Zero}, {&run.Accum, c.Accum}, {&run.Instances, c.Instances}, {&run.EP, c.EP}, {&run.TP, c.TP}, {&run.ETP, c.ETP},
@@ -473,14 +478,15 @@ func (c *Config) Apply(run *Run) {
 	run.GradDtype, run.ParamDtype = cmp.Or(c.GradDtype, run.GradDtype), cmp.Or(c.ParamDtype, run.ParamDtype)
 }
 
-// set sets what the file has.
+// set copies a value that is set.
 func set[T any](to, from *T) {
 	if from != nil {
 		*to = *from
 	}
 }
 
-// setter reads a value into a field, unless the value stands for the default.
+// setter returns a function that reads a value into a field, unless the value stands for the
+// default.
 func setter[T any](field func(c *Config) *T, read func(value string) (T, error)) func(*Config, string) error {
 	return func(c *Config, value string) error {
 		if isUnset(value) {
@@ -494,10 +500,10 @@ func setter[T any](field func(c *Config) *T, read func(value string) (T, error))
 	}
 }
 
-// plainForm sets a field that holds a whole number.
+// plainForm returns a setter for a whole number.
 func plainForm(field func(c *Config) *int64) func(*Config, string) error { return setter(field, whole) }
 
-// into sets a size field; the value counts units of a number of bytes.
+// into returns a setter for a size. The value counts units of scale bytes.
 func into(field func(c *Config) **int64, scale int64) func(*Config, string) error {
 	return setter(field, func(value string) (*int64, error) {
 		n, err := scaled(value, scale)
@@ -505,7 +511,7 @@ func into(field func(c *Config) **int64, scale int64) func(*Config, string) erro
 	})
 }
 
-// small sets a field for a number of ranks or the like.
+// small returns a setter for a small number, such as a number of ranks.
 func small(field func(c *Config) **int) func(*Config, string) error {
 	return setter(field, func(value string) (*int, error) {
 		n, err := strconv.Atoi(value)
@@ -516,15 +522,15 @@ func small(field func(c *Config) **int) func(*Config, string) error {
 	})
 }
 
-// flag sets a field that holds a switch.
+// flag returns a setter for a switch.
 func flag(field func(c *Config) **bool) func(*Config, string) error {
 	return setter(field, func(value string) (*bool, error) {
 		on, err := strconv.ParseBool(strings.ToLower(value))
-		return new(on || err != nil), nil // an error is --flag followed by something else
+		return new(on || err != nil), nil // the value is not a Boolean if another argument follows --flag
 	})
 }
 
-// dtype sets a field that holds an element type's name.
+// dtype returns a setter for the name of an element type.
 func dtype(field func(c *Config) *string) func(*Config, string) error {
 	return setter(field, func(value string) (string, error) {
 		d, err := collective.DtypeByName(value)
@@ -532,7 +538,7 @@ func dtype(field func(c *Config) *string) func(*Config, string) error {
 	})
 }
 
-// isOn sets a switch that is on unless it is false or not set.
+// isOn returns a setter for a switch that is on unless its value is false or unset.
 func isOn(field func(c *Config) *bool) func(*Config, string) error {
 	return func(c *Config, value string) error {
 		*field(c) = !strings.EqualFold(value, "false") && !isUnset(value)
@@ -540,8 +546,8 @@ func isOn(field func(c *Config) *bool) func(*Config, string) error {
 	}
 }
 
-// whole reads a positive whole number in the spellings of configurations: 40000000, 40_000_000,
-// 5e8, 128*1024*1024.
+// whole reads a positive whole number as configurations write it: 40000000, 40_000_000, 5e8,
+// 128*1024*1024.
 func whole(value string) (int64, error) {
 	product := new(big.Rat).SetInt64(1)
 	for part := range strings.SplitSeq(strings.ReplaceAll(value, "_", ""), "*") {
@@ -564,7 +570,7 @@ func whole(value string) (int64, error) {
 	return product.Num().Int64(), nil
 }
 
-// scaled reads a number that may have decimals if it counts units of scale bytes.
+// scaled reads a number that counts units of scale bytes and may have decimals.
 func scaled(value string, scale int64) (int64, error) {
 	if scale == 1 {
 		return whole(value)
@@ -577,14 +583,14 @@ func scaled(value string, scale int64) (int64, error) {
 		return 0, fmt.Errorf("%q is not a number", value)
 	}
 	r.Mul(r, new(big.Rat).SetInt64(scale))
-	n := new(big.Int).Quo(r.Num(), r.Denom()) // DDP cuts to whole bytes
+	n := new(big.Int).Quo(r.Num(), r.Denom()) // DDP cuts off fractions of a byte
 	if n.Sign() <= 0 || !n.IsInt64() || n.Int64() > 1<<53 {
 		return 0, fmt.Errorf("%q is not a positive size", value)
 	}
 	return n.Int64(), nil
 }
 
-// isUnset reports whether a value is a spelling of "the default".
+// isUnset reports whether a value means "use the default".
 func isUnset(value string) bool {
 	return slices.Contains([]string{"", "null", "none", "auto", "~"}, strings.ToLower(value))
 }

@@ -11,31 +11,32 @@ import (
 	"zbench/bench/base/spell"
 )
 
-// PyTorch DDP's rules: torch/csrc/distributed/c10d/reducer.cpp compute_bucket_assignment_by_size (a
-// bucket is full at its cap or more) and reducer.hpp (1 MiB and 25 MiB),
-// torch/nn/parallel/distributed.py (the first cap is only 1 MiB if the user gives none). After the
-// first iteration buckets follow the order in which gradients become ready. With
+// PyTorch DDP's rules. torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size:
+// a bucket is full when it reaches its cap. reducer.hpp: the caps are 1 MiB and 25 MiB.
+// torch/nn/parallel/distributed.py: the first cap is 1 MiB only if the user sets none.
+//
+// After the first iteration, buckets follow the order in which gradients become ready. With
 // find_unused_parameters, unless the graph is static, they stay in forward order and are reduced
-// from the last on; a further call sends the used parameters, an int32 each
-// (Reducer::all_reduce_local_used_map). From 2.14 on bucket_cap_mb_list has a cap for each bucket;
-// the last one also applies to all later buckets.
+// from the last one on. An additional call then sends which parameters were used, an int32 per
+// parameter (Reducer::all_reduce_local_used_map). From 2.14 on, bucket_cap_mb_list has a cap for
+// each bucket; its last cap also applies to all later buckets.
 const (
 	ddpFirst   = 1 << 20
 	ddpDefault = 25 << 20
 	ddpUsed    = 4
-	// ddpWhole is the size from which the setting counts whole MiB; below it counts eighths.
+	// From ddpWhole bytes on, settings are whole MiB. Smaller ones are eighths of a MiB.
 	ddpWhole = 8 << 20
 )
 
-// Accelerate's type of distribution, which chooses the trainer, and DDP's value
-// (accelerate/utils/dataclasses.py).
+// distributedType is Accelerate's setting that chooses the trainer. Values that begin with multi
+// choose DDP (accelerate/utils/dataclasses.py).
 const (
 	distributedType = "distributed_type"
-	multi           = "MULTI_" // GPU, XPU, NPU and others
+	multi           = "MULTI_" // GPU, XPU, NPU and others follow
 )
 
-// Unsharded is the name of the trainer that is answered beside the assumed one: it reduces whole
-// gradients.
+// Unsharded is the name of the trainer that reduces whole gradients. If the user names no trainer,
+// the answer shows it besides the assumed one.
 const Unsharded = "ddp"
 
 func init() {
@@ -112,15 +113,16 @@ func ddpPlan(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-// ddpConclusions are implied settings: Hugging Face's Trainer looks for unused parameters unless it
-// recomputes activations (transformers at 000945a9, src/transformers/trainer.py).
+// ddpConclusions fills in settings that follow from others. Hugging Face's Trainer, for example,
+// looks for unused parameters unless it recomputes activations (transformers at 000945a9,
+// src/transformers/trainer.py).
 func ddpConclusions(c *Config, _ []Setting) {
 	switch kind, said := c.said[distributedType]; {
 	case strings.HasPrefix(strings.ToLower(c.said[strategy]), "fsdp"):
 		c.refused = fmt.Errorf("%s of Lightning is FSDP1, whose flat parameters are not simulated", c.said[strategy])
 	case said && !strings.HasPrefix(kind, multi):
 		c.refused = fmt.Errorf("%s %s of Accelerate is not DDP", distributedType, kind)
-	case said: // autocast leaves the parameters' type, and Accelerate does not load them
+	case said: // autocast does not change the type of the parameters, and Accelerate does not load them
 		c.GradDtype, c.ParamDtype, c.LoadedType = "float", "float", true
 		c.Notes = append(c.Notes, "gradients have the type of the parameters, whatever mixed_precision says: float32, unless the model is loaded in another (--param-dtype)")
 	case ddpTypes[c.said["precision"]] != "":
@@ -149,8 +151,8 @@ func ddpConclusions(c *Config, _ []Setting) {
 	}
 }
 
-// ddpTypes are the types of parameters by Lightning's precision, if it converts them; the others
-// use autocast.
+// ddpTypes has the element type of parameters by Lightning's precision, if Lightning converts them.
+// All other precisions use autocast.
 var ddpTypes = map[string]string{"32": "float", "32-true": "float", "bf16-true": "bfloat16", "16-true": "half"}
 
 // huggingFace reports whether Hugging Face's Trainer starts DDP.
@@ -161,15 +163,16 @@ func (c *Config) huggingFace() bool {
 	return bucket || batch || is
 }
 
-// Lightning's names: its key, its front end, and the strategy that looks for unused parameters (pytorch-lightning at
-// 7f0c3436, strategies/ddp.py).
+// Lightning's key, its name as a front end, and its strategy that looks for unused parameters
+// (pytorch-lightning at 7f0c3436, strategies/ddp.py).
 const (
 	strategy        = "strategy"
 	lightning       = "lightning"
 	lightningUnused = "ddp_find_unused_parameters_true"
 )
 
-// ddpReadBack reads the real buckets. Without unused parameters the first step rebuilds them.
+// ddpReadBack returns lines that print the real buckets. Unless DDP looks for unused parameters, it
+// rebuilds the buckets after the first step.
 func ddpReadBack(s Spelling) string {
 	if s.Run.FindUnused {
 		return "# check with, after the first step: print(model._get_ddp_logging_data()[\"bucket_sizes\"])  # bytes\n"
@@ -180,7 +183,7 @@ func ddpReadBack(s Spelling) string {
 
 var hfTrainer = frontEnd{"Hugging Face Trainer", []string{"hf", "huggingface", "transformers", "hf-trainer"}, func(Run) string { return "ddp_bucket_cap_mb" }, nil}
 
-// ddpFrontEnds wrap DDP: each passes the setting on under the same name, with one exception.
+// ddpFrontEnds wrap DDP. All except one use DDP's own name for the setting.
 var ddpFrontEnds = []frontEnd{
 	{"Accelerate", []string{"accelerate", "hf-accelerate"}, func(Run) string { return "bucket_cap_mb" }, nil},
 	hfTrainer,
@@ -211,7 +214,8 @@ var ddpForms = []form{
 	}},
 }
 
-// unused is the switch that makes DDP look for unused parameters, if it is on.
+// unused returns the argument that makes DDP look for unused parameters, or empty text if that is
+// off.
 func unused(s Spelling, before, behind string) string {
 	if !s.Run.FindUnused {
 		return ""
@@ -219,7 +223,7 @@ func unused(s Spelling, before, behind string) string {
 	return before + "find_unused_parameters=True" + behind
 }
 
-// accelerateTrap is about values that equal the default.
+// accelerateTrap warns about a value that equals the default, which Accelerate drops.
 func accelerateTrap(s Spelling) string {
 	if s.Setting*s.Run.GradBytes() != ddpDefault {
 		return ""
@@ -227,8 +231,8 @@ func accelerateTrap(s Spelling) string {
 	return "# Accelerate drops values that equal the default: this 25 never reaches DDP, whose first bucket stays 1 MiB; write 25.000001\n"
 }
 
-// capList reads caps in MiB, separated by colons: the last is the bucket size, the others are those
-// of the first buckets.
+// capList reads caps in MiB, separated by colons. The last one is the bucket size; the caps before
+// it belong to the first buckets.
 func capList(c *Config, value string) error {
 	if isUnset(value) {
 		return nil
@@ -249,13 +253,13 @@ func capList(c *Config, value string) error {
 // firstCaps returns the caps of the first buckets, in bytes.
 func firstCaps(run Run) (all []int64) {
 	for text := range strings.FieldsSeq(run.Caps) {
-		n, _ := strconv.ParseInt(text, 10, 64) // capList wrote it
+		n, _ := strconv.ParseInt(text, 10, 64) // capList wrote this text
 		all = append(all, n)
 	}
 	return all
 }
 
-// caps returns the arguments that set the buckets' sizes.
+// caps returns the arguments that set the bucket sizes.
 func caps(s Spelling) string {
 	if len(s.Run.Caps) == 0 {
 		return "bucket_cap_mb=" + mebi(s)
@@ -264,12 +268,12 @@ func caps(s Spelling) string {
 	return "bucket_cap_mb_list=[" + strings.Join(append(list, mebi(s)), ", ") + "]"
 }
 
-// mebi formats a setting in MiB of gradients, exactly: without decimals if it is whole.
+// mebi formats a setting in MiB of gradients, exactly, and without decimals if it is whole.
 func mebi(s Spelling) string {
 	return mebibytes(s.Setting * s.Run.GradBytes())
 }
 
-// mebibytes formats bytes in MiB, with all of their at most 20 decimals.
+// mebibytes formats bytes in MiB, exactly. 20 decimals are always enough.
 func mebibytes(n int64) string {
 	text := big.NewRat(n, 1<<20).FloatString(20)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")

@@ -11,12 +11,12 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// DeepSpeed's rules, read at edaa7221: runtime/zero/config.py (defaults),
-// runtime/zero/stage_1_and_2.py reduce_independent_p_g_buckets_and_remove_grads (a bucket is
-// reduced before a gradient would exceed the size; a larger tensor is a bucket of its own),
-// average_tensor (computation waits for the previous reduction), allreduce_and_scatter (all_reduce
-// with the default settings), runtime/zero/stage3.py, runtime/utils.py all_gather_dp_groups (one
-// call).
+// DeepSpeed's rules, read at edaa7221. runtime/zero/config.py: defaults.
+// runtime/zero/stage_1_and_2.py, reduce_independent_p_g_buckets_and_remove_grads: a bucket is
+// reduced before a gradient would exceed the size, and a larger tensor is a bucket of its own;
+// average_tensor: computation waits for the previous reduction; allreduce_and_scatter: all_reduce
+// with the default settings. runtime/zero/stage3.py. runtime/utils.py, all_gather_dp_groups: one
+// call.
 const (
 	deepSpeedDefault  = 500_000_000
 	deepSpeedPrefetch = 50_000_000
@@ -28,8 +28,8 @@ func init() {
 		Knob: "reduce_bucket_size", Unit: Elements, GradDtype: "bfloat16", Stages: []int{1, 2, 3}, InPlace: true,
 		Collectives: []string{allReduce, reduceScatter, allGather},
 		Default:     func([]Param, Run) int64 { return deepSpeedDefault }, plan: deepSpeedPlan,
-		// setup_buckets allocates the size in the parameters' type, twice if communication
-		// overlaps; stage 3 allocates it once, in the type on the wire.
+		// setup_buckets allocates the bucket size in the element type of the parameters, and twice
+		// if communication overlaps. Stage 3 allocates it once, in the type on the wire.
 		Memory: func(_ Plan, setting int64, r Run) int64 {
 			switch {
 			case r.Zero == 3:
@@ -66,8 +66,9 @@ func deepSpeedPlan(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-// deepSpeedReductions are launched when the next gradient no longer fits, the last at the end of
-// backward. Computation then waits for the previous one, in stage 3 for the third before.
+// deepSpeedReductions returns the reductions. A bucket is launched when the next gradient no longer
+// fits, and the last bucket at the end of backward. Computation then waits for the previous
+// reduction, or in stage 3 for the third reduction before this one.
 func deepSpeedReductions(in *prepared, setting int64, run Run) Plan {
 	name, ahead := allReduce, 1
 	switch {
@@ -102,8 +103,8 @@ func deepSpeedReductions(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-// deepSpeedGathers adds the gathers of stage 3's parameters, which the setting does not change,
-// before each pass's computation.
+// deepSpeedGathers adds the gathers of parameters in stage 3. They run before the computation of
+// each pass, and the setting does not change them.
 func deepSpeedGathers(plan *Plan, in *prepared, run Run) {
 	plan.EachForward = true
 	units := both(in.kinds, func(p packing, _ bool) []Bucket { return p.atMost(deepSpeedPrefetch) })
@@ -112,7 +113,8 @@ func deepSpeedGathers(plan *Plan, in *prepared, run Run) {
 	slices.SortStableFunc(plan.Backward, func(a, b Message) int { return cmp.Compare(b.Launch, a.Launch) })
 }
 
-// backwardChain gathers units in backward order, each while the previous one computes.
+// backwardChain gathers units in backward order. Each gather overlaps with the computation of the
+// previous unit.
 func backwardChain(units []Bucket, run Run) []Message {
 	var all []Message
 	for _, expert := range []bool{false, true} {
@@ -143,12 +145,12 @@ var deepSpeedForms = []form{
 	}},
 }
 
-// inJSON returns settings in the form of DeepSpeed's file.
+// inJSON formats settings as in DeepSpeed's file.
 func inJSON(all arguments, format string) string {
 	return strings.Join(slice.Map(all, func(a argument) string { return fmt.Sprintf(format, a.key, a.value) }), "")
 }
 
-// gatherTrap warns of the other bucket size of stages 1 and 2.
+// gatherTrap warns about the other bucket size of stages 1 and 2.
 func gatherTrap(s Spelling) string {
 	if s.Run.Zero == 3 {
 		return ""
@@ -156,8 +158,8 @@ func gatherTrap(s Spelling) string {
 	return "# allgather_bucket_size has no effect where torch has all_gather_into_tensor\n"
 }
 
-// deepSpeedArguments are the settings that affect DeepSpeed's buckets and their times: those of
-// zero_optimization, and those beside it.
+// deepSpeedArguments returns the settings that affect DeepSpeed's buckets and their times: zero has
+// those below zero_optimization, other has the rest.
 func deepSpeedArguments(s Spelling) (zero, other arguments) {
 	r := s.Run
 	zero.add(true, "stage", fmt.Sprint(r.Zero), func(c *Config) bool { return is(c.Zero, r.Zero) })
@@ -199,7 +201,7 @@ var deepSpeedKeys = []key{
 	}},
 }
 
-// deepSpeedBeside are settings of the programs that start DeepSpeed.
+// deepSpeedBeside are settings of programs that start DeepSpeed.
 var deepSpeedBeside = []key{
 	{distributedType, nil},
 	{strategy, nil},
@@ -208,7 +210,7 @@ var deepSpeedBeside = []key{
 	{"accumulate_grad_batches", small(func(c *Config) **int { return &c.Accum })},
 }
 
-// deepSpeedOthers are settings that use other collectives (read at edaa7221).
+// deepSpeedOthers are settings that replace DeepSpeed's usual collectives (read at edaa7221).
 var deepSpeedOthers = []other{
 	{"zero_quantized_gradients", "ZeRO++ reduces gradients by two hops of all_to_all in 4 or 8 bits"},
 	{"zero_quantized_weights", "ZeRO++ gathers parameters in 8 bits"},
@@ -221,7 +223,7 @@ var deepSpeedOthers = []other{
 }
 
 // lightningDeepSpeed fills in the defaults of Lightning's DeepSpeedStrategy, which differ from
-// DeepSpeed's (pytorch-lightning at 7f0c3436, strategies/deepspeed.py).
+// DeepSpeed's defaults (pytorch-lightning at 7f0c3436, strategies/deepspeed.py).
 func lightningDeepSpeed(c *Config, found []Setting) {
 	for _, p := range found {
 		if p.Key != strategy || !strings.HasPrefix(strings.ToLower(p.Value), "deepspeed") {
@@ -235,7 +237,7 @@ func lightningDeepSpeed(c *Config, found []Setting) {
 	}
 }
 
-// handedOver are settings that hand the decision to another file, for every reader.
+// handedOver are settings of any trainer that name another file with the real settings.
 var handedOver = []other{
 	{"deepspeed", deepSpeedFile},
 	{"deepspeed_config", deepSpeedFile},
@@ -244,7 +246,7 @@ var handedOver = []other{
 
 const deepSpeedFile = "DeepSpeed reduces the gradients, as the JSON says that it gets: give that file to --config"
 
-// hiddenSize returns the width of a model: that of its embedding, or of its first norm.
+// hiddenSize returns the width of a model: the width of its embedding, or else of its first norm.
 func hiddenSize(params []Param) int64 {
 	for _, p := range params {
 		if lookedUp(p.Name) && len(p.Shape) == 2 {
@@ -259,17 +261,17 @@ func hiddenSize(params []Param) int64 {
 	return 0
 }
 
-// deepSpeedConclusions fills in the file's defaults.
+// deepSpeedConclusions fills in the defaults of the file.
 func deepSpeedConclusions(c *Config, _ []Setting) {
-	// Accelerate, and with it Hugging Face, squares the model's hidden size (huggingface/accelerate
-	// at 16cb6eb8, src/accelerate/accelerator.py, _prepare_deepspeed).
+	// Accelerate, and through it Hugging Face, uses the square of the model's hidden size
+	// (huggingface/accelerate at 16cb6eb8, src/accelerate/accelerator.py, _prepare_deepspeed).
 	if c.auto = strings.EqualFold(c.said["reduce_bucket_size"], "auto"); c.auto {
 		c.Notes = append(c.Notes, `reduce_bucket_size "auto" is the square of the model's hidden size under Accelerate and Hugging Face; DeepSpeed alone refuses it`)
 	}
 	orElse(&c.Zero, 0)
 	orElse(&c.Overlap, *c.Zero == 3)
 	deepSpeedPaths(c)
-	if _, accelerate := c.said[distributedType]; accelerate || c.said[strategy] != "" { // which write bf16 and fp16 into its JSON
+	if _, accelerate := c.said[distributedType]; accelerate || c.said[strategy] != "" { // these programs write bf16 and fp16 into the JSON
 		precision := cmp.Or(c.said["mixed_precision"], c.said["precision"])
 		c.bf16, c.fp16 = c.bf16 || strings.HasPrefix(precision, "bf16"), c.fp16 || strings.HasPrefix(precision, "fp16") || strings.HasPrefix(precision, "16")
 	}
@@ -282,15 +284,15 @@ func deepSpeedConclusions(c *Config, _ []Setting) {
 	case auto:
 		c.Notes = append(c.Notes, `bf16 or fp16 "auto" is what Hugging Face's or Accelerate's mixed precision says: bfloat16 is taken (--param-dtype)`)
 		return
-	default: // engine.py, _configure_distributed_model, then refuses parameters of another type
+	default: // _configure_distributed_model in engine.py refuses parameters of another type
 		c.ParamDtype = "float"
 	}
 	c.GradDtype = cmp.Or(c.GradDtype, c.ParamDtype)
 }
 
-// deepSpeedPaths handles the unusual paths: runtime/engine.py, _do_optimizer_sanity_check and
-// allreduce_gradients; zero/stage_1_and_2.py, average_tensor and reduce_ipg_grads; zero/stage3.py,
-// __reduce_and_partition_ipg_grads.
+// deepSpeedPaths handles unusual settings. Sources: runtime/engine.py, _do_optimizer_sanity_check
+// and allreduce_gradients; zero/stage_1_and_2.py, average_tensor and reduce_ipg_grads;
+// zero/stage3.py, __reduce_and_partition_ipg_grads.
 func deepSpeedPaths(c *Config) {
 	off := func(key string) bool { return strings.EqualFold(c.said[key], "false") }
 	fp32 := slices.Contains([]string{"torch.float32", "fp32", "float32", "float"}, c.said["grad_accum_dtype"])
@@ -316,24 +318,24 @@ func deepSpeedPaths(c *Config) {
 // DeepSpeed's calls, read at edaa7221: runtime/zero/stage_1_and_2.py and stage3.py,
 // runtime/engine.py allreduce_gradients, moe/utils.py.
 const (
-	deepSpeedAlign   = 2           // nccl_start_alignment_factor: elements of a partition
-	deepSpeedExperts = 178_956_971 // max_group_size: elements of a group of experts' parameters
-	deepSpeedAhead   = 3           // max_param_reduce_events and the call itself
+	deepSpeedAlign   = 2           // nccl_start_alignment_factor, in elements of a partition
+	deepSpeedExperts = 178_956_971 // max_group_size, in elements of a group of experts' parameters
+	deepSpeedAhead   = 3           // max_param_reduce_events, plus the call itself
 )
 
-// zeroLists is the common part of DeepSpeed's plans for all settings.
+// zeroLists is the part of DeepSpeed's plans that all settings share.
 type zeroLists struct {
-	// orders are the lists that are cut into buckets separately, each in the order of its
-	// gradients.
+	// orders are lists of tensors, each in the order of its gradients. Each list is cut into
+	// buckets separately.
 	orders []packing
 	flat   []place
 }
 
-// place is a tensor's offset in its flat group of parameters, with the number of the group's
+// place is the offset of a tensor in its flat group of parameters. share is the group's number of
 // elements per rank.
 type place struct{ at, share int64 }
 
-// ofZero makes the lists once.
+// ofZero returns the lists, which are made once.
 func (in *prepared) ofZero(run Run) *zeroLists {
 	if in.zero != nil {
 		return in.zero
@@ -343,7 +345,7 @@ func (in *prepared) ofZero(run Run) *zeroLists {
 	case run.Zero == 3:
 		in.zero.orders = spans(in.reverse)
 		return in.zero
-	case run.afterBackward(): // the loop of reduce_gradients: the dense group first, each in forward order
+	case run.afterBackward(): // as in reduce_gradients: the dense group comes first, and each group is in forward order
 		order := append(indexes(in.params, false, false), indexes(in.params, true, false)...)
 		in.zero.orders = []packing{newPacking(in.params, order)}
 	}
@@ -351,11 +353,12 @@ func (in *prepared) ofZero(run Run) *zeroLists {
 	return in.zero
 }
 
-// afterBackward reports whether DeepSpeed only reduces after backward, as stage 1 does without
+// afterBackward reports whether DeepSpeed reduces only after backward, as stage 1 does without
 // overlap.
 func (r Run) afterBackward() bool { return r.Zero == 1 && r.NoOverlap }
 
-// spans returns the parts of an order that the same ranks reduce: stage 3 does not mix ranks.
+// spans divides an order into parts that the same ranks reduce, because stage 3 does not mix ranks
+// in a bucket.
 func spans(p packing) []packing {
 	var all []packing
 	for from, k := 0, 1; k <= len(p.order); k++ {
@@ -369,8 +372,8 @@ func spans(p packing) []packing {
 	return all
 }
 
-// places lays out tensors as the optimizer's flat groups: the dense ones, and experts in groups of
-// a bounded size.
+// places lays out the tensors in the flat groups of the optimizer: one group for the dense tensors,
+// and groups of limited size for the experts.
 func places(params []Param, run Run) []place {
 	all := make([]place, len(params))
 	var groups [2][]int
@@ -409,7 +412,7 @@ func (z *zeroLists) filled(setting int64) [][]int {
 	return all
 }
 
-// calls divides the tensors of a bucket into the calls that reduce them.
+// calls returns the calls that reduce the tensors of a bucket.
 func (in *prepared) calls(tensors []int, setting int64, run Run) []Bucket {
 	switch first := in.params[tensors[0]]; {
 	case run.Zero < 3 && run.OwnerReduce:
@@ -422,8 +425,8 @@ func (in *prepared) calls(tensors []int, setting int64, run Run) []Bucket {
 	}
 }
 
-// ofRanks returns the tensors of a bucket that the same ranks reduce. Stage 3 pads each to equal
-// parts (reduce_scatter_coalesced).
+// ofRanks returns the tensors of a bucket that the same ranks reduce. Stage 3 pads each tensor to
+// equal parts (reduce_scatter_coalesced).
 func (in *prepared) ofRanks(tensors []int, expert bool, run Run) Bucket {
 	b := Bucket{Expert: expert}
 	for _, i := range tensors {
@@ -446,8 +449,8 @@ func (in *prepared) ofRanks(tensors []int, expert bool, run Run) Bucket {
 	return b
 }
 
-// slices divides a tensor above the size at the ends of the ranks' parts; a call takes slices until
-// it exceeds the size.
+// slices divides a tensor above the bucket size at the ends of the ranks' parts. A call takes
+// slices until they exceed the bucket size.
 func (in *prepared) slices(i int, setting int64) []Bucket {
 	var all []Bucket
 	flat, p := in.zero.flat[i], in.params[i]

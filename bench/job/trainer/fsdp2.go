@@ -11,13 +11,16 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// FSDP2's rules: fully_shard makes one unit of its modules, and a unit is one all-gather and one
-// reduce-scatter (torchtitan docs/fsdp.md and torchtitan/distributed/fsdp.py at b5bcd76c: every
-// block, the tensors before the blocks, and those after them, which are not freed after forward).
-// Each tensor's rows are padded to a multiple of the ranks. A gather of forward begins with the
-// unit two before it, one of backward one unit ahead; computation waits for a reduce-scatter before
-// the next (PyTorch 2.6 and 2.14, run by scripts/torch-layouts.py). Frozen tensors are gathered,
-// and not reduced. The setting is blocks per unit times the elements of a block.
+// FSDP2's rules. fully_shard makes one unit of its modules. A unit has one all-gather and one
+// reduce-scatter. The units are those of torchtitan (docs/fsdp.md and
+// torchtitan/distributed/fsdp.py at b5bcd76c): every block, the tensors before the blocks, and the
+// tensors after them, which are not freed after forward. The rows of each tensor are padded to a
+// multiple of the ranks.
+//
+// A gather in forward begins together with the computation of the unit two before; a gather in
+// backward begins one unit ahead. Before a reduce-scatter, computation waits for the previous one
+// (PyTorch 2.6 and 2.14, run by scripts/torch-layouts.py). Frozen tensors are gathered but not
+// reduced. The setting is the number of blocks per unit times the elements of a block.
 
 func init() {
 	register(Trainer{
@@ -53,8 +56,8 @@ func init() {
 	})
 }
 
-// fsdp2Keys are the keys of the printed lines, of Accelerate and of torchtitan; fsdp2Beside are too
-// common to identify a file.
+// fsdp2Keys are the keys in the lines that zbench prints, and those of Accelerate and torchtitan.
+// fsdp2Beside are keys that are too common to identify a file.
 var fsdp2Keys = []key{
 	{"blocks_per_unit", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
 	{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},
@@ -89,9 +92,9 @@ var fsdp2Beside = []key{
 	{"seq_len", plainForm(func(c *Config) *int64 { return &c.seq })},
 }
 
-// torchtitan is the front end's name; its degrees, or Primus, identify its files. Read at b5bcd76c:
-// config/configs.py (names and defaults), distributed/fsdp.py (apply_fsdp_to_decoder),
-// distributed/parallel_dims.py.
+// torchtitan is the name of the front end. Its keys for degrees, or Primus, identify its files.
+// Read at b5bcd76c: config/configs.py (names and defaults), distributed/fsdp.py
+// (apply_fsdp_to_decoder), distributed/parallel_dims.py.
 const (
 	torchtitan  = "torchtitan"
 	replicas    = "data_parallel_replicate_degree"
@@ -99,7 +102,8 @@ const (
 	reshard     = "fsdp_reshard_after_forward"
 )
 
-// shards stores the number of ranks that shard together; -1 means that the available ranks decide.
+// shards stores the number of ranks that shard together. -1 means that the number of available
+// ranks decides.
 func shards(c *Config, value string) error {
 	if n, err := strconv.Atoi(value); err == nil && n > 0 {
 		c.shards = n
@@ -116,7 +120,7 @@ func fsdp2Conclusions(c *Config, found []Setting) {
 		c.refused = errors.New("fsdp_auto_wrap_policy " + policy + ": its units are not blocks")
 	}
 	if types := map[string]string{"bf16": "bfloat16", "fp16": "half", "no": "float"}[c.said["mixed_precision"]]; accelerate && types != "" {
-		c.GradDtype, c.ParamDtype = types, types // accelerate/utils/dataclasses.py, set_mixed_precision
+		c.GradDtype, c.ParamDtype = types, types // set_mixed_precision in accelerate/utils/dataclasses.py
 	}
 	if titan := slices.ContainsFunc(found, func(p Setting) bool { return p.Key == replicas || p.Key == shardDegree }); titan || c.FrontEnd == torchtitan {
 		c.FrontEnd = torchtitan
@@ -132,7 +136,7 @@ func fsdp2Conclusions(c *Config, found []Setting) {
 func (c *Config) titan() {
 	pipelined := c.PP != nil && *c.PP > 1
 	if policy := c.said[reshard]; pipelined && (policy == "" || policy == "default") {
-		c.KeepParams = new(true) // gathers of every microbatch would not overlap
+		c.KeepParams = new(true) // otherwise every microbatch would gather, without overlap
 	}
 	if pipelined {
 		c.uneven = "torchtitan gives the first pipeline stage fewer layers, or those of module_fqns_per_model_part"
@@ -140,13 +144,13 @@ func (c *Config) titan() {
 	c.ParamDtype, c.GradDtype = cmp.Or(c.ParamDtype, "bfloat16"), cmp.Or(c.GradDtype, "float")
 	c.tokens()
 	if c.micro > 0 && c.global == 0 && c.Accum == nil {
-		c.Accum = new(1) // no global batch: that of one microbatch on all ranks
+		c.Accum = new(1) // without a global batch it is one microbatch on all ranks
 	}
 }
 
 func fsdp2Default(params []Param, _ Run) int64 { return max(1, blockSize(params)) }
 
-// fsdp2Settings returns every number of blocks per unit.
+// fsdp2Settings returns one setting for each possible number of blocks per unit.
 func fsdp2Settings(params []Param, _ Run) []int64 {
 	all := make([]int64, max(1, slice.Most(params, func(p Param) int { return p.Block })))
 	block := fsdp2Default(params, Run{})
@@ -169,7 +173,7 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 	if last := all[len(all)-1]; freed(last) {
 		plan.Backward = gather(nil, last, len(in.params), last.hi)
 	}
-	var scattered []int // the messages for which the next reduce-scatter waits
+	var scattered []int // messages for which the next reduce-scatter waits
 	for j, u := range slices.Backward(all) {
 		for kind, n := range u.reduced {
 			if n > 0 {
@@ -182,7 +186,7 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 		n := len(plan.Backward)
 		plan.Backward = calls(plan.Backward, reduceScatter, u.reduced, run.GradBytes(), u.lo, Never, run)
 		for i := n; i < len(plan.Backward); i++ {
-			if i == n { // the first of the unit waits for those of the previous unit
+			if i == n { // before a unit's first reduce-scatter, wait for those of the previous unit
 				for _, k := range scattered {
 					plan.Backward[k].Wait = u.lo
 				}
@@ -200,8 +204,8 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-// acrossReplicas adds the all_reduce of each unit's shards across the replicas of hybrid sharding,
-// after its reduce_scatter, in a stream of its own
+// acrossReplicas adds the all_reduce of each unit's shards across the replicas of hybrid sharding.
+// It follows the unit's reduce_scatter and has a stream of its own
 // (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce).
 func acrossReplicas(all []Message, u blockUnit, run Run) []Message {
 	for kind, n := range u.reduced {
@@ -213,9 +217,9 @@ func acrossReplicas(all []Message, u blockUnit, run Run) []Message {
 	return all
 }
 
-// fsdp2Memory is the memory while a unit's backward runs: its parameters, the next unit's gather,
-// its gradients, and the previous unit's reduce-scatter. Parameters that stay are the trainer's
-// own.
+// fsdp2Memory returns the memory while the backward pass of a unit runs: its parameters, the
+// gathered parameters of the next unit, its gradients, and the reduce-scatter of the previous unit.
+// Parameters that are never freed do not count as additional memory.
 func fsdp2Memory(p Plan, _ int64, r Run) int64 {
 	if r.KeepParams {
 		return largest(p) * max(2*r.param(), r.param()+r.GradBytes())
@@ -223,10 +227,10 @@ func fsdp2Memory(p Plan, _ int64, r Run) int64 {
 	return largest(p) * (3*r.param() + r.GradBytes())
 }
 
-// oneOutside reports whether all tensors outside the blocks are one unit: the run says so, or the
-// list has an embedding and no separate output layer, which then has the embedding's weight.
-// PyTorch refuses two units of one weight from 2.13 on (_fsdp_state.py,
-// _validate_no_duplicate_params); older ones make two weights of it.
+// oneOutside reports whether all tensors outside the blocks form one unit. They do if the run says
+// so, or if the list has an embedding but no separate output layer: the output layer then shares
+// the weight of the embedding. PyTorch from 2.13 on refuses two units with one weight
+// (_fsdp_state.py, _validate_no_duplicate_params); older versions make two weights of it.
 func oneOutside(params []Param, run Run) bool {
 	looked, inside := false, false
 	for _, p := range params {
@@ -242,16 +246,16 @@ func oneOutside(params []Param, run Run) bool {
 	return run.RootUnit || looked && inside
 }
 
-// fsdp2Text shards like the simulation: the modules before the blocks are one unit, then one unit
-// per group of blocks, and the modules after them are a unit that is not freed after forward. The
-// final fully_shard(model) adds no parameter.
+// fsdp2Text returns code that shards as in the simulation: one unit for the modules before the
+// blocks, one per group of blocks, and one for the modules after them, which is not freed after
+// forward. The final fully_shard(model) adds no parameter.
 func fsdp2Text(s Spelling) string {
 	before, blocks, after := modules(s.Params)
 	return shardText(s, "dict(mesh=mesh, mp_policy=mp_policy)", before, blocks, after)
 }
 
-// torchtitanText is the same for torchtitan, whose decoders have the same modules under any names
-// in the list.
+// torchtitanText returns the same code for torchtitan, whose decoders always have the same module
+// names.
 func torchtitanText(s Spelling) string {
 	before, _, after := modules(s.Params)
 	if len(before) > 0 {
@@ -264,7 +268,8 @@ func torchtitanText(s Spelling) string {
 		shardText(s, "fsdp_config", before, "layers", after)
 }
 
-// shardText shards modules by fully_shard, with the arguments common to all calls.
+// shardText returns code that calls fully_shard for the modules. sharded has the arguments that all
+// calls share.
 func shardText(s Spelling, sharded string, before []string, blocks string, after []string) string {
 	one := oneOutside(s.Params, s.Run)
 	var b strings.Builder
@@ -291,8 +296,8 @@ func shardText(s Spelling, sharded string, before []string, blocks string, after
 		"# check with: print([sum(p.numel() for b in blocks[i : i + BLOCKS_PER_UNIT] for p in b.parameters()) for i in range(0, len(blocks), BLOCKS_PER_UNIT)])  # elements\n"
 }
 
-// modules are the names of the modules with the tensors before the blocks and after them, and of
-// the parent of the blocks, as in the list.
+// modules returns the names of the modules with the tensors before and after the blocks, and the
+// name of the parent of the blocks, as in the list.
 func modules(params []Param) (before []string, blocks string, after []string) {
 	blocks = "layers"
 	inside := false
@@ -313,7 +318,7 @@ func modules(params []Param) (before []string, blocks string, after []string) {
 	return slices.Compact(before), blocks, slices.Compact(after)
 }
 
-// module is a tensor's name without its last part.
+// module returns the name of a tensor without its last part.
 func module(name string) string {
 	if i := strings.LastIndex(name, "."); i > 0 {
 		return name[:i]

@@ -7,23 +7,24 @@ import (
 	"strings"
 )
 
-// Megatron-Core's layer-wise optimizer, which --use-distributed-optimizer selects for Muon and
-// every optimizer except Adam and SGD. Read in NVIDIA/Megatron-LM at d98e8a64:
-// megatron/core/optimizer/layer_wise_optimizer.py, _compute_per_buffer_param_layout (the rule),
-// training/arguments.py (which optimizers), training/training.py wrap_model_chunks_with_ddp (both
-// kinds of buffers are scattered), distributed/param_and_grad_buffer.py group_params_for_buffers
-// (the matrices have a buffer of their own; the other tensors keep the distributed optimizer's).
+// Megatron-Core's layer-wise optimizer. --use-distributed-optimizer selects it for Muon and every
+// other optimizer except Adam and SGD. Read in NVIDIA/Megatron-LM at d98e8a64:
+// megatron/core/optimizer/layer_wise_optimizer.py, _compute_per_buffer_param_layout (the rule);
+// training/arguments.py (for which optimizers); training/training.py, wrap_model_chunks_with_ddp
+// (both kinds of buffers are scattered); distributed/param_and_grad_buffer.py,
+// group_params_for_buffers (matrices have a buffer of their own; all other tensors stay with the
+// distributed optimizer).
 //
-// A matrix is whole in one rank's share, so a bucket is dp times its largest share. A bucket stays
-// open until it holds max(setting, 0.9 · dp · its largest matrix) elements, and beyond that while
+// Each matrix lies whole in one rank's share, so a bucket is dp times its largest share. A bucket
+// stays open until it holds max(setting, 0.9 · dp · its largest matrix) elements, and longer while
 // the next matrix fits into the padding.
 const (
 	floorShare = 0.9 // PADDING_FLOOR
-	unevenness = 0.3 // _NUMEL_EPSILON: allowed excess of a share over the mean
+	unevenness = 0.3 // _NUMEL_EPSILON: how far a share may exceed the mean
 )
 
-// wholeBuckets cuts the matrices by the layer-wise rule and the rest like the distributed
-// optimizer.
+// wholeBuckets cuts the matrices by the layer-wise rule, and all other tensors as the distributed
+// optimizer does.
 func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 	matrices := both(in.matrices, func(_ packing, expert bool) []Bucket {
 		return newWholePacking(in, run, expert).buckets(setting, &in.packed[kindOf(expert)])
@@ -37,15 +38,15 @@ func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 	return all
 }
 
-// piece is one matrix, at an index of the list.
+// piece is one matrix. at is its index in the list.
 type piece struct {
 	at       int
 	elements int64
-	shaped   bool // the shape is known
+	shaped   bool // whether the shape is known
 	cost     float64
 }
 
-// pieces are in backward order.
+// pieces returns the matrices in backward order.
 func (p packing) pieces() []piece {
 	all := make([]piece, 0, len(p.order))
 	for _, i := range p.order {
@@ -59,10 +60,10 @@ func (p packing) pieces() []piece {
 type wholePacking struct {
 	all     []piece
 	dp      int64
-	divisor int64 // of a share
+	divisor int64 // divisor of a share's size
 	expert  bool
-	// loads is the accumulated work of each rank over the buckets. open has the shares of an open
-	// chunk.
+	// loads has the work of each rank, summed over the buckets. open has the shares of the bucket
+	// that is being filled.
 	loads, open *shares
 }
 
@@ -72,13 +73,13 @@ func newWholePacking(in *prepared, run Run, expert bool) *wholePacking {
 	return w
 }
 
-// packingOf packs pieces for a group of ranks.
+// packingOf prepares to pack pieces for a group of ranks.
 func packingOf(all []piece, ranks int, pad bool) *wholePacking {
 	dp := int64(ranks)
 	return &wholePacking{all: all, dp: dp, divisor: lcm(megatronAlign, Divisor(ranks, pad)/dp), open: newShares(ranks)}
 }
 
-// kindOf returns the index that separates dense tensors and experts.
+// kindOf returns the index of dense tensors or of experts.
 func kindOf(expert bool) int {
 	if expert {
 		return 1
@@ -86,21 +87,21 @@ func kindOf(expert bool) int {
 	return 0
 }
 
-// chunking holds the pieces of each bucket. Every setting above one bound, up to and including the
-// other, cuts the same.
+// chunking has the pieces of each bucket. Every setting above over and up to upTo cuts the same
+// chunks.
 type chunking struct {
 	chunks     [][]piece
 	over, upTo int64
 }
 
-// packed is a chunking with its buckets.
+// packed is a chunking with the buckets made from it.
 type packed struct {
 	chunking
 	buckets []Bucket
 }
 
-// buckets packs the chunks of a setting, unless another setting with the same chunks
-// was packed before.
+// buckets packs the chunks of a setting. If an earlier setting had the same chunks, it returns that
+// result.
 func (w *wholePacking) buckets(setting int64, before *[]packed) []Bucket {
 	for _, x := range *before {
 		if x.over < setting && setting <= x.upTo {
@@ -116,7 +117,7 @@ func (w *wholePacking) buckets(setting int64, before *[]packed) []Bucket {
 	return now.buckets
 }
 
-// chunks cuts the pieces. A setting of 0 is one bucket.
+// chunks cuts the pieces into chunks. A setting of 0 makes one chunk.
 func (w *wholePacking) chunks(setting int64) chunking {
 	cut := chunking{over: 0, upTo: math.MaxInt64}
 	if setting == 0 {
@@ -130,8 +131,8 @@ func (w *wholePacking) chunks(setting int64) chunking {
 	return cut
 }
 
-// end returns the end of a chunk that starts with a piece. It narrows the bounds of equal settings
-// wherever only the setting decides.
+// end returns the end of the chunk that begins at start. Where only the setting decides, it narrows
+// the range of settings that cut the same chunks.
 func (w *wholePacking) end(start int, setting int64, cut *chunking) int {
 	held, largest, share := int64(0), int64(0), int64(0)
 	w.open.empty()
@@ -151,8 +152,9 @@ func (w *wholePacking) end(start int, setting int64, cut *chunking) int {
 	return len(w.all)
 }
 
-// bucket assigns each piece to a rank, the most work first: to the rank with the least work whose
-// share has room, or else to the emptiest.
+// bucket assigns each piece to a rank, beginning with the piece with the most work. It chooses the
+// rank with the least work among those whose share has room, or else the rank with the emptiest
+// share.
 func (w *wholePacking) bucket(chunk []piece) Bucket {
 	b := Bucket{Expert: w.expert, Whole: true, First: chunk[0].at, Last: chunk[0].at, Params: len(chunk)}
 	used := int64(0)
@@ -174,22 +176,22 @@ func (w *wholePacking) bucket(chunk []piece) Bucket {
 	return b
 }
 
-// excluded are parts of names of matrices that Muon leaves to another optimizer: the embedding and
-// the output layer (is_embedding_or_output_parameter in Megatron-Core's language_module.py) and
-// Mamba's input projection (use_muon in ssm/mamba_mixer.py), in the spellings of Hugging Face,
-// Megatron and torchtitan. A position table is treated like any other matrix.
+// excluded are parts of the names of matrices that Muon leaves to another optimizer: the embedding
+// and the output layer (is_embedding_or_output_parameter in Megatron-Core's language_module.py) and
+// Mamba's input projection (use_muon in ssm/mamba_mixer.py), as Hugging Face, Megatron and
+// torchtitan name them. A position table counts as a matrix like any other.
 var excluded = []string{
 	"embed_tokens.", "wte.", "word_embeddings.", "tok_embeddings.", "embedding.",
 	"lm_head.", "output_layer.", "embed_out.", "mixer.in_proj.",
 }
 
-// vectors are parts of names of tensors that are not matrices, for lists without shapes.
+// vectors are parts of the names of tensors that are not matrices. They are used for lists without
+// shapes.
 var vectors = []string{"norm", "bias", "ln_1", "ln_2", "ln_f", "scale", "conv", "a_log", "dt_", "temp"}
 
-// Matrix reports whether Muon steps the tensor: it has two dimensions and is not the
-// embedding or the output layer. Without a shape its name decides.
-// Read in NVIDIA/Megatron-LM at d98e8a64, megatron/core/optimizer/
-// layer_wise_optimizer.py, is_managed_by_layer_wise_optimizer.
+// Matrix reports whether Muon steps the tensor. Such a tensor has two dimensions and is neither the
+// embedding nor the output layer. Without a shape, its name decides. Read in NVIDIA/Megatron-LM at
+// d98e8a64, megatron/core/optimizer/layer_wise_optimizer.py, is_managed_by_layer_wise_optimizer.
 func Matrix(p Param) bool {
 	name := strings.ToLower(p.Name) + "."
 	if p.Elements == 0 || contains(name, excluded) || name == "output." || name == "output.weight." {
@@ -205,8 +207,8 @@ func contains(name string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// stepCost returns the relative cost of Newton–Schulz for a matrix: the long side times the square
-// of the short one. An unknown shape counts as a square.
+// stepCost returns the relative cost of Newton–Schulz for a matrix: its long side times the square
+// of its short side. If the shape is unknown, the matrix is assumed to be square.
 func stepCost(p Param) float64 {
 	if len(p.Shape) != 2 {
 		return math.Pow(float64(p.Elements), 1.5)
@@ -215,8 +217,8 @@ func stepCost(p Param) float64 {
 	return float64(long) * float64(short) * float64(short)
 }
 
-// shares holds the ranks' shares of a bucket in a tree over the ranks. Each node has the least work
-// and the least fill of its subtree, so that a search visits few ranks.
+// shares holds the ranks' shares of a bucket as a tree over the ranks. Each node has the least work
+// and the least fill in its subtree, so that a search visits only few ranks.
 type shares struct {
 	ranks, leaves int
 	work          []float64
@@ -250,8 +252,8 @@ func (s *shares) empty() {
 	}
 }
 
-// find returns the rank with the least work among those with room, otherwise the emptiest; the
-// first of equals.
+// find returns the rank with the least work among the ranks that have room. If none has room, it
+// returns the emptiest rank. Among equal ranks it returns the first.
 func (s *shares) find(fits func(filled int64) bool) int {
 	best, least := -1, math.Inf(1)
 	var visit func(node int)
@@ -275,7 +277,7 @@ func (s *shares) find(fits func(filled int64) bool) int {
 // least returns the fill of the emptiest share.
 func (s *shares) least() int64 { return s.filled[1] }
 
-// emptiest returns the rank of that share, the first of equals.
+// emptiest returns the rank with the emptiest share, the first one among equals.
 func (s *shares) emptiest() int {
 	node := 1
 	for node < s.leaves {
@@ -287,7 +289,7 @@ func (s *shares) emptiest() int {
 	return node - s.leaves
 }
 
-// put adds a piece to a share and returns its fill.
+// put adds a piece to the share of a rank and returns the new fill of that share.
 func (s *shares) put(rank int, x piece) int64 {
 	at := s.leaves + rank
 	s.filled[at] = roundUp(s.filled[at], megatronAlign) + x.elements

@@ -9,13 +9,12 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Megatron-Core's rules, read at d98e8a64:
-// megatron/core/optimizer/param_layout.py (starts at 64 elements, ends at
-// lcm(dp, 128) or lcm(dp, 128, 2¹⁶)), optimizer/distrib_optimizer.py and
-// distributed/param_and_grad_buffer.py (reverse order, a bucket is full at
-// bucket_size or more), training/training.py resolve_ddp_bucket_size (default),
-// distributed/distributed_data_parallel.py (one chain of gathers for dense and
-// one for expert tensors).
+// Megatron-Core's rules, read at d98e8a64. megatron/core/optimizer/param_layout.py: tensors start
+// at multiples of 64 elements, buckets end at multiples of lcm(dp, 128) or lcm(dp, 128, 2¹⁶).
+// optimizer/distrib_optimizer.py and distributed/param_and_grad_buffer.py: tensors in reverse
+// order, a bucket is full when it reaches bucket_size. training/training.py,
+// resolve_ddp_bucket_size: the default. distributed/distributed_data_parallel.py: one chain of
+// gathers for dense tensors and one for expert tensors.
 const (
 	megatronLeast   = 40_000_000
 	megatronPerRank = 1_000_000
@@ -25,7 +24,8 @@ const (
 	megatronVocab   = 128 // --make-vocab-size-divisible-by
 )
 
-// Assumed is the trainer of a question without one: the usual trainer of large clusters.
+// Assumed is the trainer that is assumed if the user names none: the most common trainer on large
+// clusters.
 const Assumed = "megatron"
 
 func init() {
@@ -54,14 +54,14 @@ func init() {
 	})
 }
 
-// megatronFrontEnds start Megatron with a configuration of their own; NeMo's is Bridge's.
+// megatronFrontEnds start Megatron with configurations of their own. NeMo uses Bridge's.
 var megatronFrontEnds = []frontEnd{
 	{"Primus YAML", []string{"primus"}, func(Run) string { return "ddp_bucket_size" }, nil},
 	{"Megatron-Bridge overrides", []string{bridgeName, "megatron-bridge", "nemo"}, func(r Run) string { return bridged("ddp_bucket_size", r.Zero == 1) }, bridgeUnset},
 }
 
-// megatronMemory covers padding, which is allocated like gradients, and like parameters if these
-// are gathered.
+// megatronMemory returns the memory of the padding. Padding is allocated with the gradients, and
+// with the parameters if these are gathered.
 func megatronMemory(p Plan, _ int64, r Run) int64 {
 	n := slice.Sum(p.Buckets, func(b Bucket) int64 { return b.Padding })
 	if r.Zero == 0 {
@@ -74,8 +74,8 @@ func megatronDefault(_ []Param, run Run) int64 {
 	return max(megatronLeast, megatronPerRank*int64(run.DP))
 }
 
-// Divisor returns the multiple to which Megatron rounds up a bucket's end with the distributed
-// optimizer, in elements.
+// Divisor returns the number of elements to a multiple of which Megatron rounds up the end of a
+// bucket with the distributed optimizer.
 func Divisor(ranks int, pad bool) int64 {
 	d := lcm(int64(ranks), megatronEnd)
 	if pad {
@@ -89,7 +89,7 @@ func megatronPlan(in *prepared, setting int64, run Run) Plan {
 		setting = megatronDefault(in.params, run)
 	}
 	if run.NoOverlap {
-		setting = 0 // one bucket a buffer
+		setting = 0 // one bucket per buffer
 	}
 	var plan Plan
 	switch {
@@ -124,9 +124,9 @@ func megatronPlan(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-// exchanges sends every gradient's share to its rank, which sums them up itself. Before each call
-// computation waits for the previous one of the same ranks, because its output is held until then
-// (param_and_grad_buffer.py, start_grad_sync).
+// exchanges sends the share of every gradient to its rank, which sums the shares itself. Before
+// each call, computation waits for the previous call of the same ranks, because the output of that
+// call is kept until then (param_and_grad_buffer.py, start_grad_sync).
 func exchanges(buckets []Bucket, run Run) []Message {
 	all := reductions(buckets, allToAll, run)
 	last := map[int]int{}
@@ -139,8 +139,8 @@ func exchanges(buckets []Bucket, run Run) []Message {
 	return all
 }
 
-// acrossInstances scatters within an optimizer instance and then reduces the
-// shards over the instances.
+// acrossInstances scatters within each optimizer instance and then reduces the shards over the
+// instances.
 func acrossInstances(buckets []Bucket, run Run) []Message {
 	scatter := reductions(buckets, reduceScatter, run)
 	if run.instances() == 1 {
@@ -159,8 +159,8 @@ func acrossInstances(buckets []Bucket, run Run) []Message {
 	return all
 }
 
-// megatronKeys are Megatron's arguments. Primus uses them unchanged, in YAML; Bridge puts the
-// bucket's under ddp.
+// megatronKeys are Megatron's arguments. Primus uses the same names in YAML; Bridge puts the bucket
+// settings under ddp.
 var megatronKeys = []key{
 	{"ddp_bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
 	{"ddp.bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
@@ -222,19 +222,19 @@ var megatronKeys = []key{
 	}},
 }
 
-// switchesOn reports whether a program's setting switches the distributed optimizer on.
+// switchesOn reports whether a setting of a program turns the distributed optimizer on.
 func switchesOn(p Setting) bool {
 	return p.Key == "use_distributed_optimizer" && strings.EqualFold(p.Value, "true") || p.Key == "optim" && strings.HasPrefix(p.Value, distributedAdam)
 }
 
-// distributedAdam begins the name of NeMo's distributed optimizer
+// distributedAdam is the beginning of the names of NeMo's distributed optimizers
 // (collections/llm/recipes/optim/adam.py at 8cfedd72).
 const distributedAdam = "distributed_fused_adam"
 
-// sequence is the length of a sequence in tokens.
+// sequence is the key for the length of a sequence in tokens.
 const sequence = "seq_length"
 
-// distributed is Megatron's distributed optimizer: stage 1.
+// distributed applies the switch of Megatron's distributed optimizer, which is stage 1.
 func distributed(c *Config, value string) error {
 	c.Zero = new(1)
 	if strings.EqualFold(value, "false") {
@@ -243,22 +243,23 @@ func distributed(c *Config, value string) error {
 	return nil
 }
 
-// megatronOthers are settings that shard in units that ddp_bucket_size does not cut.
+// megatronOthers are settings that shard in units which ddp_bucket_size does not affect.
 var megatronOthers = []other{
 	{"use_megatron_fsdp", megatronFSDP},
 	{"use_custom_fsdp", megatronFSDP},
 	{"use_torch_fsdp2", "it shards with PyTorch FSDP2, a block a unit, which ddp_bucket_size does not cut: --framework fsdp2 asks for that"},
 }
 
-// megatronFSDP explains why two switches with the same meaning have different effects.
+// megatronFSDP is the reason for both switches that turn Megatron-FSDP on.
 const megatronFSDP = "it shards with Megatron-FSDP, whose buckets are its own, which ddp_bucket_size does not cut; take it out to ask for Megatron's own data parallelism"
 
-// primusFramework is the key with which a file of Primus names its trainer.
+// primusFramework is the key by which a file of Primus names its trainer.
 const primusFramework = "framework"
 
-// primus reports whether a file is a training configuration of Primus' Megatron. These extend
-// pre_trainer.yaml or sft_trainer.yaml of primus/configs/modules/megatron, which switch bf16 and
-// use_distributed_optimizer on (read at fd1eeabb).
+// primus reports whether a setting shows that the file is a training configuration of Primus'
+// Megatron. Such a file extends pre_trainer.yaml or sft_trainer.yaml of
+// primus/configs/modules/megatron, which turn bf16 and use_distributed_optimizer on (read at
+// fd1eeabb).
 func primus(p Setting) bool {
 	return p.Key == "config" && slices.Contains([]string{"pre_trainer.yaml", "sft_trainer.yaml"}, path.Base(p.Value))
 }
@@ -273,18 +274,18 @@ func primusDefaults(c *Config, found []Setting) {
 // bridgeReduce is Bridge's key for the element type of reduced gradients.
 const bridgeReduce = "ddp.grad_reduce_in_fp32"
 
-// megatronConclusions fills in the arguments' defaults.
+// megatronConclusions fills in the defaults of arguments.
 func megatronConclusions(c *Config, found []Setting) {
 	bridgeConclusions(c, found)
 	orElse(&c.Overlap, false)
 	orElse(&c.GatherOverlap, false)
 	if *c.GatherOverlap {
-		orElse(&c.Zero, 1) // Megatron refuses it without the distributed optimizer
+		orElse(&c.Zero, 1) // Megatron refuses this overlap without the distributed optimizer
 	}
 	orElse(&c.Zero, 0)
 	if value := c.said[bridgeReduce]; !isUnset(value) {
 		reduce := c.on(bridgeReduce)
-		c.bf16, c.fp32Reduce, c.bf16Reduce = !c.fp16, reduce, !reduce // its recipes train in bfloat16
+		c.bf16, c.fp32Reduce, c.bf16Reduce = !c.fp16, reduce, !reduce // Bridge's recipes train in bfloat16
 	}
 	switch {
 	case c.fp16 && c.fp32Reduce:
@@ -293,7 +294,7 @@ func megatronConclusions(c *Config, found []Setting) {
 		c.ParamDtype, c.GradDtype = "half", "half"
 	case c.bf16 && c.bf16Reduce:
 		c.ParamDtype, c.GradDtype = "bfloat16", "bfloat16"
-	case c.bf16: // it accumulates and reduces in fp32 by default
+	case c.bf16: // by default it accumulates and reduces in fp32
 		c.ParamDtype, c.GradDtype = "bfloat16", "float"
 	}
 	if c.PP != nil && *c.PP > 1 {
@@ -303,7 +304,8 @@ func megatronConclusions(c *Config, found []Setting) {
 	c.layerWise(slices.ContainsFunc(found, primus))
 }
 
-// padNote states the cost of Megatron's flag for round counts, if it is small.
+// padNote recommends Megatron's flag that pads buckets to round counts, and states its cost, if the
+// cost is small.
 func padNote(s Spelling) string {
 	const little = 0.01
 	cost := float64(Divisor(s.Run.DP, true)) / float64(max(1, s.Setting))
@@ -336,8 +338,9 @@ var megatronForms = []form{
 	{"Megatron-Bridge overrides", "sh", bridgeOverrides},
 }
 
-// megatronArguments are all settings that affect the buckets and their times and differ from
-// Megatron's defaults. numbers is the table of the element types, because Bridge has its own.
+// megatronArguments returns the settings that affect the buckets and their times and differ from
+// Megatron's defaults. numbers is the table for the element types, because Bridge has its own
+// table.
 func megatronArguments(s Spelling, numbers map[[2]string][][2]string) arguments {
 	r := s.Run
 	var all arguments
@@ -360,8 +363,8 @@ func megatronArguments(s Spelling, numbers map[[2]string][][2]string) arguments 
 	return all
 }
 
-// megatronNumbers are the arguments by the element types of gathered parameters and of reduced
-// gradients. --bf16 alone gives bfloat16 with float, which needs no argument.
+// megatronNumbers has the arguments by the element types of gathered parameters and of reduced
+// gradients. --bf16 alone means bfloat16 and float, so that pair needs no further argument.
 func megatronNumbers() map[[2]string][][2]string {
 	return map[[2]string][][2]string{
 		{"bfloat16", "bfloat16"}: {{"bf16", "true"}, {"grad_reduce_in_bf16", "true"}},
@@ -370,7 +373,8 @@ func megatronNumbers() map[[2]string][][2]string {
 	}
 }
 
-// bridgeNumbers are the number formats of Megatron-Bridge, whose recipes train in bfloat16.
+// bridgeNumbers has the arguments of Megatron-Bridge for the same pairs. Its recipes train in
+// bfloat16.
 func bridgeNumbers() map[[2]string][][2]string {
 	return map[[2]string][][2]string{
 		{"bfloat16", "bfloat16"}: {{"grad_reduce_in_fp32", "false"}},
@@ -379,7 +383,7 @@ func bridgeNumbers() map[[2]string][][2]string {
 	}
 }
 
-// countTrap warns of a number of buckets in the user's file.
+// countTrap warns about a number of buckets in the user's file.
 func (s Spelling) countTrap(key string) string {
 	if s.Config == nil || s.Config.Buckets == nil {
 		return ""
@@ -387,21 +391,21 @@ func (s Spelling) countTrap(key string) string {
 	return "# remove " + key + ": Megatron refuses it beside a bucket size\n"
 }
 
-// Megatron's 8-bit parameters (--fp8-param-gather), read in NVIDIA/Megatron-LM at d98e8a64:
-// megatron/core/distributed/param_and_grad_buffer.py. group_params_for_buffers gives them a
-// separate buffer; partition_buckets joins all buckets of the other tensors with their last bucket,
-// so that one call reduces and gathers them.
+// Megatron's 8-bit parameters (--fp8-param-gather), read in NVIDIA/Megatron-LM at d98e8a64,
+// megatron/core/distributed/param_and_grad_buffer.py. group_params_for_buffers puts them into a
+// separate buffer. partition_buckets joins all buckets of the other tensors with the last bucket of
+// that buffer, so that one call reduces and gathers them.
 
-// unquantized are parts of names of a block's matrices that keep their type: routers.
+// unquantized are parts of the names of matrices in a block that are not stored in 8 bits: routers.
 var unquantized = []string{"router", "mlp.gate."}
 
-// quantized reports whether a matrix is stored in 8 bits, like the blocks' matrices.
+// quantized reports whether a matrix is stored in 8 bits, as most matrices of the blocks are.
 func quantized(p Param) bool {
 	return p.Block > 0 && !contains(strings.ToLower(p.Name)+".", unquantized)
 }
 
-// quantizedBuckets cuts both kinds of tensors separately, and joins the rest with the last bucket
-// of the quantized ones.
+// quantizedBuckets cuts the quantized and the other tensors separately, and joins the buckets of
+// the others with the last quantized bucket.
 func quantizedBuckets(in *prepared, setting int64, run Run) []Bucket {
 	var all [2][]Bucket
 	for kind := range all {
@@ -413,7 +417,7 @@ func quantizedBuckets(in *prepared, setting int64, run Run) []Bucket {
 		for i := range some {
 			some[i].Quantized = some[i].Elements
 		}
-		if len(some) == 0 || run.FP32Accumulation { // which takes one bucket per call
+		if len(some) == 0 || run.FP32Accumulation { // FP32Accumulation takes one bucket per call
 			all[kind] = append(some, rest...)
 			continue
 		}

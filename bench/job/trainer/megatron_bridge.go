@@ -8,23 +8,24 @@ import (
 	"zbench/bench/base/plain"
 )
 
-// Megatron-Bridge's settings, read in NVIDIA-NeMo/Megatron-Bridge at 067f987d:
-// src/megatron/bridge/training/comm_overlap.py. If a recipe has comm_overlap and the distributed
-// optimizer, setup replaces ddp.bucket_size by comm_overlap.bucket_size, or by its default, and
-// likewise both overlaps. training/config.py: comm_overlap is None unless the recipe sets it.
-// models/gpt_provider.py: the vocabulary is not padded unless should_pad_vocab is set.
+// Megatron-Bridge's settings, read in NVIDIA-NeMo/Megatron-Bridge at 067f987d.
+// src/megatron/bridge/training/comm_overlap.py: if a recipe has comm_overlap and the distributed
+// optimizer, setup replaces ddp.bucket_size by comm_overlap.bucket_size or its default, and it
+// replaces both overlap settings likewise. training/config.py: comm_overlap is None unless the
+// recipe sets it. models/gpt_provider.py: the vocabulary is not padded unless should_pad_vocab is
+// set.
 const (
 	bridgeDefault = 128 << 20
 	commOverlap   = "comm_overlap."
 )
 
-// bridgeName is the front end's name.
+// bridgeName is the name of the front end.
 const bridgeName = "bridge"
 
-// bridgeParts are the parts of Bridge's configuration that distinguish equal keys.
+// bridgeParts are the parts of Bridge's configuration in which the same key has different meanings.
 var bridgeParts = []string{"ddp.", commOverlap}
 
-// bridgeConclusions applies comm_overlap's setup to the settings.
+// bridgeConclusions changes the settings in the same way as Bridge's setup of comm_overlap.
 func bridgeConclusions(c *Config, found []Setting) {
 	isBridge := func(p Setting) bool {
 		part, _, nested := strings.Cut(p.Key, ".")
@@ -41,7 +42,7 @@ func bridgeConclusions(c *Config, found []Setting) {
 		}
 		return
 	}
-	orElse(&c.Zero, 1) // Bridge's recipes have it, and comm_overlap only counts with it
+	orElse(&c.Zero, 1) // Bridge's recipes turn it on, and comm_overlap has no effect without it
 	if *c.Zero != 1 {
 		return
 	}
@@ -59,8 +60,8 @@ func bridgeConclusions(c *Config, found []Setting) {
 	}
 }
 
-// legacyNote replaces the argument if a front end has no key for it: Primus' base configuration
-// lacks it (AMD-AGI/Primus at fd1eeabb), and so do Bridge's classes.
+// legacyNote takes the place of the argument in forms of front ends that have no key for it: the
+// base configuration of Primus (AMD-AGI/Primus at fd1eeabb) and the classes of Bridge lack it.
 const legacyNote = "# --no-use-layer-wise-param-layout is an argument of Megatron-LM's own\n"
 
 func bridgeOverrides(s Spelling) string {
@@ -81,8 +82,8 @@ func bridgeOverrides(s Spelling) string {
 	return strings.TrimSuffix(b.String(), "\n") + "  # elements, not bytes\n" + megatronReadBack
 }
 
-// bridged returns a key of Megatron-Bridge: most are under ddp. With the distributed optimizer
-// comm_overlap overrides three of them.
+// bridged returns the key of a setting in Megatron-Bridge. Most keys are under ddp. With the
+// distributed optimizer, comm_overlap overrides three of them.
 func bridged(key string, sharded bool) string {
 	switch key {
 	case "expert_model_parallel_size":
@@ -99,7 +100,7 @@ func bridged(key string, sharded bool) string {
 	return "ddp." + strings.TrimPrefix(key, "ddp_")
 }
 
-// bridgeUnset is comm_overlap's value without a size.
+// bridgeUnset returns the bucket size that comm_overlap uses if none is set.
 func bridgeUnset(params []Param, r Run) int64 {
 	if r.Zero != 1 {
 		return megatronDefault(params, r)
@@ -107,7 +108,7 @@ func bridgeUnset(params []Param, r Run) int64 {
 	return bridgeDefault
 }
 
-// bridgeTrap warns of the second place where Bridge sets a type.
+// bridgeTrap warns about the second place in which Bridge sets a type.
 func bridgeTrap(s Spelling) string {
 	if len(bridgeNumbers()[[2]string{s.Run.ParamDtype, s.Run.GradDtype}]) == 0 {
 		return ""
@@ -115,8 +116,9 @@ func bridgeTrap(s Spelling) string {
 	return "# set grad_reduce_in_fp32 in the recipe's mixed_precision, too: that one wins\n"
 }
 
-// bridgeSync merges Bridge's two places of a setting: on in one is on in both (training/config.py,
-// _validate_and_sync_distributed_optimizer_settings). If neither has it, the recipe decides.
+// bridgeSync merges the two places in which Bridge has a setting. If it is on in one of them, it is
+// on in both (training/config.py, _validate_and_sync_distributed_optimizer_settings). If neither
+// sets it, the recipe decides.
 func (c *Config) bridgeSync() {
 	const optimizer, gather = "use_distributed_optimizer", "overlap_param_gather"
 	if c.on("ddp."+optimizer) || c.on("optimizer."+optimizer) {

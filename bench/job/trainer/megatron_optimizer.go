@@ -9,15 +9,15 @@ import (
 	"zbench/bench/base/spell"
 )
 
-// layerWiseOptimizers are those that Megatron's distributed optimizer serves layer by layer: the
-// choices of --optimizer except adam and sgd (NVIDIA/Megatron-LM at d98e8a64,
+// layerWiseOptimizers are the optimizers whose state Megatron's distributed optimizer shards layer
+// by layer: all choices of --optimizer except adam and sgd (NVIDIA/Megatron-LM at d98e8a64,
 // megatron/training/arguments.py; since 0044db1f).
 var layerWiseOptimizers = []string{"muon", distMuon, "adaptive_muon", "lion", "soap"}
 
-// plainOptimizers are the others.
+// plainOptimizers are all other optimizers.
 var plainOptimizers = []string{"adam", "sgd"}
 
-// OptimizerName is Megatron's name of an optimizer in any spelling; the error is a
+// OptimizerName returns Megatron's name of an optimizer, given in any spelling. The error is a
 // [spell.Unknown].
 func OptimizerName(name string) (string, error) {
 	return spell.Own("Megatron optimizer", slices.Concat(plainOptimizers, layerWiseOptimizers), name)
@@ -33,8 +33,8 @@ func LayerWiseOptimizer(name string) (bool, error) {
 // optimizerKeys are settings that only count together with Megatron's own keys, because other tools
 // have an optimizer, too.
 var optimizerKeys = []key{
-	{name: "config"}, // Primus names its own in it
-	{"mixed_precision", func(c *Config, value string) error { // Bridge's
+	{name: "config"}, // in Primus, the file that names the optimizer
+	{"mixed_precision", func(c *Config, value string) error { // a key of Bridge
 		c.fp16 = strings.HasPrefix(value, "fp16")
 		c.bf16 = strings.HasPrefix(value, "bf16")
 		return nil
@@ -72,8 +72,8 @@ var optimizerKeys = []key{
 	{"virtual_pipeline_model_parallel_size", interleaved},
 }
 
-// noBuckets refuses the switch that makes Megatron cut no buckets (megatron/training/training.py:
-// per_chunk_bucket_sizes are None then).
+// noBuckets refuses the switch that keeps Megatron from cutting buckets
+// (megatron/training/training.py: per_chunk_bucket_sizes is None then).
 func noBuckets(c *Config, value string) error {
 	on := false
 	if err := isOn(func(*Config) *bool { return &on })(c, value); err != nil || !on {
@@ -82,8 +82,8 @@ func noBuckets(c *Config, value string) error {
 	return fmt.Errorf("it turns bucketing off, so that no bucket size has an effect: take it out to set one")
 }
 
-// interleaved notes that with several chunks per stage only the first is cut into buckets (same
-// place).
+// interleaved adds a note: with several chunks per stage, only the first chunk is cut into buckets
+// (same source).
 func interleaved(c *Config, value string) error {
 	if n, err := whole(value); err == nil && n > 0 {
 		c.Notes = append(c.Notes, "with interleaved stages the bucket size counts on the first chunk of the first stage alone: the list of parameters must be that chunk's")
@@ -97,8 +97,9 @@ func setOptimizer(c *Config, value string) error {
 	return nil
 }
 
-// layerWise derives the buffers from the optimizer. In a Primus file dist_muon is that of its
-// pinned Megatron-LM (AMD-AGI/Primus at fd1eeabb: d3528a21), which reduces by all_reduce.
+// layerWise sets the layout of the buffers from the optimizer. In a Primus file, dist_muon is the
+// optimizer of the Megatron-LM that Primus pins (AMD-AGI/Primus at fd1eeabb: d3528a21), which
+// reduces by all_reduce.
 func (c *Config) layerWise(primus bool) {
 	optimizer := c.said["optimizer"]
 	if !slices.Contains(layerWiseOptimizers, optimizer) {
@@ -120,14 +121,14 @@ func (c *Config) layerWise(primus bool) {
 	}
 }
 
-// legacyKey is Megatron's argument against the layer-wise layout, distMuon the name of an optimizer
-// that is sharded by itself.
+// legacyKey is Megatron's argument that turns the layer-wise layout off. distMuon is an optimizer
+// that shards itself.
 const (
 	legacyKey = "no_use_layer_wise_param_layout"
 	distMuon  = "dist_muon"
 )
 
-// optimizer returns the name for a snippet: the user's, or Muon.
+// optimizer returns the optimizer's name for a snippet: the user's, or muon.
 func (s Spelling) optimizer() string {
 	if s.Config != nil && s.Config.LayerWise {
 		return s.Config.said["optimizer"]
@@ -135,21 +136,22 @@ func (s Spelling) optimizer() string {
 	return "muon"
 }
 
-// LayerWiseFloor describes the buffer of matrices with most gradients: its ranks, its largest
-// matrix, the least number of elements at which one of its buckets closes, and the number of ranks
-// from which it is a single bucket with any setting; 0 if there is none up to mostRanks.
+// LayerWiseFloor describes the buffer of matrices that has the most gradients. Ranks is its number
+// of ranks, and Total is its number of elements. Largest is the number of elements of its largest
+// matrix. No bucket closes below Least elements. OneFrom is the number of ranks from which the
+// buffer is one bucket with every setting; 0 if there is no such number up to mostRanks.
 type LayerWiseFloor struct {
 	Ranks, OneFrom        int
 	Total, Largest, Least int64
 	Expert                bool
-	// Guessed is true if shapes are unknown, and names decided which tensors are matrices.
+	// Guessed is true if shapes are unknown, so that names decided which tensors are matrices.
 	Guessed bool
 }
 
-// mostRanks is the most ranks in the search for OneFrom.
+// mostRanks is the largest number of ranks in the search for OneFrom.
 const mostRanks = 1 << 16
 
-// LayerWise describes the layer-wise buffers of a run; false if it has none.
+// LayerWise describes the layer-wise buffers of a run, or returns false if the run has none.
 func (p *Planner) LayerWise(run Run) (LayerWiseFloor, bool) {
 	if !run.LayerWise || run.LegacyLayout || run.Zero != 1 {
 		return LayerWiseFloor{}, false
@@ -184,7 +186,7 @@ func (in *prepared) layerWiseFloor(run Run) *LayerWiseFloor {
 	return best
 }
 
-// oneFrom returns the number of ranks from which the smallest setting leaves one bucket.
+// oneFrom returns the number of ranks from which even the smallest setting gives one bucket.
 func (w *wholePacking) oneFrom(pad bool) int {
 	one := func(dp int) bool {
 		return packingOf(w.all, dp, pad).end(0, 1, &chunking{}) == len(w.all)
@@ -192,7 +194,7 @@ func (w *wholePacking) oneFrom(pad bool) int {
 	if !one(mostRanks) {
 		return 0
 	}
-	lo, hi := 0, mostRanks // last number with several buckets, first with one
+	lo, hi := 0, mostRanks // the last number with several buckets, and the first with one
 	for hi-lo > 1 {
 		if mid := (lo + hi) / 2; one(mid) {
 			hi = mid

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Megatron-Core holds some projections in one matrix, and registers the output of attention before
-// its input (NVIDIA/Megatron-LM at d98e8a64, megatron/core/transformer/ attention.py: Attention
-// makes linear_proj, SelfAttention then linear_qkv, whose layer_norm_weight is the block's first
-// norm; multi_latent_attention.py likewise, after that norm; mlp.py: linear_fc1 is gate and up).
-// Buffers follow that order.
+// Megatron-Core joins some projections in one matrix, and registers the output of attention before
+// its input. Buffers follow that order. Read in NVIDIA/Megatron-LM at d98e8a64,
+// megatron/core/transformer: attention.py (Attention makes linear_proj, then SelfAttention makes
+// linear_qkv, whose layer_norm_weight is the first norm of the block), multi_latent_attention.py
+// (likewise, after that norm), mlp.py (linear_fc1 is gate and up).
 
-// family is a group of projections that are one matrix in Megatron, by the names of Hugging Face in
-// the order of the rows.
+// family is a group of projections that Megatron joins in one matrix. parts are Hugging Face's
+// names in the order of the rows.
 type family struct {
 	parts []string
 	whole string
@@ -46,7 +46,8 @@ func megatronTensors(params []Param) []Param {
 	return outputFirst(all)
 }
 
-// fusedWith finds the tensors that are fused with a tensor; nil if there are none.
+// fusedWith returns the family of a tensor and the indices of the tensors in it, or nil if there is
+// none.
 func fusedWith(name string, at map[string]int) (family, []int) {
 	for _, f := range families {
 		for _, part := range f.parts {
@@ -68,7 +69,8 @@ func fusedWith(name string, at map[string]int) (family, []int) {
 	return family{}, nil
 }
 
-// cutLast cuts a name around a part that is only followed by its kind (.weight or .bias).
+// cutLast cuts a name in front of a part. Behind the part only a kind (.weight or .bias) may
+// follow.
 func cutLast(name, part string) (module, kind string, is bool) {
 	for _, kind := range []string{".weight", ".bias", ""} {
 		if module, is := strings.CutSuffix(name, part+kind); is && (module == "" || strings.HasSuffix(module, ".")) {
@@ -78,7 +80,7 @@ func cutLast(name, part string) (module, kind string, is bool) {
 	return "", "", false
 }
 
-// fuse joins tensors by their rows.
+// fuse joins the rows of several tensors in one tensor.
 func fuse(params []Param, members []int, name string, f family) Param {
 	whole := params[members[0]]
 	for _, part := range f.parts {
@@ -103,9 +105,9 @@ func fuse(params []Param, members []int, name string, f family) Param {
 }
 
 // outputFirst moves the output of each attention before its other tensors, and before the norm that
-// Megatron holds in linear_qkv. Other kinds of attention are unchanged.
+// Megatron includes in linear_qkv. It does not change other kinds of attention.
 func outputFirst(params []Param) []Param {
-	first, known := map[string]int{}, map[string]bool{} // by the name before the attention
+	first, known := map[string]int{}, map[string]bool{} // the keys of both maps are the part of the name before the attention
 	for i, p := range params {
 		if module, rest, is := strings.Cut(p.Name, "self_attn."); is {
 			if _, has := first[module]; !has {
@@ -125,7 +127,7 @@ func outputFirst(params []Param) []Param {
 		}
 		copy(params[to+1:i+1], params[to:i])
 		params[to] = p
-		first[module] = to + 1 // a bias follows its weight
+		first[module] = to + 1 // the next tensor, such as the output's bias, follows this one
 	}
 	return params
 }

@@ -13,8 +13,9 @@ const (
 	reduce        = "reduce"
 )
 
-// both packs the dense tensors and those of experts, and returns the buckets in the order in which
-// they fill during backward. Experts have other ranks, so the two never share a bucket.
+// both packs the dense tensors and the experts separately, and returns all buckets in the order in
+// which they fill during backward. Experts are reduced over other ranks, so the two kinds never
+// share a bucket.
 func both(kinds [2]packing, pack func(p packing, expert bool) []Bucket) []Bucket {
 	var all []Bucket
 	for kind, p := range kinds {
@@ -31,15 +32,15 @@ func both(kinds [2]packing, pack func(p packing, expert bool) []Bucket) []Bucket
 	return all
 }
 
-// inOrder sorts an almost sorted list, keeping equal elements in order.
+// inOrder sorts a list that usually is sorted already. Equal elements keep their order.
 func inOrder[T any](all []T, compare func(a, b T) int) {
 	if !slices.IsSortedFunc(all, compare) {
 		slices.SortStableFunc(all, compare)
 	}
 }
 
-// reductions calls one collective per bucket, as soon as its last gradient is ready. No
-// computation waits for it.
+// reductions returns one call per bucket, which starts when the last gradient of the bucket is
+// ready. No computation waits for these calls.
 func reductions(buckets []Bucket, name string, run Run) []Message {
 	all := make([]Message, 0, len(buckets))
 	wide := run.GradBytes()
@@ -51,9 +52,9 @@ func reductions(buckets []Bucket, name string, run Run) []Message {
 	return all
 }
 
-// chain gathers the buckets in forward order. Each call is launched when computation reaches the
-// previous bucket, and computation waits for it at the bucket itself. Dense tensors, experts and
-// whole matrices are separate chains.
+// chain gathers the buckets in forward order. A call is launched when computation reaches the
+// previous bucket; computation waits for it when it reaches the bucket itself. Dense tensors,
+// experts and whole matrices have separate chains.
 func chain(buckets []Bucket, run Run) []Message {
 	all := make([]Message, 0, len(buckets))
 	wide := run.param()

@@ -1,9 +1,9 @@
-// A model describes a run's gradients: parameter tensors in forward order, and the seconds of a
-// microbatch's forward and backward pass. [ReadModel] reads one, [Preset] makes a published one,
-// [SyntheticModel] makes one up from a total.
+// A model describes the gradients of a run: its parameter tensors in forward order, and the seconds
+// of a microbatch's forward and backward pass. [ReadModel] reads a model, [Preset] makes a
+// published one, [SyntheticModel] makes one up from a total.
 //
-// Order matters because a trainer fills its buckets from the last tensor to the first, and sizes
-// because no trainer splits a tensor.
+// The order of the tensors matters, because a trainer fills its buckets from the last tensor to the
+// first. Their sizes matter, because no trainer splits a tensor.
 
 package trainer
 
@@ -20,15 +20,15 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// Bounds of a parameter list. A list beyond them is a mistake: the largest publicly trained model
-// has under 100,000 tensors and 1e13 elements.
+// Limits for a parameter list. A list above them is a mistake: the largest model known to be
+// trained has under 100,000 tensors and 1e13 elements.
 const (
 	// MaxParams is the largest number of tensors.
 	MaxParams = 1 << 20
-	// MaxElements is the largest number of elements of all tensors together; a float64 is exact up
-	// to it, too.
+	// MaxElements is the largest number of elements of all tensors together. A float64 is exact up
+	// to this number.
 	MaxElements = 1 << 53
-	// maxReady is longer than any backward pass, in seconds.
+	// maxReady is a time, in seconds, that is longer than any backward pass.
 	maxReady = 3600
 )
 
@@ -37,27 +37,28 @@ var ErrParams = errors.New("not a parameter list")
 
 // Model is a parameter list with its source.
 type Model struct {
-	// Name is the preset's or the file's, for people.
+	// Name is the name of the preset or of the file, for people.
 	Name string `json:"name"`
-	// Source is the origin of the list; for a preset with URL and date.
+	// Source says where the list comes from; for a preset it has the URL and the date.
 	Source string `json:"source"`
 	// Params are the tensors in forward order.
 	Params []Param `json:"params"`
-	// Listed is true for the tensors of a real model, false for a list made up from a total.
+	// Listed is true if the tensors are those of a real model, false if the list was made up from a
+	// total.
 	Listed bool `json:"listed"`
-	// ActiveParams is the number of parameters in a token's matrix products, including the output
-	// layer's and excluding lookup tables; 0 if unknown. It is the sum of the tensors' work
-	// (trainer.Work), so that the time of a pass and its shares per tensor come from the same
+	// ActiveParams is the number of parameters in the matrix products of a token; 0 if unknown. It
+	// includes the output layer and excludes lookup tables. It is the sum of the tensors' work
+	// (trainer.Work), so that the time of a pass and the shares of its tensors come from the same
 	// numbers.
 	ActiveParams int64 `json:"active_params"`
-	// Dtypes are the element types of the trained tensors in rccl-tests' names; absent if the list
+	// Dtypes are rccl-tests' names of the element types of the trained tensors; absent if the list
 	// lacks them.
 	Dtypes []string `json:"dtypes,omitempty"`
-	// Notes are warnings about the list, a sentence each.
+	// Notes are warnings about the list, one sentence each.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// ModelOf returns the model of these tensors, in forward order; source is their origin.
+// ModelOf returns a model with these tensors, in forward order. source says where they come from.
 func ModelOf(name, source string, params []Param) (*Model, error) {
 	m := &Model{Name: name, Source: source, Params: params, Listed: true}
 	if err := m.Check(); err != nil {
@@ -67,7 +68,7 @@ func ModelOf(name, source string, params []Param) (*Model, error) {
 	return m, nil
 }
 
-// Check refuses a list that [ReadModel] does not make: too long, or with invalid sizes.
+// Check refuses a list that [ReadModel] would refuse: one that is too long or has invalid sizes.
 func (m *Model) Check() error {
 	if len(m.Params) > MaxParams {
 		return fmt.Errorf("%w: %d tensors are more than %d", ErrParams, len(m.Params), MaxParams)
@@ -94,12 +95,12 @@ func (m *Model) Check() error {
 // Total returns the number of elements of all tensors.
 func (m *Model) Total() int64 { return elements(m.Params) }
 
-// ExpertTotal returns the number of elements of routed experts.
+// ExpertTotal returns the number of elements of all routed experts.
 func (m *Model) ExpertTotal() int64 {
 	return ofExperts(m.Params, func(p Param) int64 { return p.Elements })
 }
 
-// ofExperts sums one number over the routed experts' tensors.
+// ofExperts sums a number over the tensors of routed experts.
 func ofExperts(params []Param, of func(Param) int64) int64 {
 	return slice.Sum(params, func(p Param) int64 {
 		if p.Expert {
@@ -109,12 +110,12 @@ func ofExperts(params []Param, of func(Param) int64) int64 {
 	})
 }
 
-// work returns the sum of the tensors' work: the parameters that compute for a token.
+// work returns the number of parameters that compute for a token: the sum of the tensors' work.
 func (m *Model) work() int64 {
 	return int64(math.Round(slice.Sum(Work(m.Params), itself)))
 }
 
-// Spared returns the share of a backward's products that frozen tensors spare.
+// Spared returns the share of backward's products that frozen tensors make unnecessary.
 func (m *Model) Spared() float64 {
 	all, left := slice.Sum(Work(m.Params), itself), slice.Sum(backwardWork(m.Params), itself)
 	if all == 0 || !slices.ContainsFunc(m.Params, isFrozen) {
@@ -134,7 +135,7 @@ func freeze(p *Param, frozen bool) {
 	}
 }
 
-// noteFrozen notes the untrained part of a list.
+// noteFrozen adds a note about the tensors that are not trained.
 func (m *Model) noteFrozen() {
 	if frozen := slice.Where(m.Params, isFrozen); len(frozen) > 0 {
 		elements := slice.Sum(frozen, func(p Param) int64 { return p.Frozen })
@@ -142,9 +143,9 @@ func (m *Model) noteFrozen() {
 	}
 }
 
-// SetActive sets how many parameters a token uses. If the list does not state how much of the
-// routed experts computes, that follows: the rest of the active ones, shared equally by all
-// experts.
+// SetActive sets the number of parameters that a token uses. The list may not state which share of
+// the routed experts computes for a token. In that case the share follows from this number: the
+// active parameters outside the dense tensors are distributed equally over all experts.
 func (m *Model) SetActive(active int64) {
 	m.ActiveParams = active
 	all, dense := ofExperts(m.Params, Param.Held), 0.0
@@ -169,14 +170,14 @@ func (m *Model) Largest() int64 {
 	return slice.Most(m.Params, func(p Param) int64 { return p.Elements })
 }
 
-// expertNames are the names of routed experts in the spellings of Megatron-Core,
-// Hugging Face and DeepSeek; a shared expert sees every token.
+// expertNames are names of routed experts in Megatron-Core, Hugging Face and DeepSeek. A shared
+// expert has another name and sees every token.
 var expertNames = map[string]bool{"local_experts": true, "experts": true}
 
-// blockNames are the names under which a transformer numbers its blocks.
+// blockNames are the names below which transformers number their blocks.
 var blockNames = map[string]bool{"layers": true, "h": true, "blocks": true, "block": true, "layer": true, "encoder": true, "decoder": true}
 
-// named makes a tensor and reads the facts in its name. The shape may be nil.
+// named makes a tensor and sets the fields that follow from its name. The shape may be nil.
 func named(name string, elements int64, shape []int64) Param {
 	p := Param{Name: name, Elements: elements, Shape: shape}
 	part, rest, more := strings.Cut(name, ".")
@@ -191,8 +192,8 @@ func named(name string, elements int64, shape []int64) Param {
 	return p
 }
 
-// ordinal returns one more than the number in the text, 0 for another text. A block has at most six
-// digits.
+// ordinal returns one more than the number in the text, or 0 if the text is not a number of at most
+// six digits.
 func ordinal(s string) int {
 	n, err := strconv.ParseUint(s, 10, 32)
 	if err != nil || len(s) > 6 {
@@ -201,15 +202,15 @@ func ordinal(s string) int {
 	return int(n) + 1
 }
 
-// list collects tensors and enforces the bounds.
+// list collects tensors and enforces the limits.
 type list struct {
 	params []Param
-	// at says where a name was first seen, for the error about a repetition.
+	// at says where a name was first seen, for the error about a repeated name.
 	at    map[string]string
 	total int64
 }
 
-// add takes one tensor. Where is its place in the file, for errors.
+// add adds a tensor. Errors use where as its place in the file.
 func (l *list) add(where string, p Param) error {
 	p.Name = strings.TrimSpace(p.Name)
 	switch {
@@ -234,7 +235,7 @@ func (l *list) add(where string, p Param) error {
 	return nil
 }
 
-// done ends a list: an empty one is an error.
+// done returns the tensors. An empty list is an error.
 func (l *list) done() ([]Param, error) {
 	if len(l.params) == 0 {
 		return nil, fmt.Errorf("%w: no tensors in it", ErrParams)
@@ -245,7 +246,7 @@ func (l *list) done() ([]Param, error) {
 	return l.params, nil
 }
 
-// short shortens a foreign name for messages.
+// short shortens a name from a file for messages.
 func short(name string) string {
 	const most = 80
 	if r := []rune(name); len(r) > most {
@@ -254,8 +255,8 @@ func short(name string) string {
 	return strconv.Quote(name)
 }
 
-// dims returns the number of elements of a shape; a scalar has one. It returns 0 if a side is not
-// positive and MaxElements+1 if the product is larger.
+// dims returns the number of elements of a shape, which is 1 for a scalar. It returns 0 if a side
+// is not positive, and MaxElements+1 if the product is larger than MaxElements.
 func dims(shape []int64) int64 {
 	n := int64(1)
 	for _, side := range shape {

@@ -5,30 +5,31 @@ import (
 	"sort"
 )
 
-// packing is a rule that cuts a sequence of tensors into buckets.
+// packing cuts a sequence of tensors into buckets.
 type packing struct {
 	params []Param
-	// order is the indices of the tensors in the order in which they are added.
+	// order has the indices of the tensors, in the order in which they are added to buckets.
 	order []int
-	// sum[k] is the number of elements before tensor k of the order; aligned[k] is the same with
-	// each tensor rounded up to the alignment of Megatron's starts.
+	// sum[k] is the number of elements before tensor k of order. aligned[k] is the same with each
+	// tensor rounded up to align.
 	sum, aligned []int64
-	// alone is the index in order of the tensor with an aligned bucket of its own; -1 is none.
+	// alone is an index into order: the tensor that has an aligned bucket of its own; -1 if there
+	// is none.
 	alone int
-	// largest is the size of the largest tensor.
+	// largest is the number of elements of the largest tensor.
 	largest int64
-	// A tensor's start is rounded up to a multiple of align, a bucket's end to one of divisor, in
-	// elements from the start of the buffer; 0 means 1.
+	// The start of a tensor is rounded up to a multiple of align, and the end of a bucket to a
+	// multiple of divisor. Both are in elements from the start of the buffer; 0 means 1.
 	align, divisor int64
-	// scratch is space for buckets of an unknown number.
+	// scratch is memory for buckets whose number is not yet known.
 	scratch *[]Bucket
-	// most bounds the tensors of a bucket; 0 is no bound.
+	// most is the largest number of tensors in a bucket; 0 means no limit.
 	most int
 }
 
-// atMostAround closes a bucket before a tensor would exceed the limit, or once it holds the most
-// tensors. A tensor above the limit is a bucket by itself; the previous bucket stays open around
-// it.
+// atMostAround closes a bucket before a tensor would exceed the limit, or once it holds p.most
+// tensors. A tensor above the limit gets a bucket of its own; the bucket before it stays open and
+// takes later tensors.
 func (p packing) atMostAround(limit int64) []Bucket {
 	if limit >= p.largest {
 		return p.atMost(limit)
@@ -56,7 +57,7 @@ func (p packing) atMostAround(limit int64) []Bucket {
 	return p.kept(all)
 }
 
-// indexes returns the tensors with gradients of one group of ranks.
+// indexes returns the tensors whose gradients one kind of ranks reduces: dense tensors or experts.
 func indexes(params []Param, expert, reverse bool) []int {
 	var order []int
 	for i := range params {
@@ -88,7 +89,7 @@ func lcm(a, b int64) int64 {
 	return a / x * b
 }
 
-// newPacking sums the tensors, plain and aligned.
+// newPacking computes the sums of the tensors, plain and aligned.
 func newPacking(params []Param, order []int) packing {
 	p := packing{params: params, order: order, alone: slices.IndexFunc(order, func(i int) bool { return params[i].Alone }), sum: make([]int64, len(order)+1), aligned: make([]int64, len(order)+1), scratch: new([]Bucket)}
 	for k, i := range order {
@@ -99,10 +100,10 @@ func newPacking(params []Param, order []int) packing {
 	return p
 }
 
-// atLeast closes a bucket as soon as it holds limit elements, so that the last tensor overshoots.
-// Each bucket has the next limit; later ones have the last. A limit of 0 never closes. A bucket's
-// end is a multiple of the starts' alignment, so sums of aligned tensors determine where one
-// closes.
+// atLeast closes a bucket as soon as it holds limit elements, so that the last tensor exceeds the
+// limit. Each bucket uses the next limit; when no further limit follows, the last one is used
+// again. A limit of 0 never closes a bucket. The end of a bucket is a multiple of the alignment of
+// starts, so the aligned sums determine where a bucket closes.
 func (p packing) atLeast(limits ...int64) []Bucket {
 	all := *p.scratch
 	starts := p.sum
@@ -129,13 +130,13 @@ func (p packing) atLeast(limits ...int64) []Bucket {
 	return p.kept(all)
 }
 
-// kept returns the data appended to the scratch space, in minimal memory.
+// kept returns a copy of the buckets in scratch that uses no more memory than needed.
 func (p packing) kept(all []Bucket) []Bucket {
 	*p.scratch = all[:0]
 	return slices.Clone(all)
 }
 
-// nearest is sort.Search for answers that are usually near 0.
+// nearest is sort.Search, but faster for results near 0.
 func nearest(n int, is func(k int) bool) int {
 	lo, step := 0, 1
 	for lo+step < n && !is(lo+step-1) {
@@ -144,8 +145,8 @@ func nearest(n int, is func(k int) bool) int {
 	return lo + sort.Search(min(step, n-lo), func(k int) bool { return is(lo + k) })
 }
 
-// atMost closes a bucket before a tensor would exceed the limit, or once it holds the most tensors.
-// A tensor above the limit is a bucket by itself.
+// atMost closes a bucket before a tensor would exceed the limit, or once it holds p.most tensors. A
+// tensor above the limit gets a bucket of its own.
 func (p packing) atMost(limit int64) []Bucket {
 	all := *p.scratch
 	for from := 0; from < len(p.order); {

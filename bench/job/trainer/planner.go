@@ -7,41 +7,40 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// prepared is the common part of the plans of all settings. It is computed once per list of tensors
-// and run, so that a plan only costs its buckets.
+// prepared is the part of a plan that is the same for all settings. It is computed once per list of
+// tensors and run, so that a plan only costs its buckets.
 type prepared struct {
 	params []Param
-	// kinds are the dense tensors and those of experts, in backward order.
+	// kinds are the dense tensors and the experts, in backward order.
 	kinds [2]packing
-	// matrices and rest divide kinds if matrices have separate buffers: by the layer-wise rule, and
-	// for storage in 8 bits.
+	// matrices and rest divide kinds if matrices have buffers of their own: with the layer-wise
+	// rule, and for storage in 8 bits.
 	matrices, rest [2]packing
 	pieces         [2][]piece
 	// ahead is kinds in forward order, for a trainer that cuts buckets in that order.
 	ahead  [2]packing
 	packed [2][]packed
 	floor  *LayerWiseFloor
-	// reverse is all tensors with elements, the last first.
+	// reverse has all tensors with elements, the last one first.
 	reverse packing
-	// zero is DeepSpeed's own lists, if requested.
+	// zero has the lists for DeepSpeed; nil until they are needed.
 	zero *zeroLists
-	// block is the elements of a transformer block, and blocks the tensors by block, for a trainer
-	// with a setting in blocks.
+	// block is the number of elements in a transformer block. blocks has the tensors by block. Both
+	// are for a trainer whose setting counts blocks.
 	block  int64
 	blocks blockRuns
 }
 
-// Planner makes the plans of many settings of the same tensors. It is not safe for
-// concurrent use.
+// Planner makes plans for many settings of the same tensors. It is not safe for concurrent use.
 type Planner struct {
 	t      Trainer
 	params []Param
-	// made caches the preparation of each run; fields that do not affect a bucket's end are left
-	// out of the key.
+	// made caches what was prepared for each run. The key leaves out fields that do not affect
+	// where a bucket ends.
 	made map[Run]*prepared
 }
 
-// Planner makes plans of these tensors, which are in forward order.
+// Planner returns a planner for these tensors, which are in forward order.
 func (t Trainer) Planner(params []Param) *Planner {
 	return &Planner{t: t, params: params, made: map[Run]*prepared{}}
 }

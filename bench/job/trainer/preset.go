@@ -7,19 +7,19 @@ import (
 	"zbench/bench/base/spell"
 )
 
-// preset is a published model: its configuration as data, and the rule that
-// turns it into tensors.
+// preset is a published model: its configuration as data, and a function that makes the tensors
+// from it.
 type preset struct {
 	name, title string
 	// aliases are other names, in lower case.
 	aliases []string
-	// source says where the configuration and the counts were read, and when.
+	// source says where and when the configuration and the counts were read.
 	source string
 	shape  shape
 	build  func(*builder)
 }
 
-// shape holds a configuration file's values under its names.
+// shape holds the values of a configuration file.
 type shape struct {
 	hidden, layers, ffn        int64
 	heads, kvHeads, headDim    int64
@@ -69,13 +69,13 @@ var presets = []preset{
 	},
 }
 
-// PresetNames lists the presets.
+// PresetNames lists the names of the presets.
 func PresetNames() []string {
 	return slice.Map(presets, func(p preset) string { return p.name })
 }
 
-// PresetName returns the table's name for a preset's name or alias in any spelling; the error is a
-// [spell.Unknown]. Every command accepts the same ones.
+// PresetName returns the table's name of a preset, given its name or alias in any spelling. All
+// commands accept the same spellings. The error is a [spell.Unknown].
 func PresetName(name string) (string, error) {
 	p, err := presetOf(name)
 	return p.name, err
@@ -88,7 +88,8 @@ func presetOf(name string) (preset, error) {
 // Preset makes the parameter list of a published model.
 func Preset(name string) (*Model, error) { return PresetAt(name, 0) }
 
-// PresetAt makes it with another hidden size and all other sizes kept; 0 is the published one.
+// PresetAt makes the list with another hidden size and all other sizes unchanged. A hidden size of
+// 0 means the published one.
 func PresetAt(name string, hidden int64) (*Model, error) {
 	p, err := presetOf(name)
 	if err != nil {
@@ -104,7 +105,7 @@ func PresetAt(name string, hidden int64) (*Model, error) {
 	return m, nil
 }
 
-// builder writes tensors under the names of the published checkpoints.
+// builder makes tensors with the names of the published checkpoints.
 type builder struct {
 	shape
 	params []Param
@@ -127,14 +128,14 @@ func (b *builder) linear(name string, out, in int64, bias bool) {
 	}
 }
 
-// gated appends a gated feed-forward part of three matrices.
+// gated appends the three matrices of a gated feed-forward part.
 func (b *builder) gated(name string, ffn int64) {
 	b.linear(name+".gate_proj", ffn, b.hidden, false)
 	b.linear(name+".up_proj", ffn, b.hidden, false)
 	b.linear(name+".down_proj", b.hidden, ffn, false)
 }
 
-// ends adds the embedding before the blocks, and norm and output layer after them.
+// ends appends the embedding, the blocks, and the norm and the output layer after them.
 func (b *builder) ends(block func(at string, i int)) {
 	b.add("model.embed_tokens.weight", b.vocab, b.hidden)
 	for i := range int(b.layers) {
@@ -145,12 +146,12 @@ func (b *builder) ends(block func(at string, i int)) {
 		b.linear("lm_head", b.vocab, b.hidden, false)
 		return
 	}
-	// The shared table's gradient is complete with the embedding's, but the output layer's product
-	// is computed here.
+	// The gradient of the shared table is complete when the embedding's gradient is, but the
+	// product of the output layer is computed here.
 	b.params = append(b.params, Param{Name: "lm_head (shares the embedding)", Work: new(float64(b.vocab * b.hidden))})
 }
 
-// llama is a dense transformer with grouped queries.
+// llama makes a dense transformer with grouped queries.
 func (b *builder) llama() {
 	b.ends(func(at string, _ int) {
 		b.add(at+"input_layernorm.weight", b.hidden)
@@ -163,9 +164,9 @@ func (b *builder) llama() {
 	})
 }
 
-// deepseek is DeepSeek-V3's form without a low rank for the queries: latent attention, and routed
-// with shared experts after the dense blocks. The router's correction bias has no gradient and is
-// left out.
+// deepseek makes DeepSeek-V3's architecture without the low-rank queries: latent attention, and
+// routed and shared experts after the dense blocks. The router's correction bias has no gradient
+// and is left out.
 func (b *builder) deepseek() {
 	b.ends(func(at string, i int) {
 		b.add(at+"input_layernorm.weight", b.hidden)
@@ -187,9 +188,10 @@ func (b *builder) deepseek() {
 	})
 }
 
-// zaya is ZAYA1's form: attention in a compressed space after two convolutions, a router with its
-// own feed-forward part, scaled residuals. Its 80 layers are 40 of attention and 40 of experts;
-// here each pair is a block. The router's balancing biases have no gradient and are left out.
+// zaya makes ZAYA1's architecture: attention in a compressed space after two convolutions, a router
+// with a feed-forward part of its own, and scaled residuals. Its 80 layers are 40 of attention and
+// 40 of experts; here each pair is one block. The router's balancing biases have no gradient and
+// are left out.
 func (b *builder) zaya() {
 	b.ends(func(at string, i int) {
 		b.scales(at + "attention.residual")
@@ -201,12 +203,12 @@ func (b *builder) zaya() {
 		for e := range b.experts {
 			expert := fmt.Sprintf("%sexperts.local_experts.%d", at, e)
 			b.linear(expert+".linear_fc1", b.ffn, b.hidden, false)
-			b.linear(expert+".linear_fc2", b.hidden, b.ffn/2, false) // the gate halves it
+			b.linear(expert+".linear_fc2", b.hidden, b.ffn/2, false) // the gate halves the width
 		}
 	})
 }
 
-// scales adds the learned scale and shift of a block's output and residual.
+// scales appends the learned scales and shifts of a block's output and residual.
 func (b *builder) scales(at string) {
 	for _, what := range []string{"hidden_states_scale", "hidden_states_bias", "residual_scale", "residual_bias"} {
 		b.add(at+"."+what, b.hidden)
@@ -227,8 +229,8 @@ func (b *builder) zayaAttention(at string) {
 	b.linear(at+"o_proj", b.hidden, query, false)
 }
 
-// zayaRouter chooses among the experts, or skips them. All routers except the first average over
-// the depth.
+// zayaRouter appends the router, which chooses among the experts or skips them. Every router except
+// the first averages over the depth.
 func (b *builder) zayaRouter(at string, averages bool) {
 	b.linear(at+"down_proj", b.routerDim, b.hidden, true)
 	if averages {

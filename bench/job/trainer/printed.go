@@ -8,8 +8,8 @@ import (
 
 // fromLog finds the settings that a job printed: the arguments of Megatron
 // (megatron/training/arguments.py, _print_args) and Primus (primus/core/utils/module_utils.py,
-// log_dict_aligned), the JSON of DeepSpeed (runtime/config.py, print_user_config), Hugging Face's
-// TrainingArguments. The last of several counts.
+// log_dict_aligned), the JSON of DeepSpeed (runtime/config.py, print_user_config), and
+// TrainingArguments of Hugging Face. If they were printed several times, the last time counts.
 func fromLog(text string) []Setting {
 	if json, has := behindLast(text, "json = {"); has {
 		if at := strings.Index(json, "\n}"); at >= 0 {
@@ -18,7 +18,7 @@ func fromLog(text string) []Setting {
 			}
 		}
 	}
-	for _, first := range []string{"_n_gpu=", "output_dir="} { // since and before transformers 4.10
+	for _, first := range []string{"_n_gpu=", "output_dir="} { // since transformers 4.10, and before
 		i := strings.LastIndex(text, first)
 		before := strings.TrimRight(text[:max(0, i)], " \n")
 		if old := first == "output_dir="; i < 0 || !strings.HasSuffix(before, "(") || old && !strings.HasSuffix(before, " parameters TrainingArguments(") {
@@ -47,7 +47,7 @@ func fromLog(text string) []Setting {
 	return nil
 }
 
-// behindLast returns the text after the last occurrence of another.
+// behindLast returns the text after the last occurrence of at.
 func behindLast(text, at string) (after string, found bool) {
 	i := strings.LastIndex(text, at)
 	if i < 0 {
@@ -56,7 +56,7 @@ func behindLast(text, at string) (after string, found bool) {
 	return text[i+len(at):], true
 }
 
-// printedPair reads a line of name, fill and value, without a logger's prefix.
+// printedPair reads a line with a name, filler characters and a value. It skips a logger's prefix.
 func printedPair(line, between string) (name, value string, is bool) {
 	for at := 0; ; {
 		i := strings.Index(line[at:], between)
@@ -72,7 +72,8 @@ func printedPair(line, between string) (name, value string, is bool) {
 	}
 }
 
-// closedBy returns a text up to the bracket that closes the one before it.
+// closedBy returns the text up to the closing bracket of a pair whose opening bracket is just
+// before the text.
 func closedBy(text string) (inside string, closed bool) {
 	open := 1
 	for i := range min(len(text), 1<<20) {

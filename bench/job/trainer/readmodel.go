@@ -20,8 +20,8 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// Hook is five lines of Python that print a model's parameters on one rank, as ReadModel reads them. An
-// expert's gradients are not reduced over all ranks: Megatron and DeepSpeed mark its tensors.
+// Hook is five lines of Python that print a model's parameters on one rank in a form that ReadModel
+// reads. Not all ranks reduce the gradients of experts; Megatron and DeepSpeed mark these tensors.
 const Hook = `print("name,shape,dtype,requires_grad,expert")
 for n, p in model.named_parameters():
     shape = "x".join(map(str, p.shape)) or 1
@@ -29,24 +29,26 @@ for n, p in model.named_parameters():
     print(n, shape, p.dtype, p.requires_grad, expert, sep=",")
 `
 
-// maxText bounds a list in text, maxHeader the header of a safetensors file (the
-// format's own bound).
+// maxText bounds a list in text form. maxHeader bounds the header of a safetensors file, which is
+// the limit of that format.
 const (
 	maxText   = 64 << 20
 	maxHeader = 100_000_000
 )
 
-// Open opens a file beside the one that is read.
+// Open opens a file in the folder of the file that is being read.
 type Open func(name string) (io.ReadCloser, error)
 
-// ReadModel reads a parameter list: CSV, JSON, a safetensors file, a safetensors index, whose
-// shards are opened beside it (only their headers are read), or a log of Megatron with its buckets.
-// Name is the file's, for messages. Every error of a list in text names the line.
+// ReadModel reads a parameter list. It accepts CSV, JSON, a safetensors file, a safetensors index,
+// or a log in which Megatron prints its buckets. For an index it opens the named files and reads
+// only their headers. name is the name of the file, for messages. Every error about a list in text
+// form names the line.
 //
 // CSV has one tensor per line in forward order: name, number of elements or shape (4096x1024), and
-// optionally True or False for whether it is trained; a header may name the columns name, elements
-// (or numel), shape, expert, requires_grad, dtype. Lines that begin with # are comments. JSON is a
-// list of objects with name and elements, numel or shape, or an object of names.
+// optionally True or False, which says whether the tensor is trained. A header may name the columns
+// name, elements (or numel), shape, expert, requires_grad, dtype. Lines that begin with # are
+// comments. JSON is a list of objects with name and elements, numel or shape, or an object whose
+// keys are the names.
 func ReadModel(name string, r io.Reader, open Open) (*Model, error) {
 	m := &Model{Name: name, Source: "the file " + name, Listed: true}
 	b := bufio.NewReader(r)
@@ -95,9 +97,9 @@ func (m *Model) text(name string, r io.Reader, open Open) error {
 	return err
 }
 
-// safetensors reports whether the file begins in that format: the length of a header as a 64-bit
-// little-endian number, then an object. No text does, because eight letters make a length beyond
-// all bounds.
+// safetensors reports whether the file is in that format: the length of a header as a 64-bit
+// little-endian number, then an object. Text is never mistaken for it, because eight characters of
+// text would be a length far above all limits.
 func safetensors(b *bufio.Reader) (size int64, is bool) {
 	head, err := b.Peek(9)
 	if err != nil {
@@ -109,7 +111,7 @@ func safetensors(b *bufio.Reader) (size int64, is bool) {
 
 var errShort = errors.New("the file ends within its header")
 
-// header reads the JSON header after the length.
+// header reads the JSON header behind the length.
 func header(r io.Reader, size int64) ([]byte, error) {
 	text := make([]byte, 8+size)
 	if _, err := io.ReadFull(r, text); err != nil {
@@ -118,10 +120,10 @@ func header(r io.Reader, size int64) ([]byte, error) {
 	return text[8:], nil
 }
 
-// columns has the index of each column of a CSV; -1 is missing.
+// columns has the index of each column of a CSV; -1 if the column is missing.
 type columns struct{ name, elements, shape, expert, trained, dtype int }
 
-// fromCSV reads name,elements or name,shape rows.
+// fromCSV reads rows of name,elements or name,shape.
 func (m *Model) fromCSV(file string, text []byte) ([]Param, error) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comment, r.FieldsPerRecord, r.TrimLeadingSpace, r.ReuseRecord = '#', -1, true, true
@@ -134,7 +136,7 @@ func (m *Model) fromCSV(file string, text []byte) ([]Param, error) {
 			return l.done()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrParams, file, err) // it names the line
+			return nil, fmt.Errorf("%w: %s: %w", ErrParams, file, err) // the error names the line
 		}
 		line, _ := r.FieldPos(0)
 		where := fmt.Sprintf("%s line %d", file, line)
@@ -164,7 +166,7 @@ func (m *Model) fromCSV(file string, text []byte) ([]Param, error) {
 	}
 }
 
-// typed stores the element type of a trained tensor in PyTorch's spelling.
+// typed stores the element type of a trained tensor. text is in PyTorch's spelling.
 func (m *Model) typed(where, text string) error {
 	d, err := collective.DtypeByName(strings.TrimPrefix(strings.TrimSpace(text), "torch."))
 	if err != nil {
@@ -176,7 +178,7 @@ func (m *Model) typed(where, text string) error {
 	return nil
 }
 
-// headings reads the first row as names of columns, if it is that.
+// headings reads the first row as column names, if it consists of column names.
 func headings(where string, row []string) (at columns, is bool, err error) {
 	find := func(names ...string) int {
 		return slices.IndexFunc(row, func(s string) bool { return slices.Contains(names, strings.ToLower(strings.TrimSpace(s))) })
@@ -198,7 +200,7 @@ func (at columns) param(where string, row []string) (Param, error) {
 		}
 		return strings.TrimSpace(row[i])
 	}
-	plain := at.elements == at.shape // no header told
+	plain := at.elements == at.shape // without a header
 	if plain && (len(row) < 2 || len(row) > 3) {
 		return Param{}, fmt.Errorf("%w: %s: %d fields; write name,elements or name,shape with the shape as 4096x1024, requires_grad behind it", ErrParams, where, len(row))
 	}
@@ -225,7 +227,7 @@ func (at columns) param(where string, row []string) (Param, error) {
 	return p, nil
 }
 
-// counted reads a number of elements and a shape, one of which may be empty.
+// counted reads a number of elements and a shape. One of them may be empty.
 func counted(count, shape string) (int64, []int64, error) {
 	switch {
 	case count == "":
@@ -244,7 +246,7 @@ func counted(count, shape string) (int64, []int64, error) {
 	return n, sides, err
 }
 
-// agree refuses a count that is not the product of the shape beside it.
+// agree refuses a number of elements that is not the product of the shape.
 func agree(count, product int64) error {
 	if count != product {
 		return fmt.Errorf("%d elements and a shape of %d contradict each other", count, product)
@@ -252,8 +254,8 @@ func agree(count, product int64) error {
 	return nil
 }
 
-// elementsColumn reads a count, or a shape as 4096x1024, [4096, 1024] or (4096,). A bare number is
-// a count with an unknown shape: nil.
+// elementsColumn reads a number of elements, or a shape such as 4096x1024, [4096, 1024] or (4096,).
+// For a single number the shape is unknown and nil.
 func elementsColumn(text string) (n int64, shape []int64, err error) {
 	inner := strings.TrimPrefix(text, "torch.Size")
 	inner = strings.Trim(inner, "[]() ")
@@ -323,18 +325,18 @@ func (e entry) param() (Param, error) {
 	return p, nil
 }
 
-// walker reads JSON by tokens, because the order of an object's names counts.
+// walker reads JSON token by token, because the order of an object's keys matters.
 type walker struct {
 	file string
 	text []byte
 	d    *json.Decoder
 	l    list
-	// lines counts those up to the offset at, so that no line is counted twice.
+	// lines is the number of lines up to offset at, so that every line is counted once.
 	lines int
 	at    int64
 }
 
-// fromJSON reads a list of entries, or an object of name to number, shape or entry.
+// fromJSON reads a list of entries, or an object that maps names to a number, a shape or an entry.
 func fromJSON(file string, text []byte) ([]Param, error) {
 	w := &walker{file: file, text: text, d: json.NewDecoder(bytes.NewReader(text))}
 	open, err := w.d.Token()
@@ -364,7 +366,7 @@ func fromJSON(file string, text []byte) ([]Param, error) {
 	return w.l.done()
 }
 
-// where returns the decoder's place.
+// where returns the decoder's position in the file.
 func (w *walker) where() string {
 	now := w.d.InputOffset()
 	w.lines += bytes.Count(w.text[w.at:now], []byte("\n"))
@@ -379,7 +381,7 @@ func (w *walker) fail(err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrParams, w.where(), err)
 }
 
-// member is one entry of an object.
+// member reads one entry of an object.
 func (w *walker) member() (e entry, err error) {
 	key, err := w.d.Token()
 	var raw json.RawMessage
@@ -412,7 +414,7 @@ func (w *walker) take(e entry) error {
 	return w.l.add(w.where(), p)
 }
 
-// maxShards bounds the files of an index.
+// maxShards is the largest number of files in an index.
 const maxShards = 4096
 
 // shard is the header of one safetensors file.
@@ -421,7 +423,7 @@ type shard struct {
 	header []byte
 }
 
-// isIndex reports whether JSON is a safetensors index, not a parameter list.
+// isIndex reports whether JSON is a safetensors index and not a parameter list.
 func isIndex(text []byte) bool {
 	var index struct {
 		Map json.RawMessage `json:"weight_map"`
@@ -429,8 +431,7 @@ func isIndex(text []byte) bool {
 	return text[0] == '{' && json.Unmarshal(text, &index) == nil && len(index.Map) > 0 && index.Map[0] == '{'
 }
 
-// index reads the headers of the files that an index names: the index itself has
-// no shapes.
+// index reads the headers of the files that an index names, because the index itself has no shapes.
 func (m *Model) index(name string, text []byte, open Open) error {
 	var index struct {
 		Map map[string]string `json:"weight_map"`
@@ -457,7 +458,7 @@ func (m *Model) index(name string, text []byte, open Open) error {
 	return m.shards(name, shards)
 }
 
-// beside reads the header of a file.
+// beside reads the header of a file in the same folder.
 func beside(file string, open Open) ([]byte, error) {
 	if open == nil {
 		return nil, fmt.Errorf("%s is not at hand", file)
@@ -466,7 +467,7 @@ func beside(file string, open Open) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was read only
+	defer f.Close() //nolint:errcheck // the file was only read
 	b := bufio.NewReader(f)
 	size, is := safetensors(b)
 	if !is {
@@ -475,7 +476,8 @@ func beside(file string, open Open) ([]byte, error) {
 	return header(b, size)
 }
 
-// shards returns all tensors of the files, in a likely forward order: the files have them by name.
+// shards returns all tensors of the files. The files list them by name, so shards sorts them into a
+// likely forward order.
 func (m *Model) shards(name string, shards []shard) error {
 	var l list
 	for _, s := range shards {
@@ -506,8 +508,8 @@ func (m *Model) shards(name string, shards []shard) error {
 	return nil
 }
 
-// tensorPlaces order a tensor within the model and within its block by its name. The
-// first that matches counts.
+// tensorPlaces order a tensor within the model and within its block. The first pattern that matches
+// the name counts.
 var tensorPlaces = []*pattern.Pattern{
 	pattern.New(`embed|wte|wpe|tok_`),
 	pattern.New(`layers|blocks|\bh\.`), // numbered blocks come here
@@ -532,7 +534,8 @@ func forward(a, b Param) int {
 	)
 }
 
-// section returns 0 before the blocks, 1 in them, 2 after them.
+// section returns 0 for tensors before the blocks, 1 for tensors in a block, and 2 for tensors
+// after the blocks.
 func section(p Param) int {
 	switch {
 	case p.Block > 0:
@@ -543,15 +546,15 @@ func section(p Param) int {
 	return 2
 }
 
-// within returns the place inside a block, or after the blocks. Experts are ordered by their number
-// first, which plain.Natural does.
+// within returns the place of a tensor inside its block, or among the tensors after the blocks.
+// Experts are ordered by their number, which plain.Natural does later.
 func within(p Param) int {
 	for i, place := range tensorPlaces {
 		if i < 2 {
 			continue
 		}
 		if i == 3 && tensorPlaces[4].MatchString(p.Name) && !strings.Contains(p.Name, "self_attn") {
-			continue // post_attention_layernorm is not attention
+			continue // post_attention_layernorm is not a part of attention
 		}
 		if p.Expert && i < 6 {
 			continue

@@ -7,7 +7,7 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// Check reports parts of the run that the trainer does not support.
+// Check refuses a run with options that the trainer does not support.
 func (t Trainer) Check(r Run) error {
 	for _, d := range []string{r.GradDtype, r.ParamDtype} {
 		if _, err := collective.DtypeByName(d); err != nil {
@@ -39,13 +39,13 @@ func (t Trainer) Check(r Run) error {
 	return nil
 }
 
-// GradBytes returns the width of a gradient's element on the wire.
+// GradBytes returns the size, in bytes, of a gradient's element on the wire.
 func (r Run) GradBytes() int64 { return width(r.GradDtype) }
 
-// param returns the width of a gathered parameter's element.
+// param returns the size, in bytes, of a gathered parameter's element.
 func (r Run) param() int64 { return width(r.ParamDtype) }
 
-// width returns the width of a dtype that Check has validated.
+// width returns the size of an element type that Check has accepted.
 func width(dtype string) int64 {
 	d, err := collective.DtypeByName(dtype)
 	if err != nil {
@@ -54,17 +54,17 @@ func width(dtype string) int64 {
 	return int64(d.Size)
 }
 
-// Microbatches returns Accum, and at least 1.
+// Microbatches returns Accum, but at least 1.
 func (r Run) Microbatches() int { return max(1, r.Accum) }
 
 func (r Run) instances() int { return max(1, r.Instances) }
 
-// shardRanks returns the number of Ranks that hold parts of one copy: of an optimizer instance, or
-// of a replica.
+// shardRanks returns the number of ranks that hold the parts of one copy, which is an optimizer
+// instance or a replica.
 func (r Run) shardRanks(expert bool) int { return max(1, r.Ranks(expert)/r.instances()) }
 
-// Ranks returns the number of ranks that reduce a gradient together, for an expert or another
-// tensor, over all instances.
+// Ranks returns the number of ranks that reduce a gradient together, over all instances. expert
+// says whether it is the gradient of an expert.
 func (r Run) Ranks(expert bool) int {
 	if expert {
 		return max(1, r.DP*r.tp()/r.expertRanks())
@@ -72,8 +72,8 @@ func (r Run) Ranks(expert bool) int {
 	return r.DP
 }
 
-// Apart returns the distance of two ranks that reduce a gradient together: tensor-parallel ranks
-// are neighbours (Megatron-Core's order is tp-cp-ep-dp-pp).
+// Apart returns the distance between two ranks that reduce a gradient together. It is above 1
+// because tensor-parallel ranks are neighbours (Megatron-Core's order is tp-cp-ep-dp-pp).
 func (r Run) Apart(expert bool) int {
 	if expert {
 		return r.expertRanks()
@@ -83,8 +83,8 @@ func (r Run) Apart(expert bool) int {
 
 func (r Run) tp() int { return max(1, r.TP) }
 
-// expertTP is the number of ranks that hold parts of an expert's matrix, expertRanks the number
-// that together hold a block's experts.
+// expertTP is the number of ranks that hold parts of one expert's matrix. expertRanks is the number
+// of ranks that together hold the experts of a block.
 func (r Run) expertTP() int {
 	if r.ETP > 0 {
 		return r.ETP
@@ -94,7 +94,7 @@ func (r Run) expertTP() int {
 
 func (r Run) expertRanks() int { return max(1, r.EP) * r.expertTP() }
 
-// apartWords names the tensor-parallel ranks in an error about experts.
+// apartWords describes the tensor-parallel ranks, for an error about experts.
 func (r Run) apartWords() string {
 	if r.tp() == 1 && r.expertTP() == 1 {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"zbench/bench/job/shell"
 )
 
-// fromScript reads a shell script: the command with the most settings, or the variables of a script
-// that starts no command. It finds nothing in a text without arguments.
+// fromScript reads a shell script. It returns the settings of the command that has most of them, or
+// the variables if the script starts no command. It finds nothing in a text without arguments.
 func fromScript(text string, given shell.Given) (Found, error) {
 	read, err := shell.Read(text, given)
 	if err != nil && (len(read.Commands) == 0 || !errors.Is(err, shell.ErrLimit)) {
@@ -29,7 +29,7 @@ func fromScript(text string, given shell.Given) (Found, error) {
 		found.Notes = append(found.Notes, "it runs or sources "+strings.Join(slices.Compact(e), ", ")+", which is not read")
 	}
 	var best []Setting
-	var loose []Setting // lines that are arguments
+	var loose []Setting // from lines that consist of arguments
 	launches := 0
 	for _, c := range read.Commands {
 		list := settingsOf(c.Args)
@@ -58,20 +58,20 @@ func fromScript(text string, given shell.Given) (Found, error) {
 		case starts || read.Failed || len(read.Conditions) > 0:
 			return Found{}, fmt.Errorf("%w: %s", errNoLaunch, strings.Join(append(found.Notes, "what the job printed has all of them"), "; "))
 		default:
-			return Found{}, nil // other possible kinds of text
+			return Found{}, nil // the text may be of another kind
 		}
 	}
 	found.Settings = slices.Concat(loose, best)
 	return found, nil
 }
 
-// errNoLaunch is the error of a script that starts no trainer.
+// errNoLaunch is the error about a script that starts no trainer.
 var errNoLaunch = errors.New("the script starts no command with a trainer's settings")
 
 // starter reports whether a command starts trainers.
 func starter(c shell.Command) bool {
 	name := path.Base(c.Args[0].Text)
-	_, err := ByName(name) // a front end's own command
+	_, err := ByName(name) // the name may be a front end's command
 	return err == nil || slices.Contains([]string{"torchrun", "python", "python3", "srun", "sbatch", "mpirun"}, name)
 }
 
@@ -82,7 +82,7 @@ func ofTrainers(list []Setting) int {
 	})
 }
 
-// program returns what the name of a command's program says about the trainer.
+// program returns the settings that follow from the name of the program that a command runs.
 func program(args []shell.Arg) []Setting {
 	for _, a := range args {
 		for name := range unsimulated {
@@ -94,5 +94,5 @@ func program(args []shell.Arg) []Setting {
 	return nil
 }
 
-// programKey is the setting that names a program that is not simulated.
+// programKey is the key of a setting whose value is the name of a program that is not simulated.
 const programKey = "program"

@@ -16,33 +16,32 @@ import (
 	"zbench/bench/job/shell"
 )
 
-// Setting is one setting in a trainer's file: its key in lower case with underscores, and its value
-// as written, with variables replaced.
+// Setting is one setting in a trainer's file.
 type Setting struct {
-	// Name in lower case with underscores.
+	// Key is the name in lower case with underscores.
 	Key string `json:"key"`
-	// Value as written, with variables replaced.
+	// Value is the value as written, with variables replaced.
 	Value string `json:"value"`
-	// Unset is the text in place of the value if that is a variable that the file does not set. The
-	// value is then "true" if bash passes the key alone.
+	// Unset is the text in place of the value if it is a variable that the file does not set. Value
+	// is then "true" if bash passes the key alone.
 	Unset string `json:"unset,omitempty"`
 }
 
-// Found is the content of a trainer's file.
+// Found is what Find found in a trainer's file.
 type Found struct {
 	// Form names the part that was read: "its command", "the arguments that the job printed".
 	Form string
-	// Settings in the order of the file.
+	// Settings are in the order of the file.
 	Settings []Setting
-	// Notes are sentences about unreadable parts.
+	// Notes are sentences about parts that could not be read.
 	Notes []string
-	// Unread names unknown settings that may change collectives.
+	// Unread names unknown settings that may change the collectives.
 	Unread []string
 }
 
-// Find finds the settings that a bucket size depends on in a trainer's file, of the kinds that
-// Reads lists, or in the job's printout of them. It ignores the rest. given is a shell script's
-// input.
+// Find finds the settings that determine the buckets. It reads a trainer's file of a kind that
+// Reads lists, or settings that the job printed, and ignores everything else. given is the input of
+// a shell script.
 func Find(text string, given shell.Given) (Found, error) {
 	found, err := pairs(text, given)
 	if err != nil {
@@ -51,7 +50,7 @@ func Find(text string, given shell.Given) (Found, error) {
 	list := []Setting{}
 	for _, p := range found.Settings {
 		if class := p.Value[strings.LastIndex(p.Value, ".")+1:]; strings.HasSuffix(class, "Strategy") {
-			p = Setting{Key: strategy, Value: class} // of Lightning, in any container
+			p = Setting{Key: strategy, Value: class} // Lightning names a strategy by its class, in any container
 		}
 		switch name := unsimulatedBy(p); {
 		case name != "":
@@ -68,13 +67,13 @@ func Find(text string, given shell.Given) (Found, error) {
 	return found, nil
 }
 
-// Settings returns Find's result for a file that needs no input.
+// Settings returns what Find finds in a file that needs no input.
 func Settings(text string) ([]Setting, error) {
 	found, err := Find(text, shell.Given{})
 	return found.Settings, err
 }
 
-// suspect reports whether a setting may change collectives.
+// suspect reports whether an unknown setting may change the collectives.
 func suspect(p Setting) bool {
 	return !isUnset(p.Value) && !strings.EqualFold(p.Value, "false") && contains(p.Key, []string{"fsdp", "zero_", "shard", "quantized_", "bucket", "grad_reduce", "param_gather", "reduce_scatter", "allgather", "all_gather", "allreduce", "all_reduce"})
 }
@@ -87,7 +86,7 @@ func known(name string) bool {
 		})
 }
 
-// ReadConfig is ReadSettings for the settings in a text.
+// ReadConfig reads the settings in a text with ReadSettings.
 func ReadConfig(text, want string) (*Config, error) {
 	list, err := Settings(text)
 	if err != nil {
@@ -96,8 +95,8 @@ func ReadConfig(text, want string) (*Config, error) {
 	return ReadSettings(list, want)
 }
 
-// unfoldered returns a value; a path is reduced to the file's name, because a record has no local
-// paths.
+// unfoldered reduces a path to the name of its file, because a record has no local paths. It
+// returns other values unchanged.
 func unfoldered(value string) string {
 	if strings.Contains(value, "/") {
 		return path.Base(value)
@@ -108,15 +107,16 @@ func unfoldered(value string) string {
 // ErrConfig is wrapped by every error of ReadConfig.
 var ErrConfig = errors.New("no trainer's settings")
 
-// maxLog bounds a log that prints a trainer's configuration, maxConfig a file that contains it.
+// maxLog bounds a log that prints a trainer's configuration, in bytes. maxConfig bounds a file with
+// a configuration.
 const (
 	maxLog    = 256 << 20
 	maxConfig = 4 << 20
 )
 
-// pairs finds the settings in a job's printout, in YAML or JSON (comments allowed), in a shell
-// script, or in any text with --key value, --key=value or key=value: arguments, Python. A flag
-// without a value has the value true.
+// pairs finds settings in lines that the job printed, in YAML or JSON (with comments), in a shell
+// script, or in any text with --key value, --key=value or key=value, such as arguments and Python.
+// A flag without a value has the value true.
 func pairs(text string, given shell.Given) (Found, error) {
 	if len(text) > maxLog {
 		return Found{}, fmt.Errorf("%w: larger than %d MiB", ErrConfig, maxLog>>20)
@@ -148,7 +148,7 @@ func pairs(text string, given shell.Given) (Found, error) {
 	return Found{Settings: list}, nil
 }
 
-// fromYAML flattens a document, or JSON, to its leaves.
+// fromYAML returns the leaves of a YAML or JSON document.
 func fromYAML(text string, given shell.Given) (out []Setting, err error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
@@ -165,7 +165,8 @@ func fromYAML(text string, given shell.Given) (out []Setting, err error) {
 	return out, nil
 }
 
-// leaves walks a mapping. Anchors are not followed: they could grow without end.
+// leaves collects the leaves of a mapping. It does not follow anchors, because they could make the
+// document grow without limit.
 func leaves(n *yaml.Node, key string, depth int, vars values, out *[]Setting) {
 	switch {
 	case depth > deepestYAML:
@@ -173,10 +174,10 @@ func leaves(n *yaml.Node, key string, depth int, vars values, out *[]Setting) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			name := n.Content[i].Value
 			if name == "stage" && key == "" {
-				continue // of another part, as in LLaMA-Factory
+				continue // a key of another part, as in LLaMA-Factory
 			}
 			if name == "enabled" || name == "device" || name == "type" && key == "optimizer" || name == "name" && (key == "optim" || key == "dist_config") {
-				name = key + "." + name // ambiguous without its parent
+				name = key + "." + name // ambiguous without the parent's name
 			} else if slices.Contains(bridgeParts, key+".") || key == "optimizer" && known(key+"."+name) {
 				name = key + "." + name
 			}
@@ -194,20 +195,20 @@ func leaves(n *yaml.Node, key string, depth int, vars values, out *[]Setting) {
 	}
 }
 
-// normal returns a key without leading dashes and with underscores.
+// normal returns a key without leading dashes, and with underscores instead of dashes.
 func normal(key string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimLeft(key, "-")), "-", "_")
 }
 
-// deepestYAML bounds the nesting of mappings, and of references.
+// deepestYAML is the largest nesting of mappings and of references.
 const deepestYAML = 50
 
 // variable matches ${NAME}, ${NAME:-default}, Primus's ${NAME:default}, Hydra's ${a.b} and
 // ${oc.env:NAME,default}.
 var variable = pattern.New(`\$\{(?:oc\.env:)?([A-Za-z_][\w.]*)(?:(?::-|-|:|,)([^${}]*))?\}|\$([A-Za-z_]\w*)`)
 
-// values are the values of a document's variables: the user's, and the document's own scalars by
-// path.
+// values has the values of a document's variables: given has the user's, paths has the document's
+// own scalars by their path.
 type values struct{ given, paths map[string]string }
 
 // add collects the scalars of a mapping.
@@ -221,8 +222,8 @@ func (v values) add(n *yaml.Node, at string, depth int) {
 	}
 }
 
-// in replaces the variables of a text. A variable without a value becomes empty, and one that only
-// a resolver of Hydra knows stays.
+// in replaces the variables in a text. A variable without a value becomes empty. A variable for a
+// resolver of Hydra stays as it is.
 func (v values) in(text string, depth int) string {
 	if depth > deepestYAML || len(text) > 1<<10 {
 		return ""
@@ -236,13 +237,13 @@ func (v values) in(text string, depth int) string {
 			return v.in(value, depth+1)
 		}
 		if strings.HasPrefix(use, "${"+m[1]+":") && m[1] == strings.ToLower(m[1]) && !strings.HasPrefix(use, "${"+m[1]+":-") {
-			return use // a resolver
+			return use // Hydra resolves this expression, so it stays as it is
 		}
 		return m[2]
 	})
 }
 
-// settingsOf reads words: --key value, --key=value, key=value, and the same in the text of a value.
+// settingsOf reads words: --key value, --key=value, key=value, and the same forms inside a value.
 func settingsOf(args []shell.Arg) []Setting {
 	var out []Setting
 	for i, a := range args {
@@ -259,7 +260,7 @@ func settingsOf(args []shell.Arg) []Setting {
 				p.Value, p.Unset = args[i+1].Text, strings.Join(args[i+1].Missing, ", ")
 			}
 			if i+1 < len(args) && args[i+1].Gone {
-				p.Value = "true" // of a switch, whatever follows
+				p.Value = "true" // a switch, whatever follows
 			}
 		}
 		if strings.ContainsAny(p.Value, " \n") {
@@ -280,7 +281,8 @@ func isValue(a shell.Arg) bool {
 	return !dashed && (!assigns || !isKey(name) || !known(normal(name)))
 }
 
-// isKey reports whether a word can name a setting; the name may have dots, as ddp.bucket_size has.
+// isKey reports whether a word can name a setting. The name may contain dots, as in
+// ddp.bucket_size.
 func isKey(word string) bool {
 	bare := strings.TrimLeft(word, "-")
 	return bare != "" && len(bare) <= 100 && len(word)-len(bare) != 1 && strings.Trim(bare[:1], "0123456789.-") != "" &&
@@ -289,8 +291,8 @@ func isKey(word string) bool {
 		}) < 0
 }
 
-// fromProgram reads a Python program: attributes by their own names. A program that sets a setting
-// to two values has more than one configuration.
+// fromProgram reads a Python program, in which settings are attributes or arguments. If a program
+// sets one setting to two values, it has more than one configuration.
 func fromProgram(text string) (Found, error) {
 	found := Found{Settings: settingsOf(words(text, true))}
 	if strings.Contains(text, "megatron.bridge.recipes") {
@@ -313,7 +315,7 @@ func fromProgram(text string) (Found, error) {
 		}
 		values[p.Key] = value
 	}
-	// A sequence length alone does not make a program Megatron's.
+	// A sequence length alone does not show that a program uses Megatron.
 	rest := slices.DeleteFunc(slices.Clone(found.Settings), func(p Setting) bool { return p.Key == sequence })
 	switch owner := ownerOf(rest); {
 	case owner == "":
@@ -329,9 +331,9 @@ func variableName(value string) bool {
 	return value != "" && strings.Trim(value[:1], "_abcdefghijklmnopqrstuvwxyz") == "" && strings.Trim(value, "_.abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// words splits Python, or any other text, at its punctuation. A value belongs to its = whatever the
-// spaces around it; a product of numbers is one word, and so is a list of them, with colons. In a
-// program a value that is another variable's name is missing.
+// words splits Python, or any other text, at its punctuation. A value belongs to its =, whatever
+// spaces are between. A product of numbers is one word, and so is a list of numbers, joined by
+// colons. In a program, a value that is the name of another variable counts as missing.
 func words(text string, program bool) (all []shell.Arg) {
 	const spaces, ends = " \t\r", "\n(),;[]{}"
 	var word strings.Builder

@@ -10,10 +10,9 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Stage returns the list of a pipeline's first stage, the only one whose buckets a trainer's
-// setting cuts: the first of equal shares of the blocks, with the tensors before them. first is its
-// number of blocks if that is not an equal share; 0 if it is. It fails if there are fewer blocks
-// than stages.
+// Stage reduces the list to the first stage of a pipeline, the only stage whose buckets the setting
+// cuts. It keeps the tensors before the blocks and the first share of the blocks. first is the
+// number of these blocks; 0 means an equal share. It fails if there are fewer blocks than stages.
 func (m *Model) Stage(stages, first int) error {
 	if stages < 2 {
 		return nil
@@ -52,7 +51,7 @@ func (m *Model) Stage(stages, first int) error {
 	return nil
 }
 
-// AsGiven adds facts that no list states to a list that is already one rank's.
+// AsGiven adds notes to a list that already is one rank's, because the list itself cannot say so.
 func (m *Model) AsGiven(stages, ranks int) {
 	if ranks > 1 {
 		m.Notes = append(m.Notes, fmt.Sprintf("the list is taken as it is, for one of %d tensor-parallel ranks", ranks))
@@ -62,18 +61,18 @@ func (m *Model) AsGiven(stages, ranks int) {
 	}
 }
 
-// sharedLeftOut explains Megatron's handling of a tied embedding before a step ends (Megatron-Core,
+// sharedLeftOut says what Megatron does with a tied embedding before a step ends (Megatron-Core,
 // distributed/finalize_model_grads.py, _allreduce_word_embedding_grads; read 2026-11-21).
 const sharedLeftOut = "its gradient is reduced between both stages after the last backward, which no bucket size changes and which is not counted here"
 
-// shared reports whether an output layer has no table of its own.
+// shared reports whether a tensor is an output layer without a table of its own.
 func shared(p Param) bool { return p.Elements == 0 && p.Work != nil }
 
-// expertNumber finds the number of a tensor's expert within its block.
+// expertNumber matches the number of an expert within its block.
 var expertNumber = pattern.New(`(?:local_experts|experts)\.(\d{1,6})\.`)
 
-// Local keeps one rank's experts when they are spread over a number of groups. The tokens of all
-// groups come to it, so it computes as much.
+// Local keeps the experts of one rank, if the experts are distributed over groups. Tokens from all
+// groups come to these experts, so the rank computes as much as before.
 func (m *Model) Local(groups int) error {
 	if groups < 2 || m.ExpertTotal() == 0 {
 		return nil
@@ -105,7 +104,7 @@ func (m *Model) Local(groups int) error {
 	return nil
 }
 
-// cut is the way in which tensor parallelism divides a tensor.
+// cut says how tensor parallelism divides a tensor.
 type cut int
 
 const (
@@ -116,10 +115,11 @@ const (
 	vocabCut
 )
 
-// cuts are parts of names of matrices with their division (NVIDIA/Megatron-LM at d98e8a64:
-// megatron/core/transformer/attention.py, mlp.py, multi_latent_attention.py, moe/router.py,
-// tensor_parallel/layers.py). A column-parallel matrix is divided by its rows, as torch stores it,
-// and so is its bias; the bias of a row-parallel one is whole.
+// cuts are parts of the names of matrices, and how tensor parallelism divides them
+// (NVIDIA/Megatron-LM at d98e8a64: megatron/core/transformer/attention.py, mlp.py,
+// multi_latent_attention.py, moe/router.py, tensor_parallel/layers.py). A column-parallel matrix is
+// divided by rows, as torch stores it, and so is its bias. The bias of a row-parallel matrix stays
+// whole.
 var cuts = []struct {
 	part string
 	how  cut
@@ -146,7 +146,7 @@ var cuts = []struct {
 	{"output", vocabCut},
 }
 
-// cutOf returns a tensor's division.
+// cutOf returns how a tensor is divided.
 func cutOf(p Param) cut {
 	if strings.Contains(p.Name, "norm") && len(p.Shape) == 1 {
 		return wholeCut
@@ -163,9 +163,10 @@ func cutOf(p Param) cut {
 	return unknownCut
 }
 
-// Tensor returns the list of one of n tensor-parallel ranks: matrices are divided, norms are whole.
-// A routed expert's matrices are divided by experts. The rows of the embedding and of the output
-// layer are first padded to a multiple per rank. It fails if no rule covers a tensor.
+// Tensor reduces the list to one of several tensor-parallel ranks. Matrices are divided, norms stay
+// whole. The matrices of routed experts are divided by experts instead of ranks. The rows of the
+// embedding and the output layer are first padded to a multiple of vocab per rank. It fails if no
+// rule covers a tensor.
 func (m *Model) Tensor(ranks, experts int, vocab int64) error {
 	if ranks < 2 && experts < 2 {
 		return nil
@@ -196,7 +197,7 @@ func (m *Model) Tensor(ranks, experts int, vocab int64) error {
 	return nil
 }
 
-// divide makes a tensor one of n parts.
+// divide reduces a tensor to one of n parts.
 func divide(p *Param, n, vocab int64) error {
 	how := cutOf(*p)
 	if how == wholeCut || n == 1 || p.Elements == 0 {
@@ -208,7 +209,7 @@ func divide(p *Param, n, vocab int64) error {
 		return fmt.Errorf("no rule says how %s is divided", short(p.Name))
 	case how == colsCut && len(p.Shape) > 1:
 		side = 1
-	case len(p.Shape) == 0: // of a list that was made up
+	case len(p.Shape) == 0: // tensors of a made-up list have no shapes
 		p.Elements = (p.Elements + n - 1) / n
 		return nil
 	}

@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// FirstBlocks returns the number of blocks on the ranks of the first pipeline stage, given the
-// numbers of stages and blocks; 0 means an equal share. Read in NVIDIA/Megatron-LM at d98e8a64:
-// core/transformer/transformer_block.py, get_num_layers_to_build, and
-// core/transformer/pipeline_parallel_layer_layout.py.
+// FirstBlocks returns the number of blocks on the ranks of the first pipeline stage; 0 means an
+// equal share. Read in NVIDIA/Megatron-LM at d98e8a64: core/transformer/transformer_block.py,
+// get_num_layers_to_build, and core/transformer/pipeline_parallel_layer_layout.py.
 func (c *Config) FirstBlocks(stages, blocks int) (int, error) {
 	layout := cmp.Or(c.said["pipeline_model_parallel_layout"], c.said["model.pipeline_model_parallel_layout"])
 	switch {
@@ -38,7 +37,7 @@ func (c *Config) FirstBlocks(stages, blocks int) (int, error) {
 	return 0, nil
 }
 
-// share returns an equal share of blocks.
+// share returns an equal share of the blocks.
 func share(blocks, stages int) (int, error) {
 	if blocks < stages || blocks%stages != 0 {
 		return 0, fmt.Errorf("%d blocks do not divide by %d pipeline stages", blocks, stages)
@@ -46,8 +45,9 @@ func share(blocks, stages int) (int, error) {
 	return blocks / stages, nil
 }
 
-// laidOut counts the blocks on the first rank of Megatron's layout: one letter per layer (t is a
-// block), | between chunks; (…)*3 and t*3 repeat. Chunks are dealt to the stages in turn.
+// laidOut counts the blocks on the first rank in Megatron's layout. A layout has one letter per
+// layer (t is a block) and | between chunks; (…)*3 and t*3 repeat. The chunks are dealt to the
+// stages in turn.
 func laidOut(layout string, stages int) (int, error) {
 	text := strings.NewReplacer(" ", "", ",", "", "\n", "").Replace(layout)
 	for strings.Contains(text, "*") {

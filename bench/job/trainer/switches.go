@@ -1,21 +1,22 @@
 package trainer
 
-// Switch is a setting beside the bucket size that the advised run has and the user's run lacks.
+// Switch is a setting, other than the bucket size, that the advised run has and the user's run
+// lacks.
 type Switch struct {
-	// Name in the trainer's spelling.
+	// Name is the setting in the trainer's spelling.
 	Name string
-	// Run is the user's with this switch and the earlier ones.
+	// Run is the user's run with this switch and all earlier ones.
 	Run Run
 }
 
-// runSwitch is such a setting of a trainer: its condition, and the change of a run.
+// runSwitch is a switch of a trainer. lacks reports whether a run needs it, change applies it.
 type runSwitch struct {
 	name   string
 	lacks  func(run, advised Run) bool
 	change func(run *Run, advised Run)
 }
 
-// overlapSwitch lets communication overlap with backward.
+// overlapSwitch makes communication overlap with backward.
 func overlapSwitch(name string) runSwitch {
 	return runSwitch{
 		name,
@@ -24,15 +25,15 @@ func overlapSwitch(name string) runSwitch {
 	}
 }
 
-// Advised returns the run for which a bucket size is chosen: the user's, with all overlap switched
+// Advised returns the run for which a bucket size is chosen: the user's run with all overlap turned
 // on and one size for all calls.
 func (t Trainer) Advised(run Run) Run {
 	run.NoOverlap, run.NoGatherOverlap, run.GatherBytes = false, false, 0
 	return run
 }
 
-// Switches returns the steps from the user's run to the advised one, in a possible order; none for
-// a trainer without such settings.
+// Switches returns the steps from the user's run to the advised run, in an order that works. A
+// trainer without such settings has none.
 func (t Trainer) Switches(run, advised Run) []Switch {
 	var all []Switch
 	for _, s := range t.switches {
@@ -44,12 +45,12 @@ func (t Trainer) Switches(run, advised Run) []Switch {
 	return all
 }
 
-// Change is a change other than the bucket size.
+// Change is a possible improvement other than the bucket size.
 type Change struct {
 	Code, Message string
-	// When reports whether it can be changed in a run.
+	// When reports whether the change is possible in a run.
 	When func(run Run) bool
-	// Apply changes it; nil if the curves cannot give its gain. It is then proposed if the latency
-	// of many ranks is a notable part of the step.
+	// Apply makes the change. It is nil if the curves do not show the gain; the change is then
+	// proposed if the latency of many ranks is a notable part of the step.
 	Apply func(run *Run)
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 )
 
-// tensorShares are the tensors' shares of a block's parameters, as in a dense transformer with
-// grouped queries and a gated feed-forward part (Llama 3 8B's).
+// tensorShares are the shares of a block's parameters by tensor, as in a dense transformer with
+// grouped queries and a gated feed-forward part (the shares of Llama 3 8B).
 var tensorShares = []struct {
 	name  string
 	share float64
@@ -16,9 +16,10 @@ var tensorShares = []struct {
 	{"mlp.down", 0.269},
 }
 
-// SyntheticModel makes up a list from a total: an embedding and an output layer of largest elements
-// each, and equal blocks between them. With largest 0 there is no embedding and the blocks share
-// everything; with layers 0 there are 32. It fails if the parts do not fit into the total.
+// SyntheticModel makes up a list from a total number of elements: an embedding, equal blocks, and
+// an output layer. largest is the number of elements of the embedding, and also of the output
+// layer. If it is 0, there are neither, and the blocks share everything. layers is the number of
+// blocks; 0 means 32. It fails if the parts do not fit into the total.
 func SyntheticModel(total int64, layers int, largest int64) (*Model, error) {
 	const usual = 32
 	if layers == 0 {
@@ -36,7 +37,7 @@ func SyntheticModel(total int64, layers int, largest int64) (*Model, error) {
 		return nil, fmt.Errorf("%w: two tensors of %d (embedding and output) do not fit into %d", ErrParams, largest, total)
 	}
 	if largest > 0 {
-		m.Params = append(m.Params, Param{Name: "embedding", Elements: largest, Work: new(float64)}) // looked up
+		m.Params = append(m.Params, Param{Name: "embedding", Elements: largest, Work: new(float64)}) // looked up, not multiplied
 	}
 	for b := range int64(layers) {
 		// Differences of running totals, so that nothing is lost to rounding.
@@ -51,7 +52,7 @@ func SyntheticModel(total int64, layers int, largest int64) (*Model, error) {
 	return m, nil
 }
 
-// block appends the tensors of one block with a number of elements.
+// block appends the tensors of one block, given its number of elements.
 func (m *Model) block(b int, elements int64) {
 	left := elements
 	for i, s := range tensorShares {

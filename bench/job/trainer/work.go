@@ -8,14 +8,14 @@ import (
 	"zbench/bench/base/pattern"
 )
 
-// embeddings are parts of names of tables that are looked up, not multiplied, in Hugging Face
+// embeddings are parts of the names of tables that are looked up, not multiplied, in Hugging Face
 // (embed_tokens, wte, wpe), Megatron (word_embeddings) and torchtitan (tok_embeddings).
 var embeddings = []string{"embed_tokens", "wte.", "wpe.", "word_embeddings", "tok_embeddings", "position_embeddings"}
 
-// Work returns each tensor's share of the computation of a pass, in elements: the tensor's own
-// value if set, 0 for a lookup table by its name, otherwise its elements, frozen or not. A tied
-// embedding needs its own value, see Param.Work. Attention's own computation, which is in no
-// tensor, is assumed to be distributed like the rest.
+// Work returns the share of each tensor in the computation of a pass, in elements. It is Param.Work
+// if that is set, 0 if the name is that of a lookup table, and otherwise the tensor's elements,
+// frozen or not. A tied embedding needs a value of its own; see Param.Work. Attention's own
+// products belong to no tensor and are assumed to be distributed like the rest.
 func Work(params []Param) []float64 {
 	work := make([]float64, len(params))
 	for i, p := range params {
@@ -29,8 +29,8 @@ func Work(params []Param) []float64 {
 	return work
 }
 
-// BackwardWork returns each tensor's share of the computation of a backward pass: the time between
-// the gradients if all were measured, otherwise that of [Work].
+// BackwardWork returns the share of each tensor in the computation of a backward pass: the time
+// between the gradients if all times were measured, otherwise a count like Work's.
 func BackwardWork(params []Param) []float64 {
 	work := make([]float64, len(params))
 	before := 0.0
@@ -46,8 +46,8 @@ func BackwardWork(params []Param) []float64 {
 	return work
 }
 
-// backwardWork is Work for the backward pass. It ends at the first trained tensor, and a frozen
-// tensor computes one of the two products.
+// backwardWork is Work for the backward pass. The pass ends at the first trained tensor of the
+// list, and a frozen tensor needs only one of the two products.
 func backwardWork(params []Param) []float64 {
 	work := Work(params)
 	trained := false
@@ -65,11 +65,11 @@ func backwardWork(params []Param) []float64 {
 
 func lookedUp(name string) bool { return contains(strings.ToLower(name)+".", embeddings) }
 
-// numbered finds the number of a transformer block in a tensor's name, such as
+// numbered matches the number of a transformer block in a tensor's name, such as
 // model.layers.12.mlp.up_proj.weight, transformer.h.3.attn or blocks.7.norm.
 var numbered = pattern.New(`(?:^|\.)(?:layers|layer|h|blocks|block)\.(\d+)\.`)
 
-// WithBlocks sets missing Blocks from the tensors' names.
+// WithBlocks sets missing block numbers from the tensors' names.
 func WithBlocks(params []Param) []Param {
 	all := make([]Param, len(params))
 	copy(all, params)

@@ -7,15 +7,15 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// XLA's rules: xla/service/collective_combiner_utils.h (calls are combined while the sum of their
-// outputs is within the threshold; a call above it is not combined) and
-// xla/service/collective_utils.h (30 MiB + 7 bytes). The output of an all-reduce is the whole
-// buffer, that of a reduce-scatter one rank's share. xla/service/gpu/gpu_compiler.cc combines at
-// most 256 calls.
+// XLA's rules. xla/service/collective_combiner_utils.h: calls are combined while the sum of their
+// outputs is within the threshold; a call above the threshold is not combined.
+// xla/service/collective_utils.h: the default is 30 MiB + 7 bytes. The output of an all-reduce is
+// the whole buffer, the output of a reduce-scatter is one rank's share.
+// xla/service/gpu/gpu_compiler.cc combines at most 256 calls.
 const (
 	xlaDefault = 30<<20 + 7
 	xlaMost    = 256
-	// xlaScheduler lets calls overlap with computation; off by default
+	// xlaScheduler is the flag that makes calls overlap with computation. It is off by default
 	// (xla/debug_options_flags.cc).
 	xlaScheduler = "xla_gpu_enable_latency_hiding_scheduler"
 )
@@ -26,7 +26,7 @@ func init() {
 		Knob: xlaFlagName(allReduce), Flag: "--" + xlaFlagName(allReduce), Unit: Bytes, GradDtype: "bfloat16", Stages: []int{0, 1},
 		Collectives: []string{allReduce, reduceScatter, allGather},
 		Default:     xlaThreshold, plan: xlaPlan,
-		// A threshold on shards counts DP elements at a time.
+		// A threshold on shares counts DP elements per element of a share.
 		Step: func(_ int64, r Run) int64 {
 			if r.Zero == 0 {
 				return 1
@@ -54,10 +54,10 @@ func init() {
 	})
 }
 
-// xlaFlagName returns the flag of a call's threshold.
+// xlaFlagName returns the name of the flag with the threshold of a collective.
 func xlaFlagName(call string) string { return "xla_gpu_" + call + "_combine_threshold_bytes" }
 
-// xlaUnset has one default for each call.
+// xlaUnset returns the run with XLA's defaults, which are separate for each collective.
 func xlaUnset(run Run) Run {
 	if run.Zero > 0 && run.GatherBytes == 0 {
 		run.GatherBytes = xlaDefault
@@ -65,7 +65,7 @@ func xlaUnset(run Run) Run {
 	return run
 }
 
-// xlaSize returns the threshold of the run's reducing call.
+// xlaSize returns the threshold of the collective that reduces gradients.
 func xlaSize(c *Config, run Run) (int64, bool) {
 	switch {
 	case c.ShareBytes != nil && (c.Bytes == nil || run.Zero > 0):
@@ -76,7 +76,8 @@ func xlaSize(c *Config, run Run) (int64, bool) {
 	return 0, false
 }
 
-// xlaThreshold is the default, bytes of output, in elements.
+// xlaThreshold returns the default threshold. XLA counts bytes of output; the result is in
+// elements.
 func xlaThreshold(_ []Param, run Run) int64 {
 	if run.Zero == 0 {
 		return xlaDefault / run.GradBytes()
@@ -87,7 +88,7 @@ func xlaThreshold(_ []Param, run Run) int64 {
 func xlaPlan(in *prepared, setting int64, run Run) Plan {
 	gathered := setting
 	if setting == 0 {
-		// One default for each call: a gather's output is all of it.
+		// Each collective has a default of its own. A gather's output is the whole buffer.
 		setting, gathered = xlaThreshold(in.params, run), xlaDefault/run.param()
 	}
 	if run.GatherBytes > 0 {
@@ -120,7 +121,7 @@ var xlaForms = []form{
 	}},
 }
 
-// xlaArguments are XLA's flags: the thresholds of the run's calls.
+// xlaArguments returns XLA's flags for the thresholds of a run's collectives.
 func xlaArguments(s Spelling) arguments {
 	var all arguments
 	all.add(true, xlaScheduler, "true", func(c *Config) bool { return c.on(xlaScheduler) })
@@ -139,8 +140,8 @@ func xlaArguments(s Spelling) arguments {
 	return all
 }
 
-// xlaConclusions fills in the defaults of flags that are not set. A file with thresholds
-// of reduce_scatter or all_gather but none of all_reduce means sharding.
+// xlaConclusions fills in the defaults of flags that are not set. If a file sets a threshold for
+// reduce_scatter or all_gather but none for all_reduce, the run is sharded.
 func xlaConclusions(c *Config, _ []Setting) {
 	if !c.on(xlaScheduler) {
 		c.Notes = append(c.Notes, "it does not switch "+xlaScheduler+" on: your setting is computed as if it did, and without it less overlaps")

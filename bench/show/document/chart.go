@@ -10,14 +10,15 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// Band is a shaded and named stretch of the x axis, with others that are shaded in the same way.
+// Band is a shaded and labelled range of the x axis. Others are further ranges with the same
+// shading.
 type Band struct {
 	Lo, Hi int64
 	Label  string
 	Others []Stretch
 }
 
-// Stretch is a part of the x axis.
+// Stretch is a range of the x axis.
 type Stretch struct{ Lo, Hi int64 }
 
 // signedPercent prints a relative change: +3.2 %, −0.41 %.
@@ -29,44 +30,47 @@ func signedPercent(v float64) string {
 	return strings.Replace(text, "-", "−", 1) + " %"
 }
 
-// Quantity is the value that a chart shows over the message size.
+// Quantity is the kind of value that a chart shows over its x axis.
 type Quantity int
 
-// The quantities: bus bandwidth on a linear axis from zero; the burst's time per launch and the
-// isolated time of one launch on a logarithmic one; the distribution of isolated launches, in per
-// cent of their median; and the step time over the bucket size, where Point.Bytes counts elements.
+// The first four quantities. BusBW is on a linear axis from zero. Time is a burst's time per launch
+// and Alone the time of one isolated launch, both on a logarithmic axis. Spread is the distribution
+// of isolated launches, in per cent of their median. All of them are over the message size.
 const (
 	BusBW Quantity = iota
 	Time
 	Alone
 	Spread
 	Setting
-	// Rate is a memory's bandwidth, over the size of an array.
+	// Rate is memory bandwidth over the array size.
 	Rate
-	// Scale is bus bandwidth at one message size over the number of ranks, which
-	// Point.Bytes counts.
+	// Scale is the bus bandwidth of one message size over the number of ranks, which is in
+	// Point.Bytes.
 	Scale
 	// Change is the relative change of a time, over the message size.
 	Change
-	// Level is the relative change of all times over the order of the measurements, which
-	// Point.Bytes counts from 1.
+	// Level is the relative change of all times over the order of the measurements. Point.Bytes is
+	// the position in that order, from 1.
 	Level
-	// StepTime is the time of a training step over the bucket size, where Point.Bytes counts elements.
+	// StepTime is the time of a training step over the bucket size. Point.Bytes is the bucket's
+	// number of elements.
 	StepTime
 	// ByTokens and ByBackward are the time of a training step over the computation of a microbatch.
-	// Point.Bytes counts tokens, or microseconds of backward.
+	// Point.Bytes is the number of tokens, or the time of the backward pass in microseconds.
 	ByTokens
 	ByBackward
-	// SmallBW is bus bandwidth of messages so small that it is flat on a linear axis.
+	// SmallBW is the bus bandwidth of small messages, in a chart of their own. In the chart of all
+	// sizes their curve would be flat.
 	SmallBW
 )
 
-// MostSmall is the largest message of a chart of small ones, in bytes.
+// MostSmall is the largest message in the chart of small messages, in bytes.
 const MostSmall = unit.MiB
 
 // QuantityRow describes a quantity.
 type QuantityRow struct {
-	// Name is the chart's subject, Column the first column of the chart as a table.
+	// Name is the chart's subject. Column is the name of the first column when the chart is shown
+	// as a table.
 	Name, Column string
 	format       func(value float64) string
 	place        func(x int64) string
@@ -96,7 +100,7 @@ func (q Quantity) Row() QuantityRow { return quantities[q] }
 // Format prints a value of the chart with its unit.
 func (q Quantity) Format(v float64) string { return quantities[q].format(v) }
 
-// Place prints the position of a point on the x axis.
+// Place prints a point's position on the x axis.
 func (q Quantity) Place(p Point) string { return quantities[q].place(p.Bytes) }
 
 // IsChange reports whether the quantity is a relative change, not a value.
@@ -105,41 +109,42 @@ func (q Quantity) IsChange() bool { return q == Change || q == Level }
 // IsRate reports whether the quantity is in bytes per second, not a time.
 func (q Quantity) IsRate() bool { return q == BusBW || q == SmallBW || q == Rate || q == Scale }
 
-// Chart is a chart as data: what to draw, not how.
+// Chart is a chart as data: it says what to draw, not how.
 type Chart struct {
-	// ID is unique within the page and a valid file stem.
+	// ID is unique within the page and valid as a file name without extension.
 	ID       string
 	Title    string
 	Subtitle string
-	// Mark must accompany the picture: SIMULATED, imported from FILE.
+	// Mark is a text that must be shown with the picture, such as SIMULATED or "imported from
+	// FILE".
 	Mark string
-	// Notes explain the signs used, one sentence each.
+	// Notes explain the signs in the chart, one sentence each.
 	Notes    []string
 	Quantity Quantity
-	// Axis is the title of a Change's or a Level's value axis.
+	// Axis is the title of the value axis, for Change and Level.
 	Axis   string
 	Series []Series
 	Roofs  []Roof
-	// Band shades a stretch of the sizes; nil is none.
+	// Band shades a range of sizes; nil means none.
 	Band *Band
-	// Range is the range of settings that the model's bracket allows; nil is none.
+	// Range is the range of settings between the two ends of the model; nil means none.
 	Range *Band
-	// Short is true for one of several similar charts, which a page draws less high.
+	// Short is true for one of several similar charts. A page draws it less high.
 	Short bool
-	// Look is the first series' number in the looks, so that a chart of one series looks as in the
-	// other charts.
+	// Look is the style number of the first series. It lets a chart with one series use the same
+	// style as the other charts.
 	Look int
 }
 
-// Series is one curve. Its position in Chart.Series decides its looks, so that a series looks the
+// Series is one curve. Its position in Chart.Series decides its style, so that a series looks the
 // same in every chart of a page.
 type Series struct {
 	Name   string
 	Points []Point
-	// Loose points are not joined by a line.
+	// Loose is true if no line joins the points.
 	Loose bool
-	// Knee is the size from which the curve stays at kneeShare of its plateau, usually between two
-	// points; nil if unknown.
+	// Knee is the smallest size from which the curve stays above KneeShare of its plateau; nil if
+	// unknown. It usually lies between two points.
 	Knee *Point
 }
 
@@ -147,16 +152,18 @@ type Series struct {
 type Point struct {
 	Bytes int64
 	Value float64
-	// Lo and Hi bound the value if Bounded is true.
+	// Lo and Hi bound the value; they are valid if Bounded is true.
 	Lo, Hi  float64
 	Bounded bool
-	// Extrapolated points are drawn hollow.
+	// Extrapolated is true if the point is drawn hollow, because part of the model behind it was
+	// never measured.
 	Extrapolated bool
-	// Words replace the printed value if it needs more than a number.
+	// Words replace the printed value where a number is not enough.
 	Words string
-	// Burst is the time in a burst, shown beside the isolated time of a launch; 0 for none.
+	// Burst is the time per launch in a burst, shown beside the isolated time; 0 for none.
 	Burst float64
-	// Slow and Fast are the bus bandwidths at the two ends of the model; both 0 for none.
+	// Slow and Fast are the bus bandwidths at the slow and the fast end of the model; both are 0 if
+	// there are none.
 	Slow, Fast float64
 	// N, Min, Max and P95 describe the distribution; 0 if unknown.
 	N             int
@@ -165,7 +172,7 @@ type Point struct {
 
 // Roof is a labelled horizontal line. Value is in bytes per second.
 type Roof struct {
-	// Letter ties the line to its entry in the list beneath the chart.
+	// Letter refers to the line's entry in the list beneath the chart.
 	Letter, Label string
 	Value         float64
 	Source        string
@@ -192,8 +199,8 @@ func (p Point) Text(q Quantity) string {
 	return s
 }
 
-// Drawable excludes an absurd figure of a damaged record, which would stretch the axis until
-// nothing else is readable. The tables show it as it is.
+// Drawable returns false for an absurd figure of a damaged record, which would stretch the axis
+// until nothing else is readable. Tables show the figure unchanged.
 func (q Quantity) Drawable(v float64) bool {
 	switch {
 	case q.IsChange():
@@ -204,7 +211,7 @@ func (q Quantity) Drawable(v float64) bool {
 	return v >= 0 && v <= 1e18
 }
 
-// Letter counts A, B, … Z, A1, B1, …
+// Letter returns the i-th name of the sequence A, B, … Z, A1, B1, …
 func Letter(i int) string {
 	s := string(rune('A' + i%26))
 	if i >= 26 {
@@ -218,10 +225,11 @@ func (c Chart) Empty() bool {
 	return !slices.ContainsFunc(c.Series, func(s Series) bool { return len(s.Points) > 0 })
 }
 
-// SeriesPerChart is the most curves in one chart; with more, each collective gets its own chart.
+// SeriesPerChart is the largest number of curves in one chart. A chart with more curves is split by
+// collective.
 const SeriesPerChart = 6
 
-// Split makes one chart for each distinct name if the chart has more series than seriesPerChart.
+// Split splits a chart with more than SeriesPerChart series into one chart per distinct name.
 // names[i] is the name for series i.
 func Split(c Chart, names []string) []Chart {
 	order := slices.Compact(slices.Clone(names))
@@ -239,18 +247,18 @@ func Split(c Chart, names []string) []Chart {
 			one.ID, one.Title, one.Series, one.Short = c.ID+"-"+Slug(names[i]), names[i]+": "+plain.Lower(c.Title), nil, true
 			out = append(out, one)
 		}
-		// The title names the collective already.
+		// The chart's title already names the collective.
 		s.Name = strings.TrimLeft(strings.TrimPrefix(s.Name, names[i]), ", ")
 		out[at].Series = append(out[at].Series, s)
 	}
 	return out
 }
 
-// KneeShare is the share of the plateau whose size is marked in a chart.
+// KneeShare is the share of the plateau at which a chart marks the knee.
 const KneeShare = 0.9
 
-// Plots returns charts as blocks. Of charts that differ only in the collective, the first is open
-// and the others unfold.
+// Plots returns charts as blocks. Among charts that differ only in the collective, the first is
+// open and the others unfold.
 func Plots(all []Chart) []Block {
 	var out, more []Block
 	var titles []string
@@ -268,7 +276,7 @@ func Plots(all []Chart) []Block {
 	return out
 }
 
-// FirstOpen returns charts of curves of which the first is open and the others unfold.
+// FirstOpen returns charts of curves: the first is open, the others unfold.
 func FirstOpen(charts []Block) []Block {
 	if len(charts) < 2 {
 		return charts
@@ -276,8 +284,8 @@ func FirstOpen(charts []Block) []Block {
 	return []Block{charts[0], Details{"The same of " + unit.Count(len(charts)-1, "other curve"), charts[1:]}}
 }
 
-// Clip shortens intervals to three times the largest change, or 6 %, so that the changes remain
-// visible. A point's text keeps its whole interval.
+// Clip shortens intervals to three times the largest change, but to no less than 6 %, so that the
+// changes remain visible. The text of a point shows its full interval.
 func (c *Chart) Clip() {
 	far := 0.02
 	for _, s := range c.Series {
@@ -296,15 +304,16 @@ func (c *Chart) Clip() {
 	}
 }
 
-// The axis of a setting's cost shows at least leastCost, and costRoom times the cost of the most
-// expensive named setting. Settings that cost several times the best are cut off: they would
-// flatten all others.
+// leastCost is the least height of the axis of a setting's cost. costRoom times the cost of the
+// most expensive named setting must fit on the axis, too. More expensive settings are cut off,
+// because they would flatten all others.
 const (
 	leastCost = 0.05
 	costRoom  = 1.3
 )
 
-// CostTop returns the highest cost over the best that the chart of settings shows, as a share.
+// CostTop returns the upper end of the axis in the chart of settings: the cost over the best
+// setting, as a share.
 func CostTop(c Chart) float64 {
 	top := leastCost
 	for _, s := range c.Series[1:] {
@@ -315,11 +324,11 @@ func CostTop(c Chart) float64 {
 	return max(0.01, min(top, slice.Most(c.Series[0].Points, func(p Point) float64 { return p.Value })*1.05))
 }
 
-// BeyondAxis is the number of medians up to which a launch is drawn. A stray launch beyond is only
-// in the table, because it would flatten all others.
+// BeyondAxis is the largest time of a drawn launch, in medians. A slower launch is only in the
+// table, because it would flatten all others.
 const BeyondAxis = 20
 
-// Slug makes a name fit for an id and a file.
+// Slug turns a name into a valid id and file name.
 func Slug(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
@@ -329,7 +338,7 @@ func Slug(name string) string {
 	}, strings.ToLower(plain.Clip(name, 40)))
 }
 
-// SizeRange returns the span of sizes, or a default span if there are none.
+// SizeRange returns the smallest and the largest size, or a default range if there are no points.
 func SizeRange(c Chart) (lo, hi int64) {
 	for _, s := range c.Series {
 		for _, p := range s.Points {
@@ -345,8 +354,8 @@ func SizeRange(c Chart) (lo, hi int64) {
 	return lo, hi
 }
 
-// StepChart returns the chart of training steps by setting: the predicted line, with this name, and
-// the measured points, still empty.
+// StepChart returns the chart of training steps by setting. It has a series with the given name for
+// predictions, and an empty series for measurements.
 func StepChart(predicted string, simulated bool) Chart {
 	return Chart{
 		ID: "steps", Title: "Step time by bucket size, predicted and measured", Mark: MarkOf(simulated), Quantity: StepTime,
@@ -354,8 +363,8 @@ func StepChart(predicted string, simulated bool) Chart {
 	}
 }
 
-// MeasuredStep is the median of n steps with a setting, in seconds and elements, with its interval,
-// if it has one.
+// MeasuredStep returns the median time of n steps with a setting, as a point. median, lo and hi are
+// in seconds, elements is the setting's bucket size. lo and hi are nil if there is no interval.
 func MeasuredStep(elements int64, median float64, lo, hi *float64, n int) Point {
 	p := Point{Bytes: elements, Value: median, N: n}
 	if lo != nil && hi != nil {
@@ -367,7 +376,7 @@ func MeasuredStep(elements int64, median float64, lo, hi *float64, n int) Point 
 // RangeName is the chart's label for the range between both ends of a model.
 const RangeName = "model's range"
 
-// RangeName is the chart's label for the area around a curve.
+// RangeName returns the chart's label for the area around a curve.
 func (q Quantity) RangeName() string {
 	if q == StepTime {
 		return "95 % of steps"
@@ -375,7 +384,7 @@ func (q Quantity) RangeName() string {
 	return RangeName
 }
 
-// Bracketed reports whether the model gives the point two ends.
+// Bracketed reports whether the point has two different ends of a model.
 func (p Point) Bracketed() bool { return p.Fast > p.Slow }
 
 func (Chart) block() string { return "chart" }

@@ -1,6 +1,6 @@
 // Package document holds a command's result as data: findings, tables, charts, commands. A package
-// that measures or judges makes a Document of its result; package report writes it for a terminal,
-// as a page, as Markdown, CSV and JUnit. The JSON is the typed value behind the document.
+// that measures or judges turns its result into a Document. Package report writes the Document for
+// a terminal, as a page, as Markdown, CSV or JUnit. JSON output is the typed result itself.
 package document
 
 import (
@@ -16,47 +16,48 @@ import (
 
 // Document is the result of a command: findings, then sections of blocks in reading order.
 type Document struct {
-	// Command is the command that makes such documents, without zbench: "compare".
+	// Command is the name of the command without zbench, such as "compare".
 	Command string
-	// Title is the headline, Lead its scope, Foot the units of all figures.
+	// Title is the headline, Lead describes what was judged, Foot names the units of all figures.
 	Title, Lead, Foot string
 	Simulated         bool
-	// State gives the exit code, together with the faults of Findings. It is pass if the findings
-	// decide alone, and empty if only gates judge.
+	// State decides the exit code, together with the faults in Findings. It is pass if the findings
+	// alone decide, and empty if only gates judge.
 	State finding.State
-	// Findings are the result in reading order. Chips are the answer in a few words each.
+	// Findings are the result in reading order. Chips are short facts that summarise the answer.
 	Findings finding.List
 	Chips    []Fact
-	// Most is the number of findings shown above the sections, if the sections repeat all of them;
-	// 0 is no limit.
+	// Most is the number of findings shown above the sections; 0 is no limit. It is set if the
+	// sections repeat all findings.
 	Most int
-	// Words replace the word FAULT of a finding, by its code: SLOWER.
+	// Words replace the word FAULT of findings, by code: SLOWER, for example.
 	Words map[string]string
-	// Beneath puts the findings beneath the sections on a terminal.
+	// Beneath is true if a terminal shows the findings beneath the sections.
 	Beneath bool
-	// Banners must be read before any number.
+	// Banners are statements that a reader must see before any figure.
 	Banners  []Banner
 	Sections []Section
 	// Next are the commands to run next.
 	Next []Command
-	// Value writes the JSON; nil means that the document has none.
+	// Value writes the JSON; nil if the document has none.
 	Value interface{ WriteJSON(io.Writer) error }
-	// CSV returns a header and rows in base units; if nil, the rows are the findings.
+	// CSV returns a header and rows in base units. If CSV is nil, the CSV output lists the
+	// findings.
 	CSV func() (header []string, rows [][]string)
-	// Checks are the test cases of JUnit; if empty, they are made of the findings. Strict counts
-	// unchecked ones as failed.
+	// Checks are the test cases for JUnit. If there are none, the findings become test cases.
+	// Strict counts checks that were not made as failures.
 	Checks []Check
 	Strict bool
 }
 
-// Simulate labels the document as having the times of a model.
+// Simulate marks the document's times as times of a model.
 func (d *Document) Simulate() {
 	d.Simulated = true
 	d.Banners = append(d.Banners, Banner{"simulated", "SIMULATED", "A model decided these times, not hardware."})
 	d.Foot += " SIMULATED: a model decided these times, not hardware."
 }
 
-// MarkOf returns the mark that a picture must have: SIMULATED, or nothing.
+// MarkOf returns the mark of a picture: SIMULATED, or empty text.
 func MarkOf(simulated bool) string {
 	if simulated {
 		return "SIMULATED"
@@ -64,45 +65,45 @@ func MarkOf(simulated bool) string {
 	return ""
 }
 
-// Banner is a statement above everything else. Kind is simulated, planted,
-// imported, interrupted or wrong.
+// Banner is a statement above everything else. Kind is simulated, planted, imported, interrupted or
+// wrong.
 type Banner struct{ Kind, Label, Text string }
 
-// Check is one check, such as of a collective or of a record's thresholds, with its class.
+// Check is one check with its class, such as a collective or a record's thresholds.
 type Check struct {
 	Class string
 	finding.Check
 }
 
-// Place says where a section is shown. Places are combined with |.
+// Place says where a section is shown. Combine places with |.
 type Place int
 
-// The places. Terminal is a terminal without --verbose, Verbose one with it. Beside is standard error while
-// standard output is for a program.
+// The places. Terminal is a terminal without --verbose, Verbose is a terminal with --verbose.
+// Beside is standard error when standard output goes to another program.
 const (
 	Page Place = 1 << iota
 	Terminal
 	Verbose
 	Markdown
 	Beside
-	// Everywhere is any output that a person asked for.
+	// Everywhere is every output for people.
 	Everywhere = Page | Terminal | Verbose | Markdown
-	// Brief is every place except the page, which has the same content at greater length.
+	// Brief is every output except the page, which has the same content at greater length.
 	Brief = Terminal | Verbose | Markdown
 )
 
 // Section holds blocks under a title. Name is unique in the document. ID is the target of links; if
-// empty, it is Name.
+// it is empty, links use Name.
 type Section struct {
 	Name, ID, Title string
 	Blocks          []Block
-	// Folded shows only the title until a page's reader opens the section.
+	// Folded is true if a page shows only the title until the reader opens the section.
 	Folded bool
-	// On is where the section is shown; 0 is the page.
+	// On says where the section is shown; 0 means the page.
 	On Place
 }
 
-// For returns the document with only the sections of a place.
+// For returns a copy of the document with only the sections that are shown at a place.
 func (d *Document) For(p Place) *Document {
 	c := *d
 	c.Sections = slices.DeleteFunc(slices.Clone(d.Sections), func(s Section) bool { return !s.IsOn(p) })
@@ -112,7 +113,8 @@ func (d *Document) For(p Place) *Document {
 // IsOn reports whether a section is shown at a place.
 func (s *Section) IsOn(p Place) bool { return s.On&p != 0 || s.On == 0 && p == Page }
 
-// Heading returns the title in text output: empty if a table with its own title follows.
+// Heading returns the section's title in text output. It is empty if the first block is a table
+// with its own title.
 func (s *Section) Heading() string {
 	if len(s.Blocks) > 0 {
 		if sheet, is := s.Blocks[0].(Sheet); is && sheet.Title != "" {
@@ -137,22 +139,22 @@ func (d *Document) Add(name, title string, blocks ...Block) *Section {
 	return &d.Sections[len(d.Sections)-1]
 }
 
-// Fold appends a section that is closed until the reader opens it.
+// Fold appends a section that stays closed until the reader opens it.
 func (d *Document) Fold(name, title string, blocks ...Block) *Section {
 	s := d.Add(name, title, blocks...)
 	s.Folded = true
 	return s
 }
 
-// Results adds the section that the page's first link leads to.
+// Results adds the section of results, the target of the page's first link.
 func (d *Document) Results(title string, blocks ...Block) *Section {
 	s := d.Add(ResultsID, title, blocks...)
 	s.ID = ResultsID
 	return s
 }
 
-// Wide adds a table of results that is too wide for a terminal. Without --verbose the terminal
-// shows only the short columns, with their own notes.
+// Wide adds a table of results that is too wide for a terminal. Without --verbose a terminal shows
+// only the columns named in short, with these notes.
 func (d *Document) Wide(t table.Table, notes []string, short ...string) {
 	few := t.Only(func(name string, _ []string) bool { return slices.Contains(short, name) })
 	few.Notes = notes
@@ -160,21 +162,20 @@ func (d *Document) Wide(t table.Table, notes []string, short ...string) {
 	d.Add("short", "Results", Sheet{Table: few, Label: "Results"}).Show(Terminal)
 }
 
-// Reproduce says how to repeat the result, if known.
+// Reproduce adds the command line that repeats the result, unless it is empty.
 func (d *Document) Reproduce(line string) {
 	if line != "" {
 		d.Add("command", "How to reproduce", Command{Line: line})
 	}
 }
 
-// Statement is a finding as shown: a word for its severity, for readers who see no colour, then the
-// text.
+// Statement is a finding with a word for its severity, which also serves readers who see no colour.
 type Statement struct {
 	finding.Finding
 	Word string
 }
 
-// Statements returns the findings to show, and the number of omitted ones.
+// Statements returns the findings to show and the number of further ones.
 func (d *Document) Statements() (shown []Statement, more int) {
 	n := len(d.Findings)
 	if d.Most > 0 {
@@ -192,7 +193,8 @@ func (d *Document) Statements() (shown []Statement, more int) {
 	return shown, len(d.Findings) - n
 }
 
-// Block is a part of a section. Text output selects by its type, a page by its kind.
+// Block is a part of a section. Text output chooses the layout by the block's type, a page by its
+// kind.
 type Block interface{ block() string }
 
 // Kind returns the name of the template that draws a block on a page.
@@ -200,43 +202,43 @@ func Kind(b Block) string { return b.block() }
 
 // The kinds of blocks.
 type (
-	// Paragraph is running text; Role is empty, small or answer.
+	// Paragraph is running text. Role is empty, small or answer.
 	Paragraph struct {
 		Role string
 		Text Text
 	}
 	// Heading is a title within a section.
 	Heading struct{ Text Text }
-	// List has one line per item; Role is empty, small, roofs or warnings.
+	// List has one line per item. Role is empty, small, roofs or warnings.
 	List struct {
 		Role  string
 		Items []Text
 	}
 	// Facts are terms with their values.
 	Facts []Fact
-	// Cards are curves summarised in a few numbers each.
+	// Cards summarise curves in a few numbers each.
 	Cards []Card
-	// Code is text for copying.
+	// Code is text to copy.
 	Code struct{ Label, Language, Text string }
-	// Command is a command line, quoted for a shell. For is its purpose.
+	// Command is a command line, quoted for a shell. For says what the command does.
 	Command struct{ For, Line string }
-	// Items are examined things, each with one or more lines.
+	// Items are the things that were examined, with one or more lines each.
 	Items []Item
 	// Sheet is a table with its notes. Label describes it for readers who cannot see it. Role is
-	// empty, settings, or results, which takes the whole width.
+	// empty, settings, or results; a table of results has the full width.
 	Sheet struct {
 		table.Table
 		Label, Caption, Role string
 	}
-	// Plot is a chart with its legend and notes, and the folded table beneath: the chart's own if
-	// Table is nil.
+	// Plot is a chart with its legend, its notes and a folded table. If Table is nil, the table
+	// shows the chart's own values.
 	Plot struct {
 		Chart
 		Table *Sheet
 	}
 	// Strips are small charts of one kind, side by side.
 	Strips []Chart
-	// Details is a block that unfolds.
+	// Details has blocks that unfold.
 	Details struct {
 		Summary string
 		Blocks  []Block
@@ -257,7 +259,7 @@ func (Strips) block() string    { return "strips" }
 func (Bars) block() string      { return "bars" }
 func (Details) block() string   { return "details" }
 
-// Item is an examined thing: its name and the result, more lines of it, and the remedy.
+// Item is a thing that was examined: its name, the result in Text, further lines and a remedy.
 type Item struct {
 	Severity   finding.Severity
 	Name, Text string
@@ -278,20 +280,20 @@ func (f *Facts) AddKnown(term, text string) {
 	}
 }
 
-// Card is a title with its figures, and a line beneath.
+// Card is a title with figures and a line beneath them.
 type Card struct {
 	Title, Foot string
 	Figures     []CardFigure
 }
 
-// CardFigure is a term with its figure and a remark behind it.
+// CardFigure is a term, its figure, and a remark behind the figure.
 type CardFigure struct{ Term, Figure, Tail string }
 
 // Text is a line of spans.
 type Text []Span
 
-// Span is text in one style: empty, b, strong, code, hint or small. Break puts a new line before
-// it. To links to the row of a table.
+// Span is text in one style: empty, b, strong, code, hint or small. Break starts a new line before
+// it. To is the table row that it links to.
 type Span struct {
 	Style, Text string
 	Break       bool
@@ -301,7 +303,7 @@ type Span struct {
 // Said returns unstyled text.
 func Said(text string) Text { return Text{{Text: text}} }
 
-// Listed returns a list of texts; no block without texts.
+// Listed returns a list of texts as a block, or no block if there are no texts.
 func Listed(role string, texts []string) []Block {
 	if len(texts) == 0 {
 		return nil
@@ -309,8 +311,8 @@ func Listed(role string, texts []string) []Block {
 	return []Block{List{Role: role, Items: slice.Map(texts, Said)}}
 }
 
-// Apart shows the rows that stand out and folds the others, which are of the same kind, behind a
-// summary. Either may be empty.
+// Apart shows the rows that stand out, and folds other rows of the same kind behind a summary.
+// Either table may be empty.
 func Apart(label string, apart, others table.Table, summary string) []Block {
 	var out []Block
 	if apart.Filled() {
@@ -322,7 +324,7 @@ func Apart(label string, apart, others table.Table, summary string) []Block {
 	return out
 }
 
-// Blocks returns all blocks of the document, including those that unfold.
+// Blocks iterates over all blocks of the document, including those that unfold.
 func (d *Document) Blocks() func(yield func(Block) bool) {
 	return func(yield func(Block) bool) {
 		for _, s := range d.Sections {
@@ -340,7 +342,7 @@ func walk(blocks []Block, yield func(Block) bool) bool {
 	})
 }
 
-// ResultsID is the section of the results, the target of the page's first link.
+// ResultsID is the id of the section of results, the target of the page's first link.
 const ResultsID = "results"
 
 // Plain returns the text without styles.

@@ -24,7 +24,8 @@ func CSV(w io.Writer, header []string, rows [][]string) error {
 	return nil
 }
 
-// Number formats a CSV cell in the shortest form that reads back exactly; empty without a value.
+// Number formats a CSV cell in the shortest form that reads back exactly. A nil value gives an
+// empty cell.
 func Number(v *float64) string {
 	if v == nil {
 		return ""

@@ -10,14 +10,14 @@ import (
 	"zbench/bench/base/plain"
 )
 
-// Markdown writes a table for a merge request: the title in bold, the notes as a list. Text from
-// elsewhere is escaped.
+// Markdown writes a table for a merge request, with the title in bold and the notes as a list. It
+// escapes text that comes from outside zbench.
 func Markdown(w io.Writer, t Table) error {
 	lines, err := t.markdown()
 	return written(w, lines, err)
 }
 
-// markdown is one table as lines.
+// markdown returns the lines of a table.
 func (t Table) markdown() ([]string, error) {
 	var columns []Column
 	var names []string
@@ -58,7 +58,7 @@ func (t Table) markdown() ([]string, error) {
 	return out, nil
 }
 
-// values returns the group's cells; a dash stands for an empty one.
+// values returns the group's cells, with a dash in place of an empty cell.
 func (g Group) values() []string {
 	out := slices.Clone(g.Cells)
 	for i := range out {

@@ -1,6 +1,6 @@
-// Package table is a table as data: columns, rows in groups, notes. Text and Markdown write it for
-// a terminal and for a merge request; package report's page writes the same table as HTML. A
-// benchmark builds its table once.
+// Package table holds a table as data: columns, rows in groups, notes. Text writes it for a
+// terminal and Markdown for a merge request; package report writes the same table on a page. A
+// benchmark therefore builds its table only once.
 package table
 
 import (
@@ -10,21 +10,21 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Terminal is the maximum width of terminal text in characters.
+// Terminal is the maximum width of terminal output, in characters.
 const Terminal = 120
 
-// Table is a table of formatted cells, each with its unit.
+// Table is a table of formatted cells. Each cell includes its unit.
 type Table struct {
-	// Title stands above the table, Notes stand beneath it, one per line.
+	// Title is above the table, Notes are beneath it, one per line.
 	Title string
 	Notes []string
-	// By names the properties in which groups differ. A terminal shows a group's values as a line
-	// above its rows; Markdown, which has no such lines, shows them as columns.
+	// By names the properties in which groups differ. A terminal shows a group's values in a line
+	// above its rows. Markdown has no such lines and shows the values as columns.
 	By      []string
 	Columns []Column
 	Groups  []Group
-	// Rule draws a line beneath the columns' names and above each group. Indent is the indentation
-	// of the first column without such a line.
+	// Rule draws a line beneath the column names and above each group. Indent is the indentation of
+	// the first column if there is no such line.
 	Rule   bool
 	Indent int
 }
@@ -32,31 +32,31 @@ type Table struct {
 // Column is a column's name and alignment.
 type Column struct {
 	Name string
-	// Right is for numbers. Wrap says whether a page may break a cell's text.
+	// Right is true for numbers. Wrap says whether a page may break a cell's text.
 	Right bool
 	Wrap  Wrap
-	// Over is a heading shared by neighbouring columns. Output without headings uses Long; if
-	// empty, Name.
+	// Over is a heading shared by neighbouring columns. Output without such headings uses Long, or
+	// Name if Long is empty.
 	Over, Long string
-	// Begins separates a column from the previous one, if the output can draw that.
+	// Begins separates the column from the previous one, in outputs that can show this.
 	Begins bool
 }
 
 // Wrap says whether a page may break a cell's text into lines.
 type Wrap int
 
-// The ways to break a text: never, between the words of sentences, or of lists, which may be
-// narrower.
+// Unbroken text is never broken. Sentences are broken between words. Words are lists, which may be
+// narrower than sentences.
 const (
 	Unbroken Wrap = iota
 	Sentences
 	Words
 )
 
-// Group is rows that belong together.
+// Group is a number of rows that belong together.
 type Group struct {
-	// Cells are the group's values of Table.By. Note holds for all of its rows; output that cannot
-	// print it once appends it to the last cell of each.
+	// Cells are the group's values of Table.By. Note applies to all rows of the group. An output
+	// that cannot print it once appends it to the last cell of each row.
 	Cells []string
 	Note  string
 	Rows  []Row
@@ -65,7 +65,7 @@ type Group struct {
 // Row is one line of cells, one per column. A cell may have several lines.
 type Row struct {
 	Cells []string
-	// ID names the row within a page. Best marks the most important row.
+	// ID identifies the row within a page. Best marks the most important row.
 	ID   string
 	Best bool
 }
@@ -75,7 +75,7 @@ func (t Table) Filled() bool {
 	return slices.ContainsFunc(t.Groups, func(g Group) bool { return len(g.Rows) > 0 })
 }
 
-// Add appends a row to the last group. It makes a group if there is none.
+// Add appends a row to the last group, or to a new group if there is none.
 func (t *Table) Add(cells ...string) {
 	if len(t.Groups) == 0 {
 		t.Groups = append(t.Groups, Group{})
@@ -101,7 +101,8 @@ func Of(names []string, rows ...[]string) Table {
 	return t
 }
 
-// Only returns the table with the columns that keep selects by their names and cells.
+// Only returns the table with the columns for which keep returns true. keep gets a column's name
+// and cells.
 func (t Table) Only(keep func(name string, cells []string) bool) Table {
 	rows := t.rows()
 	var kept []int
@@ -132,10 +133,10 @@ func (t Table) rows() [][]string {
 	return out
 }
 
-// long returns a column's name without a heading above it.
+// long returns the column name for output without shared headings.
 func (c Column) long() string { return cmp.Or(c.Long, c.Name) }
 
-// Numbers returns a table of columns of numbers.
+// Numbers returns a table whose columns hold numbers.
 func Numbers(names ...string) Table {
 	t := Of(names)
 	for i := range t.Columns {

@@ -18,11 +18,10 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// gap is the space between two columns.
+// gap is the number of spaces between two columns.
 const gap = 2
 
-// Text writes a table for a terminal. Title and notes are folded at width; a row is
-// never broken.
+// Text writes a table for a terminal. Title and notes are broken at width; a row is never broken.
 func Text(w io.Writer, width int, t Table) error {
 	lines, err := t.text(width)
 	for i := range lines {
@@ -42,7 +41,7 @@ func written(w io.Writer, lines []string, err error) error {
 	return nil
 }
 
-// text returns one table as lines.
+// text returns the lines of a table.
 func (t Table) text(width int) ([]string, error) {
 	lines, err := t.drawn()
 	if err != nil {
@@ -68,7 +67,7 @@ func (t Table) grouped(lines []string, width int) []string {
 	if len(t.By) == 0 {
 		return lines
 	}
-	const header = 2 // the names and the line beneath them
+	const header = 2 // the line of names and the line beneath it
 	at := header
 	for _, g := range t.Groups {
 		words := append(slices.Clone(g.Cells), g.Note)
@@ -83,7 +82,7 @@ func (t Table) grouped(lines []string, width int) []string {
 	return lines
 }
 
-// over returns the line of shared headings.
+// over returns the line with the shared headings.
 func (t Table) over() []string {
 	line := ""
 	for first, last := range t.Headings() {
@@ -102,7 +101,8 @@ func (t Table) over() []string {
 	return []string{line}
 }
 
-// Headings returns the columns under each heading: the first, and the one after the last.
+// Headings iterates over the headings. first is the first column of a heading, last is the column
+// after its last one.
 func (t Table) Headings() iter.Seq2[int, int] {
 	return func(yield func(first, last int) bool) {
 		for first := 0; first < len(t.Columns); {
@@ -118,11 +118,11 @@ func (t Table) Headings() iter.Seq2[int, int] {
 	}
 }
 
-// Room returns the terminal columns from the first to the one before last, without the space after
-// them.
+// Room returns the width of the columns with the indices first to last−1, in characters, without
+// the gap after them.
 func (t Table) Room(first, last int) int { return t.Width(last) - t.Width(first) - gap }
 
-// Width returns the terminal columns of the first columns.
+// Width returns the width of the first columns, in characters, each with the gap after it.
 func (t Table) Width(columns int) int {
 	sum, rows := 0, t.rows()
 	for c, column := range t.Columns[:columns] {
@@ -135,7 +135,7 @@ func (t Table) Width(columns int) int {
 	return sum
 }
 
-// drawn lays out the cells without borders. tablewriter puts every cell between two spaces.
+// drawn lays out the cells without borders. tablewriter puts a space on both sides of every cell.
 func (t Table) drawn() ([]string, error) {
 	names := slice.Map(t.Columns, func(c Column) string { return c.Name })
 	beneath := tw.Off
@@ -169,12 +169,12 @@ func render(columns []Column, names []string, rows [][]string, r tw.Renderer) ([
 		Alignment:  tw.CellAlignment{PerColumn: align},
 	}
 	var b bytes.Buffer
-	// Widths depend only on the text: the environment's language must not move a column.
+	// Widths depend only on the text, so that the language of the environment cannot move a column.
 	table := tablewriter.NewTable(&b, tablewriter.WithRenderer(r), tablewriter.WithEastAsian(tw.Off),
 		tablewriter.WithConfig(tablewriter.Config{Header: cells, Row: cells}))
 	table.Header(names)
 	for _, row := range rows {
-		// Append keeps the slice it is given.
+		// Append keeps the slice that it is given.
 		clean := slice.Map(row, plain.Line)
 		if err := table.Append(clean); err != nil {
 			return nil, err
@@ -191,6 +191,6 @@ func folded(s string, width int) []string {
 	return plain.Fold(plain.OneSpace(plain.Line(s)), width, "", "    ")
 }
 
-// Forget frees the cache of text widths, 0.7 MB from the start of the program. Tables can still be
-// written, more slowly.
+// Forget frees the cache of text widths, which takes 0.7 MB from the start of the program. Tables
+// can still be written, but more slowly.
 func Forget() { twwidth.SetCacheCapacity(0) }

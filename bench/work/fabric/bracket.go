@@ -16,36 +16,36 @@ type Bracket struct {
 	Slowest End `yaml:"slowest"`
 }
 
-// End is one end of a bracket: other constants for the same formula.
+// End is one end of a bracket: constants that replace those of the model in the same formula.
 type End struct {
 	// R replaces the pipeline cost, in seconds.
 	R float64 `yaml:"r"`
-	// RingStep can replace R: the time of each of a ring's 2·(n − 1) steps, in seconds. R is their
-	// sum.
+	// RingStep is the time, in seconds, of each of a ring's 2·(n − 1) steps. If it is set, their
+	// sum replaces R.
 	RingStep float64 `yaml:"ring_step"`
-	// RingsAlone are the collectives without an algorithm of lower latency than a ring. They pay R
-	// at every size.
+	// RingsAlone are collectives for which the library only has a ring, and no algorithm of lower
+	// latency. They pay R at every size.
 	RingsAlone []string `yaml:"rings_alone"`
-	// Falling describes bus bandwidths that fall with the number of nodes; nil is none.
+	// Falling describes bus bandwidths that fall with the number of nodes; nil if there are none.
 	Falling *Falling `yaml:"falling"`
-	// Source describes the end's assumption and its origin.
+	// Source says what this end assumes and where the assumption comes from.
 	Source string `yaml:"source"`
 }
 
-// Falling is a bus bandwidth that falls by the same share of its first value with each doubling of
-// the nodes.
+// Falling is a bus bandwidth that falls with each doubling of the nodes, always by the same share
+// of its first value.
 type Falling struct {
 	Collectives []string `yaml:"collectives"`
-	// FromNodes is the number of nodes up to which it does not fall.
+	// FromNodes is the number of nodes up to which the bandwidth does not fall.
 	FromNodes float64 `yaml:"from_nodes"`
-	// PerDoubling is the share lost with each further doubling.
+	// PerDoubling is the share that each further doubling loses.
 	PerDoubling float64 `yaml:"per_doubling"`
 }
 
-// leastShare is the lower bound of any falling bus bandwidth.
+// leastShare is the smallest remaining share of a falling bus bandwidth.
 const leastShare = 0.05
 
-// share returns the remaining share at n nodes.
+// share returns the remaining share of the bus bandwidth at n nodes.
 func (f *Falling) share(collective string, n float64) float64 {
 	if f == nil || !slices.Contains(f.Collectives, collective) || n <= f.FromNodes {
 		return 1
@@ -53,7 +53,7 @@ func (f *Falling) share(collective string, n float64) float64 {
 	return max(leastShare, 1-f.PerDoubling*math.Log2(n/f.FromNodes))
 }
 
-// at replaces the constants of a collective by those of the end.
+// at replaces the constants of a collective by the constants of this end.
 func (e End) at(c collective.Collective, w spec.World, curve Curve) Curve {
 	curve.R = e.R
 	if e.RingStep > 0 {
@@ -87,13 +87,13 @@ func (e End) check() error {
 	return nil
 }
 
-// Ends holds the constants of one collective at both ends of the bracket. The simulated ones always
-// lie between them.
+// Ends holds the constants of one collective at both ends of a bracket. The simulated constants
+// always lie between them.
 type Ends struct {
 	Fastest, Slowest Curve
 }
 
-// ends returns the ends of a collective; false if its model has no bracket.
+// ends returns both ends for a collective, or false if its model has no bracket.
 func (f *Fabric) ends(c collective.Collective, w spec.World, middle Curve) (Ends, bool) {
 	b := f.model(w.Nodes).Bracket
 	if b == nil {
@@ -105,8 +105,8 @@ func (f *Fabric) ends(c collective.Collective, w spec.World, middle Curve) (Ends
 	return x, true
 }
 
-// Bracket returns the model's time of the group's launch, and the times at both ends of its
-// bracket; nil if the model has none.
+// Bracket returns the time of a group's launch by the model and at both ends of its bracket. It
+// returns nil if the model has no bracket.
 func (m *Machine) Bracket(g Group, collective string, bytes int64) *record.Bracket {
 	ends, ok := m.Ends[g][collective]
 	if !ok {
@@ -117,7 +117,8 @@ func (m *Machine) Bracket(g Group, collective string, bytes int64) *record.Brack
 	}
 }
 
-// describeEnds describes the assumptions of the bracket's ends; nil if nothing is bracketed.
+// describeEnds describes what the ends of the bracket assume. It returns nil if there is no
+// bracket.
 func (f *Fabric) describeEnds(m *Machine) *record.Ends {
 	b := f.model(m.Nodes).Bracket
 	ends, ok := m.Ends[m.Whole()]["all_reduce"]

@@ -3,7 +3,7 @@ package fabric
 import "zbench/bench/run/spec"
 
 // share returns the remaining share of a group's bandwidth. Work is split evenly over links and
-// rails, so the slowest one in use decides.
+// rails, so the slowest link or rail in use decides.
 func (d damage) share(f *Fabric, w spec.World, g Group) float64 {
 	left := 1.0
 	for _, l := range d.links {
@@ -32,11 +32,11 @@ func (d damage) share(f *Fabric, w spec.World, g Group) float64 {
 	return left
 }
 
-// withoutRails returns the remaining share of a group's bandwidth with dead rails on a node. Their
-// traffic moves to the rails of the group's other GPUs on the node (4 of 8 rails gave half in a
-// published case, docs/METHOD.md). A group with one GPU there has no other rail: the GPU takes
-// another GPU's NIC, and the two share it. NCCL assigns NICs in this way: each GPU takes one of the
-// nearest, without regard to other communicators (ncclTopoGetLocalNet, src/graph/topo.cc).
+// withoutRails returns the remaining share of a group's bandwidth if rails are dead on a node.
+// Their traffic moves to the rails of the group's other GPUs on the node (4 of 8 rails gave half in
+// a published case, docs/METHOD.md). If the group has only one GPU there, that GPU uses the NIC of
+// another GPU, and the two share it. NCCL assigns NICs in this way: each GPU uses one of the
+// nearest NICs, without regard to other communicators (ncclTopoGetLocalNet, src/graph/topo.cc).
 func (g Group) withoutRails(f *Fabric, w spec.World, node int, dead map[int]bool) float64 {
 	own := g.world(w).GPUsPerNode
 	if own == w.GPUsPerNode || f.Node.NICs != w.GPUsPerNode {
@@ -55,8 +55,8 @@ func (g Group) withoutRails(f *Fabric, w spec.World, node int, dead map[int]bool
 	return float64(live) / float64(own)
 }
 
-// shareOfSubstitute returns a GPU's share of its NIC or of its substitute, if other GPUs of the
-// node use that NIC too; zero if all NICs are dead.
+// shareOfSubstitute returns the share that a GPU has of its NIC, or of the NIC that substitutes for
+// it if other GPUs of the node use that one too. It returns 0 if all NICs are dead.
 func shareOfSubstitute(rails, own int, dead map[int]bool) float64 {
 	taken := substitute(rails, own, dead)
 	if taken < 0 {
@@ -71,8 +71,8 @@ func shareOfSubstitute(rails, own int, dead map[int]bool) float64 {
 	return 1 / float64(users)
 }
 
-// substitute returns the NIC that a GPU uses: its own, else a working one whose number differs in
-// the lowest bits, as neighbours' numbers do; −1 if none works.
+// substitute returns the NIC that a GPU uses: its own NIC, or else a working one whose number
+// differs in the lowest bits, as for direct neighbours. It returns −1 if none works.
 func substitute(rails, own int, dead map[int]bool) int {
 	for differs := range 2 * rails {
 		if rail := own ^ differs; rail < rails && !dead[rail] {

@@ -1,10 +1,10 @@
-// Package fabric describes hardware as data and resolves it, with a number of nodes and GPUs, into
-// the one flat machine file that the loopback reads.
+// Package fabric describes hardware as data. For a number of nodes and GPUs it resolves a
+// description into the flat machine file that the loopback reads.
 //
 // A fabric is a YAML file under data/; adding a file adds a fabric. The model of time is T(S) =
-// max(floor, x + min(A + 2·√(A·x), R)) with x = k·S/B: a latency-bound pipeline for small messages,
-// (√A + √x)², and a fixed pipeline cost R for full ones. docs/METHOD.md has its fit to published
-// curves and its limits.
+// max(floor, x + min(A + 2·√(A·x), R)) with x = k·S/B. A pipeline that is bound by latency takes
+// (√A + √x)² for small messages; a full pipeline has a fixed cost R. docs/METHOD.md shows the fit
+// to published curves and its limits.
 package fabric
 
 import (
@@ -25,13 +25,13 @@ import (
 //go:embed data/*.yaml
 var data embed.FS
 
-// Bounds of a fabric file.
+// Limits for a fabric file.
 const (
 	maxNodes = 1 << 14
 	maxGPUs  = 64
 )
 
-// Default is the fabric used when none is named.
+// Default is the fabric that is used if the user names none.
 const Default = "mi300x-pollara"
 
 // Fabric is one hardware description. Rates are in bytes per second, times in
@@ -46,7 +46,7 @@ type Fabric struct {
 	Models   []Model  `yaml:"models"`
 	Roofs    []Roof   `yaml:"roofs"`
 	Policies Policies `yaml:"policies"`
-	// Faults are planted in every use of the fabric: `zbench list faults`.
+	// Faults are faults that every use of the fabric plants, in the form of `zbench list faults`.
 	Faults  []string `yaml:"faults"`
 	Sources []string `yaml:"sources"`
 }
@@ -55,32 +55,33 @@ type Fabric struct {
 type Node struct {
 	GPUs     int   `yaml:"gpus"`
 	HBMBytes int64 `yaml:"hbm_bytes"`
-	// CacheBytes is the last level of cache before the HBM.
+	// CacheBytes is the size of the last level of cache before the HBM.
 	CacheBytes int64 `yaml:"cache_bytes"`
-	// HBMRate is the copy rate of one GPU's memory, 0 if it is not modelled.
+	// HBMRate is the copy rate of one GPU's memory; 0 if it is not modelled.
 	HBMRate float64 `yaml:"hbm_rate"`
-	// LinkRaw and Link are one xGMI link's line rate and its rate when all links are busy, in each
-	// direction.
+	// LinkRaw is the line rate of one xGMI link in each direction. Link is its rate in each
+	// direction when all links are busy.
 	LinkRaw float64 `yaml:"link_raw"`
 	Link    float64 `yaml:"link"`
 	NICs    int     `yaml:"nics"`
-	// NICLineRate is one NIC's line rate in each direction.
+	// NICLineRate is the line rate of one NIC in each direction.
 	NICLineRate float64 `yaml:"nic_line_rate"`
 }
 
-// Host holds the costs of the processors that launch the work.
+// Host holds the costs of the host, which launches the work.
 type Host struct {
-	// Launch is the time a process needs to launch one collective on one GPU.
+	// Launch is the time that a process needs to launch one collective on one GPU.
 	Launch float64 `yaml:"launch"`
-	// ExitJitter bounds the difference between the times at which ranks see the end.
+	// ExitJitter bounds the difference between the times at which ranks see the end of a
+	// collective.
 	ExitJitter float64 `yaml:"exit_jitter"`
-	// Noise is the relative standard deviation of one launch.
+	// Noise is the relative standard deviation of the time of a launch.
 	Noise float64 `yaml:"noise"`
-	// Event is the time of recording an event on a stream.
+	// Event is the time that it takes to record an event on a stream.
 	Event float64 `yaml:"event"`
 }
 
-// Span is a range of node counts, both ends included.
+// Span is a range of node counts, including both ends.
 type Span struct {
 	Min int `yaml:"min"`
 	Max int `yaml:"max"`
@@ -100,35 +101,36 @@ type Law struct {
 // Model holds the constants of the cost model for a range of node counts.
 type Model struct {
 	Nodes Span `yaml:"nodes"`
-	// BusBW is B inside one node, by the number of GPUs that take part.
+	// BusBW is the constant B inside one node, by the number of participating GPUs.
 	BusBW map[int]float64 `yaml:"busbw"`
-	// ExtrapolatedGPUs lists the entries of BusBW without a measurement.
+	// ExtrapolatedGPUs lists the entries of BusBW that were not measured.
 	ExtrapolatedGPUs []int `yaml:"extrapolated_gpus"`
-	// RailEfficiency is the share of the NICs' line rate reached between nodes.
+	// RailEfficiency is the share of the NICs' line rate that is reached between nodes.
 	RailEfficiency float64 `yaml:"rail_efficiency"`
 	A              Law     `yaml:"a"`
 	R              Law     `yaml:"r"`
 	Floor          Law     `yaml:"floor"`
 	Source         string  `yaml:"source"`
-	// Extrapolated describes the parts of this model without measurements.
+	// Extrapolated describes the parts of the model that were not measured.
 	Extrapolated string `yaml:"extrapolated"`
-	// Bracket holds the bounds of those constants; nil if unknown.
+	// Bracket holds bounds for the constants that were not measured; nil if unknown.
 	Bracket *Bracket `yaml:"bracket"`
 }
 
-// Roof is a bound or a published figure drawn beside results.
+// Roof is a bound or a published figure that is drawn beside results.
 type Roof struct {
 	Label string `yaml:"label"`
 	Nodes Span   `yaml:"nodes"`
-	// GPUs restricts the roof to that number of GPUs per node; 0 is any.
+	// GPUs restricts the roof to this number of GPUs per node; 0 means any number.
 	GPUs int `yaml:"gpus"`
-	// Per derives the value from the node (links_raw or rails); otherwise it is BusBW.
+	// Per says how the value follows from the node: links_raw or rails. If it is empty, the value
+	// is BusBW.
 	Per    string  `yaml:"per"`
 	BusBW  float64 `yaml:"busbw"`
 	Source string  `yaml:"source"`
 }
 
-// Names returns the built-in fabrics, the default first.
+// Names returns the names of the built-in fabrics, the default first.
 func Names() []string {
 	files, _ := data.ReadDir("data") // embedded, and sorted
 	names := []string{Default}
@@ -140,8 +142,7 @@ func Names() []string {
 	return names
 }
 
-// ByName loads a built-in fabric. The error about an unknown name is a
-// [spell.Unknown].
+// ByName loads a built-in fabric. The error about an unknown name is a [spell.Unknown].
 func ByName(name string) (*Fabric, error) {
 	own, err := spell.Own("fabric", Names(), name)
 	if err != nil {
@@ -171,8 +172,8 @@ func Parse(text []byte) (*Fabric, error) {
 	return f, nil
 }
 
-// parse is Parse without the search for keys without a value, which doubles the time. A test
-// ensures that the files in the binary have none.
+// parse is Parse without the search for keys without a value, which would double the time. A test
+// checks that the files in the binary have no such keys.
 func parse(text []byte) (*Fabric, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
@@ -214,8 +215,8 @@ func (f *Fabric) validate() error {
 	return f.validateCurves()
 }
 
-// validateCurves evaluates every model at both ends of its span, where its laws are extreme, with
-// every number of GPUs.
+// validateCurves evaluates every model at both ends of its span, where its laws have their extreme
+// values, for every number of GPUs.
 func (f *Fabric) validateCurves() error {
 	for _, m := range f.Models {
 		if b := m.Bracket; b != nil {
@@ -225,7 +226,7 @@ func (f *Fabric) validateCurves() error {
 		}
 		for _, nodes := range []int{max(m.Nodes.Min, 1), min(m.Nodes.Max, f.MaxNodes)} {
 			if f.model(nodes) == nil {
-				continue // the span lies beyond max_nodes
+				continue // the span begins beyond max_nodes
 			}
 			for gpus := 1; gpus <= f.Node.GPUs; gpus++ {
 				if c, _ := f.curve(collective.All()[0], spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}); !c.valid() {
@@ -237,8 +238,8 @@ func (f *Fabric) validateCurves() error {
 	return nil
 }
 
-// within is false for NaN too. emptied returns the line of the first key without a value, which
-// would be read as 0; it returns 0 if there is none.
+// emptied returns the line of the first key without a value, which YAML would read as 0. It returns
+// 0 if there is no such key.
 func emptied(n *yaml.Node) int {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" && n.Value == "" {
 		return n.Line
@@ -251,9 +252,10 @@ func emptied(n *yaml.Node) int {
 	return 0
 }
 
+// within reports whether v is from 0 to most. A NaN is not.
 func within(v, most float64) bool { return v >= 0 && v <= most }
 
-// model returns the constants for n nodes, nil if there are none.
+// model returns the constants for n nodes, or nil if there are none.
 func (f *Fabric) model(n int) *Model {
 	if i := slices.IndexFunc(f.Models, func(m Model) bool { return m.Nodes.holds(n) }); i >= 0 {
 		return &f.Models[i]

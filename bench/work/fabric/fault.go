@@ -15,26 +15,26 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// Fault is one row of the table of faults that can be planted.
+// Fault is a kind of fault that can be planted, as a row of the table.
 type Fault struct {
-	// Name begins the fault's text form. Form is an example with all keys.
+	// Name is the first word of the fault's text form. Form is an example with all keys.
 	Name, Form string
 	// Does describes the effect in one line.
 	Does string
-	// plant puts the fault into the machine, or into the damage to bandwidths.
+	// plant adds the fault to the machine, or to the damage, which reduces bandwidths.
 	plant planting
-	// place is the broken component: no two faults may break the same one.
+	// place names the broken component. Two faults must not break the same component.
 	place func(v faultValues) string
-	// more are optional keys that must be given together.
+	// more are optional keys that must all be given together.
 	more []string
-	// collectives is true if the loopback plants the fault only in collectives.
+	// collectives is true if the loopback only plants the fault in collectives.
 	collectives bool
 }
 
-// planting puts a fault with the values of its keys into a machine.
+// planting adds a fault with the values of its keys to a machine.
 type planting func(v faultValues, m *Machine, d *damage) error
 
-// keys are the mandatory keys.
+// keys returns the keys that must be given.
 func (f *Fault) keys() []string {
 	var out []string
 	_, rest, _ := strings.Cut(f.Form, ":")
@@ -46,10 +46,10 @@ func (f *Fault) keys() []string {
 	return out
 }
 
-// faultValues are a fault's numbers by key: seconds, bytes, counts, shares.
+// faultValues holds the numbers of a fault by key: seconds, bytes, counts, shares.
 type faultValues map[string]float64
 
-// rank is the rank of the given node and gpu.
+// rank returns the rank of the GPU that the keys node and gpu name.
 func (v faultValues) rank(m *Machine) int { return int(v["node"])*m.GPUsPerNode + int(v["gpu"]) }
 
 // damage holds the remaining shares of the bandwidths that faults reduce.
@@ -58,7 +58,7 @@ type damage struct {
 	rails map[[2]int]float64 // by node, rail
 	// crossed is the NIC that a GPU uses instead of its own, by node and GPU.
 	crossed map[[2]int]int
-	// taken has the fault at each place.
+	// taken has the fault that breaks each component.
 	taken map[string]string
 }
 
@@ -67,17 +67,19 @@ type linkDamage struct {
 	share float64
 }
 
-// whenData are the keys that say when data are wrong: in that part of the launches, in the first of each communicator alone
-// (1), not before the launch of that number of a communicator, from 0 on, and only in processes whose environment
-// has a variable with that value (env=NCCL_ALGO:Ring).
+// whenData are the keys that restrict when data are wrong. part: in this share of the launches.
+// first (1): only in the first launch of each communicator. launch: from this launch of a
+// communicator on, counted from 0. env: only in processes in whose environment the variable has
+// this value (env=NCCL_ALGO:Ring).
 var whenData = []string{"part", "first", "launch", environmentKey}
 
-// environmentKey is the one key whose value is no number: NAME:VALUE.
+// environmentKey is the only key whose value is not a number: NAME:VALUE.
 const environmentKey = "env"
 
 var variable = pattern.New(`^([A-Za-z_][A-Za-z0-9_]{0,62}):([A-Za-z0-9_.+-]{1,63})$`)
 
-// environment takes the variable out of the keys of a fault: its name and value, as the machine file has them.
+// environment removes the variable from the keys of a fault. set has its name and value as the
+// machine file writes them.
 func environment(text string, f *Fault) (rest, set string, err error) {
 	keys := strings.Split(text, ",")
 	i := slices.IndexFunc(keys, func(key string) bool { return strings.HasPrefix(key, environmentKey+"=") })
@@ -91,7 +93,7 @@ func environment(text string, f *Fault) (rest, set string, err error) {
 	return strings.Join(slices.Delete(keys, i, i+1), ","), " " + m[1] + " " + m[2], nil
 }
 
-// options are keys that may be omitted separately, by fault. The default is 0, or 1 for a part.
+// options are keys that may be omitted one by one, for each fault. The default is 0, or 1 for part.
 var options = map[string][]string{
 	"missing_rank": whenData, "doubled_rank": whenData, "swapped_blocks": whenData, "stale_buffer": whenData, "corrupt": whenData,
 	"stale_send": append([]string{"across", "copied"}, whenData...),
@@ -128,21 +130,22 @@ var faults = []Fault{
 }
 
 // InCollectives reports whether the loopback plants a fault, such as corrupt:node=0,gpu=1, only in
-// collectives. Messages between pairs run without it, so their OK would mean nothing.
+// collectives. Messages between pairs are not affected, so an OK for them would mean nothing.
 func InCollectives(fault string) bool {
 	name, _, _ := strings.Cut(fault, ":")
 	f, err := faultOf(name)
 	return err == nil && f.collectives
 }
 
-// Faults returns the table, in listing order. The slice is the caller's.
+// Faults returns a copy of the table, in listing order.
 func Faults() []Fault { return slices.Clone(faults) }
 
 func faultOf(name string) (Fault, error) {
 	return spell.Find("fault", faults, name, func(f Fault) (string, []string) { return f.Name, nil })
 }
 
-// SpellFault returns a fault's name as in the table; an unknown one is unchanged.
+// SpellFault returns a fault with its name in the table's spelling. It does not change unknown
+// names.
 func SpellFault(text string) string {
 	name, _, _ := strings.Cut(text, ":")
 	if f, err := faultOf(name); err == nil {
@@ -151,7 +154,7 @@ func SpellFault(text string) string {
 	return text
 }
 
-// plant reads one fault, name:key=value,…, and puts it into the machine. The error names the wrong
+// plant reads one fault, name:key=value,…, and adds it to the machine. The error names the wrong
 // key and shows the form.
 func plant(text string, m *Machine, d *damage) error {
 	name, rest, _ := strings.Cut(text, ":")
@@ -212,10 +215,11 @@ func readValues(text string, keys, more, each []string) (faultValues, error) {
 	return nil, fmt.Errorf("the keys are %s; %s go together", strings.Join(all, ", "), strings.Join(more, " and "))
 }
 
-// leastLeft is the smallest remaining share of a bandwidth; with less, times would be endless.
+// leastLeft is the smallest remaining share of a bandwidth. With a smaller share, times would be
+// endless.
 const leastLeft = 1e-6
 
-// inWorld checks places and shares.
+// inWorld checks that places and shares are within range.
 func inWorld(v faultValues, w spec.World) error {
 	limits := map[string]int{"node": w.Nodes, "gpu": w.GPUsPerNode, "a": w.GPUsPerNode, "b": w.GPUsPerNode, "rail": w.GPUsPerNode}
 	for key, n := range v {
@@ -238,9 +242,10 @@ func inWorld(v faultValues, w spec.World) error {
 	return nil
 }
 
-// line plants a line of the machine file: its words, then the values of keys. Available keys: rank,
-// the rank of node and gpu; begin, the first rank of the node; gpus, its number of GPUs; slowed,
-// the slowdown that the remaining share causes; and the keys that limit wrong data.
+// line returns a planting that adds a line to the machine file: the words, then the values of the
+// keys. Besides the fault's own keys, line knows rank (the rank of node and gpu), begin (the first
+// rank of the node), gpus (the node's number of GPUs), slowed (the slowdown that follows from the
+// remaining share), and the keys that restrict when data are wrong.
 func line(words string, keys ...string) planting {
 	return func(v faultValues, m *Machine, _ *damage) error {
 		text := []any{words}
@@ -302,11 +307,11 @@ func plantSlowLink(v faultValues, m *Machine, d *damage) error {
 }
 
 func plantRail(v faultValues, _ *Machine, d *damage) error {
-	d.slow(int(v["node"]), int(v["rail"]), v["left"]) // 0, without the key: the rail is dead
+	d.slow(int(v["node"]), int(v["rail"]), v["left"]) // without the key, left is 0 and the rail is dead
 	return nil
 }
 
-// plantSlowGPU slows all links of a GPU and its rail.
+// plantSlowGPU slows all links of a GPU, and its rail.
 func plantSlowGPU(v faultValues, m *Machine, d *damage) error {
 	first := int(v["node"]) * m.GPUsPerNode
 	for other := range m.GPUsPerNode {
@@ -331,7 +336,7 @@ func plantSlowNode(v faultValues, m *Machine, d *damage) error {
 	return nil
 }
 
-// slow keeps the smallest remaining share of a rail.
+// slow records the remaining share of a rail. If several faults slow it, the smallest share counts.
 func (d *damage) slow(node, rail int, left float64) {
 	at := [2]int{node, rail}
 	before, hit := d.rails[at]
@@ -359,8 +364,8 @@ func plantCrossed(v faultValues, m *Machine, d *damage) error {
 	return nil
 }
 
-// leafNodes returns the first and last node behind a leaf: all nodes of the world if it has no
-// number.
+// leafNodes returns the first and the last node behind a leaf switch. If the fault does not number
+// its leaf, it returns all nodes of the world.
 func leafNodes(v faultValues, nodes int) (from, to int) {
 	each, given := v["nodes"]
 	if !given {
@@ -386,7 +391,7 @@ func plantLeaf(v faultValues, m *Machine, d *damage) error {
 	return nil
 }
 
-// leafPlace is a leaf switch of a rail, or all of the rail's.
+// leafPlace names one leaf switch of a rail, or the only one.
 func leafPlace(v faultValues) string {
 	if each, given := v["nodes"]; given {
 		return fmt.Sprintf("leaf switch %g of rail %g with %g nodes each", v["leaf"], v["rail"], each)
@@ -394,10 +399,10 @@ func leafPlace(v faultValues) string {
 	return fmt.Sprintf("the leaf switch of rail %g", v["rail"])
 }
 
-// at returns the component that a fault breaks, by the values of keys. If two faults had one place,
-// the loopback would use only the last and the record would name both. A fault without a place is
-// the only one of its kind on the machine. A late GPU and its late node are two places: the times
-// add up.
+// at returns a function that names the component that a fault breaks, made from the values of keys.
+// Two faults must not name the same component: the loopback would use only the last one, but the
+// record would name both. A format without keys allows only one fault of its kind. A late GPU and
+// its late node are two components; their times add up.
 func at(format string, keys ...string) func(faultValues) string {
 	return func(v faultValues) string {
 		return fmt.Sprintf(format, slice.Map(keys, func(key string) any { return v[key] })...)
@@ -406,8 +411,8 @@ func at(format string, keys ...string) func(faultValues) string {
 
 var railPlace = at("rail %g of node %g", "rail", "node")
 
-// between returns the component that a fault breaks between two GPUs of a node, the same in either
-// order.
+// between returns a function that names the component between two GPUs of a node, whichever GPU
+// comes first.
 func between(what string) func(faultValues) string {
 	return func(v faultValues) string {
 		return fmt.Sprintf("the %s of GPUs %g and %g of node %g", what, min(v["a"], v["b"]), max(v["a"], v["b"]), v["node"])

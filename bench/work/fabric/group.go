@@ -7,13 +7,13 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// Group is the set of ranks of a communicator: neighbours, or ranks with a Stride of 2 or more.
-// Ranks are numbered node-major.
+// Group is the set of ranks of a communicator: neighbours, or ranks that are Stride apart (2 or
+// more). Ranks are numbered node by node.
 type Group struct {
 	First, Ranks, Stride int
 }
 
-// stride is the Stride, 1 for neighbours.
+// stride returns the distance of consecutive ranks, which is 1 for neighbours.
 func (g Group) stride() int { return max(g.Stride, 1) }
 
 func (g Group) compare(h Group) int {
@@ -26,8 +26,8 @@ func (g Group) holds(rank int) bool {
 	return at >= 0 && at%g.stride() == 0 && at/g.stride() < g.Ranks
 }
 
-// on reports whether the group has a GPU on the node that uses the rail; −1 is any rail. A GPU uses
-// the rail of its own number.
+// on reports whether the group has a GPU that uses the rail on the node; −1 means any node or any
+// rail. A GPU uses the rail with its own number.
 func (g Group) on(w spec.World, node, rail int) bool {
 	for rank := g.First; rank < g.First+g.Ranks*g.stride(); rank += g.stride() {
 		if (node < 0 || rank/w.GPUsPerNode == node) && (rail < 0 || rank%w.GPUsPerNode == rail) {
@@ -37,13 +37,13 @@ func (g Group) on(w spec.World, node, rail int) bool {
 	return false
 }
 
-// world returns the part of the world that the group spans, with only its own GPUs.
+// world returns the part of the world that the group spans, counting only its own GPUs.
 func (g Group) world(w spec.World) spec.World {
 	perNode := max(1, min(g.Ranks, w.GPUsPerNode/g.stride()))
 	return spec.World{Nodes: g.Ranks / perNode, GPUsPerNode: perNode, GPUsPerProcess: w.GPUsPerProcess}
 }
 
-// groups lists every communicator that the options require, the whole world first.
+// groups lists every communicator that the options need, the whole world first.
 func groups(w spec.World, o Conditions) ([]Group, error) {
 	if err := w.CheckSplits(o.Groups, o.Strides, o.Scales); err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func groups(w spec.World, o Conditions) ([]Group, error) {
 	return all, nil
 }
 
-// fairRails returns the remaining rate of the rails, in bytes per second, for one of several
-// simultaneous groups with a stride, if a node has fewer NICs than GPUs.
+// fairRails returns the rate, in bytes per second, that a group has of the rails if several groups
+// with a stride run at once and a node has fewer NICs than GPUs. Otherwise it returns infinity.
 func (f *Fabric) fairRails(g Group, w spec.World) float64 {
 	own := g.world(w)
 	if g.Stride == 0 || own.Nodes == 1 || f.Node.NICs >= w.GPUsPerNode {

@@ -12,20 +12,21 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// Curve holds the cost model's constants for one collective and rank count: B
-// in bytes per second, the others in seconds, K the bus-bandwidth factor.
+// Curve holds the model's constants for one collective and number of ranks. B is in bytes per
+// second, K is the bus-bandwidth factor, all others are in seconds.
 type Curve struct {
 	B, A, R, Floor, K float64
 }
 
-// valid reports whether every constant is finite and of the right sign.
+// valid reports whether every constant is finite and has the right sign.
 func (c Curve) valid() bool {
 	wrong := func(v float64) bool { return !within(v, math.MaxFloat64) }
 	return !slices.ContainsFunc([]float64{c.B, c.A, c.R, c.Floor, c.K}, wrong) && c.B > 0 && c.Floor > 0
 }
 
-// Time is the closed form, in seconds, for a total size in bytes. The loopback has the same ten
-// lines in C. A test requires equality to the last bit, so the order of operations matters.
+// Time returns the time, in seconds, for a total size in bytes. The loopback has the same ten lines
+// in C, and a test requires results that are equal to the last bit, so the order of operations
+// matters.
 func (c Curve) Time(bytes float64) float64 {
 	x := c.K * bytes / c.B
 	pipeline := c.A + 2*math.Sqrt(c.A*x)
@@ -39,56 +40,58 @@ func (c Curve) Time(bytes float64) float64 {
 	return t
 }
 
-// Conditions are the inputs, besides the world, that resolve a machine.
+// Conditions are the inputs for resolving a machine, besides the world.
 type Conditions struct {
 	Seed uint64
-	// Groups are the sizes of sub-communicators of neighbours, Strides the distances of ranks in
-	// others, Scales numbers of nodes; each gets its constants.
+	// Groups are sizes of sub-communicators of neighbours. Strides are distances of ranks in other
+	// sub-communicators. Scales are numbers of nodes. The machine has constants for each of them.
 	Groups, Strides, Scales []int
-	// Faults are planted in addition to the fabric's own, in the form that `zbench list faults`
-	// shows.
+	// Faults are planted in addition to the fabric's own faults, in the form that `zbench list
+	// faults` shows.
 	Faults []string
-	// Pairs adds the costs of messages between two GPUs (Machine.Ways).
+	// Pairs adds the times of messages between two GPUs (Machine.Ways).
 	Pairs bool
 }
 
-// Machine is a fabric resolved for one world: everything the loopback needs.
+// Machine is a fabric resolved for one world. It has everything that the loopback needs.
 type Machine struct {
 	spec.World
 	GPU  string
 	Host Host
 	// HBM is the size of a GPU's memory in bytes.
 	HBM int64
-	// HBMRate is the rate of a GPU's memory, in bytes per second; 0 is not modelled.
+	// HBMRate is the rate of a GPU's memory, in bytes per second; 0 if it is not modelled.
 	HBMRate float64
-	// CollVersion is the version number that the collectives library reports, 22203 for 2.22.3; 0
-	// is the loopback's own.
+	// CollVersion is the version number that the collectives library reports, such as 22203 for
+	// 2.22.3; 0 means the loopback's own.
 	CollVersion int
-	// Policies describes the effects of registration and of policies of compute units.
+	// Policies describes the effects of registered buffers and of policies for compute units.
 	Policies Policies
 	Seed     uint64
-	// Curves holds each group's constants by collective.
+	// Curves holds the constants by group and collective.
 	Curves map[Group]map[string]Curve
-	// Measured are measured times of all ranks' collectives, which replace those of Curves, by
-	// collective, in ascending order of bytes. Only the machine file has them.
+	// Measured are measured times of collectives over all ranks, in ascending order of bytes. They
+	// replace the times of Curves. They are only used in the machine file.
 	Measured map[string][]Point
-	// Faults are lines of the machine file.
+	// Faults are the lines of the machine file that plant faults.
 	Faults []string
-	// Ways are the costs of messages between two GPUs; nil if all messages take the time of their
+	// Ways are the times of messages between two GPUs; nil if every message takes the time of its
 	// communicator's send_recv.
 	Ways *Ways
-	// NICs are the node-local numbers of the NICs that the ranks send through; −1 if none works,
-	// nil if the world does not have one NIC per GPU. The machine file has none.
+	// NICs are the numbers, within the node, of the NICs that the ranks use to send; −1 if no NIC
+	// works. It is nil if the world does not have one NIC per GPU. The machine file does not
+	// contain it.
 	NICs []int
-	// Extrapolated lists the unmeasured parts of the constants by group and collective. Of similar
-	// groups it has only the first.
+	// Extrapolated lists the parts of the constants that were not measured, by group and
+	// collective. Among similar groups it has only the first.
 	Extrapolated map[Group]map[string][]string
-	// Ends are the constants at the ends of the model's bracket, for groups and collectives that
-	// have one. The machine file has none of them.
+	// Ends are the constants at both ends of the model's bracket, for groups and collectives with a
+	// bracket. The machine file does not contain them.
 	Ends map[Group]map[string]Ends
 }
 
-// ReadCollVersion returns the CollVersion of a version such as 2.30.4, from 2.9 on.
+// ReadCollVersion returns the CollVersion of a version such as 2.30.4. It accepts versions from 2.9
+// on.
 func ReadCollVersion(text string) (int, error) {
 	var major, minor, patch int
 	_, err := fmt.Sscanf(text, "%d.%d.%d", &major, &minor, &patch)
@@ -98,14 +101,15 @@ func ReadCollVersion(text string) (int, error) {
 	return major*10000 + minor*100 + patch, nil
 }
 
-// Point is a measured time in seconds of a total size in bytes.
+// Point is the measured time, in seconds, of a total size in bytes.
 type Point struct {
 	Bytes   int64
 	Seconds float64
 }
 
-// Measure replaces a collective's times on all ranks by measured times of the healthy fabric
-// healthy. The machine's own faults lengthen them by the same factor as the model's times.
+// Measure replaces the times of a collective over all ranks by measured ones. The times were
+// measured without faults, so the machine's faults lengthen them, by the same factor as they
+// lengthen the model's times. healthy is the machine without faults.
 func (m *Machine) Measure(collective string, points []Point, healthy *Machine) {
 	if m.Measured == nil {
 		m.Measured = map[string][]Point{}
@@ -120,8 +124,8 @@ func (m *Machine) Measure(collective string, points []Point, healthy *Machine) {
 // Whole is the group of all ranks.
 func (m *Machine) Whole() Group { return Group{Ranks: m.Size()} }
 
-// Resolve fits the fabric to a world. If the fabric has no such world, the error gives the valid
-// range.
+// Resolve applies the fabric to a world. If the fabric does not allow such a world, the error gives
+// the valid range.
 func (f *Fabric) Resolve(w spec.World, o Conditions) (*Machine, error) {
 	switch {
 	case w.Nodes < 1 || w.Nodes > f.MaxNodes:
@@ -190,8 +194,7 @@ func (f *Fabric) resolveGroup(m *Machine, g Group, broken damage) error {
 	return nil
 }
 
-// curve returns the constants for a collective and a description of the parts without
-// measurements.
+// curve returns the constants for a collective, and describes the parts that were not measured.
 func (f *Fabric) curve(c collective.Collective, w spec.World) (Curve, []string) {
 	model := f.model(w.Nodes)
 	b, doubts := f.busBW(model, w)
@@ -213,8 +216,9 @@ func (f *Fabric) curve(c collective.Collective, w spec.World) (Curve, []string) 
 	}, doubts
 }
 
-// busBW returns B: inside a node the measured value for that many GPUs, or their links; between
-// nodes the smaller one of the mesh's g links and the rails in use.
+// busBW returns the constant B. Inside a node it is the value measured for this number of GPUs, or
+// the rate of their links. Between nodes it is the smaller of two rates: the mesh's links and the
+// rails in use.
 func (f *Fabric) busBW(m *Model, w spec.World) (b float64, doubts []string) {
 	g := w.GPUsPerNode
 	if w.Nodes > 1 {
@@ -234,13 +238,13 @@ func (f *Fabric) busBW(m *Model, w spec.World) (b float64, doubts []string) {
 		return b, doubts
 	}
 	if g == 1 {
-		return f.Node.Link, nil // one rank sends nothing; K is 0
+		return f.Node.Link, nil // one rank sends nothing, and K is 0
 	}
 	return float64(g-1) * f.Node.Link, []string{fmt.Sprintf("%d GPUs: from the number of links", g)}
 }
 
-// pair returns the rate of messages from one GPU to one other. Within a node they share one link,
-// and between nodes the GPU's rail, or its share of one.
+// pair returns the rate of messages from one GPU to one other GPU. Within a node they use one link.
+// Between nodes they use the GPU's rail, or its share of a rail.
 func (f *Fabric) pair(m *Model, w spec.World) float64 {
 	rate := math.Inf(1)
 	if w.GPUsPerNode > 1 {
@@ -260,8 +264,8 @@ func (l Law) at(n float64) float64 {
 	return v
 }
 
-// Text returns the machine file: one fact per line, numbers in the shortest form that reads back to
-// the same bits.
+// Text returns the machine file. It has one fact per line; numbers are in the shortest form that
+// reads back to the same bits.
 func (m *Machine) Text() []byte {
 	var b strings.Builder
 	put := func(key string, values ...float64) {
@@ -328,9 +332,9 @@ func (m *Machine) WrongData() bool {
 	})
 }
 
-// Launch returns the model's time of one launch in a burst, in seconds: the curve's, or the host's
-// if that is slower, because a process launches on its GPUs in turn. It is 0 if there is no such
-// group.
+// Launch returns the model's time of one launch in a burst, in seconds. It is the time of the
+// curve, or of the host if that is slower, because a process launches on its GPUs one after the
+// other. It is 0 if there is no such group.
 func (m *Machine) Launch(g Group, collective string, bytes int64) float64 {
 	curve, ok := m.Curves[g][collective]
 	if !ok {
@@ -343,7 +347,7 @@ func (m *Machine) launch(c Curve, bytes int64) float64 {
 	return max(c.Time(float64(bytes)), float64(m.GPUsPerProcess)*m.Host.Launch)
 }
 
-// Describe returns the part of the fabric that a record carries.
+// Describe returns the description of the fabric for a record.
 func (f *Fabric) Describe(m *Machine) *record.Fabric {
 	out := &record.Fabric{Name: f.Name, Title: f.Title, Sources: f.Sources, Roofs: []record.Roof{}, Extrapolated: []string{}, Bracket: f.describeEnds(m)}
 	for _, r := range f.Roofs {
@@ -355,7 +359,7 @@ func (f *Fabric) Describe(m *Machine) *record.Fabric {
 		}
 	}
 	groups := slices.SortedFunc(maps.Keys(m.Extrapolated), Group.compare)
-	slices.Reverse(groups) // the whole world's first
+	slices.Reverse(groups) // the whole world first
 	for _, g := range groups {
 		for _, name := range collective.Names() {
 			for _, doubt := range m.Extrapolated[g][name] {

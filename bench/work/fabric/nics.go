@@ -6,8 +6,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// carriers returns the numbers of the NICs through which the ranks send between nodes; −1 if none
-// works. It is nil for a machine without one NIC per GPU.
+// carriers returns the NIC that each rank uses to send between nodes; −1 if no NIC works. It
+// returns nil if the machine does not have one NIC per GPU.
 func (d damage) carriers(m *Machine, nics int) []int {
 	if m.Nodes < 2 || nics < m.GPUsPerNode {
 		return nil
@@ -33,7 +33,7 @@ func (d damage) dead(node int) map[int]bool {
 	return out
 }
 
-// own returns the number of the NIC that a GPU uses if it works.
+// own returns the number of the NIC that a GPU uses while the NIC works.
 func (d damage) own(node, gpu int) int {
 	if other, hit := d.crossed[[2]int{node, gpu}]; hit {
 		return other
@@ -41,13 +41,13 @@ func (d damage) own(node, gpu int) int {
 	return gpu
 }
 
-// Counters holds the byte counters of the simulated NICs.
+// Counters holds byte counters of the simulated NICs.
 type Counters struct {
 	m              *Machine
-	sent, received []uint64 // by node and NIC, as ranks are numbered
+	sent, received []uint64 // by node and NIC, in the order of ranks
 }
 
-// Counters starts them at zero; nil if the machine has no NICs.
+// Counters returns counters that start at 0, or nil if the machine has no NICs.
 func (m *Machine) Counters() *Counters {
 	if m.NICs == nil {
 		return nil
@@ -55,7 +55,7 @@ func (m *Machine) Counters() *Counters {
 	return &Counters{m, make([]uint64, m.Size()), make([]uint64, m.Size())}
 }
 
-// Move counts a message between two ranks. A message within a node uses no NIC.
+// Move counts a message from one rank to another. A message within a node uses no NIC.
 func (c *Counters) Move(from, to int, bytes uint64) {
 	per := c.m.GPUsPerNode
 	if from/per == to/per {
@@ -69,8 +69,8 @@ func (c *Counters) Move(from, to int, bytes uint64) {
 	}
 }
 
-// Read returns every NIC's count by the names of the nodes. In the simulated topology the nearest
-// NIC of a GPU has the GPU's number, whatever the GPU uses.
+// Read returns the count of every NIC, with the names of the nodes. In the simulated topology, the
+// NIC nearest to a GPU has the GPU's number, whichever NIC the GPU uses.
 func (c *Counters) Read(nodes []string) []record.NICCounters {
 	out := make([]record.NICCounters, 0, len(c.sent))
 	for i := range c.sent {

@@ -2,18 +2,18 @@ package fabric
 
 import "fmt"
 
-// Policies describes the effects of registered buffers and of the policy of compute units on a
-// collective's constants, if the library serves them (bench/hardware/policy).
+// Policies describes how registered buffers and the policy for compute units change the constants
+// of a collective, if the library supports them (bench/hardware/policy).
 type Policies struct {
-	// Copies are copy engines, Symmetric kernels on windows.
+	// Copies is the change by copy engines, Symmetric is the change by kernels on windows.
 	Copies    Faster `yaml:"copies"`
 	Symmetric Faster `yaml:"symmetric"`
-	// Register is a rank's host time for registering one buffer, in seconds.
+	// Register is the host time, in seconds, for which a rank registers one buffer.
 	Register float64 `yaml:"register"`
 }
 
-// Faster changes a curve: Rate × its bandwidth, Latency × its latencies. The zero Faster is not
-// modelled: the call takes the kernels' time.
+// Faster changes a curve: its bandwidth is multiplied by Rate, its latencies by Latency. The zero
+// Faster is not modelled; the call then takes the time of the usual kernels.
 type Faster struct {
 	Rate    float64 `yaml:"rate"`
 	Latency float64 `yaml:"latency"`

@@ -6,20 +6,20 @@ import (
 	"strconv"
 )
 
-// Ways are the costs of a message between two GPUs: over an xGMI link within a node, over rails between
-// nodes. The loopback computes the bottleneck of each message.
+// Ways are the times of messages between two GPUs, which go over an xGMI link within a node and
+// over rails between nodes. The loopback finds the bottleneck of each message.
 type Ways struct {
-	// Link and Rail are the constants of one message without faults; Rail is nil on a
-	// fabric without NICs.
+	// Link and Rail are the constants for one message without faults. Rail is nil on a fabric
+	// without NICs.
 	Link Curve
 	Rail *Curve
-	// lines are the lines of the machine file with the shares that faults leave.
+	// lines are lines of the machine file with the shares that faults leave.
 	lines []string
 }
 
-// ways returns the ways of the world, with the latencies of the models for one and two nodes. No
-// published source has messages between pairs by size, so the rates of links and NICs are used,
-// and the latencies of all_reduce.
+// ways returns the times of messages in a world. No published source has messages between pairs by
+// size. So the rates are those of links and NICs, and the latencies are those of all_reduce in the
+// models for one and two nodes.
 func (f *Fabric) ways(m *Machine, d damage) *Ways {
 	constants := func(nodes int, rate float64) Curve {
 		model := f.model(nodes)
@@ -37,14 +37,14 @@ func (f *Fabric) ways(m *Machine, d damage) *Ways {
 	return w
 }
 
-// railLines returns the remaining shares of rails, by rank.
+// railLines returns the lines with the remaining shares of rails, by rank.
 func (d damage) railLines(m *Machine) []string {
 	var lines []string
 	for node := range m.Nodes {
 		dead := d.dead(node)
 		for rail := range m.GPUsPerNode {
 			own, left := d.own(node, rail), 1.0
-			if share := d.rails[[2]int{node, own}]; share > 0 { // a dead rail has a substitute
+			if share := d.rails[[2]int{node, own}]; share > 0 { // a substitute NIC replaces a dead rail
 				left = share
 			}
 			if len(dead) > 0 {
@@ -58,7 +58,8 @@ func (d damage) railLines(m *Machine) []string {
 	return lines
 }
 
-// linkLines returns the remaining shares of links, by rank: several faults may slow one.
+// linkLines returns the lines with the remaining shares of links, by rank. If several faults slow a
+// link, the smallest share counts.
 func (d damage) linkLines() []string {
 	left := map[[2]int]float64{}
 	for _, l := range d.links {

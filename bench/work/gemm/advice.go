@@ -9,20 +9,20 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Point is the cost of a model's products at one hidden size.
+// Point is the time of a model's matrix products at one hidden size.
 type Point struct {
 	Hidden int64
-	// Flop is the number of operations of a microbatch, Seconds their time.
+	// Flop is the number of operations in a microbatch. Seconds is the time that they take.
 	Flop, Seconds float64
 }
 
-// Rate returns the operations per second.
+// Rate returns the rate in operations per second.
 func (p Point) Rate() float64 { return p.Flop / p.Seconds }
 
-// Step is the distance between compared hidden sizes.
+// Step is the distance between neighbouring hidden sizes.
 const Step = 64
 
-// Hiddens returns the size with up to k neighbours at a distance of Step on each side, in order.
+// Hiddens returns a hidden size with up to k neighbours on each side, in ascending order.
 func Hiddens(hidden int64, k int) []int64 {
 	var all []int64
 	for i := -int64(k); i <= int64(k); i++ {
@@ -33,11 +33,11 @@ func Hiddens(hidden int64, k int) []int64 {
 	return all
 }
 
-// worthwhile is the gain in the rate from which a larger hidden size is named.
+// worthwhile is the smallest gain of the rate for which a larger hidden size is recommended.
 const worthwhile = 0.03
 
-// Better returns the next larger hidden size whose rate is at least 3 % above that of the given
-// one, with the gain as a share; false if there is none.
+// Better returns the next larger hidden size whose rate is at least 3 % higher, and the gain as a
+// share. It returns false if there is none.
 func Better(points []Point, hidden int64) (p Point, gain float64, ok bool) {
 	at, known := find(points, hidden)
 	if !known {
@@ -51,14 +51,13 @@ func Better(points []Point, hidden int64) (p Point, gain float64, ok bool) {
 	return p, 0, false
 }
 
-// Cheaper returns the hidden sizes that make more operations than the given one in no more time.
+// Cheaper returns the hidden sizes with more operations than the given one that take no more time.
 func Cheaper(points []Point, hidden int64) []Point {
 	at, known := find(points, hidden)
 	return slice.Where(sorted(points), func(o Point) bool { return known && o.Flop > at.Flop && o.Seconds <= at.Seconds })
 }
 
-// Advise describes in three sentences where a hidden size stands among its neighbours. rate formats
-// a rate.
+// Advise compares a hidden size with its neighbours, in three sentences. rate formats a rate.
 func Advise(points []Point, hidden int64, rate func(float64) string) []string {
 	at, known := find(points, hidden)
 	if !known || len(points) < 2 {

@@ -17,10 +17,10 @@ import (
 	"zbench/bench/work/kernel"
 )
 
-// Kernel is the name of a product's row.
+// Kernel is the kernel name in rows of matrix products.
 const Kernel = "gemm"
 
-// Element types of a request.
+// Element types that a request can name.
 const (
 	BF16 = "bfloat16"
 	FP16 = "float16"
@@ -31,10 +31,10 @@ const (
 // Dtypes lists the element types.
 func Dtypes() []string { return []string{BF16, FP16, F32, FP8} }
 
-// dtypeNames are other names of the types.
+// dtypeNames maps other names of the types.
 var dtypeNames = map[string]string{"bf16": BF16, "fp16": FP16, "half": FP16, "f32": F32, "fp32": F32, "float": F32, "fp8": FP8}
 
-// Elements returns the size of an element of A and B, and of C, in bytes.
+// Elements returns the sizes, in bytes, of an element of A and B, and of an element of C.
 func Elements(dtype string) (in, out int64) {
 	switch dtype {
 	case F32:
@@ -48,15 +48,15 @@ func Elements(dtype string) (in, out int64) {
 const (
 	// DefaultTokens is the number of tokens of a microbatch.
 	DefaultTokens = 16384
-	// DefaultAround is the number of neighbours of a hidden size on each side.
+	// DefaultAround is the number of neighbouring hidden sizes on each side.
 	DefaultAround = 4
-	// MostChoices is the number of the heuristics' choices that are timed.
+	// MostChoices is the number of choices of the library's heuristics that are timed.
 	MostChoices = 8
 	maxTokens   = 1 << 22
 	maxAround   = 32
 )
 
-// Family is the products' row in the table of families.
+// Family is the row of matrix products in the table of families.
 var Family = kernel.Register(kernel.Family{
 	Name: spec.Gemm, Order: 5, OneDevice: true, Faults: true, MaxTime: "0.3",
 	Short: "A model's matrix products, and sizes that run well",
@@ -171,7 +171,7 @@ func parseAround(v string) (int, error) {
 	return n, nil
 }
 
-// Request returns a request's products on a GPU.
+// Request returns the products that a request asks for on a GPU.
 func Request(k *spec.Kernels, gpu record.Device) ([]Shape, error) {
 	var all []Shape
 	if k.Reachable {
@@ -212,7 +212,7 @@ func Request(k *spec.Kernels, gpu record.Device) ([]Shape, error) {
 	return all, nil
 }
 
-// Models returns the preset of a request at its hidden size, then at neighbouring sizes.
+// Models returns the model of a request at its hidden size, and then at neighbouring sizes.
 func Models(k *spec.Kernels) ([]Model, error) {
 	tokens := int64(k.Tokens)
 	if tokens == 0 {
@@ -238,8 +238,8 @@ func Models(k *spec.Kernels) ([]Model, error) {
 	return all, nil
 }
 
-// Peaks returns near-square products that give every unit the same number of large tiles, one to
-// four, at two depths that are no powers of two.
+// Peaks returns nearly square products that give every compute unit the same number of large tiles,
+// from one to four. Each has two depths that are not powers of two.
 func Peaks(units int) []Shape {
 	var all []Shape
 	for waves := 1; waves <= 4; waves++ {

@@ -1,8 +1,8 @@
-// Package gemm computes the sizes of matrix products: a model's layers, the filling of a GPU's
-// compute units by tiles, and better sizes nearby.
+// Package gemm describes the matrix products of a model's layers: their sizes, how their tiles fill
+// the compute units of a GPU, and better sizes nearby.
 //
-// Of lists a preset's products, Best counts a product's tiles, Models and Advise compare hidden
-// sizes.
+// Of lists the products of a model, Best counts the tiles of a product, Models and Advise compare
+// hidden sizes.
 package gemm
 
 import (
@@ -17,14 +17,15 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// The products of a linear layer Y = X·Wᵀ with X of tokens × in and W of out × in.
+// The products of a linear layer Y = X·Wᵀ. X has tokens × in elements, W has out × in.
 const (
 	Forward = "forward" // Y = X·Wᵀ
 	Dgrad   = "dgrad"   // dX = dY·W
 	Wgrad   = "wgrad"   // dW = dYᵀ·X
 )
 
-// Layouts in BLAS's notation, by columns: whether the first and the second operand are transposed.
+// Layouts in BLAS's notation, by columns: the letters say whether the first and the second operand
+// are transposed.
 const (
 	TN = "TN"
 	NN = "NN"
@@ -33,26 +34,26 @@ const (
 
 // Shape is a matrix product C = op(A)·op(B) in row-major order.
 type Shape struct {
-	// Name of the layers in the model; empty for a shape given by the user.
+	// Name is the name of the layers in the model; empty if the user gave the shape.
 	Name string
-	// Pass is Forward, Dgrad or Wgrad; empty for a shape given by the user.
+	// Pass is Forward, Dgrad or Wgrad; empty if the user gave the shape.
 	Pass string
 	// Layout is TN for C = A·Bᵀ, NN for C = A·B, NT for C = Aᵀ·B.
 	Layout string
 	// M and N are the rows and columns of C, K is the depth.
 	M, N, K int64
-	// Batch is the number of equal products in a launch: the experts of a layer.
+	// Batch is the number of equal products in a launch, such as the experts of a layer.
 	Batch int64
-	// Count is the number of such launches in a microbatch of the model.
+	// Count is the number of such launches in a microbatch.
 	Count int64
 }
 
-// Flop returns the operations of a launch.
+// Flop returns the number of operations in a launch.
 func (s Shape) Flop() float64 {
 	return 2 * float64(s.M) * float64(s.N) * float64(s.K) * float64(s.Batch)
 }
 
-// Size returns MxNxK, and the batch if there is one: ParseShape's form without the layout.
+// Size returns MxNxK, or MxNxKxBATCH, which is ParseShape's form without the layout.
 func (s Shape) Size() string {
 	text := fmt.Sprintf("%dx%dx%d", s.M, s.N, s.K)
 	if s.Batch > 1 {
@@ -61,10 +62,10 @@ func (s Shape) Size() string {
 	return text
 }
 
-// String returns the size with the layout, in ParseShape's form.
+// String returns the size and the layout, in ParseShape's form.
 func (s Shape) String() string { return s.Size() + "/" + s.Layout }
 
-// Sides returns the rows and columns of A, B and C in memory, by rows.
+// Sides returns the numbers of rows and columns of A, B and C in memory, row by row.
 func (s Shape) Sides() (a, b, c [2]int64) {
 	a, b, c = [2]int64{s.M, s.K}, [2]int64{s.K, s.N}, [2]int64{s.M, s.N}
 	if s.Layout == TN {
@@ -76,8 +77,8 @@ func (s Shape) Sides() (a, b, c [2]int64) {
 	return a, b, c
 }
 
-// Turned returns the number of operands that must be transposed in memory if a library takes only
-// TN, and the number of their elements.
+// Turned returns the number of operands that must be transposed in memory for a library that only
+// accepts TN, and the number of their elements.
 func (s Shape) Turned() (operands int, elements int64) {
 	a, b, _ := s.Sides()
 	switch s.Layout {
@@ -89,13 +90,14 @@ func (s Shape) Turned() (operands int, elements int64) {
 	return 0, 0
 }
 
-// MaxSide and MaxBatch are the largest sizes: libraries count sides in 32 bits.
+// MaxSide and MaxBatch are the largest allowed sizes. Libraries count sides in 32 bits.
 const (
 	MaxSide  = 1 << 24
 	MaxBatch = 1 << 12
 )
 
-// ParseShape reads MxNxK or MxNxKxBATCH, followed by a slash and the layout; the default is TN.
+// ParseShape reads MxNxK or MxNxKxBATCH, optionally followed by a slash and the layout. The default
+// layout is TN.
 func ParseShape(text string) (Shape, error) {
 	size, layout, given := strings.Cut(text, "/")
 	s := Shape{Layout: strings.ToUpper(layout), Batch: 1, Count: 1}
@@ -116,16 +118,17 @@ func ParseShape(text string) (Shape, error) {
 	return s, nil
 }
 
-// Model is the products of a preset.
+// Model has the products of a model at one hidden size.
 type Model struct {
 	Hidden int64
 	// Shapes are in descending order of operations.
 	Shapes []Shape
 }
 
-// Of returns the model's products for the tokens of a microbatch, with another hidden size or, for
-// 0, the published one. Experts have equal shares of the tokens: those of a layer are a batch.
-// Layers of one size are one shape. Convolutions and attention's own products are left out.
+// Of returns the products of a model for the tokens of a microbatch. hidden is the hidden size; 0
+// means the published one. Every expert gets an equal share of the tokens, and the experts of a
+// layer form a batch. Layers of equal size share one shape. Convolutions and attention's own
+// products are left out.
 func Of(preset string, tokens, hidden int64) (Model, error) {
 	m, err := trainer.PresetAt(preset, hidden)
 	if err != nil {
@@ -146,18 +149,19 @@ func Of(preset string, tokens, hidden int64) (Model, error) {
 	return model, nil
 }
 
-// layer is a linear layer with its equals.
+// layer is a kind of linear layer.
 type layer struct {
 	name            string
 	out, in, hidden int64
-	// work is the share of the tokens that it computes for.
+	// work is the share of the tokens for which the layer computes.
 	work float64
-	// blocks is the number of blocks that have it, experts the copies in each.
+	// blocks is the number of blocks that have the layer. count is the number of its copies in all
+	// blocks, such as experts.
 	blocks, count int64
 }
 
-// layers groups the two-dimensional tensors by role. The embedding leads and has no work of its
-// own: it gives the sides of an output layer that shares it.
+// layers groups the two-dimensional tensors by role. The embedding comes first and has no work of
+// its own, but it has the sides of an output layer that shares its table.
 func layers(params []trainer.Param) []*layer {
 	work := trainer.Work(params)
 	var list []*layer
@@ -165,7 +169,7 @@ func layers(params []trainer.Param) []*layer {
 	seen := map[string]map[int]bool{}
 	for i, p := range params {
 		sides := p.Shape
-		if len(sides) == 0 && p.Elements == 0 && work[i] > 0 && len(list) > 0 { // shares the embedding
+		if len(sides) == 0 && p.Elements == 0 && work[i] > 0 && len(list) > 0 { // an output layer that shares the embedding
 			sides = []int64{list[0].out, list[0].in}
 		}
 		if len(sides) != 2 {

@@ -18,7 +18,7 @@ import (
 	"zbench/bench/work/kernel"
 )
 
-// Codes of the findings of products.
+// Codes of findings about matrix products.
 const (
 	CodeRate    = "gemm_rate"
 	CodeGap     = "first_choice"
@@ -27,15 +27,15 @@ const (
 	CodeGPUs    = "reachable_gpus"
 )
 
-// product is a shape of a type on a device with its rows.
+// product is a shape with an element type on one device, and its rows in the record.
 type product struct {
 	shape  Shape
 	dtype  string
 	device record.Device
-	// first and best are choices of the heuristics, torch is PyTorch's call, plain the plain
-	// product; nil if there is none with a time.
+	// first is the first choice of the heuristics, best is the fastest choice. torch is the call
+	// that PyTorch makes, plain is the plain product. Each is nil if it was not timed.
 	first, best, torch, plain *record.Kernel
-	// any is one of the rows.
+	// any is one of these rows.
 	any *record.Kernel
 }
 
@@ -50,7 +50,7 @@ func shapeOf(k *record.Kernel) Shape {
 	return s
 }
 
-// products groups the rows, in record order.
+// products groups the rows by product, in the order of the record.
 func products(rec *record.Record) []*product {
 	type key struct {
 		shape  record.Shape
@@ -61,7 +61,7 @@ func products(rec *record.Record) []*product {
 	return slice.Map(order, func(id key) *product { return productOf(rec, of[id]) })
 }
 
-// productOf returns the product of its rows.
+// productOf returns the product of a group of rows.
 func productOf(rec *record.Record, rows []*record.Kernel) *product {
 	one := rows[0]
 	p := &product{shape: shapeOf(one), dtype: one.Dtype, device: rec.DeviceOf(one), any: one}
@@ -84,7 +84,7 @@ func productOf(rec *record.Record, rows []*record.Kernel) *product {
 	return p
 }
 
-// gap returns the loss of the first choice against the best, as a share.
+// gap returns the share that the first choice loses against the best one.
 func (p *product) gap() float64 {
 	if p.first == nil || p.best == nil {
 		return 0
@@ -92,7 +92,7 @@ func (p *product) gap() float64 {
 	return 1 - *p.first.Metrics.Effective / *p.best.Metrics.Effective
 }
 
-// rate returns the operations per second of a row, 0 without one.
+// rate returns the rate of a row in operations per second, or 0 without a row.
 func rate(k *record.Kernel) float64 {
 	if k == nil {
 		return 0
@@ -100,8 +100,8 @@ func rate(k *record.Kernel) float64 {
 	return *k.Metrics.Effective
 }
 
-// reachable returns a kind of GPU's rate in a type by others' measurements; false if unknown, and
-// on the loopback, whose rates are invented.
+// reachable returns the rate that others measured on such a GPU with this type. It returns false if
+// the rate is unknown, and on the loopback, whose own rates are invented.
 func (p *product) reachable() (device.Reach, bool) {
 	if p.device.Kind != record.GPU {
 		return device.Reach{}, false
@@ -126,7 +126,8 @@ func show(d *document.Document, rec *record.Record) {
 	d.Add("libraries", "Libraries", document.Facts{{Term: "vendor's products", Text: plain.Line(rec.Source.Vendor)}})
 }
 
-// rates draws the best rate of each product (for several GPUs the median's) beside the GPU's peak.
+// rates draws the best rate of each product beside the GPU's peak. With several GPUs it draws the
+// median GPU.
 func rates(rec *record.Record, all []*product) document.Bars {
 	c := document.Bars{ID: "rates", Title: "TFLOP/s of the best choice"}
 	for _, same := range byRate(asked(rec, all)) {
@@ -146,9 +147,9 @@ func rates(rec *record.Record, all []*product) document.Bars {
 	return c
 }
 
-// shortColumns are those that a terminal shows without --verbose, in at most 100 characters. Sizes
-// that fill the units of several GPUs need no name, and the GPUs matter more than the first choice;
-// the title has the type.
+// shortColumns returns the columns that a terminal shows without --verbose, which have at most 100
+// characters. Sizes that fill the units of several GPUs need no name. With several GPUs, their
+// rates matter more than the first choice. The title names the type if there is only one.
 func shortColumns(several bool, types int) []string {
 	switch {
 	case several && types == 1:
@@ -166,7 +167,7 @@ const (
 	torchColumn = "as PyTorch calls it"
 )
 
-// results has a row for each product, without columns that are empty for all.
+// results has one row per product. It omits columns that are empty in all rows.
 func results(rec *record.Record, all []*product) table.Table {
 	several := len(rec.World.Devices) > 1
 	columns := []string{"product", sizeColumn, "batch", "layout", "type", bestColumn, "first choice", "gap", torchColumn, "plain product", "of reachable", "of peak", "GPU at", "tile", "tiles / units", "lost", "2ⁿ rows"}
@@ -197,7 +198,7 @@ func results(rec *record.Record, all []*product) table.Table {
 			}
 		}
 		size := fmt.Sprintf("%d×%d×%d", s.M, s.N, s.K)
-		if s.Name == "" { // nothing else distinguishes a terminal's rows
+		if s.Name == "" { // nothing else distinguishes the rows on a terminal
 			size += "/" + s.Layout
 		}
 		row := []string{
@@ -227,7 +228,7 @@ func types(all []*product) []string {
 	return slice.Distinct(slice.Map(all, func(p *product) string { return p.dtype }))
 }
 
-// byRate groups the products of one shape and type, the slowest GPU's first.
+// byRate groups the products of the same shape and type, each group with the slowest GPU first.
 func byRate(all []*product) [][]*product {
 	keys, of := slice.Group(all, func(p *product) string { return p.any.Job() })
 	groups := slice.Map(keys, func(key string) []*product { return of[key] })
@@ -237,7 +238,7 @@ func byRate(all []*product) [][]*product {
 	return groups
 }
 
-// asked returns the products without those of neighbouring hidden sizes, which are in the CSV.
+// asked returns the products without neighbouring hidden sizes, which are only in the CSV.
 func asked(rec *record.Record, all []*product) []*product {
 	if !rec.OfKernels() || rec.Spec.Kernels.Around == 0 {
 		return all
@@ -281,7 +282,7 @@ func gapText(p *product) string {
 	return unit.Percent(p.gap())
 }
 
-// best describes the best product in a few words.
+// best summarises the best product in a few words.
 func best(rec *record.Record) []document.Fact {
 	if p := fastest(products(rec)); p != nil {
 		return []document.Fact{{Term: "Best product", Text: unit.Flops(rate(p.best))}}
@@ -299,11 +300,10 @@ func fastest(all []*product) *product {
 	return best
 }
 
-// noticed is the gap between the first choice and the best from which it is reported.
+// noticed is the smallest gap between the first choice and the best one that is reported.
 const noticed = 0.02
 
-// figures returns the findings: the best rate, the first choices' losses, strides, and hidden
-// sizes.
+// figures returns findings about the best rate, losses of first choices, strides, and hidden sizes.
 func figures(rec *record.Record) finding.List {
 	all := products(rec)
 	var out finding.List
@@ -322,7 +322,7 @@ func figures(rec *record.Record) finding.List {
 	say(CodeRate, text+".")
 	worst, n := p, 0
 	var flagged []string
-	wanted := byRate(asked(rec, all)) // a product of several GPUs counts once, by its largest gap
+	wanted := byRate(asked(rec, all)) // a product on several GPUs counts once, with its largest gap
 	for _, same := range wanted {
 		o := slices.MaxFunc(same, func(a, b *product) int { return cmp.Compare(a.gap(), b.gap()) })
 		if o.gap() >= noticed {
@@ -354,7 +354,7 @@ func figures(rec *record.Record) finding.List {
 	return out
 }
 
-// gpus names the fastest and the slowest of several devices by the best product of each.
+// gpus names the fastest and the slowest of several GPUs, by the best product of each.
 func gpus(rec *record.Record, all []*product) []string {
 	if len(rec.World.Devices) < 2 {
 		return nil
@@ -381,8 +381,8 @@ func gpus(rec *record.Record, all []*product) []string {
 		len(order), where, unit.Flops(sum), by.Size(), rec.GPU(slow.any), unit.Flops(rate(slow.best)), rec.GPU(fast.any), unit.Flops(rate(fast.best)), unit.Percent(1-rate(slow.best)/rate(fast.best)))}
 }
 
-// together returns the highest sum of the GPUs' simultaneous rates over one product, and that
-// product.
+// together returns the highest sum of the rates that the GPUs reach at once with one product, and
+// that product.
 func together(all []*product) (sum float64, of Shape) {
 	for _, same := range byRate(all) {
 		if s := total(same); s > sum {
@@ -392,13 +392,13 @@ func together(all []*product) (sum float64, of Shape) {
 	return sum, of
 }
 
-// total returns the sum of the GPUs' rates in operations per second.
+// total returns the sum of the GPUs' rates, in operations per second.
 func total(same []*product) float64 {
 	return slice.Sum(same, func(p *product) float64 { return rate(p.best) })
 }
 
-// measured returns the time of a microbatch at each hidden size of the request, by the first
-// choices, which a job gets.
+// measured returns the time of a microbatch at each hidden size in the request. It uses the first
+// choices of the heuristics, because a job gets those.
 func measured(rec *record.Record, all []*product) (points []Point, hidden int64) {
 	if !rec.OfKernels() || rec.Spec.Kernels.Around == 0 {
 		return nil, 0
@@ -432,7 +432,7 @@ func measured(rec *record.Record, all []*product) (points []Point, hidden int64)
 	return sorted(points), models[0].Hidden
 }
 
-// aroundInto adds the hidden sizes as a picture, and a map of tile losses over M and N.
+// aroundInto adds a picture of the hidden sizes, and a map of the losses to tiles over M and N.
 func aroundInto(d *document.Document, rec *record.Record, all []*product) {
 	if len(all) == 0 {
 		return
@@ -452,10 +452,10 @@ func aroundInto(d *document.Document, rec *record.Record, all []*product) {
 	d.Add("around", "Hidden sizes near by", bars, lossMap(points, all[0].device.Units))
 }
 
-// bold is the lost share from which a mark of the map is bold.
+// bold is the lost share from which the map shows a mark in bold.
 const bold = 0.1
 
-// lossMap returns the losses over M and N for the hidden sizes, M in steps of a tile's tokens.
+// lossMap returns the losses over M and N. N are the hidden sizes, M are powers of two.
 func lossMap(points []Point, units int) document.HeatMap {
 	h := document.HeatMap{ID: "tiles", Title: fmt.Sprintf("Share lost to tiles over %d units, M (row) by N (column)", units), Limit: bold, Landscape: true}
 	h.Columns = slice.Map(points, func(p Point) string { return fmt.Sprint(p.Hidden) })

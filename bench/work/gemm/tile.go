@@ -5,27 +5,29 @@ import (
 	"math/bits"
 )
 
-// Tile is the part of C that a block of threads makes, in rows and columns.
+// Tile is the part of C that one block of threads computes, in rows and columns.
 type Tile struct{ M, N int64 }
 
 func (t Tile) String() string { return fmt.Sprintf("%dx%d", t.M, t.N) }
 
-// Tiles are the tiles with which kernels approach the rate of the matrix units, the largest first.
-// Smaller ones load their operands too often.
+// Tiles returns the tiles with which kernels come close to the rate of the matrix units, the
+// largest first. Smaller tiles load their operands too often.
 func Tiles() []Tile { return []Tile{{256, 256}, {256, 128}, {128, 256}, {128, 128}} }
 
-// Filling describes how the tiles of a product fill the compute units, with one tile per unit at a
-// time. Kernels that also divide the depth lose less.
+// Filling describes how the tiles of a product fill the compute units, if each unit computes one
+// tile at a time. Kernels that also divide the depth lose less.
 type Filling struct {
 	Tile Tile
-	// Tiles counts those of the whole batch. A wave has at most as many tiles as there are units.
+	// Tiles is the number of tiles in the whole batch. Waves is the number of rounds in which all
+	// units compute one tile each.
 	Tiles, Waves int64
-	// Edge is the share of the tiles' area beyond the edges of C, Idle the share of the units' time
-	// without a tile, Lost the share lost to both, each from 0 to 1.
+	// Edge is the share of the tiles' area that lies beyond the edges of C. Idle is the share of
+	// the units' time without a tile. Lost is the share that both lose together. Each is from 0 to
+	// 1.
 	Edge, Idle, Lost float64
 }
 
-// Fill counts the tiles of a shape on a number of units.
+// Fill describes the filling of a number of units by tiles of one size.
 func Fill(s Shape, t Tile, units int) Filling {
 	rows, cols, u := ceil(s.M, t.M), ceil(s.N, t.N), int64(max(1, units))
 	f := Filling{Tile: t, Tiles: rows * cols * s.Batch}
@@ -36,7 +38,8 @@ func Fill(s Shape, t Tile, units int) Filling {
 	return f
 }
 
-// Best returns the filling of the tile that loses least, of equals the larger tile's.
+// Best returns the filling that loses least. Among equal ones it returns the one with the larger
+// tile.
 func Best(s Shape, units int) Filling {
 	var best Filling
 	for i, t := range Tiles() {
@@ -49,12 +52,12 @@ func Best(s Shape, units int) Filling {
 
 func ceil(a, b int64) int64 { return (a + b - 1) / b }
 
-// leastStride is the row length in bytes from which powers of two matter: rows at that distance
+// leastStride is the row length, in bytes, from which powers of two matter: rows at such a distance
 // begin in the same channel and bank.
 const leastStride = 4096
 
-// Strides names the matrices of A, B and C whose rows are a power of two of bytes apart, 4 KiB or
-// more, given the bytes per element of A and B, and of C.
+// Strides names the matrices among A, B and C whose rows are a power of two of bytes apart, 4 KiB
+// or more. The sizes of elements are in bytes: in for A and B, and out for C.
 func (s Shape) Strides(in, out int64) string {
 	a, b, c := s.Sides()
 	var flagged []byte

@@ -1,6 +1,6 @@
 package kernel
 
-// Extent is the range of N values.
+// Extent is the range from the smallest to the largest of N values.
 type Extent struct {
 	N      int
 	Lo, Hi float64
@@ -15,7 +15,7 @@ func (s *Extent) Add(v float64) {
 	s.Lo, s.Hi = min(s.Lo, v), max(s.Hi, v)
 }
 
-// Text prints both ends, or one if they look the same.
+// Text prints both ends, or only one if they print alike.
 func (s Extent) Text(show func(float64) string) string {
 	if show(s.Lo) == show(s.Hi) {
 		return show(s.Lo)

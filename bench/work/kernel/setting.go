@@ -11,7 +11,8 @@ import (
 // Setting is a flag of a family.
 type Setting = option.Row[spec.Kernels]
 
-// UpTo is a whole number from 1 to most; bound is the range in words. With off, 0 is the default.
+// UpTo returns a Value for a whole number from 1 to most. bound is the range in words. If off is
+// true, 0 is allowed and means the default.
 func UpTo(most int, bound string, off bool, field func(*spec.Kernels) *int) option.Value[spec.Kernels] {
 	return option.Of(field, func(v string) (int, error) {
 		if off && v == "0" {
@@ -21,17 +22,18 @@ func UpTo(most int, bound string, off bool, field func(*spec.Kernels) *int) opti
 	}, strconv.Itoa)
 }
 
-// AllUpTo is a list of whole numbers from 1 to most.
+// AllUpTo returns a Value for a list of whole numbers from 1 to most.
 func AllUpTo(most int, bound string, field func(*spec.Kernels) *[]int) option.Value[spec.Kernels] {
 	return option.List(field, func(v string) (int, error) { return between(v, most, bound) }, strconv.Itoa)
 }
 
-// Names is a list of names; check brings a name to its one form.
+// Names returns a Value for a list of names. check converts a name to its usual form.
 func Names(field func(*spec.Kernels) *[]string, check func(string) (string, error)) option.Value[spec.Kernels] {
 	return option.List(field, check, option.Same)
 }
 
-// Shapes are the shapes of a request, one a flag; check brings a shape to its one form.
+// Shapes returns a Value for the shapes of a request, one per flag. check converts a shape to its
+// usual form.
 func Shapes(check func(string) (string, error)) option.Value[spec.Kernels] {
 	v := Names(func(k *spec.Kernels) *[]string { return &k.Shapes }, check)
 	v.Show = func(k *spec.Kernels) []string { return k.Shapes }

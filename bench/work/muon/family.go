@@ -49,7 +49,7 @@ func settings() []kernel.Setting {
 	return []kernel.Setting{
 		{
 			Name: "preset", Unit: "name", Meaning: "a model's matrices: " + strings.Join(trainer.PresetNames(), ", "),
-			Value: option.Read(func(k *spec.Kernels) *string { return &k.Preset }, trainer.PresetName), // an alias is recorded under the preset's own name
+			Value: option.Read(func(k *spec.Kernels) *string { return &k.Preset }, trainer.PresetName), // an alias is recorded as the preset's own name
 		},
 		{
 			Name: "shape", Unit: "MxNxBATCH", Meaning: "matrices to step, as MxN or MxNxBATCH; may be repeated",
@@ -72,7 +72,7 @@ func settings() []kernel.Setting {
 	}
 }
 
-// Shapes returns the shapes of a request; few is true if their batches are a model's.
+// Shapes returns the shapes of a request. few is true if the batches are those of a model.
 func Shapes(k *spec.Kernels) (shapes []Shape, few bool, err error) {
 	if k.Preset != "" {
 		shapes, err = PresetShapes(k.Preset)

@@ -1,10 +1,10 @@
-// Package muon describes the computation of the Muon optimiser apart from any GPU: its
+// Package muon describes what the Muon optimiser computes, independent of any GPU: its
 // coefficients, the weight matrices of known models, the operations of its products, and a float64
 // reference.
 //
-// A step adds the gradient to the momentum matrix, brings the result near the closest orthogonal
-// matrix by Newton–Schulz iterations, and subtracts that from the weight (Keller Jordan, "Muon: An
-// optimizer for hidden layers in neural networks", 2024):
+// A step adds the gradient to the momentum matrix, brings the result close to the nearest
+// orthogonal matrix by Newton–Schulz iterations, and subtracts that from the weight (Keller Jordan,
+// "Muon: An optimizer for hidden layers in neural networks", 2024):
 //
 //	X = bf16(u) / (‖u‖_F · safety + ε), transposed when it is tall
 //	for each (a, b, c): A = X·Xᵀ, B = b·A + c·A², X = a·X + B·X
@@ -20,18 +20,18 @@ import (
 	"zbench/bench/base/spell"
 )
 
-// Epsilon avoids a division by the norm of a zero matrix.
+// Epsilon avoids a division by zero for a zero matrix.
 const Epsilon = 1e-7
 
 // Coefficients is a named list of Newton–Schulz steps.
 type Coefficients struct {
 	Name string
-	// Steps has (a, b, c) per step.
+	// Steps has a, b and c of each step.
 	Steps [][3]float64
-	// Safety widens the norm that divides a matrix, 1 for none: rounding must not leave a singular
-	// value above the range of convergence.
+	// Safety is a factor on the norm by which a matrix is divided; 1 changes nothing. With a factor
+	// above 1, rounding cannot leave a singular value above the range of convergence.
 	Safety float64
-	// Source is the origin of the figures.
+	// Source says where the figures come from.
 	Source string
 }
 
@@ -74,7 +74,7 @@ var sets = []Coefficients{
 // Sets returns the known coefficients, the default first.
 func Sets() []Coefficients { return sets }
 
-// ByName finds coefficients; the error about an unknown name lists the valid ones.
+// ByName finds coefficients. The error about an unknown name lists the valid ones.
 func ByName(name string) (Coefficients, error) {
 	return spell.Find("coefficients", sets, name, func(c Coefficients) (string, []string) { return c.Name, nil })
 }
@@ -84,13 +84,13 @@ func setNames() []string { return slice.Map(sets, func(c Coefficients) string { 
 
 // Shape is a batch of weight matrices of one shape.
 type Shape struct {
-	// Name is their role in the model; empty for a shape given by the user.
+	// Name is the role of the matrices in the model; empty if the user gave the shape.
 	Name string `json:"name,omitempty"`
-	// Rows of a matrix.
+	// Rows is the number of rows of a matrix.
 	Rows int `json:"rows"`
-	// Columns of a matrix.
+	// Cols is the number of columns of a matrix.
 	Cols int `json:"cols"`
-	// Number of matrices.
+	// Batch is the number of matrices.
 	Batch int `json:"batch"`
 }
 
@@ -100,11 +100,11 @@ func (s Shape) Short() int { return min(s.Rows, s.Cols) }
 // Long returns the larger of the two sides.
 func (s Shape) Long() int { return max(s.Rows, s.Cols) }
 
-// Scale returns Keller Jordan's factor of the update, which makes it equally large for every shape:
-// max(1, rows / cols)^½.
+// Scale returns Keller Jordan's factor for the update: max(1, rows / cols)^½. It makes updates
+// equally large for every shape.
 func (s Shape) Scale() float64 { return math.Sqrt(max(1, float64(s.Rows)/float64(s.Cols))) }
 
-// String returns MxN or MxNxBATCH, in ParseShape's form.
+// String returns MxN or MxNxBATCH, which is ParseShape's form.
 func (s Shape) String() string {
 	if s.Batch == 1 {
 		return fmt.Sprintf("%dx%d", s.Rows, s.Cols)
@@ -115,13 +115,13 @@ func (s Shape) String() string {
 // Title returns the shape and its role in the model.
 func (s Shape) Title() string { return strings.TrimSpace(s.String() + " " + s.Name) }
 
-// MaxSide and MaxBatch are the largest sizes that the kernels address.
+// MaxSide and MaxBatch are the largest sizes that the kernels can address.
 const (
 	MaxSide  = 1 << 16
 	MaxBatch = 1 << 16
 )
 
-// Check returns the error of a shape.
+// Check returns an error for an invalid shape.
 func (s Shape) Check() error {
 	if s.Rows < 1 || s.Cols < 1 || s.Batch < 1 || s.Rows > MaxSide || s.Cols > MaxSide || s.Batch > MaxBatch {
 		return fmt.Errorf("shape %s: sides are 1 to %d, the batch is 1 to %d", s, MaxSide, MaxBatch)
@@ -150,7 +150,7 @@ func ParseShape(text string) (Shape, error) {
 	return s, s.Check()
 }
 
-// positive reads a whole number in decimal, without sign.
+// positive reads a whole decimal number without a sign.
 func positive(text string) (int, error) {
 	n := 0
 	for _, c := range text {

@@ -9,9 +9,9 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// PresetShapes returns the weight matrices of a model that Muon steps, by shape. Batches are their
-// number in the model of bench/job/trainer; the most elements come first. The error about an unknown
-// name lists the valid ones.
+// PresetShapes returns the weight matrices of a model that Muon steps, by shape. A batch is the
+// number of such matrices in the model (bench/job/trainer). The shape with the most elements comes
+// first. The error about an unknown name lists the valid names.
 func PresetShapes(name string) ([]Shape, error) {
 	m, err := trainer.Preset(name)
 	if err != nil {
@@ -20,7 +20,7 @@ func PresetShapes(name string) ([]Shape, error) {
 	return shapes(m.Params), nil
 }
 
-// shapes groups a model's matrices by their sides and by their part of the block.
+// shapes groups the matrices of a model by their sides and by their part of the block.
 func shapes(params []trainer.Param) []Shape {
 	type key struct {
 		part       string

@@ -10,14 +10,14 @@ import (
 	"zbench/bench/run/record"
 )
 
-// NewtonSchulz is the iteration in float64 without any rounding, the reference for kernels. It does
-// not change the matrix; the result has its shape.
+// NewtonSchulz is the reference for kernels: the iteration in float64 without rounding. It does not
+// change its argument. The result has the shape of the argument.
 func NewtonSchulz(u mat.Matrix, c Coefficients) *mat.Dense {
 	return iterate(u, c, func(*mat.Dense) {}, false)
 }
 
-// NewtonSchulzRounded does the same with round applied where the kernels store bf16: to the input,
-// the scaled input, and the result of every product.
+// NewtonSchulzRounded is NewtonSchulz with round applied where the kernels store bf16: to the
+// input, to the scaled input, and to the result of every product.
 func NewtonSchulzRounded(u mat.Matrix, c Coefficients, round func(float64) float64) *mat.Dense {
 	return rounded(u, c, round, false)
 }
@@ -28,8 +28,8 @@ func rounded(u mat.Matrix, c Coefficients, round func(float64) float64, folded b
 	}, folded)
 }
 
-// iterate rounds where the kernels store. With folded it rounds where a vendor's products do: c·A²
-// before the sum, and B with a on its diagonal.
+// iterate calls the function round where the kernels store. If folded is true, it does so where a
+// vendor's products store: c·A² is rounded before the sum, and the diagonal of B includes a.
 func iterate(u mat.Matrix, c Coefficients, round func(*mat.Dense), folded bool) *mat.Dense {
 	x := mat.DenseCopyOf(u)
 	rows, cols := x.Dims()
@@ -37,7 +37,7 @@ func iterate(u mat.Matrix, c Coefficients, round func(*mat.Dense), folded bool) 
 		x = mat.DenseCopyOf(x.T())
 	}
 	round(x)
-	x.Scale(1/(mat.Norm(x, 2)*c.Safety+Epsilon), x) // gonum's 2-norm is Frobenius'
+	x.Scale(1/(mat.Norm(x, 2)*c.Safety+Epsilon), x) // gonum's 2-norm is the Frobenius norm
 	round(x)
 	for _, step := range c.Steps {
 		var a, b, next mat.Dense
@@ -71,22 +71,23 @@ func iterate(u mat.Matrix, c Coefficients, round func(*mat.Dense), folded bool) 
 }
 
 const (
-	// bars bounds a kernel's deviation, in multiples of the deviation of a reference that rounds to
-	// bf16. Emulated kernels have 0.95 to 1.06 times.
+	// bars is the largest deviation of a kernel, as a multiple of the deviation of a reference that
+	// rounds to bf16. Emulated kernels have 0.95 to 1.06 times that deviation.
 	bars = 2.5
-	// few is the short side below which a single rounding decides a reference's error by luck.
-	// There the worst of draws others counts as well, whose products differ by up to a quarter of a
-	// unit before rounding.
+	// few is the short side below which a single rounding can decide a reference's error by chance.
+	// For such matrices the worst of several references counts. In these further references, whose
+	// number is draws, products change at random by up to a quarter of a unit before they are
+	// rounded.
 	few   = 64
 	draws = 8
 )
 
-// Expect returns the iteration in float64, and the allowed distance of a bf16 result: bars times
-// that of a reference that rounds where the kernels do, on the same input. folded is for the
-// products of a vendor's library.
+// Expect returns the iteration in float64, and how far a bf16 result may be from it. That distance
+// is bars times the distance of a reference that rounds where the kernels do, for the same input.
+// folded is true for the products of a vendor's library.
 func Expect(u mat.Matrix, c Coefficients, folded bool) (exact *mat.Dense, bar record.Deviation) {
 	exact = NewtonSchulz(u, c)
-	const half = 0x1p-8 // of a unit, relative: only the last rounding
+	const half = 0x1p-8 // relative error of the last rounding alone, half a unit
 	bar = record.Deviation{Frobenius: half, Max: half * max(mat.Max(exact), -mat.Min(exact))}
 	wider := func(round func(float64) float64) {
 		d := Compare(rounded(u, c, round, folded), exact)
@@ -111,7 +112,7 @@ func Compare(got, want mat.Matrix) record.Deviation {
 		e.Frobenius /= norm
 	}
 	for _, v := range diff.RawMatrix().Data {
-		if !(math.Abs(v) <= e.Max) { // a NaN is the worst
+		if !(math.Abs(v) <= e.Max) { // a NaN counts as the worst
 			e.Max = math.Abs(v)
 		}
 	}

@@ -2,17 +2,18 @@ package muon
 
 import "zbench/bench/run/record"
 
-// Kernels that others look up by name: the pass over memory that begins a step, and the whole
+// Names of kernels that other code looks up: the pass over memory that begins a step, and the whole
 // iteration.
 const (
 	Prepare   = "momentum, cast, norm"
 	Iteration = "Newton–Schulz"
 )
 
-// EveryTile follows the name of a symmetric product that was computed without using the symmetry.
+// EveryTile follows the name of a symmetric product that was computed in full, without use of the
+// symmetry.
 const EveryTile = ", every tile"
 
-// What is the part of a row's name in a record: its kernel, and its difference from our own.
+// What returns the name of a row: its kernel, and how it differs from our own kernel.
 func What(k *record.Kernel) string {
 	switch k.Role {
 	case record.Full:
@@ -25,13 +26,14 @@ func What(k *record.Kernel) string {
 	return k.Kernel
 }
 
-// ShapeOf returns the shape of a record's row.
+// ShapeOf returns the shape of a row.
 func ShapeOf(k *record.Kernel) Shape {
 	return Shape{Name: k.Shape.Name, Rows: int(k.Shape.Rows), Cols: int(k.Shape.Cols), Batch: int(k.Shape.Batch)}
 }
 
-// Reduced returns the shape with its long side reduced to at most side, and the ratio kept as far
-// as whole numbers allow. float64 can follow it in a second.
+// Reduced returns a smaller shape. Its long side is at most the given side, and the ratio of the
+// sides stays the same as far as whole numbers allow. float64 can compute such a shape within a
+// second.
 func (s Shape) Reduced(side int) Shape {
 	if s.Long() <= side {
 		return s

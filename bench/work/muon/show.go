@@ -13,7 +13,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// show shows a step of Muon: one section per shape on a page, two tables in text.
+// show shows a step of Muon: with one section per shape on a page, as two tables in text.
 func show(d *document.Document, rec *record.Record) {
 	d.Title, d.Banners = title(rec), append(d.Banners, banners(rec)...)
 	d.Foot = "Rates are decimal: 1 TFLOP/s = 1e12 operations per second, 1 GB/s = 1e9 B/s. A ratio above 1 is in favour of our kernel."
@@ -29,14 +29,14 @@ func show(d *document.Document, rec *record.Record) {
 	d.Add("setup", "Set-up", document.Facts(facts(rec)))
 }
 
-// sections returns the shapes, each with its speeds and its checks.
+// sections returns one section per shape, with its speeds and its checks.
 func sections(rec *record.Record) []document.Section {
 	var out []document.Section
 	for _, rows := range rowsByShape(rec) {
 		id := fmt.Sprintf("shape-%d", len(out)+1)
 		one := document.Section{Name: id, ID: id, Title: plain.Line(ShapeOf(rows[0]).Title())}
 		if !rec.Emulated() {
-			speeds := figures(rows).Only(func(name string, _ []string) bool { return name != "shape" && name != "batch" }) // the title has them
+			speeds := figures(rows).Only(func(name string, _ []string) bool { return name != "shape" && name != "batch" }) // the section's title has them
 			one.Blocks = append(one.Blocks, document.Sheet{Table: speeds, Label: "Speed, " + one.Title, Caption: "Speed", Role: document.ResultsID})
 		}
 		if t := checks(rows, every); len(t.Groups) > 0 {
@@ -47,13 +47,13 @@ func sections(rec *record.Record) []document.Section {
 	return out
 }
 
-// rowsByShape returns the rows by shape, in record order.
+// rowsByShape groups the rows by shape, in the order of the record.
 func rowsByShape(rec *record.Record) [][]*record.Kernel {
 	order, of := slice.Group(rec.KernelRows(), ShapeOf)
 	return slice.Map(order, func(s Shape) []*record.Kernel { return of[s] })
 }
 
-// banners must be read before any number.
+// banners returns statements that a reader must see before any figure.
 func banners(rec *record.Record) []document.Banner {
 	var out []document.Banner
 	if rec.Emulated() {

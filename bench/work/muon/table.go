@@ -15,7 +15,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// title says what ran where.
+// title says what was run, and where.
 func title(rec *record.Record) string {
 	coefficients := ""
 	if rec.OfKernels() {
@@ -28,7 +28,8 @@ func title(rec *record.Record) string {
 	return title
 }
 
-// results returns a table of the figures of all shapes, if there are any, and one of the checks.
+// results returns a table with the figures of all shapes, if there are any, and a table with the
+// checks.
 func results(rec *record.Record) []table.Table {
 	rows := slices.Concat(rowsByShape(rec)...)
 	checks := checks(rows, every)
@@ -41,8 +42,8 @@ func results(rec *record.Record) []table.Table {
 	return []table.Table{figures, checks}
 }
 
-// short returns the results for a terminal, at most 100 columns: the relevant rate of each row, and
-// the failed checks. If nothing was timed the checks are the results.
+// short returns the results for a terminal, in at most 100 columns: the relevant rate of each row,
+// and the checks that failed. If nothing was timed, it returns all checks.
 func short(rec *record.Record) []table.Table {
 	if rec.Emulated() {
 		return results(rec)
@@ -72,8 +73,8 @@ func short(rec *record.Record) []table.Table {
 	return out
 }
 
-// rateOf returns the relevant rate of a row and its share of the published peak: operations for
-// products, moved bytes for passes.
+// rateOf returns the relevant rate of a row and its share of the published peak. The rate counts
+// operations for products and moved bytes for passes over memory.
 func rateOf(rec *record.Record, k *record.Kernel) (rate, ofPeak string) {
 	m, rate, ofPeak := k.Metrics, unit.None, unit.None
 	switch {
@@ -91,8 +92,7 @@ func rateOf(rec *record.Record, k *record.Kernel) (rate, ofPeak string) {
 	return rate, ofPeak
 }
 
-// libraryName returns a library's name without the parts of its file name: libcublas.so.13 is
-// cublas.
+// libraryName returns the name of a library from its file name: libcublas.so.13 is cublas.
 func libraryName(file string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(file, "lib"), ".so")
 	return name
@@ -105,7 +105,7 @@ func ratio(v *float64) string {
 	return fmt.Sprintf("%.2f", *v)
 }
 
-// figures returns the figures of rows, one row per kernel or sequence, the deciding ones first.
+// figures returns a table with one row per kernel or sequence, the most important rows first.
 func figures(of []*record.Kernel) table.Table {
 	t := table.Of([]string{"shape", "batch", "what", "median µs", "effective TFLOP/s", "executed TFLOP/s", "× own full", "× vendor", "HBM GB/s at least", "of peak", "GPU at", "notes", "[95 %]", "n", "n_eff", "stop"})
 	for i := 3; i < 10; i++ {
@@ -134,7 +134,7 @@ func figures(of []*record.Kernel) table.Table {
 
 func every(record.Check) bool { return true }
 
-// checks returns the checks of the shown rows, each once per shape.
+// checks returns a table of the checks that shown selects, each once per shape.
 func checks(of []*record.Kernel, shown func(record.Check) bool) table.Table {
 	t := table.Of([]string{"check", "shape", "error in all", "bar", "largest", "bar", "verdict"})
 	for i := 2; i < 6; i++ {
@@ -162,14 +162,15 @@ func checks(of []*record.Kernel, shown func(record.Check) bool) table.Table {
 	return t
 }
 
-// footer states the references of the figures, the missing ones, and each warning.
+// footer says what the figures are compared with, which references are missing, and lists every
+// warning.
 func footer(rec *record.Record) []string {
 	return notes(rec, slice.Map(rowWarnings(rec), func(w rowWarning) string {
 		return fmt.Sprintf("%s, %s: %s: %s. %s", ShapeOf(w.row).Title(), What(w.row), w.Code, w.Message, w.Hint)
 	}))
 }
 
-// shortFooter is the footer with only the number of row warnings.
+// shortFooter is footer with only the number of warnings about rows.
 func shortFooter(rec *record.Record) []string {
 	lines := []string{"rate: of products the operations that they stand for; of peak: those that were executed, of passes the bytes"}
 	codes, of := slice.Group(rowWarnings(rec), func(w rowWarning) string { return w.Code })
@@ -194,8 +195,8 @@ func rowWarnings(rec *record.Record) (all []rowWarning) {
 	return all
 }
 
-// notes states the references of the figures, the rows without one, remarks about the others, and
-// the run's warnings.
+// notes says what the figures are compared with, and which rows have no reference. It adds remarks
+// on rows, and the warnings of the run.
 func notes(rec *record.Record, ofRows []string) []string {
 	var lines []string
 	if !rec.Emulated() {
@@ -215,7 +216,7 @@ func notes(rec *record.Record, ofRows []string) []string {
 
 func errorText(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
-// figure formats a figure with a unit, a dash if there is none.
+// figure formats a figure multiplied by a factor. A missing figure becomes a dash.
 func figure(v *float64, by float64) string {
 	if v == nil {
 		return unit.None

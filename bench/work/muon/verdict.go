@@ -15,7 +15,7 @@ import (
 // CodeProduct is the code of findings about products.
 const CodeProduct = "product"
 
-// best describes the best product in a few words.
+// best summarises the best product in a few words.
 func best(rec *record.Record) []document.Fact {
 	if k := bestProduct(rec); k != nil {
 		return []document.Fact{{Term: "Best product", Text: unit.Flops(*k.Metrics.Effective)}}
@@ -71,7 +71,8 @@ func products(rec *record.Record) finding.List {
 	return out
 }
 
-// executed returns the operations that the units did, and their shares; empty if unknown.
+// executed returns the rate of the operations that the units executed, with its shares. It is empty
+// if the rate is unknown.
 func executed(rec *record.Record, k *record.Kernel) string {
 	if s := kernel.Shares(rec, k); s != "" {
 		return "; executed " + unit.Flops(*k.Metrics.Executed) + s
@@ -79,7 +80,8 @@ func executed(rec *record.Record, k *record.Kernel) string {
 	return ""
 }
 
-// bestProduct returns our own product with the highest effective rate; nil without a time.
+// bestProduct returns the row of our own product with the highest effective rate, or nil if none
+// was timed.
 func bestProduct(rec *record.Record) *record.Kernel {
 	var best *record.Kernel
 	for _, k := range rec.KernelRows() {
