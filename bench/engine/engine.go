@@ -77,8 +77,9 @@ type Engine struct {
 	// Check is called once the cases are known and before anything is launched; its error refuses
 	// the sweep. seconds is the estimate, 0 if times are simulated.
 	Check func(u *Setup, d Ranks, cases []plan.Case, seconds float64) error
-	// Open opens the driver of a sweep of collectives, OpenKernels the devices of hbm and kernels.
-	Open        func(context.Context, *Setup) (Ranks, error)
+	// Open opens the driver for a sweep of collectives.
+	Open func(context.Context, *Setup) (Ranks, error)
+	// OpenKernels opens the devices for hbm and kernels.
 	OpenKernels func(context.Context, *Setup) (*Kernels, error)
 	// Source turns a record into the input for a bucket size, with the fault that must be fixed
 	// first.

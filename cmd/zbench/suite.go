@@ -503,7 +503,7 @@ func (o *suiteOptions) result(s State, r *suite.Row, command string) *suite.Resu
 	return out
 }
 
-// dry prints the rows, and what the commands that can tell say of their cases and GPU-hours.
+// dry prints the rows. Commands with --dry-run also state their cases and GPU-hours.
 func (o *suiteOptions) dry(ctx context.Context, s State) error {
 	text, add := newDryRun()
 	add("Suite", "%s: %s", o.suite.Name, o.suite.About)

@@ -52,7 +52,7 @@ func (c *checked) none() bool {
 	return c.ok > 0 && !c.some() && slice.Count(c.left, func(why string) bool { return why == notAsked }) < c.ok
 }
 
-// some reports whether data of a case were checked, whole or by blocks.
+// some reports whether any case had its data checked, either whole or by blocks.
 func (c *checked) some() bool { return c.whole+len(c.parts) > 0 }
 
 // notAsked is the short reason for -c 0.

@@ -11,7 +11,7 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// The smallest curve that is used for an answer or read for a knee.
+// A curve with fewer sizes, or over fewer decades, gives neither an answer nor a knee.
 const (
 	minSizes   = 5
 	minDecades = 2.0

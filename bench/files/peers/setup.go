@@ -78,8 +78,8 @@ func (b *builder) setupOf(set *setting) *setup {
 	return &out
 }
 
-// Two times are not repeats if their ratio exceeds otherRun. In a repeated table, a share mostCases
-// of the cases may exceed that ratio, because small sizes vary more.
+// Two times are not repeats if their ratio exceeds otherRun. Small sizes vary more: in a repeated
+// table, up to 10 % of the cases (mostCases) may exceed that ratio.
 const (
 	otherRun  = 1.3
 	mostCases = 0.1

@@ -122,7 +122,7 @@ type shares struct {
 	tally
 	kernels float64 // seconds of kernels with an unknown start
 	last    int
-	// made has the waits of each other rank at the calls to which this rank came last.
+	// made maps another rank to the time that it waited at calls to which this rank came last.
 	made map[int]*tally
 }
 

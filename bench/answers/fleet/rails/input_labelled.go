@@ -56,7 +56,8 @@ func label(word string) string {
 	return ""
 }
 
-// follows reports whether a label can follow another: its number is larger, or the CPUs have ended.
+// follows reports whether label l can stand behind another one in a list. The numbers rise, and
+// begin again at the first GPU behind the CPUs.
 func follows(l, before string) bool {
 	digits, cpu := strings.CutPrefix(l, "CPU")
 	digitsBefore, cpuBefore := strings.CutPrefix(before, "CPU")
