@@ -278,16 +278,15 @@ func TestBisectLeavesOutWhatBreaks(t *testing.T) {
 // A child that does not end is asked to stop, then killed with all of its process group, and
 // its variant is left out. The clock is the test's, the processes are real.
 func TestBisectEndsAChildThatHangs(t *testing.T) {
-	var output tailWriter
-	b := &bisecting{timeout: 7 * time.Second, timer: func(time.Duration) (<-chan time.Time, func() bool) {
+	at := func(time.Duration) (<-chan time.Time, func() bool) {
 		now := make(chan time.Time, 1)
 		now <- time.Time{}
 		return now, func() bool { return false }
-	}}
-	output.limit = 100
-	child, err := startProcess(Command{Argv: []string{"/bin/sh", "-c", "trap '' TERM INT; sleep 100000"}, Output: &output, Control: true}, nil, nil)
-	require.NoError(t, err)
-	code, how, err := b.wait(t.Context(), child)
+	}
+	s := State{Executable: "/bin/sh", Start: func(c Command) (Child, error) { return startProcess(c, nil, nil) }}
+	code, how, _, err := ownChild{
+		args: []string{"-c", "trap '' TERM INT; sleep 100000"}, limit: 7 * time.Second, limitedBy: "--child-timeout", kept: 100, timer: at,
+	}.run(t.Context(), s)
 	require.NoError(t, err)
 	require.Equal(t, "its child run ended early: not done after 7s (--child-timeout)", failure(code, how))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -25,7 +24,6 @@ import (
 	"zbench/bench/base/slice"
 	"zbench/bench/run/record"
 	"zbench/bench/run/spec"
-	"zbench/internal/launch"
 )
 
 // Limits for a child.
@@ -35,10 +33,6 @@ const (
 	firstTimeout = 10 * time.Minute
 	leastTimeout = time.Minute
 	slower       = 5
-	// evidenceLines is the number of lines that are kept from the output of a failed child.
-	// evidenceBytes is the number of bytes that are searched for them.
-	evidenceLines = 5
-	evidenceBytes = 16 << 10
 )
 
 // bisecting is a search in progress.
@@ -58,11 +52,6 @@ type bisecting struct {
 
 	// entries are the results of the children so far.
 	entries []bisect.Entry
-}
-
-func newTimer(d time.Duration) (<-chan time.Time, func() bool) {
-	t := time.NewTimer(d)
-	return t.C, t.Stop
 }
 
 func (b *bisecting) close() {
@@ -128,22 +117,15 @@ func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (
 // start starts a child of a variant and waits for it. failed is the reason why the child failed, or
 // empty. tail has the end of its output.
 func (b *bisecting) start(ctx context.Context, v variant, folder string, cases []int, seconds *float64) (failed string, tail *tailWriter, err error) {
-	tail = &tailWriter{limit: evidenceBytes}
 	request, err := b.request(cases)
 	if err != nil {
-		return "", tail, err
+		return "", &tailWriter{}, err
 	}
-	began := b.s.Now()
-	child, err := b.s.Start(Command{
-		Argv: slices.Concat([]string{b.s.Executable}, strings.Fields(spec.Command(b.header.Spec.Benchmark)), []string{"--spec", request},
-			b.header.Common, v.args, []string{"--out", folder, "--force", "--quiet"}),
-		Environ: slices.Concat(b.s.Environ(), v.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
-		Control: true, Output: tail, Interrupts: 2, // the second interrupt also ends the processes that the child started
-	})
-	if err != nil {
-		return "", tail, exit.With(exit.Run, fmt.Errorf("a child of %s cannot be started: %w", v.Name, err), "check the limits of processes and of memory")
-	}
-	code, how, err := b.wait(ctx, child)
+	began, limit := b.s.Now(), b.deadline()
+	code, how, tail, err := ownChild{
+		args:    slices.Concat(strings.Fields(spec.Command(b.header.Spec.Benchmark)), []string{"--spec", request}, b.header.Common, v.args, []string{"--out", folder, "--force", "--quiet"}),
+		environ: slices.Concat(b.s.Environ(), v.environ), limit: limit, limitedBy: "--child-timeout", kept: evidenceBytes, what: "a child of " + v.Name, timer: b.timer,
+	}.run(ctx, b.s)
 	*seconds = b.s.Now().Sub(began).Seconds()
 	return failure(code, how), tail, err
 }
@@ -178,51 +160,6 @@ func (b *bisecting) narrow(w *spec.Sweep, cases []int) {
 	w.Sizes = slices.Sorted(maps.Keys(sizes))
 }
 
-// timer returns a channel that fires after a time. Tests replace it.
-type timer func(time.Duration) (fires <-chan time.Time, stop func() bool)
-
-// wait waits for the end of a child, at most until its deadline.
-func (b *bisecting) wait(ctx context.Context, child Child) (code int, how string, err error) {
-	limit := b.deadline()
-	code, how, err = b.timer.wait(ctx, child, limit)
-	if code < 0 && how == "" {
-		how = fmt.Sprintf("not done after %s (--child-timeout)", limit)
-	}
-	return code, how, err
-}
-
-// wait waits for the end of a child. When the limit is reached or ctx ends, it ends the child.
-// After the limit, code is −1 and how is empty.
-func (t timer) wait(ctx context.Context, child Child, limit time.Duration) (code int, how string, err error) {
-	ended := endOf(child)
-	late, stop := t(limit)
-	defer stop()
-	select {
-	case e := <-ended:
-		return e.code, e.how, nil
-	case <-late:
-		t.end(child, ended, fmt.Sprintf("its time limit of %s is over", limit))
-		return -1, "", nil
-	case <-ctx.Done():
-		t.end(child, ended, context.Cause(ctx).Error())
-		return 0, "", context.Cause(ctx)
-	}
-}
-
-// end asks a child to stop. If it does not stop, end kills it and all processes in its process
-// group. Processes that the child started in other groups end when their standard input is closed.
-func (t timer) end(child Child, ended <-chan ending, why string) {
-	child.Ask(why)
-	patience, stop := t(firstGrace)
-	defer stop()
-	select {
-	case <-ended:
-	case <-patience:
-		child.Kill()
-		<-ended
-	}
-}
-
 // deadline returns the time limit of the next child.
 func (b *bisecting) deadline() time.Duration {
 	switch {
@@ -232,22 +169,6 @@ func (b *bisecting) deadline() time.Duration {
 		return firstTimeout
 	}
 	return max(leastTimeout, slower*b.longest).Round(time.Second)
-}
-
-// failure returns why a child has no times, from its exit code and how it ended. It is empty if the
-// child has times.
-func failure(code int, how string) string {
-	switch code {
-	case exit.OK, exit.Regression, exit.Want: // the comparison is about its faults
-		return ""
-	case exit.WrongData:
-		return "its results were wrong (exit code 4)"
-	case exit.Unavailable:
-		return "its libraries or devices could not be used (exit code 5)"
-	case -1:
-		return "its child run ended early: " + how
-	}
-	return fmt.Sprintf("its child run failed (exit code %d)", code)
 }
 
 // loopbackVariables are variables of the library that affect the loopback.
@@ -297,31 +218,6 @@ func (b *bisecting) read(entry *bisect.Entry, v variant, folder string, cases []
 		return fmt.Sprintf("its record has a time of none of %s; the first, %s: %s", plain.Count(len(cases), "case"), b.header.Cases[cases[0]].Key, why)
 	}
 	return ""
-}
-
-// tailWriter keeps the last bytes that are written to it.
-type tailWriter struct {
-	limit int
-	text  []byte
-}
-
-func (t *tailWriter) Write(p []byte) (int, error) {
-	t.text = append(t.text, p...)
-	if over := len(t.text) - t.limit; over > 0 {
-		t.text = slices.Clone(t.text[over:])
-	}
-	return len(p), nil
-}
-
-// lines returns the last n lines that are not empty.
-func (t *tailWriter) lines(n int) []string {
-	var out []string
-	for line := range bytes.Lines(t.text) {
-		if text := strings.TrimSpace(plain.Text(string(line))); text != "" {
-			out = append(out, text)
-		}
-	}
-	return out[max(0, len(out)-n):]
 }
 
 const bisectJournalFile = "bisect.jsonl"
@@ -415,30 +311,4 @@ func (o *bisectOptions) resumed(s State) (*bisecting, error) {
 		return nil, errors.Join(err, dir.Close())
 	}
 	return o.start(s, dir, h, saved)
-}
-
-// flagWords returns a flag as words of a command line, one for each value.
-func flagWords(f *pflag.Flag) (words []string) {
-	values := []string{f.Value.String()}
-	switch list := f.Value.(type) {
-	case pflag.SliceValue:
-		values = list.GetSlice()
-	case *flagValue[spec.Spec]:
-		values = list.texts
-	}
-	for _, v := range values {
-		words = append(words, "--"+f.Name+"="+v)
-	}
-	return words
-}
-
-// commonArgs returns the flags that every child gets although they are not part of the request.
-func commonArgs(cmd *cobra.Command) []string {
-	var out []string
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if isLibraryFlag(f.Name) || slices.Contains(launchFlags, f.Name) || slices.Contains(deadlineFlags, f.Name) {
-			out = append(out, flagWords(f)...)
-		}
-	})
-	return out
 }

@@ -41,7 +41,11 @@ func TestOnlyTheNamedCommandIsBuilt(t *testing.T) {
 				names = append(names, b.Name())
 			}
 		}
-		require.Equal(t, []string{c.name}, names)
+		if c.name == suiteName { // its rows are other commands
+			require.Len(t, names, len(commands))
+		} else {
+			require.Equal(t, []string{c.name}, names)
+		}
 		require.Equal(t, []string{c.name}, []string{c.build(State{}).Name()})
 	}
 	for _, args := range [][]string{nil, {"help", "hbm"}, {"--help"}, {"colectives"}, {"-q", "hbm"}} {

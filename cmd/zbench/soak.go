@@ -497,19 +497,14 @@ func (o *soakOptions) world(ctx context.Context, s State, path string, common []
 	if err := take(); err != nil || w.Document != nil && w.Document.Complete {
 		return err
 	}
-	args := slices.Concat([]string{s.Executable, "soak", "--resume", path, "--quiet"}, common)
+	args := slices.Concat([]string{"soak", "--resume", path, "--quiet"}, common)
 	if o.risk {
 		args = append(args, "--risk")
 	}
-	tail := &tailWriter{limit: evidenceBytes}
-	child, err := s.Start(Command{
-		Argv: args, Environ: append(w.Environment.Over(s.Environ()), launch.ControlVariable+"=stdin", "NO_COLOR=1"),
-		Control: true, Output: tail, Interrupts: 2,
-	})
-	if err != nil {
-		return exit.With(exit.Run, fmt.Errorf("a world of %s cannot be started: %w", w.Environment, err), "check the limits of processes and of memory")
-	}
-	code, how, ended := timer(newTimer).wait(ctx, child, o.lasts+o.run.deadlines.join+2*o.run.deadlines.longest())
+	code, how, tail, ended := ownChild{
+		args: args, environ: w.Environment.Over(s.Environ()), limit: o.lasts + o.run.deadlines.join + 2*o.run.deadlines.longest(),
+		kept: evidenceBytes, what: "a world of " + w.Environment.String(), timer: newTimer,
+	}.run(ctx, s)
 	if err := take(); err != nil || ended != nil {
 		return cmp.Or(ended, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -411,11 +412,8 @@ func (o *suiteOptions) line(s State, r *suite.Row, words []string) (line, again 
 		}
 		line = append(line, fmt.Sprintf("--nodes=%d", n))
 	}
-	started := func(journal string) bool {
-		_, err := s.FS.Stat(filepath.Join(o.path(), suiteRows, r.Name, journal))
-		return err == nil
-	}
-	if !has("resume") || !slices.ContainsFunc([]string{engine.JournalFile, soakJournal, bisectJournalFile}, started) {
+	files, _ := s.FS.ReadDir(filepath.Join(o.path(), suiteRows, r.Name))
+	if !has("resume") || !slices.ContainsFunc(files, func(f fs.DirEntry) bool { return strings.HasSuffix(f.Name(), ".jsonl") }) {
 		return line, nil
 	}
 	return line, again
@@ -426,34 +424,14 @@ const rowOutput = 1 << 20
 
 // child runs a command line of zbench to its end and keeps what it prints.
 func (o *suiteOptions) child(ctx context.Context, s State, args []string) (code int, tail *tailWriter, err error) {
-	tail = &tailWriter{limit: rowOutput}
-	child, err := s.Start(Command{
-		Argv: append([]string{s.Executable}, args...), Environ: append(s.Environ(), launch.ControlVariable+"=stdin", "NO_COLOR=1"),
-		Control: true, Output: tail, Interrupts: 2, // the second one also ends the processes that it started
-	})
-	if err != nil {
-		return 0, tail, exit.With(exit.Run, fmt.Errorf("zbench %s cannot be started: %w", args[0], err), "check the limits of processes and of memory")
-	}
-	code, how, err := timer(newTimer).wait(ctx, interruptedChild{child}, o.timeout)
-	if err != nil {
-		return 0, tail, err
-	}
+	code, how, tail, err := ownChild{
+		args: args, environ: s.Environ(), limit: o.timeout, limitedBy: "--row-timeout", kept: rowOutput,
+		what: "zbench " + args[0], signalled: true, timer: newTimer,
+	}.run(ctx, s)
 	if code < 0 {
-		if how == "" {
-			how = fmt.Sprintf("not done after %s (--row-timeout)", o.timeout)
-		}
 		tail.text = append(tail.text, "\nended early: "+how+"\n"...)
 	}
-	return code, tail, nil
-}
-
-// interruptedChild is a child that also gets a signal when it is asked to stop: not every command reads its
-// standard input.
-type interruptedChild struct{ Child }
-
-func (c interruptedChild) Ask(line string) {
-	c.Child.Ask(line)
-	c.Interrupt()
+	return code, tail, err
 }
 
 // outcomes reads the results of all rows.
