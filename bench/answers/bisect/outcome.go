@@ -21,7 +21,7 @@ type Outcome struct {
 	// likeliest first slow variant, −1 if none was weighed.
 	Evidence  float64
 	Likeliest int
-	// Effects holds the readings of each variant of the search, without its name.
+	// Effects holds the readings of each variant of the search, without the variant's name.
 	Effects []Reading
 }
 

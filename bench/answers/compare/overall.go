@@ -81,8 +81,8 @@ func ratioText(ratio, lo, hi float64) string {
 	return fmt.Sprintf("%.*f ± %.*f", digits, ratio, digits, half)
 }
 
-// called returns the name of a side's only run, or the name of the folder that contains all of its runs; otherwise
-// other.
+// `called` returns the name of a side's only run, or the name of the folder that contains all of its runs. Otherwise
+// it returns `other`.
 func called(runs []Member, other string) string {
 	if len(runs) == 1 {
 		return runs[0].Name

@@ -7,13 +7,13 @@ import (
 
 // Verdicts of an answer.
 const (
-	// Recommended: Elements is the answer.
+	// Recommended means that Elements is the answer.
 	Recommended = "recommended"
-	// Ruled: Rule is the answer, because the backward time is not known.
+	// Ruled means that Rule is the answer, because the backward time is not known.
 	Ruled = "rule"
-	// NoCommunication: with one data-parallel rank nothing is reduced.
+	// NoCommunication means that nothing is reduced, because there is one data-parallel rank.
 	NoCommunication = "no_communication"
-	// Refused: Refusal says what is missing.
+	// Refused means that there is no answer. Refusal says what is missing.
 	Refused = "refused"
 )
 
@@ -46,8 +46,7 @@ type Answer struct {
 	// Backward is the computation of one microbatch's backward pass, in seconds. It is null if unknown; the
 	// answer is then an average over a range.
 	Backward *float64 `json:"backward"`
-	// Forward is the computation of one microbatch's forward pass, in seconds; null where
-	// it is not known.
+	// Forward is the computation of one microbatch's forward pass, in seconds; null if unknown.
 	Forward *float64 `json:"forward"`
 	// Elements is the setting to use, in elements.
 	Elements int64 `json:"elements"`
@@ -110,8 +109,8 @@ type Answer struct {
 }
 
 // Candidate is one setting and its predicted step. Times are in seconds, in the nominal scenario, for one
-// step of all microbatches. If the answer's Backward is null, backward is assumed to take as long as the
-// gradients on the network.
+// step of all microbatches. If the answer's Backward is null, the backward pass is assumed to take as long as
+// the gradients take on the network.
 type Candidate struct {
 	// Elements is the setting, in elements.
 	Elements int64 `json:"elements"`

@@ -41,7 +41,7 @@ func (e *engine) chooseAnswer(a *Answer, s scores, least int) int {
 	return best
 }
 
-// within sets Within to all settings that cost at most PlateauWidth more than the best, as ranges of
+// `within` sets Within to all settings that cost at most PlateauWidth more than the best, as ranges of
 // neighbours.
 func (e *engine) within(a *Answer, s scores, best int) {
 	in := func(j int) bool {
@@ -72,7 +72,7 @@ func (e *engine) list(a *Answer, in func(j int) bool) {
 	a.Plateau = &plateau
 }
 
-// holds reports whether a setting is in one of the ranges.
+// `holds` reports whether a setting is in one of the ranges.
 func holds(within []Range, elements int64) bool {
 	return slices.ContainsFunc(within, func(r Range) bool { return r.Holds(elements) })
 }

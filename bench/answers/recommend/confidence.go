@@ -22,7 +22,7 @@ const (
 	// mediumScore and lowScore limit the mean regret. Above these limits the scenarios need different
 	// buckets, and the confidence is at most medium or low.
 	mediumScore, lowScore = 0.01, 0.03
-	// negligible is the share of the messages' time below which extrapolated sizes are ignored.
+	// `negligible` is the share of the messages' time below which extrapolated sizes are ignored.
 	negligible = 0.01
 )
 
@@ -121,7 +121,7 @@ func (e *engine) capCurve(i, best int, limit limiter) {
 		name, c.Runs, percent(apart.Disagree))
 }
 
-// called returns the name of a run for a message.
+// `called` returns the name of a run for a message.
 func called(name string) string {
 	if name == "" {
 		return "one run"

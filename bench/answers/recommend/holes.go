@@ -9,9 +9,9 @@ import (
 
 // Kinds of Hole.
 const (
-	// TimeFalls: a larger message takes less time.
+	// TimeFalls means that a larger message takes less time.
 	TimeFalls = "time_falls"
-	// BusBWDrops: the bus bandwidth is lower than at a smaller size.
+	// BusBWDrops means that the bus bandwidth is lower than at a smaller size.
 	BusBWDrops = "busbw_drops"
 )
 

@@ -19,13 +19,13 @@ type Contention struct {
 	Amount string `json:"amount"`
 	// Compute is triad (computation that goes through memory) or gemm (matrix products).
 	Compute plan.StepDo `json:"compute"`
-	// Rounds is the number of steps of each kind, in turn.
+	// Rounds is the number of steps of each kind. The kinds take turns.
 	Rounds int `json:"rounds"`
-	// SpinAlone is the computation time of a step without messages whose computation is spins, in seconds.
-	// A spin is one thread that waits and takes nothing from messages. The value is the sum of the
-	// operations' own times, as a mean over ranks and a median over rounds.
+	// SpinAlone is the computation time of a step without messages, in seconds, if the computation consists
+	// of spins. A spin is one thread that waits and takes nothing from messages. The value is the sum of
+	// the operations' own times: the mean over ranks, and the median over rounds.
 	SpinAlone float64 `json:"spin_alone"`
-	// Spin is the computation time of spins in a step with messages, in seconds.
+	// Spin is the computation time of the same spins in a step with messages, in seconds.
 	Spin float64 `json:"spin"`
 	// Alone is the time of about equally long computation that uses the GPU, in a step without messages, in
 	// seconds.

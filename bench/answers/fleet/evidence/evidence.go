@@ -81,7 +81,7 @@ const (
 	// named component over the next candidate.
 	leastScore  = Medium
 	leastMargin = 1
-	// common is the number of parts with equal evidence from which the whole is the cause.
+	// `common` is the least number of parts with equal evidence for which the whole counts as the cause.
 	common = 3
 )
 
@@ -119,7 +119,7 @@ func Join(in Input) []Conclusion {
 	return out
 }
 
-// weighed returns all components that have a claim, with their scores.
+// `weighed` returns all components that have a claim, with their scores.
 func (in Input) weighed() []hypothesis {
 	var all []hypothesis
 	for _, c := range slices.Concat(ofTimes(in.Verdict), in.ofCounters(), in.ofActual(), in.Others) {
@@ -168,7 +168,7 @@ func (in Input) rivals(a, b rails.Component) bool {
 	return in.covers(a, b) || in.covers(b, a)
 }
 
-// covers reports whether a fault of the whole shows in the part.
+// `covers` reports whether a fault of the whole shows in the part.
 func (in Input) covers(whole, part rails.Component) bool {
 	switch whole.Part {
 	case rails.Node:

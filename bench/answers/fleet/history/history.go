@@ -183,7 +183,7 @@ func (m *Memory) Begin(now time.Time, facts map[string]string) (changes []Change
 	return changes
 }
 
-// short limits the length of a name that another program chose.
+// `short` limits the length of a name that another program chose.
 func short(name string) string { return strings.ToValidUTF8(name[:min(len(name), longest)], "") }
 
 // Figure is one measurement of a check.
@@ -229,7 +229,7 @@ type Decline struct {
 	Loss
 }
 
-// Declines compares the newest check with the checks before it in its era. fallen lists the kinds whose
+// Declines compares the newest check with the checks before it in its era. `fallen` lists the kinds whose
 // components are below their past together.
 func (m *Memory) Declines() (out []Decline, fallen []string) {
 	if len(m.Rounds) == 0 {

@@ -136,7 +136,7 @@ func kinds(nodes []*Node, rule string) []kind {
 	return slice.Map(slices.Sorted(maps.Keys(all)), func(what string) kind { return kind{rule, what, all[what]} })
 }
 
-// slow returns the rule that compares the rates of one kind of measurement. next is the remedy for a slow
+// `slow` returns the rule that compares the rates of one kind of measurement. `next` is the remedy for a slow
 // component.
 func slow(rule, next string) func(f Fleet, d *Document) []Deviation {
 	return func(f Fleet, d *Document) []Deviation {

@@ -34,17 +34,17 @@ type Arrival struct {
 	// Last is the number of collectives at which the rank arrived last, of the Calls that it took part in.
 	// Last and Calls leave out collectives at which several ranks arrived last.
 	Last, Calls int
-	// chance is the expected number of last arrivals if all ranks arrived last equally often. late holds
+	// `chance` is the expected number of last arrivals if all ranks arrived last equally often. `late` holds
 	// the delay at each collective at which the rank arrived last, as a share of the collective's time.
 	// `when` holds the same delays in seconds.
 	chance     float64
 	late, when []float64
-	// met is true if the rank took part in a compared collective.
+	// `met` is true if the rank took part in a compared collective.
 	met bool
 }
 
-// Lateness is the result for a running job. The components of its findings are ranks (Part Rank, A
-// the rank) and nodes.
+// Lateness is the result for a running job. The components of its findings are nodes and ranks. For a rank,
+// Part is Rank and A is the number of the rank.
 type Lateness struct {
 	Verdict
 	// Arrivals are all ranks, starting with the rank for which the other ranks wait most.
@@ -133,7 +133,7 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 	return l
 }
 
-// compared gives the gate, for each rank, the share of the time that is not spent on waiting for that rank.
+// `compared` gives the gate, for each rank, the share of the time that is not spent on waiting for that rank.
 // The limit is the share lost to a rank that is far behind at just enough collectives to exclude chance.
 func (l *Lateness) compared() {
 	if l.Reference == "" {
@@ -291,7 +291,7 @@ func (l *Lateness) oftenFar(a Arrival) bool {
 	return 10*far >= a.Calls && far > 1 && stat.BinomialTail(far, a.Calls, rate)*float64(len(l.Arrivals)) < farChance
 }
 
-// beyond counts the collectives at which a rank is last and its delay exceeds a limit.
+// `beyond` counts the collectives at which a rank is last and its delay exceeds a limit.
 func (a Arrival) beyond(limit float64) int {
 	return slice.Count(a.late, func(late float64) bool { return late > limit })
 }
