@@ -17,7 +17,7 @@ import (
 // expects 6,500 tokens/s per GPU (380 TFLOP/s if attention's products are counted):
 // https://rocm.docs.amd.com/projects/cvs/en/latest/reference/configuration-files/megatron.html of 2025-11-12,
 // read 2026-11-27. flops is the rate as trainer.Load counts it: 6 operations per parameter and token, for 7.5
-// G parameters.
+// billion parameters.
 var published = struct {
 	tokens int64
 	flops  float64

@@ -11,7 +11,7 @@ import (
 )
 
 // Bracket holds the answers at both ends of the model behind simulated times. One answer uses the model's
-// fastest constants, the other its slowest.
+// fastest constants. The other answer uses its slowest constants.
 type Bracket struct {
 	// Lo is the smallest of three settings of least regret, in elements: the setting in the answer, and the
 	// settings at both ends.
@@ -38,8 +38,8 @@ type End struct {
 	DefaultCost *float64 `json:"default_cost"`
 }
 
-// DefaultCost returns the larger cost of the default at an end, as a share of a step, and the name of that
-// end's latency estimate; ok is false if the default was not tried.
+// DefaultCost compares the costs of the default at the two ends. It returns the larger cost, as a share of
+// a step, and the name of that end's latency estimate. ok is false if the default was not tried.
 func (b *Bracket) DefaultCost() (most float64, end string, ok bool) {
 	switch {
 	case b == nil || b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil:

@@ -62,7 +62,7 @@ func (d *Document) ruleAmount(n int64) string {
 	return unit.Comma(n)
 }
 
-// where returns two descriptions: `inside` for the amounts at which another setting gains, and `outside` for
+// `where` returns two descriptions: `inside` for the amounts at which another setting gains, and `outside` for
 // all other amounts. If no setting gains, `inside` covers all amounts. If the advice is the same for all
 // amounts, `outside` is empty.
 func (d *Document) where() (inside, outside string) {

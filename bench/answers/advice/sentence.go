@@ -157,8 +157,8 @@ func gained(all []recommend.Change, makes string) string {
 	return strings.Join(texts, ", and ")
 }
 
-// use returns the advice to change the setting: what to set, and how much longer a step is with the present
-// setting and with the default.
+// `use` returns the advice to change the setting: what to set, and how much longer a step is with the
+// present setting and with the default.
 func (d *Document) use() string {
 	a := &d.Answer
 	s := d.set() + d.also()

@@ -134,7 +134,7 @@ func withTurn(a *recommend.Answer, turns []Turn, t Turn, params []trainer.Param,
 	return append(turns, t)
 }
 
-// again appends a copy of the first turn to the list.
+// `again` appends a copy of the first turn to the list.
 func again(turns []Turn) ([]Turn, error) {
 	if len(turns) < 2 {
 		return nil, exit.With(exit.Want, errors.New("all settings make the same messages"), "give others with --settings")

@@ -96,8 +96,8 @@ func either(least float64) []hypothesis {
 
 // belief is the conclusion from the readings of a case.
 type belief struct {
-	// evidence is the log likelihood ratio of the readings: some variant is slow, against no variant is
-	// slow.
+	// evidence is the logarithm of a ratio: the likelihood of the readings if some variant is slow, divided
+	// by their likelihood if no variant is slow.
 	evidence float64
 	// from[k] is the probability that variant k is the first slow variant, given that some variant is slow.
 	from []float64

@@ -15,7 +15,7 @@ type judged struct {
 	// `first` is certain.
 	slow, same, located bool
 	// unseen lists the variant `first` and the variant before it, as far as they have no reading. If there
-	// is such a variant, `first` is not certain: on a quiet machine the tried slowdowns are far apart in
+	// is such a variant, `first` is not certain. On a quiet machine the tried slowdowns are far apart in
 	// units of the noise, and a hypothesis about an unmeasured variant may fit best.
 	unseen []int
 }

@@ -187,8 +187,8 @@ func distinct(runs []Run, of func(*record.Record) string) []string {
 	return slice.Distinct(slice.Map(runs, func(r Run) string { return cmp.Or(plain.Text(of(r.Record)), notKnown) }))
 }
 
-// eras returns a sentence for each era in which runs differ from the first run. settings has the differences that a
-// variable makes. defaults has the differences that the library's version makes.
+// eras returns a sentence for each era in which runs differ from the first run. `settings` has the differences that
+// a variable makes. `defaults` has the differences that the library's version makes.
 func eras(base, fresh []Run) (settings, defaults []string) {
 	all := slices.Concat(base, fresh)
 	return gate.Mixed(slice.Map(all, func(r Run) string { return r.Name }), slice.Map(all, func(r Run) *record.Record { return r.Record }))

@@ -88,7 +88,7 @@ const (
 	level = 0.95
 )
 
-// `tested` is the outcome of one test of no difference.
+// `tested` is the outcome of one test of the hypothesis that there is no difference.
 type tested struct {
 	difference, lo, hi float64
 	noise              noise

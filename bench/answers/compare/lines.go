@@ -56,7 +56,8 @@ func (d *Document) Headline() string {
 	return text + "."
 }
 
-// Word returns the overall verdict in capitals. If cases only failed in NEW and none is slower, it says BROKEN.
+// Word returns the overall verdict in capitals. If no case is slower but some cases failed only in NEW, it says
+// BROKEN.
 func (d *Document) Word() string {
 	n := d.Counts
 	switch {

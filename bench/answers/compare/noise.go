@@ -34,10 +34,10 @@ type sizedCV struct {
 // betweenSource cites these figures in a comparison.
 const betweenSource = "a standard deviation of 3 % below 1 MiB, 2 % below 32 MiB and 1.5 % above, from published runs of RCCL on 1 to 3 nodes of 8 MI355X (ylerman-dn/amd-dev, results-tuning)"
 
-// betweenDF is the number of degrees of freedom of Student's t for those times. The tails are heavy: half of the
-// cases differ by less than 1.3 %, and one of 144 took 87 % longer in one of its runs. With 3 degrees of freedom
-// the allowance covers that case. It does not cover a stall at the beginning of a run, which was 500 times as
-// long.
+// betweenDF is the number of degrees of freedom of Student's t for the times of betweenRuns. The tails are heavy:
+// half of the cases differ by less than 1.3 %, and one of 144 took 87 % longer in one of its runs. With 3 degrees of
+// freedom the allowance covers that case. It does not cover a stall at the beginning of a run, which was 500 times
+// as long.
 const betweenDF = 3
 
 // `assumed` returns the noise of a case with too few runs. The published times are of collectives. A kernel has 0

@@ -66,7 +66,7 @@ func (p *Pick) Of(rec *record.Record) []Picked {
 			if one.Lo, one.Hi = *v*t.Median / *t.Hi, *v*t.Median / *t.Lo; p.Falls() {
 				one.Lo, one.Hi = *v**t.Lo/t.Median, *v**t.Hi/t.Median
 			}
-			break // the metrics come from the preferred time, which is the first
+			break // the metrics come from the preferred time
 		}
 		out = append(out, one)
 	}

@@ -170,9 +170,9 @@ func Library(rec *record.Record) string {
 	return slice.First(rec.Source.Libraries, func(l record.Library) bool { return strings.Contains(strings.ToLower(l.Name), "rccl") }).Version
 }
 
-// Mixed returns a sentence for each era in which records with affected cases differ from the first record. settings has
-// the differences that a variable makes. defaults has the differences that the library's version makes. An unknown
-// state is no difference.
+// Mixed returns a sentence for each era in which records with affected cases differ from the first record. `settings`
+// has the differences that a variable makes. `defaults` has the differences that the library's version makes. An
+// unknown state is no difference.
 func Mixed(names []string, recs []*record.Record) (settings, defaults []string) {
 	for _, e := range table().Eras {
 		seen := []string{"", e.state(recs[0])}

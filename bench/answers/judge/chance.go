@@ -66,9 +66,9 @@ func (p parts) without(these parts) parts {
 	})
 }
 
-// `unlikely` returns the set of parts that is least likely to come last so often by chance, and the number of
-// launches in which other parts came last; nil if chance explains every set. The probability is Chernoff's
-// bound times the number of sets of that size.
+// `unlikely` returns the set of parts that is least likely to come last so often by chance; nil if chance
+// explains every set. The result `without` is the number of launches in which other parts came last. The
+// probability is Chernoff's bound times the number of sets of that size.
 func (p parts) unlikely(counts []int) (set parts, without int) {
 	sorted := slices.Clone(p)
 	slices.SortStableFunc(sorted, func(a, b []int) int { return cmp.Compare(lastOf(b, counts), lastOf(a, counts)) })

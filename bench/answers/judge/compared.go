@@ -26,7 +26,7 @@ const (
 	apart, surely = 4, 2.3
 	// groupsApart replaces `apart` for the medians of the slowest and the fastest of up to 500 groups. Its unit
 	// is the standard error of the mean over launches of the slowest group's time, which varies by a third as
-	// much as a single group's.
+	// much as a single group's time.
 	groupsApart = 20
 	// gateChance is the probability below which a count is not attributed to chance and prevents an OK.
 	gateChance = 1e-3

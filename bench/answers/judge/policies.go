@@ -96,7 +96,7 @@ func (j judged) policies() (out finding.List) {
 	return out
 }
 
-// add adds a case, compared with the same case without the policy, if both have times with intervals.
+// add adds a case together with the same case without the policy, if both cases have times with intervals.
 func (e *effect) add(with, without *record.Result) {
 	if without == nil || with.Status != record.OK || without.Status != record.OK {
 		return

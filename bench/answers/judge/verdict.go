@@ -112,7 +112,7 @@ func (j judged) corruption() finding.List {
 // NotHardware explains simulated times.
 const NotHardware = "a network model, not hardware, decided these times"
 
-// Simulated returns the label of a record without timed hardware; empty for others.
+// Simulated returns the label of a record without timed hardware; empty for other records.
 func Simulated(rec *record.Record) finding.List {
 	if !rec.Simulated {
 		return nil

@@ -4,8 +4,9 @@ import (
 	"slices"
 )
 
-// costOf returns how much longer a step is with a setting than with the setting of least mean regret: as
-// measured, or on average over the scenarios if that is more. leastScore is the least mean regret.
+// costOf returns how much longer a step is with a setting than with the setting of least mean regret. It is
+// the larger of two values: as measured, and on average over the scenarios. leastScore is the least mean
+// regret.
 func (a *Answer) costOf(c *Candidate, leastScore float64) float64 {
 	return max(c.Step/a.Least.Step-1, c.Score-leastScore)
 }

@@ -110,10 +110,9 @@ type Need struct {
 // record's results does not matter.
 //
 // Between two neighbouring sizes the time is a power law, log T linear in log S. A power law is positive,
-// does not overshoot, and is solved in closed form. The answer is the range around the plateau that reaches
-// a share, not the first crossing: a trainer's real buckets exceed their configured size by up to one
-// parameter tensor, so a size is only safe if larger sizes are good too. FirstBytes keeps the first
-// crossing.
+// does not overshoot, and is solved in closed form. The answer is the range around the plateau that reaches a
+// share, not the first crossing. A trainer's real buckets exceed their configured size by up to one parameter
+// tensor, so a size is only safe if larger sizes are good too. FirstBytes keeps the first crossing.
 func KneesOf(rec *record.Record) Knees {
 	a := Knees{
 		Schema: KneesSchema, Simulated: rec.Simulated,

@@ -112,8 +112,8 @@ type Predicted struct {
 
 const (
 	// modelError is the error of the model for a job that the model fits: the standard deviation of the
-	// logarithm of a step. loneStep is the same for the difference of a single timed step from the median
-	// of many steps.
+	// logarithm of a step. loneStep is the same deviation for the difference of a single timed step from the
+	// median of many steps.
 	modelError = 0.015
 	loneStep   = 0.015
 	// leastChance is the chance below which the model counts as not fitting a job's steps.
@@ -222,8 +222,9 @@ func (e *engine) explained(f *Fit, b beliefs) *explained {
 	return x
 }
 
-// `grows` reports whether the steps of every setting get longer during the measurement: in at least 90 % of
-// all pairs, a step of the second half is longer than a step of the first. It needs at least two settings.
+// `grows` reports whether the steps of every setting get longer during the measurement. In at least 90 % of
+// all pairs, a step of the second half must be longer than a step of the first half. It needs at least two
+// settings.
 func (e *engine) grows() bool {
 	const few, mostly = 10, 0.9
 	settings := 0

@@ -62,7 +62,7 @@ type RulePoint struct {
 	// Elements is the best size of this amount, in elements.
 	Elements int64 `json:"elements"`
 	// Costs is how much longer a step is with the present setting than with the best size, as a share of the
-	// best step: as measured, or on average over the scenarios if that is more.
+	// best step. It is the larger of two values: as measured, and on average over the scenarios.
 	Costs float64 `json:"costs"`
 }
 

@@ -79,8 +79,9 @@ func Working(s *plan.Step, do plan.StepDo, unit float64) *plan.Step {
 	return out
 }
 
-// TakeContention times the computation of a step of spins with and without messages, and of the same step
-// with a kind of computation whose launches take a known time. It stages settings from number `first` on.
+// TakeContention times the computation of a step with and without messages. It does so for a step of spins,
+// and for the same step with a kind of computation whose launches take a known time. It stages settings
+// from number `first` on.
 func TakeContention(ctx context.Context, p plan.Player, first int, spin *plan.Step, do plan.StepDo, launch float64) (*Contention, error) {
 	with := Working(spin, do, launch)
 	kinds := []*plan.Step{Alone(spin), spin, Alone(with), with, Bare(with)}

@@ -1,7 +1,7 @@
 // Package replay compares settings of a trainer by timed steps. [Design.Run] takes steps of all settings in
 // turn and states for each setting whether it is faster than the first setting, by how much, and with which
-// certainty; [Schedule] is a plan's step as operations for a driver; [Document] is the result of `zbench
-// replay`.
+// certainty. [Schedule] converts a plan's step to operations for a driver. [Document] is the result of
+// `zbench replay`.
 //
 // The statistics use no prediction: a [Taker] yields seconds, and nothing else enters a verdict.
 package replay
@@ -93,7 +93,7 @@ type Outcome struct {
 	Steps [][]float64
 	// Differences are by setting; the first setting's is zero.
 	Differences []Difference
-	// Announced is the announcement after the first rounds; nil if no more were taken.
+	// Announced is the announcement after the first rounds; nil if no further rounds were taken.
 	Announced *Announced
 	// Taken is the number of steps of all settings together, including untimed ones.
 	Taken int
@@ -112,9 +112,9 @@ func (d Design) FirstSteps() int { return min(firstRounds, d.most()) * d.RoundSt
 // spread.
 func (d Design) most() int { return max(2, d.MaxSteps/d.RoundSteps()) }
 
-// Run takes firstRounds rounds, which show the spread. If these do not decide, it calls announce and takes
-// as many more rounds as the margin needs at that spread. Verdicts are made only after the first rounds and
-// at the end.
+// Run takes firstRounds rounds, which show the spread. If these rounds do not decide, it calls announce and
+// takes as many more rounds as the margin needs at that spread. Verdicts are made only after the first rounds
+// and at the end.
 func (d Design) Run(take Taker, announce func(Announced)) (*Outcome, error) {
 	o := &Outcome{Steps: make([][]float64, d.Settings), rounds: make([][]float64, d.Settings)}
 	if err := d.rounds(o, min(firstRounds, d.most()), take); err != nil {

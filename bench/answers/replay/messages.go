@@ -79,8 +79,8 @@ func Bare(s *plan.Step) *plan.Step {
 	return out
 }
 
-// TakeMessages times the messages of a staged step in turn with computation (setting `step`) and without it
-// (setting `bare`).
+// TakeMessages times the messages of a staged step, alternately with computation (setting `step`) and
+// without computation (setting `bare`).
 func TakeMessages(ctx context.Context, p plan.Player, step, bare int, s *plan.Step) (*Messages, error) {
 	times := [2][][]float64{}
 	for range messageRounds {
@@ -121,7 +121,7 @@ func messagesOf(times [2][][]float64, comms []plan.Comms) *Messages {
 			m.Communicators++
 		}
 	}
-	if m.Communicators == 1 { // with several communicators, a slow message of one group makes a rank late to a message of another
+	if m.Communicators == 1 { // with several communicators, a slow message of one group makes a rank late to a message of another group
 		m.Late = lateOf(times[1], comms)
 	}
 	for _, rounds := range times {

@@ -63,7 +63,7 @@ const Rank Part = "rank"
 
 const (
 	// lastChance is the probability, over all ranks, below which a number of last arrivals is not taken for
-	// chance. farChance is the same for a number of arrivals far behind.
+	// chance. farChance is the same probability for a number of arrivals far behind.
 	lastChance = 1e-4
 	farChance  = 1e-6
 	// lateShare is the smallest share of a collective's time that counts as far behind.

@@ -55,7 +55,7 @@ func twoGroups(values []float64, se, least float64) (slow []int, gap float64, ok
 }
 
 // level returns the median of the values. If the values fall into two groups, and the faster group has at
-// least a quarter of them, it returns that group's median: one slow GPU of four, for example, slows half of
+// least a quarter of them, it returns that group's median. One slow GPU of four, for example, slows half of
 // the node's links. se is the standard error of each value.
 func level(values []float64, se float64) float64 {
 	if slow, _, ok := twoGroups(values, se, leastLoss); ok && 4*len(slow) <= 3*len(values) {

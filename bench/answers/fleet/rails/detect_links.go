@@ -135,8 +135,9 @@ func (x *xgmi) passes(node, link int) (slow, all int) {
 	return slice.Count(each, func(y float64) bool { return y-common > x.limit()/2 }), len(each)
 }
 
-// `confirmed` reports whether a link was slow in at least 9 of 10 passes (in all passes if there are five),
-// and in the median of all passes after the first, which made the link a suspect.
+// `confirmed` reports whether a link was slow in at least 9 of 10 passes (in all passes if there are five).
+// The link must also be slow in the median of the passes after the first. The first pass is left out there,
+// because it made the link a suspect.
 func (x *xgmi) confirmed(node, link int) bool {
 	slow, all := x.passes(node, link)
 	common := x.raw[node][link] - x.all[node][link]

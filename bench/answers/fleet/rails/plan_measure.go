@@ -106,7 +106,7 @@ func (s Measurement) Run(ctx context.Context, d Exchanger) (Rounds, error) {
 	}
 }
 
-// KindName describes what a kind of round times.
+// KindName describes the transfers that a kind of round measures.
 func KindName(k Kind) string {
 	switch k {
 	case XGMI:

@@ -1,10 +1,10 @@
 // Package rails finds the component that slows a cluster's network: an xGMI link, a GPU, a rail (a
 // node's NIC), a node or a leaf switch.
 //
-// A Plan chooses the pairs of each round: all pairs of GPUs in every node, a ring per rail, then
-// about log₂N rounds of disjoint pairs of nodes on every rail, and rounds that confirm suspects.
-// Judge takes these times, or bandwidths of pairs from elsewhere (Matrix.Data), and returns a
-// Verdict. Arrivals does the same for the times of a running job's collectives.
+// A Plan chooses the pairs of each round: all pairs of GPUs in every node, a ring per rail, then about log₂N
+// rounds of disjoint pairs of nodes on every rail, and rounds that confirm suspects. Judge takes the times
+// of these rounds, or bandwidths of pairs from elsewhere (Matrix.Data), and returns a Verdict. Arrivals does
+// the same for the times of a running job's collectives.
 //
 // The model is a bottleneck: a transfer is as slow as the slowest component on its path. A slow component
 // is therefore slow with every healthy partner, and one fast transfer clears both ends. All comparisons are
