@@ -78,8 +78,8 @@ func (s *Search) hypotheses(variants int) []hypothesis {
 	return s.plan[variants]
 }
 
-// share is the least gain, relative to the highest gain of any pair, at which a pair of variants measures a
-// case. Values between 0.3 and 0.8 change the cost of a search by only a few per cent.
+// A pair of variants measures a case if the pair's gain is at least `share` times the highest gain of any
+// pair. Values between 0.3 and 0.8 change the cost of a search by only a few per cent.
 const share = 0.5
 
 // nextOfOrder returns the pair of variants and the cases with the highest gain for their cost.

@@ -53,7 +53,7 @@ func ShapeKinds() []ShapeKind {
 }
 
 const (
-	// leastSizes is the number of sizes from which a curve has a shape.
+	// leastSizes is the least number of sizes of a curve with a shape.
 	leastSizes = 4
 	// ends is the ratio of the largest to the smallest size within one end of a curve.
 	ends = 4
@@ -110,8 +110,9 @@ func (s *Shape) tell(least float64) {
 	}
 }
 
-// slopes returns the powers of the size with which the times of the two sides grow between two cases, the smaller
-// first. The power is 0 if the cost of a launch dominates the time, 1 if the bytes do.
+// slopes compares two cases of different size. Between them, the time of each side grows with a power of the size.
+// slopes returns the smaller and the larger of the two powers. The power is 0 if the cost of a launch dominates the
+// time, 1 if the bytes do.
 func slopes(a, b *Case) (lowest, most float64) {
 	by := math.Log(float64(b.Bytes) / float64(a.Bytes))
 	base, fresh := math.Log(*b.Base.Seconds / *a.Base.Seconds)/by, math.Log(*b.New.Seconds / *a.New.Seconds)/by

@@ -37,7 +37,7 @@ func (j judged) noFault(c *checked, classes []compared) finding.List {
 	return c.finding(cases, looked(noLoss(classes), j.bandwidth(ok, known)))
 }
 
-// bandwidth states with which reference the cases' bandwidth was compared.
+// bandwidth names the reference with which the cases' bandwidth was compared.
 func (j judged) bandwidth(ok, compared int) string {
 	switch {
 	case j.Simulated || len(j.lostBusBW()) > 0:

@@ -8,8 +8,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// voidShare is the lost share of bandwidth or time from which a fault voids a bucket size: repairing the fault
-// gains more than the size usually does, and moves the best size.
+// A fault voids a bucket size if it costs at least the share voidShare of bandwidth or time. Repairing such a
+// fault gains more than the size usually does, and moves the best size.
 const voidShare = 0.10
 
 // FixFirst returns the finding that comes before any bucket size: wrong data, launches that do not end, or a fault

@@ -236,7 +236,7 @@ func (l Lateness) unclear() string {
 		which, unit.Percent(min(share, 1)), unit.Seconds(wait), unit.FirstFew(names, mostCandidates))
 }
 
-// mostCandidates is the number of candidates up to which each is named.
+// Each candidate is named if there are at most mostCandidates candidates.
 const mostCandidates = 16
 
 // lateRemedy is the remedy for a late rank, with the tool of its GPU's vendor.

@@ -17,8 +17,8 @@ import (
 // this run proves no fault: only --fail-on turns it into an exit code.
 const CodeBelowReference = "below_reference"
 
-// BelowReference is the name of this condition in --fail-on. BelowLimit is the lost share of the reference from
-// which the loss is reported.
+// BelowReference is the name of this condition in --fail-on. BelowLimit is the smallest reported loss, as a share
+// of the reference.
 const (
 	BelowReference = "below-reference"
 	BelowLimit     = lostMeasured

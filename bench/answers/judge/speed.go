@@ -22,7 +22,7 @@ const (
 	// A size is a dip if its time, divided by the expected time, exceeds the same ratio of the largest size by more
 	// than the share dipShare.
 	dipShare = 0.10
-	// noisyShare is the share of noisy cases from which noise is reported.
+	// Noise is reported if at least the share noisyShare of the cases is noisy.
 	noisyShare = 0.5
 	// warnNoisy, warnSkew and warnSlowGroup are codes of warnings of package record.
 	warnNoisy, warnSkew, warnSlowGroup = "noisy", "skew", "slow_group"

@@ -150,7 +150,7 @@ func uneven(best *record.Kernel, lost float64, gpus int, least, most string) fin
 	}}
 }
 
-// slowLimit returns the lost share of the median from which a GPU is slow. Among the GPUs of several nodes some are
+// slowLimit returns the smallest loss of a slow GPU, as a share of the median. Among the GPUs of several nodes some are
 // always a little slower, so the limit is computed as in zbench screen. It follows from the differences between all
 // GPUs or, if they are smaller, from the differences within each node. The differences within each node are smaller if,
 // for example, half of the nodes are slow.

@@ -29,7 +29,7 @@ type Hole struct {
 	Loss float64 `json:"loss"`
 }
 
-// Limits from which a loss counts as a hole.
+// Limits above which a loss counts as a hole.
 const (
 	// minDrop is the least loss of bus bandwidth against the running maximum. minSaving is the least loss of
 	// time against a larger message. Repeated measurements differ by 1–5 %, which is less than both.

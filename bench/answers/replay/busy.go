@@ -80,10 +80,10 @@ func busyOf(kinds [2][][]float64) *Busy {
 	return b
 }
 
-// slowFrom returns the least time of each message over rounds, and the time from which the message is slow.
-// The variation of a message is taken from the narrowest half of its rounds, which are similar even if most
-// rounds are slow. It counts as at least the variation of the median message, because a few rounds may be
-// close together by chance.
+// slowFrom returns the least time of each message over rounds, and the time above which the message is
+// slow. The variation of a message is taken from the narrowest half of its rounds, which are similar even
+// if most rounds are slow. It counts as at least the variation of the median message, because a few rounds
+// may be close together by chance.
 func slowFrom(rounds [][]float64) (base, from []float64) {
 	var spread []float64
 	half := (len(rounds) + 1) / 2

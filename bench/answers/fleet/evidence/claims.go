@@ -43,7 +43,8 @@ const (
 	// a NIC carried another NIC's bytes, too.
 	idle = 0.1
 	busy = 1.7
-	// mostOfRail is the share of a rail's NICs from which the leaf switch is taken as the cause.
+	// If at least the share mostOfRail of the NICs behind a leaf switch retransmit, the switch is taken as
+	// the cause.
 	mostOfRail = 0.75
 )
 

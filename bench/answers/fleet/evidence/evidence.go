@@ -77,7 +77,7 @@ type Conclusion struct {
 }
 
 const (
-	// leastScore is the sum of weights from which a component is named. leastMargin is the least lead of a
+	// leastScore is the least sum of weights of a named component. leastMargin is the least lead of a
 	// named component over the next candidate.
 	leastScore  = Medium
 	leastMargin = 1

@@ -21,9 +21,9 @@ const (
 	// Effect is the smallest loss that is named, as a share.
 	Effect = 0.08
 	sigmas = 5
-	// Least is the number of values from which a value can be named. Among fewer values, a value that is
-	// effectOfFew below the best value is unclear: two or three healthy values may differ by more than
-	// Effect.
+	// Least is the smallest number of values among which a value can be named. Among fewer values, a value
+	// that is effectOfFew below the best value is unclear: two or three healthy values may differ by more
+	// than Effect.
 	Least       = 4
 	effectOfFew = 0.12
 	// Most is the largest limit: with more spread a comparison has no meaning.

@@ -54,7 +54,7 @@ type Lateness struct {
 	Typical     float64
 	// Enough is the number of last arrivals, of Collectives, that excludes chance.
 	Enough int
-	// limit is the share of a collective's time from which a rank is far behind.
+	// A rank is far behind if its delay exceeds the share `limit` of a collective's time.
 	limit float64
 }
 
@@ -71,7 +71,7 @@ const (
 	// leastWait is the share of the time that the other ranks must wait for a rank to be named. A rank with
 	// a smaller share is only noted.
 	leastWait = 0.005
-	// leastCalls is the number of collectives from which a job is judged.
+	// leastCalls is the least number of collectives of a job that is judged.
 	leastCalls = 5
 )
 

@@ -20,8 +20,8 @@ const (
 	// leastMeeting is the least difference between two groups of pairs of nodes, as a logarithm of time.
 	// The pairs were timed in different rounds, so their times also vary by round.
 	leastMeeting = 0.15
-	// mostLimit is the logarithm of the loss from which a limit is too high for a verdict: a
-	// component that lost a third of its bandwidth must not be called healthy.
+	// mostLimit is the largest limit that allows a verdict, as the logarithm of a loss. A component that lost
+	// a third of its bandwidth must not be called healthy.
 	mostLimit = 0.4
 )
 

@@ -17,8 +17,8 @@ const (
 	// chance is the probability, over all components, below which slow rounds are no
 	// longer chance.
 	chance = 5e-5
-	// fewRounds is the largest number of slow rounds without a common component at which each becomes a
-	// question. More such rounds are the fleet's noise.
+	// fewRounds is the largest number of slow rounds without a common component at which each of them
+	// becomes a question. More such rounds are the fleet's noise.
 	fewRounds = 3
 )
 

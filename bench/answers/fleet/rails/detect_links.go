@@ -24,8 +24,8 @@ type xgmi struct {
 	whole [][]float64
 	// node is each node's own loss, which is subtracted from its links.
 	node []float64
-	// reference is the level of nodes from which losses are counted. It is 0 (the median node's level)
-	// unless the nodes fall into two groups. Then it is the faster group's level.
+	// reference is the level of nodes to which losses are relative. It is 0 (the median node's level) unless
+	// the nodes fall into two groups. Then it is the faster group's level.
 	reference float64
 	// nodeSigma and sigma are the robust deviations of nodes and of links.
 	nodeSigma, sigma float64
@@ -41,9 +41,9 @@ func (f Fleet) link(a, b int) int {
 	return a*f.GPUs - a*(a+1)/2 + b - a - 1
 }
 
-// manyNodes is the number of nodes from which each pair of GPUs is compared with the same pair on the other
-// nodes. Links between different places on a board differ by up to 4 % (TransferBench's all-to-all of
-// MI300X, docs/METHOD.md).
+// With manyNodes nodes or more, each pair of GPUs is compared with the same pair on the other nodes. Links
+// between different places on a board differ by up to 4 % (TransferBench's all-to-all of MI300X,
+// docs/METHOD.md).
 const manyNodes = 8
 
 func newXGMI(f Fleet, timings []Timing) *xgmi {

@@ -30,7 +30,7 @@ type ends struct {
 	sigma float64
 }
 
-// limit is the loss from which an end is slow.
+// limit returns the loss above which an end is slow.
 func (e ends) limit() float64 { return max(leastLoss, sigmas*e.sigma) }
 
 // `slow` reports whether an end is slow, by itself or with all its partners.

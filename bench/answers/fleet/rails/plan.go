@@ -29,8 +29,8 @@ const (
 	// large, a plan adds no passes. confirmRings is the number of rounds of rings if a ring is suspect.
 	AllPasses    = 5
 	confirmRings = 3
-	// fewLinks is the number of link timings from which one pass is enough. Slow samples of one node's
-	// links then stand out from the other nodes' samples.
+	// With fewLinks link timings or more, one pass is enough. Slow samples of one node's links then stand out
+	// from the other nodes' samples.
 	fewLinks = 24
 )
 

@@ -124,15 +124,15 @@ const (
 	// leastLoss is the logarithm of the slowdown below which nothing is named: 6 % of
 	// the time.
 	leastLoss = 0.06
-	// suspectLoss is the loss from which a component is measured again.
+	// suspectLoss is the smallest loss for which a component is measured again.
 	suspectLoss = 0.03
 	// A component is slow from `sigmas` robust standard deviations above the median of its kind. There are
 	// thousands of components, and the estimate has heavier tails than a normal distribution.
 	sigmas = 5.5
-	// `surely` is the number of deviations beyond the limit from which a loss is named in spite of noise. An
-	// OK states this loss.
+	// A loss that exceeds the limit by `surely` deviations is named in spite of noise. An OK states this
+	// loss.
 	surely = 3
-	// suspectSigmas is the number of deviations from which a component is measured again.
+	// suspectSigmas is the smallest number of deviations for which a component is measured again.
 	suspectSigmas = 4
 	// `most` is the share of a component's parts that must be slow before the whole counts as slow.
 	most = 0.75
