@@ -13,8 +13,8 @@ import (
 )
 
 // `published` is a real job: Llama 3.1 8B on 8 MI300X in Megatron-LM, two sequences of 8,192 tokens per
-// microbatch, neither tensor nor pipeline parallel, no recomputation, FP8. AMD's Cluster Validation Suite
-// expects 6,500 tokens/s per GPU (380 TFLOP/s if attention's products are counted):
+// microbatch, no tensor parallelism, no pipeline parallelism, no recomputation, FP8. AMD's Cluster Validation
+// Suite expects 6,500 tokens/s per GPU (380 TFLOP/s if attention's products are counted):
 // https://rocm.docs.amd.com/projects/cvs/en/latest/reference/configuration-files/megatron.html of 2025-11-12,
 // read 2026-11-27. flops is the rate as trainer.Load counts it: 6 operations per parameter and token, for 7.5
 // billion parameters.

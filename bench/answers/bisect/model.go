@@ -39,7 +39,7 @@ type filter struct {
 	wander float64
 }
 
-// `next` updates the filter with one reading. It fills row with the whitened marks of the variants and
+// `next` updates the filter with one reading. It fills `row` with the whitened marks of the variants and
 // returns the whitened time and half the logarithm of the reading's variance.
 func (f *filter) next(r reading, row []float64) (y, logDet float64) {
 	f.spread += f.wander * float64(r.at-f.at)

@@ -43,7 +43,7 @@ type Document struct {
 	Simulated bool `json:"simulated"`
 	// Benchmark of both sides.
 	Benchmark string `json:"benchmark"`
-	// Alpha is the probability of any false verdict slower or faster, over all tests.
+	// Alpha is the probability that any verdict of slower or faster is false, over all tests.
 	Alpha float64 `json:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Smallest relative change of a time that counts.
 	MinEffect float64 `json:"min_effect"`

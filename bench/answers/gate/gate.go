@@ -2,7 +2,7 @@
 // passing a CI job.
 //
 //  1. [Parse] reads a threshold, such as "all_reduce bytes>=128MiB busbw>=300GB/s"; a
-//     [Profile] is a named list of them, each with its source.
+//     [Profile] is a named list of thresholds, each with its source.
 //  2. [Evaluate] judges a record by each threshold: pass, fail, or not checked. An
 //     unchecked threshold has not passed.
 //  3. [Report] is the outcome, as in gates.json; [Report.AddTo] adds it to a document,

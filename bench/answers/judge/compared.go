@@ -120,7 +120,7 @@ func add(c *compared, of finding.Subject, times, noise float64) {
 	c.Limit = min(mostLost, max(c.Limit, noise))
 }
 
-// modelled compares the cases of a simulation with the model, in both timings: a late rank delays isolated
+// `modelled` compares the cases of a simulation with the model, in both timings: a late rank delays isolated
 // launches only, and intermittent slowness delays bursts only.
 func (j judged) modelled() []compared {
 	bursts := compared{Class: "bursts", Reference: 1, Limit: leastLost}

@@ -70,7 +70,7 @@ func (e expected) seconds(r *record.Result) (float64, bool) {
 	return t, t > 0
 }
 
-// begin returns the additional time of a burst, per launch in seconds: a process enqueues its first launches
+// begin returns the additional time of a burst, in seconds per launch: a process enqueues its first launches
 // before any of them runs.
 func (e expected) begin(r *record.Result) float64 {
 	m := e.machines[r.Nodes]

@@ -13,8 +13,8 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// CodeBelowReference is the code of the warning that a figure is below a published one. A reference from outside of
-// this run proves no fault: only --fail-on turns it into an exit code.
+// CodeBelowReference is the code of the warning that a figure is below a published figure. A reference from outside
+// of this run proves no fault: only --fail-on turns it into an exit code.
 const CodeBelowReference = "below_reference"
 
 // BelowReference is the name of this condition in --fail-on. BelowLimit is the smallest reported loss, as a share

@@ -147,7 +147,7 @@ func alone(q Question) bool {
 		!slices.ContainsFunc(q.Params, func(p trainer.Param) bool { return !p.Expert })
 }
 
-// answer fills a from the engine.
+// answer fills in `a` with the results of the engine.
 func (e *engine) answer(a *Answer) {
 	blank := *a
 	s, least, best, ok := e.decide(a)

@@ -35,11 +35,11 @@ type Rule struct {
 	// To is the greatest amount at which Elements is better by 1 % or more; 0 if that is the greatest
 	// amount tried.
 	To int64 `json:"to"`
-	// KeptCosts is the most that Kept costs over the best size outside the range From to To, as a share of
-	// a step.
+	// KeptCosts is the largest cost of Kept over the best size at any amount outside the range From to To, as
+	// a share of a step.
 	KeptCosts float64 `json:"kept_costs"`
-	// SetCosts is the most that Elements costs over the best size of any amount inside the range, as a
-	// share of a step.
+	// SetCosts is the largest cost of Elements over the best size at any amount inside the range, as a share
+	// of a step.
 	SetCosts float64 `json:"set_costs"`
 	// Latency is the answer's latency at To, or at the greatest amount if To is 0.
 	Latency float64 `json:"latency"`

@@ -194,7 +194,7 @@ func (d *Document) Findings() finding.List {
 	return list
 }
 
-// simulated marks a finding as a model's, because its sentence may be copied without the page
+// `simulated` marks a finding as the result of a model, because its sentence may be copied without the page
 // around it.
 func (d *Document) simulated(f finding.Finding) finding.Finding {
 	if d.Simulated {

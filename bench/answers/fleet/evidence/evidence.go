@@ -70,7 +70,7 @@ type Conclusion struct {
 	Candidates []rails.Component
 	// Explained are the components that Named accounts for: its rivals.
 	Explained []rails.Component
-	// Reasons are the sources' statements, the likeliest candidate's first.
+	// Reasons are the sources' statements. The statements about the likeliest candidate come first.
 	Reasons []string
 	// Sources are the sources with a statement about a candidate.
 	Sources []Source

@@ -215,8 +215,8 @@ func (s Services) place(r record.WitnessRank) (node int, gpus []int) {
 	return *r.Rank / s.GPUs, []int{*r.Rank % s.GPUs}
 }
 
-// gpusOf reads "6", "4,5" and "7 (NVML 5)", where 5 is the number on the host and 7 the number in
-// the process.
+// gpusOf reads "6", "4,5" and "7 (NVML 5)", where 5 is the number on the host and 7 is the number in the
+// process.
 func gpusOf(text string) []int {
 	if _, host, ok := strings.Cut(text, "(NVML "); ok {
 		text = strings.TrimSuffix(host, ")")

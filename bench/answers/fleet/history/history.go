@@ -159,7 +159,7 @@ func (m *Memory) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "history", m)
 }
 
-// Change is a fact that differs from the last check's.
+// Change is a fact whose value differs from its value in the last check.
 type Change struct{ Name, Before, Now string }
 
 // Begin counts a check and returns the facts that changed. A change begins an era. A fact that this

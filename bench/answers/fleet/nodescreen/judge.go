@@ -97,7 +97,8 @@ func noReport(f Fleet, _ *Document) []Deviation {
 	return out
 }
 
-// gpus finds nodes whose runtime shows fewer GPUs than most nodes', or fewer than the kernel shows.
+// gpus finds nodes whose runtime shows fewer GPUs than the runtime of most nodes, or fewer than the
+// kernel shows.
 func gpus(f Fleet, d *Document) []Deviation {
 	usual, most := majority(f.Nodes, func(n *Node) int { return len(n.GPUs) })
 	if !most && len(f.Nodes) > 1 {

@@ -143,7 +143,7 @@ func (a ActualRail) Says() string {
 	}
 }
 
-// actual notes the number of GPUs that use the expected NIC, and the GPUs that could not be checked.
+// `actual` notes the number of GPUs that use the expected NIC, and the GPUs that could not be checked.
 func (d *Document) actual(s *Survey) {
 	if len(s.ActualRails) == 0 {
 		return

@@ -57,7 +57,7 @@ func label(word string) string {
 }
 
 // `follows` reports whether label l can stand behind the label `before` in a list. The numbers rise, and
-// begin again at the first GPU behind the CPUs.
+// begin again at the first GPU after the CPUs.
 func follows(l, before string) bool {
 	digits, cpu := strings.CutPrefix(l, "CPU")
 	digitsBefore, cpuBefore := strings.CutPrefix(before, "CPU")

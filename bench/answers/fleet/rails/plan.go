@@ -232,7 +232,7 @@ func (p *Plan) match(suspect []int) [][2]int {
 	return out
 }
 
-// unordered returns a pair in ascending order.
+// `unordered` returns the pair of a and b in ascending order.
 func unordered(a, b int) [2]int { return [2]int{min(a, b), max(a, b)} }
 
 // `less` orders false before true.
