@@ -84,10 +84,10 @@ type Document struct {
 	Rate string `json:"rate,omitempty"`
 	// Config is the trainer's present configuration; null if none was given.
 	Config *ConfigFacts `json:"config"`
-	// CurveSHA256 is the SHA-256 of the curves behind the answer, their sizes and times, in hexadecimal.
-	// Snippets carry the beginning of this hash.
+	// CurveSHA256 is the SHA-256, in hexadecimal, of the names, sizes and times of the curves behind the
+	// answer. Snippets carry the beginning of this hash.
 	CurveSHA256 string `json:"curve_sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
-	// Snippets are the setting in the syntax of each tool; empty without an answer.
+	// Snippets spell the setting in the syntax of each tool; empty without an answer.
 	Snippets []trainer.Snippet `json:"snippets"`
 	// Answer is the recommendation with its reasons, in base units.
 	Answer recommend.Answer `json:"answer"`
@@ -101,7 +101,7 @@ type Document struct {
 	// Bracket is the answer with the fastest and with the slowest constants of the model behind simulated
 	// curves; absent if no curve has a bracket.
 	Bracket *Bracket `json:"bracket,omitempty"`
-	// form is the title of the lines that a rule would set.
+	// form is the title of the first snippet. Knob uses it if a rule leaves no snippets.
 	form string
 	// Judgement is the result as findings; absent in files of earlier versions.
 	Judgement *finding.Judgement `json:"judgement,omitempty"`
@@ -198,7 +198,8 @@ func Recommend(in Input) (*Document, error) {
 	return d, nil
 }
 
-// spell writes the setting in the syntax of each tool. A rule has no line to copy.
+// spell fills in Snippets with the setting in the syntax of each tool. For a rule it sets only the title,
+// because a rule has no line to copy.
 func (d *Document) spell(t trainer.Trainer, in Input, params []trainer.Param) {
 	if !d.Answered() {
 		return
@@ -255,7 +256,7 @@ func facts(m *trainer.Model) *ModelFacts {
 	}
 }
 
-// hash returns the hash of the used curves: names, sizes and times.
+// hash returns the hash of the names, sizes and times of the used curves.
 func hash(curves []recommend.Curve, used []recommend.Used) string {
 	type point struct {
 		Bytes   int64

@@ -12,20 +12,20 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// published is a real job: Llama 3.1 8B on 8 MI300X in Megatron-LM, two sequences of 8,192 tokens per
-// microbatch, neither tensor nor pipeline parallel, no recomputation, FP8. AMD's Cluster Validation Suite
-// expects 6,500 tokens/s per GPU (380 TFLOP/s with attention's products):
-// https://rocm.docs.amd.com/projects/cvs/en/latest/reference/configuration-files/megatron.html of
-// 2025-11-12, read 2026-11-27. flops is the rate as trainer.Load counts it: 6 operations per parameter and
-// token, for 7.5 G parameters.
+// `published` is a real job: Llama 3.1 8B on 8 MI300X in Megatron-LM, two sequences of 8,192 tokens per
+// microbatch, no tensor parallelism, no pipeline parallelism, no recomputation, FP8. AMD's Cluster Validation
+// Suite expects 6,500 tokens/s per GPU (380 TFLOP/s if attention's products are counted):
+// https://rocm.docs.amd.com/projects/cvs/en/latest/reference/configuration-files/megatron.html of 2025-11-12,
+// read 2026-11-27. flops is the rate as trainer.Load counts it: 6 operations per parameter and token, for 7.5
+// billion parameters.
 var published = struct {
 	tokens int64
 	flops  float64
 	source string
 }{2 * 8192, 293e12, "AMD's target for Llama 3.1 8B on MI300X"}
 
-// Assumed returns the request for a record if the user made none: the published job on Megatron's
-// distributed optimizer with Adam, with one data-parallel group of all ranks.
+// Assumed returns the request that is assumed for a record if the user made no request. It is the published
+// job on Megatron's distributed optimizer with Adam, with one data-parallel group of all ranks.
 func Assumed() *spec.Advice {
 	return &spec.Advice{Framework: trainer.Assumed, Preset: assumedModel, Optimizer: "adam", GradDtype: "float", Zero: new(1), Tokens: published.tokens}
 }

@@ -10,8 +10,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Bracket is the answer at both ends of the model behind simulated times: with its fastest and its slowest
-// constants.
+// Bracket holds the answers at both ends of the model behind simulated times. One answer uses the model's
+// fastest constants. The other answer uses its slowest constants.
 type Bracket struct {
 	// Lo is the smallest of three settings of least regret, in elements: the setting in the answer, and the
 	// settings at both ends.
@@ -38,8 +38,8 @@ type End struct {
 	DefaultCost *float64 `json:"default_cost"`
 }
 
-// DefaultCost returns the larger cost of the default at an end, as a share of a step, and the name of that
-// end's latency estimate; ok is false if the default was not tried.
+// DefaultCost compares the costs of the default at the two ends. It returns the larger cost, as a share of
+// a step, and the name of that end's latency estimate. ok is false if the default was not tried.
 func (b *Bracket) DefaultCost() (most float64, end string, ok bool) {
 	switch {
 	case b == nil || b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil:
@@ -99,7 +99,7 @@ func (q *Question) end(sources []recommend.Source, seconds func(*record.Bracket)
 	return e, nil
 }
 
-// least returns the setting of least regret, or a rule's setting, in elements.
+// `least` returns the setting of least regret, or a rule's setting, in elements.
 func least(a *recommend.Answer) int64 {
 	if a.Least == nil {
 		return cmp.Or(a.Rule.Elements, a.Rule.Kept)
@@ -134,8 +134,8 @@ func (d *Document) Range() string {
 	return lo + " to " + hi
 }
 
-// atWorst describes the default's cost over the best size at the end of the network model at which that
-// cost is largest. It is empty unless that cost exceeds `costs`, which is already stated, by more than
+// atWorst describes the largest cost of the default over the best size at an end of the network model. The
+// advice already states `costs`, so atWorst is empty unless the largest cost exceeds `costs` by more than
 // PlateauWidth.
 func (d *Document) atWorst(costs float64) string {
 	most, end, ok := d.Bracket.DefaultCost()
@@ -146,7 +146,7 @@ func (d *Document) atWorst(costs float64) string {
 }
 
 // Ends describes the settings at the ends of the model behind simulated times. It is empty if the setting
-// is kept, because the advice then states its cost at the ends.
+// is kept, because the advice then states the setting's cost at the ends.
 func (d *Document) Ends() string {
 	if d.Bracket == nil || d.Answer.Keep {
 		return ""

@@ -184,15 +184,16 @@ func (d *Document) gains() []string {
 // fewRows is the number of settings that fit on a screen.
 const fewRows = 12
 
-// WriteJSON writes the document as recommend.json: indented. Equal documents give equal bytes.
+// WriteJSON writes the document as recommend.json, indented. Equal documents give equal bytes.
 func (d *Document) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "advice", d)
 }
 
-// maxDocument bounds a recommend.json: a setting takes about half a KiB.
+// maxDocument bounds the size of recommend.json in bytes. One setting takes about 0.5 KiB.
 const maxDocument = 64 << 20
 
-// Read reads WriteJSON's output. It marks a document whose content does not match its checksum as edited.
+// Read reads WriteJSON's output. If the content does not match the checksum, Read marks the document as
+// edited.
 func Read(r io.Reader) (*Document, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxDocument))
 	if err != nil {

@@ -78,8 +78,8 @@ func (d *Document) findings(rec *record.Record) finding.List {
 	return append(out, confidenceLine(rec, d))
 }
 
-// rests names the basis of a requested answer: curves, model and computation. An assumed answer already
-// begins with its model.
+// `rests` returns a sentence about the basis of the answer: curves, model and computation. An assumed answer
+// already begins with its model, so its sentence names only the last assumption.
 func (d *Document) rests() string {
 	if d.IsAssumed() {
 		return "It rests on " + d.Assumed[len(d.Assumed)-1] + "."

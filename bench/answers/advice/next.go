@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// remedies are the actions that raise the confidence, by the code of the reason that limits it.
+// remedies are the actions that raise the confidence, by the code of the reason that limits the confidence.
 var remedies = map[string]string{
 	"unproved":          "time steps of the job with the default, the answer and a quarter of it, and give --observed",
 	"simulated":         "measure on the cluster before you train with it",

@@ -29,7 +29,7 @@ func observations(t trainer.Trainer, in Input, params []trainer.Param) ([]recomm
 	return all, nil
 }
 
-// observed compares the observed steps with the model and says how they narrow the answer; empty without
+// `observed` compares the observed steps with the model and says how they narrow the answer; empty without
 // observed steps or without an answer.
 func (d *Document) observed() string {
 	f := d.Answer.Observed
@@ -65,7 +65,7 @@ func (d *Document) reaching(r *recommend.Range) string {
 	return d.Amount(r.Lo)
 }
 
-// inferred lists the value of each quantity that the steps determine, and names the other quantities.
+// `inferred` lists the value of each quantity that the steps determine, and names the other quantities.
 func (d *Document) inferred() []string {
 	f := d.Answer.Observed
 	times := func(v float64) string { return fmt.Sprintf("%.2f", v) }
@@ -142,7 +142,7 @@ func (d *Document) settingOf(o *recommend.Observed) string {
 	return d.Amount(o.Elements)
 }
 
-// signed prints a relative difference: +3.2 %.
+// `signed` prints a relative difference: +3.2 %.
 func signed(v float64) string { return strings.Replace(fmt.Sprintf("%+.1f %%", 100*v), "-", "−", 1) }
 
 // observedChart draws the steps by setting: predicted as a line with a band, measured as points with intervals.

@@ -255,7 +255,7 @@ func (q *Question) pace() (*recommend.Pace, string) {
 	return &recommend.Pace{Backward: c.Backward, Forward: c.Forward}, fmt.Sprintf("%.4g TFLOP/s%s", l.Flops/1e12, source)
 }
 
-// sharing returns the question with plans that it shares with other questions about the model.
+// `sharing` returns the question with plans that it shares with other questions about the model.
 func (q *Question) sharing(plans *recommend.Plans) *Question {
 	other := *q
 	other.in.Plans = plans
@@ -303,8 +303,8 @@ func (q *Question) otherType(d *Document, sources []recommend.Source) error {
 	return nil
 }
 
-// AskBriefly is Ask without resampled curves, without the ends of the model (neither changes the answer) and
-// without a rule: an unknown backward time is averaged over.
+// AskBriefly is Ask without resampled curves and without the ends of the model. Neither changes the answer.
+// It also makes no rule: if the backward time is unknown, it averages over several backward times.
 func (q *Question) AskBriefly(sources []recommend.Source) (*Document, error) {
 	in := q.in
 	in.Bootstrap, in.Pace = 0, nil
@@ -331,7 +331,7 @@ func (q *Question) ask(in Input, sources []recommend.Source) (*Document, error) 
 	return d, nil
 }
 
-// accumulated returns the input with the microbatches per step, if the trainer derives them from its number
+// `accumulated` returns the input with the microbatches per step, if the trainer derives them from its number
 // of ranks.
 func (q *Question) accumulated(in Input) Input {
 	if in.Config == nil || in.Run.Accum > 0 {
@@ -456,7 +456,7 @@ func (q *Question) divide(m *trainer.Model, t trainer.Trainer) error {
 	return nil
 }
 
-// divided returns the number of data-parallel ranks of a world. The number includes context-parallel ranks,
+// `divided` returns the number of data-parallel ranks of a world. The number includes context-parallel ranks,
 // because they reduce gradients together.
 func (q *Question) divided(world int) (int, error) {
 	parts, cp := q.replica(), max(1, q.want.CP)
@@ -472,12 +472,12 @@ func (q *Question) divided(world int) (int, error) {
 	return world / parts, nil
 }
 
-// parts names the ways in which a world is divided.
+// parts returns the ways in which a world is divided, in words.
 func (q *Question) parts() string {
 	return fmt.Sprintf("tensor parallel %d × pipeline %d × context parallel %d", max(1, q.want.TP), max(1, q.want.PP), max(1, q.want.CP))
 }
 
-// noted returns the model with a note on the source of the number of data-parallel ranks.
+// `noted` returns the model with a note on the source of the number of data-parallel ranks.
 func (q *Question) noted(m *trainer.Model, dp int) *trainer.Model {
 	parts := q.replica()
 	if m == nil || parts == 1 {

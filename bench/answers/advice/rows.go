@@ -63,7 +63,8 @@ func (d *Document) Table(rows []Row) table.Table {
 	return t
 }
 
-// reach is the largest ratio of the answer to a shown setting. Smaller settings are all latency.
+// reach is the largest ratio of the answer to a shown setting. Latency dominates the steps of smaller
+// settings.
 const reach = 256
 
 // Floor returns the smallest setting worth showing: a fraction of the answer, or less if the default or the
@@ -112,7 +113,7 @@ func (d *Document) Rows(wanted int) []Row {
 	return rows
 }
 
-// nearest returns the index of the nearest candidate on a logarithmic scale.
+// `nearest` returns the index of the nearest candidate on a logarithmic scale.
 func nearest(table []recommend.Candidate, want float64) int {
 	best, least := 0, math.Inf(1)
 	for i, c := range table {
@@ -140,7 +141,7 @@ func (d *Document) row(c recommend.Candidate) Row {
 	return r
 }
 
-// lacking names the switches that the answer relies on and the user lacks.
+// lacking lists the switches that the answer relies on but the user has not set.
 func (d *Document) lacking() string {
 	t, err := trainer.ByName(d.Answer.Trainer)
 	if err != nil {
@@ -205,7 +206,7 @@ func (d *Document) Note(rows []Row) string {
 	return note
 }
 
-// averaged names the scenarios that the means are taken over.
+// `averaged` lists the scenarios that the means are taken over.
 func (d *Document) averaged() string {
 	if d.Answer.Observed != nil {
 		return unit.Count(int64(len(d.Answer.Scenarios)), "case") + " that the observed steps allow"

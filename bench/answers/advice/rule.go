@@ -10,7 +10,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// rule returns the advice if the backward time is unknown. why is the reason why no percentage can be given,
+// rule returns the advice if the backward time is unknown. `why` is the reason why no percentage can be given,
 // or empty.
 func (d *Document) rule(why string) string {
 	r := d.Answer.Rule
@@ -38,7 +38,7 @@ func (d *Document) rule(why string) string {
 // isSet reports whether the user has set a size.
 func (d *Document) isSet() bool { return d.Config != nil && d.Config.Elements > 0 }
 
-// atRate names the FLOP/s that convert tokens to time, in parentheses; empty if there is no rate.
+// atRate returns, in parentheses, the FLOP/s that convert tokens to time; empty if there is no rate.
 func (d *Document) atRate() string {
 	if rate, _, _ := strings.Cut(d.Rate, ","); rate != "" {
 		return " (at " + rate + ")"
@@ -62,8 +62,9 @@ func (d *Document) ruleAmount(n int64) string {
 	return unit.Comma(n)
 }
 
-// where describes the amounts at which another setting gains (inside) and all other amounts (outside). If
-// no setting gains, inside covers all amounts. outside is empty if the advice is the same for all amounts.
+// `where` returns two descriptions: `inside` for the amounts at which another setting gains, and `outside` for
+// all other amounts. If no setting gains, `inside` covers all amounts. If the advice is the same for all
+// amounts, `outside` is empty.
 func (d *Document) where() (inside, outside string) {
 	switch r := d.Answer.Rule; {
 	case r.Elements == 0:
@@ -79,8 +80,8 @@ func (d *Document) where() (inside, outside string) {
 	}
 }
 
-// reaches says at which other amounts of computation a size gains; empty without a rule, or if the answer
-// itself is a rule.
+// `reaches` returns a sentence about the other amounts of computation at which a size gains; empty without a
+// rule, or if the answer itself is a rule.
 func (d *Document) reaches() string {
 	r := d.Answer.Rule
 	if r == nil || d.Answer.Verdict == recommend.Ruled || d.unfounded() != "" {

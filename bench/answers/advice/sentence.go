@@ -33,7 +33,8 @@ func (d *Document) sentence() string {
 	return d.mark() + strings.Join(said, " ")
 }
 
-// confidence returns the level, with a note if no recorded real steps have as much latency.
+// confidence returns the level of confidence. It adds a note if no recorded real steps have as much latency
+// as the answer.
 func (d *Document) confidence() string {
 	c := &d.Answer.Confidence
 	if why := c.Why(); d.Answer.Latency > 0 && why != nil {
@@ -77,7 +78,8 @@ func (d *Document) Knob() string {
 	return t.KnobIn(form, d.Answer.Advised)
 }
 
-// value returns a setting as the user types it, followed by words.
+// value returns a setting as the user types it, followed by `words` in parentheses. If the user types the
+// same as `words`, it returns only `words`.
 func (d *Document) value(setting int64, words string) string {
 	if d.Answer.Unit == trainer.Elements && setting >= 1000 {
 		return fmt.Sprintf("%d (%s)", setting, words)
@@ -95,7 +97,8 @@ func (d *Document) setTo(n int64) string {
 	return "set " + d.Knob() + " to " + d.value(n, d.Amount(n)+d.spelled(n))
 }
 
-// also names the switches that the answer needs and the user's flags lack; empty if there are none.
+// `also` returns the end of an instruction: the switches that the answer needs and the user's flags lack. It
+// is empty if there are no such switches.
 func (d *Document) also() string {
 	if lacking := d.lacking(); lacking != "" {
 		return " and set " + lacking
@@ -103,7 +106,7 @@ func (d *Document) also() string {
 	return ""
 }
 
-// kept returns the advice to leave the setting as it is, with its value.
+// `kept` returns the advice to leave the setting as it is, with its value.
 func (d *Document) kept() string {
 	a := &d.Answer
 	value := d.named(a.Elements) // the user types nothing
@@ -144,17 +147,18 @@ func longer(costs float64) string {
 	return unit.Share(costs) + " longer than with the best size"
 }
 
-// over converts a gain, a share of the step without a change, to a cost, a share of the step with the
-// change.
+// `over` converts a gain to a cost. The gain is a share of the step without a change. The cost is a share of
+// the step with the change.
 func over(gain float64) float64 { return gain / (1 - gain) }
 
-// gained lists switches with the saving of each. `makes` is the text between a switch and its saving.
+// `gained` lists switches with the saving of each. `makes` is the text between a switch and its saving.
 func gained(all []recommend.Change, makes string) string {
 	texts := slice.Map(all, func(c recommend.Change) string { return c.Name + makes + unit.Share(max(0, c.Gain)) + " shorter" })
 	return strings.Join(texts, ", and ")
 }
 
-// use says what to set, and how much longer a step is with the present setting and with the default.
+// `use` returns the advice to change the setting: what to set, and how much longer a step is with the
+// present setting and with the default.
 func (d *Document) use() string {
 	a := &d.Answer
 	s := d.set() + d.also()
@@ -185,7 +189,7 @@ func (d *Document) use() string {
 	return s
 }
 
-// named returns a setting with its full unit, such as "350 M elements", and no second number.
+// `named` returns a setting with its full unit, such as "350 M elements", and no second number.
 func (d *Document) named(setting int64) string {
 	switch d.Answer.Unit {
 	case trainer.Elements:
@@ -201,7 +205,7 @@ func AtMost(r float64) string {
 	return unit.Share(max(1, math.Ceil(1000*r-1e-9)) / 1000)
 }
 
-// mark precedes a sentence that is not backed by a measurement.
+// mark returns the word that precedes a sentence without a measurement behind it.
 func (d *Document) mark() string {
 	if d.Answer.Simulated {
 		return "SIMULATED: "
@@ -209,7 +213,7 @@ func (d *Document) mark() string {
 	return ""
 }
 
-// spelled returns the text after a setting: the word "elements", or, for other units, the number of
+// `spelled` returns the text after a setting: the word "elements", or, for other units, the number of
 // elements in parentheses.
 func (d *Document) spelled(n int64) string {
 	switch d.Answer.Unit {
@@ -281,7 +285,7 @@ func (d *Document) stretches(all []recommend.Range) string {
 	return plain.And(texts)
 }
 
-// same is the share of a step below which two settings are as fast.
+// `same` is a share of a step. Two settings whose steps differ by less are equally fast.
 const same = 0.0005
 
 // onAverage names the scenarios that scores are averaged over.
@@ -337,12 +341,12 @@ func (d *Document) unfounded() string {
 	return ""
 }
 
-// compares reports whether other settings can be compared with the answer.
+// `compares` reports whether other settings can be compared with the answer.
 func (d *Document) compares() bool {
 	return d.Answer.Best == nil || d.Answer.Best.Unfounded == ""
 }
 
-// swept returns the largest size of the shortest sweep behind the answer.
+// `swept` returns the size up to which all sweeps behind the answer reach.
 func (d *Document) swept() string {
 	return unit.Bytes(slices.Min(slice.Map(d.Answer.Curves, func(u recommend.Used) int64 { return u.MaxBytes })))
 }

@@ -7,9 +7,9 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// Step returns a step with the answer's setting as the nodes of one data-parallel rank, equal for all ranks,
-// and the job with that rank's groups. There are no nodes if the answer has no setting, or if the computation
-// times are unknown.
+// Step returns a step with the answer's setting. The nodes are those of one data-parallel rank; they are
+// equal for all ranks. The trace has that rank's groups. There are no nodes if the answer has no setting, or
+// if the computation times are unknown.
 func (q *Question) Step(d *Document, rank int) (*trace.Trace, []trace.Node) {
 	t := &trace.Trace{World: d.Answer.Advised.DP}
 	return t, d.Answer.Nodes(q.in.Model.Params, groupsOf(&t.Groups, d.Answer.Advised, rank))

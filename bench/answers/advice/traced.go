@@ -17,7 +17,7 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// alike is the ratio of two pass times up to which the times do not contradict each other.
+// `alike` is the ratio of two pass times up to which the times do not contradict each other.
 const alike = 1.01
 
 // Traced completes a request from a trace: the gradients, the ranks that reduce them, their type, the time
@@ -57,7 +57,7 @@ func Traced(want *spec.Advice, t *trace.Trace, files ...string) error {
 	return err
 }
 
-// contradicts returns the error of a request that differs from the trace, with both values.
+// `contradicts` returns the error of a request that differs from the trace, with both values.
 func contradicts(want *spec.Advice, j *trace.Job, backward float64) error {
 	differ := func(flag, given, found string) error {
 		return exit.Usagef("leave --"+flag+" out, or --trace", "--%s %s contradicts the trace, which has %s", flag, given, found)
@@ -87,7 +87,7 @@ func contradicts(want *spec.Advice, j *trace.Job, backward float64) error {
 	return nil
 }
 
-// traced completes the request's model. Without --params it lists the tensors of the trace. A list whose
+// `traced` completes the request's model. Without --params it lists the tensors of the trace. A list whose
 // total differs from the trace's tensors is an error.
 func traced(want *spec.Advice, j *trace.Job, file string) error {
 	m := want.Model

@@ -12,8 +12,8 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// Turn is a setting to compare in timed steps: its name, its predicted step, and the calls of a step with
-// it. Groups are the groups of rank 0 that these calls use.
+// Turn is a setting to compare in timed steps: its name, its predicted step, and the calls of that step.
+// Groups are the groups of rank 0 that these calls use.
 type Turn struct {
 	Name      string
 	Candidate recommend.Candidate
@@ -90,7 +90,7 @@ func (q *Question) Planned(world int, elements []int64) (*Document, []Turn, erro
 	return d, turns, err
 }
 
-// plannedTurns returns the turns without curves. first is the present setting, in elements.
+// plannedTurns returns the turns without curves. `first` is the present setting, in elements.
 func plannedTurns(t trainer.Trainer, a *recommend.Answer, params []trainer.Param, first int64, elements []int64) (turns []Turn, err error) {
 	names, settings := turnsOf(a, elements)
 	if len(elements) == 0 {
@@ -134,7 +134,7 @@ func withTurn(a *recommend.Answer, turns []Turn, t Turn, params []trainer.Param,
 	return append(turns, t)
 }
 
-// again repeats the first turn at the end.
+// `again` appends a copy of the first turn to the list.
 func again(turns []Turn) ([]Turn, error) {
 	if len(turns) < 2 {
 		return nil, exit.With(exit.Want, errors.New("all settings make the same messages"), "give others with --settings")

@@ -82,7 +82,8 @@ type Search struct {
 	variants, cases int
 	trials          []Trial
 	rounds          int
-	// out marks variants that are left out. gone marks cases that a child could not measure.
+	// The marked variants in `out` are left out. The marked cases in `gone` could not be measured by a
+	// child.
 	out, gone []bool
 	// plan caches the hypotheses by number of variants.
 	plan map[int][]hypothesis
@@ -108,10 +109,10 @@ func usable(seconds float64) bool { return seconds > 0 && !math.IsInf(seconds, 1
 // EndRound counts a round.
 func (s *Search) EndRound() { s.rounds++ }
 
-// working returns the variants that can be measured, in order.
+// `working` returns the variants that can be measured, in order.
 func (s *Search) working() []int { return indicesOfFalse(s.out) }
 
-// present returns the cases that can be measured.
+// `present` returns the cases that can be measured.
 func (s *Search) present() []int { return indicesOfFalse(s.gone) }
 
 // indicesOfFalse returns the indices of the false entries.
@@ -174,7 +175,7 @@ func (s *Search) next(working []int) Round {
 	return s.nextOfOrder(working)
 }
 
-// fresh returns the cases that lack first readings of one of these variants.
+// `fresh` returns the cases that lack first readings of one of these variants.
 func (s *Search) fresh(variants []int) []int {
 	var out []int
 	readings := s.readings(variants)
@@ -191,7 +192,8 @@ func (s *Search) fresh(variants []int) []int {
 }
 
 // costs returns the cost of a start and of a case: the given costs, or a least-squares fit over the
-// children. Until children have measured different numbers of cases, a start counts as half of a child.
+// children. Until children have measured different numbers of cases, a start counts as half of a child's
+// cost.
 func (s *Search) costs() (start, each float64) {
 	if s.Start > 0 || s.Each > 0 {
 		return s.Start, s.Each

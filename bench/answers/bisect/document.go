@@ -72,7 +72,7 @@ type Document struct {
 	Variants []Variant `json:"variants"`
 	// First slow variant; null if none is named.
 	First *Named `json:"first"`
-	// Gated is the outcome of --fail-on; absent if it was not given.
+	// Gated is the outcome of --fail-on; absent without this flag.
 	Gated *gate.Report `json:"gate,omitempty"`
 	// One entry per case.
 	Cases []Measured `json:"cases"`
@@ -195,7 +195,7 @@ func (s *Search) Document(h Header, entries []Entry) *Document {
 	return d
 }
 
-// named describes the first slow variant.
+// `named` describes the first slow variant.
 func (s *Search) named(first int, variants []Variant, outcomes []Outcome) *Named {
 	n := &Named{Variant: variants[first].Name, Between: []string{}}
 	for v := first - 1; v >= 0; v-- {
@@ -213,7 +213,7 @@ func (s *Search) named(first int, variants []Variant, outcomes []Outcome) *Named
 	return n
 }
 
-// measured returns the entry of a case without its name.
+// `measured` returns the entry of a case without its name.
 func (o *Outcome) measured(variants []Variant, working []int) Measured {
 	m := Measured{Verdict: o.Verdict, Variants: o.Effects}
 	for v := range m.Variants {
@@ -231,7 +231,7 @@ func (o *Outcome) measured(variants []Variant, working []int) Measured {
 	return m
 }
 
-// known returns nil for a value that is not a number.
+// `known` returns nil for a value that is not a number.
 func known(x float64) *float64 {
 	if !unit.Finite(x) {
 		return nil

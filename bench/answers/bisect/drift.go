@@ -77,7 +77,7 @@ func (s *Search) withoutEffects() [][]reading {
 	return out
 }
 
-// centre sets the levels to the means of the sums, less the mean over all children.
+// centre sets each level to its sum divided by its count. It then subtracts the mean over all children.
 func centre(level, sums []float64, counts []int) {
 	mean, n := 0.0, 0
 	for at := range level {

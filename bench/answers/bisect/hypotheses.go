@@ -4,7 +4,7 @@ import "math"
 
 // hypothesis is one way in which the variants may differ in one case.
 type hypothesis struct {
-	// first is the first slow variant. The slowdown changes at variant `second`; 0 means that it does not
+	// `first` is the first slow variant. The slowdown changes at variant `second`; 0 means that it does not
 	// change. spans are the ranges of the two slowdowns.
 	first, second int
 	spans         [2]span
@@ -12,9 +12,9 @@ type hypothesis struct {
 	logPrior float64
 }
 
-// The ranges of slowdowns. The first lies around the smallest slowdown that counts. Each following range is
-// `growth` times larger and has half the weight of the range before. Within a range all slowdowns are
-// equally likely.
+// The ranges of slowdowns. The first range lies around the smallest slowdown that counts. Each following
+// range is `growth` times larger and has half the weight of the range before. Within a range all slowdowns
+// are equally likely.
 const (
 	slowdowns  = 9
 	growth     = 1.5
@@ -82,7 +82,8 @@ func doubles(variants int, least float64) []hypothesis {
 	return out
 }
 
-// either returns the hypotheses of two variants: the second is slower, or it is faster.
+// `either` returns the hypotheses of two variants. In half of them the second variant is slower, in half it
+// is faster.
 func either(least float64) []hypothesis {
 	var out []hypothesis
 	spans, weights := ranges(least, slowdowns, growth)
@@ -95,7 +96,8 @@ func either(least float64) []hypothesis {
 
 // belief is the conclusion from the readings of a case.
 type belief struct {
-	// evidence is the log likelihood ratio of the readings between some slow variant and none.
+	// evidence is the logarithm of a ratio: the likelihood of the readings if some variant is slow, divided
+	// by their likelihood if no variant is slow.
 	evidence float64
 	// from[k] is the probability that variant k is the first slow variant, given that some variant is slow.
 	from []float64

@@ -21,7 +21,7 @@ type Header struct {
 	Options Criteria `json:"options"`
 	// Spec is the request that each child narrows to its cases.
 	Spec spec.Spec `json:"spec"`
-	// Common are flags for all children that the request does not contain.
+	// Common are the flags that every child gets in addition to the request.
 	Common []string `json:"common"`
 	// Timing is the kind of time that is compared.
 	Timing string `json:"timing"`

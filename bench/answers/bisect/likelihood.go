@@ -2,18 +2,19 @@ package bisect
 
 import "math"
 
-// segments holds the normal equations of a hypothesis. The unknowns are the level of the variants
-// from first to second, and the level from second on, if there is a second.
+// segments holds the normal equations of a hypothesis. The unknowns are levels. One level holds for the
+// variants from `first` up to `second`, another from `second` on. If `second` is 0, one level holds from
+// `first` on.
 type segments struct {
 	squares    float64
 	by         [2]float64
-	own        [2]float64 // x'x of each
+	own        [2]float64 // x'x of each segment
 	both       float64
 	considered int
 }
 
-// of reduces the normal equations of a case to the normal equations of a hypothesis. The case's equations
-// must be gathered.
+// `of` reduces the normal equations of a case to the normal equations of a hypothesis. The case's equations
+// must be gathered first (see gather).
 func (h *hypothesis) of(n *normal) segments {
 	f, s := h.first, h.second
 	if s == 0 {
@@ -26,7 +27,7 @@ func (h *hypothesis) of(n *normal) segments {
 	}
 }
 
-// best returns the level of a segment with the least residual, given the level of the other segment. The
+// `best` returns the level of a segment with the least residual, given the level of the other segment. The
 // result may lie outside the span.
 func (s *segments) best(i int, levels [2]float64) float64 {
 	return (s.by[i] - s.both*levels[1-i]) / s.own[i]
@@ -38,7 +39,7 @@ func (s *segments) residual(l [2]float64) float64 {
 	return max(out, 0)
 }
 
-// nearest returns the levels within a hypothesis's spans that leave the least residual. A segment
+// `nearest` returns the levels within a hypothesis's spans that leave the least residual. A segment
 // without readings takes the middle of its span.
 func (s *segments) nearest(h *hypothesis) [2]float64 {
 	l := [2]float64{h.spans[0].middle(), h.spans[1].middle()}
@@ -52,7 +53,7 @@ func (s *segments) nearest(h *hypothesis) [2]float64 {
 	return l
 }
 
-// negligible bounds the x'x of a segment without readings; rounding can leave a small rest.
+// `negligible` bounds the x'x of a segment without readings; rounding can leave a small rest.
 const negligible = 1e-12
 
 // likelihood evaluates a case's readings. The variance of the readings is unknown and integrated out. The
@@ -68,10 +69,10 @@ func (n noise) likelihood(of *normal, own fit) likelihood {
 // log returns the log likelihood of a fit with this residual, up to a constant of the case.
 func (l likelihood) log(residual float64) float64 { return -l.power / 2 * math.Log(l.prior+residual) }
 
-// mean returns the logarithm of the mean likelihood over a hypothesis's spans, and the level with the
-// highest likelihood from the first slow variant on. A single level in the middle of a span would not do:
-// on a quiet machine it is many standard deviations from the true level, and the nearest hypothesis would
-// win by chance.
+// mean returns the logarithm of the mean likelihood over a hypothesis's spans, and the most likely level of
+// the variants from the first slow variant on. A single level in the middle of a span would not do: on a
+// quiet machine it is many standard deviations from the true level, and the nearest hypothesis would win by
+// chance.
 func (l likelihood) mean(n *normal, h *hypothesis) (log, level float64) {
 	s := h.of(n)
 	levels := s.nearest(h)

@@ -79,7 +79,7 @@ func (d *Document) Ends() (first, last string) {
 	return first, last
 }
 
-// ranked names the variants that are fastest in most cases.
+// `ranked` names the variants that are fastest in most cases.
 func (d *Document) ranked() string {
 	best := make([]int, len(d.Variants)) // number of cases in which no other variant is faster
 	for _, c := range d.Cases {
@@ -153,8 +153,8 @@ func (d *Document) slowdowns() finding.List {
 	return out
 }
 
-// Gate judges the search by a condition: no variant may be slower than the variants before it, and none may
-// fail.
+// Gate judges the search by a condition: no variant may be slower than the variants before it, and no
+// variant may fail.
 func (d *Document) Gate(f *compare.FailOn) *gate.Report {
 	broken := ""
 	if i := slices.IndexFunc(d.Variants, func(v Variant) bool { return v.LeftOut && !v.unmodelled() }); i >= 0 {
@@ -167,7 +167,7 @@ func (d *Document) Gate(f *compare.FailOn) *gate.Report {
 	return gate.NewReport(d.Simulated, "", []gate.Check{f.Check("no variant may be", broken, cases)})
 }
 
-// judged judges the case by a condition. A case without a known change never fails and counts as
+// `judged` judges the case by a condition. A case without a known change never fails and counts as
 // unchanged.
 func (c *Measured) judged(f *compare.FailOn) compare.Judged {
 	if c.Change == nil {
@@ -189,7 +189,7 @@ func (c *Measured) text() string {
 }
 
 // Require judges the search by a condition, or by none if f is nil. Unless allowUnchecked is set, an
-// unchecked case fails in the list for a test server.
+// unchecked case counts as failed in the list for a test server.
 func (d *Document) Require(f *compare.FailOn, allowUnchecked bool) {
 	if d.failOn, d.strict = f, f != nil && !allowUnchecked; f != nil {
 		d.Gated = d.Gate(f)

@@ -18,7 +18,7 @@ type normal struct {
 	squares float64
 	by      []float64
 	cross   [][]float64
-	// behind and both are sums of by and cross; gather fills them.
+	// gather fills in `behind` with sums of `by`, and `both` with sums of `cross`.
 	behind []float64
 	both   [][]float64
 	// n is the number of readings. logDet is half the logarithm of the determinant of the readings'
@@ -29,8 +29,8 @@ type normal struct {
 	end filter
 }
 
-// filter is the state of the Kalman filter that follows the level: the estimate, the share of each
-// variant's effect in it, and its variance in units of the noise's variance.
+// filter is the state of the Kalman filter that follows the level: the estimate of the level, the share
+// of each variant's effect in the estimate, and the estimate's variance in units of the noise's variance.
 type filter struct {
 	level  float64
 	marks  []float64
@@ -39,8 +39,8 @@ type filter struct {
 	wander float64
 }
 
-// next takes in one reading. It fills row with the whitened marks of the variants and returns the
-// whitened time and half the logarithm of the reading's variance.
+// `next` updates the filter with one reading. It fills `row` with the whitened marks of the variants and
+// returns the whitened time and half the logarithm of the reading's variance.
 func (f *filter) next(r reading, row []float64) (y, logDet float64) {
 	f.spread += f.wander * float64(r.at-f.at)
 	f.at = r.at
@@ -60,7 +60,7 @@ func (f *filter) next(r reading, row []float64) (y, logDet float64) {
 	return y, math.Log(total) / 2
 }
 
-// ahead returns the rows that the next readings would add, given their variants.
+// `ahead` returns the rows that the next readings would add, given their variants.
 func (n *normal) ahead(at int, variants ...int) [][]float64 {
 	f := n.end
 	f.marks = slices.Clone(f.marks)
@@ -107,8 +107,8 @@ func (n *normal) add(row []float64, y float64) {
 	}
 }
 
-// gather sums the equations from each variant on: behind[k] sums by, and both[k][l] sums cross. A
-// step at k is then one column.
+// gather sums the equations from each variant on. behind[k] is a sum over `by`, and both[k][l] is a sum
+// over `cross`. A step at variant k is then a single column.
 func (n *normal) gather() {
 	size := len(n.by)
 	n.behind, n.both = make([]float64, size+1), make([][]float64, size+1)
@@ -129,8 +129,8 @@ type fit struct {
 	// variance.
 	effects    []float64
 	covariance [][]float64
-	// squares is the residual sum with df degrees of freedom; logDet is half the logarithm of the
-	// determinant of the estimated effects' precision.
+	// squares is the sum of squared residuals, with df degrees of freedom; logDet is half the logarithm
+	// of the determinant of the estimated effects' precision.
 	squares float64
 	df      int
 	logDet  float64
@@ -165,8 +165,8 @@ func (n *normal) solve() fit {
 	return f
 }
 
-// between returns the normal equations of the difference between two variants; nil if one of the variants
-// has no readings.
+// `between` returns the normal equations of the difference of two variants' effects; nil if one of the
+// variants has no readings.
 func (f *fit) between(a, b int) *normal {
 	difference := f.effects[b] - f.effects[a]
 	variance := f.covariance[a][a] + f.covariance[b][b] - 2*f.covariance[a][b]
@@ -181,8 +181,8 @@ func (f *fit) between(a, b int) *normal {
 	}
 }
 
-// invert inverts the part of cross that belongs to these variants, which is positive definite, by
-// Gauss and Jordan. It adds half the logarithm of the determinant to logDet.
+// invert inverts the part of `cross` that belongs to the given variants, by Gauss–Jordan elimination.
+// This part is positive definite. invert adds half the logarithm of its determinant to logDet.
 func (n *normal) invert(of []int, logDet *float64) [][]float64 {
 	k := len(of)
 	a := make([][]float64, k)

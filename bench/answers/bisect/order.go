@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// judged is the state of a case of ordered variants, numbered among the working variants.
+// `judged` is the state of a case of ordered variants, numbered among the working variants.
 type judged struct {
 	belief
-	// first is the most likely first slow variant.
+	// `first` is the most likely first slow variant.
 	first int
-	// slow is true if some variant is slow, same is true if no variant is slow, and located is true if
-	// first is certain.
+	// `slow` is true if some variant is slow. `same` is true if no variant is slow. `located` is true if
+	// `first` is certain.
 	slow, same, located bool
-	// unseen lists first, and the variant before it, if they have no reading. first is then not certain: on
-	// a quiet machine the tried slowdowns are far apart in units of the noise, and a hypothesis about an
-	// unmeasured variant may fit best.
+	// unseen lists the variant `first` and the variant before it, as far as they have no reading. If there
+	// is such a variant, `first` is not certain. On a quiet machine the tried slowdowns are far apart in
+	// units of the noise, and a hypothesis about an unmeasured variant may fit best.
 	unseen []int
 }
 
-// undecided reports whether the case needs more readings.
+// `undecided` reports whether the case needs more readings.
 func (j *judged) undecided() bool { return !j.same && (!j.slow || !j.located) }
 
 // judge weighs each case of ordered variants.
@@ -54,7 +54,8 @@ func (s *Search) judge(working []int) (noise, []*normal, []judged) {
 }
 
 // rule marks cases as same, the least suspicious first, while the probability that one of them is slow
-// stays below Miss. The prior: slow and healthy are equally likely, and any case may be the slow case.
+// stays below Miss. The prior assumes that slow and healthy are equally likely, and that any case may be
+// the slow case.
 func (s *Search) rule(cases []judged) {
 	var order []int
 	for i := range cases {
@@ -77,8 +78,8 @@ func (s *Search) hypotheses(variants int) []hypothesis {
 	return s.plan[variants]
 }
 
-// share is the least gain, relative to the highest gain of any pair, at which a pair of variants measures a
-// case. Values between 0.3 and 0.8 change the cost of a search by only a few per cent.
+// A pair of variants measures a case if the pair's gain is at least `share` times the highest gain of any
+// pair. Values between 0.3 and 0.8 change the cost of a search by only a few per cent.
 const share = 0.5
 
 // nextOfOrder returns the pair of variants and the cases with the highest gain for their cost.
@@ -137,7 +138,8 @@ func pairsOf(n int) [][2]int {
 // expectations are d standard deviations apart are confused with probability exp(−d²/8) (Bhattacharyya's
 // coefficient).
 func (s *Search) gain(of *judged, at *normal, variance float64, pair [2]int) float64 {
-	// first would be certain if it and the variant before it had readings: only these readings count.
+	// Only readings of the variant `first` and of the variant before it can make `first` certain, so only
+	// these readings count.
 	if of.slow && len(of.unseen) > 0 && of.from[of.first] >= 1-s.Alpha {
 		if slices.ContainsFunc(of.unseen, func(v int) bool { return !slices.Contains(pair[:], v) }) {
 			return 0

@@ -17,11 +17,11 @@ type Outcome struct {
 	// First or, if the verdict is Same or Unclear, of no slow variant.
 	First       int
 	Probability float64
-	// Evidence is the log likelihood ratio between a slow variant and none. Likeliest is the
+	// Evidence is the log likelihood ratio of a slow variant to no slow variant. Likeliest is the
 	// likeliest first slow variant, −1 if none was weighed.
 	Evidence  float64
 	Likeliest int
-	// Effects holds the readings of each variant of the search, without its name.
+	// Effects holds the readings of each variant of the search, without the variant's name.
 	Effects []Reading
 }
 

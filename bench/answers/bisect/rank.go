@@ -8,7 +8,7 @@ type pairing struct {
 	// a and b are indices of working variants. difference is the logarithm of b's time divided by a's time.
 	a, b       int
 	difference float64
-	// differ and same are the decided outcomes; if neither is set, the pair is undecided.
+	// At most one of `differ` and `same` is true. If neither is true, the pair is undecided.
 	differ, same bool
 }
 

@@ -14,7 +14,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// deviceFact is the name of the GPU in the list of facts, hostsFact that of the hosts.
+// deviceFact and hostsFact are the names of two facts: the GPU and the hosts.
 const (
 	deviceFact = "device"
 	hostsFact  = "hosts"
@@ -67,7 +67,7 @@ func toolsOf(r *record.Record) string {
 	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// launchesFact is the name of the launches in a burst among the options.
+// launchesFact names the number of launches in a burst, one of the options.
 const launchesFact = "launches in a burst (-n)"
 
 // launchesOf returns the launches per burst of a log.
@@ -150,8 +150,8 @@ func variables(r *record.Record) map[string]string {
 	return out
 }
 
-// changes lists the differences between the sides or within one: facts, libraries, environment
-// variables, settings.
+// changes lists the differences between the sides or within one side: facts, libraries, environment variables,
+// settings.
 func changes(base, fresh []Run) []Change {
 	var out []Change
 	for _, f := range facts {
@@ -182,19 +182,20 @@ func appendChange(out []Change, what string, base, fresh []Run, of func(*record.
 	return append(out, Change{What: what, Base: a, New: b, Within: within})
 }
 
-// distinct returns the different values of a side, in order of first appearance.
+// `distinct` returns the different values of a side, in order of first appearance.
 func distinct(runs []Run, of func(*record.Record) string) []string {
 	return slice.Distinct(slice.Map(runs, func(r Run) string { return cmp.Or(plain.Text(of(r.Record)), notKnown) }))
 }
 
-// eras returns the eras in which runs differ from the first.
+// eras returns a sentence for each era in which runs differ from the first run. `settings` has the differences that
+// a variable makes. `defaults` has the differences that the library's version makes.
 func eras(base, fresh []Run) (settings, defaults []string) {
 	all := slices.Concat(base, fresh)
 	return gate.Mixed(slice.Map(all, func(r Run) string { return r.Name }), slice.Map(all, func(r Run) *record.Record { return r.Record }))
 }
 
-// eraNotes names the eras in which the runs differ and that are compared all the same: versions, because an update is
-// what users compare, and settings with --across.
+// eraNotes names the eras in which the compared runs differ. Runs of different versions are compared because an
+// update is what users compare. Runs of different settings are compared only with --across.
 func eraNotes(base, fresh []Run) []string {
 	settings, defaults := eras(base, fresh)
 	across := slice.Map(settings, func(e string) string { return "ACROSS: " + e })

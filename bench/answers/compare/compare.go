@@ -2,15 +2,16 @@
 // case is slower, faster, the same, or unclear.
 //
 //  1. The caller reads records (of zbench or of imported logs) into Runs. A run is the
-//     unit: its median of a case is one value, whatever its number of launches.
-//  2. [Compare] refuses sides that cannot be compared, joins the cases by key, lists
-//     other differences, and tests: Student's t on the difference of the means of log
-//     medians, with a between-run variance pooled over the cases of a collective; one
-//     more test for a shift common to all cases; Holm's procedure over all of them.
+//     unit: its median of a case is one value, whatever the number of launches.
+//  2. [Compare] refuses sides that cannot be compared, joins the cases by key, and lists
+//     other differences. It tests each case by Student's t on the difference of the means
+//     of log medians. The between-run variance is pooled over the cases of a collective.
+//     One more test looks for a shift common to all cases. Holm's procedure covers all
+//     tests.
 //  3. `zbench compare` prints and writes the [Document]; [Document.Gate] judges it for
 //     a CI job.
 //
-// docs/METHOD.md has the statistics, docs/EXPERIMENTS.md their error rates.
+// docs/METHOD.md has the statistics. docs/EXPERIMENTS.md has their error rates.
 package compare
 
 import (
@@ -38,16 +39,16 @@ type Criteria struct {
 	Alpha float64
 	// MinEffect is the smallest relative change of a time that counts.
 	MinEffect float64
-	// BetweenRunCV is the relative standard deviation of a run's median between runs, if known; 0
-	// estimates it from the runs.
+	// BetweenRunCV is the relative standard deviation of a run's median between runs, if known; with 0 it is
+	// estimated from the runs.
 	BetweenRunCV float64
-	// Timing is the kind of time to compare, one of Timings. If it is empty, it is the first kind that
-	// both sides have.
+	// Timing is the kind of time to compare, one of Timings. An empty Timing stands for the first kind that both
+	// sides have.
 	Timing string
 	// Across also compares runs of different eras (see [gate.Era]).
 	Across bool
-	// Names are the names of the sides in charts. An empty one is replaced by BASE or NEW, or, if no case
-	// is compared, by the name of the run.
+	// Names are the names of the sides in charts. An empty name is replaced by BASE or NEW, or, if no case is
+	// compared, by the name of the run.
 	Names [2]string
 }
 
@@ -99,8 +100,8 @@ func Compare(base, fresh []Run, o Criteria) (*Document, error) {
 	return d, nil
 }
 
-// curvesAlone returns the document of sides that must not be compared; why is the reason. It returns nil if there is
-// nothing to draw.
+// curvesAlone returns the document of sides that must not be compared, with the reason `why`. It returns nil if
+// there is nothing to draw.
 func curvesAlone(base, fresh []Run, o Criteria, why error) *Document {
 	if len(base) == 0 || len(fresh) == 0 {
 		return nil
@@ -143,8 +144,8 @@ func (c *Case) judge(o Criteria, tests int) {
 	}
 }
 
-// verdict returns slower or faster if the difference is significant and at least the minimum effect, and the same if
-// its interval lies within the minimum effect.
+// verdict returns Slower or Faster if the difference is significant and at least the minimum effect. It returns Same
+// if the interval of the difference lies within the minimum effect.
 func (t *tested) verdict(o Criteria) Verdict {
 	least := math.Log1p(o.MinEffect)
 	switch significant := t.adjusted <= o.Alpha; {
@@ -161,7 +162,7 @@ func (t *tested) verdict(o Criteria) Verdict {
 // power is the standard normal quantile of 0.9, the probability with which the needed runs find the difference.
 const power = 1.2816
 
-// needed returns the number of runs per side that would find the difference, or the minimum effect if that is
+// `needed` returns the number of runs per side that would find the difference, or the minimum effect if that is
 // larger, with probability 0.9.
 func needed(t *tested, o Criteria, tests int) int {
 	size := max(math.Abs(t.difference), math.Log1p(o.MinEffect))
@@ -170,11 +171,11 @@ func needed(t *tested, o Criteria, tests int) int {
 	return int(min(most, max(MinRuns, n)))
 }
 
-// most is the largest number of needed runs that is stated.
+// `most` is the largest number of needed runs that is stated.
 const most = 1e6
 
 // rank returns the p-value of the Mann–Whitney U test, which assumes no distribution; nil below RankRuns runs per
-// side. It is advisory: with many cases it cannot be small enough for Holm's procedure.
+// side. The p-value is advisory: with many cases it cannot be small enough for Holm's procedure.
 func rank(c *observed) *float64 {
 	if min(len(c.sides[0]), len(c.sides[1])) < RankRuns {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"zbench/bench/show/document"
 )
 
-// Schema is the version of the format of compare.json, Rules the version of the rules for its findings.
+// Schema is the version of the format of compare.json. Rules is the version of the rules for its findings.
 const (
 	Schema = "zbench.compare/1"
 	Rules  = 1
@@ -20,7 +20,8 @@ const (
 // Verdict is the result of a comparison.
 type Verdict string
 
-// The verdicts. Unclear means that the runs do not decide, NotChecked that there was nothing to compare.
+// The verdicts. Unclear means that the runs do not decide. NotChecked means that there was nothing to
+// compare.
 const (
 	Slower     Verdict = "slower"
 	Faster     Verdict = "faster"
@@ -36,13 +37,13 @@ func Verdicts() []Verdict { return []Verdict{Slower, Faster, Same, Unclear, NotC
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Verdict is the worst of all cases and of the common shift; slower if any is slower or broken.
+	// Verdict is the worst of all cases and of the common shift; slower if any case is slower or broken.
 	Verdict Verdict `json:"verdict"`
 	// Simulated is true if both sides come from a model or an emulation.
 	Simulated bool `json:"simulated"`
 	// Benchmark of both sides.
 	Benchmark string `json:"benchmark"`
-	// Alpha is the probability of any false verdict slower or faster, over all tests.
+	// Alpha is the probability that any verdict of slower or faster is false, over all tests.
 	Alpha float64 `json:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// Smallest relative change of a time that counts.
 	MinEffect float64 `json:"min_effect"`
@@ -69,7 +70,7 @@ type Document struct {
 	// Notes qualify the verdicts: edited records, changes of a library's algorithms between the two
 	// versions.
 	Notes []string `json:"notes"`
-	// Gated is the outcome of --fail-on; absent if it was not given.
+	// Gated is the outcome of --fail-on; absent without this flag.
 	Gated *gate.Report `json:"gate,omitempty"`
 	// One entry per case that either side has.
 	Cases []Case `json:"cases"`
@@ -79,8 +80,8 @@ type Document struct {
 	// failOn and strict are the arguments of Gate.
 	failOn *FailOn
 	strict bool
-	// names are the names of the sides in charts. overlaid are the curves of both sides if no case
-	// is compared.
+	// `names` are the names of the sides in charts. `overlaid` are the curves of both sides if no case is
+	// compared.
 	names    [2]string
 	overlaid []document.Chart
 }
@@ -155,9 +156,9 @@ type Case struct {
 	Base Values `json:"base"`
 	// Values of NEW.
 	New Values `json:"new"`
-	// Change is the time of NEW over that of BASE, less 1; null if a side has no time.
+	// Change is the time of NEW divided by the time of BASE, less 1; null if a side has no time.
 	Change *float64 `json:"change"`
-	// Test behind the verdict; null if there was none.
+	// Test behind the verdict; null if the case was not tested.
 	Test *Test `json:"test"`
 	// Allowance is the relative change that runs of the same thing may have at this size. With probability
 	// alpha any case exceeds its allowance by chance. Absent if the case was tested.
@@ -179,7 +180,7 @@ type Case struct {
 
 	// factor divided by seconds is the bandwidth; 0 if there is none.
 	factor float64
-	// observed has the times of all runs; nil if the case cannot be compared.
+	// `observed` has the times of all runs; nil if the case cannot be compared.
 	observed *observed
 }
 
@@ -206,7 +207,7 @@ func (v *Values) set(logs []float64, factor float64) {
 	}
 }
 
-// Test tests whether there is no change. Lo and Hi are relative changes like Case.Change.
+// Test is a test of the hypothesis that nothing changed. Lo and Hi are relative changes like Case.Change.
 type Test struct {
 	// Lower end of the 95 % interval of the change, a ratio less 1.
 	Lo float64 `json:"lo"`
@@ -232,9 +233,9 @@ func testOf(t *tested) *Test {
 
 // Common is the shift that all cases have in common.
 type Common struct {
-	// Change is the median over cases of the time of NEW over that of BASE, less 1.
+	// Change is a median over cases: the time of NEW divided by the time of BASE, less 1.
 	Change float64 `json:"change"`
-	// Test tests whether there is no shift.
+	// Test is the test of the hypothesis that there is no shift.
 	Test Test `json:"test"`
 	// Verdict of the shift.
 	Verdict Verdict `json:"verdict"`

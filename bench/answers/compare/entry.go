@@ -57,7 +57,7 @@ func entries(rec *record.Record) []*entry {
 	return out
 }
 
-// ended returns how the case ended, with the reason.
+// `ended` returns how the case ended, with the reason.
 func (e *entry) ended() string { return e.Status.Text() + ": " + plain.Text(e.Reason) }
 
 // groupOf names a collective's case by all of its properties except its size.
@@ -117,7 +117,7 @@ type Reading struct {
 	// Key is the case's key in the record; Group has all of its properties except the size.
 	Key, Group string
 	Bytes      int64
-	// Seconds is the median of the case; 0 if it has none. Why is then the reason.
+	// Seconds is the median of the case; 0 if it has none. Why says why there is no median.
 	Seconds float64
 	Why     string
 }

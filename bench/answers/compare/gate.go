@@ -48,8 +48,8 @@ func (f *FailOn) State(v Verdict, change float64, broken bool) finding.State {
 	return finding.Pass
 }
 
-// of returns the state of a case. A case that was not tested never passes. It fails if it is slower by the limit even
-// after its allowance is subtracted.
+// `of` returns the state of a case. A case that was not tested never passes. Such a case fails if it is slower by at
+// least the limit even after its allowance is subtracted.
 func (f *FailOn) of(c *Case) finding.State {
 	if f != nil && c.SlowerUntested && c.beyond() >= f.Least {
 		return finding.Fail
@@ -65,8 +65,8 @@ type Judged struct {
 	Text   string
 }
 
-// Check applies the condition to all cases. must states the requirement: "no variant may be". broken is the reason why
-// something could not be measured, which fails the condition; empty if everything was measured.
+// Check applies the condition to all cases. `must` states the requirement, such as "no variant may be". `broken` is
+// the reason why something could not be measured; empty if everything was measured. Such a reason fails the condition.
 func (f *FailOn) Check(must, broken string, cases []Judged) gate.Check {
 	check := gate.Check{Check: finding.Check{Name: f.Text, State: finding.NotChecked, Reason: "there is no case to compare"}}
 	_, by := slice.Group(cases, func(c Judged) finding.State { return c.State })
@@ -89,8 +89,8 @@ func (f *FailOn) Check(must, broken string, cases []Judged) gate.Check {
 	return check
 }
 
-// Require judges the comparison by a condition; with nil there is none. Unless allowUnchecked is set, test servers
-// count an unchecked case as failed.
+// Require judges the comparison by a condition; nil stands for no condition. Unless allowUnchecked is set, test
+// servers count an unchecked case as failed.
 func (d *Document) Require(f *FailOn, allowUnchecked bool) {
 	if d.failOn, d.strict = f, f != nil && !allowUnchecked; f != nil {
 		d.Gated = d.Gate(f)
@@ -114,7 +114,7 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 	return gate.NewReport(d.Simulated, "", checks)
 }
 
-// beyond returns the relative change of an untested case after its allowance is subtracted.
+// `beyond` returns the relative change of an untested case after its allowance is subtracted.
 func (c *Case) beyond() float64 { return (1+*c.Change)/(1+*c.Allowance) - 1 }
 
 // change returns the relative change of the time: 0 if unknown, infinite for a broken case.

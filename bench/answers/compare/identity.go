@@ -27,8 +27,9 @@ func (m *member) times() map[timed][2]uint64 {
 	return out
 }
 
-// repeated refuses a run that is given twice. If one side has it twice, its runs seem to vary less than they do. If both
-// sides have it, they do not differ, and the comparison passes whatever the software does.
+// `repeated` refuses a run that is given twice. If one side has the run twice, the runs of that side seem to vary less
+// than they do. If both sides have the run, the sides do not differ, and the comparison passes whatever the software
+// does.
 func repeated(base, fresh []member) error {
 	all, of := slices.Concat(base, fresh), func(i int) string {
 		if i < len(base) {
@@ -58,12 +59,12 @@ func repeated(base, fresh []member) error {
 	return nil
 }
 
-// surely is the number of different times from which two measured runs that agree in all of them are the same run.
-// Fewer times may agree by chance if a log prints three digits or a clock is coarse.
+// Two measured runs whose times all agree count as the same run if at least `surely` of these times are different from
+// each other. Fewer times may agree by chance if a log prints three digits or a clock is coarse.
 const surely = 8
 
-// equalTimes returns the number of different values among the common times; 0 if any time differs. Of an interrupted
-// run only the times that it has count.
+// equalTimes returns the number of different values among the common times; 0 if any time differs. For an interrupted
+// run, only the times that it has are compared.
 func equalTimes(a, b map[timed][2]uint64) int {
 	different := map[[2]uint64]bool{}
 	for key, x := range a {
@@ -78,8 +79,8 @@ func equalTimes(a, b map[timed][2]uint64) int {
 	return len(different)
 }
 
-// oneOrigin reports whether two records that agree in a few times are the same run: they are of one log, were started
-// at the same time, or are of a simulation, which repeats exactly.
+// oneOrigin reports whether two records that agree in a few times are the same run: they come from one log, they
+// started at the same time, or they come from a simulation, which repeats exactly.
 func oneOrigin(a, b *record.Record) bool {
 	if a.Source.Kind == record.Imported {
 		return slices.EqualFunc(a.Source.Imports, b.Source.Imports, func(x, y record.Import) bool { return x.SHA256 == y.SHA256 })

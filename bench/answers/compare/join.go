@@ -69,8 +69,8 @@ func pair(sides *[2][]*entry, o Criteria) Case {
 	return c
 }
 
-// trouble returns why a side has no usable time of a case; empty if a run has one and none failed. bad is true if the
-// case failed or had wrong data in a run.
+// trouble returns the reason why a side has no usable time of a case. The reason is empty if a run has a time and no
+// run failed. bad is true if the case failed or had wrong data in a run.
 func trouble(side []*entry) (why string, bad bool) {
 	usable, present := false, false
 	for _, e := range side {
@@ -140,7 +140,7 @@ func observe(e *entry, sides [2][]value) *observed {
 	return c
 }
 
-// unmatched lists the kinds of time that each side has.
+// `unmatched` lists the kinds of time that each side has.
 func unmatched(sides *[2][]*entry, o Criteria) string {
 	kinds := func(side []*entry) string {
 		var names []string

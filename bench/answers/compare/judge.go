@@ -75,9 +75,9 @@ const (
 	// frequent modes, n runs per side have one mode in BASE and the other in NEW in 2 of 2^(2n)
 	// comparisons: 3 % with 3 runs per side, 0.2 % with 5.
 	HostRuns = 5
-	// RankRuns is the number of runs per side from which a rank test is shown, too.
+	// RankRuns is the least number of runs per side for which a rank test is shown, too.
 	RankRuns = 10
-	// minCommon is the number of cases from which the common shift is tested.
+	// minCommon is the least number of cases for which the common shift is tested.
 	minCommon = 4
 	// commonWeight is the share of α for the test of a common shift; the cases share the rest equally. A
 	// common shift has the variance of whole runs and few degrees of freedom. If it got the same part of α
@@ -88,7 +88,7 @@ const (
 	level = 0.95
 )
 
-// tested is the outcome of one test of no difference.
+// `tested` is the outcome of one test of the hypothesis that there is no difference.
 type tested struct {
 	difference, lo, hi float64
 	noise              noise

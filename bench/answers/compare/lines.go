@@ -56,7 +56,8 @@ func (d *Document) Headline() string {
 	return text + "."
 }
 
-// Word returns the overall verdict in capitals. If cases only failed in NEW and none is slower, it says BROKEN.
+// Word returns the overall verdict in capitals. If no case is slower but some cases failed only in NEW, it says
+// BROKEN.
 func (d *Document) Word() string {
 	n := d.Counts
 	switch {
@@ -74,7 +75,7 @@ func (d *Document) Word() string {
 // slowerUntested is the word for a case that is slower than chance explains but has too few runs for a test.
 const slowerUntested = "SLOWER, not tested"
 
-// suspected returns the untested case that is slowest after its allowance; nil if there is none.
+// `suspected` returns the untested case that is slowest after its allowance; nil if there is none.
 func (d *Document) suspected() *Case {
 	return d.largest(func(c *Case) bool { return c.SlowerUntested }, (*Case).beyond)
 }
@@ -172,12 +173,13 @@ func (d *Document) limits() finding.List {
 // ManyRuns is the number of runs per side above which more runs are not recommended.
 const ManyRuns = 100
 
-// extreme returns the case that changed most among those with a verdict; nil if there is none.
+// `extreme` returns the case that changed most among those with a verdict; nil if there is none.
 func (d *Document) extreme(v Verdict) *Case {
 	return d.largest(func(c *Case) bool { return c.Verdict == v }, func(c *Case) float64 { return math.Abs(*c.Change) })
 }
 
-// largest returns, of the cases for which holds is true, the first with the largest value of by; nil if there is none.
+// `largest` returns the case with the largest value of `by` among the cases for which `holds` is true; nil if there is
+// none. Of several such cases it returns the first.
 func (d *Document) largest(holds func(*Case) bool, by func(*Case) float64) *Case {
 	all := slice.Where(slice.Pointers(d.Cases), holds)
 	if len(all) == 0 {

@@ -25,7 +25,7 @@ type noise struct {
 // The loopback varies by less: 1 % per launch.
 var betweenRuns = []sizedCV{{32 << 20, 0.015}, {1 << 20, 0.02}, {0, 0.03}}
 
-// sizedCV is the relative standard deviation from a size in bytes on.
+// sizedCV is the relative standard deviation for sizes of `from` bytes or more.
 type sizedCV struct {
 	from int64
 	cv   float64
@@ -34,14 +34,14 @@ type sizedCV struct {
 // betweenSource cites these figures in a comparison.
 const betweenSource = "a standard deviation of 3 % below 1 MiB, 2 % below 32 MiB and 1.5 % above, from published runs of RCCL on 1 to 3 nodes of 8 MI355X (ylerman-dn/amd-dev, results-tuning)"
 
-// betweenDF is the number of degrees of freedom of Student's t for those times. The tails are heavy: half of
-// the cases differ by less than 1.3 %, and one of 144 took 87 % longer in one of its runs. With 3 degrees
-// the allowance covers that case. It does not cover a stall at the beginning of a run, which was 500 times as
-// long.
+// betweenDF is the number of degrees of freedom of Student's t for the times of betweenRuns. The tails are heavy:
+// half of the cases differ by less than 1.3 %, and one of 144 took 87 % longer in one of its runs. With 3 degrees of
+// freedom the allowance covers that case. It does not cover a stall at the beginning of a run, which was 500 times
+// as long.
 const betweenDF = 3
 
-// assumed returns the noise of a case with too few runs. The published times are of collectives. A kernel has 0
-// bytes here, and so the largest deviation.
+// `assumed` returns the noise of a case with too few runs. The published times are of collectives. A kernel has 0
+// bytes here, so it gets the largest deviation.
 func (c *observed) assumed() noise {
 	i := slices.IndexFunc(betweenRuns, func(s sizedCV) bool { return c.bytes >= s.from })
 	return noise{square(betweenRuns[i].cv) + c.within, betweenDF}
@@ -61,8 +61,8 @@ func pools(cases []*observed) []*pool {
 	return slice.Map(order, func(name string) *pool { return newPool(of[name]) })
 }
 
-// newPool makes a pool of cases. What a run does to all of its cases makes them correlated, so the pool has fewer
-// degrees of freedom than its cases together.
+// newPool makes a pool of cases. A disturbance of a run affects all of its cases. The cases are therefore
+// correlated, and the pool has fewer degrees of freedom than its cases together.
 func newPool(cases []*observed) *pool {
 	p := &pool{cases: cases}
 	for _, c := range cases {
@@ -73,11 +73,10 @@ func newPool(cases []*observed) *pool {
 	return p
 }
 
-// independent returns the pool's share of the cases' degrees of freedom: from 1/m, if the m cases vary in
-// step, to 1, if they are independent. With Σ the covariance between cases it is tr(Σ)² /
-// (m·tr(Σ²)) (Box 1954). Both traces are estimated without bias from the sample covariance S with ν
-// degrees of freedom (Srivastava 2005), as E tr(S²) = (1 + 1/ν) tr(Σ²) + tr(Σ)²/ν and E tr(S)² =
-// tr(Σ)² + 2 tr(Σ²)/ν.
+// `independent` returns the pool's share of the cases' degrees of freedom: from 1/m, if the m cases vary in step, to
+// 1, if they are independent. With the covariance Σ between cases, the share is tr(Σ)² / (m·tr(Σ²)) (Box 1954).
+// Both traces are estimated without bias from the sample covariance S with ν degrees of freedom (Srivastava 2005),
+// as E tr(S²) = (1 + 1/ν) tr(Σ²) + tr(Σ)²/ν and E tr(S)² = tr(Σ)² + 2 tr(Σ²)/ν.
 func (p *pool) independent() float64 {
 	whole := p.complete()
 	m := float64(len(whole))
@@ -98,7 +97,7 @@ func (p *pool) independent() float64 {
 	return min(1, max(1/m, t/(m*q)))
 }
 
-// complete returns the cases that have a value in every run.
+// `complete` returns the cases that have a value in every run.
 func (p *pool) complete() []*observed {
 	most := slice.Most(p.cases, func(c *observed) int { return len(c.sides[0]) + len(c.sides[1]) })
 	return slices.DeleteFunc(slices.Clone(p.cases), func(c *observed) bool { return len(c.sides[0])+len(c.sides[1]) < most })
@@ -168,8 +167,8 @@ func prior(all []*pool) float64 {
 	return 2 * inverseTrigamma(excess)
 }
 
-// of returns the noise of a case: the pool's variance, or, if cases differ in noise, a mean of it
-// and the case's own (Smyth 2004).
+// `of` returns the noise of a case: the pool's variance or, if cases differ in noise, a mean of the pool's
+// variance and the case's own variance (Smyth 2004).
 func (p *pool) of(c *observed, prior float64) noise {
 	if math.IsInf(prior, 1) {
 		return noise{p.variance, p.df}
@@ -178,8 +177,8 @@ func (p *pool) of(c *observed, prior float64) noise {
 	return noise{(prior*p.variance + c.squares()) / (prior + own), min(p.df, prior+own)}
 }
 
-// trigamma is ψ₁(x), x > 0: by recurrence to x ≥ 10, then its asymptotic series
-// (Abramowitz & Stegun 6.4.6, 6.4.12).
+// trigamma computes ψ₁(x) for x > 0. It raises x to at least 10 by recurrence, then evaluates the asymptotic
+// series (Abramowitz & Stegun 6.4.6, 6.4.12).
 func trigamma(x float64) float64 {
 	sum := 0.0
 	for ; x < 10; x++ {

@@ -7,7 +7,7 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// observed holds one case of all runs that have it.
+// `observed` holds one case of all runs that have it.
 type observed struct {
 	// pool is the name of the cases that share a variance between runs. pooled has that variance; nil if
 	// each side has a single run.
@@ -23,7 +23,7 @@ type observed struct {
 	sides [2][]float64
 	// rounding is the variance per run that comes from the rounding of an imported log.
 	rounding float64
-	// within is the variance of a run's own median, from its interval; 0 if unknown.
+	// `within` is the variance of a run's own median, from its interval; 0 if unknown.
 	within float64
 }
 
@@ -48,16 +48,16 @@ func (c *observed) squares() float64 {
 	return slice.Sum(c.residuals(), func(r float64) float64 { return r * r })
 }
 
-// enough reports whether both sides have enough runs for a verdict.
+// `enough` reports whether both sides have enough runs for a verdict.
 func (c *observed) enough() bool { return min(len(c.sides[0]), len(c.sides[1])) >= MinRuns }
 
-// everywhere returns the cases that have a time in every run.
+// `everywhere` returns the cases that have a time in every run.
 func everywhere(cases []*observed, runs [2]int) []*observed {
 	return slices.DeleteFunc(slices.Clone(cases), func(c *observed) bool { return len(c.sides[0]) != runs[0] || len(c.sides[1]) != runs[1] })
 }
 
-// shift returns for each run the change common to its cases: the middle, over the cases, of the difference between the
-// run's value and the mean of both sides. With a median as the middle a few cases that changed a lot do not matter. The
+// shift returns for each run the change common to its cases: `middle`, over the cases, of the difference between the
+// run's value and the mean of both sides. If `middle` is the median, a few cases that changed a lot do not matter. The
 // cases must have a time in every run.
 func shift(whole []*observed, middle func([]float64) float64) *observed {
 	out, values := &observed{}, make([]float64, len(whole))

@@ -15,7 +15,7 @@ import (
 type Overall struct {
 	// Number of cases with a time in every run.
 	Cases int `json:"cases" jsonschema:"minimum=1"`
-	// Change is the geometric mean over these cases of the time of NEW divided by that of BASE, minus 1.
+	// Change is the geometric mean over these cases of the time of NEW divided by the time of BASE, minus 1.
 	Change float64 `json:"change"`
 	// Lower end of the 95 % interval of the change, by the variation between whole runs; null if
 	// there are too few runs.
@@ -81,8 +81,8 @@ func ratioText(ratio, lo, hi float64) string {
 	return fmt.Sprintf("%.*f ± %.*f", digits, ratio, digits, half)
 }
 
-// called returns the name of a side's only run, or the name of the folder that contains all of its runs; otherwise
-// other.
+// `called` returns the name of a side's only run, or the name of the folder that contains all of its runs. Otherwise
+// it returns `other`.
 func called(runs []Member, other string) string {
 	if len(runs) == 1 {
 		return runs[0].Name

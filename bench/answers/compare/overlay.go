@@ -52,7 +52,7 @@ func (d *Document) overlay(base, fresh []Run, o Criteria) {
 	}
 }
 
-// overlaid returns the curves of a run by collective, without those of several groups at once.
+// `overlaid` returns the curves of a run by collective. It leaves out curves of several groups that ran at once.
 func overlaid(rec *record.Record, side string) map[string][]document.Series {
 	out := map[string][]document.Series{}
 	drawn, _ := curve.Drawn(curve.Of(rec))

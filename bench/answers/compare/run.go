@@ -21,15 +21,15 @@ func refusef(hint, format string, args ...any) error {
 	return &RefusedError{fmt.Sprintf(format, args...), hint}
 }
 
-// property is a property that must be equal in all runs of both sides. of returns an empty text if a run does not
-// have it.
+// property is a property that must be equal in all runs of both sides. The function `of` returns an empty text if
+// a run does not have the property.
 type property struct {
 	what, hint string
 	of         func(*record.Record) string
 	same       func(a, b string) bool
 }
 
-// required are the properties that must agree for a difference to mean anything.
+// `required` are the properties that must agree for a difference to mean anything.
 var required = []property{
 	{"times", "compare simulated runs with simulated ones, and measured with measured", timesOf, equal},
 	{"benchmark", "compare runs of one benchmark", benchmark, equal},
@@ -55,7 +55,7 @@ func benchmark(rec *record.Record) string {
 	return spec.Collectives
 }
 
-// deviceOf returns the GPU's name, or the names of several.
+// deviceOf returns the name of the GPU, or the names of several GPUs.
 func deviceOf(rec *record.Record) string {
 	if rec.World.GPU != "" {
 		return plain.Text(rec.World.GPU)

@@ -35,15 +35,15 @@ type ShapeKind string
 
 // The kinds of a change.
 const (
-	// ShapeNone: neither small nor large sizes changed.
+	// ShapeNone means that neither small nor large sizes changed.
 	ShapeNone ShapeKind = "none"
 	// ShapeBandwidth means that the change grows with size.
 	ShapeBandwidth ShapeKind = "bandwidth"
-	// ShapeLatency means the same number of seconds at every size.
+	// ShapeLatency means that the change is the same number of seconds at every size.
 	ShapeLatency ShapeKind = "latency"
-	// ShapeAlike means the same share of the time at every size.
+	// ShapeAlike means that the change is the same share of the time at every size.
 	ShapeAlike ShapeKind = "alike"
-	// ShapeMixed means opposite directions at small and at large sizes.
+	// ShapeMixed means that small and large sizes changed in opposite directions.
 	ShapeMixed ShapeKind = "mixed"
 )
 
@@ -53,15 +53,15 @@ func ShapeKinds() []ShapeKind {
 }
 
 const (
-	// leastSizes is the number of sizes from which a curve has a shape.
+	// leastSizes is the least number of sizes of a curve with a shape.
 	leastSizes = 4
 	// ends is the ratio of the largest to the smallest size within one end of a curve.
 	ends = 4
-	// Times grow with a power of the size. At the small end, where the cost of a launch dominates, the
-	// power is at most flat; at the large end, where the bytes dominate, it is at least steep.
+	// Times grow with a power of the size. At the small end, where the cost of a launch dominates, the power is at
+	// most `flat`. At the large end, where the bytes dominate, it is at least `steep`.
 	flat, steep = 0.3, 0.5
-	// moved is the smallest change that counts at an end of a curve that was not tested. The changes of the
-	// two ends differ if the logarithm of one is more than the factor more times that of the other.
+	// `moved` is the smallest change that counts at an end of a curve that was not tested. The changes of the two
+	// ends count as different if the logarithm of one is more than `more` times the logarithm of the other.
 	moved, more = 0.05, 1.5
 )
 
@@ -103,15 +103,16 @@ func (s *Shape) tell(least float64) {
 	s.Small, s.SmallSeconds, s.Large = median(small), median(seconds), median(large)
 	s.Kind = shapeOf(s.Small, s.Large, least)
 	switch {
-	case s.Kind == ShapeAlike && most > flat: // an equal share of times that the bytes dominate
+	case s.Kind == ShapeAlike && most > flat: // equal shares, and the bytes dominate the times
 		s.Kind = ShapeBandwidth
-	case s.Kind == ShapeAlike && lowest < steep: // of times that the launch dominates
+	case s.Kind == ShapeAlike && lowest < steep: // equal shares, and the launch dominates the times
 		s.Kind = ShapeLatency
 	}
 }
 
-// slopes returns the powers of the size with which the times of the two sides grow between two cases, the smaller
-// first. The power is 0 if the cost of a launch dominates the time, 1 if the bytes do.
+// slopes compares two cases of different size. Between them, the time of each side grows with a power of the size.
+// slopes returns the smaller and the larger of the two powers. The power is 0 if the cost of a launch dominates the
+// time, 1 if the bytes do.
 func slopes(a, b *Case) (lowest, most float64) {
 	by := math.Log(float64(b.Bytes) / float64(a.Bytes))
 	base, fresh := math.Log(*b.Base.Seconds / *a.Base.Seconds)/by, math.Log(*b.New.Seconds / *a.New.Seconds)/by
@@ -147,12 +148,12 @@ func (d *Document) largestShape() *Shape {
 	return out
 }
 
-// tested reports whether any case was tested.
+// `tested` reports whether any case was tested.
 func (d *Document) tested() bool {
 	return slices.ContainsFunc(d.Cases, func(c Case) bool { return c.Test != nil })
 }
 
-// untested returns why nothing was tested: "one run per side, not tested".
+// `untested` returns why nothing was tested: "one run per side, not tested".
 func (d *Document) untested() string {
 	switch a, b := len(d.Base), len(d.New); {
 	case a != b:
@@ -188,7 +189,8 @@ func (d *Document) magnitude() string {
 	return text
 }
 
-// shapeLine describes how the change of the curve that changed most depends on size, and where to look.
+// shapeLine takes the curve that changed most. It describes how this curve's change depends on size, and where to
+// look.
 func (d *Document) shapeLine() (finding.Finding, bool) {
 	s := d.largestShape()
 	if s == nil {
@@ -238,7 +240,7 @@ func (s *Shape) words() string {
 	return "no change at either end"
 }
 
-// seconds prints a signed difference.
+// seconds prints a signed difference of times.
 func seconds(v float64) string {
 	if v < 0 {
 		return "−" + unit.Seconds(-v)

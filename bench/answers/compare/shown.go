@@ -39,7 +39,7 @@ func (c *Document) Shown() *document.Document {
 	return d
 }
 
-// groupNames returns the collective or kernel of each group. Charts are split by it.
+// groupNames returns the collective or kernel of each group. Charts are split by these names.
 func groupNames(groups []Shape) []string {
 	out := make([]string, len(groups))
 	for i, g := range groups {

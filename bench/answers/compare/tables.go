@@ -26,7 +26,7 @@ func (d *Document) ChangeTable() *table.Table {
 	return &t
 }
 
-// abridged returns values for a cell. A value of many words, such as the hosts of a large run, is cut to the first
+// `abridged` returns values for a cell. A value of many words, such as the hosts of a large run, is cut to the first
 // words and their total number.
 func abridged(values []string) string {
 	const most, kept = 16, 4
@@ -40,7 +40,7 @@ func abridged(values []string) string {
 	return strings.Join(out, ", ")
 }
 
-// CaseTable has a row for each case. Short leaves out the cases that are the same.
+// CaseTable returns a table with a row for each case. If short is true, cases with the verdict Same are left out.
 func (d *Document) CaseTable(short bool) table.Table {
 	t, ranked, noted := d.caseColumns()
 	left := 0
@@ -72,8 +72,8 @@ func (d *Document) CaseTable(short bool) table.Table {
 	return t
 }
 
-// caseColumns returns the columns of CaseTable. ranked and noted are true if any case has a rank test or a note, which
-// then has a column.
+// caseColumns returns the columns of CaseTable. `ranked` is true if any case has a rank test; the table then has a
+// column of rank tests. `noted` is true if any case has a note; the table then has a column of notes.
 func (d *Document) caseColumns() (t table.Table, ranked, noted bool) {
 	t = table.Numbers("size", "runs", "BASE", "NEW", "change", "95 % interval", "p (Holm)")
 	t.Rule, t.By, t.Columns = true, []string{"case"}, append(t.Columns, table.Column{Name: "verdict"})
@@ -125,7 +125,7 @@ func (v Values) text() string {
 	return unit.Seconds(*v.Seconds)
 }
 
-// CSV has a row for each case, in base units.
+// CSV returns a row for each case, in base units.
 func (d *Document) CSV() (header []string, rows [][]string) {
 	header = []string{"key", "group", "bytes", "timing", "base_runs", "new_runs", "base_seconds", "new_seconds", "change", "change_lo", "change_hi", "p", "adjusted_p", "verdict", "reason", "simulated"}
 	for _, c := range slice.Pointers(d.Cases) {

@@ -20,7 +20,8 @@ func Evaluate(rec *record.Record, list []*Threshold) []Check {
 	return slice.Map(list, func(t *Threshold) Check { return t.judge(rows) })
 }
 
-// rowsOf returns the record's cases. The label of a case has the name of its curve, which tells it from other cases.
+// rowsOf returns the record's cases. The label of a case has the name of its curve, which distinguishes the case from
+// other cases.
 func rowsOf(rec *record.Record) []*row {
 	var out []*row
 	curves := map[*record.Result]string{}
@@ -38,8 +39,8 @@ func rowsOf(rec *record.Record) []*row {
 	return out
 }
 
-// judge judges the cases that the threshold selects, and quotes the worst figure of each metric. A case that misses the
-// threshold fails it. A case without the figure leaves it not checked, unless another case fails.
+// judge judges the cases that the threshold selects, and quotes the worst figure of each metric. If a case misses the
+// threshold, the threshold fails. If a case lacks the figure, the threshold is not checked, unless another case fails.
 func (t *Threshold) judge(rows []*row) Check {
 	out := Check{Check: finding.Check{Name: t.Text, State: finding.NotChecked, Reason: "no case is of this kind; the record has " + content(rows)}}
 	var lacking string
@@ -81,7 +82,7 @@ func (t *Threshold) judge(rows []*row) Check {
 	return out
 }
 
-// actual is the figure of a case.
+// `actual` is the figure of a case.
 type actual struct {
 	*row
 	value float64
@@ -101,12 +102,12 @@ func (t *Threshold) figures(worst []actual, cases int) string {
 	return strings.Join(parts, ", ")
 }
 
-// about reports whether the threshold selects the case.
+// `about` reports whether the threshold selects the case.
 func (t *Threshold) about(r *row) bool {
 	return (t.name == "" || r.Name == t.name) && !slices.ContainsFunc(t.where, func(c condition) bool { return !c.matches(r) })
 }
 
-// values returns the figures of a case that the threshold needs; lacks is the reason if a figure is missing.
+// values returns the figures of a case that the threshold needs. `lacks` is the reason if a figure is missing.
 func (t *Threshold) values(r *row) (out []float64, lacks string) {
 	if r.Status != record.OK {
 		return nil, fmt.Sprintf("%s is %s: %s", r.label, r.Status.Text(), plain.Text(r.Reason))

@@ -15,8 +15,8 @@ type row struct {
 // field is the subject of a condition: a word, a number of the case, or a metric.
 type field struct {
 	name string
-	// parse reads a number; nil if the field is a word. show prints a metric; nil for a field that is not a
-	// metric and only selects cases.
+	// parse reads a number; nil if the field is a word. show prints a metric; nil for a field that only
+	// selects cases.
 	parse func(string) (float64, error)
 	show  func(float64) string
 }

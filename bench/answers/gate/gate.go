@@ -2,9 +2,9 @@
 // passing a CI job.
 //
 //  1. [Parse] reads a threshold, such as "all_reduce bytes>=128MiB busbw>=300GB/s"; a
-//     [Profile] is a named list of them, each with its source.
-//  2. [Evaluate] judges a record by each: pass, fail, or not checked. An unchecked
-//     threshold has not passed.
+//     [Profile] is a named list of thresholds, each with its source.
+//  2. [Evaluate] judges a record by each threshold: pass, fail, or not checked. An
+//     unchecked threshold has not passed.
 //  3. [Report] is the outcome, as in gates.json; [Report.AddTo] adds it to a document,
 //     and [Report.Err] carries the exit code. An unchecked threshold fails the command,
 //     too, unless the user allows it.
@@ -50,11 +50,11 @@ type Check struct {
 type Report struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// State is fail if any check failed, not_checked if any was not checked, else pass.
+	// State is fail if any check failed, not_checked if any check was not checked, else pass.
 	State finding.State `json:"state"`
 	// Simulated is true if the judged times come from a model or an emulation.
 	Simulated bool `json:"simulated"`
-	// Profile is the name of the acceptance profile; absent if none was given.
+	// Profile is the name of the acceptance profile; absent without a profile.
 	Profile string `json:"profile,omitempty"`
 	// Checks in the order in which they were given.
 	Checks []Check `json:"checks"`
@@ -73,8 +73,9 @@ func NewReport(simulated bool, profile string, checks []Check) *Report {
 	}
 }
 
-// Err returns the error that ends the command: with exit.Regression if a check failed, else with exit.Want if a check
-// was not checked and allowUnchecked is not set; otherwise nil. A nil report has no error.
+// Err returns the error that ends the command. Its exit code is exit.Regression if a check failed. Otherwise it is
+// exit.Want if a check was not checked and allowUnchecked is not set. In all other cases, and for a nil report, the
+// error is nil.
 func (r *Report) Err(allowUnchecked bool) error {
 	switch {
 	case r == nil || r.State == finding.Pass || r.State == finding.NotChecked && allowUnchecked:
@@ -93,7 +94,7 @@ func (r *Report) Err(allowUnchecked bool) error {
 // namedMost is the number of thresholds that an error names.
 const namedMost = 4
 
-// named counts the thresholds in a state and names the first ones; empty if there is none.
+// `named` counts the thresholds in a state and names the first ones; empty if there is none.
 func (r *Report) named(s finding.State, what string) string {
 	of := slice.Where(r.Checks, func(c Check) bool { return c.State == s })
 	names := slice.Map(of[:min(len(of), namedMost)], func(c Check) string { return c.Name })
@@ -121,7 +122,7 @@ func (r *Report) Findings() finding.List {
 	})
 }
 
-// why returns the reason with the threshold's source.
+// `why` returns the reason with the threshold's source.
 func (c *Check) why() string {
 	if c.Source == "" {
 		return c.Reason

@@ -66,14 +66,15 @@ func (p *Pick) Of(rec *record.Record) []Picked {
 			if one.Lo, one.Hi = *v*t.Median / *t.Hi, *v*t.Median / *t.Lo; p.Falls() {
 				one.Lo, one.Hi = *v**t.Lo/t.Median, *v**t.Hi/t.Median
 			}
-			break // the preferred time is the one behind the metrics
+			break // the metrics come from the preferred time
 		}
 		out = append(out, one)
 	}
 	return out
 }
 
-// meets reports whether the case has the metrics that the selection requires.
+// meets reports whether the case has the metrics that the selection requires, and whether they meet its
+// conditions.
 func (t *Threshold) meets(r *row) bool {
 	values, lacks := t.values(r)
 	for i, v := range values {

@@ -24,14 +24,14 @@ import (
 type Profile struct {
 	Name  string `yaml:"name"`
 	Title string `yaml:"title"`
-	// GPU is the GPU's name, Nodes and Ranks the size of the world.
+	// GPU is the GPU's name. Nodes and Ranks are the size of the world.
 	GPU        string      `yaml:"gpu"`
 	Nodes      int         `yaml:"nodes"`
 	Ranks      int         `yaml:"ranks"`
 	Thresholds []Published `yaml:"thresholds"`
 }
 
-// Published is a published threshold. It holds from the library version From on, and for versions before Before; an
+// Published is a published threshold. It holds for library versions from `From` on that are older than `Before`. An
 // empty version is no bound.
 type Published struct {
 	Require string `yaml:"require"`
@@ -48,14 +48,14 @@ type Era struct {
 	Collective string `yaml:"collective"`
 	// GPUs are the affected GPUs; empty means all.
 	GPUs []string `yaml:"gpus"`
-	// NodesFrom and NodesTo bound the number of nodes, BytesTo the size; 0 is no bound.
+	// NodesFrom and NodesTo bound the number of nodes. BytesTo bounds the size. 0 is no bound.
 	NodesFrom int   `yaml:"nodes_from"`
 	NodesTo   int   `yaml:"nodes_to"`
 	BytesTo   int64 `yaml:"bytes_to"`
 	// From is the first version of RCCL with the algorithm; empty for a setting.
 	From string `yaml:"from"`
-	// Variables are the variables that set it, the newest name first. The first variable that is set counts; 0
-	// turns an algorithm off.
+	// Variables are the environment variables that control the algorithm or the setting, the newest name first. The
+	// first variable that is set counts; 0 turns an algorithm off.
 	Variables []string `yaml:"variables"`
 	Source    string   `yaml:"source"`
 }
@@ -118,7 +118,7 @@ func (p *Profile) Evaluate(rec *record.Record) []Check {
 	return out
 }
 
-// unfit returns the reason why the profile does not apply to the record; empty if it does.
+// `unfit` returns the reason why the profile does not apply to the record; empty if the profile applies.
 func (p *Profile) unfit(rec *record.Record) string {
 	w := rec.World
 	has := func(of int, one string) string {
@@ -142,12 +142,13 @@ func (p *Profile) unfit(rec *record.Record) string {
 	return ""
 }
 
-// isGPU reports whether a name as drivers print it is of a GPU: one of its words is, for example, MI300X.
+// isGPU reports whether `name`, as a driver prints it, names the GPU `gpu`. One word of the name must be, for example,
+// MI300X.
 func isGPU(name, gpu string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '_' }), func(w string) bool { return strings.EqualFold(w, gpu) })
 }
 
-// outside returns the reason why the figure does not apply to the record's library; empty if it does.
+// `outside` returns the reason why the figure does not apply to the record's library; empty if the figure applies.
 func (p *Published) outside(rec *record.Record) string {
 	if p.From == "" && p.Before == "" {
 		return ""
@@ -169,9 +170,9 @@ func Library(rec *record.Record) string {
 	return slice.First(rec.Source.Libraries, func(l record.Library) bool { return strings.Contains(strings.ToLower(l.Name), "rccl") }).Version
 }
 
-// Mixed returns a sentence for each era in which records with affected cases differ from the first record. settings has
-// differences that a variable makes, defaults those that the library's version makes. An unknown state is no
-// difference.
+// Mixed returns a sentence for each era in which records with affected cases differ from the first record. `settings`
+// has the differences that a variable makes. `defaults` has the differences that the library's version makes. An
+// unknown state is no difference.
 func Mixed(names []string, recs []*record.Record) (settings, defaults []string) {
 	for _, e := range table().Eras {
 		seen := []string{"", e.state(recs[0])}
@@ -209,8 +210,8 @@ func (e *Era) setBy() string {
 	return strings.Join(append(by, e.Variables...), ", ")
 }
 
-// state returns the era's state in a record: on, off, or a value. It is empty if unknown, as for a log, which does not
-// have the variables.
+// state returns the era's state in a record: on, off, or a value. The state is empty if it is unknown. It is unknown
+// for a log, for example, because a log does not have the variables.
 func (e *Era) state(rec *record.Record) string {
 	env := func(name string) string { return rec.Source.Environment[name] }
 	version, set := Library(rec), e.set(rec)
@@ -235,7 +236,7 @@ func (e *Era) state(rec *record.Record) string {
 	return "on"
 }
 
-// touches reports whether the era affects a case of the record that ended ok.
+// `touches` reports whether the era affects a case of the record that ended ok.
 func (e *Era) touches(rec *record.Record) bool {
 	gpu := rec.World.GPU
 	concerned := gpu == "" || len(e.GPUs) == 0 || slices.ContainsFunc(e.GPUs, func(own string) bool { return isGPU(gpu, own) })
@@ -246,5 +247,5 @@ func (e *Era) touches(rec *record.Record) bool {
 	})
 }
 
-// older compares versions by their leading numbers: 2.9 is older than 2.28.3.
+// `older` compares versions by their leading numbers: 2.9 is older than 2.28.3.
 func older(a, b string) bool { return plain.Version(a, b) < 0 }

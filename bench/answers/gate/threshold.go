@@ -13,7 +13,7 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// Threshold is a parsed threshold: the cases that it selects, and its conditions for each.
+// Threshold is a parsed threshold: the cases that it selects, and its conditions for each case.
 type Threshold struct {
 	// Text is the threshold as given, with single spaces.
 	Text string
@@ -52,7 +52,8 @@ func Parse(text string, names ...string) (*Threshold, error) {
 	return t, nil
 }
 
-// selection reads a name and conditions. Conditions of metrics are what the cases need.
+// selection reads a name and conditions. It stores conditions on metrics in `need`, and all other conditions in
+// `where`.
 func selection(words, names []string) (*Threshold, error) {
 	if len(words) == 0 {
 		return nil, fmt.Errorf("the threshold is empty: the form is %s", Grammar)
@@ -136,7 +137,7 @@ func parseCondition(word string) (condition, error) {
 	return c, nil
 }
 
-// holds reports whether a number meets the condition.
+// `holds` reports whether a number meets the condition.
 func (c condition) holds(v float64) bool {
 	order := cmp.Compare(v, c.number)
 	if c.sign == "!=" {
@@ -145,7 +146,7 @@ func (c condition) holds(v float64) bool {
 	return strings.Contains(c.sign, "<=>"[order+1:order+2])
 }
 
-// worse reports whether the figure v misses the condition by more, or meets it by less, than another figure.
+// `worse` reports whether the figure v misses the condition by more, or meets it by less, than another figure.
 func (c condition) worse(v, than float64) bool {
 	switch c.sign[0] {
 	case '>':
@@ -156,7 +157,7 @@ func (c condition) worse(v, than float64) bool {
 	return !c.holds(v) && c.holds(than)
 }
 
-// extreme returns the word for the worst figure of several cases.
+// `extreme` returns the word for the worst figure of several cases.
 func (c condition) extreme() string {
 	switch c.sign[0] {
 	case '>':
@@ -167,7 +168,7 @@ func (c condition) extreme() string {
 	return ""
 }
 
-// matches reports whether a case meets the condition.
+// `matches` reports whether a case meets the condition.
 func (c condition) matches(r *row) bool {
 	if c.parse == nil {
 		return (spell.Key(r.Axis(c.name).Word) == spell.Key(c.text)) == (c.sign == "=")
@@ -229,7 +230,7 @@ func count(text string) (float64, error) {
 }
 
 // ParseFailOn reads a condition of --fail-on: the word alone, or with a limit, as in "slower:5%". It returns the limit
-// as a ratio; standard if none is given.
+// as a ratio, or `standard` if no limit is given.
 func ParseFailOn(text, word string, standard float64) (least float64, err error) {
 	given, limit, limited := strings.Cut(strings.TrimSpace(text), ":")
 	if given != word {

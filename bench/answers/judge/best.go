@@ -37,7 +37,7 @@ func (j judged) noFault(c *checked, classes []compared) finding.List {
 	return c.finding(cases, looked(noLoss(classes), j.bandwidth(ok, known)))
 }
 
-// bandwidth states with which reference the cases' bandwidth was compared.
+// bandwidth names the reference with which the cases' bandwidth was compared.
 func (j judged) bandwidth(ok, compared int) string {
 	switch {
 	case j.Simulated || len(j.lostBusBW()) > 0:
@@ -59,7 +59,7 @@ func noneEnded(partly int, c *checked) finding.List {
 	return finding.List{{Code: CodeFailed, Severity: finding.Warning, Text: text + c.skippedText()}}
 }
 
-// looked joins the statements about what was examined to a sentence; empty without any.
+// `looked` joins the statements about the examined things into one sentence; empty without a statement.
 func looked(at ...string) string {
 	if at = slice.Where(at, func(s string) bool { return s != "" }); len(at) == 0 {
 		return ""
@@ -77,7 +77,7 @@ func bestOf(rows []*record.Result) (best *record.Result, bw float64) {
 	return best, bw
 }
 
-// best returns the best bus bandwidth with the roof and the published figure.
+// `best` returns the best bus bandwidth with the roof and the published figure.
 func (j judged) best() finding.List {
 	names, rows := wholes(j.Record)
 	var top *record.Result

@@ -18,8 +18,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Prefixes of the reasons of cases: NotRun if another case failed before, asynchronous if the library
-// reported an error.
+// Prefixes of the reasons of cases. NotRun means that another case failed before. The prefix
+// `asynchronous` means that the library reported an error.
 const (
 	NotRun       = "not run: "
 	asynchronous = "asynchronous error: "
@@ -46,7 +46,7 @@ func (j judged) hangs() finding.List {
 	return out
 }
 
-// stuck describes a hung case with evidence: its kind, the missing ranks, and as a hint what to do next.
+// `stuck` describes a hung case with evidence: its kind, the missing ranks, and the next step as a hint.
 func stuck(r *record.Result, where, lost string) (kind, text, hint string) {
 	e := r.Evidence
 	kind, text = CodeHang, "Hang: "+where+" did not end"
@@ -68,7 +68,7 @@ func stuck(r *record.Result, where, lost string) (kind, text, hint string) {
 	return kind, text, plain.Sentence(hint)
 }
 
-// missing names the most likely culprits.
+// `missing` names the ranks that most likely caused the hang.
 func missing(r *record.Result) string {
 	first := r.Evidence.Ranks[0]
 	all := slice.Sum(r.Evidence.Ranks, func(g record.RankEvidence) int { return g.Count })

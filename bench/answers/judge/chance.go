@@ -9,13 +9,13 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// beyond is the probability below which a count is no longer attributed to chance, after the
-// correction for the number of ranks.
+// `beyond` is the probability below which a count is no longer attributed to chance, after the correction for
+// the number of ranks.
 const beyond = 1e-6
 
-// beyondChance reports whether a part that came last in count of n launches did so more often than chance
-// explains, if all parts were equally likely. The probability is multiplied by the number of parts, because
-// all parts are tested (Bonferroni).
+// beyondChance reports whether a part that came last in `count` of n launches did so more often than chance
+// explains if all parts are equally likely. The probability is multiplied by the number of parts, because all
+// parts are tested (Bonferroni).
 func beyondChance(count, n, parts int) bool {
 	if parts < 2 {
 		return false // a single part is always last
@@ -33,7 +33,7 @@ func CorrelatedByChance(cases, timed int) bool {
 	return stat.BinomialTail(cases, timed, stat.CorrelatedByChance) > correlatedChance
 }
 
-// parts are parts of a world of equal size, single ranks or nodes; each is a list of ranks.
+// parts holds parts of a world, all of equal size: single ranks, or nodes. Each part is a list of ranks.
 type parts [][]int
 
 // lastOf returns how often any rank of a part came last.
@@ -41,9 +41,9 @@ func lastOf(part, counts []int) int {
 	return slice.Sum(part, func(rank int) int { return counts[rank] })
 }
 
-// often returns in each the parts that came last more often than chance explains, and in together a set of
-// parts of which that holds only for the whole set. A part is compared with the parts that did not come
-// last too often, so that several late parts do not hide each other.
+// `often` returns two lists. `each` has the parts that came last more often than chance explains. `together` is
+// a set of parts that came last more often than chance explains as a set, but not one by one. A part is
+// compared with the parts that did not come last too often, so that several late parts do not hide each other.
 func (p parts) often(counts []int) (each, together parts) {
 	for {
 		set, without := p.unlikely(counts)
@@ -59,16 +59,16 @@ func (p parts) often(counts []int) (each, together parts) {
 	}
 }
 
-// without returns the parts that have no rank in these.
+// `without` returns the parts that have no rank in common with `these`.
 func (p parts) without(these parts) parts {
 	return slices.DeleteFunc(slices.Clone(p), func(part []int) bool {
 		return slices.ContainsFunc(these, func(other []int) bool { return slices.Contains(other, part[0]) })
 	})
 }
 
-// unlikely returns the set of parts that is least likely to come last so often by chance, and the number of
-// launches in which other parts came last; nil if chance explains every set. The probability is Chernoff's
-// bound times the number of sets of that size.
+// `unlikely` returns the set of parts that is least likely to come last so often by chance; nil if chance
+// explains every set. The result `without` is the number of launches in which other parts came last. The
+// probability is Chernoff's bound times the number of sets of that size.
 func (p parts) unlikely(counts []int) (set parts, without int) {
 	sorted := slices.Clone(p)
 	slices.SortStableFunc(sorted, func(a, b []int) int { return cmp.Compare(lastOf(b, counts), lastOf(a, counts)) })
@@ -83,8 +83,8 @@ func (p parts) unlikely(counts []int) (set parts, without int) {
 	return set, without
 }
 
-// likely returns an upper bound of the logarithm of the probability that some set of k parts comes last in at
-// least count of n launches.
+// `likely` returns an upper bound of the logarithm of the probability that some set of k parts comes last in at
+// least `count` of n launches.
 func likely(count, n, k, of int) float64 {
 	q, share := float64(k)/float64(of), float64(count)/float64(max(n, 1))
 	if share <= q {
@@ -101,9 +101,9 @@ func likely(count, n, k, of int) float64 {
 	return stat.LogChoose(of, k) + least
 }
 
-// lateParts returns the ranks and nodes that came last more often than chance explains. For the candidates
-// that holds only together. A node is late as a whole if it is also late without its latest ranks. per is
-// the number of ranks per node, 0 if unknown.
+// lateParts returns the ranks and nodes that came last more often than chance explains. The candidates came
+// last more often than chance explains only as a set. A node is late as a whole if it is also late without its
+// latest ranks. `per` is the number of ranks per node, 0 if unknown.
 func lateParts(counts []int, per int) (late, candidates parts) {
 	ranks := slice.Numbers(len(counts))
 	lateNodes, candidates := nodesOf(ranks, per).often(counts)

@@ -16,7 +16,7 @@ import (
 type checked struct {
 	ok, whole     int
 	parts         []string // for each case that was checked by blocks: their number and size
-	left, skipped []string // the reasons of the cases that were not verified, and of those that did not run
+	left, skipped []string // left: why cases were not verified; skipped: why cases did not run
 }
 
 // check counts the cases of a record with verified data.
@@ -47,12 +47,12 @@ func (c *checked) add(x *record.Case) {
 	c.ok++
 }
 
-// none reports whether no data were checked, although the user did not switch the checks off.
+// `none` reports whether no data were checked, although the user did not switch the checks off.
 func (c *checked) none() bool {
 	return c.ok > 0 && !c.some() && slice.Count(c.left, func(why string) bool { return why == notAsked }) < c.ok
 }
 
-// some reports whether any case had its data checked, either whole or by blocks.
+// `some` reports whether the data of any case were checked, either whole or by blocks.
 func (c *checked) some() bool { return c.whole+len(c.parts) > 0 }
 
 // notAsked is the short reason for -c 0.
@@ -67,7 +67,7 @@ var reasons = []struct{ begins, text string }{
 	{"no verification requested", notAsked},
 }
 
-// short returns a reason in a few words, without its case.
+// `short` returns a reason in a few words, without its case.
 func short(reason string) string {
 	for _, r := range reasons {
 		if strings.HasPrefix(reason, r.begins) {
@@ -79,7 +79,7 @@ func short(reason string) string {
 	return cmp.Or(strings.TrimSuffix(first, "."), "no reason is recorded")
 }
 
-// counted returns the first three different reasons with their numbers of cases.
+// `counted` returns the first three different reasons with their numbers of cases.
 func counted(reasons []string, form string) string {
 	why, of := slice.Group(reasons, func(r string) string { return r })
 	return unit.FirstFew(slice.Map(why, func(r string) string { return fmt.Sprintf(form, unit.Comma(len(of[r])), r) }), 3)

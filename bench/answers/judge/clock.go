@@ -18,8 +18,8 @@ const (
 	// fellClockPart is the share by which the clock must fall from the first pass to the last for a
 	// finding.
 	fellClockPart = 0.05
-	// expectedClockPart is the share of the clock that others measured under such a load, from which a
-	// low clock is expected.
+	// A low clock is expected if it is at least expectedClockPart times the clock that others measured under
+	// such a load.
 	expectedClockPart = 0.9
 )
 
@@ -61,8 +61,8 @@ func (j judgedKernels) lowClock() finding.List {
 	return j.clockFinding(worst, text+".")
 }
 
-// throttled names rows during which a driver lowered the clock because of heat or the hardware. A limit by power
-// alone is not named: most GPUs have it under load.
+// `throttled` names rows during which a driver lowered the clock because of heat or the hardware. A limit by
+// power alone is not named: most GPUs have it under load.
 func (j judgedKernels) throttled() finding.List {
 	lowered := j.where(func(k *record.Kernel) bool {
 		by := k.Timing.Most().LimitedBy

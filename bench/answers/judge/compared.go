@@ -20,13 +20,13 @@ const (
 	// leastLost is the smallest lost share of a rate that prevents an OK. mostLost is the largest limit:
 	// figures that vary by more mean nothing.
 	leastLost, mostLost = 0.05, 0.2
-	// apart and surely are in standard errors. With 300 healthy figures, one of them is off by apart in
-	// 1 % of records. A part at the limit is found in 99 % of records, because every part is assumed to
-	// be slower than measured by surely.
+	// `apart` and `surely` are numbers of standard errors. With 300 healthy figures, one of them is off by
+	// `apart` in 1 % of records. Every part is assumed to be slower than measured by `surely`, so a part at the
+	// limit is found in 99 % of records.
 	apart, surely = 4, 2.3
-	// groupsApart replaces apart for the medians of the slowest and the fastest of up to 500 groups. Its
-	// unit is the standard error of the mean over launches of the slowest group's time, which varies by a
-	// third as much as a single group's.
+	// groupsApart replaces `apart` for the medians of the slowest and the fastest of up to 500 groups. Its unit
+	// is the standard error of the mean over launches of the slowest group's time, which varies by a third as
+	// much as a single group's time.
 	groupsApart = 20
 	// gateChance is the probability below which a count is not attributed to chance and prevents an OK.
 	gateChance = 1e-3
@@ -34,13 +34,13 @@ const (
 	gatePower = 0.99
 )
 
-// compared is a class of parts that should be equally fast, with their rates in the record.
+// `compared` is a class of parts that should be equally fast, with their rates in the record.
 type compared = finding.Compared[finding.Subject]
 
 type figure = finding.Figure[finding.Subject]
 
-// gated returns the OK of a record, or what prevents it: parts that are behind although no detector names
-// them, or nothing to examine. verified is true if data were verified.
+// `gated` returns the OK of a record, or the finding that prevents the OK: parts are behind although no detector
+// names them, or nothing was examined. `verified` is true if data were verified.
 func gated(ok finding.List, classes []compared, verified bool, next string) finding.List {
 	if len(ok.Only(CodeNoFault)) == 0 {
 		return ok
@@ -55,7 +55,7 @@ func gated(ok finding.List, classes []compared, verified bool, next string) find
 	return ok
 }
 
-// behind returns the finding that parts are behind their peers. It names the worst.
+// `behind` returns the finding that parts are behind their peers. It names the worst parts of each class.
 func behind(doubts []compared, next string) finding.Finding {
 	f := finding.Finding{Code: finding.CodeUnclear, Severity: finding.Fault, Hint: next}
 	var says []string
@@ -89,7 +89,7 @@ func noLoss(classes []compared) string {
 	}), ", ")
 }
 
-// compared returns the record's figures of its parts for the gate, whatever the detectors found. A class whose
+// `compared` returns the record's figures of its parts for the gate, whatever the detectors found. A class whose
 // limit exceeds mostLost means nothing and is left out, so that no OK names it.
 func (j judged) compared() []compared {
 	if j.alone() { // a single rank has no peer to be behind
@@ -99,13 +99,13 @@ func (j judged) compared() []compared {
 	return slices.DeleteFunc(all, func(c compared) bool { return len(c.Figures) == 0 || c.Limit > mostLost })
 }
 
-// next returns the next step that locates parts that are behind.
+// `next` returns the next step that locates parts that are behind.
 func (j judged) next() string {
 	return cmp.Or(j.whereLost(), "Measure again with a larger --max-time; `zbench rails` looks at each link and NIC.")
 }
 
-// errorOf returns the standard error of a timing's mean as a share of the mean. If it is unknown, it returns the
-// largest that a limit allows.
+// errorOf returns the standard error of a timing's mean as a share of the mean. If the error is unknown, errorOf
+// returns the largest error that a limit allows.
 func errorOf(t curve.Timing) float64 {
 	if t.Sum.CV == nil || t.Sum.NEff == nil || !(*t.Sum.NEff > 0) {
 		return mostLost / (apart + surely)
@@ -113,14 +113,14 @@ func errorOf(t curve.Timing) float64 {
 	return *t.Sum.CV / math.Sqrt(*t.Sum.NEff)
 }
 
-// add adds a part to a class. times is the part's time relative to the expected time. The limit widens to what
-// noise explains.
+// add adds a part to a class. times is the part's time relative to the expected time. If the noise explains more
+// than the limit, the limit rises to the noise, but not above mostLost.
 func add(c *compared, of finding.Subject, times, noise float64) {
 	c.Figures = append(c.Figures, figure{Subject: of, Rate: 1 / times})
 	c.Limit = min(mostLost, max(c.Limit, noise))
 }
 
-// modelled compares the cases of a simulation with the model, in both timings: a late rank delays isolated
+// `modelled` compares the cases of a simulation with the model, in both timings: a late rank delays isolated
 // launches only, and intermittent slowness delays bursts only.
 func (j judged) modelled() []compared {
 	bursts := compared{Class: "bursts", Reference: 1, Limit: leastLost}
@@ -146,8 +146,8 @@ func (j judged) modelled() []compared {
 }
 
 // groups compares the slowest of the simultaneous groups with its peers. Few groups are compared with the
-// fastest. Of an even number of groups half may be slow; the typical time then lies between the halves, and is
-// corrected.
+// fastest. If the number of groups is even, half of them may be slow. The typical time then lies between the two
+// halves and is corrected.
 func (j judged) groups() compared {
 	c := compared{Class: "groups that ran at once", Reference: 1, Limit: leastLost}
 	for _, r := range j.Each() {
@@ -169,8 +169,9 @@ func (j judged) groups() compared {
 	return c
 }
 
-// lateness compares the ranks and the nodes of each world by the share of a launch for which the others wait for
-// them on average, beyond their fair share. Worlds with too few launches are left out.
+// lateness compares the ranks of each world with each other, and the nodes likewise. It compares the average
+// share of a launch for which the others wait for a rank or node, beyond the fair share of that rank or node.
+// Worlds with too few launches are left out.
 func (j judged) lateness() (out []compared) {
 	for _, l := range slice.Where(Late(j.Record), Lateness.enough) {
 		all := slice.Numbers(len(l.counts))
@@ -182,8 +183,8 @@ func (j judged) lateness() (out []compared) {
 	return out
 }
 
-// compared returns the class of these parts. The rate of a part is the share of a launch that is not waiting for
-// it. The limit is the wait that a part causes by chance.
+// `compared` returns the class of these parts. The rate of a part is the share of a launch in which the others do
+// not wait for the part. The limit is the wait that a part causes by chance.
 func (l Lateness) compared(class string, of parts, where record.World) compared {
 	spread := slice.Most(slices.Concat(l.shares...), func(w weighted) float64 { return w.value })
 	fair := 1 / float64(len(of))
@@ -236,7 +237,8 @@ func (j judged) launches() (out []compared) {
 	return append(out, uneven)
 }
 
-// compared returns for the gate the GPUs at each case that only the GPU bounds, not just at the best case.
+// `compared` returns the classes for the gate. It compares the GPUs at each case that only the GPU bounds, not
+// just at the best case.
 func (j judgedKernels) compared() (out []compared) {
 	rows := j.where(func(k *record.Kernel) bool {
 		other := slices.Contains([]string{record.SizeSweep, record.Tune, record.Unfused, record.Copy}, k.Role)

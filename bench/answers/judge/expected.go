@@ -13,7 +13,7 @@ import (
 	"zbench/bench/work/fabric"
 )
 
-// expected holds the times of cases on a fabric without a fault, from the fabric's model. For measurements the
+// `expected` holds the times of cases on a fabric without a fault, from the fabric's model. For measurements the
 // model counts only where it was fitted to published tables.
 type expected struct {
 	fabric    *fabric.Fabric
@@ -70,7 +70,7 @@ func (e expected) seconds(r *record.Result) (float64, bool) {
 	return t, t > 0
 }
 
-// begin returns the additional time of a burst, per launch in seconds: a process enqueues its first launches
+// begin returns the additional time of a burst, in seconds per launch: a process enqueues its first launches
 // before any of them runs.
 func (e expected) begin(r *record.Result) float64 {
 	m := e.machines[r.Nodes]
@@ -85,8 +85,8 @@ func (e expected) name() string {
 	return "the published table of " + e.fabric.GPU
 }
 
-// took returns the shorter of a case's two times, with the lower end of its interval, in seconds. The burst time
-// excludes waiting for late ranks, the median of isolated launches excludes intermittently slow launches.
+// `took` returns the shorter of a case's two times, with the lower end of its interval, in seconds. The burst time
+// excludes waiting for late ranks. The median of isolated launches excludes intermittently slow launches.
 func took(r *record.Result) (median, lo float64, ok bool) {
 	best := curve.BurstOf(r)
 	if alone := curve.IsolatedOf(r); alone.Known && (!best.Known || alone.Median < best.Median) {
@@ -110,8 +110,9 @@ func (e expected) excess(r *record.Result) (times, lo float64, ok bool) {
 	return median / want, least / want, true
 }
 
-// wholes returns, for each collective, the results of one curve by size: of whole worlds (no groups) that ended
-// ok, in the world with most ranks, out of place if available.
+// wholes returns the results of one curve for each collective, in order of size. The results ran on a whole
+// world (no groups) and ended ok. Of several worlds it takes the world with the most ranks. It takes
+// out-of-place results if there are any.
 func wholes(rec *record.Record) (names []string, rows map[string][]*record.Result) {
 	names, rows = slice.Group(slice.Where(rec.Each(), func(r *record.Result) bool {
 		return r.Status == record.OK && r.Groups <= 1 && !policy.Named(r.Setup)

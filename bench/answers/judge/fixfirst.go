@@ -8,13 +8,13 @@ import (
 	"zbench/bench/run/record"
 )
 
-// voidShare is the lost share of bandwidth or time from which a fault voids a bucket size: repairing the fault
-// gains more than the size usually does, and moves the best size.
+// A fault voids a bucket size if it costs at least the share voidShare of bandwidth or time. Repairing such a
+// fault gains more than the size usually does, and moves the best size.
 const voidShare = 0.10
 
-// FixFirst returns the finding that comes before any bucket size: wrong data, launches that do not
-// end, or a fault that costs voidShare of large messages. It is nil if there is none: smaller
-// losses, dips, noise and comparisons with another machine's table void nothing.
+// FixFirst returns the finding that comes before any bucket size: wrong data, launches that do not end, or a fault
+// that costs voidShare of large messages. It is nil if there is none: smaller losses, dips, noise and comparisons
+// with another machine's table void no bucket size.
 func FixFirst(rec *record.Record) *finding.Finding {
 	j := judged{rec, expect(rec)}
 	for _, find := range []func(judged) finding.List{
@@ -44,8 +44,8 @@ func (j judged) voids(l finding.Finding) bool {
 	return false // a failed case lacked memory, or was refused
 }
 
-// slowCost returns the share of bandwidth that the slowest group loses in messages of the largest size: a late
-// rank slows its group in small messages only.
+// slowCost returns the share of bandwidth that the slowest group loses in messages of the largest size. Smaller
+// sizes do not count, because a late rank slows its group in small messages only.
 func (j judged) slowCost() (most float64) {
 	largest := map[splitOf]*record.Result{}
 	for _, r := range j.Each() {
@@ -61,8 +61,8 @@ func (j judged) slowCost() (most float64) {
 	return most
 }
 
-// lateCost returns the share of a launch of the largest size in which its ranks wait for each other: the same wait
-// is a large part of a small message and a small part of a bucket.
+// lateCost returns the share of a launch of the largest size in which its ranks wait for each other. Smaller sizes
+// do not count, because the same wait is a large part of a small message and a small part of a bucket.
 func (j judged) lateCost() (most float64) {
 	names, rows := wholes(j.Record)
 	for _, name := range names {

@@ -22,7 +22,7 @@ type IssueFacts struct {
 	Env func(string) string
 	// Pollara is true if the NICs are AMD Pollara (driver ionic).
 	Pollara bool
-	// Nodes is the number of nodes of the run, GPUs the number of GPUs used on a node.
+	// Nodes is the number of nodes of the run. GPUs is the number of GPUs used on a node.
 	Nodes, GPUs int
 	// GPU is the name of the GPUs.
 	GPU string
@@ -32,7 +32,7 @@ type IssueFacts struct {
 type KnownIssue struct {
 	// ID is stable across versions.
 	ID string
-	// What is the observation, Cost its cost, Next the remedy.
+	// What names the version or the setting. Cost is its effect. Next is the remedy.
 	What, Cost, Next string
 	// Source is the publication.
 	Source string
@@ -59,7 +59,7 @@ type row struct {
 	applies func(f IssueFacts) bool
 }
 
-// known are all issues, each with its source.
+// `known` are all issues, each with its source.
 var known = []row{
 	{
 		KnownIssue{"rocm_7_1_1_scatter", "RCCL of ROCm 7.1.1 with Pollara NICs", "scatter, all_to_all and all_to_allv are slow", "update to ROCm 7.2.0 or newer", "ROCm issue 5717", ""},

@@ -31,9 +31,9 @@ type Lateness struct {
 	// difference as a share of a launch, over the results with the warning skew.
 	Launches, Results int
 	Spread, Skew      float64
-	// Late are the units that came last more often than chance explains and kept the others waiting, the
-	// most frequent first; usually none. For Candidates that holds only together: the launches do not
-	// decide which of them are late.
+	// Late are the units that came last more often than chance explains and kept the others waiting, the most
+	// frequent first; usually none. Candidates came last more often than chance explains only as a set; the
+	// launches do not decide which of them are late.
 	Late, Candidates []LateUnit
 	// tool is the program of the GPUs' vendor.
 	tool string
@@ -45,8 +45,8 @@ type Lateness struct {
 
 // LateUnit is the cause of waiting: a rank, or a node as a whole.
 type LateUnit struct {
-	// Rank counts from 0 and is -1 for a node. Node and GPU count from 0; they are -1 if unknown,
-	// GPU also for a node.
+	// Rank, Node and GPU count from 0. Rank is -1 for a node. Node is -1 if unknown. GPU is -1 if unknown, and for
+	// a node.
 	Rank, Node, GPU int
 	// Ranks is the number of ranks of the unit.
 	Ranks int
@@ -57,8 +57,8 @@ type LateUnit struct {
 }
 
 // Late returns the ranks and nodes that come last too often for chance and by enough to matter, in every world of
-// the record. It only uses collectives in which every rank waits for all others: in other collectives the shortest
-// interval is not that of the late rank.
+// the record. It only uses collectives in which every rank waits for all others: in other collectives the late
+// rank does not have the shortest interval.
 func Late(rec *record.Record) []Lateness {
 	waited := slice.Where(rec.Each(), func(r *record.Result) bool {
 		return r.Status == record.OK && r.Ranks > 1 && r.Groups < 2 && len(lateCounts(r)) > 0 && waitsForAll(r.Collective)
@@ -145,7 +145,7 @@ func lateness(w World, results []*record.Result, where record.World) Lateness {
 	return l
 }
 
-// enough reports whether a rank that always came last would be named.
+// `enough` reports whether a rank that always came last would be named.
 func (l Lateness) enough() bool { return beyondChance(l.Launches, l.Launches, l.World.Ranks) }
 
 // perNode returns the number of ranks per node, 0 if unknown. Ranks are numbered node by node.
@@ -171,7 +171,7 @@ func located(ranks []int, w World, where record.World) LateUnit {
 	return l
 }
 
-// whole reports whether the unit is a node.
+// `whole` reports whether the unit is a node.
 func (l LateUnit) whole() bool { return l.Ranks > 1 }
 
 // Name returns the rank with its place, as far as known.
@@ -236,7 +236,7 @@ func (l Lateness) unclear() string {
 		which, unit.Percent(min(share, 1)), unit.Seconds(wait), unit.FirstFew(names, mostCandidates))
 }
 
-// mostCandidates is the number of candidates up to which each is named.
+// Each candidate is named if there are at most mostCandidates candidates.
 const mostCandidates = 16
 
 // lateRemedy is the remedy for a late rank, with the tool of its GPU's vendor.

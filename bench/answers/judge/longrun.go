@@ -13,7 +13,7 @@ import (
 // LongRunSetting is a setting of a training run, with its formula.
 type LongRunSetting struct {
 	Name, Value string
-	// Why is the formula with its numbers, Source the description of the setting.
+	// Why is the formula with its numbers. Source is the description of the setting.
 	Why, Source string
 }
 
@@ -63,7 +63,7 @@ func SettingsOf(rec *record.Record) *LongRun {
 	return s
 }
 
-// take keeps the tail of a result if it is slower than the present one.
+// take keeps the tail of a result if it is slower than the tail so far.
 func (s *LongRun) take(r *record.Result, ranks int) {
 	if r.Status != record.OK || r.Ranks != ranks || r.Ranks < 2 {
 		return
@@ -130,7 +130,7 @@ func (s *LongRun) Lead() string {
 	return text
 }
 
-// Table has a row for each setting.
+// Table returns a table with a row for each setting.
 func (s *LongRun) Table() table.Table {
 	t := table.Table{Columns: []table.Column{{Name: "setting"}, {Name: "value"}, {Name: "why", Wrap: table.Sentences}, {Name: "source", Wrap: table.Words}}}
 	for _, x := range s.List {
@@ -139,7 +139,7 @@ func (s *LongRun) Table() table.Table {
 	return t
 }
 
-// IssueTable has a row for each known issue that applies.
+// IssueTable returns a table with a row for each known issue that applies.
 func IssueTable(issues []KnownIssue) table.Table {
 	t := table.Table{Columns: []table.Column{{Name: "known issue", Wrap: table.Sentences}, {Name: "costs", Wrap: table.Sentences}, {Name: "next", Wrap: table.Sentences}, {Name: "source", Wrap: table.Words}}}
 	for _, x := range issues {

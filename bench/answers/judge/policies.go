@@ -14,8 +14,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// policyErrors is the number of standard errors beyond which a policy counts as faster or slower.
-// By chance 1 in 370 policies without an effect exceeds it.
+// policyErrors is the number of standard errors beyond which a policy counts as faster or slower. By chance 1 in
+// 370 policies without an effect exceeds this number.
 const policyErrors = 3
 
 // effect is a policy's effect on a collective, by size: the logarithms of the time with the policy over the time
@@ -26,7 +26,7 @@ type effect struct {
 }
 
 // policies states for each policy whether it helps, and which collectives it does not serve. Cases with and without
-// a policy alternate: each pass has all of them, the second in reverse order.
+// a policy alternate: each pass runs all of them, and the second pass runs them in reverse order.
 func (j judged) policies() (out finding.List) {
 	type same struct {
 		curve record.CurveKey
@@ -96,7 +96,7 @@ func (j judged) policies() (out finding.List) {
 	return out
 }
 
-// add adds a case, compared with the same case without the policy, if both have times with intervals.
+// add adds a case together with the same case without the policy, if both cases have times with intervals.
 func (e *effect) add(with, without *record.Result) {
 	if without == nil || with.Status != record.OK || without.Status != record.OK {
 		return

@@ -5,7 +5,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Published returns the figures that others published of the record's devices; only for streams.
+// Published returns the figures that others published of the record's devices. It has figures only for
+// records of hbm.
 func Published(rec *record.Record) []device.Published {
 	var out []device.Published
 	seen := map[string]bool{}

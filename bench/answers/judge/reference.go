@@ -13,31 +13,32 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// CodeBelowReference is the code of the warning that a figure is below a published one. A reference from outside of
-// this run proves no fault: only --fail-on turns it into an exit code.
+// CodeBelowReference is the code of the warning that a figure is below a published figure. A reference from outside
+// of this run proves no fault: only --fail-on turns it into an exit code.
 const CodeBelowReference = "below_reference"
 
-// BelowReference is the name of this condition in --fail-on. BelowLimit is the lost share of the reference from
-// which the loss is reported.
+// BelowReference is the name of this condition in --fail-on. BelowLimit is the smallest reported loss, as a share
+// of the reference.
 const (
 	BelowReference = "below-reference"
 	BelowLimit     = lostMeasured
 )
 
-// beside is a figure with its reference, in bytes per second. where is empty or follows the name.
+// `beside` is a figure with its reference, in bytes per second. `where` is empty or follows the name.
 type beside struct {
 	name, where, of string
 	rate, want      float64
 }
 
-// lost returns the missing share of the reference; it is negative for a faster figure.
+// `lost` returns the missing share of the reference; it is negative for a faster figure.
 func (b beside) lost() float64 { return 1 - b.rate/b.want }
 
 func (b beside) text() string {
 	return fmt.Sprintf("%s%s reaches %s of %s (%s of %s)", b.name, b.where, unit.Part(1-b.lost()), b.of, unit.Rate(b.rate), unit.Rate(b.want))
 }
 
-// besides returns the largest size of each collective with its reference, if it lost at least the limit, a share.
+// `besides` returns the largest size of each collective with its reference, if that size lost at least the share
+// `limit`.
 func (j judged) besides(limit float64) (out []beside) {
 	names, rows := wholes(j.Record)
 	for _, name := range names {
@@ -52,7 +53,7 @@ func (j judged) besides(limit float64) (out []beside) {
 	return out
 }
 
-// besides returns the best bandwidth with the figure that others published of the device.
+// `besides` returns the best bandwidth with the figure that others published of the device.
 func (j judgedKernels) besides() []beside {
 	best, ofMemory := j.bestKernel()
 	if best == nil || !ofMemory {
@@ -75,7 +76,7 @@ func (j judgedKernels) belowReference() finding.List {
 	return out
 }
 
-// AgainstReference checks that no figure of a record is below its reference by the share least or more. The
+// AgainstReference checks that no figure of a record is below its reference by the share `least` or more. The
 // reference is the fabric's model or a published figure. name is the condition as given; cases is the number of
 // figures with a reference.
 func AgainstReference(rec *record.Record, name string, least float64) (check finding.Check, cases int) {

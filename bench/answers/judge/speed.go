@@ -19,10 +19,10 @@ import (
 const (
 	lostSimulated = 0.03
 	lostMeasured  = 0.15
-	// dipShare makes a dip: by that share a size exceeds its expected time by more than the largest size
-	// exceeds its own.
+	// A size is a dip if its time, divided by the expected time, exceeds the same ratio of the largest size by more
+	// than the share dipShare.
 	dipShare = 0.10
-	// noisyShare is the share of noisy cases from which noise is reported.
+	// Noise is reported if at least the share noisyShare of the cases is noisy.
 	noisyShare = 0.5
 	// warnNoisy, warnSkew and warnSlowGroup are codes of warnings of package record.
 	warnNoisy, warnSkew, warnSlowGroup = "noisy", "skew", "slow_group"
@@ -34,7 +34,7 @@ const WarnCorrelated = "correlated"
 // mostLate is the number of late ranks that are named individually.
 const mostLate = 3
 
-// late names the ranks and nodes for which the others wait, or the candidates.
+// `late` names the ranks and nodes for which the others wait, or the candidates.
 func (j judged) late() finding.List {
 	var out finding.List
 	for _, l := range Late(j.Record) {
@@ -79,7 +79,7 @@ func (j judged) slowGroups() finding.List {
 	})
 }
 
-// slowest reports whether one of a case's groups is slow beyond chance.
+// `slowest` reports whether one of a case's groups is slow beyond chance.
 func slowest(r *record.Result) bool {
 	g := r.SlowestGroup
 	return r.Status == record.OK && g != nil && len(g.Slow) > 0 && g.Typical > 0 && r.Warned(warnSlowGroup)
@@ -172,7 +172,7 @@ func (j judged) whereLost() string {
 	return "A sweep of all ranks cannot tell where. Add --groups 2 to find the pair of GPUs."
 }
 
-// unstable names intermittently slow groups, and their cost in bursts.
+// `unstable` names intermittently slow groups, and their cost in bursts.
 func (j judged) unstable() finding.List {
 	var out finding.List
 	for _, u := range Unstable(j.Record) {
@@ -204,7 +204,7 @@ func (j judged) burstExcess(u Instability) float64 {
 	return max(0, weightedMedian(all))
 }
 
-// dips returns the sizes that take longer than expected although the largest does not.
+// dips returns the sizes that take longer than expected although the largest size does not.
 func (j judged) dips() finding.List {
 	names, rows := wholes(j.Record)
 	var parts []string
@@ -237,7 +237,7 @@ func (j judged) dips() finding.List {
 	}}
 }
 
-// noisy states that most cases vary, if no flaky link explains it.
+// `noisy` states that most cases vary, unless a flaky link explains the variation.
 func (j judged) noisy() finding.List {
 	rows := slice.Where(j.Each(), func(r *record.Result) bool { return r.Status == record.OK && r.Burst != nil })
 	timed, noisy := len(rows), slice.Count(rows, func(r *record.Result) bool { return r.Warned(warnNoisy) })

@@ -12,21 +12,21 @@ import (
 	"zbench/bench/run/record"
 )
 
-// A group is unstable if at least UnstableShare of its launches are slow, and more than chance explains if UsualSlow
-// of all launches are. Quiet machines have fewer slow launches.
+// A group is unstable if at least UnstableShare of its launches are slow, and if chance does not explain so many
+// slow launches. The test assumes that UsualSlow of all launches are slow; quiet machines have fewer.
 const (
 	UsualSlow     = 0.01
 	UnstableShare = 0.04
 )
 
-// Instability is a communicator whose launches took record.SlowTimes the median or more too often for chance: one of
-// its components is sometimes slow.
+// Instability is a communicator whose launches took record.SlowTimes times the median or longer, more often than
+// chance explains. One of its components is sometimes slow.
 type Instability struct {
-	// FirstRank is the communicator's first rank. It has Ranks ranks, Stride apart (0 for neighbours), and
-	// Groups such communicators run at once.
+	// FirstRank is the communicator's first rank. Ranks is the number of its ranks, and Stride is their distance (0
+	// for neighbours). Groups is the number of such communicators that run at once.
 	FirstRank, Ranks, Stride, Groups int
-	// Slow is the number of slow launches of the Launches examined, Cases the number of cases with slow
-	// launches of the Looked examined.
+	// Launches is the number of examined launches, and Slow is the number of slow ones. Looked is the number of
+	// examined cases, and Cases is the number of cases with slow launches.
 	Slow, Launches, Cases, Looked int
 	// Example is a case with slow launches.
 	Example string
@@ -52,7 +52,7 @@ func communicators(rec *record.Record) (order []splitOf, pooled map[splitOf][]*r
 	})
 }
 
-// unstable returns the groups of a split whose launches are slow beyond chance.
+// `unstable` returns the groups of a split whose launches are slow beyond chance.
 func (s splitOf) unstable(results []*record.Result) []Instability {
 	all, launches := s.slowLaunches(results)
 	return slice.Where(all, func(one Instability) bool {
@@ -90,7 +90,7 @@ func (s splitOf) slowLaunches(results []*record.Result) (out []Instability, laun
 	return out, launches
 }
 
-// who names the group.
+// `who` names the group.
 func (i Instability) who() string {
 	if i.Groups > 1 {
 		return "the group of " + record.GroupText(i.FirstRank, i.Ranks, i.Stride)

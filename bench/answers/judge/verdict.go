@@ -83,7 +83,7 @@ func (j judged) signs() (l finding.List) {
 	return l
 }
 
-// alone reports whether every case has a single rank.
+// `alone` reports whether every case has a single rank.
 func (j judged) alone() bool {
 	return len(j.Results) > 0 && !slices.ContainsFunc(j.Results, func(r record.Result) bool { return r.Ranks != 1 })
 }
@@ -100,11 +100,11 @@ func (j judged) oneRank() finding.List {
 	}}
 }
 
-// corruption warns of known issues that can corrupt the data of such runs. The verification would not find them: it
-// follows a warm-up, on reused buffers.
+// corruption warns of known issues that can corrupt the data of such runs. The verification would not find such
+// corruption, because it follows a warm-up and reuses buffers.
 func (j judged) corruption() finding.List {
 	return slice.Map(slice.Where(IssuesOf(IssueFactsOf(j.Record)), func(k KnownIssue) bool { return k.Risk == Corrupts }), func(k KnownIssue) finding.Finding {
-		source, _, _ := strings.Cut(k.Source, "; ") // the page's table has all
+		source, _, _ := strings.Cut(k.Source, "; ") // the page's table has all sources
 		return finding.Finding{Code: k.ID, Severity: finding.Warning, Text: "KNOWN ISSUE: " + k.What + ": " + k.Cost + " (" + source + ").", Hint: plain.Capital(k.Next) + "."}
 	})
 }
@@ -112,7 +112,7 @@ func (j judged) corruption() finding.List {
 // NotHardware explains simulated times.
 const NotHardware = "a network model, not hardware, decided these times"
 
-// Simulated returns the label of a record without timed hardware; empty for others.
+// Simulated returns the label of a record without timed hardware; empty for other records.
 func Simulated(rec *record.Record) finding.List {
 	if !rec.Simulated {
 		return nil
@@ -120,7 +120,7 @@ func Simulated(rec *record.Record) finding.List {
 	return finding.List{{Code: finding.CodeSimulated, Text: record.Mark(rec) + ": " + NotHardware + ".", Severity: finding.Warning}}
 }
 
-// judged is a record with the expected times of its cases.
+// `judged` is a record with the expected times of its cases.
 type judged struct {
 	*record.Record
 	want expected
@@ -147,8 +147,8 @@ func judgement(l finding.List) *finding.Judgement {
 	return &finding.Judgement{Rules: Rules, State: l.State(checked), Findings: l}
 }
 
-// Read judges a record that was read without findings, because it is of an earlier version or was edited, and adds a
-// note about that. Other records keep their findings.
+// Read judges a record that was read without findings, because an earlier version wrote it or because it was edited.
+// It adds a note about that. Other records keep their findings.
 func Read(rec *record.Record) {
 	if rec.Judgement != nil {
 		return

@@ -23,7 +23,7 @@ const (
 	CodeClock      = "clock"
 )
 
-// unsureShare is the share of cases that miss the requested precision from which confidence is low.
+// Confidence is low if at least the share unsureShare of the cases misses the requested precision.
 const unsureShare = 0.5
 
 // kernels returns the findings of a record of hbm or kernels, in the order of [Record]: faults first, then the best
@@ -48,12 +48,12 @@ func kernels(rec *record.Record) finding.List {
 // judgedKernels is a record of hbm or of kernels.
 type judgedKernels struct{ *record.Record }
 
-// where returns the rows for which a condition holds.
+// `where` returns the rows for which a condition holds.
 func (j judgedKernels) where(holds func(*record.Kernel) bool) []*record.Kernel {
 	return slice.Where(j.KernelRows(), holds)
 }
 
-// ended returns the rows that ended in a state.
+// `ended` returns the rows that ended in a state.
 func (j judgedKernels) ended(s record.Status) []*record.Kernel {
 	return j.where(func(k *record.Kernel) bool { return k.Status == s })
 }
@@ -117,7 +117,7 @@ func (c *checked) noFault(classes []compared) finding.List {
 	return c.finding(unit.Count(c.ok, "case"), looked(noLoss(classes)))
 }
 
-// timed returns the rows with a time, and how many of them miss the requested precision: the
+// `timed` returns the rows with a time, and how many of them miss the requested precision: the
 // interval of the median is wider or unknown, or the passes differ.
 func (j judgedKernels) timed() (timed, missed int, precision float64) {
 	if j.OfKernels() {

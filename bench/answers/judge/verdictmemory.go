@@ -74,7 +74,7 @@ func (j judgedKernels) sizeFlag() string {
 	return "matrices (--rows)"
 }
 
-// published returns the highest published rate of the kernel on the device.
+// `published` returns the highest published rate of the kernel on the device.
 func (j judgedKernels) published(k *record.Kernel) (rate float64, tool string) {
 	if j.DeviceOf(k).Kind != record.GPU {
 		return 0, ""
@@ -110,7 +110,8 @@ func (j judgedKernels) slowDevice() finding.List {
 	}
 	slowest := slices.MinFunc(rows, func(a, b *record.Kernel) int { return cmp.Compare(*of(a), *of(b)) })
 	limit := slowLimit(rates, nodes)
-	// Of an even number it is the upper median: of two GPUs the slow GPU is compared with the other.
+	// If the number of GPUs is even, this is the upper median. Of two GPUs, the slow GPU is then compared with the
+	// other.
 	median := rates[len(rates)/2]
 	lost := 1 - rates[0]/median
 	if lost < limit {
@@ -130,7 +131,7 @@ func (j judgedKernels) slowDevice() finding.List {
 	}}
 }
 
-// rates returns the rates of rows: all of them, and those of each host.
+// rates returns the rates of the rows: the rates of all rows, and the rates of each host's rows.
 func (j judgedKernels) rates(rows []*record.Kernel, of func(*record.Kernel) *float64) (all []float64, hosts map[string][]float64) {
 	hosts = map[string][]float64{}
 	for _, k := range rows {
@@ -149,9 +150,10 @@ func uneven(best *record.Kernel, lost float64, gpus int, least, most string) fin
 	}}
 }
 
-// slowLimit returns the lost share of the median from which a GPU is slow. Among the GPUs of several nodes some are
-// always a little slower, so the limit is that of zbench screen: it follows from the differences between all GPUs, or
-// from those within each node if they are smaller. They are if half of the nodes are slow.
+// slowLimit returns the smallest loss of a slow GPU, as a share of the median. Among the GPUs of several nodes some are
+// always a little slower, so the limit is computed as in zbench screen. It follows from the differences between all
+// GPUs or, if they are smaller, from the differences within each node. The differences within each node are smaller if,
+// for example, half of the nodes are slow.
 func slowLimit(rates []float64, nodes map[string][]float64) float64 {
 	if len(nodes) < 2 || len(rates) < nodescreen.Least {
 		return slowDeviceShare
@@ -169,7 +171,7 @@ func slowLimit(rates []float64, nodes map[string][]float64) float64 {
 	return min(limit, inNode)
 }
 
-// fused returns the gain of fusing over the same work kernel by kernel.
+// `fused` returns the gain of the fused kernel over the same work kernel by kernel.
 func (j judgedKernels) fused() finding.List {
 	gain, copied := kernel.Extent{}, kernel.Extent{}
 	var worst *record.Kernel

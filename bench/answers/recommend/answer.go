@@ -7,13 +7,13 @@ import (
 
 // Verdicts of an answer.
 const (
-	// Recommended: Elements is the answer.
+	// Recommended means that Elements is the answer.
 	Recommended = "recommended"
-	// Ruled: Rule is the answer, because the backward time is not known.
+	// Ruled means that Rule is the answer, because the backward time is not known.
 	Ruled = "rule"
-	// NoCommunication: with one data-parallel rank nothing is reduced.
+	// NoCommunication means that nothing is reduced, because there is only one data-parallel rank.
 	NoCommunication = "no_communication"
-	// Refused: Refusal says what is missing.
+	// Refused means that there is no answer. Refusal says what is missing.
 	Refused = "refused"
 )
 
@@ -46,8 +46,7 @@ type Answer struct {
 	// Backward is the computation of one microbatch's backward pass, in seconds. It is null if unknown; the
 	// answer is then an average over a range.
 	Backward *float64 `json:"backward"`
-	// Forward is the computation of one microbatch's forward pass, in seconds; null where
-	// it is not known.
+	// Forward is the computation of one microbatch's forward pass, in seconds; null if unknown.
 	Forward *float64 `json:"forward"`
 	// Elements is the setting to use, in elements.
 	Elements int64 `json:"elements"`
@@ -58,8 +57,8 @@ type Answer struct {
 	Least *Candidate `json:"least"`
 	// Keep is true if the current setting (or the default) costs so little more than `least` that it stays.
 	Keep bool `json:"keep"`
-	// Gain is the share of a step that `least` saves over `best`: as measured, or on average over the
-	// scenarios if that is more.
+	// Gain is the share of a step that `least` saves over `best`. It is the larger of two values: as
+	// measured, and on average over the scenarios.
 	Gain float64 `json:"gain"`
 	// Default is the trainer's own setting; null where it was not tried.
 	Default *Candidate `json:"default"`
@@ -73,9 +72,9 @@ type Answer struct {
 	Within []Range `json:"within"`
 	// Plateau is the range of `within` that holds `elements`; null without an answer.
 	Plateau *Range `json:"plateau"`
-	// Changes are the steps from the user's run to the answer: first the bucket size under the user's own
-	// settings, then each switch that the answer relies on and the user lacks; empty if there is no such
-	// switch.
+	// Changes are the steps from the user's run to the answer. The first change is the bucket size under the
+	// user's own settings. Each further change is a switch that the answer relies on and the user lacks. The
+	// list is empty if there is no such switch.
 	Changes []Change `json:"changes"`
 	// Table lists the settings that were tried, ascending. Settings that make the same buckets are listed
 	// once.
@@ -110,8 +109,8 @@ type Answer struct {
 }
 
 // Candidate is one setting and its predicted step. Times are in seconds, in the nominal scenario, for one
-// step of all microbatches. If the answer's Backward is null, backward is assumed to take as long as the
-// gradients on the network.
+// step of all microbatches. If the answer's Backward is null, the backward pass is assumed to take as long as
+// the gradients take on the network.
 type Candidate struct {
 	// Elements is the setting, in elements.
 	Elements int64 `json:"elements"`
@@ -150,9 +149,10 @@ type Candidate struct {
 	Memory int64 `json:"memory"`
 	// OverBudget is true when memory exceeds the given budget.
 	OverBudget bool `json:"over_budget"`
-	// Unfounded is the reason why no percentage of a step can be given for the setting; absent if one can.
-	// "beyond_sweep": most of the message time of this setting, or of the answer, is beyond the largest
-	// swept size. "dip": most of the difference comes from a dip of at most two sizes in a single run.
+	// Unfounded is the reason why no percentage of a step can be given for the setting; absent if a
+	// percentage can be given. "beyond_sweep": most of the message time of this setting, or of the answer, is
+	// beyond the largest swept size. "dip": most of the difference comes from a dip of at most two sizes in a
+	// single run.
 	Unfounded string `json:"unfounded,omitempty"`
 }
 
@@ -174,8 +174,8 @@ const (
 	OneDip      = "dip"
 )
 
-// Cost returns how much longer a step is with a setting than with the best size, as a share of the best step:
-// as measured, or on average over the scenarios if that is more.
+// Cost returns how much longer a step is with a setting than with the best size, as a share of the best step.
+// It is the larger of two values: as measured, and on average over the scenarios.
 func (a *Answer) Cost(c *Candidate) float64 {
 	return max(0, a.costOf(c, a.Least.Score))
 }

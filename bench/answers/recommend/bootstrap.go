@@ -70,10 +70,10 @@ func (e *engine) resamplers(b *Bootstrap) []*Resampler {
 	return draws
 }
 
-// believed is the share of resampled curves that a statement about settings must hold for.
+// A statement about settings must hold for at least the share `believed` of the resampled curves.
 const believed = 0.95
 
-// drawn holds the costs of candidates by resampled curve.
+// `drawn` holds the costs of candidates by resampled curve.
 type drawn struct {
 	// `in` holds the indices of the priced candidates, ascending. costs[n][k] is the cost of candidate
 	// in[k] with resampled curve n.
@@ -119,8 +119,9 @@ func (e *engine) narrow(a *Answer, s scores, best int, d *drawn) float64 {
 	return share
 }
 
-// wrong lists the curves in which a candidate costs more than PlateauWidth. For a candidate that was not
-// priced it takes its neighbour's costs, shifted by the difference of their costs as measured.
+// `wrong` lists the curves in which a candidate costs more than PlateauWidth. For a candidate that was not
+// priced it takes the costs of a priced neighbour. It shifts these costs by the difference between the two
+// candidates' measured costs.
 func (e *engine) wrong(a *Answer, s scores, j int, d *drawn) []int {
 	k := d.place(j)
 	moved := a.costOf(&e.candidates[j].Candidate, s.least) - a.costOf(&e.candidates[d.in[k]].Candidate, s.least)
@@ -134,8 +135,8 @@ func (e *engine) wrong(a *Answer, s scores, j int, d *drawn) []int {
 }
 
 const (
-	// contending is the regret in a scenario up to which a candidate can still become the best with a
-	// resampled curve. maxContenders is the largest number of candidates that are resampled.
+	// A candidate can still become the best with a resampled curve if its regret in a scenario is at most
+	// `contending`. maxContenders is the largest number of candidates that are resampled.
 	contending    = 0.05
 	maxContenders = 256
 )

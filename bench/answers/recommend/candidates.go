@@ -25,20 +25,20 @@ type engine struct {
 	models    []*CostModel
 	lacks     []need // calls at the end of a step without a curve: their cost is left out
 	scenarios []Scenario
-	// backward and forward are the computation of a microbatch, in seconds; known is true if the user gave
+	// backward and forward are the computation of a microbatch, in seconds; `known` is true if the user gave
 	// them.
 	backward, forward float64
 	known             bool
-	// coarse leaves out the settings that are sums of neighbouring tensors.
+	// If coarse is true, the settings that are sums of neighbouring tensors are left out.
 	coarse bool
 	plans  *Plans
 	// candidates are the settings to try, ascending, one for each distinct set of buckets. asIs is the
 	// user's present run; nil if a candidate equals it.
 	candidates []*candidate
 	asIs       *candidate
-	// judged are other settings that were compared with the candidates.
+	// `judged` holds other settings that were compared with the candidates.
 	judged []*candidate
-	// asMeasured are the settings within PlateauWidth before curves are resampled.
+	// asMeasured holds the settings within PlateauWidth before curves are resampled.
 	asMeasured []Range
 	// dips are the points of each curve that doubtDips considers dips of one run.
 	dips [][]int
@@ -58,9 +58,9 @@ type candidate struct {
 	// cut holds the buckets while candidates are compared, see engine.buckets.
 	cut    []trainer.Bucket
 	passes [3]pass
-	// each[p] is true if pass p communicates in every microbatch, not once per step.
+	// `each[p]` is true if pass p communicates in every microbatch, not once per step.
 	each [3]bool
-	// kept is true for the current setting, or for the default if nothing is set.
+	// `kept` is true for the current setting, or for the default if nothing is set.
 	kept bool
 }
 
@@ -102,14 +102,14 @@ func newEngine(q Question, t trainer.Trainer, run trainer.Run) (*engine, *Refusa
 	return e, e.prepare()
 }
 
-// asked returns the engine of another question about the same tensors. A coarse engine is enough to compare
+// `asked` returns the engine of another question about the same tensors. A coarse engine is enough to compare
 // questions.
 func (e *engine) asked(q Question, run trainer.Run, coarse bool) (*engine, *Refusal) {
 	other := &engine{q: q, t: e.t, run: run, coarse: coarse, plans: e.plans}
 	return other, other.prepare()
 }
 
-// timed returns the engine of a question with other computation times or another number of microbatches. It
+// `timed` returns the engine of a question with other computation times or another number of microbatches. It
 // keeps the plans.
 func (e *engine) timed(q Question) *engine {
 	other := *e
@@ -160,7 +160,7 @@ func (e *engine) findCurves() *Refusal {
 	return nil
 }
 
-// named returns the collectives of the backward and forward calls that `holds` accepts, each once.
+// `named` returns the collectives of the backward and forward calls that `holds` accepts, each once.
 func (e *engine) named(plan trainer.Plan, holds func(n need) bool) []string {
 	var names []string
 	for _, m := range slices.Concat(plan.Backward, plan.Forward) {

@@ -4,8 +4,9 @@ import (
 	"slices"
 )
 
-// costOf returns how much longer a step is with a setting than with the setting of least mean regret: as
-// measured, or on average over the scenarios if that is more. leastScore is the least mean regret.
+// costOf returns how much longer a step is with a setting than with the setting of least mean regret. It is
+// the larger of two values: as measured, and on average over the scenarios. leastScore is the least mean
+// regret.
 func (a *Answer) costOf(c *Candidate, leastScore float64) float64 {
 	return max(c.Step/a.Least.Step-1, c.Score-leastScore)
 }
@@ -41,7 +42,7 @@ func (e *engine) chooseAnswer(a *Answer, s scores, least int) int {
 	return best
 }
 
-// within sets Within to all settings that cost at most PlateauWidth more than the best, as ranges of
+// `within` sets Within to all settings that cost at most PlateauWidth more than the best, as ranges of
 // neighbours.
 func (e *engine) within(a *Answer, s scores, best int) {
 	in := func(j int) bool {
@@ -72,7 +73,7 @@ func (e *engine) list(a *Answer, in func(j int) bool) {
 	a.Plateau = &plateau
 }
 
-// holds reports whether a setting is in one of the ranges.
+// `holds` reports whether a setting is in one of the ranges.
 func holds(within []Range, elements int64) bool {
 	return slices.ContainsFunc(within, func(r Range) bool { return r.Holds(elements) })
 }

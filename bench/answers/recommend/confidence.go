@@ -22,7 +22,7 @@ const (
 	// mediumScore and lowScore limit the mean regret. Above these limits the scenarios need different
 	// buckets, and the confidence is at most medium or low.
 	mediumScore, lowScore = 0.01, 0.03
-	// negligible is the share of the messages' time below which extrapolated sizes are ignored.
+	// `negligible` is the share of the messages' time below which extrapolated sizes are ignored.
 	negligible = 0.01
 )
 
@@ -121,7 +121,7 @@ func (e *engine) capCurve(i, best int, limit limiter) {
 		name, c.Runs, percent(apart.Disagree))
 }
 
-// called returns the name of a run for a message.
+// `called` returns the name of a run for a message.
 func called(name string) string {
 	if name == "" {
 		return "one run"
@@ -154,8 +154,9 @@ func (e *engine) capDip(i, best int, limit limiter) {
 		e.needs[i], unit.Bytes(c.Points[len(c.Points)-1].Bytes), percent(loss), e.amount(e.candidates[rival].Elements), percent(gain))
 }
 
-// coverage returns the time of the answer's messages beyond the swept sizes of curve i, the time of all its
-// messages on that curve (both in seconds), and the sizes that make up most of that time.
+// coverage returns two times in seconds. `above` is the time of the answer's messages beyond the swept
+// sizes of curve i. `all` is the time of all its messages on that curve. The result `sizes` lists the
+// message sizes that make up most of the time `all`.
 func (e *engine) coverage(i, best int) (above, all float64, sizes []int64) {
 	messages := e.messagesOf(i, best)
 	for _, bytes := range messages {

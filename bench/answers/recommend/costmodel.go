@@ -79,7 +79,7 @@ func (m *CostModel) set(seconds []float64) {
 	m.tail(len(seconds) - 1)
 }
 
-// apart is the least distance, in log S, between the two points that a slope is computed from. Between
+// `apart` is the least distance, in log S, between the two points that a slope is computed from. Between
 // closer points a small error in time would make a steep slope.
 const apart = math.Ln2 / 2
 
@@ -122,7 +122,7 @@ func (m *CostModel) tail(from int) {
 	}
 }
 
-// fallen is the least loss of bandwidth that counts as a dip. Repeated measurements differ by less.
+// `fallen` is the least loss of bandwidth that counts as a dip. Repeated measurements differ by less.
 const fallen = 0.05
 
 // Recovered reports whether the curve ends in a dip. If it does, `other` is the model of a library whose

@@ -27,8 +27,8 @@ type Curve struct {
 	Dtype      string `json:"dtype"`
 	Ranks      int    `json:"ranks"`
 	Nodes      int    `json:"nodes"`
-	// Groups is the number of communicators of Ranks that ran at once. Stride is the distance between the
-	// ranks of each communicator; 0 if the ranks are neighbours.
+	// Groups is the number of communicators of Ranks ranks that ran at once. Stride is the distance between
+	// the ranks of each communicator; 0 if the ranks are neighbours.
 	Groups  int  `json:"groups"`
 	Stride  int  `json:"stride,omitempty"`
 	InPlace bool `json:"in_place"`
@@ -150,7 +150,7 @@ func (c Curve) Rescale(n int) Curve {
 	return c
 }
 
-// measured is one result with its source.
+// `measured` is one result with its source.
 type measured struct {
 	record.Result
 	source  int
@@ -324,8 +324,8 @@ func SourceOf(rec *record.Record, parts []record.Part) Source {
 }
 
 // Scaled returns the source with the times of each result multiplied by a factor. A factor of 0 leaves a
-// result unchanged. The new source has no samples. It shares all data that no curve depends on with the old
-// source.
+// result unchanged. The new source has no samples. It shares with the old source all data that no curve
+// depends on.
 func (s Source) Scaled(factor func(*record.Result) float64) Source {
 	rec := *s.Record
 	rec.Results = make([]record.Result, len(s.Record.Results))
@@ -339,7 +339,7 @@ func (s Source) Scaled(factor func(*record.Result) float64) Source {
 	return Source{Name: s.Name, Record: &rec}
 }
 
-// scaled scales the timings that a curve can be drawn from.
+// `scaled` scales the timings that a curve can be drawn from.
 func scaled(t *record.Timing, by float64) *record.Timing {
 	if t == nil {
 		return nil

@@ -113,7 +113,7 @@ func (e *engine) reductions(c *candidate, visit func(model int, bytes int64, sec
 	}
 }
 
-// reduces reports whether a message of the backward pass carries gradients.
+// `reduces` reports whether a message of the backward pass carries gradients.
 func (e *engine) reduces(c *candidate, message int) bool {
 	return e.needs[c.passes[backward].model[message]].collective != "all_gather"
 }
@@ -135,7 +135,7 @@ func (e *engine) sizes(best int) []Sizes {
 	return all
 }
 
-// used describes the curves behind the answer.
+// `used` describes the curves behind the answer.
 func (e *engine) used(best int) []Used {
 	all := []Used{}
 	for i, c := range e.curves {
@@ -160,7 +160,7 @@ func (e *engine) messagesOf(i, candidate int) []int64 {
 	return slices.Concat(p[backward].of(i), p[forward].of(i), p[after].of(i))
 }
 
-// of returns the sizes of the messages of call needs[need], in bytes.
+// `of` returns the sizes of the messages of call needs[need], in bytes.
 func (p *pass) of(need int) (all []int64) {
 	for j, bytes := range p.bytes {
 		if int(p.model[j]) == need {
@@ -170,7 +170,8 @@ func (p *pass) of(need int) (all []int64) {
 	return all
 }
 
-// around are the settings near the answer whose messages are worth measuring, as multiples of the answer.
+// `around` lists the settings near the answer whose messages are worth measuring, as multiples of the
+// answer.
 var around = []float64{0.5, math.Sqrt2 / 2, math.Sqrt2, 2}
 
 // refineSizes returns the sizes worth measuring on curve i, in bytes. They are the median and the largest

@@ -8,7 +8,7 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// mostly is the share of the messages' time, or of a difference in cost, above which one cause decides.
+// `mostly` is the share of the messages' time, or of a difference in cost, above which one cause decides.
 const mostly = 0.5
 
 // doubt marks the settings for which no percentage of a step can be given. If the answer itself is not
@@ -41,7 +41,7 @@ func (e *engine) doubt(a *Answer, best int) {
 	}
 }
 
-// beyond returns the share of a priced candidate's message time that is beyond the sweep.
+// `beyond` returns the share of a priced candidate's message time that is beyond the sweep.
 func (c *candidate) beyond() float64 {
 	above, all := 0.0, 0.0
 	for _, p := range c.passes {

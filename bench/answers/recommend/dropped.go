@@ -107,7 +107,7 @@ func offBy(points []Point, i int) float64 {
 // (bandwidth). A curve with an exponent outside this range is not extrapolated.
 const exponentSlack = 0.3
 
-// expected bounds the time of a point by its two nearest neighbours: it lies between the power law and the
+// `expected` bounds the time of a point by its two nearest neighbours: it lies between the power law and the
 // straight line through them. If both neighbours lie on one side, the time also lies between the nearer
 // neighbour's time and that time scaled in proportion to the size. If the times of the two neighbours do
 // not rise like a curve, only the second bound counts, computed from both neighbours.

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// hidden is the share of a step below which communication counts as hidden. noted is the share below
+	// `hidden` is the share of a step below which communication counts as hidden. `noted` is the share below
 	// which a limit is not reported.
 	hidden = 0.01
 	noted  = 0.001
@@ -65,13 +65,13 @@ func (e *engine) explain(a *Answer, best int) {
 	a.WhyNotSmaller, a.WhyNotLarger = e.whyNot(a, best, -1), e.whyNot(a, best, 1)
 }
 
-// fastest returns the least time per byte of a curve, in seconds.
+// `fastest` returns the least time per byte of a curve, in seconds.
 func (e *engine) fastest(i int) float64 {
 	return slices.Min(slice.Map(e.curves[i].Points, func(p Point) float64 { return p.Seconds / float64(p.Bytes) }))
 }
 
-// tail returns the time and the bytes of backward's last reduction, and the name of a tensor that makes up
-// most of it and exceeds the setting.
+// tail returns the time and the bytes of the last reduction of the backward pass. It also returns the name
+// of a tensor that makes up most of this reduction and exceeds the setting; empty if there is none.
 func (e *engine) tail(c *candidate) (seconds float64, bytes int64, tensor string) {
 	p := c.passes[backward]
 	for j, n := range slices.Backward(p.bytes) {
@@ -110,7 +110,7 @@ func (e *engine) limitMemory(add func(code string, seconds float64, format strin
 	}
 }
 
-// beyond returns the index of the candidate to compare the answer with, in the direction of `step`; -1 if
+// `beyond` returns the index of the candidate to compare the answer with, in the direction of `step`; -1 if
 // no candidate there costs more than PlateauWidth. It is the first costly candidate that differs from the
 // answer by a factor of four or more, otherwise the last costly candidate.
 func (e *engine) beyond(a *Answer, best, step int) int {

@@ -2,7 +2,7 @@ package recommend
 
 // Flight is the rule by which messages share a network. A [Pass] runs this rule. Tests compare
 // [Answer.NodesOf], the schedule of zbench replay and the streams of the loopback with this rule. A message
-// starts when it has been launched and the previous messages of its queues have ended: calls of one
+// starts when it has been launched and the previous messages of its queues have ended. Calls of one
 // communicator follow one another, and so do calls on the same stream of the trainer. Messages of different
 // queues are on the network at the same time: their latencies overlap, but they share the links, so their
 // transfers follow one another.

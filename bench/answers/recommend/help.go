@@ -88,7 +88,7 @@ func (e *engine) help(a *Answer, best int) []Help {
 	return append(all, e.withoutGain(a, best)...)
 }
 
-// manyRanks is the number of ranks from which fewer ring steps are proposed.
+// With manyRanks ranks or more, fewer ring steps are proposed.
 const manyRanks = 64
 
 // withoutGain returns changes whose gain the curves cannot give.

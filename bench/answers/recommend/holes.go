@@ -9,9 +9,9 @@ import (
 
 // Kinds of Hole.
 const (
-	// TimeFalls: a larger message takes less time.
+	// TimeFalls means that a larger message takes less time.
 	TimeFalls = "time_falls"
-	// BusBWDrops: the bus bandwidth is lower than at a smaller size.
+	// BusBWDrops means that the bus bandwidth is lower than at a smaller size.
 	BusBWDrops = "busbw_drops"
 )
 
@@ -29,7 +29,7 @@ type Hole struct {
 	Loss float64 `json:"loss"`
 }
 
-// Limits from which a loss counts as a hole.
+// Limits above which a loss counts as a hole.
 const (
 	// minDrop is the least loss of bus bandwidth against the running maximum. minSaving is the least loss of
 	// time against a larger message. Repeated measurements differ by 1–5 %, which is less than both.

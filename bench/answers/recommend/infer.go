@@ -27,7 +27,7 @@ const (
 type guess [unknowns]float64
 
 // belief is the assumption about one quantity before any step is observed. scale is the size of one unit of
-// a guess; lo and hi are the bounds in such units. free marks a quantity without a likely value.
+// a guess; lo and hi are the bounds in such units. `free` marks a quantity without a likely value.
 type belief struct {
 	scale, lo, hi float64
 	free          bool
@@ -53,7 +53,7 @@ const (
 // time on the network.
 var unknownCompute = math.Log(32)
 
-// ordinary returns the beliefs about a job that the model fits.
+// `ordinary` returns the beliefs about a job that the model fits.
 func ordinary(e *engine) beliefs {
 	b := beliefs{
 		ofCompute:    {scale: measuredCompute, lo: -farthest, hi: farthest},
@@ -70,14 +70,14 @@ func ordinary(e *engine) beliefs {
 	return b
 }
 
-// other is a job that the model does not fit.
+// `other` is a job that the model does not fit.
 type other struct {
 	code    string
 	beliefs beliefs
 	message func(j job) string
 }
 
-// others returns the kinds of jobs that the model does not fit, but that the fit can recognise. Each kind
+// `others` returns the kinds of jobs that the model does not fit, but that the fit can recognise. Each kind
 // has one quantity that an ordinary job lacks.
 func others(e *engine) []other {
 	serial, slow, each, flying := ordinary(e), ordinary(e), ordinary(e), ordinary(e)
@@ -101,15 +101,15 @@ func others(e *engine) []other {
 	}
 }
 
-// explained is the fit of an engine's observed steps.
+// `explained` is the fit of an engine's observed steps.
 type explained struct {
 	e       *engine
 	beliefs beliefs
 	seen    []seen
-	// best is the guess of the best fit. far is the distance of best.
+	// `best` is the guess of the best fit. `far` is the distance of that guess.
 	best guess
 	far  float64
-	// draws are guesses, drawn at random with their probability.
+	// draws are guesses, drawn at random by their probability.
 	draws []guess
 }
 
@@ -152,7 +152,7 @@ func (x *explained) distance(z guess) float64 {
 	return sum
 }
 
-// inside moves a guess into its bounds.
+// `inside` moves a guess into its bounds.
 func (x *explained) inside(z guess) guess {
 	for i, b := range x.beliefs {
 		z[i] = min(b.hi, max(b.lo, z[i]))
@@ -274,8 +274,8 @@ func (x *explained) fill(f *Fit) {
 	f.Network, f.Rest = x.estimate(ofNetwork), x.estimate(ofRest)
 }
 
-// halved is the largest width of a quantity's interval, as a share of the assumed width, at which the
-// quantity counts as inferred.
+// A quantity counts as inferred if the width of its interval is at most the share `halved` of the assumed
+// width.
 const halved = 0.5
 
 // estimate returns the best value of a quantity and its 95 % interval over the draws. A quantity other than
@@ -301,7 +301,7 @@ func (x *explained) estimate(i int) Estimate {
 	}
 }
 
-// predicted returns the step with a setting, and the interval in which measured medians should lie.
+// `predicted` returns the step with a setting, and the interval in which measured medians should lie.
 func (x *explained) predicted(c *candidate) Predicted {
 	c.price(x.e.models)
 	steps := slice.Map(x.draws, func(z guess) float64 { return x.step(c, z.meaning(x)) })

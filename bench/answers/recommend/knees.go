@@ -100,9 +100,9 @@ type KneePoint struct {
 
 // Need is an input that a bucket size still lacks, and how to give it.
 type Need struct {
-	// What says what is missing.
+	// What names the missing input.
 	What string `json:"what"`
-	// How says how to give the input.
+	// How describes how to give the input.
 	How string `json:"how"`
 }
 
@@ -110,10 +110,9 @@ type Need struct {
 // record's results does not matter.
 //
 // Between two neighbouring sizes the time is a power law, log T linear in log S. A power law is positive,
-// does not overshoot, and is solved in closed form. The answer is the range around the plateau that reaches
-// a share, not the first crossing: a trainer's real buckets exceed their configured size by up to one
-// parameter tensor, so a size is only safe if larger sizes are good too. FirstBytes keeps the first
-// crossing.
+// does not overshoot, and is solved in closed form. The answer is the range around the plateau that reaches a
+// share, not the first crossing. A trainer's real buckets exceed their configured size by up to one parameter
+// tensor, so a size is only safe if larger sizes are good too. FirstBytes keeps the first crossing.
 func KneesOf(rec *record.Record) Knees {
 	a := Knees{
 		Schema: KneesSchema, Simulated: rec.Simulated,
@@ -147,7 +146,7 @@ func compareKnees(a, b record.CurveKey) int {
 	return cmp.Or(cmp.Compare(listed(a.Collective), listed(b.Collective)), cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.Dtype, b.Dtype), a.Compare(b))
 }
 
-// listed returns the collective's place in the table; unknown collectives come last.
+// `listed` returns the collective's place in the table; unknown collectives come last.
 func listed(name string) int {
 	names := collective.Names()
 	if i := slices.Index(names, name); i >= 0 {
@@ -194,7 +193,7 @@ func kneesOf(k record.CurveKey, results []record.Result) (KneeCurve, []record.Wa
 	return c, append(warnings, c.warnings(curve)...)
 }
 
-// usable returns the results that a curve can be drawn from and the number of failed results. It sets
+// `usable` returns the results that a curve can be drawn from and the number of failed results. It sets
 // NotOK, Timing, Extrapolated and Reason of c.
 func (c *KneeCurve) usable(results []record.Result) (used []record.Result, lost int) {
 	for _, r := range results {
@@ -221,8 +220,8 @@ func (c *KneeCurve) usable(results []record.Result) (used []record.Result, lost 
 	return used, lost
 }
 
-// merge sorts by size. Several results of one size, for example from repeated logs, are replaced by their
-// median.
+// merge sorts the results by size. Several results of one size, for example from repeated logs, are replaced
+// by their median.
 func merge(results []record.Result) []sample {
 	bySize := map[int64][]float64{}
 	for i := range results {

@@ -112,8 +112,8 @@ type Predicted struct {
 
 const (
 	// modelError is the error of the model for a job that the model fits: the standard deviation of the
-	// logarithm of a step. loneStep is the same for the difference of a single timed step from the median
-	// of many steps.
+	// logarithm of a step. loneStep is the same deviation for the difference of a single timed step from the
+	// median of many steps.
 	modelError = 0.015
 	loneStep   = 0.015
 	// leastChance is the chance below which the model counts as not fitting a job's steps.
@@ -123,10 +123,10 @@ const (
 	growth = 0.02
 )
 
-// unfit is the code of the refusal if the model does not fit the observed steps.
+// `unfit` is the code of the refusal if the model does not fit the observed steps.
 const unfit = "does_not_fit"
 
-// seen is a priced, observed setting with the logarithm of its median step and the standard error of that
+// `seen` is a priced, observed setting with the logarithm of its median step and the standard error of that
 // logarithm.
 type seen struct {
 	*candidate
@@ -197,7 +197,7 @@ func (e *engine) bestBetween() *Range {
 	return &r
 }
 
-// explained starts a fit of the observed settings and lists them in f.
+// `explained` starts a fit of the observed settings and lists them in f.
 func (e *engine) explained(f *Fit, b beliefs) *explained {
 	x := &explained{e: e, beliefs: b}
 	f.Settings = nil
@@ -222,8 +222,9 @@ func (e *engine) explained(f *Fit, b beliefs) *explained {
 	return x
 }
 
-// grows reports whether the steps of every setting get longer during the measurement: in at least 90 % of
-// all pairs, a step of the second half is longer than a step of the first. It needs at least two settings.
+// `grows` reports whether the steps of every setting get longer during the measurement. In at least 90 % of
+// all pairs, a step of the second half must be longer than a step of the first half. It needs at least two
+// settings.
 func (e *engine) grows() bool {
 	const few, mostly = 10, 0.9
 	settings := 0
@@ -252,7 +253,7 @@ func (e *engine) grows() bool {
 // repairs is the number of settings needed to tell the causes apart.
 const repairs = 3
 
-// why returns the causes that would explain the steps; each cause is tried alone. With enough settings,
+// `why` returns the causes that would explain the steps; each cause is tried alone. With enough settings,
 // only the best cause is returned, with its fit.
 func (e *engine) why(grown bool) (all []Cause, best *explained) {
 	all = []Cause{}
@@ -277,7 +278,7 @@ func (e *engine) why(grown bool) (all []Cause, best *explained) {
 	return all, best
 }
 
-// unfit returns the refusal of a job that the model does not fit. It names the setting with the largest
+// `unfit` returns the refusal of a job that the model does not fit. It names the setting with the largest
 // error, and the best observed setting.
 func (e *engine) unfit(f *Fit) *Refusal {
 	worst := slices.MaxFunc(f.Settings, func(a, b Observed) int {

@@ -15,7 +15,7 @@ import (
 // Direction of a pass over the boundaries between parameters.
 type Direction bool
 
-// Forward passes boundary 0 first. Backward passes boundary 0 last.
+// A pass in the direction Forward begins at boundary 0. A pass in the direction Backward ends at boundary 0.
 const (
 	Forward  Direction = false
 	Backward Direction = true
@@ -71,7 +71,7 @@ func NewPass(messages []trainer.Message, done []float64, d Direction) Pass {
 	return Pass{events: all, messages: len(messages), done: done, in: queuesOf(messages)}
 }
 
-// queued holds the queues of a message's communicator and stream. follows is true if the message uses the
+// queued holds the queues of a message's communicator and stream. `follows` is true if the message uses the
 // result of the previous message.
 type queued struct {
 	comms, stream int8
@@ -199,7 +199,7 @@ type Times struct {
 	sent  Flight
 }
 
-// computed returns the time at which `work` seconds of computation that start at `clock` are done. The
+// `computed` returns the time at which `work` seconds of computation that start at `clock` are done. The
 // network is busy until `network`.
 func (t *Times) computed(clock, network, work float64) float64 {
 	if t.Contention == 0 || network <= clock {

@@ -63,7 +63,7 @@ func (e *engine) pick(n need) (c Curve, from int, refusal *Refusal) {
 	return best, 0, nil
 }
 
-// unlike returns how much a curve's communicators differ from the trainer's; 0 is the best match. The
+// `unlike` returns how much a curve's communicators differ from the trainer's; 0 is the best match. The
 // trainer has one communicator of all data-parallel ranks, or groups of neighbours or of strided ranks that
 // run at once.
 func unlike(c Curve, part, neighbours bool) int {
@@ -98,7 +98,7 @@ func severalSetups(best Curve, fit []Curve) *Refusal {
 	)
 }
 
-// strided reports whether curve i was measured on neighbouring ranks although the call's ranks are not
+// `strided` reports whether curve i was measured on neighbouring ranks although the call's ranks are not
 // neighbours. Such a call joins the ranks with the same experts, or with the same part of a matrix. If each
 // rank has its own node, even neighbouring ranks are far enough apart.
 func (e *engine) strided(i int) bool {

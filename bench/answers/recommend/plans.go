@@ -19,7 +19,7 @@ type Plans struct {
 	kept                      []tried
 }
 
-// tried holds the candidates of a question before they are priced, and the values that they depend on in
+// `tried` holds the candidates of a question before they are priced, and the values that they depend on in
 // addition to the tensors.
 type tried struct {
 	basis
@@ -67,8 +67,8 @@ func (e *engine) prepare() *Refusal {
 	return nil
 }
 
-// try plans the candidates. It drops their buckets, because only add compares them, and the space for
-// costs, because each copy has its own.
+// try plans the candidates. It drops their buckets, because only `add` compares buckets. It drops the space
+// for costs, because each copy has its own.
 func (e *engine) try() {
 	kept, asIs := e.keep()
 	e.candidates, e.asIs = []*candidate{kept}, asIs
@@ -91,7 +91,7 @@ func (x *tried) copies() (all []*candidate, asIs *candidate) {
 	return slice.Map(x.candidates, (*candidate).copied), asIs
 }
 
-// copied returns the candidate with its own space for costs.
+// `copied` returns the candidate with its own space for costs.
 func (c *candidate) copied() *candidate {
 	other := *c
 	for i, p := range c.passes {

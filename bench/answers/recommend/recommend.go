@@ -123,7 +123,7 @@ func Ask(q Question) (Answer, error) {
 	return a, nil
 }
 
-// decide chooses the setting and fills the fields about settings. least is the index of the setting of
+// decide chooses the setting and fills the fields about settings. `least` is the index of the setting of
 // least mean regret, and best is the index of the answer. ok is false if every setting exceeds the memory
 // budget.
 func (e *engine) decide(a *Answer) (s scores, least, best int, ok bool) {
@@ -141,13 +141,13 @@ func gradients(params []trainer.Param) int64 {
 	return slice.Sum(params, func(p trainer.Param) int64 { return p.Elements })
 }
 
-// alone reports whether no gradient needs a reduction.
+// `alone` reports whether no gradient needs a reduction.
 func alone(q Question) bool {
 	return q.Run.DP == 1 || q.Run.Ranks(true) == 1 && len(q.Params) > 0 &&
 		!slices.ContainsFunc(q.Params, func(p trainer.Param) bool { return !p.Expert })
 }
 
-// answer fills a from the engine.
+// answer fills in `a` with the results of the engine.
 func (e *engine) answer(a *Answer) {
 	blank := *a
 	s, least, best, ok := e.decide(a)

@@ -25,7 +25,7 @@ func refuse(code, message, hint string) *Refusal {
 // Do returns the hint without the command at its end.
 func (r *Refusal) Do() string { return strings.TrimSuffix(r.Hint, ": `"+r.Command+"`") }
 
-// incomplete returns a refusal for what the question lacks; nil if the question is complete.
+// `incomplete` returns a refusal for what the question lacks; nil if the question is complete.
 func incomplete(q Question, t trainer.Trainer) *Refusal {
 	total := int64(0)
 	blocks := false
@@ -61,7 +61,7 @@ func incomplete(q Question, t trainer.Trainer) *Refusal {
 	return nil
 }
 
-// missing returns the refusal for a missing curve. It lists the available curves.
+// `missing` returns the refusal for a missing curve. It lists the available curves.
 func missing(n need, q Question) *Refusal {
 	var others, ranks []string
 	for _, c := range q.Curves {

@@ -35,12 +35,12 @@ type Resampler struct {
 // drawer draws the median of one point.
 type drawer struct {
 	seconds float64
-	// sorted holds the samples. nEff is the number of independent samples that would be as precise.
+	// `sorted` holds the samples. nEff is the number of independent samples that would be as precise.
 	sorted []float64
 	nEff   float64
 	// sigma is the standard deviation of the logarithm of the median.
 	sigma float64
-	// more is the part of the point's scatter that its own samples do not show, as a standard deviation of
+	// `more` is the part of the point's scatter that its own samples do not show, as a standard deviation of
 	// the logarithm.
 	more float64
 }
@@ -88,7 +88,7 @@ func (p *Point) drawer() (d drawer, from string) {
 	return d, ""
 }
 
-// shown returns the standard deviation of the logarithm of a draw from the samples.
+// `shown` returns the standard deviation of the logarithm of a draw from the samples.
 func (d drawer) shown() float64 {
 	if d.sorted == nil {
 		return d.sigma

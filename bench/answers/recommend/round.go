@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// round replaces a new setting by the roundest equivalent one. A setting with the same buckets is
+// round replaces a new setting by the roundest equivalent setting. A setting with the same buckets is
 // equivalent. If the tensors were generated from totals, or a model decided the times, a setting with an
 // equal score is equivalent, too, because more digits would promise too much.
 func (e *engine) round(s *scores, best int) int {
@@ -50,7 +50,7 @@ func rounder(setting, step int64) []int64 {
 	return units
 }
 
-// equal reports whether a setting is as good as the best candidate.
+// `equal` reports whether a setting is as good as the best candidate.
 func (e *engine) equal(s scores, best int, setting int64) bool {
 	c := e.candidates[best]
 	other := e.plan(setting, e.run)
@@ -72,7 +72,7 @@ func (e *engine) equal(s scores, best int, setting int64) bool {
 	return s.score[best]+sum <= s.least+Tie
 }
 
-// place makes a setting a candidate. It replaces candidate `best` if that has the same buckets.
+// place makes a setting a candidate. It replaces candidate `best` if that candidate has the same buckets.
 func (e *engine) place(setting int64, best int) {
 	c := e.plan(setting, e.run)
 	if slices.Equal(c.cut, e.buckets(e.candidates[best])) {

@@ -35,11 +35,11 @@ type Rule struct {
 	// To is the greatest amount at which Elements is better by 1 % or more; 0 if that is the greatest
 	// amount tried.
 	To int64 `json:"to"`
-	// KeptCosts is the most that Kept costs over the best size outside the range From to To, as a share of
-	// a step.
+	// KeptCosts is the largest cost of Kept over the best size at any amount outside the range From to To, as
+	// a share of a step.
 	KeptCosts float64 `json:"kept_costs"`
-	// SetCosts is the most that Elements costs over the best size of any amount inside the range, as a
-	// share of a step.
+	// SetCosts is the largest cost of Elements over the best size at any amount inside the range, as a share
+	// of a step.
 	SetCosts float64 `json:"set_costs"`
 	// Latency is the answer's latency at To, or at the greatest amount if To is 0.
 	Latency float64 `json:"latency"`
@@ -62,12 +62,12 @@ type RulePoint struct {
 	// Elements is the best size of this amount, in elements.
 	Elements int64 `json:"elements"`
 	// Costs is how much longer a step is with the present setting than with the best size, as a share of the
-	// best step: as measured, or on average over the scenarios if that is more.
+	// best step. It is the larger of two values: as measured, and on average over the scenarios.
 	Costs float64 `json:"costs"`
 }
 
-// The amounts that a rule tries: tokens of a microbatch, or the length of backward as a multiple of the
-// gradients' time on the network.
+// The amounts that a rule tries: tokens of a microbatch, or the length of the backward pass as a multiple of
+// the gradients' time on the network.
 const (
 	fewestTokens, mostTokens = 1 << 10, 1 << 18
 	leastWire, mostWire      = 1. / 4, 256.
@@ -75,7 +75,7 @@ const (
 	ruleEnds = 1.005
 )
 
-// weighed is an amount of a rule with the engine and the answer for it.
+// `weighed` is an amount of a rule with the engine and the answer for it.
 type weighed struct {
 	amount float64
 	e      *engine
@@ -183,7 +183,7 @@ func (e *engine) end(p Pace, set, kept *weighed, outside *[]*weighed) int64 {
 	return int64(math.Round(math.Round(kept.amount/digit) * digit))
 }
 
-// together returns one setting for all amounts, and its largest cost over the best sizes. Of the settings
+// `together` returns one setting for all amounts, and its largest cost over the best sizes. Of the settings
 // that are best at one amount it takes the setting whose largest cost is least.
 func together(all []*weighed) (setting int64, most float64) {
 	most = math.Inf(1)
@@ -198,8 +198,8 @@ func together(all []*weighed) (setting int64, most float64) {
 	return setting, most
 }
 
-// ruled returns the answer as a rule. It fills in blank, the answer before any amount was tried: what holds for
-// one amount only is left out.
+// `ruled` returns the answer as a rule. It fills in `blank`, the answer before any amount was tried. It leaves
+// out everything that holds for one amount only.
 func (a *Answer) ruled(blank Answer) Answer {
 	for _, c := range []*Candidate{a.Best, a.Now()} {
 		a.Rule.Unfounded = cmp.Or(a.Rule.Unfounded, c.Unfounded)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// scatterFrom is the smallest message whose residual is used, in bytes. Smaller messages are all
-	// latency, and no trainer sends them.
+	// scatterFrom is the smallest message whose residual is used, in bytes. The time of smaller messages is
+	// all latency, and no trainer sends such messages.
 	scatterFrom = 64 * unit.KiB
 	// fitPoints is the number of neighbouring sizes in a local fit. The fit is a parabola in the
 	// logarithms: over three octaves α + S/B and power laws are close to a parabola.

@@ -6,8 +6,8 @@ import (
 
 // Limits of equal and of acceptable settings, as shares of a step.
 const (
-	// Tie is the difference from the least score up to which scores count as equal. If the current setting
-	// is one of several equal settings, it is chosen. Otherwise the smallest is chosen.
+	// Tie is the difference from the least score up to which scores count as equal. If the current setting is
+	// one of several equal settings, it is chosen. Otherwise the smallest setting is chosen.
 	Tie = 0.001
 	// PlateauWidth is the cost up to which the current setting is kept.
 	PlateauWidth = 0.01
@@ -17,7 +17,7 @@ const (
 type scores struct {
 	// steps[i][j] is the step of candidate j in scenario i. exposed[j] is the communication that is not
 	// hidden, by pass, in the nominal scenario. score and worst are the mean and the largest regret of each
-	// candidate. least is the lowest score within the memory budget.
+	// candidate. `least` is the lowest score within the memory budget.
 	steps   [][]float64
 	exposed [][3]float64
 	score   []float64
@@ -72,7 +72,7 @@ func (s *scores) regrets(all []*candidate) {
 	}
 }
 
-// best returns the current setting if its score counts as the least, otherwise the smallest setting with such
+// `best` returns the current setting if its score counts as the least, otherwise the smallest setting with such
 // a score.
 func (s *scores) best(all []*candidate) (int, bool) {
 	first, found := 0, false

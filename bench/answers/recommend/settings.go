@@ -90,9 +90,9 @@ func (e *engine) wire() float64 {
 	return t
 }
 
-// keep returns the present setting in the advised run: the user's, or the trainer's default. asIs is the
-// present setting in the user's own run, with the trainer's behaviour if nothing is set; nil if the two
-// runs are equal.
+// keep returns the present setting in the advised run: the user's setting, or the trainer's default. asIs
+// is the present setting in the user's own run, with the trainer's behaviour if nothing is set; nil if the
+// two runs are equal.
 func (e *engine) keep() (kept, asIs *candidate) {
 	setting, run := e.snap(e.t.Default(e.q.Params, e.run)), e.t.Unset(e.q.Run)
 	if e.q.Current > 0 {

@@ -26,19 +26,17 @@ type Busy struct {
 }
 
 const (
-	// busyFrom is the ratio to the fastest time from which a message counts as slow, if times
-	// hardly vary.
+	// If times hardly vary, a message counts as slow from busyFrom times its fastest time.
 	busyFrom = 1.25
-	// busySpread is the number of standard deviations above the fastest time from which a message counts as
-	// slow. The fastest of ten times is 1.5 deviations below the mean, so a slow message is 2.5 deviations
-	// above the mean. By chance one message in a hundred is so slow, and these messages lose less time than
-	// busyLost.
+	// A message counts as slow from busySpread standard deviations above its fastest time. The fastest of
+	// ten times is 1.5 deviations below the mean, so a slow message is 2.5 deviations above the mean. By
+	// chance one message in a hundred is so slow, and these messages lose less time than busyLost.
 	busySpread = 4
 	// halfWidth is the average width of the narrowest half of ten normal values, in standard
 	// deviations.
 	halfWidth = 0.7
-	// busyLost is the least lost share of the messages' time that is reported. busyLeast is the least
-	// number of slow messages that is reported. Smaller values may be an accident.
+	// busyLost is the least reported loss, as a share of the messages' time. busyLeast is the least
+	// reported number of slow messages. Smaller values may be an accident.
 	busyLost  = 0.03
 	busyLeast = 3
 )
@@ -82,10 +80,10 @@ func busyOf(kinds [2][][]float64) *Busy {
 	return b
 }
 
-// slowFrom returns the least time of each message over rounds, and the time from which the message is slow.
-// The variation of a message is taken from the narrowest half of its rounds, which are similar even if most
-// rounds are slow. It counts as at least the variation of the median message, because a few rounds may be
-// close together by chance.
+// slowFrom returns the least time of each message over rounds, and the time above which the message is
+// slow. The variation of a message is taken from the narrowest half of its rounds, which are similar even
+// if most rounds are slow. It counts as at least the variation of the median message, because a few rounds
+// may be close together by chance.
 func slowFrom(rounds [][]float64) (base, from []float64) {
 	var spread []float64
 	half := (len(rounds) + 1) / 2

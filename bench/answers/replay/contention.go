@@ -19,13 +19,13 @@ type Contention struct {
 	Amount string `json:"amount"`
 	// Compute is triad (computation that goes through memory) or gemm (matrix products).
 	Compute plan.StepDo `json:"compute"`
-	// Rounds is the number of steps of each kind, in turn.
+	// Rounds is the number of steps of each kind. The kinds take turns.
 	Rounds int `json:"rounds"`
-	// SpinAlone is the computation time of a step without messages whose computation is spins, in seconds.
-	// A spin is one thread that waits and takes nothing from messages. The value is the sum of the
-	// operations' own times, as a mean over ranks and a median over rounds.
+	// SpinAlone is the computation time of a step without messages, in seconds, if the computation consists
+	// of spins. A spin is one thread that waits and takes nothing from messages. The value is the sum of
+	// the operations' own times: the mean over ranks, and the median over rounds.
 	SpinAlone float64 `json:"spin_alone"`
-	// Spin is the computation time of spins in a step with messages, in seconds.
+	// Spin is the computation time of the same spins in a step with messages, in seconds.
 	Spin float64 `json:"spin"`
 	// Alone is the time of about equally long computation that uses the GPU, in a step without messages, in
 	// seconds.
@@ -79,8 +79,9 @@ func Working(s *plan.Step, do plan.StepDo, unit float64) *plan.Step {
 	return out
 }
 
-// TakeContention times the computation of a step of spins with and without messages, and of the same step
-// with a kind of computation whose launches take a known time. It stages settings from number `first` on.
+// TakeContention times the computation of a step with and without messages. It does so for a step of spins,
+// and for the same step with a kind of computation whose launches take a known time. It stages settings
+// from number `first` on.
 func TakeContention(ctx context.Context, p plan.Player, first int, spin *plan.Step, do plan.StepDo, launch float64) (*Contention, error) {
 	with := Working(spin, do, launch)
 	kinds := []*plan.Step{Alone(spin), spin, Alone(with), with, Bare(with)}

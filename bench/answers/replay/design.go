@@ -1,7 +1,7 @@
 // Package replay compares settings of a trainer by timed steps. [Design.Run] takes steps of all settings in
 // turn and states for each setting whether it is faster than the first setting, by how much, and with which
-// certainty; [Schedule] is a plan's step as operations for a driver; [Document] is the result of `zbench
-// replay`.
+// certainty. [Schedule] converts a plan's step to operations for a driver. [Document] is the result of
+// `zbench replay`.
 //
 // The statistics use no prediction: a [Taker] yields seconds, and nothing else enters a verdict.
 package replay
@@ -18,9 +18,9 @@ import (
 const (
 	// Level bounds the probability of any false verdict over all settings together.
 	Level = 0.02
-	// first and last are the parts of Level that the test after the first rounds and the final test may
-	// spend. The rest of Level is reserved. The first rounds set the number of further rounds and also
-	// count in the final test, so first rounds that happen to spread little end the test too early
+	// `first` is the part of Level that the test after the first rounds may spend. `last` is the part for
+	// the final test. The rest of Level is reserved. The first rounds set the number of further rounds and
+	// also count in the final test, so first rounds that happen to spread little end the test too early
 	// (docs/EXPERIMENTS.md).
 	first, last = 0.002, 0.010
 	// firstRounds are measured before the number of steps is announced.
@@ -61,7 +61,7 @@ type Announced struct {
 	Precision float64 `json:"precision"`
 }
 
-// Difference compares a setting with the first.
+// Difference compares a setting with the first setting.
 type Difference struct {
 	// Mean over rounds of a step divided by the first setting's step, less one.
 	Mean float64 `json:"mean"`
@@ -93,7 +93,7 @@ type Outcome struct {
 	Steps [][]float64
 	// Differences are by setting; the first setting's is zero.
 	Differences []Difference
-	// Announced is the announcement after the first rounds; nil if no more were taken.
+	// Announced is the announcement after the first rounds; nil if no further rounds were taken.
 	Announced *Announced
 	// Taken is the number of steps of all settings together, including untimed ones.
 	Taken int
@@ -108,13 +108,13 @@ func (d Design) RoundSteps() int { return d.Settings * roundBlocks * (d.Block + 
 // FirstSteps returns the number of steps before the total is announced.
 func (d Design) FirstSteps() int { return min(firstRounds, d.most()) * d.RoundSteps() }
 
-// most returns the number of rounds that the bound on steps allows, at least two, because one round has no
+// `most` returns the number of rounds that the bound on steps allows, at least two, because one round has no
 // spread.
 func (d Design) most() int { return max(2, d.MaxSteps/d.RoundSteps()) }
 
-// Run takes firstRounds rounds, which show the spread. If these do not decide, it calls announce and takes
-// as many more rounds as the margin needs at that spread. Verdicts are made only after the first rounds and
-// at the end.
+// Run takes firstRounds rounds, which show the spread. If these rounds do not decide, it calls announce and
+// takes as many more rounds as the margin needs at that spread. Verdicts are made only after the first rounds
+// and at the end.
 func (d Design) Run(take Taker, announce func(Announced)) (*Outcome, error) {
 	o := &Outcome{Steps: make([][]float64, d.Settings), rounds: make([][]float64, d.Settings)}
 	if err := d.rounds(o, min(firstRounds, d.most()), take); err != nil {
@@ -137,8 +137,8 @@ func (d Design) Run(take Taker, announce func(Announced)) (*Outcome, error) {
 	return o, nil
 }
 
-// rounds takes rounds up to a number. Each round has every setting in turn and then in reverse, so that a
-// linear drift over the round cancels. The next round begins with another setting.
+// rounds takes rounds until there are `until` rounds. Each round has every setting in turn and then in
+// reverse, so that a linear drift over the round cancels. The next round begins with another setting.
 func (d Design) rounds(o *Outcome, until int, take Taker) error {
 	for r := len(o.rounds[0]); r < until; r++ {
 		logs := make([]float64, d.Settings)
@@ -180,7 +180,7 @@ func (d Design) look(o *Outcome, alpha float64) {
 	}
 }
 
-// half returns half the width of an interval, by Student's t, for the mean of n rounds that spread like the
+// `half` returns half the width of an interval, by Student's t, for the mean of n rounds that spread like the
 // given rounds. d.Settings−1 such intervals hold together with an error probability of alpha. Rounds count
 // as independent. Changes slower than a round affect both of its halves and cancel; for an autoregression
 // of any speed the differences of neighbouring rounds correlate by at most 0.04.
@@ -190,7 +190,7 @@ func (d Design) half(rounds []float64, n int, alpha float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(p) * spread / math.Sqrt(float64(n))
 }
 
-// needed returns the number of rounds at which the half width of the widest interval is half the margin,
+// `needed` returns the number of rounds at which the half width of the widest interval is half the margin,
 // and the expected half width. An interval around zero then lies within the margin. MaxSteps bounds the
 // number.
 func (d Design) needed(o *Outcome) (rounds int, precision float64) {

@@ -63,7 +63,7 @@ type Document struct {
 	Own *Own `json:"own,omitempty"`
 	// Messages are the messages' own times in the first step; null if there are none.
 	Messages *Messages `json:"messages"`
-	// Contention is the mutual slowdown of computation and messages, if requested; else absent.
+	// Contention is the mutual slowdown of computation and messages; absent unless it was requested.
 	Contention *Contention `json:"contention,omitempty"`
 	// Policies are the effects of policies of the library; absent if none was requested.
 	Policies []PolicyEffect `json:"policies,omitempty"`
@@ -78,7 +78,7 @@ type Document struct {
 	// Judgement has the result as findings.
 	Judgement finding.Judgement `json:"judgement"`
 
-	// predicted are the steps that the curves predict, by setting, for the chart.
+	// `predicted` are the steps that the curves predict, by setting, for the chart.
 	predicted []document.Point
 }
 
@@ -107,7 +107,7 @@ type Setting struct {
 	Difference *Difference `json:"difference"`
 }
 
-// named returns the setting's name in a sentence.
+// `named` returns the setting's name in a sentence.
 func (s *Setting) named() string {
 	switch s.Name {
 	case "":
@@ -194,7 +194,7 @@ func (d *Document) Findings() finding.List {
 	return list
 }
 
-// simulated marks a finding as a model's, because its sentence may be copied without the page
+// `simulated` marks a finding as the result of a model, because its sentence may be copied without the page
 // around it.
 func (d *Document) simulated(f finding.Finding) finding.Finding {
 	if d.Simulated {
@@ -216,7 +216,7 @@ func (d *Document) Slower() bool {
 	return s != nil && s.Steps.Median > *s.Predicted
 }
 
-// off returns the setting whose prediction is furthest off; nil if no prediction is off by more than offBy.
+// `off` returns the setting whose prediction is furthest off; nil if no prediction is off by more than offBy.
 func (d *Document) off() (worst *Setting) {
 	most := offBy
 	for i := range d.Settings {
@@ -257,7 +257,7 @@ func percent(x *Difference) string {
 	return fmt.Sprintf("%.*f ± %.*f %% %s", digits, 100*math.Abs(x.Mean), digits, half, x.Verdict)
 }
 
-// compared gives the gate the steps and their predictions. It does so only in a simulation, where the
+// `compared` gives the gate the steps and their predictions. It does so only in a simulation, where the
 // curves are known to be of this machine.
 func (d *Document) compared() []finding.Compared[string] {
 	c := finding.Compared[string]{Class: "steps against the curves", Limit: offBy, Reference: 1}

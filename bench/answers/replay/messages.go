@@ -18,13 +18,13 @@ import (
 type Messages struct {
 	// Amount is the setting whose messages are compared; empty for the trace's own step.
 	Amount string `json:"amount"`
-	// Rounds is the number of steps of each kind, in turn.
+	// Rounds is the number of steps of each kind. The kinds take turns.
 	Rounds int `json:"rounds"`
 	// Communicators is the number of sets of communicators of the messages. Messages of one set follow each
 	// other; messages of different sets run at the same time.
 	Communicators int `json:"communicators"`
 	// Alone is the sum of the messages' own times in a step without computation, in seconds: the median
-	// over rounds. A message's own time is the time on the last rank to reach it.
+	// over rounds. A message's own time is its time on the rank that reaches it last.
 	Alone float64 `json:"alone"`
 	// Within is the sum of the messages' own times in a step with computation, in seconds.
 	Within float64 `json:"within"`
@@ -59,7 +59,7 @@ type Late struct {
 
 const (
 	messageRounds = 10
-	// waited is the least wait of other ranks that counts, as a share of a message's time.
+	// `waited` is the least wait of other ranks that counts, as a share of a message's time.
 	waited = 0.01
 	// lateChance is the largest probability with which a normal rank is called late.
 	lateChance = 1e-3
@@ -79,8 +79,8 @@ func Bare(s *plan.Step) *plan.Step {
 	return out
 }
 
-// TakeMessages times the messages of a staged step in turn with computation (setting `step`) and without it
-// (setting `bare`).
+// TakeMessages times the messages of a staged step, alternately with computation (setting `step`) and
+// without computation (setting `bare`).
 func TakeMessages(ctx context.Context, p plan.Player, step, bare int, s *plan.Step) (*Messages, error) {
 	times := [2][][]float64{}
 	for range messageRounds {
@@ -99,7 +99,7 @@ func TakeMessages(ctx context.Context, p plan.Player, step, bare int, s *plan.St
 	return messagesOf(times, comms), nil
 }
 
-// watched returns the times of more messages than one Watch can take.
+// `watched` returns the times of more messages than one Watch can take.
 func watched(ctx context.Context, p plan.Player, w plan.Watch) (all []float64, err error) {
 	for end := w.First + w.Count; w.First < end; w.First += w.Count {
 		w.Count = min(plan.MaxWatched, end-w.First)
@@ -121,7 +121,7 @@ func messagesOf(times [2][][]float64, comms []plan.Comms) *Messages {
 			m.Communicators++
 		}
 	}
-	if m.Communicators == 1 { // with several communicators, a slow message of one group makes a rank late to a message of another
+	if m.Communicators == 1 { // with several communicators, a slow message of one group makes a rank late to a message of another group
 		m.Late = lateOf(times[1], comms)
 	}
 	for _, rounds := range times {
@@ -142,8 +142,8 @@ func messagesOf(times [2][][]float64, comms []plan.Comms) *Messages {
 	return m
 }
 
-// ownTimes returns each message's own time in a step: the time on the last rank to reach it, which waits
-// for no other rank, in the slowest of the groups that run at once.
+// ownTimes returns each message's own time in a step: its time on the rank that reaches it last and waits
+// for no other rank. If several groups run at once, the slowest group counts.
 func ownTimes(seconds []float64, comms []plan.Comms) (all []float64) {
 	ranks := len(seconds) / len(comms)
 	for i, c := range comms {
@@ -156,7 +156,7 @@ func ownTimes(seconds []float64, comms []plan.Comms) (all []float64) {
 	return all
 }
 
-// of returns the times of a group's ranks.
+// `of` returns the times of a group's ranks.
 func of(h plan.Held, seconds []float64) []float64 {
 	return slice.Map(h.Ranks, func(rank int) float64 { return seconds[rank] })
 }

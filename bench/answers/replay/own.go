@@ -11,8 +11,8 @@ import (
 	"zbench/bench/files/trace"
 )
 
-// ownWithin is the largest difference of the replayed step from the trace's, as a share. A replay that is
-// further off is not of this job, and its results for other settings are worthless.
+// ownWithin is the largest accepted difference of the replayed step from the trace's step, as a share. A
+// replay that is further off is not of this job, and its results for other settings are worthless.
 const ownWithin = 0.01
 
 // OwnBlocks is the number of blocks of the trace's own step.
@@ -32,7 +32,7 @@ type Own struct {
 	TracedCompute float64 `json:"traced_compute"`
 	// Messages of the step.
 	Messages int `json:"messages"`
-	// Simulated is true if a model, not hardware, decided the trace's times; else absent.
+	// Simulated is true if a model, not hardware, decided the trace's times; absent otherwise.
 	Simulated bool `json:"simulated,omitempty"`
 	// Steps are the replayed steps, on the slowest rank; null if there are none.
 	Steps *stat.Summary `json:"steps"`
@@ -51,7 +51,7 @@ func OwnOf(file string, t *trace.Own) *Own {
 // Fits reports whether the replayed step matches the job's.
 func (o *Own) Fits() bool { return o.Steps != nil && math.Abs(o.off()) <= ownWithin }
 
-// off returns the difference of the replayed step, as a share of the trace's.
+// `off` returns the difference of the replayed step from the trace's step, as a share of the latter.
 func (o *Own) off() float64 { return o.Steps.Median/o.Traced - 1 }
 
 // finding compares the replayed step with the traced step.

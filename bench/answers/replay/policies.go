@@ -25,8 +25,8 @@ type PolicyEffect struct {
 	Unserved []string `json:"unserved"`
 	// Untold is true if the library does not report how it ran the collectives that it served.
 	Untold bool `json:"untold,omitempty"`
-	// Rounds is the number of steps with the policy and of steps without it, in turn. It is 0 if the policy
-	// serves no collective; nothing was timed then.
+	// Rounds is the number of steps with the policy. The same number of steps without the policy alternates
+	// with them. Rounds is 0 if the policy serves no collective; nothing was timed then.
 	Rounds int `json:"rounds"`
 	// Messages is the change in the time of the step's messages.
 	Messages Change `json:"messages"`
@@ -58,8 +58,8 @@ func WithPolicy(s *plan.Step, p policy.Policy) *plan.Step {
 	return &out
 }
 
-// TakePolicy times the messages, the computation and the whole of a step, in turn with a policy and
-// without. It stages settings from number `first` on.
+// TakePolicy times the messages, the computation and the whole of a step. Steps with the policy and steps
+// without it take turns. It stages settings from number `first` on.
 func TakePolicy(ctx context.Context, p plan.Player, first int, step *plan.Step, asked policy.Policy) (e PolicyEffect, err error) {
 	var logs [3][]float64
 	comms := slice.Map(step.Sends, func(k int) plan.Comms { return step.Cases[k].Comms() })

@@ -59,7 +59,7 @@ func Schedule(nodes []trace.Node, find func(c *trace.Call) (plan.Case, error)) (
 	return s, nil
 }
 
-// final reports whether a message is the last on its communicators.
+// `final` reports whether a message is the last on its communicators.
 func final(s *plan.Step, message int) bool {
 	return !slices.ContainsFunc(s.Sends[message+1:], func(k int) bool { return s.Cases[k].Comms() == s.Comms(message) })
 }

@@ -17,7 +17,7 @@ var Variables = []string{
 	"NCCL_NET_GDR_LEVEL", "NCCL_NET_GDR_READ", "NCCL_DMABUF_ENABLE", "NCCL_P2P_DISABLE", "NCCL_DEBUG", Fence, FenceBefore, "GPU_MAX_HW_QUEUES",
 }
 
-// tuned matches the line about a launch in the library's log (NCCL_TUNING), with its protocol.
+// `tuned` matches the line about a launch in the library's log (NCCL_TUNING), with its protocol.
 var tuned = pattern.New(`-> Algo \w+ proto (\w+)`)
 
 // Variable is an environment variable.

@@ -80,7 +80,7 @@ type Tally struct {
 	at                            map[Setting]int
 }
 
-// sent is a located part of wrong data with its attempt and collective. first is true if the attempt's
+// `sent` is a located part of wrong data with its attempt and collective. `first` is true if the attempt's
 // first message was wrong.
 type sent struct {
 	plan.WrongPart

@@ -103,8 +103,8 @@ func (a *Attempt) Any() bool {
 	return slices.ContainsFunc(a.Wrong, func(n int64) bool { return n > 0 })
 }
 
-// Turns returns the numbers 0 to n-1 one after the other in random order. Once all numbers were returned,
-// it begins again in a new order.
+// Turns returns a function that yields one number per call: the numbers 0 to n-1 in random order. After the
+// last number, the function begins again in a new order.
 func Turns(seed uint64, n int) func() int {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // an order, not a secret
 	var order []int

@@ -20,27 +20,27 @@ import (
 	"zbench/bench/show/table"
 )
 
-// Schema is the version of suite.json, Rules the version of the rules that make its findings.
+// Schema is the version of suite.json. Rules is the version of the rules that make its findings.
 const (
 	Schema = "zbench.suite/1"
 	Rules  = 1
 )
 
-// agreement is the largest difference of a figure that agrees with a published one.
+// agreement is the largest difference, as a share, at which a figure agrees with a published figure.
 const agreement = 0.05
 
-// Verdicts of a figure beside a published one. Nothing that a model made is compared, since the
-// model was fitted to published figures.
+// Verdicts on a figure that has a published figure beside it. A model's figure is not compared, because
+// the model was fitted to published figures.
 const (
 	Agrees      = "agrees"
 	Differs     = "differs"
 	NotCompared = "not_compared"
 )
 
-// Verdicts returns all of them.
+// Verdicts returns all verdicts.
 func Verdicts() []string { return []string{Agrees, Differs, NotCompared} }
 
-// Where the figures of a row come from.
+// The origins of a row's figures.
 const (
 	Measured   = "measured"
 	Simulated  = "simulated"
@@ -48,7 +48,7 @@ const (
 	HostMemory = "host memory"
 )
 
-// Origins returns all of them.
+// Origins returns all origins.
 func Origins() []string { return []string{Measured, Simulated, Emulated, HostMemory} }
 
 // Document is the content of suite.json.
@@ -77,13 +77,13 @@ type Outcome struct {
 	Title string `json:"title"`
 	// Command is the command line without the folder; empty if the row could not run.
 	Command string `json:"command"`
-	// Folder is the folder of the result, below the suite's.
+	// Folder is the folder of the result, below the suite's folder.
 	Folder string `json:"folder"`
 	// State is pass, fail, unclear or not_checked.
 	State finding.State `json:"state"`
-	// Code is the exit code of the command; null if it did not run.
+	// Code is the exit code of the command; null if the command did not run.
 	Code *int `json:"code"`
-	// Reason says why the row did not pass; empty if it did.
+	// Reason says why the row did not pass; empty if the row passed.
 	Reason string `json:"reason"`
 	// Origin says where the figures come from: measured, simulated, emulated, host memory; empty
 	// without a result.
@@ -94,42 +94,44 @@ type Outcome struct {
 	picture document.Block
 }
 
-// Measure is a figure with what others published.
+// Measure is a figure of a row with the figures that others published.
 type Measure struct {
-	// What the figure is.
+	// Name of the figure.
 	What string `json:"what"`
-	// Value in base units; null for a text, or if there is none.
+	// Value in base units; null if the figure is a text, or if there is no figure.
 	Value *float64 `json:"value"`
 	// Lower end of the value's 95 % interval; null if unknown.
 	Lo *float64 `json:"lo"`
 	// Upper end of the value's 95 % interval; null if unknown.
 	Hi *float64 `json:"hi"`
-	// Text is the figure for people; empty if there is none.
+	// Text is the figure for people; empty if there is no figure.
 	Text string `json:"text"`
 	// Why says why there is no figure; absent if there is one.
 	Why string `json:"why,omitempty"`
-	// Published are figures of others; none if none were found.
+	// Published are the figures that others published; empty if there are none.
 	Published []Compared `json:"published"`
 
 	show func(float64) string
 }
 
-// Compared is a published figure beside the one here.
+// Compared is a published figure beside the figure of this suite.
 type Compared struct {
 	Published
-	// Text is the value for people.
+	// Text is the published value for people.
 	Text string `json:"text"`
 	// Verdict is agrees (within 5 %), differs, or not_compared.
 	Verdict string `json:"verdict"`
-	// Change is the figure here over the published one, less 1; null if it is not compared.
+	// Change is the figure of this suite divided by the published figure, less 1; null if they are not
+	// compared.
 	Change *float64 `json:"change"`
 
 	// letter ties the figure to its line in the table of sources.
 	letter string
 }
 
-// Outcome reads the figures of a row from its result; nil if there is none. command is the words of
-// the line that ran, without the folder. e is nil for a row that has not run yet.
+// Outcome reads the figures of a row from its result. result is nil if the row has no result. command
+// holds the words of the command line that ran, without the folder. e is nil for a row that has not run
+// yet.
 func (r *Row) Outcome(e *Entry, result *Result, command []string, folder string) Outcome {
 	o := Outcome{Name: r.Name, Title: plain.Line(r.Title), Folder: folder, State: finding.NotChecked, Figures: []Measure{}}
 	if len(command) > 0 {
@@ -153,7 +155,7 @@ func (r *Row) Outcome(e *Entry, result *Result, command []string, folder string)
 	return o
 }
 
-// stateOf returns the state of a row by its exit code, with the reason from its findings.
+// stateOf derives the state of a row from its exit code. The reason comes from the row's findings.
 func stateOf(e *Entry, result *Result) (finding.State, string) {
 	said := ""
 	if result != nil {
@@ -250,7 +252,8 @@ func New(s *Suite, nodes int, rows []Outcome) *Document {
 	return d
 }
 
-// state passes only if every row did: a row that could not run accepts nothing.
+// state returns the state of the whole suite. The suite passes only if every row passed: a row that
+// could not run is no proof of anything.
 func (d *Document) state() finding.State {
 	is := func(s finding.State) bool {
 		return slices.ContainsFunc(d.Rows, func(o Outcome) bool { return o.State == s })
@@ -265,8 +268,8 @@ const (
 	CodeDiffers = "differs"
 )
 
-// findings has one for each row that did not pass, one for the figures that differ from published
-// ones, and how many rows passed.
+// findings returns one finding for each row that did not pass, one finding for the figures that differ
+// from published figures, and one finding with the number of rows that passed.
 func (d *Document) findings() finding.List {
 	var out finding.List
 	passed := 0
@@ -315,7 +318,7 @@ func (d *Document) findings() finding.List {
 	return append(out, ok)
 }
 
-// next returns the next step after a row that did not pass.
+// `next` returns the next step after a row that did not pass.
 func (d *Document) next(o Outcome) string {
 	if o.Code == nil {
 		return ""
@@ -372,8 +375,8 @@ func (d *Document) Shown() *document.Document {
 	return out
 }
 
-// named gives a picture a name that is unique among those of all rows, and says where its figures
-// come from if that is not hardware.
+// `named` gives a picture a name that is unique among the pictures of all rows. If the figures do not
+// come from hardware, it adds their origin to the title.
 func (o *Outcome) named(b document.Block) document.Block {
 	mark := func(title string) string {
 		if word := strings.ToUpper(o.Origin); o.Origin != Measured && !strings.Contains(strings.ToUpper(title), word) {
@@ -395,8 +398,8 @@ func (o *Outcome) named(b document.Block) document.Block {
 	return b
 }
 
-// bars draws the figures of a row whose result has no chart, if they are bandwidths. Published ones
-// are marks.
+// bars draws the figures of a row whose result has no chart, if the figures are bandwidths. Published
+// figures are marks.
 func (o *Outcome) bars() document.Block {
 	b := document.Bars{ID: "figures", Title: o.Title + ", GB/s"}
 	for _, m := range o.Figures {
@@ -417,7 +420,8 @@ func (o *Outcome) bars() document.Block {
 	return b
 }
 
-// table returns the figures of all rows that are numbers, and the sources of the published ones.
+// table returns two tables: the figures of all rows, if they are numbers, and the sources of the
+// published figures.
 func (d *Document) table() (out, sources table.Table) {
 	out = table.Of([]string{"row", "figure", "here", "published", "verdict"})
 	sources = table.Of([]string{"", "figure", "published", "of", "source"})
@@ -425,7 +429,7 @@ func (d *Document) table() (out, sources table.Table) {
 		name := o.Name
 		for _, m := range o.Figures {
 			if m.Value == nil {
-				continue // it stands beneath the table
+				continue // such a figure stands beneath the table
 			}
 			published, verdict := "–", o.Origin
 			for i, p := range m.Published {
@@ -444,7 +448,7 @@ func (d *Document) table() (out, sources table.Table) {
 	return out, sources
 }
 
-// words returns the figures that are sentences.
+// words returns the figures without a value as sentences.
 func (o *Outcome) words() (out []string) {
 	for _, m := range o.Figures {
 		if m.Value == nil {
@@ -454,7 +458,7 @@ func (o *Outcome) words() (out []string) {
 	return out
 }
 
-// here returns the figure with its bounds.
+// `here` returns the figure of this suite with its bounds.
 func (m *Measure) here() string {
 	if m.Lo == nil || m.Hi == nil {
 		return m.Text
@@ -465,7 +469,8 @@ func (m *Measure) here() string {
 	return fmt.Sprintf("%s [%s, %s]", m.Text, m.show(*m.Lo), m.show(*m.Hi))
 }
 
-// verdict returns the comparison for people: of a model's figure its origin.
+// verdict returns the comparison for people. A figure that was not compared gets its origin or
+// "second-hand".
 func (c *Compared) verdict(origin string) string {
 	switch {
 	case c.Change != nil:
@@ -492,7 +497,7 @@ func (d *Document) csv() (names []string, rows [][]string) {
 	return []string{"row", "figure", "value", "lo", "hi", "text", "origin", "published", "of", "source", "date", "verdict"}, rows
 }
 
-// Picture returns the chart of a result that a row shows; nil if there is none.
+// Picture returns the chart that a row shows of its result; nil if there is none.
 func (r *Row) Picture(d *document.Document) document.Block {
 	for b := range d.Blocks() {
 		id := ""

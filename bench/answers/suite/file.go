@@ -1,9 +1,10 @@
-// Package suite runs a set of zbench's commands as one: a file of rows, each a command line with the
-// figures to read from its result and what others published of them.
+// Package suite runs a set of zbench's commands as one command. A suite is a file of rows. A row has a
+// command line, the figures to read from its result, and the figures that others published.
 //
-//  1. [Read] reads a suite, [Shipped] one of zbench's own; [Suite.Expand] resolves its placeholders.
-//  2. The caller runs each row and passes its result on as a [Result].
-//  3. [Row.Outcome] reads the row's figures and compares them; [Document] is all rows.
+//  1. [Read] reads a suite. [Shipped] returns the text of one of zbench's own suites.
+//     [Suite.Expand] resolves the placeholders of a suite.
+//  2. The caller runs each row and passes the row's result on as a [Result].
+//  3. [Row.Outcome] reads the row's figures and compares them. [Document] has all rows.
 package suite
 
 import (
@@ -26,7 +27,7 @@ import (
 
 // Suite is a set of rows in the order in which they run.
 type Suite struct {
-	// Name of the suite, and what it is for in a few words.
+	// Name is the name of the suite. About describes its purpose in a few words.
 	Name  string `yaml:"name"`
 	About string `yaml:"about"`
 	Rows  []Row  `yaml:"rows"`
@@ -37,49 +38,51 @@ type Row struct {
 	// Name is unique in the suite and names the folder of the result. Title is for people.
 	Name  string `yaml:"name"`
 	Title string `yaml:"title"`
-	// Run is the command line behind "zbench". WithoutGPU replaces it where no GPU is.
+	// Run is the command line after the word "zbench". WithoutGPU replaces Run if there is no GPU.
 	Run        string `yaml:"run"`
 	WithoutGPU string `yaml:"without_gpu"`
-	// Nodes is "all" for a command on the nodes of the suite, and "one" for a command on one node;
-	// empty for a command without nodes.
+	// Nodes is "all" for a command on all nodes of the suite, and "one" for a command on one node; empty
+	// for a command without nodes.
 	Nodes string `yaml:"nodes"`
-	// Chart is the beginning of the name of the chart to show; empty is the first one of the result.
+	// Chart is the beginning of the name of the chart to show. If it is empty, the first chart of the
+	// result is shown.
 	Chart   string   `yaml:"chart"`
 	Figures []Figure `yaml:"figures"`
 }
 
 // Figure is one figure of a row's result. It has exactly one of Pick, Finding and Rule.
 type Figure struct {
-	// What the figure is, for people.
+	// Name of the figure for people.
 	What string `yaml:"what"`
-	// Pick is cases and a metric in the form of gate.PickGrammar: the best of the selected cases.
-	// Over divides it by the best of other cases. Knee takes the size from which the metric stays
-	// within 10 % of its value at the largest size.
+	// Pick selects cases and a metric, in the form of gate.PickGrammar. The figure is the metric of the
+	// best selected case. With Over, the figure is divided by the metric of the best case that Over
+	// selects. With Knee, the figure is the size from which the metric stays within 10 % of its value at
+	// the largest size.
 	Pick string `yaml:"pick"`
 	Over string `yaml:"over"`
 	Knee bool   `yaml:"knee"`
-	// Finding is the code of the findings whose text is the figure.
+	// Finding is the code of findings. Their text is the figure.
 	Finding string `yaml:"finding"`
 	// Rule is the name of a rule of this package.
 	Rule string `yaml:"rule"`
-	// Published are figures of others.
+	// Published are the figures that others published.
 	Published []Published `yaml:"published"`
 
 	pick, over *gate.Pick
 }
 
-// Published is what another source says.
+// Published is a figure from another source.
 type Published struct {
 	// Value in base units: bytes per second, operations per second, bytes, operations, or a ratio.
 	Value float64 `yaml:"value" json:"value"`
-	// Of is what was measured.
+	// Of describes what was measured.
 	Of string `yaml:"of" json:"of"`
 	// Source names the publication.
 	Source string `yaml:"source" json:"source"`
-	// Date of the publication, or of reading it if it has none.
+	// Date of the publication; if it has no date, the date on which it was read.
 	Date string `yaml:"date" json:"date"`
-	// SecondHand is true for a claim that is known only from what others say of the source. It is
-	// shown and not compared. Absent if false.
+	// SecondHand is true for a claim that is known only from what others say of the source. Such a claim
+	// is shown but not compared. Absent if false.
 	SecondHand bool `yaml:"second_hand" json:"second_hand,omitempty"`
 }
 
@@ -88,7 +91,7 @@ var shipped embed.FS
 
 // Names returns the names of the shipped suites.
 func Names() []string {
-	entries, _ := shipped.ReadDir("data") // it is embedded
+	entries, _ := shipped.ReadDir("data") // an embedded folder can always be read
 	var out []string
 	for _, e := range entries {
 		out = append(out, strings.TrimSuffix(e.Name(), ".yaml"))
@@ -105,7 +108,7 @@ func Shipped(name string) ([]byte, error) {
 	return shipped.ReadFile("data/" + own + ".yaml")
 }
 
-// The places of a row.
+// The values of Row.Nodes.
 const (
 	AllNodes = "all"
 	OneNode  = "one"
@@ -203,8 +206,9 @@ func (f *Figure) check(names []string) (err error) {
 	return err
 }
 
-// The placeholders of a suite's texts: the number of nodes, its powers of two with the number itself,
-// the folder of this suite's rows, and the one of an earlier suite's.
+// The placeholders in a suite's texts. They stand for the number of nodes, for the powers of two below
+// this number followed by the number, for the folder of this suite's rows, and for the folder of an
+// earlier suite's rows.
 const (
 	nodesHole  = "{nodes}"
 	powersHole = "{powers}"
@@ -217,18 +221,18 @@ var (
 	placeholders = []string{nodesHole, powersHole, rowsHole, beforeHole}
 )
 
-// World is what the placeholders stand for.
+// World holds the values of the placeholders.
 type World struct {
 	// Nodes is the number of nodes of the suite.
 	Nodes int
-	// GPU says that rows run on hardware.
+	// GPU is true if the rows run on hardware.
 	GPU bool
-	// Rows is the folder of this suite's results, Before the one of an earlier suite's; empty if
-	// there is none.
+	// Rows is the folder of this suite's results. Before is the folder of an earlier suite's results;
+	// empty if there is none.
 	Rows, Before string
 }
 
-// powers lists 1, 2, 4, … up to n, and n.
+// powers lists the powers of two below n, and n: 1, 2, 4, …, n.
 func powers(n int) string {
 	var out []string
 	for k := 1; k < n; k *= 2 {
@@ -237,7 +241,7 @@ func powers(n int) string {
 	return strings.Join(append(out, strconv.Itoa(n)), ",")
 }
 
-// Args returns the words of the row's command line. why says why the row cannot run.
+// Args returns the words of the row's command line. If the row cannot run, `why` is the reason.
 func (r *Row) Args(w World) (args []string, why string) {
 	line := r.Run
 	if !w.GPU && r.WithoutGPU != "" {
@@ -257,7 +261,7 @@ func (r *Row) Args(w World) (args []string, why string) {
 	return args, ""
 }
 
-// Expand fills the number of nodes into the figures, which then can be read from results.
+// Expand fills the number of nodes into the figures. The figures can then be read from results.
 func (s *Suite) Expand(nodes int, names ...string) error {
 	for i := range s.Rows {
 		r := &s.Rows[i]

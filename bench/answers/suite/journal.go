@@ -12,11 +12,11 @@ import (
 // JournalSchema is the version of suite.jsonl.
 const JournalSchema = "zbench.suite-journal/1"
 
-// Header is the first line of the journal of a suite: all that decides what runs.
+// Header is the first line of the journal of a suite: everything that decides what runs.
 type Header struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Run is the id of the run, which ends each line.
+	// Run is the id of the run. Each line ends with this id.
 	Run string `json:"-"`
 	// Text is the suite's file.
 	Text string `json:"text"`
@@ -24,21 +24,21 @@ type Header struct {
 	Nodes int `json:"nodes"`
 	// GPU is true if the rows run on hardware.
 	GPU bool `json:"gpu"`
-	// Common are the flags of each row whose command has them.
+	// Common are flags that each row gets if its command has them.
 	Common []string `json:"common"`
-	// Before is the folder of an earlier suite; absent if none was given.
+	// Before is the folder of an earlier suite; absent if no such folder was given.
 	Before string `json:"before,omitempty"`
 }
 
-// Entry is a later line of the journal: a row that ended.
+// Entry is a later line of the journal: the result of a row that ended.
 type Entry struct {
 	// Row is the name of the row.
 	Row string `json:"row"`
-	// Code is the exit code of its command; −1 after a signal.
+	// Code is the exit code of the row's command; −1 after a signal.
 	Code int `json:"code"`
-	// Seconds is how long its last attempt ran.
+	// Seconds is the duration of the row's last attempt.
 	Seconds float64 `json:"seconds"`
-	// Why says why the row has no result; absent if it has.
+	// Why says why the row has no result; absent if the row has a result.
 	Why string `json:"why,omitempty"`
 	// Evidence are the last lines that a failed row printed.
 	Evidence []string `json:"evidence,omitempty"`
@@ -64,8 +64,8 @@ func JournalText(h Header, entries []Entry) ([]byte, error) {
 	return text, err
 }
 
-// ReadJournal reads a journal. A last line without a newline was being written when the suite ended
-// and is left out. Any other damage is a jsonfile.LineError.
+// ReadJournal reads a journal. A last line without a newline was being written when the suite ended; it
+// is left out. Any other damage is a jsonfile.LineError.
 func ReadJournal(text []byte) (h Header, entries []Entry, err error) {
 	lines, _, err := jsonfile.EachLine(text, func(number int, line []byte) (err error) {
 		if number == 1 {

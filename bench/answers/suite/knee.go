@@ -2,29 +2,32 @@ package suite
 
 import "math"
 
-// kneeShare is the share of its last value within which a saturated curve stays. maxGrowth is the
-// change over the last octave above which a curve has no last value yet.
+// A saturated curve stays between kneeShare times and 1/kneeShare times its last value. If a curve
+// changes by more than maxGrowth over the last octave, it is not saturated.
 const (
 	kneeShare = 0.9
 	maxGrowth = 0.05
 )
 
-// Sample is a point of a curve: a rate at a size. X is in bytes or operations per launch, the rates
-// are in base units. Lo and Hi bound the rate with 95 % confidence.
+// Sample is a point of a curve: a rate at a size. X is in bytes or operations per launch. The rates are
+// in base units. Lo and Hi bound the rate with 95 % confidence.
 type Sample struct{ X, Rate, Lo, Hi float64 }
 
 // Knee is the size from which a curve stays within 10 % of its value at the largest size. Lo and Hi
-// bound it with at least 95 % confidence if the curve only rises, and bends only downwards in
-// log-log coordinates. A curve that falls to its plateau, as behind a cache, has no such guarantee.
+// bound the knee with at least 95 % confidence if the curve only rises and bends only downwards in
+// log-log coordinates. There is no such guarantee for a curve that falls to its plateau, for example
+// where the data no longer fit a cache.
 type Knee struct{ X, Lo, Hi float64 }
 
-// KneeOf returns the knee of a curve in ascending order of X. why says why there is none.
+// KneeOf returns the knee of a curve in ascending order of X. If there is no knee, `why` is the reason.
 //
-// The estimate lies on the straight line, in log-log coordinates, between the last sample outside
-// the band and the next one. A rising curve is at each size at least as high as the lower bounds
-// before it, and at most as high as the upper bounds behind it: these decide which sizes are
-// certainly inside or outside. A curve that bends downwards lies above its chord, so the pessimistic
-// chord gives the upper bound, and below the extended chord before it, which gives the lower bound.
+// The estimate lies on the straight line, in log-log coordinates, between the last sample outside the
+// band and the next sample. A rising curve is, at each size, at least as high as the lower bounds at
+// smaller sizes, and at most as high as the upper bounds at larger sizes. These bounds decide which
+// sizes are certainly inside or outside the band. A curve that bends downwards lies above the chord
+// between two of its points, so the chord through lower bounds gives the upper bound of the knee. The
+// curve lies below the extension of the chord before it, so this extension gives the lower bound of the
+// knee.
 func KneeOf(curve []Sample) (k Knee, why string) {
 	n := len(curve)
 	if n < 4 {
@@ -61,7 +64,7 @@ func KneeOf(curve []Sample) (k Knee, why string) {
 			k.Lo = min(max(k.Lo, x), curve[out+1].X)
 		}
 	}
-	safe := out + 1 // a curve with a dip does not only rise: what is before it says nothing
+	safe := out + 1 // a curve with a dip does not only rise: sizes before the dip say nothing
 	lo := curve[safe].Lo
 	for safe < n-1 && lo < kneeShare*last.Hi {
 		safe++
@@ -74,8 +77,8 @@ func KneeOf(curve []Sample) (k Knee, why string) {
 	return k, ""
 }
 
-// falling returns the part of a curve that falls to its plateau, with inverted rates: then it rises.
-// from is the first sample of the plateau.
+// `falling` returns the part of a curve that falls to its plateau. It inverts the rates, so that this
+// part rises. `from` is the index of the first sample of the plateau.
 func falling(curve []Sample, from int) []Sample {
 	top := 0
 	for i := range from {
@@ -90,8 +93,9 @@ func falling(curve []Sample, from int) []Sample {
 	return out
 }
 
-// crossing returns where the line through two points in log-log coordinates reaches a rate, also
-// beyond them. A flat line reaches it at the second point.
+// crossing returns the size at which the line through two points, in log-log coordinates, reaches a
+// rate. The size may lie outside the two points. A flat line is taken to reach the rate at the second
+// point.
 func crossing(x1, r1, x2, r2, rate float64) float64 {
 	slope := math.Log(r2/r1) / math.Log(x2/x1)
 	if !(math.Abs(slope) > 1e-9) {

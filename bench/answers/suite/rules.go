@@ -17,12 +17,13 @@ import (
 	"zbench/bench/show/document"
 )
 
-// Result is what a row left in its folder.
+// Result holds the result that a row left in its folder.
 type Result struct {
-	// Record is the record of a measurement, Rails the document of zbench rails; nil for others.
+	// Record is the record of a measurement; nil for other commands. Rails is the document of zbench
+	// rails; nil for other commands.
 	Record *record.Record
 	Rails  *rails.Document
-	// Findings are the row's own, of whatever command.
+	// Findings are the findings of the row's command, whatever the command is.
 	Findings finding.List
 	// Simulated is true if a model or an emulation made the result.
 	Simulated bool
@@ -30,8 +31,8 @@ type Result struct {
 	Picture document.Block
 }
 
-// Found is a figure as it was read. Value is nil for text, and with Why for a figure that is not
-// there.
+// Found is a figure as it was read. Value is nil if the figure is a text. If there is no figure, Value
+// is nil and Why is the reason.
 type Found struct {
 	Value, Lo, Hi *float64
 	Text, Why     string
@@ -49,7 +50,7 @@ func numberOf(v, lo, hi float64, show func(float64) string) Found {
 	return f
 }
 
-// rules read figures that are more than one metric of a case.
+// rules holds the functions that read a figure from more than one metric of a case.
 var rules = map[string]func(*Result) Found{
 	"groups":        groupRule,
 	"between-nodes": func(r *Result) Found { return message(r, func(s *rails.Survey) *float64 { return s.NetworkSeconds }) },
@@ -65,7 +66,7 @@ func (f *Figure) read(r *Result) Found {
 		return rules[f.Rule](r)
 	case f.Finding != "":
 		texts := slice.Map(r.Findings.Only(f.Finding), func(x finding.Finding) string {
-			_, text := x.Word() // the label of a model's figure stands beside it
+			_, text := x.Word() // the origin stands beside a model's figure, so no label is needed
 			return plain.Sentence(strings.TrimSuffix(text, "."))
 		})
 		if len(texts) == 0 {
@@ -101,8 +102,8 @@ func bestOf(p *gate.Pick, rec *record.Record) (best gate.Picked, ok bool) {
 	return best, ok
 }
 
-// knee returns the size from which a metric is saturated: in operations per launch if they are
-// counted, else in bytes. The best case of each size counts.
+// knee returns the size from which a metric is saturated. The size is in operations per launch if
+// operations are counted, otherwise in bytes. The best case of each size counts.
 func knee(p *gate.Pick, rec *record.Record) Found {
 	size, show := func(c gate.Picked) float64 { return float64(c.Bytes) }, func(v float64) string { return unit.Bytes(int64(v)) }
 	cases := p.Of(rec)
@@ -131,9 +132,9 @@ func flop(v float64) string {
 	return text + "FLOP"
 }
 
-// groupRule compares groups of a node's GPUs with all of them: on a full mesh of links a group of g
-// of n GPUs can use (g − 1)/(n − 1) of the links of each. The figure is the largest deviation from
-// that, at the largest size of all_reduce.
+// groupRule compares groups of a node's GPUs with all GPUs of the node. On a full mesh of links, a group
+// of g of n GPUs can use (g − 1)/(n − 1) of the links of each GPU. The figure is the largest deviation
+// from this share, at the largest size of all_reduce.
 func groupRule(r *Result) Found {
 	if r.Record == nil {
 		return missing("the row left no record")
@@ -164,7 +165,7 @@ func groupRule(r *Result) Found {
 	return out
 }
 
-// message returns the rate of the median message of a survey, each way.
+// message returns the rate of the median message of a survey, in each direction.
 func message(r *Result, seconds func(*rails.Survey) *float64) Found {
 	if r.Rails == nil || r.Rails.Survey == nil || seconds(r.Rails.Survey) == nil {
 		return missing("no message was timed")

@@ -37,8 +37,8 @@ func (in Input) commonlyCrossed() map[int][]rails.ActualRail {
 	return crossed
 }
 
-// askOfFleet returns the questions about properties that most nodes share: a setting, not a fault
-// of a node.
+// askOfFleet returns the questions about properties that most nodes share. Such a property is a setting,
+// not a fault of a node.
 func (in Input) askOfFleet() []rails.Question {
 	var out []rails.Question
 	common := in.commonlyCrossed()

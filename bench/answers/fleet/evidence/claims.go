@@ -35,14 +35,16 @@ func ofTimes(v *rails.Verdict) []Claim {
 const (
 	// leastNICs is the number of NICs that make a median.
 	leastNICs = 4
-	// Retransmissions are outlying above manyTimes the median and above manyTimes leastEvents.
+	// Retransmissions stand out if they are more than manyTimes times the median and more than manyTimes
+	// times leastEvents.
 	manyTimes   = 10
 	leastEvents = 10
-	// idle is the share of the median's bytes below which a NIC is idle. busy is the share above which a
-	// NIC carried another NIC's bytes, too.
+	// `idle` is the share of the median's bytes below which a NIC is idle. `busy` is the share above which
+	// a NIC carried another NIC's bytes, too.
 	idle = 0.1
 	busy = 1.7
-	// mostOfRail is the share of a rail's NICs from which the leaf switch is taken as the cause.
+	// If at least the share mostOfRail of the NICs behind a leaf switch retransmit, the switch is taken as
+	// the cause.
 	mostOfRail = 0.75
 )
 
@@ -101,7 +103,7 @@ func (in Input) substitutes(places []rails.Place, dead map[int]int, sent float64
 	return out
 }
 
-// leaves returns claims about leaf switches behind which most NICs retransmit. The switch is then the
+// `leaves` returns claims about leaf switches behind which most NICs retransmit. The switch is then the
 // likelier cause.
 func (in Input) leaves(repeats map[int][]rails.Place) []Claim {
 	var out []Claim

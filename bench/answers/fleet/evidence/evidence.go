@@ -70,18 +70,18 @@ type Conclusion struct {
 	Candidates []rails.Component
 	// Explained are the components that Named accounts for: its rivals.
 	Explained []rails.Component
-	// Reasons are the sources' statements, the likeliest candidate's first.
+	// Reasons are the sources' statements. The statements about the likeliest candidate come first.
 	Reasons []string
 	// Sources are the sources with a statement about a candidate.
 	Sources []Source
 }
 
 const (
-	// leastScore is the sum of weights from which a component is named. leastMargin is the least lead of a
+	// leastScore is the least sum of weights of a named component. leastMargin is the least lead of a
 	// named component over the next candidate.
 	leastScore  = Medium
 	leastMargin = 1
-	// common is the number of parts with equal evidence from which the whole is the cause.
+	// `common` is the least number of parts with equal evidence for which the whole counts as the cause.
 	common = 3
 )
 
@@ -119,7 +119,7 @@ func Join(in Input) []Conclusion {
 	return out
 }
 
-// weighed returns all components that have a claim, with their scores.
+// `weighed` returns all components that have a claim, with their scores.
 func (in Input) weighed() []hypothesis {
 	var all []hypothesis
 	for _, c := range slices.Concat(ofTimes(in.Verdict), in.ofCounters(), in.ofActual(), in.Others) {
@@ -168,7 +168,7 @@ func (in Input) rivals(a, b rails.Component) bool {
 	return in.covers(a, b) || in.covers(b, a)
 }
 
-// covers reports whether a fault of the whole shows in the part.
+// `covers` reports whether a fault of the whole shows in the part.
 func (in Input) covers(whole, part rails.Component) bool {
 	switch whole.Part {
 	case rails.Node:

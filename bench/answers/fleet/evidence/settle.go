@@ -8,7 +8,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// decided is the confidence of decisions by sources other than the times.
+// `decided` is the confidence of decisions by sources other than the times.
 const decided = 0.8
 
 // Settle joins the sources and changes the verdict of the times. A question that the other sources answer
@@ -40,7 +40,7 @@ func Settle(in Input) {
 	in.Verdict.Replace(s.findings, append(s.questions, in.askOfFleet()...))
 }
 
-// settling is a verdict while Settle changes it.
+// settling is a verdict that Settle is changing.
 type settling struct {
 	Input
 	findings  []rails.Slow

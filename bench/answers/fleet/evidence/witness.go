@@ -59,7 +59,7 @@ func (t Topologies) Claims() []Claim {
 	return out
 }
 
-// joined adds a claim. Claims of one source for one component become one claim, with the strongest weight
+// `joined` adds a claim. Claims of one source for one component become one claim, with the strongest weight
 // and all reasons.
 func joined(all []Claim, c Claim) []Claim {
 	i := slices.IndexFunc(all, func(o Claim) bool {
@@ -78,11 +78,11 @@ type Screens struct {
 	// Names are the nodes' names. GPUs is the number of GPUs per node.
 	Names []string
 	GPUs  int
-	// Rail returns the GPU whose rail the NIC is, −1 if unknown. If Rail is nil, no rail is known.
+	// Rail returns the GPU that has this NIC as its rail, −1 if unknown. If Rail is nil, no rail is known.
 	Rail func(node int, nic string) int
 }
 
-// screened are the rules of a screen that name a node, with their weights. Other rules concern a
+// `screened` are the rules of a screen that name a node, with their weights. Other rules concern a
 // NIC or a GPU's memory, or do not explain slowness.
 var screened = map[string]int{"no_report": Strong, "gpus": Strong, "error": Strong, "nic_count": Medium, "collective": Weak, "own_check": Weak}
 
@@ -215,8 +215,8 @@ func (s Services) place(r record.WitnessRank) (node int, gpus []int) {
 	return *r.Rank / s.GPUs, []int{*r.Rank % s.GPUs}
 }
 
-// gpusOf reads "6", "4,5" and "7 (NVML 5)", where 5 is the number on the host and 7 the number in
-// the process.
+// gpusOf reads "6", "4,5" and "7 (NVML 5)", where 5 is the number on the host and 7 is the number in the
+// process.
 func gpusOf(text string) []int {
 	if _, host, ok := strings.Cut(text, "(NVML "); ok {
 		text = strings.TrimSuffix(host, ")")

@@ -67,7 +67,7 @@ func Below(series [][]float64) []Loss {
 // Confirms reports whether a longer measurement of the component shows at least 40 % of a loss.
 func (l Loss) Confirms(rate float64) bool { return 1-rate/l.Before >= 0.4*l.Lost }
 
-// before returns the window before the newest n checks.
+// `before` returns the window of checks that precedes the newest n checks.
 func before(s []float64, n int) []float64 {
 	end := max(len(s)-n, 0)
 	return s[max(end-Window, 0):end]
@@ -109,7 +109,7 @@ func loss(s []float64, n int) Loss {
 
 func median(of []float64) float64 { return stat.Quantile(of, 0.5) }
 
-// beyond reports whether a loss is also above the limits of its kind's spread.
+// `beyond` reports whether a loss is also above the limits that follow from its kind's spread.
 func beyond(s []float64, l Loss, spread float64) bool {
 	if l.Checks == Lasting {
 		return l.Lost >= lastingSigmas*spread
@@ -126,9 +126,9 @@ func middle(of []float64) float64 {
 	return stat.Mean(s[cut : len(s)-cut])
 }
 
-// pooled returns the robust standard deviation of the earlier checks of all series of a kind, each as a
-// share of its own median. A single component has too few checks for a precise deviation. The factor raises
-// the deviation if there are few checks in all.
+// pooled returns the robust standard deviation of the earlier checks of all series of a kind. The checks of
+// each series are divided by the median of that series. A single component has too few checks for a precise
+// deviation. The factor raises the deviation if there are few checks in all.
 func pooled(series [][]float64) float64 {
 	var off []float64
 	for _, s := range series {

@@ -159,7 +159,7 @@ func (m *Memory) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "history", m)
 }
 
-// Change is a fact that differs from the last check's.
+// Change is a fact whose value differs from its value in the last check.
 type Change struct{ Name, Before, Now string }
 
 // Begin counts a check and returns the facts that changed. A change begins an era. A fact that this
@@ -183,7 +183,7 @@ func (m *Memory) Begin(now time.Time, facts map[string]string) (changes []Change
 	return changes
 }
 
-// short limits the length of a name that another program chose.
+// `short` limits the length of a name that another program chose.
 func short(name string) string { return strings.ToValidUTF8(name[:min(len(name), longest)], "") }
 
 // Figure is one measurement of a check.
@@ -229,7 +229,7 @@ type Decline struct {
 	Loss
 }
 
-// Declines compares the newest check with the checks before it in its era. fallen lists the kinds whose
+// Declines compares the newest check with the checks before it in its era. `fallen` lists the kinds whose
 // components are below their past together.
 func (m *Memory) Declines() (out []Decline, fallen []string) {
 	if len(m.Rounds) == 0 {

@@ -44,7 +44,7 @@ type Document struct {
 
 	// Reports are the reports of the judged nodes, by name.
 	Reports []*Node `json:"-"`
-	// compared holds the rates behind the references. The gate checks them before an OK.
+	// `compared` holds the rates behind the references. The gate checks them before an OK.
 	compared []finding.Compared[Extreme]
 	// checked is true if something could be compared.
 	checked bool

@@ -22,8 +22,8 @@ type Fleet struct {
 	Hosts    []string
 }
 
-// rule is one comparison. find returns findings. find adds the things that it could not judge to
-// d.Unchecked.
+// rule is one comparison. Its function `find` returns findings. It adds the things that it could not
+// judge to d.Unchecked.
 type rule struct {
 	name string
 	find func(f Fleet, d *Document) []Deviation
@@ -72,7 +72,7 @@ func Judge(f Fleet) *Document {
 	return d
 }
 
-// missing returns the known hosts without a report.
+// `missing` returns the known hosts without a report.
 func (f Fleet) missing() []string {
 	return slice.Where(f.Hosts, func(host string) bool {
 		return !slices.ContainsFunc(f.Nodes, func(n *Node) bool { return SameHost(n.Host, host) })
@@ -97,7 +97,8 @@ func noReport(f Fleet, _ *Document) []Deviation {
 	return out
 }
 
-// gpus finds nodes whose runtime shows fewer GPUs than most nodes', or fewer than the kernel shows.
+// gpus finds nodes whose runtime shows fewer GPUs than the runtime of most nodes, or fewer than the
+// kernel shows.
 func gpus(f Fleet, d *Document) []Deviation {
 	usual, most := majority(f.Nodes, func(n *Node) int { return len(n.GPUs) })
 	if !most && len(f.Nodes) > 1 {

@@ -21,9 +21,9 @@ const (
 	// Effect is the smallest loss that is named, as a share.
 	Effect = 0.08
 	sigmas = 5
-	// Least is the number of values from which a value can be named. Among fewer values, a value that is
-	// effectOfFew below the best value is unclear: two or three healthy values may differ by more than
-	// Effect.
+	// Least is the smallest number of values among which a value can be named. Among fewer values, a value
+	// that is effectOfFew below the best value is unclear: two or three healthy values may differ by more
+	// than Effect.
 	Least       = 4
 	effectOfFew = 0.12
 	// Most is the largest limit: with more spread a comparison has no meaning.
@@ -136,7 +136,7 @@ func kinds(nodes []*Node, rule string) []kind {
 	return slice.Map(slices.Sorted(maps.Keys(all)), func(what string) kind { return kind{rule, what, all[what]} })
 }
 
-// slow returns the rule that compares the rates of one kind of measurement. next is the remedy for a slow
+// `slow` returns the rule that compares the rates of one kind of measurement. `next` is the remedy for a slow
 // component.
 func slow(rule, next string) func(f Fleet, d *Document) []Deviation {
 	return func(f Fleet, d *Document) []Deviation {

@@ -51,8 +51,8 @@ func nicState(f Fleet, d *Document) []Deviation {
 	return out
 }
 
-// elsewhere reports whether most nodes with a NIC of this name have it active. A name that no other
-// node has counts as active elsewhere.
+// `elsewhere` reports whether the NIC of this name is active on most nodes that have it. A name that no
+// other node has counts as active elsewhere.
 func elsewhere(nodes []*Node, name string) bool {
 	all := slices.Concat(slice.Map(nodes, func(n *Node) []NIC { return n.NICs })...)
 	named := slice.Where(all, func(c NIC) bool { return c.Name == name })
@@ -66,7 +66,7 @@ func (n *Node) activePorts() int {
 
 func (c NIC) up() bool { return c.State == active }
 
-// running returns the NICs with an active port of a known rate.
+// `running` returns the NICs with an active port of a known rate.
 func (n *Node) running() []NIC {
 	return slices.DeleteFunc(slices.Clone(n.NICs), func(c NIC) bool { return c.State != active || c.Negotiated == nil })
 }

@@ -128,7 +128,7 @@ type Links struct {
 
 // LinkTiming holds the times of one pair's messages in one round.
 type LinkTiming struct {
-	// Round counts from 0; nodes time the same pairs in a round of the same number.
+	// Round counts from 0; in a round of the same number, all nodes measure the same pairs.
 	Round int `json:"round"`
 	// A is a GPU of the pair, by the runtime's number.
 	A int `json:"a"`

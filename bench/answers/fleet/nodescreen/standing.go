@@ -13,7 +13,7 @@ import (
 	"zbench/bench/show/table"
 )
 
-// passed is the result of a node without a finding. results has all results, the worst first.
+// `passed` is the result of a node without a finding. `results` has all results, the worst first.
 const passed = "pass"
 
 var results = []string{"fail", "unclear", passed}
@@ -76,7 +76,7 @@ func (s *Standing) gravity() int {
 	return slices.Index(Rules(), s.Findings[0].Rule)
 }
 
-// lost returns the largest loss of all measurements; −1 if there are none.
+// `lost` returns the largest loss of all measurements; −1 if there are none.
 func (s *Standing) lost() float64 {
 	most := -1.0
 	for _, share := range s.Lost {
@@ -121,7 +121,7 @@ func Ranked(all []*Standing) table.Table {
 	return t
 }
 
-// against formats the node's slowest measurement of a rule against the median: −20 %.
+// `against` formats the node's slowest measurement of a rule against the median: −20 %.
 func (s *Standing) against(rule string) string {
 	lost, ok := s.Lost[rule]
 	switch {

@@ -12,8 +12,8 @@ import (
 // area is a subject of a screen. `things` names the parts of a node that are counted, such as NICs.
 type area struct {
 	name, things string
-	// of calls `add` once for each part of a node. `counts` is true if the part needs the check. `known` is
-	// true if the node's report covers the part.
+	// The function `of` calls `add` once for each part of a node. `counts` is true if the part needs the
+	// check. `known` is true if the node's report covers the part.
 	of func(n *Node, add func(counts, known bool))
 }
 

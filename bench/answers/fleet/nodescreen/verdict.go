@@ -52,7 +52,7 @@ func (d *Document) Table() table.Table {
 	return t
 }
 
-// compared returns the references as a table.
+// `compared` returns the references as a table.
 func compared(all []Reference) table.Table {
 	t := table.Numbers("COMPARED", "VALUES", "MEDIAN", "SPREAD", "NAMED FROM")
 	t.Columns[0].Right = false

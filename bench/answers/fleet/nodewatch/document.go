@@ -85,7 +85,7 @@ func (d *Document) add(a Action, code, subject, message, next string) int {
 	return len(d.Findings) - 1
 }
 
-// found adds a finding with the action of its code. Some codes become ISOLATE if the finding repeats.
+// `found` adds a finding with the action of its code. Some codes become ISOLATE if the finding repeats.
 func (d *Document) found(m *history.Memory, code, subject, message, next string) {
 	action, again := hard[code], m.Again(code+" "+subject)
 	if action == "" {
@@ -112,7 +112,7 @@ func (d *Document) Conclude() {
 	}
 }
 
-// State is faulty for RESET and ISOLATE; MONITOR passes.
+// State returns Faulty for RESET and ISOLATE, and Healthy for all other actions.
 func (d *Document) State() finding.State {
 	if d.Action.rank() >= Reset.rank() {
 		return finding.Faulty

@@ -25,7 +25,7 @@ const mostLines = 256
 var (
 	// record matches a line of /dev/kmsg: priority, sequence, microseconds, flags, message.
 	record = pattern.New(`^\d+,\d+,(\d+),[^;]*;(.*)$`)
-	// printed matches a line of the kernel's buffer, of dmesg, or of journalctl's output: it has the
+	// `printed` matches a line of the kernel's buffer, of dmesg, or of journalctl's output: it has the
 	// seconds in brackets.
 	printed = pattern.New(`^(?:<\d+>|.* kernel: )?\[ *(\d+)\.(\d{6})\] (.*)$`)
 )

@@ -40,12 +40,12 @@ var hard = map[string]Action{
 	"gpu_reset": Reset, "gpu_timeout": Reset, "kfd_unreadable": Reset, "address_twice": Reset, "unique_id_twice": Reset,
 }
 
-// repeated are the codes that take the node out when Separate of the last checks have them. measured are
-// the codes of performance. Findings with these codes also need a longer measurement.
+// `repeated` lists the codes that take the node out if Separate of the last checks have them. `measured`
+// lists the codes of performance. Findings with codes of performance also need a longer measurement.
 var (
 	repeated = []string{"link_downs", "link_down", "pcie_error", "gpu_reset", "gpu_timeout"}
 	measured = []string{"memory", "product", "link", "collective", "nic_collective"}
-	// failed are codes of zbench's own steps that did not end: they prove nothing about the node.
+	// `failed` lists the codes of zbench's own steps that did not end. They prove nothing about the node.
 	failed = []string{"error", "no_measurement"}
 )
 
@@ -114,7 +114,7 @@ func (s *Seen) Figures() []history.Figure {
 	})
 }
 
-// timed separates the kind of a figure from the duration of its measurement.
+// `timed` separates the kind of a figure from the duration of its measurement.
 const timed = ", measured for "
 
 // facts returns the facts that begin an era when they change. The environment of the caller is left out.
@@ -151,7 +151,7 @@ func (d *Document) log(s *Seen, m *history.Memory) {
 	}
 }
 
-// grew adds a finding for a counter that grew. Counters of uncorrected errors are left to the topology's
+// `grew` adds a finding for a counter that grew. Counters of uncorrected errors are left to the topology's
 // rules, which judge their value.
 func (d *Document) grew(g history.Growth, m *history.Memory) {
 	since := "since the last check"
@@ -168,7 +168,7 @@ func (d *Document) grew(g history.Growth, m *history.Memory) {
 	}
 }
 
-// screened adds a finding from the screen of this node alone.
+// `screened` adds a finding from the screen of this node alone.
 func (d *Document) screened(f nodescreen.Deviation, m *history.Memory) {
 	code := f.Rule
 	if f.Code != "" {
@@ -188,7 +188,7 @@ func (d *Document) screened(f nodescreen.Deviation, m *history.Memory) {
 	}
 }
 
-// past adds findings for figures below their own past. If the whole fleet fell, it begins an era instead.
+// `past` adds findings for figures below their own past. If the whole fleet fell, it begins an era instead.
 func (d *Document) past(m *history.Memory, fleet Fleet) {
 	declines, fallen := m.Declines()
 	d.Fallen = append(d.Fallen, fallen...)

@@ -75,9 +75,9 @@ type judgement struct {
 	Data
 	net   *network
 	links *xgmi
-	// owed is the part of each NIC's loss that its leaf switch explains, 0 if the leaf is not slow.
+	// `owed` is the part of each NIC's loss that its leaf switch explains, 0 if the leaf is not slow.
 	owed []float64
-	// nodes are the nodes with slow samples beyond chance, which are removed from Timings. next is
+	// nodes are the nodes with slow samples beyond chance, which are removed from Timings. `next` is
 	// the probability that the next node's slow samples are chance.
 	nodes []unsteady
 	next  float64
@@ -160,7 +160,7 @@ func (j *judgement) references(v *Verdict) {
 	}
 }
 
-// leaves finds slow leaf switches.
+// `leaves` finds slow leaf switches.
 func (j *judgement) leaves(v *Verdict) {
 	if !j.net.known || j.Given {
 		j.owed = make([]float64, j.Fleet.Nodes*j.Fleet.GPUs)
@@ -279,10 +279,10 @@ func (j *judgement) rail(v *Verdict, node, rail int) {
 	v.Findings = append(v.Findings, f)
 }
 
-// called returns the word for a node's ends.
+// `called` returns the word for a node's ends.
 func (d Data) called() string { return map[bool]string{false: "rails", true: "GPUs"}[d.Given] }
 
-// partly adds an end to the question about ends that are slow in some of their transfers and fast in other
+// `partly` adds an end to the question about ends that are slow in some of their transfers and fast in other
 // transfers.
 func (v *Verdict) partly(c Component, lost float64, reason string) {
 	i := slices.IndexFunc(v.Questions, func(q Question) bool { return q.partly })
@@ -323,7 +323,7 @@ func (j *judgement) slowLinks(v *Verdict, node int, in inNode) {
 	}
 }
 
-// unconfirmed returns the question about links that were slow in the only pass.
+// `unconfirmed` returns the question about links that were slow in the only pass.
 func (j *judgement) unconfirmed(node int) Question {
 	q := Question{What: "slow in the only pass over its node's links", Next: "time the links again"}
 	for a := range j.Fleet.GPUs {
@@ -410,7 +410,7 @@ func (j *judgement) profile(v *Verdict) {
 	}
 }
 
-// explained reports whether a named steady fault accounts for events at a place.
+// `explained` reports whether a named steady fault accounts for events at a place.
 func explained(v *Verdict, at Place) bool {
 	return slices.ContainsFunc(v.Findings, func(f Slow) bool {
 		c := f.Component

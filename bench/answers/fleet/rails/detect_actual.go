@@ -19,13 +19,13 @@ type Use string
 
 // The uses.
 const (
-	// AsExpected: expected NICs carried the ring's bytes.
+	// AsExpected means that the expected NICs carried the ring's bytes.
 	AsExpected Use = "as_expected"
-	// Crossed: unexpected NICs carried most of the ring's bytes.
+	// Crossed means that unexpected NICs carried most of the ring's bytes.
 	Crossed Use = "crossed"
-	// SharedUse: expected NICs carried most of the bytes, and other NICs carried some.
+	// SharedUse means that the expected NICs carried most of the bytes, and other NICs carried some.
 	SharedUse Use = "shared"
-	// UseUnknown: the GPU's NIC is not known; Why gives the reason.
+	// UseUnknown means that the GPU's NIC is not known; ActualRail.Why is the reason.
 	UseUnknown Use = "not_checked"
 )
 
@@ -59,14 +59,15 @@ const (
 	leastCarried = 0.5
 	// mostCarried is the share above which the NICs' counts include other traffic.
 	mostCarried = 2.5
-	// wholly is the least share with which the expected NICs count as having carried the whole ring.
+	// If the expected NICs carried at least the share `wholly`, they count as having carried the whole
+	// ring.
 	wholly = 0.9
 	// leastPart is the least share with which a NIC counts as having carried bytes of the ring.
 	leastPart = 0.1
 )
 
 // ActualRails concludes which NICs carried the bytes of one GPU of every node, from the NICs'
-// counts during the ring. expected reports whether PCI parents make a NIC of a node the rail of the
+// counts during the ring. `expected` reports whether PCI parents make a NIC of a node the rail of the
 // ring's GPU.
 func ActualRails(nodes []string, r Ring, expected func(node int, n record.NICCounters) bool) []ActualRail {
 	out := make([]ActualRail, len(nodes))
@@ -142,7 +143,7 @@ func (a ActualRail) Says() string {
 	}
 }
 
-// actual notes the number of GPUs that use the expected NIC, and the GPUs that could not be checked.
+// `actual` notes the number of GPUs that use the expected NIC, and the GPUs that could not be checked.
 func (d *Document) actual(s *Survey) {
 	if len(s.ActualRails) == 0 {
 		return
@@ -158,7 +159,7 @@ func (d *Document) actual(s *Survey) {
 	}
 }
 
-// joined returns names as plain text with a separator.
+// `joined` returns names as plain text with a separator.
 func joined(names []string, separator string) string {
 	return strings.Join(slice.Map(names, plain.Line), separator)
 }
@@ -168,8 +169,9 @@ func (a ActualRail) name() string { return fmt.Sprintf("GPU %d of %s", a.GPU, a.
 // mostUses is the number of GPUs in a table of actual rails.
 const mostUses = 64
 
-// ActualTables returns two tables of GPUs with their NICs. others has the GPUs that used another NIC than
-// expected or were not checked. expected has the GPUs that used the expected NIC.
+// ActualTables returns two tables of GPUs with their NICs. The table `others` has the GPUs that used
+// another NIC than expected or were not checked. The table `expected` has the GPUs that used the expected
+// NIC.
 func (s *Survey) ActualTables() (others, expected table.Table) {
 	order := []Use{Crossed, SharedUse, UseUnknown, AsExpected}
 	all := slices.Clone(s.ActualRails)

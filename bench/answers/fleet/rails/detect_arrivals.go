@@ -34,17 +34,17 @@ type Arrival struct {
 	// Last is the number of collectives at which the rank arrived last, of the Calls that it took part in.
 	// Last and Calls leave out collectives at which several ranks arrived last.
 	Last, Calls int
-	// chance is the expected number of last arrivals if all ranks arrived last equally often. late holds
+	// `chance` is the expected number of last arrivals if all ranks arrived last equally often. `late` holds
 	// the delay at each collective at which the rank arrived last, as a share of the collective's time.
 	// `when` holds the same delays in seconds.
 	chance     float64
 	late, when []float64
-	// met is true if the rank took part in a compared collective.
+	// `met` is true if the rank took part in a compared collective.
 	met bool
 }
 
-// Lateness is the result for a running job. The components of its findings are ranks (Part Rank, A
-// the rank) and nodes.
+// Lateness is the result for a running job. The components of its findings are nodes and ranks. For a rank,
+// Part is Rank and A is the number of the rank.
 type Lateness struct {
 	Verdict
 	// Arrivals are all ranks, starting with the rank for which the other ranks wait most.
@@ -54,7 +54,7 @@ type Lateness struct {
 	Typical     float64
 	// Enough is the number of last arrivals, of Collectives, that excludes chance.
 	Enough int
-	// limit is the share of a collective's time from which a rank is far behind.
+	// A rank is far behind if its delay exceeds the share `limit` of a collective's time.
 	limit float64
 }
 
@@ -63,7 +63,7 @@ const Rank Part = "rank"
 
 const (
 	// lastChance is the probability, over all ranks, below which a number of last arrivals is not taken for
-	// chance. farChance is the same for a number of arrivals far behind.
+	// chance. farChance is the same probability for a number of arrivals far behind.
 	lastChance = 1e-4
 	farChance  = 1e-6
 	// lateShare is the smallest share of a collective's time that counts as far behind.
@@ -71,7 +71,7 @@ const (
 	// leastWait is the share of the time that the other ranks must wait for a rank to be named. A rank with
 	// a smaller share is only noted.
 	leastWait = 0.005
-	// leastCalls is the number of collectives from which a job is judged.
+	// leastCalls is the least number of collectives of a job that is judged.
 	leastCalls = 5
 )
 
@@ -133,7 +133,7 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 	return l
 }
 
-// compared gives the gate, for each rank, the share of the time that is not spent on waiting for that rank.
+// `compared` gives the gate, for each rank, the share of the time that is not spent on waiting for that rank.
 // The limit is the share lost to a rank that is far behind at just enough collectives to exclude chance.
 func (l *Lateness) compared() {
 	if l.Reference == "" {
@@ -291,7 +291,7 @@ func (l *Lateness) oftenFar(a Arrival) bool {
 	return 10*far >= a.Calls && far > 1 && stat.BinomialTail(far, a.Calls, rate)*float64(len(l.Arrivals)) < farChance
 }
 
-// beyond counts the collectives at which a rank is last and its delay exceeds a limit.
+// `beyond` counts the collectives at which a rank is last and its delay exceeds a limit.
 func (a Arrival) beyond(limit float64) int {
 	return slice.Count(a.late, func(late float64) bool { return late > limit })
 }

@@ -9,7 +9,7 @@ import (
 	"zbench/bench/base/finding"
 )
 
-// compared gives the gate the measured times of the parts, whatever the detectors concluded. The figures
+// `compared` gives the gate the measured times of the parts, whatever the detectors concluded. The figures
 // are whole times: they still contain the time common to a round, a node or most parts.
 func (j *judgement) compared(v *Verdict) {
 	links, gpus := parts{}, parts{}
@@ -83,7 +83,7 @@ type parts map[Component][]float64
 
 func (p parts) add(c Component, y float64) { p[c] = append(p[c], y) }
 
-// compared turns the times into rates. `of` chooses one of a part's times: the shortest if a single fast
+// `compared` turns the times into rates. `of` chooses one of a part's times: the shortest if a single fast
 // transfer clears both ends, else the median.
 func (p parts) compared(class string, limit float64, of func([]float64) float64) finding.Compared[Component] {
 	out := finding.Compared[Component]{Class: class, Limit: limit}

@@ -9,7 +9,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// few judges measurements with too few values for a reference. If slow and fast values are far apart, it
+// `few` judges measurements with too few values for a reference. If slow and fast values are far apart, it
 // asks which ends explain the slow values. An end that is fast with another partner does not explain a slow
 // value.
 func (j *judgement) few(v *Verdict) {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// apart is the least distance between the means of two groups that differ, in standard deviations
+	// `apart` is the least distance between the means of two groups that differ, in standard deviations
 	// within the groups. A normal sample split in two has a distance of 2.7, a uniform sample 3.5.
 	apart = 6
 	// leastGroup is the smallest share of the values that makes a group: fewer are outliers.
@@ -20,12 +20,12 @@ const (
 	// leastMeeting is the least difference between two groups of pairs of nodes, as a logarithm of time.
 	// The pairs were timed in different rounds, so their times also vary by round.
 	leastMeeting = 0.15
-	// mostLimit is the logarithm of the loss from which a limit is too high for a verdict: a
-	// component that lost a third of its bandwidth must not be called healthy.
+	// mostLimit is the largest limit that allows a verdict, as the logarithm of a loss. A component that lost
+	// a third of its bandwidth must not be called healthy.
 	mostLimit = 0.4
 )
 
-// twoGroups splits values in two so that the variance within the groups is minimal. slow holds the indices
+// twoGroups splits values in two so that the variance within the groups is minimal. `slow` holds the indices
 // of the larger values, and gap is the difference of the groups' means. ok is true if the groups differ
 // clearly: by more than `least`, and by more than `apart` standard deviations within the groups. se is the
 // least deviation that it assumes.
@@ -55,7 +55,7 @@ func twoGroups(values []float64, se, least float64) (slow []int, gap float64, ok
 }
 
 // level returns the median of the values. If the values fall into two groups, and the faster group has at
-// least a quarter of them, it returns that group's median: one slow GPU of four, for example, slows half of
+// least a quarter of them, it returns that group's median. One slow GPU of four, for example, slows half of
 // the node's links. se is the standard error of each value.
 func level(values []float64, se float64) float64 {
 	if slow, _, ok := twoGroups(values, se, leastLoss); ok && 4*len(slow) <= 3*len(values) {
@@ -99,7 +99,7 @@ func (j *judgement) groups(v *Verdict) {
 	}
 }
 
-// worst returns the components of a ranking whose loss would be named with less noise: its links if `links`
+// `worst` returns the components of a ranking whose loss would be named with less noise: its links if `links`
 // is true, otherwise all other components.
 func worst(ranking []Ranked, links bool) []Component {
 	bad := slice.Where(ranking, func(r Ranked) bool { return (r.Component.Part == Link) == links && r.Lost > share(leastLoss) })
@@ -147,8 +147,8 @@ func (j *judgement) groupsOfNodes(v *Verdict) {
 	v.Questions = append(v.Questions, q)
 }
 
-// groupLimit returns the smallest loss of all links of a node, as a logarithm, that is always named or
-// asked about in spite of noise.
+// groupLimit returns, as a logarithm, the smallest common loss of all links of a node that is always named
+// or asked about in spite of noise.
 func (x *xgmi) groupLimit() float64 {
 	if x.Nodes < 2 {
 		return 0
@@ -243,7 +243,7 @@ func (j *judgement) groupsOfNICs(v *Verdict) {
 	})
 }
 
-// named reports whether a finding names a component. asked reports whether the component is a question's
+// `named` reports whether a finding names a component. `asked` reports whether the component is a question's
 // candidate.
 func named(v *Verdict, c Component) bool {
 	return slices.ContainsFunc(v.Findings, func(f Slow) bool { return f.Component == c })

@@ -17,8 +17,8 @@ const (
 	// chance is the probability, over all components, below which slow rounds are no
 	// longer chance.
 	chance = 5e-5
-	// fewRounds is the largest number of slow rounds without a common component at which each becomes a
-	// question. More such rounds are the fleet's noise.
+	// fewRounds is the largest number of slow rounds without a common component at which each of them
+	// becomes a question. More such rounds are the fleet's noise.
 	fewRounds = 3
 )
 
@@ -66,7 +66,7 @@ func residues(of []timed, expected []float64) []float64 {
 	return out
 }
 
-// expected returns the value of a transfer given the steady losses of its components.
+// `expected` returns the value of a transfer given the steady losses of its components.
 func (j *judgement) expected(t timed) float64 {
 	if t.Kind == XGMI {
 		return j.links.raw[t.Pair.A.Node][j.links.link(t.Pair.A.GPU, t.Pair.B.GPU)]
@@ -80,7 +80,7 @@ func (j *judgement) slowRounds(kind Kind) []mark {
 	return slice.Where(all, func(m mark) bool { return m.full })
 }
 
-// intermittent finds components that are slow in some rounds.
+// `intermittent` finds components that are slow in some rounds.
 func (j *judgement) intermittent(v *Verdict) {
 	if j.net.known && !slices.ContainsFunc(j.Timings, func(t Timing) bool { return t.Kind == Network && len(t.Seconds) >= minSamples }) {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("faults that come and go: they need at least %d samples of each transfer", minSamples))
@@ -97,7 +97,7 @@ func (j *judgement) intermittent(v *Verdict) {
 	}
 }
 
-// recurrent names nodes and NICs that are slow in more rounds than chance explains, and asks about the
+// `recurrent` names nodes and NICs that are slow in more rounds than chance explains, and asks about the
 // remaining slow rounds.
 func (j *judgement) recurrent(v *Verdict) {
 	marks, rate := j.marks(Network)
@@ -120,13 +120,13 @@ func (j *judgement) recurrent(v *Verdict) {
 	j.lone(v, slice.Where(marks, func(m mark) bool { return m.full }))
 }
 
-// has reports whether a place belongs to the component, a node or a NIC.
+// `has` reports whether a place belongs to the component, a node or a NIC.
 func (c Component) has(p Place) bool { return p.Node == c.Node && (c.Part == Node || p.GPU == c.A) }
 
-// of reports whether one end of the transfer belongs to a node or NIC.
+// `of` reports whether one end of the transfer belongs to a node or NIC.
 func (m mark) of(c Component) bool { return c.has(m.Pair.A) || c.has(m.Pair.B) }
 
-// recurs returns the node or NIC whose slow rounds are the least probable by chance. ok is false if chance
+// `recurs` returns the node or NIC whose slow rounds are the least probable by chance. ok is false if chance
 // explains all slow rounds.
 func (j *judgement) recurs(marks []mark, floor float64) (best Slow, ok bool) {
 	lowest := chance
@@ -150,7 +150,7 @@ func (j *judgement) recurs(marks []mark, floor float64) (best Slow, ok bool) {
 	return best, ok
 }
 
-// repeated returns the nodes and NICs with at least two marks, nodes first.
+// `repeated` returns the nodes and NICs with at least two marks, nodes first.
 func (j *judgement) repeated(marks []mark) []Component {
 	count := map[Component]int{}
 	for _, m := range marks {
@@ -191,7 +191,7 @@ func (j *judgement) hits(c Component, marks []mark) (rounds, partners map[int]bo
 	return rounds, partners, losses
 }
 
-// lone asks about slow rounds that no component explains.
+// `lone` asks about slow rounds that no component explains.
 func (j *judgement) lone(v *Verdict, marks []mark) {
 	type meeting struct{ round, a, b int }
 	order, by := slice.Group(marks, func(m mark) meeting { return meeting{m.Round, m.Pair.A.Node, m.Pair.B.Node} })

@@ -7,10 +7,10 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// timed is one timing in logarithms, less its round's typical time.
+// `timed` is one timing in logarithms, less its round's typical time.
 type timed struct {
 	Timing
-	// y is the median of the samples, and each holds all samples. typical is the logarithm that was
+	// y is the median of the samples, and `each` holds all samples. `typical` is the logarithm that was
 	// subtracted from all samples.
 	y       float64
 	each    []float64

@@ -8,8 +8,8 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// late finds the nodes that enter transfers later than their partners, which therefore measure more
-// time. Times alone cannot distinguish a late node of two from a slow network.
+// `late` finds the nodes that enter transfers later than their partners. The partners then measure more
+// time. In a fleet of two nodes, times alone cannot distinguish a late node from a slow network.
 func (j *judgement) late(v *Verdict) {
 	if !j.net.known {
 		return

@@ -13,19 +13,19 @@ import (
 type xgmi struct {
 	Fleet
 	kindTimes
-	// raw is the median of each link's rounds. `all` is this median less the parts that are common to links
+	// `raw` is the median of each link's rounds. `all` is this median less the parts that are common to links
 	// at the same place of the board, and to links of the same node. Both are NaN if the link was not
 	// timed.
 	raw, all [][]float64
-	// each holds the values of each link's rounds.
+	// `each` holds the values of each link's rounds.
 	each [][]float64
-	// whole is the time of each link's rounds as a logarithm (see settled); NaN if the link was not timed.
+	// `whole` is the time of each link's rounds as a logarithm (see settled); NaN if the link was not timed.
 	// Only the part that is common to the link's place on the board is subtracted from it.
 	whole [][]float64
 	// node is each node's own loss, which is subtracted from its links.
 	node []float64
-	// reference is the level of nodes from which losses are counted. It is 0 (the median node's level)
-	// unless the nodes fall into two groups. Then it is the faster group's level.
+	// reference is the level of nodes to which losses are relative. It is 0 (the median node's level) unless
+	// the nodes fall into two groups. Then it is the faster group's level.
 	reference float64
 	// nodeSigma and sigma are the robust deviations of nodes and of links.
 	nodeSigma, sigma float64
@@ -41,9 +41,9 @@ func (f Fleet) link(a, b int) int {
 	return a*f.GPUs - a*(a+1)/2 + b - a - 1
 }
 
-// manyNodes is the number of nodes from which each pair of GPUs is compared with the same pair on the other
-// nodes. Links between different places on a board differ by up to 4 % (TransferBench's all-to-all of
-// MI300X, docs/METHOD.md).
+// With manyNodes nodes or more, each pair of GPUs is compared with the same pair on the other nodes. Links
+// between different places on a board differ by up to 4 % (TransferBench's all-to-all of MI300X,
+// docs/METHOD.md).
 const manyNodes = 8
 
 func newXGMI(f Fleet, timings []Timing) *xgmi {
@@ -67,7 +67,7 @@ func newXGMI(f Fleet, timings []Timing) *xgmi {
 	return x
 }
 
-// settled returns one time for the rounds of a link; NaN if there are none. With fewer than manyNodes nodes
+// `settled` returns one time for the rounds of a link; NaN if there are none. With fewer than manyNodes nodes
 // it is the median. With manyNodes or more it is the shortest time: among thousands of links, chance slows
 // most rounds of a few links, but a slow link is slow in every round.
 func (f Fleet) settled(of []float64) float64 {
@@ -110,14 +110,14 @@ func (x *xgmi) takeOutPlaces(rows [][]float64) {
 	}
 }
 
-// present returns the values that are not NaN.
+// `present` returns the values that are not NaN.
 func present(of []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(of), math.IsNaN)
 }
 
 func (x *xgmi) limit() float64 { return max(leastLoss, sigmas*x.sigma) }
 
-// surely returns the smallest loss, as a logarithm, that is always named or asked about in spite of noise.
+// `surely` returns the smallest loss, as a logarithm, that is always named or asked about in spite of noise.
 // The deviation of few links is itself uncertain, so the error of the samples is used if it is larger.
 func (x *xgmi) surely() float64 {
 	passes := max(1, len(x.of)/max(1, slice.Count(x.each, func(of []float64) bool { return len(of) > 0 })))
@@ -125,18 +125,19 @@ func (x *xgmi) surely() float64 {
 	return max(x.limit()+surely*max(x.sigma, se), x.groupLimit(), sigmas*se)
 }
 
-// slow reports whether a link is slow in all passes together.
+// `slow` reports whether a link is slow in all passes together.
 func (x *xgmi) slow(node, link int) bool { return x.all[node][link] > x.limit() }
 
-// passes returns the number of a link's slow rounds and the number of all its rounds.
+// `passes` returns the number of a link's slow rounds and the number of all its rounds.
 func (x *xgmi) passes(node, link int) (slow, all int) {
 	each := x.each[node*x.links()+link]
 	common := x.raw[node][link] - x.all[node][link]
 	return slice.Count(each, func(y float64) bool { return y-common > x.limit()/2 }), len(each)
 }
 
-// confirmed reports whether a link was slow in at least 9 of 10 passes (in all passes if there are five),
-// and in the median of all passes after the first, which made the link a suspect.
+// `confirmed` reports whether a link was slow in at least 9 of 10 passes (in all passes if there are five).
+// The link must also be slow in the median of the passes after the first. The first pass is left out there,
+// because it made the link a suspect.
 func (x *xgmi) confirmed(node, link int) bool {
 	slow, all := x.passes(node, link)
 	common := x.raw[node][link] - x.all[node][link]
@@ -153,9 +154,9 @@ type inNode struct {
 	// gpus holds the slow GPUs with their losses. links holds the slow links that no slow GPU explains.
 	gpus  map[int]float64
 	links [][2]int
-	// doubtful are GPUs with some slow links, but too few for a slow GPU.
+	// `doubtful` lists the GPUs with some slow links, but too few for a slow GPU.
 	doubtful []int
-	// unconfirmed is true if a slow link was timed only once.
+	// `unconfirmed` is true if a slow link was timed only once.
 	unconfirmed bool
 }
 
@@ -212,7 +213,7 @@ func (x *xgmi) slowOf(node, a int, slow func(a, b int) bool) (losses []float64, 
 	return losses, timed
 }
 
-// suspects returns the pairs of GPUs whose link may be slow on some node. all is true if several links of
+// suspects returns the pairs of GPUs whose link may be slow on some node. `all` is true if several links of
 // one GPU may be slow. The GPU is then suspect.
 func (x *xgmi) suspects() (pairs [][2]int, all bool) {
 	cut := max(suspectLoss, suspectSigmas*x.sigma)

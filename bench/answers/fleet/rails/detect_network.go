@@ -19,12 +19,12 @@ type network struct {
 	// (directed), each end has two indices: one as a sender and, after all senders, one as a receiver.
 	edges           []edge
 	given, directed bool
-	// timed is the number of ends with a transfer.
+	// `timed` is the number of ends with a transfer.
 	timed int
 	known bool
 }
 
-// at returns the index of an end.
+// `at` returns the index of an end.
 func (n *network) at(p Place) int { return p.Node*n.GPUs + p.GPU }
 
 // sides returns the indices of an end's estimates: one index, or two for sending and receiving.
@@ -35,7 +35,7 @@ func (n *network) sides(p Place) []int {
 	return []int{n.at(p)}
 }
 
-// joined merges the chosen sides of an end. It takes the larger loss, and the transfers of both sides.
+// `joined` merges the chosen sides of an end. It takes the larger loss, and the transfers of both sides.
 func (n *network) joined(p Place, wanted func(side int) bool) (out end) {
 	for _, at := range n.sides(p) {
 		if e := n.ends.of[at]; e.all > 0 && wanted(at) {
@@ -67,7 +67,7 @@ func newNetwork(d Data) *network {
 	return n
 }
 
-// surely returns the smallest loss, as a logarithm, that is always named in spite of noise. The deviation
+// `surely` returns the smallest loss, as a logarithm, that is always named in spite of noise. The deviation
 // of few given ends is itself uncertain and is therefore raised. In a fleet of three nodes, a node whose
 // rails are all slow shows only in the differences between rounds, so the limit is at least leastMeeting.
 func (n *network) surely() float64 {
@@ -82,7 +82,7 @@ func (n *network) surely() float64 {
 	return limit
 }
 
-// leaves finds slow leaf switches: most nodes of a group that shares a switch are slow on the rail. It also
+// `leaves` finds slow leaf switches: most nodes of a group that shares a switch are slow on the rail. It also
 // returns the part of each NIC's loss that its leaf explains.
 func (n *network) leaves() (found []Slow, owed []float64) {
 	owed = make([]float64, n.Nodes*n.GPUs)
@@ -153,11 +153,11 @@ func (n *network) loss(node int, rails []int) float64 {
 	return median(slice.Map(rails, func(rail int) float64 { return n.joined(Place{node, rail}, n.slow).loss }))
 }
 
-// hidden asks about slow ends whose partners are all slow. It asks once per rail, or once for all given
+// `hidden` asks about slow ends whose partners are all slow. It asks once per rail, or once for all given
 // pairs.
 func (j *judgement) hidden(v *Verdict) {
 	if j.Given && !j.net.known && len(v.Questions) > 0 {
-		return // the function few has already asked
+		return // the function `few` has already asked
 	}
 	by := map[int]*Question{}
 	for node := range j.Fleet.Nodes {

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// likely is the share of a loss from which other parts count as sharing it: halfway between none and
-	// all of it.
+	// Other parts count as sharing a loss if they have at least the share `likely` of it: halfway between
+	// none and all of it.
 	likely = 0.5
-	// hardly is the share of a loss below which other parts count as not sharing it.
+	// Other parts count as not sharing a loss if they have less than the share `hardly` of it.
 	hardly = 0.4
-	// alike is the share of a NIC's loss from which another NIC of the rail may be behind the same unknown
-	// switch.
+	// Another NIC of the rail may be behind the same unknown switch if it has at least the share `alike` of
+	// the NIC's loss.
 	alike = 0.6
 )
 
@@ -50,7 +50,7 @@ func (j *judgement) rivals(v *Verdict) {
 	}
 }
 
-// undecided asks which of the candidates is slow. Questions that share a candidate are merged.
+// `undecided` asks which of the candidates is slow. Questions that share a candidate are merged.
 func (v *Verdict) undecided(f Slow, candidates []Component) {
 	i := slices.IndexFunc(v.Questions, func(q Question) bool {
 		return q.undecided && slices.ContainsFunc(q.Candidates, func(c Component) bool { return slices.Contains(candidates, c) })
@@ -142,7 +142,7 @@ func (j *judgement) share(of, but Component) float64 {
 	return sum / float64(max(1, len(byPart)))
 }
 
-// holds reports whether a link or NIC is component c or a part of it.
+// `holds` reports whether a link or NIC is component c or a part of it.
 func (c Component) holds(part Component) bool {
 	switch c.Part {
 	case Node:

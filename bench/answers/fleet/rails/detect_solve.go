@@ -17,10 +17,10 @@ type edge struct {
 type end struct {
 	// loss is the logarithm of the end's slowdown.
 	loss float64
-	// clear counts the transfers with healthy partners. agree counts the slow transfers with healthy
+	// `clear` counts the transfers with healthy partners. `agree` counts the slow transfers with healthy
 	// partners. If clear is 0, either the end or its partners are slow, and it is unknown which.
 	clear, agree int
-	// all counts the end's transfers.
+	// `all` counts the end's transfers.
 	all int
 }
 
@@ -30,17 +30,17 @@ type ends struct {
 	sigma float64
 }
 
-// limit is the loss from which an end is slow.
+// limit returns the loss above which an end is slow.
 func (e ends) limit() float64 { return max(leastLoss, sigmas*e.sigma) }
 
-// slow reports whether an end is slow, by itself or with all its partners.
+// `slow` reports whether an end is slow, by itself or with all its partners.
 func (e ends) slow(i int) bool { return e.of[i].all > 0 && e.of[i].loss > e.limit() }
 
-// sure reports whether an end is slow whatever its partners are.
+// `sure` reports whether an end is slow whatever its partners are.
 func (e ends) sure(i int) bool { return e.slow(i) && e.of[i].clear > 0 }
 
-// solve estimates the loss of n ends from transfers that are as slow as the slower of their ends.
-// It starts with each end's lower quartile, which one slow partner in four cannot raise, and
+// solve estimates the loss of n ends from their transfers. A transfer is as slow as the slower of its
+// ends. solve starts with each end's lower quartile, which one slow partner in four cannot raise, and
 // repeats with the median of the transfers whose other end is healthy.
 func solve(n int, edges []edge) ends {
 	touching := make([][]int, n)
@@ -71,7 +71,7 @@ func solve(n int, edges []edge) ends {
 	return out
 }
 
-// again does one step of solve.
+// `again` does one step of solve.
 func (e ends) again(edges []edge, touching [][]int) ends {
 	cut := max(suspectLoss, suspectSigmas*e.sigma)
 	next := ends{of: make([]end, len(e.of))}

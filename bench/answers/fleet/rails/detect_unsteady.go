@@ -25,10 +25,10 @@ const (
 	suspectChance = 0.05
 )
 
-// unsteady is a node whose transfers have slow samples more often than other nodes' transfers.
+// `unsteady` is a node whose transfers have slow samples more often than other nodes' transfers.
 type unsteady struct {
 	node int
-	// all counts the node's transfers. slow counts the transfers with a slow sample. lost is the median
+	// `all` counts the node's transfers. `slow` counts the transfers with a slow sample. `lost` is the median
 	// loss of the slow samples.
 	slow, all int
 	lost      float64
@@ -39,15 +39,15 @@ type unsteady struct {
 // samples holds the transfers of a kind with their slow samples.
 type samples struct {
 	of []Timing
-	// at holds the transfers' positions among all timings.
+	// `at` holds the transfers' positions among all timings.
 	at []int
-	// slow holds the losses of each transfer's slow samples; 0 for other samples.
+	// `slow` holds the losses of each transfer's slow samples; 0 for other samples.
 	slow [][]float64
 	any  []bool
 }
 
-// behind returns the loss of each sample against the transfer's fastest sample, and the difference between
-// the two fastest samples, as logarithms. A sample that was not timed has loss 0. timed is the number of
+// `behind` returns the loss of each sample against the transfer's fastest sample, and the difference between
+// the two fastest samples, as logarithms. A sample that was not timed has loss 0. `timed` is the number of
 // timed samples.
 func (t Timing) behind() (losses []float64, gap float64, timed int) {
 	losses = make([]float64, len(t.Seconds))
@@ -105,7 +105,7 @@ func samplesOf(timings []Timing, kind Kind, nodes int) samples {
 	return s
 }
 
-// worst returns the node whose rate of slow samples is the least probable, compared with the transfers of
+// `worst` returns the node whose rate of slow samples is the least probable, compared with the transfers of
 // all other nodes.
 func (s samples) worst(nodes int) unsteady {
 	own, hits := make([]int, nodes), make([]int, nodes)
@@ -138,8 +138,8 @@ func (s samples) worst(nodes int) unsteady {
 	return best
 }
 
-// steady finds the nodes with slow samples beyond chance, the most improbable first, and removes these
-// samples from the timings. The remaining timings show permanent slowness. next is the probability that
+// `steady` finds the nodes with slow samples beyond chance, the most improbable first, and removes these
+// samples from the timings. The remaining timings show permanent slowness. `next` is the probability that
 // chance explains the next node's slow samples.
 func steady(d Data) (found []unsteady, rest []Timing, next float64) {
 	rest = d.Timings
@@ -181,7 +181,7 @@ func (s samples) leaveOut(timings []Timing, node int) (lost []float64) {
 	return lost
 }
 
-// unsteady names the nodes that are slow part of the time.
+// `unsteady` names the nodes that are slow part of the time.
 func (j *judgement) unsteady(v *Verdict) {
 	for _, u := range j.nodes {
 		v.Findings = append(v.Findings, Slow{
@@ -191,7 +191,7 @@ func (j *judgement) unsteady(v *Verdict) {
 	}
 }
 
-// alone asks about nodes that are slow part of the time in a fleet with too few nodes for a comparison. The
+// `alone` asks about nodes that are slow part of the time in a fleet with too few nodes for a comparison. The
 // samples of such a node fall into two groups, relative to the transfer's fastest sample or to the pair's
 // mean.
 func (j *judgement) alone(v *Verdict) {

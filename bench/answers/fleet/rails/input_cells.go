@@ -123,7 +123,7 @@ func number(cell string) (v float64, gap bool, err error) {
 	return v, false, nil
 }
 
-// pointed rewrites a number with a decimal point: 45,5 becomes 45.5, and 1,234.5 becomes 1234.5.
+// `pointed` rewrites a number with a decimal point: 45,5 becomes 45.5, and 1,234.5 becomes 1234.5.
 func pointed(cell string) (string, error) {
 	whole, rest, comma := strings.Cut(cell, ",")
 	switch {
@@ -150,7 +150,7 @@ func value(cell string, scale float64) (v float64, gap bool, err error) {
 // unitLetters are the letters of units.
 const unitLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/ "
 
-// short shortens a text for a message.
+// `short` shortens a text for a message.
 func short(text string) string {
 	if r := []rune(text); len(r) > 40 {
 		return string(r[:40]) + "…"
@@ -171,7 +171,7 @@ var units = []struct {
 	{pattern.New(`MB(/|_per_|p)?[sS]|mb/s|mb_s`), 1e6},
 }
 
-// unitOf returns the unit in a header, in bytes per second; GB/s if it has none.
+// unitOf returns the unit in a header, in bytes per second; GB/s if the header has none.
 func unitOf(cells []string) (scale float64, named bool) {
 	for _, c := range cells {
 		for _, u := range units {

@@ -37,8 +37,8 @@ const (
 	// explain. pairLoss is the least such difference, as a logarithm.
 	pairSigmas = 6
 	pairLoss   = 0.1
-	// manyValues is the number of values from which a share lonePart of them may be slow by themselves
-	// without a question, because single samples are sometimes slow.
+	// With manyValues values or more, the share lonePart of them may be slow by themselves without a
+	// question, because single samples are sometimes slow.
 	manyValues = 200
 	lonePart   = 0.02
 )
@@ -68,12 +68,12 @@ func (m *Matrix) Data() Data {
 	return d
 }
 
-// within reports whether a pair is within a node.
+// `within` reports whether a pair is within a node.
 func (m *Matrix) within(v Value) bool {
 	return m.At[v.From].GPU >= 0 && m.At[v.From].Node == m.At[v.To].Node
 }
 
-// typical returns the median rates between nodes and within nodes.
+// `typical` returns the median rates between nodes and within nodes.
 func (m *Matrix) typical() map[bool]float64 {
 	rates := map[bool][]float64{}
 	for _, v := range m.Values {
@@ -129,11 +129,11 @@ func (j *judgement) referencesOfGiven(v *Verdict) {
 	v.NetworkLimit, v.LinkLimit = share(j.net.surely()+noise), share(pair+surely*noise)
 }
 
-// lone is a pair that is slower than its ends explain.
+// `lone` is a pair that is slower than its ends explain.
 type lone struct {
 	Component
 	loss float64
-	// values counts the pair's values. slow counts the slow values of the pair.
+	// `values` counts the pair's values. `slow` counts the slow values of the pair.
 	slow, values int
 	ends         Pair
 }
@@ -183,7 +183,7 @@ func (j *judgement) manyPairs(all []lone) Question {
 	return q
 }
 
-// beyond returns the loss of each pair beyond the loss of its ends, and the limit from which a pair is slow
+// `beyond` returns the loss of each pair beyond the loss of its ends, and the limit from which a pair is slow
 // by itself.
 func (j *judgement) beyond() (residues []float64, limit float64) {
 	ends := j.net.ends.of
@@ -239,8 +239,8 @@ type mode struct {
 	gap        float64
 }
 
-// mostPair is how far the limit of a single pair may exceed mostLimit. An end has many pairs, but a pair
-// may have one value, and values that scatter by 13 % are still noise.
+// The limit of a single pair may exceed mostLimit by mostPair. An end has many pairs, but a pair may have
+// one value, and values that scatter by 13 % are still noise.
 const mostPair = 0.4
 
 // modes finds the kinds of pairs, within and between nodes, whose values fall into two groups. Explained
@@ -257,7 +257,7 @@ func (j *judgement) modes(explained func(Pair) bool) []mode {
 		}
 		slow, gap, ok := twoGroups(ys, 0, leastLoss)
 		if least := max(2, len(ys)/10); !ok || len(ys) < minReference || len(slow) < least || len(ys)-len(slow) < least {
-			continue // the function pairs names a few slow values one by one
+			continue // the function `pairs` names a few slow values one by one
 		}
 		m := mode{gap: gap, slow: slice.Map(slow, func(i int) int { return of[i] })}
 		slices.Sort(m.slow)
@@ -270,7 +270,7 @@ func (j *judgement) modes(explained func(Pair) bool) []mode {
 	return out
 }
 
-// says describes both groups by their median rates.
+// `says` describes both groups by their median rates.
 func (j *judgement) says(m mode) string {
 	rate := func(of []int) float64 {
 		return 1e-9 / median(slice.Map(of, func(i int) float64 { return j.net.kindTimes.of[i].Seconds[0] }))
@@ -278,7 +278,7 @@ func (j *judgement) says(m mode) string {
 	return fmt.Sprintf("two groups of values: %d about %.3g GB/s and %d about %.3g GB/s", len(m.fast), rate(m.fast), len(m.slow), rate(m.slow))
 }
 
-// sets joins the ends of fast pairs into sets. It returns the number of each end's set, and the size of
+// `sets` joins the ends of fast pairs into sets. It returns the number of each end's set, and the size of
 // each set.
 func (j *judgement) sets(m mode) (of, size []int) {
 	of, size = make([]int, j.Fleet.Nodes*j.Fleet.GPUs), make([]int, j.Fleet.Nodes*j.Fleet.GPUs)
@@ -303,7 +303,7 @@ func (j *judgement) sets(m mode) (of, size []int) {
 	return of, size
 }
 
-// between asks about sets of ends if pairs are fast within a set and slow between sets. The connection
+// `between` asks about sets of ends if pairs are fast within a set and slow between sets. The connection
 // between the sets is then slow, not an end. It reports whether it asked.
 func (j *judgement) between(v *Verdict) bool {
 	for _, m := range j.modes(func(Pair) bool { return false }) {

@@ -34,7 +34,7 @@ var (
 	corner      = pattern.New(`^[A-Za-z+]+[\\/]+[A-Za-z]+$`)
 	// borders are the characters that draw tables.
 	borders = pattern.New(`[│┌├└┬┴┼┤┐┘─|]+`)
-	// foreign matches titles of squares without bandwidths of GPUs. slower matches titles of bandwidths
+	// `foreign` matches titles of squares without bandwidths of GPUs. `slower` matches titles of bandwidths
 	// that say less about a link.
 	foreign = pattern.New(`(?i)latency|\(us\)|access|connect|distance|cpu ?\(row\)|hops|weight`)
 	slower  = pattern.New(`(?i)bi-?dir|P2P=Disabled|<->`)
@@ -56,8 +56,8 @@ func label(word string) string {
 	return ""
 }
 
-// follows reports whether label l can stand behind another one in a list. The numbers rise, and
-// begin again at the first GPU behind the CPUs.
+// `follows` reports whether label l can stand behind the label `before` in a list. The numbers rise, and
+// begin again at the first GPU after the CPUs.
 func follows(l, before string) bool {
 	digits, cpu := strings.CutPrefix(l, "CPU")
 	digitsBefore, cpuBefore := strings.CutPrefix(before, "CPU")

@@ -19,8 +19,8 @@ type Log struct {
 
 // FromLogs makes a matrix from logs of pairs. The pair of a log is the two hosts that it lists. If the log
 // lists fewer hosts, the file's name gives the pair: two names joined by __, --, _to_, -to- or a comma, or
-// by the only _, or by the only -, after removing an ending and a collective's name in front. Names are
-// names of nodes, or of GPUs as in ReadMatrix.
+// by the only _, or by the only -. An ending, and a collective's name in front, are removed first. Names
+// are names of nodes, or of GPUs as in ReadMatrix.
 //
 // A value is the bus bandwidth of the largest size that most logs share. Logs without that size or without
 // a pair are left out, with a note.
@@ -90,7 +90,7 @@ func digits(name string) bool {
 	return name != "" && strings.Trim(name, "0123456789") == ""
 }
 
-// common returns the collective that most logs have, and its largest size that at least three quarters of
+// `common` returns the collective that most logs have, and its largest size that at least three quarters of
 // these logs have.
 func common(logs []Log, of []int) (collective string, bytes int64) {
 	have := map[string]int{}

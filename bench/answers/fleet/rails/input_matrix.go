@@ -57,8 +57,8 @@ func ReadMatrix(r io.Reader) (m *Matrix, notes []string, err error) {
 	return &b.Matrix, notes, nil
 }
 
-// unnamed reports whether a square has only values: as many lines as cells in each, a diagonal of
-// gaps or zeros, and no line of column numbers.
+// `unnamed` reports whether a square has only values: as many lines as cells per line, a diagonal of gaps or
+// zeros, and no line of column numbers.
 func unnamed(all []line) bool {
 	if len(all) < 3 {
 		return false
@@ -170,7 +170,7 @@ func (b *builder) square(all []line, columns map[string]int) error {
 	return nil
 }
 
-// unread returns the columns of a square without a row, such as sums.
+// `unread` returns the columns of a square without a row, such as sums.
 func unread(all []line, columns map[string]int) []string {
 	if columns == nil {
 		return nil
@@ -192,7 +192,7 @@ func unread(all []line, columns map[string]int) []string {
 	return []string{"columns without a row of their name: " + strings.Join(names[:min(len(names), 8)], ", ")}
 }
 
-// long reads a table with one line per pair.
+// `long` reads a table with one line per pair.
 func (b *builder) long(all []line) error {
 	h := heading{at: [3]int{0, 1, 2}, scale: 1e9}
 	if titled(all[0].cells) {
@@ -231,17 +231,17 @@ func (b *builder) long(all []line) error {
 
 // heading holds the meaning of the column names.
 type heading struct {
-	// at holds the columns of both ends and of the value. columns is the number of all columns, 0
+	// `at` holds the columns of both ends and of the value. columns is the number of all columns, 0
 	// without a header.
 	at      [3]int
 	columns int
 	scale   float64
 	gpus    bool
-	// unread are the names of unknown columns.
+	// `unread` lists the names of unknown columns.
 	unread []string
 }
 
-// titled reports whether a line is a header. A header has no number in the value's place, and it has words
+// `titled` reports whether a line is a header. A header has no number in the value's place, and it has words
 // or a unit.
 func titled(cells []string) bool {
 	if len(cells) < 3 {
@@ -257,7 +257,7 @@ func titled(cells []string) bool {
 	return !empty && !slices.ContainsFunc(cells[:3], func(c string) bool { _, gap, err := number(c); return err == nil && !gap })
 }
 
-// wanted are the columns that a table of pairs needs.
+// `wanted` describes the columns that a table of pairs needs.
 const wanted = "a table of pairs has two columns of ends (node_a,node_b; src,dst; from,to; gpu_a,gpu_b) and one of bandwidths (GB/s, bw, busbw)"
 
 // header finds the columns. Three columns may have unknown names, but no name that is known to mean
@@ -337,9 +337,9 @@ type builder struct {
 	places map[Place]string
 	// oneNode treats names as GPUs of one node.
 	oneNode bool
-	// gaps and zeros count missing values and values of 0.
+	// gaps counts missing values. zeros counts values of 0.
 	gaps, zeros int
-	// unread are the ignored columns.
+	// `unread` lists the ignored columns.
 	unread []string
 }
 

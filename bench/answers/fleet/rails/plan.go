@@ -29,8 +29,8 @@ const (
 	// large, a plan adds no passes. confirmRings is the number of rounds of rings if a ring is suspect.
 	AllPasses    = 5
 	confirmRings = 3
-	// fewLinks is the number of link timings from which one pass is enough. Slow samples of one node's
-	// links then stand out from the other nodes' samples.
+	// With fewLinks link timings or more, one pass is enough. Slow samples of one node's links then stand out
+	// from the other nodes' samples.
 	fewLinks = 24
 )
 
@@ -38,16 +38,16 @@ const (
 type Plan struct {
 	fleet Fleet
 	least int
-	// most bounds the rounds between nodes.
+	// `most` bounds the rounds between nodes.
 	most  int
 	rng   *rand.Rand
 	order []int
 	// queue holds the next rounds.
 	queue []Round
-	// network counts the rounds between nodes, including rings. rings counts only the rings. passes counts
-	// the passes over xGMI.
+	// `network` counts the rounds between nodes, including rings. `rings` counts only the rings. `passes`
+	// counts the passes over xGMI.
 	network, rings, passes int
-	// met are the pairs of nodes that were timed.
+	// `met` holds the pairs of nodes that were timed.
 	met map[[2]int]bool
 }
 
@@ -77,7 +77,7 @@ func NewPlan(f Fleet, o Bounds) *Plan {
 	return p
 }
 
-// enough returns the number of rounds, of `transfers` transfers each, that make `all` transfers. It returns
+// `enough` returns the number of rounds, of `transfers` transfers each, that make `all` transfers. It returns
 // 0 if there are too few different transfers to compare.
 func enough(transfers, different, all int) int {
 	if different < 3 || transfers == 0 { // two transfers alone are no reference, however often they are timed
@@ -156,7 +156,7 @@ func (p *Plan) ring() {
 	p.queue = append(p.queue, r)
 }
 
-// meet queues a round of the given pairs of nodes on every rail.
+// `meet` queues a round of the given pairs of nodes on every rail.
 func (p *Plan) meet(nodes [][2]int) {
 	r := Round{Kind: Network}
 	for _, x := range nodes {
@@ -179,7 +179,8 @@ func (p *Plan) circle(i int) [][2]int {
 }
 
 // circle returns round i of a tournament of n participants, by the circle method. In n−1 rounds (n if n is
-// odd) each participant meets every other one once. With an odd n, one participant rests in each round.
+// odd) each participant meets every other participant once. With an odd n, one participant rests in each
+// round.
 func circle(n, i int) [][2]int {
 	even := n + n%2
 	if n < 2 {
@@ -199,7 +200,7 @@ func circle(n, i int) [][2]int {
 	return out
 }
 
-// match pairs all nodes at random. A suspect gets a healthy node as its partner, if possible a node that it
+// `match` pairs all nodes at random. A suspect gets a healthy node as its partner, if possible a node that it
 // has not met.
 func (p *Plan) match(suspect []int) [][2]int {
 	doubted := make([]bool, p.fleet.Nodes)
@@ -231,10 +232,10 @@ func (p *Plan) match(suspect []int) [][2]int {
 	return out
 }
 
-// unordered returns a pair in ascending order.
+// `unordered` returns the pair of a and b in ascending order.
 func unordered(a, b int) [2]int { return [2]int{min(a, b), max(a, b)} }
 
-// less orders false before true.
+// `less` orders false before true.
 func less(a, b bool) int {
 	switch {
 	case a == b:

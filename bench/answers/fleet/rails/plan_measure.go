@@ -106,7 +106,7 @@ func (s Measurement) Run(ctx context.Context, d Exchanger) (Rounds, error) {
 	}
 }
 
-// KindName describes what a kind of round times.
+// KindName describes the transfers that a kind of round measures.
 func KindName(k Kind) string {
 	switch k {
 	case XGMI:
@@ -143,8 +143,8 @@ func (s Measurement) peers(r Round) (to, from []int) {
 	return to, nil
 }
 
-// timings returns the samples of each pair: per launch, the time of the slower end, or of the slowest rank
-// of a ring.
+// timings returns the samples of each pair. A sample is the time of one launch on the slower end, or on
+// the slowest rank of a ring.
 func (s Measurement) timings(r Round, round int, seconds []float64) []Timing {
 	out := make([]Timing, 0, len(r.Pairs))
 	for _, p := range r.Pairs {

@@ -143,7 +143,7 @@ func timedOf(timings []Timing, kind Kind) []float64 {
 	return all
 }
 
-// typical returns the median time of a kind of rounds; nil if there is none.
+// `typical` returns the median time of a kind of rounds; nil if there is none.
 func typical(timings []Timing, kind Kind) *float64 {
 	if all := timedOf(timings, kind); len(all) > 0 {
 		return new(median(all))

@@ -1,20 +1,20 @@
 // Package rails finds the component that slows a cluster's network: an xGMI link, a GPU, a rail (a
 // node's NIC), a node or a leaf switch.
 //
-// A Plan chooses the pairs of each round: all pairs of GPUs in every node, a ring per rail, then
-// about log₂N rounds of disjoint pairs of nodes on every rail, and rounds that confirm suspects.
-// Judge takes these times, or bandwidths of pairs from elsewhere (Matrix.Data), and returns a
-// Verdict. Arrivals does the same for the times of a running job's collectives.
+// A Plan chooses the pairs of each round: all pairs of GPUs in every node, a ring per rail, then about log₂N
+// rounds of disjoint pairs of nodes on every rail, and rounds that confirm suspects. Judge takes the times
+// of these rounds, or bandwidths of pairs from elsewhere (Matrix.Data), and returns a Verdict. Arrivals does
+// the same for the times of a running job's collectives.
 //
 // The model is a bottleneck: a transfer is as slow as the slowest component on its path. A slow component
 // is therefore slow with every healthy partner, and one fast transfer clears both ends. All comparisons are
 // with the median of the round, which removes effects common to the round.
 //
-// The files plan_… make and run a plan. input_… read measurements of other tools. detect_… decide;
-// detect.go calls the other detect_… files. words_… write the texts.
+// The files plan_… make and run a plan. The files input_… read measurements of other tools. The files
+// detect_… decide; detect.go calls the other detect_… files. The files words_… write the texts.
 //
-// The package judges times alone; bench/answers/fleet/evidence joins counters and other sources. It does
-// not use the simulator of its experiments (docs/EXPERIMENTS.md).
+// The package judges times alone; bench/answers/fleet/evidence joins counters and other sources. Package
+// rails does not use the simulator of its experiments (docs/EXPERIMENTS.md).
 package rails
 
 import (
@@ -50,11 +50,11 @@ type Kind int
 
 // The kinds of rounds.
 const (
-	// Network rounds time transfers between equal GPUs of two nodes, in both directions.
+	// Network rounds measure transfers between equal GPUs of two nodes, in both directions.
 	Network Kind = iota
-	// XGMI rounds time transfers between two GPUs of a node.
+	// XGMI rounds measure transfers between two GPUs of a node.
 	XGMI
-	// Rings rounds time a ring through one GPU of every node, on all rails at once.
+	// Rings rounds measure a ring through one GPU of every node, on all rails at once.
 	Rings
 )
 
@@ -124,18 +124,17 @@ const (
 	// leastLoss is the logarithm of the slowdown below which nothing is named: 6 % of
 	// the time.
 	leastLoss = 0.06
-	// suspectLoss is the loss from which a component is measured again.
+	// suspectLoss is the smallest loss for which a component is measured again.
 	suspectLoss = 0.03
-	// sigmas is the number of robust standard deviations above the median of its kind from which a
-	// component is slow. There are thousands of components, and the estimate has heavier tails than a
-	// normal distribution.
+	// A component is slow from `sigmas` robust standard deviations above the median of its kind. There are
+	// thousands of components, and the estimate has heavier tails than a normal distribution.
 	sigmas = 5.5
-	// surely is the number of deviations beyond the limit from which a loss is named in spite of noise. An
-	// OK states this loss.
+	// A loss that exceeds the limit by `surely` deviations is named in spite of noise. An OK states this
+	// loss.
 	surely = 3
-	// suspectSigmas is the number of deviations from which a component is measured again.
+	// suspectSigmas is the smallest number of deviations for which a component is measured again.
 	suspectSigmas = 4
-	// most is the share of a component's parts that must be slow before the whole counts as slow.
+	// `most` is the share of a component's parts that must be slow before the whole counts as slow.
 	most = 0.75
 	// minSamples is the number of samples per round that distinguishes a slow round from slow
 	// samples.

@@ -64,7 +64,7 @@ type Slow struct {
 
 // Question describes what the data cannot decide.
 type Question struct {
-	// What is the observation. Candidates are the components that may explain the observation.
+	// What states the observation. Candidates are the components that may explain it.
 	What       string
 	Candidates []Component
 	// Lost is the lost share of bandwidth, 0 to 1.
@@ -75,9 +75,9 @@ type Question struct {
 	All bool
 	// ring is true for a rail that is slow only in its ring.
 	ring bool
-	// undecided is true for a question that replaces a finding.
+	// `undecided` is true for a question that replaces a finding.
 	undecided bool
-	// partly is true for ends that are slow with some of their partners.
+	// `partly` is true for ends that are slow with some of their partners.
 	partly bool
 }
 
@@ -93,7 +93,7 @@ type Verdict struct {
 	Questions []Question
 	// Unchecked lists the parts that were not judged, with reasons.
 	Unchecked []string
-	// Cleared are components that stood out and are not named.
+	// Cleared holds the components that stood out and are not named.
 	Cleared []Cleared
 	// Reference describes the values for comparison.
 	Reference string
@@ -147,7 +147,7 @@ func (v *Verdict) finish() {
 	v.State = finding.Settle(len(v.Findings) > 0, len(v.Questions) > 0, checked || v.profiled).OfNodes()
 }
 
-// behind returns the question about parts that are slower than their peers although no detector explains
+// `behind` returns the question about parts that are slower than their peers although no detector explains
 // it.
 func (v *Verdict) behind(doubts []finding.Compared[Component]) Question {
 	q := Question{Next: "run again with --rounds 20; look at these by themselves"}
@@ -214,7 +214,7 @@ func (v *Verdict) ofLeaf(c Component) bool {
 		slices.ContainsFunc(v.Questions, func(q Question) bool { return len(q.Candidates) == 1 && is(q.Candidates[0]) })
 }
 
-// doubted reports whether the reference is in doubt.
+// `doubted` reports whether the reference is in doubt.
 func (v *Verdict) doubted() bool {
 	return slices.ContainsFunc(v.Questions, func(q Question) bool { return q.All })
 }
@@ -240,7 +240,7 @@ func (v *Verdict) Exactly(want ...Component) bool {
 	return len(v.Questions) == 0 && len(v.Findings) == len(want) && !slices.ContainsFunc(v.Findings, other)
 }
 
-// confidence follows Laplace's rule of succession.
+// confidence returns a confidence by Laplace's rule of succession.
 func confidence(agree, of int) float64 { return float64(agree+1) / float64(of+2) }
 
 // Level returns a confidence as a word.

@@ -65,14 +65,14 @@ type Document struct {
 	Fail []string `json:"fail"`
 	// Unclear are the nodes that are candidates of questions.
 	Unclear []string `json:"unclear"`
-	// Heats are the maps of shares lost; none where there are no pairs.
+	// Heats are the maps of lost shares; none if there are no pairs.
 	Heats []document.HeatMap `json:"-"`
 	// Judgement has the result of the measurement as findings.
 	Judgement finding.Judgement `json:"judgement"`
 	// Pairs are the rates between the GPUs of a node, each way, in bytes per second; none for data
 	// from elsewhere.
 	Pairs [][]float64 `json:"-"`
-	// compared states how many parts of each class had peers: the scope of an OK.
+	// `compared` states how many parts of each class had peers: the scope of an OK.
 	compared []string
 }
 
@@ -100,7 +100,7 @@ type NamedSlow struct {
 
 // NamedQuestion describes what the data cannot decide.
 type NamedQuestion struct {
-	// What is the observation.
+	// The observation, in words.
 	What string `json:"what"`
 	// Candidates are the components that may explain the observation.
 	Candidates []string `json:"candidates"`
@@ -125,11 +125,11 @@ type NamedRank struct {
 	All int `json:"all"`
 }
 
-// names formats the names of components.
+// `names` formats the names of components.
 type names struct {
 	ends  Ends
 	hosts []string
-	// leaves are the names of leaf switches by rail and number.
+	// `leaves` are the names of leaf switches by rail and number.
 	leaves [][]string
 }
 

@@ -67,7 +67,7 @@ func (d *Document) Verdict() finding.List {
 	return out
 }
 
-// healthy states the scope of an OK: the compared parts and references, and the loss that would be
+// `healthy` states the scope of an OK: the compared parts and references, and the loss that would be
 // named.
 func (d *Document) healthy() string {
 	if d.Kind == OfTimes {

@@ -9,7 +9,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// of returns a component's name.
+// `of` returns a component's name.
 func (n names) of(c Component) string {
 	switch c.Part {
 	case Rank:
@@ -54,7 +54,7 @@ func (n names) nodes(f Slow) []string {
 	return jsonfile.Filled(slice.Map(slice.Where(of, func(i int) bool { return i >= 0 && i < len(n.hosts) }), n.node))
 }
 
-// called returns a node's name for a sentence: "node7", but "node gpu-7" for a name without "node".
+// `called` returns a node's name for a sentence: "node7", but "node gpu-7" for a name without "node".
 func (n names) called(i int) string {
 	name := n.node(i)
 	if strings.HasPrefix(strings.ToLower(name), "node") {

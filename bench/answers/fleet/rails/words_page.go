@@ -38,7 +38,7 @@ func NodeLists(lists []NodeList) []document.Block {
 	return out
 }
 
-// mostHeat is the number of ends up to which each pair is drawn.
+// Each pair is drawn if there are at most mostHeat ends.
 const mostHeat = 600
 
 // Shown returns the document for readers. version is zbench's version.
@@ -89,8 +89,8 @@ func (d *Document) Shown(version string) *document.Document {
 	return out
 }
 
-// heat adds a map of lost shares, NaN if unknown, unless it has too many columns. limit is the
-// share from which a component is named.
+// heat adds a map of lost shares, NaN if unknown, unless it has too many columns. limit is the smallest
+// lost share for which a component is named.
 func (d *Document) heat(id, title string, rows, columns []string, lost [][]float64, limit float64) {
 	if len(columns) > mostHeat {
 		return
