@@ -49,7 +49,7 @@ func layOutBars(c document.Bars, f barForm) scene {
 	return s
 }
 
-// one draws a bar whose row begins at y.
+// `one` draws a single bar, whose row begins at y.
 func (f barForm) one(one document.Bar, y, most float64) layer {
 	l := layer{series: -1}
 	role := "s0"

@@ -120,9 +120,9 @@ func namesRoofs(s scene, c document.Chart) bool {
 	})
 }
 
-// place puts the label just above or below the line at y. It chooses the position that hides least,
-// and among equal ones the leftmost. The label must stay inside the plot and must not touch earlier
-// labels.
+// place puts the label just above or below the line at y. It chooses the position that hides least.
+// If several positions hide equally little, it chooses the leftmost. The label must stay inside the
+// plot and must not touch earlier labels.
 func place(l *label, s scene, y float64, placed []label) bool {
 	best, found := 0, false
 	var at vec

@@ -195,7 +195,7 @@ func titleOf(title string, left, width, font float64) label {
 const mostSpoken = 20
 
 // spoken joins sentences to a description, for readers who cannot see the picture. If there are no
-// sentences, it returns none.
+// sentences, it returns the text `none`.
 func spoken(sentences []string, none string) string {
 	if more := len(sentences) - mostSpoken; more > 0 {
 		return fmt.Sprintf("%s %d more.", strings.Join(sentences[:mostSpoken], " "), more)

@@ -40,8 +40,8 @@ func faultOf(rec *record.Record) *recommend.Fault {
 	return f
 }
 
-// flagsGiven returns those flags of a record's sweep that differ from their defaults, if wanted
-// returns true.
+// flagsGiven returns the flags of a record's sweep that differ from their defaults and for which
+// wanted returns true.
 func flagsGiven(rec *record.Record, wanted func(specFlag) bool) [][]string {
 	var defaults spec.Spec
 	addSpecFlags(&cobra.Command{}, &defaults)

@@ -30,8 +30,8 @@ import (
 
 // Limits for a child.
 const (
-	// firstTimeout is the time limit until a first child has finished. After that the limit is
-	// slower times the longest time of a child, but at least leastTimeout.
+	// firstTimeout is the time limit until a first child has finished. Later the limit is the
+	// longest time of a child so far, multiplied by the constant slower, but at least leastTimeout.
 	firstTimeout = 10 * time.Minute
 	leastTimeout = time.Minute
 	slower       = 5
@@ -234,11 +234,11 @@ func (b *bisecting) deadline() time.Duration {
 	return max(leastTimeout, slower*b.longest).Round(time.Second)
 }
 
-// failure returns why a child has no times, from its exit code and how it ended. It is empty if the
-// child has times.
+// failure returns the reason why a child has no times, or empty text if it has times. The reason
+// follows from the exit code and from how the child ended.
 func failure(code int, how string) string {
 	switch code {
-	case exit.OK, exit.Regression, exit.Want: // the comparison is about its faults
+	case exit.OK, exit.Regression, exit.Want: // such a child also has times, which the search compares
 		return ""
 	case exit.WrongData:
 		return "its results were wrong (exit code 4)"
@@ -255,7 +255,7 @@ var loopbackVariables = []string{"NCCL_CUMEM_ENABLE", "NCCL_MULTI_RANK_GPU_ENABL
 
 // unmodelled returns the variables of a variant that the loopback does not model, or empty text if
 // the child did not use the loopback. Without this check, different settings would seem equal and
-// unknown ones would seem to work.
+// unknown settings would seem to work.
 func unmodelled(rec *record.Record, environ []string) string {
 	if rec.Source.Backend != "loopback" {
 		return ""

@@ -30,10 +30,10 @@ type launchFlagSet struct {
 	slurmArgs []string
 	hostfile  string
 	dry       bool
-	// ended has the processes that the parent has seen end.
+	// ended delivers the processes whose end the parent has seen.
 	ended <-chan endedTask
-	// bad is a folder of zbench screen: nodes that failed there are left out. screen runs such a
-	// screen first. refused are nodes on which no process may run.
+	// bad is a result folder of zbench screen. Nodes that failed there are left out. If screen is
+	// true, zbench screen runs before the sweep. refused has the nodes on which no process may run.
 	bad     string
 	screen  bool
 	refused refusedHosts
@@ -62,7 +62,8 @@ type launching struct {
 	want spec.Spec
 	// processes is the number of processes per node.
 	processes int
-	// excluded are the nodes that are left out. kept are the remaining ones, if any are left out.
+	// excluded are the nodes that are left out. kept are the remaining nodes; it is empty if no
+	// node is left out.
 	excluded []string
 	kept     []launch.Host
 }
@@ -173,13 +174,13 @@ func (l *launching) nodesOfRole() int {
 	return r.Nodes
 }
 
-// single reports whether one process drives the whole world: all GPUs of the only node. If their
-// number is unknown, it is the value of -g, as for a process without a launcher.
+// single returns true if one process drives the whole world, which is all GPUs of the only node. If
+// the number of GPUs is unknown, the process drives as many as -g says, as without a launcher.
 func (l *launching) single() bool {
 	return l.want.World.Nodes == 1 && l.processes <= 1
 }
 
-// starts reports whether this process starts the processes of the sweep.
+// starts returns true if this process starts the processes of the sweep.
 func (l *launching) starts() bool { return l.method != launch.Inproc && l.method != launch.Env }
 
 // note warns that every other process of the launcher measures the same.

@@ -210,7 +210,7 @@ const (
 	nicBytes = 16 << 20
 )
 
-// probe makes one measurement, and writes a file of the node that contains only this measurement.
+// probe makes one measurement and writes it to a node's file, which contains nothing else.
 func (o *nodeScreenOptions) probe(ctx context.Context, s State, job string) error {
 	go func() {
 		_, _ = io.Copy(io.Discard, s.Stdin) // this process ends when its parent ends
@@ -395,7 +395,7 @@ func (o *nodeScreenOptions) probing(ctx context.Context, s State, job string, en
 	}
 }
 
-// simulation is the name of the job of measuring simulated nodes: simulation=FROM-END=DIR.
+// simulation begins the name of a job that measures simulated nodes: simulation=FROM-END=DIR.
 const simulation = "simulation"
 
 // measuredWord begins the line that reports that a node of a simulation was measured.

@@ -42,7 +42,7 @@ type suiteOptions struct {
 	before  string
 	timeout time.Duration
 
-	// root has all commands, which explain the rows.
+	// root has all commands. The rows are parsed with them.
 	root    *cobra.Command
 	suite   *suite.Suite
 	header  suite.Header
@@ -81,7 +81,7 @@ func newSuite(s State) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return o.start(cmd.Context(), s, cmd, args) },
 	}
 	f := cmd.Flags()
-	addSpecFlags(&cobra.Command{}, &o.run.want) // the defaults of everything without a flag here
+	addSpecFlags(&cobra.Command{}, &o.run.want) // sets the defaults of fields that have no flag here
 	addFlags(cmd, &o.run.want, specRows([]string{"nodes", "fabric", "backend", "seed", "fault"}))
 	addLibraryFlags(cmd, &o.run.libraries)
 	addLaunchFlags(f, &o.run.launch)
@@ -143,7 +143,7 @@ func barPictures(d *document.Document) (files []artifact) {
 	return files
 }
 
-// suiteKernels are the names of kernels that a figure may have.
+// suiteKernels returns the names of kernels that a figure may have.
 func suiteKernels() []string {
 	return slices.Concat(hbm.StreamNames(), kernelNames(), []string{"gemm"})
 }
@@ -226,7 +226,7 @@ func (o *suiteOptions) resolve() error {
 	return nil
 }
 
-// commandOf returns the command of a command line, and the words behind its name.
+// commandOf returns the command that a command line names, and the words after that name.
 func (o *suiteOptions) commandOf(words []string) (*cobra.Command, []string, error) {
 	cmd, rest, err := o.root.Find(words)
 	if err == nil && (cmd == o.root || !cmd.Runnable()) {
@@ -235,7 +235,7 @@ func (o *suiteOptions) commandOf(words []string) (*cobra.Command, []string, erro
 	return cmd, rest, err
 }
 
-// world is what the placeholders stand for. dir is the suite's folder.
+// world returns the values of the placeholders. dir is the suite's folder.
 func (o *suiteOptions) world(dir string) suite.World {
 	return suite.World{Nodes: o.header.Nodes, GPU: o.header.GPU, Rows: filepath.Join(dir, suiteRows), Before: o.header.Before}
 }
@@ -299,8 +299,8 @@ func (o *suiteOptions) entry(row string) *suite.Entry {
 	return &o.entries[i]
 }
 
-// rows runs the rows that have not ended. The error is the interruption, or a journal that cannot
-// be written.
+// rows runs the rows that have not ended. It returns an error if it was interrupted or if the
+// journal cannot be written.
 func (o *suiteOptions) rows(ctx context.Context, s State) error {
 	for i := range o.suite.Rows {
 		r := &o.suite.Rows[i]
@@ -352,7 +352,7 @@ func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number in
 		if code != exit.OK {
 			e.Evidence = tail.lines(evidenceLines)
 		}
-		if code != exit.Usage || i == len(attempts)-1 { // what cannot be continued is run again
+		if code != exit.Usage || i == len(attempts)-1 { // a row that cannot be continued starts again
 			break
 		}
 	}
@@ -360,8 +360,8 @@ func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number in
 	return e, nil
 }
 
-// free waits until no process uses a row's folder: a killed suite leaves a command that saves what it
-// has, and then ends.
+// free waits until no process uses a row's folder. If the suite was killed, its last command may
+// still run: it saves its results and then ends.
 func (o *suiteOptions) free(ctx context.Context, s State, dir string) error {
 	late, stop := newTimer(2 * firstGrace)
 	defer stop()
@@ -370,7 +370,7 @@ func (o *suiteOptions) free(ctx context.Context, s State, dir string) error {
 		select {
 		case <-soon:
 		case <-late:
-			return nil // the command says who uses it
+			return nil // the row's command then names the process that uses the folder
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -378,7 +378,7 @@ func (o *suiteOptions) free(ctx context.Context, s State, dir string) error {
 	return nil
 }
 
-// path is the suite's folder; DIR in a dry run, which has none.
+// path returns the suite's folder. A dry run has no folder, and path then returns DIR.
 func (o *suiteOptions) path() string {
 	if o.dir == nil {
 		return "DIR"
@@ -386,8 +386,8 @@ func (o *suiteOptions) path() string {
 	return o.dir.Path
 }
 
-// line returns the command line of a row, and the one that continues an earlier attempt; nil if
-// there is nothing to continue. Both lack the flags of the folder.
+// line returns the command line of a row. The result again is the command line that continues an
+// earlier attempt, or nil if there is nothing to continue. Both lack the flags of the folder.
 func (o *suiteOptions) line(s State, r *suite.Row, words []string) (line, again []string) {
 	cmd, rest, err := o.commandOf(words)
 	if err != nil { // resolve has refused it
@@ -429,7 +429,7 @@ func (o *suiteOptions) child(ctx context.Context, s State, args []string) (code 
 	tail = &tailWriter{limit: rowOutput}
 	child, err := s.Start(Command{
 		Argv: append([]string{s.Executable}, args...), Environ: append(s.Environ(), launch.ControlVariable+"=stdin", "NO_COLOR=1"),
-		Control: true, Output: tail, Interrupts: 2, // the second one also ends the processes that it started
+		Control: true, Output: tail, Interrupts: 2, // the second interrupt also ends the processes that the child started
 	})
 	if err != nil {
 		return 0, tail, exit.With(exit.Run, fmt.Errorf("zbench %s cannot be started: %w", args[0], err), "check the limits of processes and of memory")
@@ -447,8 +447,8 @@ func (o *suiteOptions) child(ctx context.Context, s State, args []string) (code 
 	return code, tail, nil
 }
 
-// interruptedChild is a child that also gets a signal when it is asked to stop: not every command reads its
-// standard input.
+// interruptedChild is a child that also gets a signal when it is asked to stop, because some
+// commands do not read their standard input.
 type interruptedChild struct{ Child }
 
 func (c interruptedChild) Ask(line string) {
@@ -470,7 +470,8 @@ func (o *suiteOptions) outcomes(s State) []suite.Outcome {
 	})
 }
 
-// result reads what a row left; nil if that is nothing. command is the first word of its line.
+// result reads the results that a row left, or returns nil if there are none. command is the first
+// word of the row's command line.
 func (o *suiteOptions) result(s State, r *suite.Row, command string) *suite.Result {
 	dir := filepath.Join(o.dir.Path, suiteRows, r.Name)
 	if _, err := s.FS.Stat(filepath.Join(dir, engine.ResultsFile)); err == nil {
@@ -524,7 +525,8 @@ func (o *suiteOptions) dry(ctx context.Context, s State) error {
 	return err
 }
 
-// estimate returns what a row's command says of its cases, as far as it can tell.
+// estimate returns what a dry run of a row's command prints about its cases. Some commands have no
+// dry run.
 func (o *suiteOptions) estimate(ctx context.Context, s State, r *suite.Row, words []string) (lines []string) {
 	cmd, _, err := o.commandOf(words)
 	if err != nil || cmd.Flags().Lookup("dry-run") == nil || r.Nodes == "" {

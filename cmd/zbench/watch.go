@@ -94,7 +94,7 @@ func runWatch(ctx context.Context, s State, o watchOptions) error {
 	}
 	if s.Getenv(probeVariable) != "" {
 		o.screen.nodes = 1
-		o.screen.seconds, _ = strconv.ParseFloat(s.Getenv(watchSeconds), 64) // 0 means a number of samples instead
+		o.screen.seconds, _ = strconv.ParseFloat(s.Getenv(watchSeconds), 64) // 0: a number of samples decides the length instead
 		return o.screen.probe(ctx, s, s.Getenv(probeVariable))
 	}
 	help := listedBy("watch")
@@ -173,7 +173,7 @@ func (o *watchOptions) check(ctx context.Context, s State) error {
 	return s.deliver(o.output, result{shown: d.Shown(toolVersion()), started: started})
 }
 
-// answer prints the reason for a scheduler. It prints to standard error what was not checked.
+// answer prints the reason for a scheduler. What was not checked goes to standard error.
 func (o *watchOptions) answer(s State, d *nodewatch.Document) error {
 	for _, u := range d.Unchecked {
 		s.note(o.quiet, "zbench: NOT CHECKED: %s\n", plain.Line(u))

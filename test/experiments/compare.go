@@ -43,9 +43,9 @@ const family = familyCollectives * familySizes
 type CompareRow struct {
 	Pair
 	Pairs int
-	// False counts pairs with a verdict slower or faster although nothing changed; Common counts
+	// False counts pairs with a verdict slower or faster although nothing changed. Common counts
 	// those among them whose verdict is about the common shift. Found counts planted cases that
-	// were found, Shifts planted shifts that were found.
+	// were found. Shifts counts planted shifts that were found.
 	False, Common, Found, Shifts int
 	// FalseBar, FoundBar and ShiftBar are the bars; nil means that there is none.
 	FalseBar, FoundBar, ShiftBar *Bar

@@ -135,8 +135,8 @@ func fleets() []drawn {
 	}
 }
 
-// RunRails measures fleets of 128 nodes with many seeds. It runs the rows whose names begin with
-// only, which may be empty.
+// RunRails measures fleets of 128 nodes with many seeds. It runs only the rows whose names begin
+// with the given text, which may be empty.
 func RunRails(first uint64, seeds int, only string) []FaultsRow {
 	var out []FaultsRow
 	for _, d := range fleets() {

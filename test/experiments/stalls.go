@@ -24,7 +24,7 @@ type StallRow struct {
 	// found with their rows.
 	Alarms, Found int
 	// Refused counts tables with a stall for which zbench gives no bucket size. Within counts those
-	// whose setting takes a step at most 1 % longer than the setting for the table without the
+	// whose setting makes a step at most 1 % longer than the setting for the table without the
 	// stall. Wrong counts all others.
 	Refused, Within, Wrong int
 	// LeftOut counts the settings that would be within 1 % if none were refused. Clear counts

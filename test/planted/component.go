@@ -22,7 +22,7 @@ type componentFault struct {
 	name string
 	// least is the smallest number of nodes of a world that can have the fault.
 	least int
-	// draw returns the fault for --fault and the nodes that it affects. The function is reports
+	// draw returns the fault for --fault and the nodes that it affects. The function `is` reports
 	// whether a component is the fault or a part of it.
 	draw func(rng *rand.Rand, nodes, gpus int) (faults []string, on []int, is func(rails.Component) bool)
 }
@@ -167,7 +167,7 @@ var noises = []float64{0.01, 0.03, 0.05}
 
 func noiseOf(seed int) string { return fmt.Sprintf("noise:sigma=%g", noises[seed%len(noises)]) }
 
-// over plants a fault with many seeds.
+// `over` plants a fault with many seeds.
 func (f componentFault) over(nodes, seeds int) (componentCounts, error) {
 	c := componentCounts{what: f.name, nodes: nodes, seeds: seeds}
 	for seed := range seeds {

@@ -9,7 +9,7 @@ const judgement = `{"rules": 1, "state": "unclear", "findings": [{
 	"text": "t", "hint": "h", "share": 0.5, "evidence": ["e"]
 }]}`
 
-// badJudgements are changes of it that must be refused.
+// badJudgements are changes of judgement that must be refused.
 var badJudgements = map[string]string{
 	"/judgement/rules": `0`, "/judgement/state": `"fine"`, "/judgement/findings/0/severity": `"bad"`,
 	"/judgement/findings/0/subject/kind": `"rack"`, "/judgement/findings/0/share": `1.5`,
