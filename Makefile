@@ -148,7 +148,8 @@ empty :=
 check-long: ## The tests that take seconds each, which make test leaves out
 	ZBENCH_LONG=1 $(TEST) -run '^TestLong|^TestScripts$$/^($(subst $(empty) ,|,$(strip $(LONG_SCRIPTS))))$$' $(LONG)
 
-# Published files of other projects are not part of this one. A clone does not have them and skips this step.
+# Published files of other projects are not part of this project. A clone does not have them and skips this
+# step.
 SHARED ?= $(or $(ZBENCH_SHARED),$(wildcard ../shared))
 
 .PHONY: check-data

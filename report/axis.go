@@ -112,7 +112,7 @@ func orderAxis(lo, hi int64, share func(label string) float64) axis {
 	return a
 }
 
-// spaced reports whether the labels do not overlap. Labels are centred on their ticks.
+// spaced returns true if the labels do not overlap. Labels are centred on their ticks.
 func spaced(a axis, share func(string) float64) bool {
 	end := math.Inf(-1)
 	for _, t := range a.ticks {

@@ -69,7 +69,7 @@ func swatch(i int, s document.Series, at vec, length, radius float64) layer {
 	return l
 }
 
-// hollow reports whether all points of a series are extrapolated.
+// hollow returns true if all points of a series are extrapolated.
 func hollow(s document.Series) bool {
 	return len(s.Points) > 0 && !slices.ContainsFunc(s.Points, func(p document.Point) bool { return !p.Extrapolated })
 }

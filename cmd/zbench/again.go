@@ -54,7 +54,7 @@ func flagsGiven(rec *record.Record, wanted func(specFlag) bool) [][]string {
 	return flags
 }
 
-// again returns the command for a further measurement on the ranks of a record.
+// `again` returns the command for a further measurement on the ranks of a record.
 func again(rec *record.Record) recommend.Again {
 	if rec.Spec == nil || rec.Spec.Sweep == nil {
 		return recommend.Again{Imported: true}

@@ -107,7 +107,7 @@ func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	o.sweep.addVerbose(f, "list the cases that are the same, too")
 }
 
-// run searches, prints the result, and returns the error of the gate.
+// run makes the search, prints the result, and returns the error of the gate.
 func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) error {
 	started := s.Now()
 	failOn, err := o.check(s, cmd)
@@ -419,7 +419,7 @@ func (o *bisectOptions) scout(ctx context.Context, s State, dir *folder.Folder, 
 	return exit.With(exit.Run, fmt.Errorf("no variant could be measured: %w", why), "zbench "+spec.Command(h.Spec.Benchmark)+" with the settings of one variant shows more")
 }
 
-// plannedRows gets the cases from a record, with sizes that depend on the devices.
+// plannedRows gets the cases from a record. Their sizes depend on the devices.
 func plannedRows(rec *record.Record, h *bisect.Header) error {
 	for _, r := range compare.Readings(rec, h.Timing) {
 		if r.Seconds > 0 {

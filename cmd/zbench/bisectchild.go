@@ -326,7 +326,7 @@ func (t *tailWriter) lines(n int) []string {
 
 const bisectJournalFile = "bisect.jsonl"
 
-// next returns the saved entry of a child, or false if no entry is left. The course of a search
+// `next` returns the saved entry of a child, or false if no entry is left. The course of a search
 // depends only on its entries, so the next saved entry belongs to the next child.
 func (b *bisecting) next(round int, variant string) (bisect.Entry, bool, error) {
 	if len(b.saved) == 0 {
@@ -367,7 +367,7 @@ func (b *bisecting) openJournal() (err error) {
 	return err
 }
 
-// again returns the command that continues the search.
+// `again` returns the command that continues the search.
 func (b *bisecting) again() string { return plain.Typed("zbench", "bisect", "--resume", b.dir.Path) }
 
 // resumeFreely are the flags that are allowed together with --resume.

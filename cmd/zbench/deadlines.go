@@ -66,7 +66,7 @@ func guarded[T any](ctx context.Context, limit float64, stages int, what string,
 	return within(ctx, duration(limit*float64(stages))+guardMargin, late, call)
 }
 
-// within runs a call with a time limit. After the limit it returns the given error. The call runs
+// `within` runs a call with a time limit. After the limit it returns the given error. The call runs
 // in a goroutine of its own, which may then remain until the process ends.
 func within[T any](ctx context.Context, limit time.Duration, late error, call func() (T, error)) (T, error) {
 	type result struct {

@@ -90,8 +90,8 @@ func withFamilies(most map[string][]string) map[string][]string {
 	return most
 }
 
-// helpArgs returns the arguments without the request for all flags. The result all is true if that
-// request was given.
+// helpArgs returns the arguments without the request for all flags. The second result is true if
+// the user gave that request.
 func helpArgs(args []string) (kept []string, all bool) {
 	for i, a := range args {
 		switch a {

@@ -71,7 +71,7 @@ func (b kernelBench) run(cmd *cobra.Command, s State, o *worldRun) error {
 	return b.measure(cmd.Context(), cmd, s, o)
 }
 
-// everywhere measures all GPUs of all nodes. This process either leads the others, or starts one
+// `everywhere` measures all GPUs of all nodes. This process either leads the others, or starts one
 // process per node.
 func (b kernelBench) everywhere(ctx context.Context, cmd *cobra.Command, s State, o *worldRun, want spec.Spec) error {
 	if err := o.deadlines.check(); err != nil {

@@ -190,8 +190,8 @@ func (l *launching) note(s State, quiet bool) {
 	}
 }
 
-// startOf returns the processes to start for a command, with a number of processes on each of a
-// number of nodes.
+// startOf returns how a command is started on a number of nodes, with a number of processes on each
+// node.
 func (o *launchFlagSet) startOf(s State, l launching, command string, nodes, processes int) launch.Start {
 	start := launch.Start{
 		Method: l.method, Role: l.role, Nodes: nodes, Processes: processes,
@@ -309,7 +309,7 @@ func (l *launching) nodesToStart(s State) ([]launch.Host, error) {
 	return slice.Map(names, func(name string) launch.Host { return launch.Host{Name: name} }), nil
 }
 
-// without computes the number of nodes after the excluded nodes are left out.
+// `without` computes the number of nodes after the excluded nodes are left out.
 func (o *launchFlagSet) without(s State, l *launching, all int, given bool) error {
 	file := filepath.Join(o.bad, "fail.txt")
 	left := all - len(l.excluded)
@@ -388,7 +388,7 @@ func (r refusedHosts) checkWorld(all []rendezvous.Hello) error {
 	return r.check(hosts, "zbench did not start these processes: remove the node from what did, as mpirun --host or --hostfile, or srun --exclude")
 }
 
-// listed reports whether a list contains the host, with or without its domain.
+// listed returns true if a list contains the host, with or without its domain.
 func listed(list []string, host string) bool {
 	short := func(name string) string { name, _, _ = strings.Cut(name, "."); return name }
 	return slices.ContainsFunc(list, func(bad string) bool {

@@ -358,7 +358,7 @@ func (o *loopbackOptions) keptBy() string {
 	return o.clock
 }
 
-// before puts a path in front of a list of paths.
+// `before` puts a path in front of a list of paths.
 func before(path, list string) string {
 	if list == "" {
 		return path

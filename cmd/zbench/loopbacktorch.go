@@ -57,7 +57,7 @@ func (o *torchOptions) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.whatIf, "what-if", nil, "with --torch: run again with one thing changed, such as 'no skew', 'rail 3 healthy', 'bucket 200M', or all (repeatable)")
 }
 
-// given reports whether an option is used that needs --torch.
+// given returns true if an option is used that needs --torch.
 func (o *torchOptions) given() bool {
 	return o.sizes || o.times != "" || o.trace != "" || o.steps != 0 || o.tflops != reachedTFLOPs || o.real != "0" || len(o.whatIf) > 0
 }

@@ -360,7 +360,7 @@ func hold(f *os.File, name, owner string) (stale string, err error) {
 	return strings.TrimSpace(string(before)), err
 }
 
-// unsupported reports whether a file system lacks flock. There the existence of the file is the
+// unsupported returns true if a file system lacks flock. There the existence of the file is the
 // lock.
 func unsupported(err error) bool {
 	return errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.EOPNOTSUPP)

@@ -15,7 +15,7 @@ import (
 	"zbench/report"
 )
 
-// preflightHost returns what the checks of this machine before a run need.
+// preflightHost returns the facts about this machine that the checks before a run need.
 func preflightHost(s State) preflight.Host {
 	return preflight.Host{FS: treeFS{s.FS, "/"}, Getenv: s.Getenv, Now: s.Now, Space: s.Space, Interfaces: s.Interfaces}
 }

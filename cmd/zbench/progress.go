@@ -15,7 +15,7 @@ import (
 // liveRows is the number of rows that a terminal shows during a sweep.
 const liveRows = 8
 
-// every is the time between two lines of progress if lines cannot be redrawn, as in a file.
+// `every` is the time between two lines of progress if lines cannot be redrawn, as in a file.
 const every = 10 * time.Second
 
 // progress shows the state of a sweep on standard error. A terminal shows the last rows and how far
@@ -159,7 +159,7 @@ func (p *progress) cut(text string) string {
 	return text
 }
 
-// left estimates the remaining time, or returns 0 if it is unknown. During the first passes, the
+// `left` estimates the remaining time, or returns 0 if it is unknown. During the first passes, the
 // estimate is their mean time multiplied by the number of remaining passes. For the second passes,
 // the time of each case's first pass is scaled by the ratio of second to first passes so far.
 func (p *progress) left() time.Duration {

@@ -117,7 +117,7 @@ func (w *witnesses) readScreen(s State, dir string) error {
 	return nil
 }
 
-// at matches the sources with the nodes of the run. It returns an error if a source is only about
+// `at` matches the sources with the nodes of the run. It returns an error if a source is only about
 // other nodes. unchecked lists statements about nodes outside the run.
 func (w *witnesses) at(names []string, gpus int) (out []evidence.Claim, unchecked []string, err error) {
 	other := func(flag string) error {

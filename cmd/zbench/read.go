@@ -82,7 +82,7 @@ func openInput(s State, path string) (*input, error) {
 	return &input{path, bytes.Clone(head), body, isFolder || info.Mode().IsRegular(), file.Close}, nil
 }
 
-// all gets the rest of the file and closes the file.
+// `all` returns the rest of the file and closes the file.
 func (in *input) all(s State) ([]byte, error) {
 	defer func() { _ = in.close() }()
 	from := in.body

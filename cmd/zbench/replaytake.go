@@ -261,7 +261,7 @@ func alone(ctx context.Context, p plan.Player, setting int, step *plan.Step) (fl
 	return stat.Quantile(seconds, 0.5), nil
 }
 
-// taken returns the times of steps, in seconds, each on the slowest rank.
+// taken returns the times of steps, in seconds. Each time is that of the slowest rank.
 func taken(ctx context.Context, p plan.Player, setting, steps int) ([]float64, error) {
 	seconds, err := p.Play(ctx, setting, steps)
 	if err != nil {

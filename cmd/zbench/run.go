@@ -141,7 +141,8 @@ var free = append([]string{"resume", "force", "quiet", "format", "verbose", "pro
 // clash describes a flag whose value differs from the run that is resumed.
 func clash(name, kept, given string) string { return fmt.Sprintf("%s %s, now %s", name, kept, given) }
 
-// clashes returns an error that lists flags given with --resume whose values differ, or nil.
+// clashes returns an error that lists the flags whose values differ from the run in dir. It returns
+// nil if there are none.
 func clashes(dir string, list []string) error {
 	if len(list) == 0 {
 		return nil

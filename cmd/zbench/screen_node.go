@@ -106,8 +106,8 @@ func preflightFaults(s State) []nodescreen.Fault {
 	return out
 }
 
-// simulatedNode returns the report of a simulated node before it is measured, with facts from a
-// recorded tree, and the simulated machine.
+// simulatedNode returns the report of a simulated node before the measurement, and the simulated
+// machine. The facts in the report come from a recorded tree.
 func (o *nodeScreenOptions) simulatedNode(s State, node int) (*nodescreen.Node, *fabric.Machine, error) {
 	n := newNode(fmt.Sprintf("node%d", node), "loopback")
 	n.Simulated = true

@@ -386,7 +386,7 @@ func (o *suiteOptions) path() string {
 	return o.dir.Path
 }
 
-// line returns the command line of a row. The result again is the command line that continues an
+// line returns the command line of a row. The second result is the command line that continues an
 // earlier attempt, or nil if there is nothing to continue. Both lack the flags of the folder.
 func (o *suiteOptions) line(s State, r *suite.Row, words []string) (line, again []string) {
 	cmd, rest, err := o.commandOf(words)

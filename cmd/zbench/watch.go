@@ -318,8 +318,8 @@ func (s State) textOf(name string) (string, error) {
 // watchSeconds tells a process for how long it must measure.
 const watchSeconds = "ZBENCH_WATCH_SECONDS"
 
-// measure adds the measurements of zbench screen. each is the time of one measurement. Measurements
-// that do not end within --within are left out.
+// measure adds the measurements of zbench screen. One measurement may take the time `each`.
+// Measurements that do not end within --within are left out.
 func (o *watchOptions) measure(ctx context.Context, s State, seen *nodewatch.Seen, each time.Duration) {
 	o.screen.seconds, o.screen.deadline, o.screen.nodes = each.Seconds(), max(each.Seconds(), 2), 1
 	seen.For = each.String()

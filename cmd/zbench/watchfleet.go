@@ -129,7 +129,7 @@ func (f *watchFleet) withheld(ctx context.Context, d *nodewatch.Document) string
 	return f.drain(ctx, d.Reason)
 }
 
-// most returns the largest number of nodes that may be out of use, at least one.
+// `most` returns the largest number of nodes that may be out of use, at least one.
 func (f *watchFleet) most(nodes int) int { return max(int(f.o.cap/100*float64(nodes)), 1) }
 
 // claim takes one of the numbered files in the shared folder. A file is created atomically, so
@@ -181,7 +181,7 @@ func (f *watchFleet) giveBack() error {
 	return err
 }
 
-// slurmNode is a node as sinfo lists it. since is the second at which it got its reason.
+// slurmNode is a node as sinfo lists it. It got its reason at the second `since`.
 type slurmNode struct{ name, state, since, reason string }
 
 func (n slurmNode) out() bool  { return strings.Contains(n.state, "drain") }
@@ -234,7 +234,7 @@ func (f *watchFleet) drain(ctx context.Context, reason string) string {
 	return why
 }
 
-// over returns a sentence if the nodes that were drained before this node already meet the cap.
+// `over` returns a sentence if the nodes that were drained before this node already meet the cap.
 // Otherwise it returns empty text.
 func (f *watchFleet) over(me slurmNode, others []slurmNode) string {
 	ahead := len(slice.Where(others, func(n slurmNode) bool {

@@ -255,7 +255,7 @@ type orders struct {
 	sent                       int
 }
 
-// since returns the time since the leader began to listen.
+// `since` returns the time since the leader began to listen.
 func (o *orders) since() time.Duration { return o.now().Sub(o.listened) }
 
 func (w *world) Send(o plan.Order) {

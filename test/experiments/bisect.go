@@ -187,8 +187,8 @@ func (a *Allocation) judge(outcomes []bisect.Outcome) (right, blamed bool) {
 	return right && !blamed, blamed
 }
 
-// ratio returns the cost of the searches divided by the cost of a number of rounds, and its
-// standard error.
+// ratio returns the cost of the searches divided by the cost of a number of rounds, and the
+// standard error of this ratio.
 func (r *BisectRow) ratio(rounds int) (ratio, spread float64) {
 	n := float64(r.Seeds)
 	mean := r.Cost / n

@@ -154,7 +154,8 @@ func (r *CompareRow) side(rng *rand.Rand, fresh bool) []compare.Run {
 	return out
 }
 
-// judged returns the counts of a row, each with its bar and the number out of which it is counted.
+// judged returns the counts of a row. Each has its bar, and the number of pairs or cases out of
+// which it was counted.
 func (r *CompareRow) judged() []struct {
 	what      string
 	bar       *Bar

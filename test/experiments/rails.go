@@ -60,7 +60,7 @@ func steady(part rails.Part) func(*rand.Rand) []Broken {
 	}
 }
 
-// least draws one component that has lost 10 %.
+// `least` draws one component that has lost 10 %.
 func least(part rails.Part) func(*rand.Rand) []Broken {
 	return func(rng *rand.Rand) []Broken { return []Broken{{component(rng, part), 0.9, 1}} }
 }

@@ -145,8 +145,8 @@ func (r *StallRow) add(t table, rng *rand.Rand) {
 	}
 }
 
-// found reports whether a stall was found that has all planted rows except at most one. It may also
-// have neighbouring rows if these are always slow.
+// found returns true if a stall was found that has all planted rows except at most one. The stall
+// may also have neighbouring rows if these are always slow.
 func found(rec *record.Record, from, n int) bool {
 	for _, s := range rec.Stalls() {
 		in := 0

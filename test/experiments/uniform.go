@@ -37,7 +37,7 @@ func largest(outcomes []bisect.Outcome) (size int) {
 	return size
 }
 
-// above blames the case with the most evidence, if this exceeds the threshold.
+// `above` blames the case with the most evidence, if this evidence exceeds the threshold.
 func above(outcomes []bisect.Outcome, threshold float64) []bisect.Outcome {
 	size := largest(outcomes)
 	out := make([]bisect.Outcome, len(outcomes))

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// Each calls read with each of the seeds, and then with n texts that are made from them by changes.
+// Each calls the function read for every seed, and then for n texts that are made from the seeds by
+// changes.
 func Each(t *testing.T, seed uint64, n int, seeds []string, read func(t *testing.T, text string)) {
 	t.Helper()
 	for _, text := range seeds {

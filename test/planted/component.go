@@ -37,7 +37,7 @@ func onNode(name string, draw func(rng *rand.Rand, node, gpus int) (fault string
 	}}
 }
 
-// left draws the share of a bandwidth that a fault leaves.
+// `left` draws the share of a bandwidth that a fault leaves.
 func left(rng *rand.Rand) float64 { return between(rng, 0.3, 0.8) }
 
 // lateBy draws how late GPUs are, in seconds. For comparison, a message of 64 MiB takes 1.5 to 1.9

@@ -91,7 +91,7 @@ func version(is string) rule {
 	}
 }
 
-// inside limits the text of a field inside a field, only in this type.
+// `inside` limits the text of an inner field, only in this type.
 func inside(key, inner string, all ...string) rule {
 	return func(s *jsonschema.Schema) error {
 		p, err := property(s, key)

@@ -16,9 +16,9 @@ var badJudgements = map[string]string{
 	"/judgement/findings/0/candidates/0/kind": `"rack"`,
 }
 
-// judged replaces the judgement of a document by this one, and returns the changes that must be
-// refused. bad is empty if the document has no judgement. In a journal, the record in the first
-// line has the judgement.
+// judged replaces the judgement of a document by the constant judgement, and returns the changes
+// that must be refused. bad is empty if the document has no judgement. In a journal, the record in
+// the first line has the judgement.
 func judged(t testing.TB, text string) (doc any, bad map[string]string) {
 	t.Helper()
 	doc = document(t, text)
