@@ -91,8 +91,8 @@ func readObserved(s State, text string) (*spec.Observed, error) {
 	return o, nil
 }
 
-// readConfig reads the trainer's own settings. If the file is a shell script, args and variables
-// are what the script is called with.
+// readConfig reads the trainer's own settings. A shell script is read as if it were called with
+// args and with these variables.
 func readConfig(s State, path, args string, variables []string) (*spec.Config, error) {
 	text, err := s.FS.ReadFile(path)
 	if err != nil {

@@ -337,7 +337,7 @@ func childCommand(s State, benchmark string) *cobra.Command {
 	return cmd
 }
 
-// kernelTiming is the value of timing in a search over kernels.
+// kernelTiming is the value of the field timing in a search over kernels.
 const kernelTiming = "kernel"
 
 // addBisectKernels adds a search for hbm and for every kernel benchmark.

@@ -12,8 +12,9 @@ import (
 	"zbench/internal/launch"
 )
 
-// Prefixes of the names of shared files. A program's file begins with programMeeting, and a sweep's
-// file begins with sweepMeeting. Each name ends with meetingBytes bytes as hexadecimal digits.
+// These are prefixes of the names of shared files. A program's file begins with programMeeting, and
+// a sweep's file begins with sweepMeeting. Each name ends with meetingBytes bytes as hexadecimal
+// digits.
 const (
 	programMeeting = "zbench-loopback-"
 	sweepMeeting   = "zbench-"

@@ -177,8 +177,9 @@ type result struct {
 	started time.Time
 	checks  []record.Preflight
 	control *record.Control
-	// before and after print where the files are. before runs before the document is printed, and
-	// after runs after that. If both are nil, the path of the folder is printed first.
+	// `before` and `after` print where the files are. The function `before` runs before the
+	// document is printed, and the function `after` runs after that. If both are nil, the path of
+	// the folder is printed first.
 	before, after func(dir *folder.Folder)
 	// verdict is the error of the command, in addition to the document.
 	verdict error

@@ -26,7 +26,7 @@ type railsOptions struct {
 	matrix, logs, times string
 	measureOptions
 	witness witnessOptions
-	// others has the content of the files that the options in witness name. It is nil until they
+	// `others` has the content of the files that the options in witness name. It is nil until they
 	// are read.
 	others *witnesses
 }

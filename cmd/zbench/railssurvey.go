@@ -239,7 +239,7 @@ type countedDriver struct {
 	// numbered is true if the GPUs are simulated and have no PCI address. The number of a GPU then
 	// determines its NIC in the simulated topology.
 	numbered bool
-	// without is the reason why no counters are read, if this is known in advance.
+	// `without` is the reason why no counters are read, if this is known in advance.
 	without string
 }
 

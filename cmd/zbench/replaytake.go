@@ -249,7 +249,7 @@ func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, s
 // aloneSteps is the number of timed steps of computation alone.
 const aloneSteps = 8
 
-// alone returns how long the computation of a step takes by itself.
+// `alone` returns how long the computation of a step takes by itself.
 func alone(ctx context.Context, p plan.Player, setting int, step *plan.Step) (float64, error) {
 	if err := replay.Stage(ctx, p, setting, replay.Alone(step)); err != nil {
 		return 0, err

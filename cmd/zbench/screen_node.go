@@ -351,8 +351,8 @@ func (o *nodeScreenOptions) child(ctx context.Context, s State, dir, host, name 
 
 // probing runs this command as a process that measures a job, and kills the process after the given
 // number of seconds. heard receives each line that the process prints, and reports whether the
-// seconds start again from now. If heard is nil, the lines go to the terminal. why is empty if the
-// process ended well.
+// seconds start again from now. If heard is nil, the lines go to the terminal. `why` is empty if
+// the process ended well.
 func (o *nodeScreenOptions) probing(ctx context.Context, s State, job string, environ []string, seconds float64, heard func(line string) bool) (why string, err error) {
 	lines, over := make(chan string), make(chan struct{})
 	defer close(over)

@@ -360,7 +360,7 @@ func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number in
 	return e, nil
 }
 
-// free waits until no process uses a row's folder. If the suite was killed, its last command may
+// `free` waits until no process uses a row's folder. If the suite was killed, its last command may
 // still run: it saves its results and then ends.
 func (o *suiteOptions) free(ctx context.Context, s State, dir string) error {
 	late, stop := newTimer(2 * firstGrace)

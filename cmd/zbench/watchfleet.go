@@ -53,7 +53,7 @@ func (f *watchFleet) mark(host string) string {
 	return filepath.Join(f.o.claims, "nodes", host+".json")
 }
 
-// others returns the number of nodes on which a kind has fallen, including this node, and the
+// `others` returns the number of nodes on which a kind has fallen, including this node, and the
 // number of all nodes.
 func (f *watchFleet) others(kind string) (fallen, nodes int) {
 	entries, err := f.s.FS.ReadDir(filepath.Join(f.o.claims, "nodes"))

@@ -291,7 +291,7 @@ type team struct {
 	*plan.Group
 	own   *collectivesDriver
 	facts engine.Facts
-	// all are the processes of the sweep, with the facts that they reported about their hosts.
+	// `all` has the processes of the sweep, with the facts that they reported about their hosts.
 	all []preflight.Process
 	end func()
 }
@@ -543,7 +543,7 @@ func removeMeeting(s State, with *opening) {
 	}
 }
 
-// once drops an error that all processes have, except in the first process of each node. There it
+// `once` drops an error that all processes have, except in the first process of each node. There it
 // returns the error.
 func (*worldRun) once(role launch.Role, err error) error {
 	if role.Local > 0 {

@@ -235,7 +235,7 @@ func (r *BisectRow) text() string {
 	return fmt.Sprintf("%s, %s, start %g", r.what(), r.Drift.Name, r.Start)
 }
 
-// what describes the planted change, and the differences between the row and the other rows.
+// `what` describes the planted change, and the differences between the row and the other rows.
 func (r *BisectRow) what() string {
 	out := "none"
 	if r.Planted > 0 {

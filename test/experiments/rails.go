@@ -41,8 +41,8 @@ type drawn struct {
 	name   string
 	bar    Bar
 	faults func(*rand.Rand) []Broken
-	// any is true if every verdict except "healthy" is right. alarm is true if every verdict except
-	// "healthy" is a false alarm.
+	// `any` is true if every verdict except "healthy" is right. alarm is true if every verdict
+	// except "healthy" is a false alarm.
 	any, alarm bool
 	noise      func(*FleetNoise)
 	o          rails.Bounds

@@ -38,7 +38,7 @@ var watchNoises = []WatchNoise{
 }
 
 // wideShare is the share of checks with a larger noise, independently of earlier checks. The noise
-// is larger by the factor wide.
+// is larger by the factor `wide`.
 const wideShare, wide = 0.02, 3
 
 // watched is the series of one component.
@@ -49,7 +49,7 @@ type watched struct {
 	s    []float64
 }
 
-// next draws a figure. level is the healthy median.
+// `next` draws a figure. level is the healthy median.
 func (w *watched) next(n WatchNoise, rng *rand.Rand, level float64) {
 	w.z = n.Rho*w.z + math.Sqrt(1-n.Rho*n.Rho)*rng.NormFloat64()
 	if len(w.s) == history.Window+history.Lasting {

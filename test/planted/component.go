@@ -20,7 +20,7 @@ import (
 // componentFault is a kind of fault that zbench rails looks for.
 type componentFault struct {
 	name string
-	// least is the smallest number of nodes of a world that can have the fault.
+	// `least` is the smallest number of nodes of a world that can have the fault.
 	least int
 	// draw returns the fault for --fault and the nodes that it affects. The function `is` reports
 	// whether a component is the fault or a part of it.

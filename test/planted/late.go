@@ -18,7 +18,7 @@ type lateWorld struct {
 	nodes        int
 	sigma        float64
 	jitter, tick float64
-	// most is the largest size in bytes; 0 means 4 MiB.
+	// `most` is the largest size in bytes; 0 means 4 MiB.
 	most int64
 }
 
