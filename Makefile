@@ -55,21 +55,22 @@ help: ## List the targets
 build: ## Build bin/zbench
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/zbench ./cmd/zbench
 
-# -vet=off, because `make check` vets once and every test would vet again. The time limit allows for
-# a busy machine, which takes several times as long as an idle one. GOGC=400, because with the default the
-# garbage collector took an eighth to a quarter of the time of simulation tests with heaps of a few MB. The
-# test scripts pass GOGC on to zbench.
+# The tests run with -vet=off, because `make check` vets once, and every test would vet again. The time limit
+# allows for a busy machine, which takes several times as long as an idle one. GOGC is 400, because with the
+# default the garbage collector took an eighth to a quarter of the time of simulation tests with heaps of a
+# few MB. The test scripts pass GOGC on to zbench.
 TEST := GOGC=$${GOGC:-400} $(GO) test -vet=off -timeout 30m
 
 .PHONY: test
 # One go command runs all packages, so that two commands do not compile the same package. ./cmd/zbench is first
-# because its tests take longest. One package more than there are cores runs at once, because some tests wait.
+# because its tests take longest. The number of packages that run at once is the number of cores plus one,
+# because some tests wait.
 test: ## Run the tests; offline once the modules are there
 	$(TEST) -p $$(($$(nproc) + 1)) ./cmd/zbench ./internal/native ./...
 
 # The copy has all files that git tracks or would add, in an empty folder. If this user is root, the tests run
-# in a user namespace without root's rights if the kernel allows it. So a test that needs root fails here and
-# not on a user's machine.
+# without root's rights in a user namespace, where the kernel allows one. So a test that needs root fails here
+# and not on a user's machine.
 .PHONY: test-clone
 test-clone: ## make test like a user: in a fresh copy in an empty folder, without root and GOFLAGS
 	copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; mkdir "$$copy/zbench"; \
@@ -87,8 +88,8 @@ check: ## Run everything that can be checked without a browser
 	@$(call steps,$(CHECKS))
 
 # `make ci` runs for every change. All its steps are in one graph, so that no core is idle at the end of a
-# target. Steps that fail soon come first, then the steps that wait most together with the tests, then
-# short steps, which keep both cores busy until the end.
+# target. Steps that fail soon come first. The steps that wait most come next, at the same time as the tests.
+# Short steps come last and keep both cores busy until the end.
 FIRST := check-format check-vet check-c system-test-trainers system-test-cluster test-clone check-long check-pure check-race system-test-rocm system-test-browser check-memory check-toolchain
 CI_STEPS := $(FIRST) $(filter-out $(FIRST),$(CHECKS) $(SYSTEM_STEPS))
 
@@ -136,8 +137,8 @@ check-toolchain: ## The machine code of the C and the kernels, for the host and 
 	ZBENCH_TOOLCHAIN=1 $(TEST) -run '^TestScripts$$/^gpucheck' ./cmd/zbench
 	$(MAKE) gpu-folder && GPU_FOLDER=$(CURDIR)/$(GPU_FOLDER) $(TEST) -run '^TestDryRun$$' ./test/gpu
 
-# having finds the packages whose tests contain a text, so that a step misses no package with such tests.
-# LONG_SCRIPTS finds the test scripts that are marked long.
+# $(call having,TEXT) lists the packages whose tests contain TEXT, so that a step misses no package with such
+# tests. LONG_SCRIPTS lists the test scripts that are marked long.
 having = $(sort $(patsubst %/,./%,$(dir $(shell grep -rl --include='*_test.go' '$(1)' [a-z]*))))
 LONG = $(call having,longtest\.Only(t))
 LONG_SCRIPTS = $(basename $(notdir $(shell grep -lE '^\[!?long\]' cmd/zbench/testdata/script/*.txtar)))
@@ -147,7 +148,8 @@ empty :=
 check-long: ## The tests that take seconds each, which make test leaves out
 	ZBENCH_LONG=1 $(TEST) -run '^TestLong|^TestScripts$$/^($(subst $(empty) ,|,$(strip $(LONG_SCRIPTS))))$$' $(LONG)
 
-# Published files of other projects are not part of this one. A clone does not have them and skips this step.
+# Published files of other projects are not part of this project. A clone does not have them and skips this
+# step.
 SHARED ?= $(or $(ZBENCH_SHARED),$(wildcard ../shared))
 
 .PHONY: check-data

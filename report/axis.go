@@ -19,7 +19,7 @@ type axis struct {
 	ticks  []tick
 }
 
-// tick is a value on an axis with a label, or without a label a minor tick.
+// tick is a value on an axis. A tick without a label is a minor tick.
 type tick struct {
 	value float64
 	label string
@@ -59,7 +59,7 @@ func fitTicks[T any](a *axis, share func(label string) float64, steps []T, ticks
 // powerAxis returns an axis with ticks at powers of two.
 func powerAxis(lo, hi int64, title string, name func(int64) string, share func(label string) float64) axis {
 	a := logAxis(lo, hi, title)
-	// With strides that divide 10, 1 KiB, 1 MiB and 1 GiB keep their labels.
+	// If the stride divides 10, the sizes 1 KiB, 1 MiB and 1 GiB keep their labels.
 	fitTicks(&a, share, []int{1, 2, 5, 10, 20}, func(stride int) (out []tick) {
 		for e := max(0, int(math.Ceil(a.lo))); e <= min(62, int(math.Floor(a.hi))); e++ {
 			t := tick{value: math.Ldexp(1, e)}
@@ -112,7 +112,7 @@ func orderAxis(lo, hi int64, share func(label string) float64) axis {
 	return a
 }
 
-// spaced reports whether the labels do not overlap. Labels are centred on their ticks.
+// spaced returns true if the labels do not overlap. Labels are centred on their ticks.
 func spaced(a axis, share func(string) float64) bool {
 	end := math.Inf(-1)
 	for _, t := range a.ticks {
@@ -148,7 +148,7 @@ func scaleOf(v float64, steps []scaleStep) scaleStep {
 var rateSteps = []scaleStep{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}
 
 // rateAxis returns an axis that starts at zero and has space for a label above the highest roof.
-// The title begins with what, the name of the rate.
+// The title begins with the name of the rate, `what`.
 func rateAxis(what string, highest float64, count int) axis {
 	if highest < 1 {
 		highest = 1e9 // no data were moved, so any axis will do
@@ -218,8 +218,8 @@ func rateLabel(v float64) string {
 	return unit.Shortest(math.Round(v/s.size*1e6)/1e6) + " " + s.name
 }
 
-// decades returns ticks at the mantissas times powers of ten. Exponents begin at least and are
-// multiples of every.
+// decades returns ticks at the mantissas times powers of ten. The smallest exponent is `least`, and
+// all exponents are multiples of `every`.
 func decades(a axis, mantissas []float64, least, every int, label func(float64) string) []tick {
 	var out []tick
 	for e := least; e <= 15; e++ {

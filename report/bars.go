@@ -13,8 +13,8 @@ type barForm struct {
 	// width is the width of the picture. left and right are the text areas beside the bars. head is
 	// the space for the title above them.
 	width, left, right, head float64
-	// thick is the height of a bar. letters is the height of a row of letters below a bar. above is
-	// the space for the label above its bar; 0 if the label is beside the bar.
+	// thick is the height of a bar. letters is the height of a row of letters below a bar. The
+	// space for the label above its bar is `above`; it is 0 if the label is beside the bar.
 	thick, letters, above, font float64
 }
 
@@ -49,7 +49,7 @@ func layOutBars(c document.Bars, f barForm) scene {
 	return s
 }
 
-// one draws a bar whose row begins at y.
+// `one` draws a single bar, whose row begins at y.
 func (f barForm) one(one document.Bar, y, most float64) layer {
 	l := layer{series: -1}
 	role := "s0"

@@ -28,8 +28,8 @@ const (
 // height.
 const mostShare = 1.5
 
-// layOutDots draws the grid, the median, the limits and the dots. Dots that the screen names have
-// the names of their nodes.
+// layOutDots draws the grid, the median, the limits and the dots. If zbench screen names a node,
+// the name is written beside the node's dot.
 func layOutDots(d document.Dots, f dotForm) scene {
 	s := scene{width: f.width, height: f.height, title: d.Title, desc: describeDots(d)}
 	p := box{f.left, f.head, f.width - f.right, f.height - f.foot}

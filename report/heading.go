@@ -69,7 +69,7 @@ func swatch(i int, s document.Series, at vec, length, radius float64) layer {
 	return l
 }
 
-// hollow reports whether all points of a series are extrapolated.
+// hollow returns true if all points of a series are extrapolated.
 func hollow(s document.Series) bool {
 	return len(s.Points) > 0 && !slices.ContainsFunc(s.Points, func(p document.Point) bool { return !p.Extrapolated })
 }
@@ -120,9 +120,9 @@ func namesRoofs(s scene, c document.Chart) bool {
 	})
 }
 
-// place puts the label just above or below the line at y. It chooses the position that hides least,
-// and among equal ones the leftmost. The label must stay inside the plot and must not touch earlier
-// labels.
+// place puts the label just above or below the line at y. It chooses the position that hides least.
+// If several positions hide equally little, it chooses the leftmost. The label must stay inside the
+// plot and must not touch earlier labels.
 func place(l *label, s scene, y float64, placed []label) bool {
 	best, found := 0, false
 	var at vec

@@ -52,7 +52,7 @@ func layOut(c document.Chart, f format) scene {
 	s.plot = box{margin, top, f.width - f.font*1.9, f.height - f.font*3.6}
 	s.y = valueAxis(c, s.plot.height(), f.font)
 	if f.framed && c.Quantity == document.Spread {
-		// On a page a sentence above all of these charts says so.
+		// On a page, a sentence above all charts of this kind explains the marks.
 		s.y.title += ": thin line from min to max, short lines at median and p95, bar over the median’s 95 % interval"
 	}
 	for _, t := range s.y.ticks {

@@ -71,7 +71,7 @@ func rangeLabel(s scene, c document.Chart, f format) []label {
 	return best // if the label does not fit, the note beneath the chart has it
 }
 
-// shaded reports whether a corner of a box lies in a fill.
+// shaded returns true if a corner of a box lies in a fill.
 func shaded(s scene, b box) bool {
 	for _, l := range s.layers {
 		for _, f := range l.fills {

@@ -37,7 +37,8 @@ func laidOut(picture document.Block) (id string, s scene, err error) {
 	return "", s, fmt.Errorf("draw a %T: it is no picture", picture)
 }
 
-// layer is a part of a scene that is painted in one go. series is −1 if it belongs to no series.
+// layer is a part of a scene that is painted in one go. series is −1 if the layer belongs to no
+// series.
 type layer struct {
 	series int
 	// part says what the script of the page does with the layer when it zooms: it draws a new grid,
@@ -92,7 +93,7 @@ const (
 	end    = "end"
 )
 
-// label is one line of text. at is a point on its base line.
+// label is one line of text. The point `at` is on its base line.
 type label struct {
 	role   string
 	text   string
@@ -115,7 +116,7 @@ func (b box) touches(o box) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
 }
 
-// inside reports whether b lies within o.
+// `inside` returns true if b lies within o.
 func (b box) inside(o box) bool {
 	return b.left >= o.left && b.right <= o.right && b.top >= o.top && b.bottom <= o.bottom
 }
@@ -172,7 +173,7 @@ func (s scene) labels() []label {
 	return out
 }
 
-// at returns the position of a pair of values in the picture.
+// `at` returns the position of a pair of values in the picture.
 func (s scene) at(x, y float64) vec {
 	return vec{
 		s.plot.left + s.x.norm(x)*s.plot.width(),
@@ -195,7 +196,7 @@ func titleOf(title string, left, width, font float64) label {
 const mostSpoken = 20
 
 // spoken joins sentences to a description, for readers who cannot see the picture. If there are no
-// sentences, it returns none.
+// sentences, it returns the text `none`.
 func spoken(sentences []string, none string) string {
 	if more := len(sentences) - mostSpoken; more > 0 {
 		return fmt.Sprintf("%s %d more.", strings.Join(sentences[:mostSpoken], " "), more)

@@ -91,8 +91,8 @@ func settingSpan(c document.Chart) (lo, hi int64) {
 	return document.SizeRange(shown)
 }
 
-// below cuts the parts of a curve that are above the top of the axis. Where the curve enters the
-// plot, it begins at an interpolated point. The interpolation is logarithmic, as the x axis is.
+// `below` removes the parts of a curve that are above the top of the axis. Where the curve enters
+// the plot, it begins at an interpolated point. The interpolation is logarithmic, as the x axis is.
 func below(points []document.Point, top float64) []document.Point {
 	first := slices.IndexFunc(points, func(p document.Point) bool { return p.Value <= top })
 	if first < 0 {

@@ -154,7 +154,7 @@ func (p *svgPainter) dot(d dot, series int) {
 	fmt.Fprintf(&p.b, `<%s%s %s><title>%s</title></%[1]s>`, name, look, geometry, escaped(d.tip))
 }
 
-// around scales the outline of a marker and moves it to the marker's place.
+// `around` scales the outline of a marker and moves it to the marker's place.
 func around(d dot, outline []vec) []vec {
 	return slice.Map(outline, func(v vec) vec { return vec{d.at.x + v.x*d.radius, d.at.y + v.y*d.radius} })
 }

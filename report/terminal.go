@@ -15,8 +15,8 @@ import (
 
 // Screen is the terminal, or another target of text output.
 type Screen struct {
-	// Width is the number of columns. Lines is the height; 0 is no limit. If everything fits only
-	// without the blank lines between parts, these are left out.
+	// Width is the number of columns. Lines is the height; 0 is no limit. The blank lines between
+	// parts are left out if the text fits only without them.
 	Width, Lines int
 	Colour       bool
 	// Verbose shows everything that a terminal can show.
@@ -100,8 +100,8 @@ func (t *textWriter) line(style, text string) {
 	t.b.WriteString(text + "\n")
 }
 
-// fold adds an escaped text in a style. Its first line begins with first, all further lines with
-// rest.
+// fold adds an escaped text in a style. Its first line begins with the text `first`. All further
+// lines begin with the text `rest`.
 func (t *textWriter) fold(style, text, first, rest string) {
 	for _, line := range plain.Fold(plain.OneSpace(plain.Line(text)), t.screen.Width, first, rest) {
 		t.line(style, line)
@@ -241,8 +241,8 @@ func (t *textWriter) items(all document.Items) {
 	}
 }
 
-// wrap adds a text. Its first line begins with first, all further lines begin with rest. A text
-// with several lines, such as a compiler's log, keeps its lines.
+// wrap adds a text. Its first line begins with the text `first`. All further lines begin with the
+// text `rest`. A text with several lines, such as a compiler's log, keeps its lines.
 func (t *textWriter) wrap(first, rest, text string) {
 	const least = 20
 	text = plain.Text(text)

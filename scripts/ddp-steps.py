@@ -69,7 +69,8 @@ def uneven():
 
 FROZEN = " (frozen)"  # ends the name of a tensor that is not trained; the backward pass computes one product for it, not two
 
-# swapped is even with another order: of each eight tensors, the second half is registered before the first half.
+# The model swapped has the tensors of the model even in another order: of each eight tensors, the second half is
+# registered before the first half.
 MODELS = dict(even=even, uneven=uneven, llama=llama, gpt=gpt, resnet=resnet, swapped=even)
 
 

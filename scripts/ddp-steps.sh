@@ -10,9 +10,9 @@
 # second. With RATE:MS, data arrive MS milliseconds after they are sent. THREADS is the number of gloo's
 # threads; a thread carries one message at a time.
 #
-# The script first times all_reduce by size. If ZBENCH names a binary, `zbench recommend` then
-# recommends a bucket_cap_mb from these times, and that value is measured too. A CASE is one word of
-# shell: a name, then the settings that differ from
+# The script first times all_reduce by size. If ZBENCH names a binary, `zbench recommend` then recommends
+# a bucket_cap_mb from these times, and that value is measured too. A CASE is one word of shell: a name,
+# then the settings that differ from these defaults:
 #
 #   model=even scale=1 backward=1 caps=0.25,0.5,1,2,4,8 view=1 accumulate=1 unused=0
 #
@@ -107,7 +107,7 @@ full() {
 	run "$1" 8 100 1 "gpt-8 model=gpt scale=0.25 caps=$low"
 }
 
-# delayed chooses delays that make up to half of a step.
+# delayed chooses delays of up to half of a step.
 delayed() {
 	run "$1" 3 150:4 1 "uneven-delay-one-thread model=uneven scale=0.4 backward=0.7 caps=0.25,0.5,1,2,3,4"
 	run "$1" 3 150:4 2 "uneven-delay model=uneven scale=0.4 backward=0.7 caps=0.25,0.5,1,2,3,4"

@@ -118,7 +118,7 @@ measured() {
 judge() {
 	local file=$1/results.json ok verified
 	ok=$(grep -c '"status": "ok"' "$file")
-	verified=$(grep -oE '"(status|state)": "[a-z_]*"' "$file" | grep -A1 '"status": "ok"' | grep -c '"state": "ok"') # of those
+	verified=$(grep -oE '"(status|state)": "[a-z_]*"' "$file" | grep -A1 '"status": "ok"' | grep -c '"state": "ok"') # those that were verified
 	if ! measured "$1"; then
 		echo "the results are simulated"
 	elif [ "$ok" -eq 0 ]; then

@@ -149,8 +149,8 @@ def ddp(case):
 
 
 class Stream:
-    """A stream, as the state in which its next operation can begin: at is the leaf that the main stream has then
-    reached, over has the calls that have then ended."""
+    """A stream, with what is true when its next operation can begin: self.at is the leaf that the main stream has
+    reached by then, and self.over has the calls that have ended by then."""
 
     all = []
 

@@ -23,7 +23,8 @@ func isAdviceFlag(name string) bool {
 	return slices.ContainsFunc(spec.AdviceFlags, func(f option.Row[spec.Asked]) bool { return f.Name == name })
 }
 
-// completeAdvice returns the question with its files read, or nil if the user asked none.
+// completeAdvice reads the files of the question about a bucket size and returns the question. It
+// returns nil if the user did not ask it.
 func completeAdvice(s State, o *spec.Asked) (*spec.Advice, error) {
 	if !o.Given() {
 		return nil, nil
@@ -58,7 +59,7 @@ func completeAdvice(s State, o *spec.Asked) (*spec.Advice, error) {
 	return &want, nil
 }
 
-// readObserved reads timed steps, from a list whose times may be traces, or from a CSV file.
+// readObserved reads timed steps from a CSV file, or from a list in which a time may be a trace.
 func readObserved(s State, text string) (*spec.Observed, error) {
 	const hint = "--observed takes SETTING=TIME,…, such as 25=412ms,100=388ms,2=431ms, or a CSV of setting and time"
 	if strings.Contains(text, "=") {
@@ -90,7 +91,8 @@ func readObserved(s State, text string) (*spec.Observed, error) {
 	return o, nil
 }
 
-// readConfig reads the trainer's own settings. args and variables are the input of a shell script.
+// readConfig reads the trainer's own settings. A shell script is read as if it were called with
+// args and with these variables.
 func readConfig(s State, path, args string, variables []string) (*spec.Config, error) {
 	text, err := s.FS.ReadFile(path)
 	if err != nil {

@@ -40,8 +40,8 @@ func faultOf(rec *record.Record) *recommend.Fault {
 	return f
 }
 
-// flagsGiven returns those flags of a record's sweep that differ from their defaults, if wanted
-// returns true.
+// flagsGiven returns the flags of a record's sweep that differ from their defaults and for which
+// wanted returns true.
 func flagsGiven(rec *record.Record, wanted func(specFlag) bool) [][]string {
 	var defaults spec.Spec
 	addSpecFlags(&cobra.Command{}, &defaults)
@@ -54,7 +54,7 @@ func flagsGiven(rec *record.Record, wanted func(specFlag) bool) [][]string {
 	return flags
 }
 
-// again returns the command for a further measurement on the ranks of a record.
+// `again` returns the command for a further measurement on the ranks of a record.
 func again(rec *record.Record) recommend.Again {
 	if rec.Spec == nil || rec.Spec.Sweep == nil {
 		return recommend.Again{Imported: true}

@@ -28,14 +28,14 @@ import (
 // bisectOptions are the options of bisect.
 type bisectOptions struct {
 	bisect.Criteria
-	// sweep is the measurement of every child, before it is narrowed to some cases.
+	// sweep is the whole measurement. A child measures only some of its cases.
 	sweep          worldRun
 	given          []string
 	vary           string
 	timing, failOn string
 	allowUnchecked bool
 	timeout        float64
-	// variants are the parsed variants, or those of a search that is resumed.
+	// variants are the parsed variants. In a resumed search they come from its journal.
 	variants []variant
 }
 
@@ -107,7 +107,7 @@ func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	o.sweep.addVerbose(f, "list the cases that are the same, too")
 }
 
-// run searches, prints the result, and returns the error of the gate.
+// run makes the search, prints the result, and returns the error of the gate.
 func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) error {
 	started := s.Now()
 	failOn, err := o.check(s, cmd)
@@ -234,7 +234,7 @@ func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) 
 // variant is a build or an environment of a search.
 type variant struct {
 	bisect.Given
-	// environ has the variables of its settings, args has the flags.
+	// environ has the environment variables of the variant. args has its flags.
 	environ, args []string
 }
 
@@ -337,7 +337,7 @@ func childCommand(s State, benchmark string) *cobra.Command {
 	return cmd
 }
 
-// kernelTiming is the timing of kernels.
+// kernelTiming is the value of the field timing in a search over kernels.
 const kernelTiming = "kernel"
 
 // addBisectKernels adds a search for hbm and for every kernel benchmark.
@@ -369,7 +369,7 @@ func (o *bisectOptions) header(cmd *cobra.Command, want spec.Spec) bisect.Header
 }
 
 // beginKernels opens a new search over kernels. The rows are only known once the devices are open,
-// so a child must find them.
+// so beginKernels runs a child to find them.
 func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Command) (*bisecting, error) {
 	want := o.sweep.want.Clone()
 	if want.Kernels.Tune {
@@ -389,8 +389,8 @@ func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Co
 	return o.start(s, dir, h, nil)
 }
 
-// scout runs a child of the first variant that works, with the whole request, and gets the rows
-// from its record. The times of this child do not count.
+// scout runs one child with the whole request and gets the rows from its record. It uses the first
+// variant that works. The times of this child do not count.
 func (o *bisectOptions) scout(ctx context.Context, s State, dir *folder.Folder, h *bisect.Header) error {
 	b := &bisecting{s: s, dir: dir, header: *h, quiet: o.sweep.quiet, timeout: duration(o.timeout), timer: newTimer}
 	var why error
@@ -419,7 +419,7 @@ func (o *bisectOptions) scout(ctx context.Context, s State, dir *folder.Folder, 
 	return exit.With(exit.Run, fmt.Errorf("no variant could be measured: %w", why), "zbench "+spec.Command(h.Spec.Benchmark)+" with the settings of one variant shows more")
 }
 
-// plannedRows gets the cases from a record, with sizes that depend on the devices.
+// plannedRows gets the cases from a record. Their sizes depend on the devices.
 func plannedRows(rec *record.Record, h *bisect.Header) error {
 	for _, r := range compare.Readings(rec, h.Timing) {
 		if r.Seconds > 0 {

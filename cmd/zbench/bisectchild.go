@@ -28,8 +28,8 @@ import (
 
 // Limits for a child.
 const (
-	// firstTimeout is the time limit until a first child has finished. After that the limit is
-	// slower times the longest time of a child, but at least leastTimeout.
+	// firstTimeout is the time limit until a first child has finished. Later the limit is the
+	// longest time of a child so far, multiplied by the constant slower, but at least leastTimeout.
 	firstTimeout = 10 * time.Minute
 	leastTimeout = time.Minute
 	slower       = 5
@@ -176,7 +176,7 @@ var loopbackVariables = []string{"NCCL_CUMEM_ENABLE", "NCCL_MULTI_RANK_GPU_ENABL
 
 // unmodelled returns the variables of a variant that the loopback does not model, or empty text if
 // the child did not use the loopback. Without this check, different settings would seem equal and
-// unknown ones would seem to work.
+// unknown settings would seem to work.
 func unmodelled(rec *record.Record, environ []string) string {
 	if rec.Source.Backend != "loopback" {
 		return ""
@@ -222,7 +222,7 @@ func (b *bisecting) read(entry *bisect.Entry, v variant, folder string, cases []
 
 const bisectJournalFile = "bisect.jsonl"
 
-// next returns the saved entry of a child, or false if no entry is left. The course of a search
+// `next` returns the saved entry of a child, or false if no entry is left. The course of a search
 // depends only on its entries, so the next saved entry belongs to the next child.
 func (b *bisecting) next(round int, variant string) (bisect.Entry, bool, error) {
 	if len(b.saved) == 0 {
@@ -263,7 +263,7 @@ func (b *bisecting) openJournal() (err error) {
 	return err
 }
 
-// again returns the command that continues the search.
+// `again` returns the command that continues the search.
 func (b *bisecting) again() string { return plain.Typed("zbench", "bisect", "--resume", b.dir.Path) }
 
 // resumeFreely are the flags that are allowed together with --resume.

@@ -78,12 +78,12 @@ func interrupted(build func(State) *cobra.Command) func(State) *cobra.Command {
 	}
 }
 
-// suiteName is the command whose rows are other commands.
+// suiteName is the command that runs a list of other commands.
 const suiteName = "suite"
 
-// built returns the commands that this process needs: the command that the first argument names, or
-// else all. Building the flags of all commands takes 0.7 ms and 0.4 MB, ten times more than one
-// command needs, and a host may run a thousand processes.
+// built returns the commands that this process needs. If the first argument names a command, only
+// that command is needed, otherwise all. Building the flags of all commands takes 0.7 ms and 0.4
+// MB, ten times more than one command needs, and a host may run a thousand processes.
 func built(s State) []command {
 	for i, c := range commands {
 		if len(s.Args) > 0 && s.Args[0] == c.name && c.name != suiteName {

@@ -106,7 +106,7 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 		if err = usage(err, refused.Hint); d == nil {
 			return err
 		}
-		return s.deliver(o.output, result{files: whole(d.Shown()), started: started, verdict: err}) // the curves can be shown
+		return s.deliver(o.output, result{files: whole(d.Shown()), started: started, verdict: err}) // the document still shows the curves
 	} else if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (o *compareOptions) verdict(d *compare.Document) error {
 }
 
 // nextRuns says how many runs per side would let the gate decide, with the command for one more run
-// of each side. It is empty if more runs would not help.
+// of each side. The text is empty if more runs would not help.
 func nextRuns(d *compare.Document, sides [2][]compare.Run) string {
 	if d.NeedsRuns == 0 || d.NeedsRuns > compare.ManyRuns {
 		return ""

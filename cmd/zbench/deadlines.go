@@ -47,8 +47,8 @@ func (o *deadlineFlagSet) deadlines() plan.Deadlines {
 	return plan.Deadlines{Init: o.init.Seconds(), First: o.first.Seconds(), Batch: o.batch.Seconds()}
 }
 
-// longest returns the longest time that one order of the sweep may take, as far as this is known
-// before launches.
+// longest returns the longest time that a process may take for one order of the leader. It is what
+// can be known before the first launch.
 func (o *deadlineFlagSet) longest() time.Duration {
 	return 2*o.init + guardMargin + o.first + o.batch
 }
@@ -56,16 +56,17 @@ func (o *deadlineFlagSet) longest() time.Duration {
 // guardMargin is the time that a guarded call may take in addition to its stages.
 const guardMargin = plan.ByItselfTime + 2*time.Second
 
-// guarded runs a library call that may hang before anything exists that could cancel it. The call
-// has several stages; each one has the user's limit, in seconds, and reports what hangs. So guarded
-// waits longer than all stages together, and only ends parts that have no limit of their own.
+// guarded runs a library call that may hang, at a time when nothing exists yet that could cancel
+// the call. The call has several stages. Each stage has the user's limit, in seconds, and reports
+// what hangs. guarded therefore waits longer than all stages together. It only ends parts that have
+// no limit of their own.
 func guarded[T any](ctx context.Context, limit float64, stages int, what string, call func() (T, error)) (T, error) {
 	late := exit.With(exit.Run, fmt.Errorf("%s: not finished at the deadline of %g s", what, limit),
 		"look for hanging GPUs and drivers on that host (dmesg, "+backend.Tools()+"); --init-timeout gives more time")
 	return within(ctx, duration(limit*float64(stages))+guardMargin, late, call)
 }
 
-// within runs a call with a time limit. After the limit it returns the given error. The call runs
+// `within` runs a call with a time limit. After the limit it returns the given error. The call runs
 // in a goroutine of its own, which may then remain until the process ends.
 func within[T any](ctx context.Context, limit time.Duration, late error, call func() (T, error)) (T, error) {
 	type result struct {

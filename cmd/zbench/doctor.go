@@ -155,8 +155,8 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 	return o.show(s, &report, exit.Run)
 }
 
-// vendorOf returns the backend of an architecture, which is known from the first letters. For other
-// names it returns the first backend.
+// vendorOf returns the backend of an architecture. The first letters of the name decide. For an
+// unknown name it returns the first backend.
 func vendorOf(arch string) string {
 	for _, v := range backend.Vendors() {
 		for prefix := range v.Waves {

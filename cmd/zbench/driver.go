@@ -103,8 +103,8 @@ func openingOf(u *engine.Setup) opening {
 // ranks returns the number of ranks per process.
 func (w *opening) ranks() int { return w.World.GPUsPerProcess * w.World.Share() }
 
-// openCollectives opens all ranks of a sweep in this process: the loopback's, or the GPUs of this
-// machine.
+// openCollectives opens all ranks of a sweep in this process. These are the loopback's ranks, or
+// the GPUs of this machine.
 func openCollectives(ctx context.Context, s State, o libraryOptions, w *opening) (*collectivesDriver, error) {
 	d, err := openRanks(ctx, s, o, w, rccl.Config{Ranks: w.World.Size()})
 	if err == nil {
@@ -125,8 +125,8 @@ func (w *opening) counting(s State, process int) *topo.Counting {
 	return topo.NewCounting(treeFS{s.FS, w.Counters}, node)
 }
 
-// openShare opens the ranks of one process among several. process is its number in the world, local
-// is its number on its node.
+// openShare opens the ranks of one process among several. process is the number of the process in
+// the world. local is its number on its node.
 func openShare(ctx context.Context, s State, o libraryOptions, w *opening, process, local int) (*collectivesDriver, error) {
 	gpus := w.World.GPUsPerProcess
 	cfg := rccl.Config{Ranks: w.ranks(), FirstRank: process * w.ranks(), World: w.World.Size()}

@@ -70,7 +70,7 @@ func (o *gateFlagSet) read() (err error) {
 	return nil
 }
 
-// given reports whether a gate was requested.
+// given returns true if a gate was requested.
 func (o *gateFlagSet) given() bool { return len(o.parsed) > 0 || o.profile != nil || o.failOn != "" }
 
 // judge applies the gates to the record. It returns nil if none was requested.

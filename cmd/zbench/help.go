@@ -90,8 +90,8 @@ func withFamilies(most map[string][]string) map[string][]string {
 	return most
 }
 
-// helpArgs returns the arguments without the request for all flags. The result all is true if that
-// request was given.
+// helpArgs returns the arguments without the request for all flags. The second result is true if
+// the user gave that request.
 func helpArgs(args []string) (kept []string, all bool) {
 	for i, a := range args {
 		switch a {
@@ -121,7 +121,7 @@ func helpWidth(terminal int) int {
 
 // writeUsage prints the usage of a command, its examples, its subcommands, and its most used flags
 // or all flags by group. Exit codes and the search for libraries are the same for all commands, so
-// that only zbench's own help describes them.
+// only zbench's own help describes them.
 func writeUsage(to io.Writer, cmd *cobra.Command, width int, all bool) error {
 	w := new(strings.Builder)
 	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
@@ -202,8 +202,8 @@ func writeLibraries(w *strings.Builder, width int) {
 %s`, librariesTitle, opens.Flags().FlagUsagesWrapped(width))
 }
 
-// withOneDefault removes the default value of a flag if the description names a default in words,
-// such as "all" for a number for which 0 means all.
+// withOneDefault removes the default value of a flag whose description names the default in words.
+// For example, a number may have the default "all" in its description, and 0 as its value.
 func withOneDefault(f *pflag.Flag) *pflag.Flag {
 	if !strings.Contains(f.Usage, "(default ") {
 		return f
@@ -213,7 +213,8 @@ func withOneDefault(f *pflag.Flag) *pflag.Flag {
 	return &shown
 }
 
-// ownValue hides the type of a value. pflag prints even an empty default of types that it knows.
+// ownValue hides the type of a value from pflag. For types that it knows, pflag prints a default
+// even if it is empty.
 type ownValue struct{ pflag.Value }
 
 // setHelp makes a command and its subcommands use this help text.

@@ -72,7 +72,7 @@ func familyFlags(f kernel.Family) []specFlag {
 	return append(all, timingFlags(f.MaxTime)...)
 }
 
-// named returns a flag of collectives with another meaning text.
+// named returns a flag of collectives with another description.
 func named(name, meaning string) specFlag {
 	f := specRows([]string{name})[0]
 	if name == "backend" {

@@ -71,7 +71,7 @@ func (b kernelBench) run(cmd *cobra.Command, s State, o *worldRun) error {
 	return b.measure(cmd.Context(), cmd, s, o)
 }
 
-// everywhere measures all GPUs of all nodes. This process either leads the others, or starts one
+// `everywhere` measures all GPUs of all nodes. This process either leads the others, or starts one
 // process per node.
 func (b kernelBench) everywhere(ctx context.Context, cmd *cobra.Command, s State, o *worldRun, want spec.Spec) error {
 	if err := o.deadlines.check(); err != nil {
@@ -148,8 +148,8 @@ func (b kernelBench) checked(want *spec.Spec, file string) error {
 	return usage(err, flagsHelp(b.Name))
 }
 
-// opened opens the devices and returns the planned rows. node is the number of this process's node
-// if there are several, else −1.
+// opened opens the devices and returns the planned rows. node is the number of this process's node.
+// It is −1 if there is only one node.
 func (b kernelBench) opened(ctx context.Context, s State, o *runOptions, node int) (*engine.Kernels, error) {
 	to := hbm.Opening{
 		Spec: &o.want, Native: native.Choice{Backend: o.want.Backend, Getenv: s.Getenv}, Host: hostFacts(s), Rule: engine.KernelRule(o.want.Kernels),

@@ -30,10 +30,10 @@ type launchFlagSet struct {
 	slurmArgs []string
 	hostfile  string
 	dry       bool
-	// ended has the processes that the parent has seen end.
+	// ended delivers the processes whose end the parent has seen.
 	ended <-chan endedTask
-	// bad is a folder of zbench screen: nodes that failed there are left out. screen runs such a
-	// screen first. refused are nodes on which no process may run.
+	// bad is a result folder of zbench screen. Nodes that failed there are left out. If screen is
+	// true, zbench screen runs before the sweep. refused has the nodes on which no process may run.
 	bad     string
 	screen  bool
 	refused refusedHosts
@@ -62,7 +62,8 @@ type launching struct {
 	want spec.Spec
 	// processes is the number of processes per node.
 	processes int
-	// excluded are the nodes that are left out. kept are the remaining ones, if any are left out.
+	// excluded are the nodes that are left out. kept are the remaining nodes; it is empty if no
+	// node is left out.
 	excluded []string
 	kept     []launch.Host
 }
@@ -173,13 +174,13 @@ func (l *launching) nodesOfRole() int {
 	return r.Nodes
 }
 
-// single reports whether one process drives the whole world: all GPUs of the only node. If their
-// number is unknown, it is the value of -g, as for a process without a launcher.
+// single returns true if one process drives the whole world, which is all GPUs of the only node. If
+// the number of GPUs is unknown, the process drives as many as -g says, as without a launcher.
 func (l *launching) single() bool {
 	return l.want.World.Nodes == 1 && l.processes <= 1
 }
 
-// starts reports whether this process starts the processes of the sweep.
+// starts returns true if this process starts the processes of the sweep.
 func (l *launching) starts() bool { return l.method != launch.Inproc && l.method != launch.Env }
 
 // note warns that every other process of the launcher measures the same.
@@ -189,8 +190,8 @@ func (l *launching) note(s State, quiet bool) {
 	}
 }
 
-// startOf returns the processes to start for a command, with a number of processes on each of a
-// number of nodes.
+// startOf returns how a command is started on a number of nodes, with a number of processes on each
+// node.
 func (o *launchFlagSet) startOf(s State, l launching, command string, nodes, processes int) launch.Start {
 	start := launch.Start{
 		Method: l.method, Role: l.role, Nodes: nodes, Processes: processes,
@@ -308,7 +309,7 @@ func (l *launching) nodesToStart(s State) ([]launch.Host, error) {
 	return slice.Map(names, func(name string) launch.Host { return launch.Host{Name: name} }), nil
 }
 
-// without computes the number of nodes after the excluded nodes are left out.
+// `without` computes the number of nodes after the excluded nodes are left out.
 func (o *launchFlagSet) without(s State, l *launching, all int, given bool) error {
 	file := filepath.Join(o.bad, "fail.txt")
 	left := all - len(l.excluded)
@@ -387,7 +388,7 @@ func (r refusedHosts) checkWorld(all []rendezvous.Hello) error {
 	return r.check(hosts, "zbench did not start these processes: remove the node from what did, as mpirun --host or --hostfile, or srun --exclude")
 }
 
-// listed reports whether a list contains the host, with or without its domain.
+// listed returns true if a list contains the host, with or without its domain.
 func listed(list []string, host string) bool {
 	short := func(name string) string { name, _, _ = strings.Cut(name, "."); return name }
 	return slices.ContainsFunc(list, func(bad string) bool {

@@ -39,10 +39,9 @@ const timeoutVariable = "ZBENCH_LIB_TIMEOUT"
 // noCache is the value that turns the cache of compiled kernels off.
 const noCache = "none"
 
-// cacheBelow returns the folder for zbench's files if no flag names one. The folder is in
-// ZBENCH_CACHE_DIR if that is set, and own is its name there. Otherwise it is in zbench's folder of
-// the user's cache, and below is its name there. It is empty if caching is off or no folder is
-// known.
+// cacheBelow returns the folder for zbench's files if no flag names one. If ZBENCH_CACHE_DIR is
+// set, the result is its subfolder `own`. Otherwise the result is the subfolder `below` of zbench's
+// folder in the user's cache. The result is empty if caching is off or no folder is known.
 func cacheBelow(s State, own, below string) string {
 	for _, c := range [][2]string{{"ZBENCH_CACHE_DIR", own}, {"XDG_CACHE_HOME", "zbench/" + below}, {"HOME", ".cache/zbench/" + below}} {
 		if v := s.Getenv(c[0]); v == noCache {

@@ -55,8 +55,9 @@ type loopbackOptions struct {
 	version string
 	// torch has the options for PyTorch trainers.
 	torch torchOptions
-	// print prints the environment instead of running a program. libraries is a folder with
-	// libraries that were already built. cache is the folder in which they are built otherwise.
+	// If print is true, the environment is printed instead of running a program. libraries is a
+	// folder with libraries that were already built. cache is the folder in which they are built
+	// otherwise.
 	print, quiet     bool
 	libraries, cache string
 }
@@ -275,7 +276,8 @@ func (o *loopbackOptions) machine(s State) (*fabric.Machine, error) {
 }
 
 // measured replaces the machine's times by those in the file of --curve. If a collective has
-// several curves, the one with the most points is used; among equal ones, the one in place.
+// several curves, the curve with the most points is used. Among curves with equally many points,
+// the curve of the in-place collective is used.
 func (o *loopbackOptions) measured(s State, m, healthy *fabric.Machine) error {
 	source, err := readSource(s, o.curve)
 	if err != nil {
@@ -356,7 +358,7 @@ func (o *loopbackOptions) keptBy() string {
 	return o.clock
 }
 
-// before puts a path in front of a list of paths.
+// `before` puts a path in front of a list of paths.
 func before(path, list string) string {
 	if list == "" {
 		return path

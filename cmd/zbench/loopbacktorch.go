@@ -36,7 +36,8 @@ type torchOptions struct {
 	// times is a profile with the times of operators; measured has its content.
 	times    string
 	measured *formats.Operators
-	// real lists the ranks that are processes of their own. whatIf lists changes for further runs.
+	// real lists the ranks that run as processes of their own. whatIf lists changes for further
+	// runs.
 	real   string
 	whatIf []string
 }
@@ -56,12 +57,12 @@ func (o *torchOptions) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.whatIf, "what-if", nil, "with --torch: run again with one thing changed, such as 'no skew', 'rail 3 healthy', 'bucket 200M', or all (repeatable)")
 }
 
-// given reports whether an option is used that needs --torch.
+// given returns true if an option is used that needs --torch.
 func (o *torchOptions) given() bool {
 	return o.sizes || o.times != "" || o.trace != "" || o.steps != 0 || o.tflops != reachedTFLOPs || o.real != "0" || len(o.whatIf) > 0
 }
 
-// several reports whether zbench starts processes instead of being replaced by the program.
+// several returns true if zbench starts processes instead of being replaced by the program.
 func (o *torchOptions) several() bool { return o.real != "0" || len(o.whatIf) > 0 }
 
 func (o *torchOptions) text(m *fabric.Machine) string {

@@ -12,8 +12,9 @@ import (
 	"zbench/internal/launch"
 )
 
-// The name of a shared file begins with one of these prefixes, for a program or for a sweep. It
-// ends with meetingBytes bytes as hexadecimal digits.
+// These are prefixes of the names of shared files. A program's file begins with programMeeting, and
+// a sweep's file begins with sweepMeeting. Each name ends with meetingBytes bytes as hexadecimal
+// digits.
 const (
 	programMeeting = "zbench-loopback-"
 	sweepMeeting   = "zbench-"
@@ -29,8 +30,8 @@ func isMeeting(name string) bool {
 	return found && len(digits) == 2*meetingBytes && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// sharedMemory is a file system in memory, which keeps the data of the processes from being written
-// to a disk. It is used if it has at least sharedMemoryRoom bytes; in containers it often has 64
+// sharedMemory is a file system in memory. With it the data of the processes are not written to a
+// disk. It is used if it has at least sharedMemoryRoom bytes; in containers it often has only 64
 // MiB.
 const (
 	sharedMemory     = "/dev/shm"
@@ -91,10 +92,11 @@ func removeLeft(s State) {
 	}
 }
 
-// arenaFile returns the name of the shared file of a program's processes: a new file, or the file
-// that this process's launcher stands for. The last process that ends removes it.
+// arenaFile returns the name of the shared file of a program's processes. If a launcher started
+// several processes, the name is made from what the launcher tells all of them. Otherwise the name
+// is random. The last process that ends removes the file.
 func arenaFile(s State, role launch.Role) (string, error) {
-	if role.Local == 0 { // one of the processes on a host is enough
+	if role.Local == 0 { // one process per host cleans up
 		removeLeft(s)
 	}
 	var name [meetingBytes]byte

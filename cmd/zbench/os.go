@@ -39,7 +39,8 @@ func osState() State {
 	if !signal.Ignored(syscall.SIGHUP) { // nohup, for example, ignores this signal
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	// Then a write to a pipe without a reader returns an error, which names the stream.
+	// With this handler, a write to a pipe without a reader returns an error, which names the
+	// stream.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	names := make(chan string, 2)
 	go func() {
@@ -200,7 +201,8 @@ func createTemporary(name string) (*os.File, error) {
 	}
 }
 
-// Append opens the file. It also makes the name durable, which it may not be after a rename.
+// Append opens the file. It also makes the file's name durable, because after a rename the name may
+// not be on disk yet.
 func (osFS) Append(name string) (folder.AppendFile, error) {
 	f, err := openHere(name, os.O_APPEND|os.O_WRONLY)
 	if err != nil {
@@ -358,7 +360,7 @@ func hold(f *os.File, name, owner string) (stale string, err error) {
 	return strings.TrimSpace(string(before)), err
 }
 
-// unsupported reports whether a file system lacks flock. There the existence of the file is the
+// unsupported returns true if a file system lacks flock. There the existence of the file is the
 // lock.
 func unsupported(err error) bool {
 	return errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.EOPNOTSUPP)

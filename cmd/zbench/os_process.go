@@ -95,7 +95,7 @@ const (
 func (c *osChild) Interrupt() { c.signal(syscall.SIGINT) }
 
 // Kill interrupts the child as often as needed, and then kills it. When Kill returns, all
-// interrupts were sent, so that this process may end.
+// interrupts were sent, so this process may end.
 func (c *osChild) Kill() {
 	for range c.interrupts {
 		c.signal(syscall.SIGINT)

@@ -35,8 +35,8 @@ type output struct {
 	// programs. bare suppresses only the explanations. verbose prints everything that a terminal
 	// can show.
 	quiet, bare, verbose bool
-	// fail makes a command that reads other people's measurements end with the exit code that the
-	// measurement itself would have had.
+	// fail is for commands that read other people's measurements. If it is true, the command ends
+	// with the exit code that the measurement itself would have had.
 	fail  bool
 	gates gateFlagSet
 }
@@ -177,8 +177,9 @@ type result struct {
 	started time.Time
 	checks  []record.Preflight
 	control *record.Control
-	// before and after print where the files are, before and after the document. If both are nil,
-	// the path of the folder is printed first.
+	// `before` and `after` print where the files are. The function `before` runs before the
+	// document is printed, and the function `after` runs after that. If both are nil, the path of
+	// the folder is printed first.
 	before, after func(dir *folder.Folder)
 	// verdict is the error of the command, in addition to the document.
 	verdict error

@@ -117,7 +117,7 @@ type children struct {
 	launcher string
 	// tasks receives the ends of tasks, as srun reports them.
 	tasks chan endedTask
-	// patience is how long the first process may take to stop after it was asked to.
+	// patience is how long the first process may take to stop after it was asked to stop.
 	patience time.Duration
 	// saved says which results of an interrupted run were saved, and what to do next.
 	saved func() string
@@ -183,8 +183,8 @@ func (f *children) add(c Command) error {
 	return nil
 }
 
-// heard returns a reader of the launcher's output that tells the leader which tasks failed, as srun
-// reports it. Otherwise the leader would wait for a task that has not registered. It returns nil if
+// heard returns a reader of the launcher's output. It tells the leader which tasks failed according
+// to srun. Otherwise the leader would wait for a task that has not registered. heard returns nil if
 // the launcher is not srun.
 func (f *children) heard(m launch.Method) func(string) {
 	if m != launch.Slurm {
@@ -206,8 +206,8 @@ func (f *children) kill() {
 	}
 }
 
-// killed kills the children and waits for the remaining ones. srun needs this time to kill its
-// step.
+// killed kills the children and waits for those that have not ended. left is their number. srun
+// needs this time to kill its step.
 func (f *children) killed(left int) {
 	f.kill()
 	late := time.NewTimer(leftGrace)

@@ -15,7 +15,7 @@ import (
 	"zbench/report"
 )
 
-// preflightHost returns what the checks of this machine before a run need.
+// preflightHost returns the facts about this machine that the checks before a run need.
 func preflightHost(s State) preflight.Host {
 	return preflight.Host{FS: treeFS{s.FS, "/"}, Getenv: s.Getenv, Now: s.Now, Space: s.Space, Interfaces: s.Interfaces}
 }
@@ -59,8 +59,8 @@ func introduce(s State, d *collectivesDriver, with *opening, role launch.Role, h
 	return introduction{Hello: hello, Preflight: preflight.Collect(h)}, nil
 }
 
-// process returns the introduction as input of the checks. The order was sent and its answer
-// received at the given times.
+// process returns the introduction as input of the checks. The leader sent the order at time sent,
+// and received the answer at time received.
 func (i introduction) process(sent, received time.Time) preflight.Process {
 	return preflight.Process{Facts: i.Preflight, Host: i.Host, FirstRank: i.FirstRank, Ranks: i.Ranks, Sent: sent, Received: received}
 }

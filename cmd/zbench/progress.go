@@ -15,7 +15,7 @@ import (
 // liveRows is the number of rows that a terminal shows during a sweep.
 const liveRows = 8
 
-// every is the time between two lines of progress if lines cannot be redrawn, as in a file.
+// `every` is the time between two lines of progress if lines cannot be redrawn, as in a file.
 const every = 10 * time.Second
 
 // progress shows the state of a sweep on standard error. A terminal shows the last rows and how far
@@ -33,7 +33,8 @@ type progress struct {
 	// last is the time at which the last pass ended. shown is the time at which the last line was
 	// printed.
 	last, shown time.Time
-	// quiet prints nothing. each prints every row. redraw rewrites lines of a terminal.
+	// If quiet is true, nothing is printed. If `each` is true, every row is printed. If redraw is
+	// true, lines of a terminal are rewritten.
 	quiet, each, redraw bool
 	// rows are the rows on the terminal. drawn is the number of lines that they take.
 	rows  []string
@@ -56,7 +57,7 @@ func (p *progress) took() time.Duration {
 	return p.last.Sub(before)
 }
 
-// Pass shows the first pass of a case. Done shows the last one.
+// Pass shows the first pass of a case. Done shows the last pass.
 func (p *progress) Pass(planned record.Result, part record.Part) {
 	if part.Pass > 0 {
 		return
@@ -79,7 +80,7 @@ func (p *progress) Done(r record.Result) {
 	p.show(fmt.Sprintf("[%d/%d]", p.done, p.total), row(r))
 }
 
-// First shows the first pass of a kernel's row. Last shows the last one.
+// First shows the first pass of a kernel's row. Last shows the last pass.
 func (p *progress) First(part record.Part) {
 	if part.Pass > 0 {
 		return
@@ -158,9 +159,9 @@ func (p *progress) cut(text string) string {
 	return text
 }
 
-// left estimates the remaining time, or returns 0 if it is unknown. During the first passes it is
-// their mean time multiplied by the number of remaining passes. For the second passes, the time of
-// each case's first pass is scaled by the ratio of second to first passes so far.
+// `left` estimates the remaining time, or returns 0 if it is unknown. During the first passes, the
+// estimate is their mean time multiplied by the number of remaining passes. For the second passes,
+// the time of each case's first pass is scaled by the ratio of second to first passes so far.
 func (p *progress) left() time.Duration {
 	firsts, k := slices.Clone(p.firsts), len(p.seconds)
 	// The very first pass includes one-time costs, for example for memory that is touched for the

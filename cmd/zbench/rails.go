@@ -26,11 +26,12 @@ type railsOptions struct {
 	matrix, logs, times string
 	measureOptions
 	witness witnessOptions
-	// others has the content of the files that witness names, after they were read.
+	// `others` has the content of the files that the options in witness name. It is nil until they
+	// are read.
 	others *witnesses
 }
 
-// measureOptions say what a survey measures, and with which thresholds it is compared.
+// measureOptions say what a survey measures, and which thresholds its times are compared with.
 type measureOptions struct {
 	launches, rounds int
 	profile, leaves  string
@@ -115,7 +116,7 @@ func newRails(s State) *cobra.Command {
 	return cmd
 }
 
-// input returns the number of given inputs. If it is 0, zbench measures itself.
+// input returns how many inputs the user gave. If it returns 0, zbench runs its own measurement.
 func (o *railsOptions) input() int {
 	return slice.Count([]string{o.matrix, o.logs, o.times}, func(name string) bool { return name != "" })
 }
@@ -180,7 +181,7 @@ func readRails(s State, o *railsOptions) (*rails.Document, error) {
 	return o.ofMatrix(rails.OfMatrix, o.matrix, m, notes)
 }
 
-// ofMatrix judges a matrix of bandwidths between pairs, which was read from a path.
+// ofMatrix judges a matrix of bandwidths between pairs. The matrix was read from path.
 func (o *railsOptions) ofMatrix(kind, path string, m *rails.Matrix, notes []string) (*rails.Document, error) {
 	v := rails.Judge(m.Data())
 	gpus := slice.Most(m.At, func(p rails.Place) int { return p.GPU + 1 }) // GPUs per node; 0 if the matrix is between nodes

@@ -239,7 +239,7 @@ type countedDriver struct {
 	// numbered is true if the GPUs are simulated and have no PCI address. The number of a GPU then
 	// determines its NIC in the simulated topology.
 	numbered bool
-	// without is the reason why no counters are read, if this is known in advance.
+	// `without` is the reason why no counters are read, if this is known in advance.
 	without string
 }
 
@@ -293,8 +293,8 @@ func (c *countedDriver) Exchange(ctx context.Context, e plan.Exchange) ([]float6
 }
 
 // rounds runs the rounds of the plan, and then the rings that show which NICs each GPU uses. It
-// adds the counts of the NICs to the survey and to the evidence. unused says why the NIC of no GPU
-// could be identified. failed is the error that ended the rounds early.
+// adds the counts of the NICs to the survey and to the evidence. If no GPU's NIC could be
+// identified, unused has the reasons. failed is the error that ended the rounds early.
 func (c *countedDriver) rounds(ctx context.Context, v rails.Measurement, about *rails.Survey, in *evidence.Input) (result rails.Rounds, unused []string, failed error) {
 	const what = "the rails that the GPUs really use: "
 	before := c.read()
@@ -325,8 +325,9 @@ func (c *countedDriver) rounds(ctx context.Context, v rails.Measurement, about *
 }
 
 // expects returns a function that reports whether a NIC belongs to the rail of one of the job's
-// GPUs, by their common PCI parents. It uses the PCI address of the rank's GPU, because the number
-// of a GPU in the job may differ from its number on the node.
+// GPUs. It compares the PCI parents that the NIC and the GPU have in common. It uses the PCI
+// address of the rank's GPU, because the number of a GPU in the job may differ from its number on
+// the node.
 func (c *countedDriver) expects(gpu int, f rails.Fleet) func(node int, n record.NICCounters) bool {
 	return func(node int, n record.NICCounters) bool {
 		if c.numbered || len(c.devices) != f.Nodes*f.GPUs {

@@ -32,7 +32,7 @@ func (o *witnessOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.ras, "ras", "", "file with an answer of RCCL's RAS service (ncclras -v, or rcclras -v)")
 }
 
-// witnesses are these other sources, as far as they are about nodes of this run.
+// witnesses has the content of the sources that the options name.
 type witnesses struct {
 	nodes  []*topo.Node
 	screen *evidence.Screens
@@ -117,7 +117,7 @@ func (w *witnesses) readScreen(s State, dir string) error {
 	return nil
 }
 
-// at matches the sources with the nodes of the run. It returns an error if a source is only about
+// `at` matches the sources with the nodes of the run. It returns an error if a source is only about
 // other nodes. unchecked lists statements about nodes outside the run.
 func (w *witnesses) at(names []string, gpus int) (out []evidence.Claim, unchecked []string, err error) {
 	other := func(flag string) error {
@@ -167,8 +167,8 @@ func (w *witnesses) rasAt(names []string, gpus int) (claims []evidence.Claim, st
 		"--ras names %s, and none is on a node of this run, whose nodes are %s", unit.FirstFew(strange, 2), unit.FirstFew(names, 8))
 }
 
-// railOf returns the GPU to whose rail a NIC belongs, by the topology of the node, or −1 if there
-// is none.
+// railOf returns the number of the GPU to whose rail a NIC belongs according to the node's
+// topology. It returns −1 if there is no such GPU.
 func (w *witnesses) railOf(host, nic string) int {
 	for _, n := range w.nodes {
 		if evidence.NodeOf([]string{host}, n.Host) == 0 {
@@ -178,7 +178,7 @@ func (w *witnesses) railOf(host, nic string) int {
 	return -1
 }
 
-// gpuOfNIC returns the number of the GPU to whose rail a NIC belongs, by PCI address.
+// gpuOfNIC returns the number of the GPU to whose rail a NIC belongs. It compares PCI addresses.
 func gpuOfNIC(n *topo.Node, nic string) int {
 	return slices.IndexFunc(n.GPUs, func(g topo.GPU) bool { return g.Rail != nil && slices.Contains(g.Rail.NICs, nic) })
 }

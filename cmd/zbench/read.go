@@ -82,7 +82,7 @@ func openInput(s State, path string) (*input, error) {
 	return &input{path, bytes.Clone(head), body, isFolder || info.Mode().IsRegular(), file.Close}, nil
 }
 
-// all reads the rest and closes the file.
+// `all` returns the rest of the file and closes the file.
 func (in *input) all(s State) ([]byte, error) {
 	defer func() { _ = in.close() }()
 	from := in.body
@@ -326,8 +326,8 @@ func readSources(s State, paths []string) (all []recommend.Source, err error) {
 	return all, nil
 }
 
-// sourceWith returns a record with samples, with the fault that must be fixed first and the command
-// that measures again.
+// sourceWith adds three things to a record: its samples, the fault that must be fixed first, and
+// the command that measures again.
 func sourceWith(rec *record.Record, parts []record.Part) recommend.Source {
 	of := recommend.SourceOf(rec, parts)
 	of.Fault, of.Again = faultOf(rec), again(rec)
@@ -399,8 +399,9 @@ func readAdvice(s State, dir string, rec *record.Record) *advice.Document {
 	return d
 }
 
-// assumed computes the bucket size for assumed settings if the user gave none. It returns nil if
-// the records have no suitable curves, with a note if they contradict the assumption.
+// assumed answers the question about a bucket size with assumed settings, because the user gave
+// none. It returns nil if the records have no suitable curves. If they contradict the assumption,
+// it also prints a note.
 func assumed(s State, sources ...recommend.Source) *advice.Document {
 	d, err := advice.AskAssumed(sources)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"zbench/bench/files/trace"
 )
 
-// readTraces reads files as the ranks of one job. Of a folder, it reads the files that contain
-// calls.
+// readTraces reads files as the ranks of one job. If a path is a folder, it reads the files in it
+// that contain calls.
 func readTraces(s State, paths []string) (*trace.Trace, error) {
 	t := &trace.Trace{}
 	for _, path := range paths {

@@ -80,7 +80,7 @@ func runRecommend(s State, args []string, o *spec.Asked, to output, chakra, acro
 	}
 	recs := slice.Map(sources, func(one recommend.Source) *record.Record { return one.Record })
 	settings, defaults := gate.Mixed(args, recs)
-	mixed := strings.Join(append(settings, defaults...), "; ") // if they were merged, they would count as repeats of one curve
+	mixed := strings.Join(append(settings, defaults...), "; ") // curves of records with different settings must not count as repeats of one curve
 	switch {
 	case mixed != "" && !across:
 		return usagef("give records with equal settings and library, or --across", "%s; they are not mixed", mixed)

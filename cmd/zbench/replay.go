@@ -30,7 +30,7 @@ type replayOptions struct {
 	settings []string
 	// margin is in per cent.
 	margin float64
-	// compute says what computation executes: spin, triad or gemm.
+	// compute is the kind of computation in a step: spin, triad or gemm.
 	compute string
 	// registers and ctas are the library policies to compare.
 	registers, ctas []string

@@ -28,7 +28,7 @@ type asked struct {
 	own    *trace.Own
 	file   string // name of the trace's file
 	// plan is a question without curves, and therefore without a recommended setting. elements are
-	// the settings to compare for it.
+	// the settings to compare for that question.
 	plan     *advice.Question
 	elements []int64
 	want     spec.Spec
@@ -191,8 +191,8 @@ func (a *asked) prepare(e *engine.Engine, want spec.Spec) (*engine.Setup, []*pla
 	return u, steps, append(cases, message), nil
 }
 
-// steps returns the steps in this order: those of the settings to compare, the first setting's step
-// again, the step of the trace. cases has the cases of all their messages.
+// steps returns the steps in this order: the steps of the settings to compare, the first setting's
+// step again, and the step of the trace. cases has the cases of all their messages.
 func (a *asked) steps(w spec.World) (steps []*plan.Step, cases []plan.Case, err error) {
 	if n := w.Size(); n != a.ranks() {
 		return nil, nil, usagef("give the --nodes and --gpus-per-node of the record or the trace, and --tp and --pp where a copy of the model takes several ranks",

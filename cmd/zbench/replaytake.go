@@ -94,9 +94,9 @@ func (o *replayOptions) measure(ctx context.Context, w *openWorld, a *asked, ste
 	return &result{shown: doc.Shown()}, err
 }
 
-// tried is a requested policy. cases are the messages of the first step for which the library
-// supports it. unserved has the reasons why it does not support other messages. untold is true if
-// the library does not report how it ran a case.
+// tried is a requested policy. cases are those messages of the first step for which the library
+// supports the policy. unserved has the reasons why it does not support other messages. untold is
+// true if the library does not report how it ran a case.
 type tried struct {
 	policy   policy.Policy
 	cases    []plan.Case
@@ -104,7 +104,7 @@ type tried struct {
 	untold   bool
 }
 
-// not records the reason why a case is not supported, and reports whether there is a reason.
+// `not` returns true if there is a reason why a case is not supported, and stores that reason.
 func (t *tried) not(c plan.Case, why string) bool {
 	if text := c.Collective.Name + ": " + why; why != "" && !slices.Contains(t.unserved, text) {
 		t.unserved = append(t.unserved, text)
@@ -112,8 +112,8 @@ func (t *tried) not(c plan.Case, why string) bool {
 	return why != ""
 }
 
-// tried asks the library for which messages of a step it supports the policies. Their buffers are
-// allocated together with all others.
+// tried asks the library which policies it supports for which messages of a step. The buffers of
+// these messages are allocated together with all others.
 func (o *replayOptions) tried(w *openWorld, step *plan.Step) (all []*tried) {
 	library, can := w.ranks.(plan.Registering)
 	for _, p := range policy.All(o.registers, o.ctas) {
@@ -128,8 +128,8 @@ func (o *replayOptions) tried(w *openWorld, step *plan.Step) (all []*tried) {
 	return all
 }
 
-// ran launches the supported cases, and drops those that the library ran in another way, according
-// to its own report.
+// ran launches the supported cases. It drops a case if the library reports that it ran the case in
+// another way.
 func (t *tried) ran(ctx context.Context, ranks plan.Driver) error {
 	served := t.cases[:0]
 	for _, c := range t.cases {
@@ -146,8 +146,8 @@ func (t *tried) ran(ctx context.Context, ranks plan.Driver) error {
 	return nil
 }
 
-// policies times the first step with each policy that applies to some of its messages, alternating
-// with steps without a policy.
+// policies times the first step with each policy that applies to some of its messages. These steps
+// alternate with steps without a policy.
 func (o *replayOptions) policies(ctx context.Context, p plan.Player, steps []*plan.Step, all []*tried) (effects []replay.PolicyEffect, err error) {
 	do := plan.StepDo(o.compute)
 	for _, one := range all {
@@ -227,9 +227,9 @@ func (o *replayOptions) prepare(ctx context.Context, player plan.Player, a *aske
 	return nil
 }
 
-// messages times the messages of a step together with computation (setting number 0), and without
-// it (setting numbers from free on). It also measures how much the requested kind of computation
-// and the messages slow each other down.
+// messages measures how long the messages of a step take together with computation (setting number
+// 0), and without it (setting numbers from free on). It also measures how much the requested kind
+// of computation and the messages slow each other down.
 func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, step *plan.Step, doc *replay.Document) error {
 	err := replay.Stage(ctx, p, free, replay.Bare(step))
 	if err == nil {
@@ -249,7 +249,7 @@ func (o *replayOptions) messages(ctx context.Context, p plan.Player, free int, s
 // aloneSteps is the number of timed steps of computation alone.
 const aloneSteps = 8
 
-// alone times the computation of a step by itself.
+// `alone` returns how long the computation of a step takes by itself.
 func alone(ctx context.Context, p plan.Player, setting int, step *plan.Step) (float64, error) {
 	if err := replay.Stage(ctx, p, setting, replay.Alone(step)); err != nil {
 		return 0, err
@@ -261,7 +261,7 @@ func alone(ctx context.Context, p plan.Player, setting int, step *plan.Step) (fl
 	return stat.Quantile(seconds, 0.5), nil
 }
 
-// taken returns the times of steps, in seconds, each on the slowest rank.
+// taken returns the times of steps, in seconds. Each time is that of the slowest rank.
 func taken(ctx context.Context, p plan.Player, setting, steps int) ([]float64, error) {
 	seconds, err := p.Play(ctx, setting, steps)
 	if err != nil {

@@ -52,7 +52,7 @@ func addRunFlags(cmd *cobra.Command, o *runOptions) {
 	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
 }
 
-// kept returns the request of the folder to resume, or the request of the flags if no folder is
+// `kept` returns the request of the folder to resume, or the request of the flags if no folder is
 // resumed.
 func (o *runOptions) kept(s State) spec.Spec {
 	if o.resume != "" {
@@ -134,14 +134,15 @@ func (o *runOptions) finish(s State, dir *folder.Folder, started time.Time, out 
 	return s.deliver(to, r)
 }
 
-// free are the flags that may change when a run is resumed, besides those of libraries and of the
+// `free` has the flags that may change when a run is resumed, besides those of libraries and of the
 // model.
 var free = append([]string{"resume", "force", "quiet", "format", "verbose", "progress", spec.FixedSizes, "attempts", "for", "risk"}, slices.Concat(gateFlags, deadlineFlags)...)
 
 // clash describes a flag whose value differs from the run that is resumed.
 func clash(name, kept, given string) string { return fmt.Sprintf("%s %s, now %s", name, kept, given) }
 
-// clashes returns an error that lists flags given with --resume whose values differ, or nil.
+// clashes returns an error that lists the flags whose values differ from the run in dir. It returns
+// nil if there are none.
 func clashes(dir string, list []string) error {
 	if len(list) == 0 {
 		return nil

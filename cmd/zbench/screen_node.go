@@ -106,8 +106,8 @@ func preflightFaults(s State) []nodescreen.Fault {
 	return out
 }
 
-// simulatedNode returns the report of a simulated node before it is measured, with facts from a
-// recorded tree, and the simulated machine.
+// simulatedNode returns the report of a simulated node before the measurement, and the simulated
+// machine. The facts in the report come from a recorded tree.
 func (o *nodeScreenOptions) simulatedNode(s State, node int) (*nodescreen.Node, *fabric.Machine, error) {
 	n := newNode(fmt.Sprintf("node%d", node), "loopback")
 	n.Simulated = true
@@ -210,7 +210,7 @@ const (
 	nicBytes = 16 << 20
 )
 
-// probe makes one measurement, and writes a file of the node that contains only this measurement.
+// probe makes one measurement and writes it to a node's file, which contains nothing else.
 func (o *nodeScreenOptions) probe(ctx context.Context, s State, job string) error {
 	go func() {
 		_, _ = io.Copy(io.Discard, s.Stdin) // this process ends when its parent ends
@@ -351,8 +351,8 @@ func (o *nodeScreenOptions) child(ctx context.Context, s State, dir, host, name 
 
 // probing runs this command as a process that measures a job, and kills the process after the given
 // number of seconds. heard receives each line that the process prints, and reports whether the
-// seconds start again from now. If heard is nil, the lines go to the terminal. why is empty if the
-// process ended well.
+// seconds start again from now. If heard is nil, the lines go to the terminal. `why` is empty if
+// the process ended well.
 func (o *nodeScreenOptions) probing(ctx context.Context, s State, job string, environ []string, seconds float64, heard func(line string) bool) (why string, err error) {
 	lines, over := make(chan string), make(chan struct{})
 	defer close(over)
@@ -395,7 +395,7 @@ func (o *nodeScreenOptions) probing(ctx context.Context, s State, job string, en
 	}
 }
 
-// simulation is the name of the job of measuring simulated nodes: simulation=FROM-END=DIR.
+// simulation begins the name of a job that measures simulated nodes: simulation=FROM-END=DIR.
 const simulation = "simulation"
 
 // measuredWord begins the line that reports that a node of a simulation was measured.

@@ -67,8 +67,8 @@ func (o *worldRun) rest(s State, d *nodescreen.Document, page string) error {
 	return nil
 }
 
-// screenOptions returns the options of the screen, and the arguments of its processes. They are the
-// sweep's options for places and libraries.
+// screenOptions returns the options of the screen, and the arguments of its processes. The options
+// for places and libraries are those of the sweep.
 func (o *worldRun) screenOptions(s State, cmd *cobra.Command, l launching) (*nodeScreenOptions, []string, error) {
 	args := []string{"screen", "--backend=" + o.want.Backend}
 	for _, name := range append(libraryFlags(), "launch", "hostfile") {

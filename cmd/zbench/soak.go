@@ -431,8 +431,8 @@ func (o *soakOptions) environments(ctx context.Context, s State, cmd *cobra.Comm
 	})
 }
 
-// turns runs the worlds of a soak one after the other, each environment equally often. An
-// environment that failed is not run again. The error is the reason why the soak ended early.
+// `turns` runs the worlds of a soak one after the other. Each environment has equally many turns.
+// An environment that failed is not run again. The error is the reason why the soak ended early.
 func (o *soakOptions) turns(ctx context.Context, s State, dir *folder.Folder, common []string, arms int) (worlds []soak.World, _ error) {
 	all := soak.Environments(o.header.Vary)
 	turn, begun, failed, made := soak.Turns(o.run.want.Seed, len(all)), s.Now(), map[int]bool{}, 0

@@ -67,8 +67,8 @@ type State struct {
 	// RemoveLeft removes a shared file, unless a process has it open, and reports whether it
 	// removed the file; nil removes nothing.
 	RemoveLeft func(file string) bool
-	// Light reduces the resources of a process in a simulation, of which a host may run a thousand.
-	// settle must be called once the process has started. nil does nothing.
+	// Light reduces the resources of a process in a simulation, because a host may run a thousand
+	// such processes. settle must be called once the process has started. nil does nothing.
 	Light func() (settle func())
 }
 
@@ -100,8 +100,8 @@ func (s State) host(quiet bool) folder.Host {
 type Command struct {
 	Argv, Environ []string
 	Output        io.Writer
-	// Says gets each line that the process writes to standard error, which is still written there.
-	// It may be nil.
+	// Says gets each line that the process writes to standard error. The line is also written to
+	// standard error as usual. Says may be nil.
 	Says func(line string)
 	// Control lets Ask write to the standard input of the process. Otherwise the standard input is
 	// Input.

@@ -134,8 +134,8 @@ func (s Stream) columns() int {
 	return max(s.Width, minWidth)
 }
 
-// coloured reports whether text on a stream may have colours. It may on a terminal that supports
-// them, unless the user has turned them off.
+// coloured reports whether text on a stream may have colours. Colours need a terminal that supports
+// them, and the user can turn them off.
 func (s State) coloured(to Stream) bool {
 	return to.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"
 }

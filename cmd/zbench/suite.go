@@ -43,7 +43,7 @@ type suiteOptions struct {
 	before  string
 	timeout time.Duration
 
-	// root has all commands, which explain the rows.
+	// root has all commands. The rows are parsed with them.
 	root    *cobra.Command
 	suite   *suite.Suite
 	header  suite.Header
@@ -82,7 +82,7 @@ func newSuite(s State) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return o.start(cmd.Context(), s, cmd, args) },
 	}
 	f := cmd.Flags()
-	addSpecFlags(&cobra.Command{}, &o.run.want) // the defaults of everything without a flag here
+	addSpecFlags(&cobra.Command{}, &o.run.want) // sets the defaults of fields that have no flag here
 	addFlags(cmd, &o.run.want, specRows([]string{"nodes", "fabric", "backend", "seed", "fault"}))
 	addLibraryFlags(cmd, &o.run.libraries)
 	addLaunchFlags(f, &o.run.launch)
@@ -144,7 +144,7 @@ func barPictures(d *document.Document) (files []artifact) {
 	return files
 }
 
-// suiteKernels are the names of kernels that a figure may have.
+// suiteKernels returns the names of kernels that a figure may have.
 func suiteKernels() []string {
 	return slices.Concat(hbm.StreamNames(), kernelNames(), []string{"gemm"})
 }
@@ -227,7 +227,7 @@ func (o *suiteOptions) resolve() error {
 	return nil
 }
 
-// commandOf returns the command of a command line, and the words behind its name.
+// commandOf returns the command that a command line names, and the words after that name.
 func (o *suiteOptions) commandOf(words []string) (*cobra.Command, []string, error) {
 	cmd, rest, err := o.root.Find(words)
 	if err == nil && (cmd == o.root || !cmd.Runnable()) {
@@ -236,7 +236,7 @@ func (o *suiteOptions) commandOf(words []string) (*cobra.Command, []string, erro
 	return cmd, rest, err
 }
 
-// world is what the placeholders stand for. dir is the suite's folder.
+// world returns the values of the placeholders. dir is the suite's folder.
 func (o *suiteOptions) world(dir string) suite.World {
 	return suite.World{Nodes: o.header.Nodes, GPU: o.header.GPU, Rows: filepath.Join(dir, suiteRows), Before: o.header.Before}
 }
@@ -300,8 +300,8 @@ func (o *suiteOptions) entry(row string) *suite.Entry {
 	return &o.entries[i]
 }
 
-// rows runs the rows that have not ended. The error is the interruption, or a journal that cannot
-// be written.
+// rows runs the rows that have not ended. It returns an error if it was interrupted or if the
+// journal cannot be written.
 func (o *suiteOptions) rows(ctx context.Context, s State) error {
 	for i := range o.suite.Rows {
 		r := &o.suite.Rows[i]
@@ -353,7 +353,7 @@ func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number in
 		if code != exit.OK {
 			e.Evidence = tail.lines(evidenceLines)
 		}
-		if code != exit.Usage || i == len(attempts)-1 { // what cannot be continued is run again
+		if code != exit.Usage || i == len(attempts)-1 { // a row that cannot be continued starts again
 			break
 		}
 	}
@@ -361,8 +361,8 @@ func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number in
 	return e, nil
 }
 
-// free waits until no process uses a row's folder: a killed suite leaves a command that saves what it
-// has, and then ends.
+// `free` waits until no process uses a row's folder. If the suite was killed, its last command may
+// still run: it saves its results and then ends.
 func (o *suiteOptions) free(ctx context.Context, s State, dir string) error {
 	late, stop := newTimer(2 * firstGrace)
 	defer stop()
@@ -371,7 +371,7 @@ func (o *suiteOptions) free(ctx context.Context, s State, dir string) error {
 		select {
 		case <-soon:
 		case <-late:
-			return nil // the command says who uses it
+			return nil // the row's command then names the process that uses the folder
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -379,7 +379,7 @@ func (o *suiteOptions) free(ctx context.Context, s State, dir string) error {
 	return nil
 }
 
-// path is the suite's folder; DIR in a dry run, which has none.
+// path returns the suite's folder. A dry run has no folder, and path then returns DIR.
 func (o *suiteOptions) path() string {
 	if o.dir == nil {
 		return "DIR"
@@ -387,8 +387,8 @@ func (o *suiteOptions) path() string {
 	return o.dir.Path
 }
 
-// line returns the command line of a row, and the one that continues an earlier attempt; nil if
-// there is nothing to continue. Both lack the flags of the folder.
+// line returns the command line of a row. The second result is the command line that continues an
+// earlier attempt, or nil if there is nothing to continue. Both lack the flags of the folder.
 func (o *suiteOptions) line(s State, r *suite.Row, words []string) (line, again []string) {
 	cmd, rest, err := o.commandOf(words)
 	if err != nil { // resolve has refused it
@@ -448,7 +448,8 @@ func (o *suiteOptions) outcomes(s State) []suite.Outcome {
 	})
 }
 
-// result reads what a row left; nil if that is nothing. command is the first word of its line.
+// result reads the results that a row left, or returns nil if there are none. command is the first
+// word of the row's command line.
 func (o *suiteOptions) result(s State, r *suite.Row, command string) *suite.Result {
 	dir := filepath.Join(o.dir.Path, suiteRows, r.Name)
 	if _, err := s.FS.Stat(filepath.Join(dir, engine.ResultsFile)); err == nil {
@@ -502,7 +503,8 @@ func (o *suiteOptions) dry(ctx context.Context, s State) error {
 	return err
 }
 
-// estimate returns what a row's command says of its cases, as far as it can tell.
+// estimate returns what a dry run of a row's command prints about its cases. Some commands have no
+// dry run.
 func (o *suiteOptions) estimate(ctx context.Context, s State, r *suite.Row, words []string) (lines []string) {
 	cmd, _, err := o.commandOf(words)
 	if err != nil || cmd.Flags().Lookup("dry-run") == nil || r.Nodes == "" {

@@ -19,7 +19,8 @@ import (
 type task struct {
 	// row is the name of the announcement in a dry run.
 	row string
-	// dated makes a folder in any case: without --out, a new dated one.
+	// If dated is true, the task always has a folder. Without --out, this is a new folder with the
+	// date in its name.
 	dated bool
 	// kept says what remains of a task that ended early. folder is its folder, or empty.
 	kept func(folder string) string
@@ -31,8 +32,8 @@ type task struct {
 	// tooLarge returns the error about a case that does not fit into memory. The Skip of the case
 	// has the reason.
 	tooLarge func(c plan.Case) error
-	// measure measures in the open world. A nil result means that nothing was measured. If there is
-	// a result, too, the error is the reason for an early end.
+	// measure measures in the open world. A nil result means that nothing was measured. If measure
+	// returns both a result and an error, the error is the reason for an early end.
 	measure func(ctx context.Context, w *openWorld) (*result, error)
 }
 
@@ -77,7 +78,7 @@ func (o *worldRun) dryTask(s State, l launching, t task) error {
 	return o.dryMeasurement(s, l, u.Spec, backend, t.row, text)
 }
 
-// here runs a task in the world that this process leads, or in this process alone.
+// `here` runs a task in the world that this process leads, or in this process alone.
 func (o *worldRun) here(ctx context.Context, s State, t task) (err error) {
 	started := s.Now()
 	if o.want.Backend, err = o.libraries.choose(s, o.want.Backend); err != nil {
@@ -129,8 +130,8 @@ func (o *worldRun) open(h folder.Host) (*folder.Folder, error) {
 	return folder.New(h, o.out, o.command, o.force)
 }
 
-// brief returns the options for a task's document. --verbose does not apply to it, but to the
-// checks before the task.
+// brief returns the options for a task's document. --verbose does not apply to the document, but to
+// the checks before the task.
 func (o *worldRun) brief() output {
 	to := o.output
 	to.verbose = false

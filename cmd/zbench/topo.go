@@ -100,8 +100,8 @@ func runDrift(s State, files []string, o topoOptions) error {
 	return s.deliver(o.output, result{shown: d.Shown(), started: started})
 }
 
-// loadNodes reads files of zbench topo. In errors, of is the text before the name of a file, and
-// next is the user's next step.
+// loadNodes reads files of zbench topo. An error has the text `of` before the name of the file, and
+// the user's next step `next`.
 func loadNodes(s State, option, of, next string, files []string) (nodes []*topo.Node, err error) {
 	for _, name := range files {
 		text, err := readText(s, option, name)

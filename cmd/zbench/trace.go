@@ -112,7 +112,7 @@ func fabricsOf(device string) (out []*fabric.Fabric) {
 	return out
 }
 
-// model is the machine of a fabric for a number of ranks; nil if there is none.
+// model is the machine of a fabric for a number of ranks. The machine is nil if no fabric fits.
 type model struct {
 	*fabric.Machine
 	of string

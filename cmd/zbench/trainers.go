@@ -131,7 +131,7 @@ func (t *trainers) said(s State, i int) string {
 // saying returns the file in which a rank reports its calls.
 func (t *trainers) saying(rank int) string { return fmt.Sprintf("%s.rank%d", t.arena, rank) }
 
-// left returns the files that the processes share.
+// `left` returns the files that the processes share.
 func (t *trainers) left() []string {
 	return append(slice.Map(t.real, t.saying), t.arena+".store", t.arena+".result", t.arena)
 }

@@ -94,7 +94,7 @@ func runWatch(ctx context.Context, s State, o watchOptions) error {
 	}
 	if s.Getenv(probeVariable) != "" {
 		o.screen.nodes = 1
-		o.screen.seconds, _ = strconv.ParseFloat(s.Getenv(watchSeconds), 64) // 0 means a number of samples instead
+		o.screen.seconds, _ = strconv.ParseFloat(s.Getenv(watchSeconds), 64) // 0: a number of samples decides the length instead
 		return o.screen.probe(ctx, s, s.Getenv(probeVariable))
 	}
 	help := listedBy("watch")
@@ -173,7 +173,7 @@ func (o *watchOptions) check(ctx context.Context, s State) error {
 	return s.deliver(o.output, result{shown: d.Shown(toolVersion()), started: started})
 }
 
-// answer prints the reason for a scheduler. It prints to standard error what was not checked.
+// answer prints the reason for a scheduler. What was not checked goes to standard error.
 func (o *watchOptions) answer(s State, d *nodewatch.Document) error {
 	for _, u := range d.Unchecked {
 		s.note(o.quiet, "zbench: NOT CHECKED: %s\n", plain.Line(u))
@@ -318,8 +318,8 @@ func (s State) textOf(name string) (string, error) {
 // watchSeconds tells a process for how long it must measure.
 const watchSeconds = "ZBENCH_WATCH_SECONDS"
 
-// measure adds the measurements of zbench screen. each is the time of one measurement. Measurements
-// that do not end within --within are left out.
+// measure adds the measurements of zbench screen. One measurement may take the time `each`.
+// Measurements that do not end within --within are left out.
 func (o *watchOptions) measure(ctx context.Context, s State, seen *nodewatch.Seen, each time.Duration) {
 	o.screen.seconds, o.screen.deadline, o.screen.nodes = each.Seconds(), max(each.Seconds(), 2), 1
 	seen.For = each.String()

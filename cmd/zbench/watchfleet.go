@@ -26,15 +26,15 @@ type watchFleet struct {
 	doubts []string
 }
 
-// fallenMark is the content of a node's file in the shared folder. For each kind of figure that has
-// fallen, and for each finding that would isolate the node, it has the time until which this
-// counts.
+// fallenMark is the content of a node's file in the shared folder. Its entries are the kinds of
+// figures that have fallen, and the findings that would isolate the node. Each entry has the time
+// until which it counts.
 type fallenMark struct {
 	Until map[string]time.Time `json:"until"`
 }
 
-// fallenFor is how long a fallen kind counts: until the next daily check of the node. excusedFor is
-// how long it counts if the whole fleet has fallen: until enough checks were made to compare the
+// fallenFor is how long a fallen kind counts: until the next daily check of the node. If the whole
+// fleet has fallen, the kind counts for excusedFor: until enough checks were made to compare the
 // figures again.
 const (
 	fallenFor  = 36 * time.Hour
@@ -53,7 +53,8 @@ func (f *watchFleet) mark(host string) string {
 	return filepath.Join(f.o.claims, "nodes", host+".json")
 }
 
-// others counts the nodes on which a kind has fallen, including this node, and all nodes.
+// `others` returns the number of nodes on which a kind has fallen, including this node, and the
+// number of all nodes.
 func (f *watchFleet) others(kind string) (fallen, nodes int) {
 	entries, err := f.s.FS.ReadDir(filepath.Join(f.o.claims, "nodes"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // no node has reported yet
@@ -115,7 +116,8 @@ func (f *watchFleet) report(d *nodewatch.Document) {
 	}
 }
 
-// withheld returns the reason why the node must not be taken out of use, or empty text if it may.
+// withheld returns the reason why the node must not be taken out of use. The text is empty if the
+// node may be taken out of use.
 func (f *watchFleet) withheld(ctx context.Context, d *nodewatch.Document) string {
 	if f.o.claims != "" {
 		first := d.Findings[0]
@@ -127,7 +129,7 @@ func (f *watchFleet) withheld(ctx context.Context, d *nodewatch.Document) string
 	return f.drain(ctx, d.Reason)
 }
 
-// most returns the largest number of nodes that may be out of use, at least one.
+// `most` returns the largest number of nodes that may be out of use, at least one.
 func (f *watchFleet) most(nodes int) int { return max(int(f.o.cap/100*float64(nodes)), 1) }
 
 // claim takes one of the numbered files in the shared folder. A file is created atomically, so
@@ -179,7 +181,7 @@ func (f *watchFleet) giveBack() error {
 	return err
 }
 
-// slurmNode is a node as sinfo lists it. since is the second at which it got its reason.
+// slurmNode is a node as sinfo lists it. It got its reason at the second `since`.
 type slurmNode struct{ name, state, since, reason string }
 
 func (n slurmNode) out() bool  { return strings.Contains(n.state, "drain") }
@@ -232,7 +234,7 @@ func (f *watchFleet) drain(ctx context.Context, reason string) string {
 	return why
 }
 
-// over returns a sentence if the nodes that were drained before this node already meet the cap.
+// `over` returns a sentence if the nodes that were drained before this node already meet the cap.
 // Otherwise it returns empty text.
 func (f *watchFleet) over(me slurmNode, others []slurmNode) string {
 	ahead := len(slice.Where(others, func(n slurmNode) bool {

@@ -106,8 +106,8 @@ func quiet(faults []string) []string {
 	return append(without(faults, func(f string) bool { return kind(f) == "noise" }), "noise:sigma=0")
 }
 
-// why prints the time of a step after each change, and names the change that best explains the long
-// step.
+// `why` prints the time of a step after each change, and names the change that best explains the
+// long step.
 func why(s State, base torchSummary, changes []change, runs []torchSummary) {
 	s.note(false, "SIMULATED, with one thing changed (a step takes %s on average):\n", unit.Seconds(base.Step))
 	best := -1

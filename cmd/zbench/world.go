@@ -27,7 +27,7 @@ import (
 	"zbench/internal/rendezvous"
 )
 
-// world is the followers of a sweep, as the leader sees them.
+// world is the leader's view of the followers of a sweep.
 type world struct {
 	*rendezvous.Leader
 	role launch.Role
@@ -45,8 +45,8 @@ type world struct {
 // Context returns a context that ends when a process is lost.
 func (w *world) Context() context.Context { return w.lost }
 
-// among reports whether this process is one of several of a sweep, and returns its role. The
-// context also ends when the zbench that started this process asks it to stop.
+// among returns the role of this process. The bool is true if this process is one of several of a
+// sweep. The context also ends when the zbench that started this process asks it to stop.
 func (o *launchFlagSet) among(ctx context.Context, s State) (context.Context, launch.Role, bool) {
 	role, detected := launch.Detect(s.Getenv)
 	if s.Getenv(launch.ControlVariable) != "" && role.Rank == 0 {
@@ -236,7 +236,7 @@ func listenAt(ctx context.Context, s State, role launch.Role) (addresses []strin
 
 const localhost = "localhost"
 
-// has reports whether an address belongs to this host.
+// has returns true if an address belongs to this host.
 func (s State) has(a netip.Addr) bool {
 	if a.IsUnspecified() || a.Is4() && a.IsLoopback() || s.Interfaces == nil {
 		return true
@@ -245,9 +245,9 @@ func (s State) has(a netip.Addr) bool {
 	return err != nil || slices.ContainsFunc(interfaces, func(i preflight.Interface) bool { return slices.Contains(i.Addrs, a.WithZone("")) })
 }
 
-// orders counts the leader's orders to the followers, and the time that the leader waits for them:
-// until all have registered, until all have opened their GPUs, and for their reports after its own
-// work is done.
+// orders counts the leader's orders to the followers. It also has the times that the leader waits
+// for them. The leader waits until all have registered, until all have opened their GPUs, and,
+// after its own work, until their reports arrive.
 type orders struct {
 	now                        func() time.Time
 	listened                   time.Time
@@ -255,7 +255,7 @@ type orders struct {
 	sent                       int
 }
 
-// since returns the time since the leader began to listen.
+// `since` returns the time since the leader began to listen.
 func (o *orders) since() time.Duration { return o.now().Sub(o.listened) }
 
 func (w *world) Send(o plan.Order) {
@@ -291,14 +291,15 @@ type team struct {
 	*plan.Group
 	own   *collectivesDriver
 	facts engine.Facts
-	// all are the processes of the sweep, with the facts that they reported about their hosts.
+	// `all` has the processes of the sweep, with the facts that they reported about their hosts.
 	all []preflight.Process
 	end func()
 }
 
 func (t *team) Facts() (engine.Facts, error) { return t.facts, nil }
 
-// Witness asks the library's service in this process, because the service gathers from all ranks.
+// Witness asks the library's service in this process, because the service gathers the state of all
+// ranks.
 func (t *team) Witness() *record.Witness { return t.own.Witness() }
 
 // Fired returns how often planted faults have changed data. All processes share this count.
@@ -542,8 +543,8 @@ func removeMeeting(s State, with *opening) {
 	}
 }
 
-// once keeps an error that all processes have only on the first process of each node, and drops it
-// on the others.
+// `once` drops an error that all processes have, except in the first process of each node. There it
+// returns the error.
 func (*worldRun) once(role launch.Role, err error) error {
 	if role.Local > 0 {
 		return exit.Quiet(exit.CodeOf(err))

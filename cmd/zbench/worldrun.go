@@ -41,8 +41,8 @@ func (o *worldRun) addWorldFlags(cmd *cobra.Command, command string, rows ...spe
 	o.addVerbose(cmd.Flags(), "print every check before the run")
 }
 
-// start runs the measurement in this process, alone or as the leader. If another process leads, it
-// takes part as a follower.
+// start runs the measurement in this process, alone or as the leader. If another process leads,
+// this process takes part as a follower.
 func (o *worldRun) start(ctx context.Context, s State, measure func(context.Context) error) error {
 	ctx, role, several := o.launch.among(ctx, s)
 	switch {
@@ -86,7 +86,7 @@ func (o *worldRun) engine(s State) (*engine.Engine, error) {
 		if o.world != nil {
 			return o.world.open(ctx, s, o.libraries, &w)
 		}
-		// Opening the GPUs, and then the communicators, each have this deadline.
+		// The deadline applies twice: to opening the GPUs, and then to opening the communicators.
 		return guarded(ctx, w.Deadlines.Init, 2, "opening the GPUs of "+s.Hostname(), func() (*collectivesDriver, error) {
 			return openCollectives(ctx, s, o.libraries, &w)
 		})

@@ -22,7 +22,7 @@ var root = document.documentElement;
   });
 })();
 
-// A printed page shows what the screen folds.
+// In print, the parts that are folded on the screen are open.
 (function () {
   var folded = [];
   window.addEventListener("beforeprint", function () {

@@ -55,8 +55,8 @@ MOVES = {torch.Tensor.cuda, torch.Tensor.to, PARSE}
 
 
 def stand_in(name, real, make):
-    """Replaces torch.NAME, a class written in C, by a class that calls it with the arguments that make returns.
-    isinstance and pickle work as before."""
+    """Replaces torch.NAME, a class written in C, by a class that calls it. The function make returns the arguments of
+    that call. isinstance and pickle work as before."""
     class Kind(type):
         def __call__(cls, *args, **kwargs):
             return real(*make(*args, **kwargs))

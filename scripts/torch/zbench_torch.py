@@ -79,7 +79,7 @@ class Devices:
             raise Refused(f"{name}: {(self.ccl.ncclGetLastError(None) or b'').decode() or code}")
 
     def made(self, name, *args):
-        """Returns a row of handles. The HIP function named name makes each on its device."""
+        """Returns a row of handles, one per device. The parameter name is the HIP function that makes a handle."""
         row = []
         for d in range(self.count):
             self.hip.hipSetDevice(d)
@@ -313,7 +313,8 @@ class Cluster:
         self.limit, self.trains, self.ends, self.beside = int(get.get("ZBENCH_TORCH_STEPS", "0")), False, lambda: None, set()
         self.modes, self.held = [], None  # held measures the memory in use, for torch.cuda
         self.charged = [{}]  # per step: the calls and seconds of each operator
-        # Real ranks meet at the path meeting. Each reports its activity in a file of doing.
+        # Real ranks meet in files whose names begin with self.meeting. self.doing has one file per real rank, in which
+        # that rank reports its activity.
         self.meeting, self.store, self.exchanges, self.timeout = get["ZBENCH_LOOPBACK_SHARED"], dist.HashStore(), {}, TIMEOUT
         if len(self.real) > 1:
             self.store = dist.FileStore(self.meeting + ".store", len(self.real))
@@ -353,7 +354,7 @@ class Cluster:
         self.backward = None
 
     def reduced(self):
-        """Records for the trace that the reducer has divided the gradient, which it does before it sends it."""
+        """Records for the trace that the reducer has divided the gradient. The reducer sends the gradient afterwards."""
         self.default.flush()
         self.gradients[-1][-1] = self.devices.mark(self.default.row[0])
 
@@ -791,8 +792,8 @@ class Group(dist.ProcessGroup):
         return done
 
     def quietly(self, do):
-        """Calls do, which moves the data of a collective, without adding the time of its operators: the collective's
-        time includes it."""
+        """Calls the function do, which moves the data of a collective. The time of its operators is not added, because
+        the collective's time includes it."""
         cluster().inside = True
         try:
             do()
@@ -815,7 +816,7 @@ def counted(op):
 
 
 def copied(to, what):
-    """Copies the tensor what into the tensor to. what may be a part of the other tensor, as in a
+    """Copies one tensor into another. The source (what) may be a part of the target (to), as in a
     gather in place."""
     if moves(to):
         to.copy_(what.clone())
@@ -1089,8 +1090,8 @@ def summary(cl, sums, spans):
 
 
 def sources(cl):
-    """Returns a line about how much of the computation has its times from the profile, with the largest operators that
-    do not."""
+    """Returns a line about how much of the computation has its times from the profile. The line names the largest
+    operators without such times."""
     steps = settled(cl.charged[:-1])
     calls, seconds, others = [0, 0], [0.0, 0.0], collections.Counter()
     for step in steps:
@@ -1246,7 +1247,7 @@ def install():
 
 
 def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
-    """Replaces torch.multiprocessing.spawn: calls the function in this process, which is already the one of its rank."""
+    """Replaces torch.multiprocessing.spawn: calls the function in this process, which is already the process of a rank."""
     node = int(os.environ["LOCAL_WORLD_SIZE"])
     if nprocs not in (1, node):
         no_result(f"torch.multiprocessing.spawn of {nprocs} processes: a node has {node} GPUs. Set --gpus-per-node")

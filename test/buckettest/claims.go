@@ -88,9 +88,9 @@ func brackets(words string) (found []string) {
 	return nil
 }
 
-// within compares the ranges that are said to cost at most 1 % with the rows of the settings in
-// them. It makes an exception for a default that cuts other buckets than a setting of the same
-// size.
+// `within` compares the ranges that are said to cost at most 1 % with the rows of the settings in
+// these ranges. It makes an exception for a default that cuts other buckets than a setting of the
+// same size.
 func within(words string, all []row) (found []string) {
 	for _, m := range asGood.FindAllStringSubmatch(words, -1) {
 		for _, r := range ranges.FindAllStringSubmatch(m[1], -1) {

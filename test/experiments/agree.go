@@ -139,7 +139,8 @@ func (t *trial) judgeEvidence() (wrong []string) {
 	return wrong
 }
 
-// same compares the orders of two processes. If one is excused, a may be shorter than b.
+// `same` compares the orders of two processes. If excused is true, the list a may be shorter than
+// the list b.
 func same(a, b []string, excused bool) bool {
 	if excused && len(a) < len(b) {
 		b = b[:len(a)]

@@ -30,7 +30,7 @@ const (
 	Resumed      Trouble = "resumed sweep"
 )
 
-// Troubles lists the troubles, through which the seeds rotate.
+// Troubles lists the troubles. The seeds take them by turns.
 func Troubles() []Trouble {
 	return []Trouble{NoTrouble, SignalOne, LaunchFails, ProcessDies, LeaderDies, DiskFull, NoKernelsOne, Resumed}
 }

@@ -16,7 +16,8 @@ type Bar struct {
 // but it can notice that a method is broken.
 const improbable = 1e-4
 
-// Holds reports whether a count out of seeds meets the bar, as a full run must.
+// Holds reports whether a count meets the bar, as it must in a full run. seeds is the number of
+// trials.
 func (b Bar) Holds(count, seeds int) bool {
 	if b.AtMost {
 		return float64(count) <= b.Rate*float64(seeds)

@@ -19,8 +19,8 @@ const (
 	bisectDrift  = 0.05
 )
 
-// Drift is a change of all times of a machine while it is measured. at returns the logarithm of the
-// change at a time from 0 to 1 of the allocation.
+// Drift is a change of all times of a machine while it is measured. The function `at` returns the
+// logarithm of the change at a time from 0 to 1 of the allocation.
 type Drift struct {
 	Name string
 	at   func(x, phase float64) float64
@@ -50,7 +50,7 @@ type Allocation struct {
 	// time for starting a child. The unit of all three is the time of one case.
 	length, elapsed, start float64
 	children               int
-	// by is the slowdown. common and uneven are the noise parameters of the row.
+	// The slowdown is `by`. common and uneven are the noise parameters of the row.
 	by, common, uneven float64
 }
 
@@ -187,8 +187,8 @@ func (a *Allocation) judge(outcomes []bisect.Outcome) (right, blamed bool) {
 	return right && !blamed, blamed
 }
 
-// ratio returns the cost of the searches divided by the cost of a number of rounds, and its
-// standard error.
+// ratio returns the cost of the searches divided by the cost of a number of rounds, and the
+// standard error of this ratio.
 func (r *BisectRow) ratio(rounds int) (ratio, spread float64) {
 	n := float64(r.Seeds)
 	mean := r.Cost / n
@@ -235,7 +235,7 @@ func (r *BisectRow) text() string {
 	return fmt.Sprintf("%s, %s, start %g", r.what(), r.Drift.Name, r.Start)
 }
 
-// what describes the planted change, and the differences between the row and the other rows.
+// `what` describes the planted change, and the differences between the row and the other rows.
 func (r *BisectRow) what() string {
 	out := "none"
 	if r.Planted > 0 {

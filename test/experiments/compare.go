@@ -43,9 +43,9 @@ const family = familyCollectives * familySizes
 type CompareRow struct {
 	Pair
 	Pairs int
-	// False counts pairs with a verdict slower or faster although nothing changed; Common counts
+	// False counts pairs with a verdict slower or faster although nothing changed. Common counts
 	// those among them whose verdict is about the common shift. Found counts planted cases that
-	// were found, Shifts planted shifts that were found.
+	// were found. Shifts counts planted shifts that were found.
 	False, Common, Found, Shifts int
 	// FalseBar, FoundBar and ShiftBar are the bars; nil means that there is none.
 	FalseBar, FoundBar, ShiftBar *Bar
@@ -154,7 +154,8 @@ func (r *CompareRow) side(rng *rand.Rand, fresh bool) []compare.Run {
 	return out
 }
 
-// judged returns the counts of a row, each with its bar and the number out of which it is counted.
+// judged returns the counts of a row. Each has its bar, and the number of pairs or cases out of
+// which it was counted.
 func (r *CompareRow) judged() []struct {
 	what      string
 	bar       *Bar

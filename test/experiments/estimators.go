@@ -120,7 +120,7 @@ func geyer(s []float64) float64 {
 	return float64(len(s)) / max(1, tau)
 }
 
-// first returns n/τ of a first-order autoregression, with its bias corrected.
+// `first` returns n/τ of a first-order autoregression, with its bias corrected.
 func first(s []float64) float64 {
 	n := float64(len(s))
 	rho := (n*autocorrelation(s)(1) + 1) / (n - 4)

@@ -7,7 +7,7 @@ import (
 	"zbench/bench/answers/fleet/rails"
 )
 
-// Broken is a component that has only a share Left of its bandwidth, in a part of the rounds.
+// Broken is a component that keeps only the share Left of its bandwidth, in a part of the rounds.
 type Broken struct {
 	rails.Component
 	Left float64

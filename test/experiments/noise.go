@@ -48,8 +48,8 @@ func Gamma(z, sigma float64, _ *rand.Rand) float64 {
 const outliers = 0.02
 
 // HeavyTail is lognormal with outliers that do not depend on earlier samples. Half of all times
-// must lie below the median. At the sigmas used here no outlier is that short, so these are times
-// among the other 98 %, and the lognormal part is shifted accordingly.
+// must lie below the median. At the sigmas used here no outlier is that short, so this half
+// consists of times among the other 98 %. The lognormal part is shifted accordingly.
 func HeavyTail(z, sigma float64, rng *rand.Rand) float64 {
 	shift := math.Sqrt2 * math.Erfinv(2*0.5/(1-outliers)-1)
 	v := math.Exp(sigma * (z - shift))

@@ -12,9 +12,9 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// ObservedRow counts the jobs of one kind. Noticed counts jobs that zbench says the model alone
-// does not fit. Explained counts those among them for which a cause explains the steps so well that
-// there is an answer.
+// ObservedRow counts the jobs of one kind. Noticed counts the jobs for which zbench says that the
+// model alone does not fit. Explained counts those noticed jobs for which a cause explains the
+// steps so well that there is an answer.
 type ObservedRow struct {
 	Kind                     string
 	Jobs, Noticed, Explained int

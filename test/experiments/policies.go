@@ -16,7 +16,8 @@ type policy struct {
 }
 
 // The first policies: the recommender's answer, its answer after a second pass, and its setting
-// with the least mean regret. The recommender answers with the latter if it gains at least 1 %.
+// with the least mean regret. The recommender answers with that last setting if the gain is at
+// least 1 %.
 const (
 	answerAsGiven = iota
 	secondPass

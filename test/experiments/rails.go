@@ -41,8 +41,8 @@ type drawn struct {
 	name   string
 	bar    Bar
 	faults func(*rand.Rand) []Broken
-	// any is true if every verdict except "healthy" is right. alarm is true if every verdict except
-	// "healthy" is a false alarm.
+	// `any` is true if every verdict except "healthy" is right. alarm is true if every verdict
+	// except "healthy" is a false alarm.
 	any, alarm bool
 	noise      func(*FleetNoise)
 	o          rails.Bounds
@@ -60,7 +60,7 @@ func steady(part rails.Part) func(*rand.Rand) []Broken {
 	}
 }
 
-// least draws one component that has lost 10 %.
+// `least` draws one component that has lost 10 %.
 func least(part rails.Part) func(*rand.Rand) []Broken {
 	return func(rng *rand.Rand) []Broken { return []Broken{{component(rng, part), 0.9, 1}} }
 }
@@ -135,8 +135,8 @@ func fleets() []drawn {
 	}
 }
 
-// RunRails measures fleets of 128 nodes with many seeds. It runs the rows whose names begin with
-// only, which may be empty.
+// RunRails measures fleets of 128 nodes with many seeds. It runs only the rows whose names begin
+// with the given text, which may be empty.
 func RunRails(first uint64, seeds int, only string) []FaultsRow {
 	var out []FaultsRow
 	for _, d := range fleets() {

@@ -127,7 +127,7 @@ func (r *ReplayRow) truth(setting int) float64 {
 	return 0
 }
 
-// short reports whether the bar of the row limits its steps.
+// `short` returns true if the bar of the row limits its steps.
 func (r *ReplayRow) short() bool {
 	return r.Noise.Rho == 0 && r.Settings == 2 && r.Noise.Name == "lognormal" && r.Planted == 0
 }

@@ -24,7 +24,7 @@ type StallRow struct {
 	// found with their rows.
 	Alarms, Found int
 	// Refused counts tables with a stall for which zbench gives no bucket size. Within counts those
-	// whose setting takes a step at most 1 % longer than the setting for the table without the
+	// whose setting makes a step at most 1 % longer than the setting for the table without the
 	// stall. Wrong counts all others.
 	Refused, Within, Wrong int
 	// LeftOut counts the settings that would be within 1 % if none were refused. Clear counts
@@ -145,8 +145,8 @@ func (r *StallRow) add(t table, rng *rand.Rand) {
 	}
 }
 
-// found reports whether a stall was found that has all planted rows except at most one. It may also
-// have neighbouring rows if these are always slow.
+// found returns true if a stall was found that has all planted rows except at most one. The stall
+// may also have neighbouring rows if these are always slow.
 func found(rec *record.Record, from, n int) bool {
 	for _, s := range rec.Stalls() {
 		in := 0

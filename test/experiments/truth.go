@@ -39,7 +39,7 @@ type truth struct {
 	doneBackward, doneForward []float64
 	uneven                    float64
 	// contention is the factor by which computation takes longer while a message is on the network.
-	// each is the additional time of every message, in seconds.
+	// `each` is the additional time of every message, in seconds.
 	contention, each float64
 	seed             uint64
 	known            map[messageKind]float64

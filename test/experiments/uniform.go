@@ -37,7 +37,7 @@ func largest(outcomes []bisect.Outcome) (size int) {
 	return size
 }
 
-// above blames the case with the most evidence, if this exceeds the threshold.
+// `above` blames the case with the most evidence, if this evidence exceeds the threshold.
 func above(outcomes []bisect.Outcome, threshold float64) []bisect.Outcome {
 	size := largest(outcomes)
 	out := make([]bisect.Outcome, len(outcomes))
@@ -50,8 +50,8 @@ func above(outcomes []bisect.Outcome, threshold float64) []bisect.Outcome {
 // UniformRounds returns the smallest number of rounds with which equal sampling names the first
 // slow build in 95 of 100 searches and blames a wrong one in at most 2 of 100, with and without a
 // slow build. It uses the test of bisect. If calibrated is true, it instead blames the largest
-// evidence above the value that 98 of 100 searches without a slow build stay below. That threshold
-// is the best possible one, but cannot be known in advance.
+// evidence if this exceeds a threshold. In 98 of 100 searches without a slow build, all evidence is
+// below that threshold. The threshold is the best possible one, but cannot be known in advance.
 func UniformRounds(seeds int, d Drift, calibrated bool) int {
 	right, wrong := Bar{Rate: 0.95}, Bar{Rate: 0.02, AtMost: true}
 	for rounds := 2; ; rounds++ {

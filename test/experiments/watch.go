@@ -37,8 +37,8 @@ var watchNoises = []WatchNoise{
 	{Name: "2 % of the checks ×3, ρ = 0.5, driver steps", Sigma: 2 * history.Sigma, Rho: 0.5, Season: 0.01, Steps: 2},
 }
 
-// wideShare is the share of checks whose noise is wide times as large, independently of earlier
-// checks.
+// wideShare is the share of checks with a larger noise, independently of earlier checks. The noise
+// is larger by the factor `wide`.
 const wideShare, wide = 0.02, 3
 
 // watched is the series of one component.
@@ -49,7 +49,7 @@ type watched struct {
 	s    []float64
 }
 
-// next draws a figure whose healthy median is level.
+// `next` draws a figure. level is the healthy median.
 func (w *watched) next(n WatchNoise, rng *rand.Rand, level float64) {
 	w.z = n.Rho*w.z + math.Sqrt(1-n.Rho*n.Rho)*rng.NormFloat64()
 	if len(w.s) == history.Window+history.Lasting {
@@ -189,8 +189,8 @@ type FoundRow struct {
 	Lost   float64
 	Within int
 	Bar    Bar
-	// Runs counts all components, Found those that were found in time, and Late those that were
-	// found within twice the number of checks.
+	// Runs counts all components. Found counts those whose loss was found in time. Late counts
+	// those whose loss was found within twice the number of checks.
 	Runs, Found, Late int
 }
 

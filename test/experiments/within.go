@@ -308,7 +308,7 @@ func WithinMarkdown(rows []WithinRow) string {
 	return b.String()
 }
 
-// why lists the reasons with their counts.
+// `why` lists the reasons with their counts.
 func why(counts map[string]int) string {
 	var all []string
 	for _, code := range slices.Sorted(maps.Keys(counts)) {

@@ -5,9 +5,9 @@
 // Each SIMD has a turn every four clocks. In a turn it issues at most one instruction per port
 // (vector and matrix, scalar, LDS, memory), each from another wave. A matrix instruction occupies
 // its unit for its passes, and its sum is available to the next instruction a little later. LDS
-// serves the waves of all four SIMDs one after the other, with 128 bytes per clock. So does the
-// path to memory, with 64 bytes per clock and a latency that the caller gives. Waits are counted as
-// in the code, and a barrier holds the waves of its block.
+// serves the waves of all four SIMDs one after the other, with 128 bytes per clock. The path to
+// memory serves them in the same way, with 64 bytes per clock and a latency that the caller gives.
+// Waits are counted as in the code, and a barrier holds the waves of its block.
 //
 // The model leaves out the instruction cache, bank conflicts of LDS, full queues, differences in
 // the memory's latency, other compute units, and the clock, which falls under high power. A share

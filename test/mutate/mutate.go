@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// Each calls read with each of the seeds, and then with n texts that are made from them by changes.
+// Each calls the function read for every seed, and then for n texts that are made from the seeds by
+// changes.
 func Each(t *testing.T, seed uint64, n int, seeds []string, read func(t *testing.T, text string)) {
 	t.Helper()
 	for _, text := range seeds {
@@ -94,9 +95,9 @@ func Wounds() []Wound {
 // number matches a number between separators, quotes or brackets.
 var number = regexp.MustCompile(`(?:^|[\s,;:"\[=])(\d+(?:\.\d+)?)(?:$|[\s,;"\]}])`) //nolint:forbidigo // only tests import it
 
-// Row damages one of the rows of a text, which are the lines that match rows. figure matches a
-// number as its group; nil means any number between separators. ok is false if no row can be
-// damaged in this way.
+// Row damages one of the rows of a text. The rows are the lines that match the pattern rows. figure
+// matches a number as its group; nil means any number between separators. ok is false if no row can
+// be damaged in this way.
 func Row(r *rand.Rand, text string, rows, figure *regexp.Regexp, how Wound) (wounded string, ok bool) {
 	lines := strings.SplitAfter(text, "\n")
 	var which []int

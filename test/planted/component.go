@@ -20,9 +20,9 @@ import (
 // componentFault is a kind of fault that zbench rails looks for.
 type componentFault struct {
 	name string
-	// least is the smallest number of nodes of a world that can have the fault.
+	// `least` is the smallest number of nodes of a world that can have the fault.
 	least int
-	// draw returns the fault for --fault and the nodes that it affects. The function is reports
+	// draw returns the fault for --fault and the nodes that it affects. The function `is` reports
 	// whether a component is the fault or a part of it.
 	draw func(rng *rand.Rand, nodes, gpus int) (faults []string, on []int, is func(rails.Component) bool)
 }
@@ -37,7 +37,7 @@ func onNode(name string, draw func(rng *rand.Rand, node, gpus int) (fault string
 	}}
 }
 
-// left draws the share of a bandwidth that a fault leaves.
+// `left` draws the share of a bandwidth that a fault leaves.
 func left(rng *rand.Rand) float64 { return between(rng, 0.3, 0.8) }
 
 // lateBy draws how late GPUs are, in seconds. For comparison, a message of 64 MiB takes 1.5 to 1.9
@@ -167,7 +167,7 @@ var noises = []float64{0.01, 0.03, 0.05}
 
 func noiseOf(seed int) string { return fmt.Sprintf("noise:sigma=%g", noises[seed%len(noises)]) }
 
-// over plants a fault with many seeds.
+// `over` plants a fault with many seeds.
 func (f componentFault) over(nodes, seeds int) (componentCounts, error) {
 	c := componentCounts{what: f.name, nodes: nodes, seeds: seeds}
 	for seed := range seeds {

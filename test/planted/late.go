@@ -18,7 +18,7 @@ type lateWorld struct {
 	nodes        int
 	sigma        float64
 	jitter, tick float64
-	// most is the largest size in bytes; 0 means 4 MiB.
+	// `most` is the largest size in bytes; 0 means 4 MiB.
 	most int64
 }
 
@@ -49,7 +49,8 @@ var lateWorlds = []lateWorld{
 }
 
 // lateNodeWorlds are worlds in which a late node is looked for. In a world of two nodes, one half
-// is always earlier. The first one has so few launches that no single GPU comes last beyond chance.
+// is always earlier. The first world has so few launches that no single GPU comes last beyond
+// chance.
 var lateNodeWorlds = []lateWorld{
 	{nodes: 2, sigma: 0.01, most: 64 << 10},
 	{nodes: 2, sigma: 0.05},
@@ -90,7 +91,8 @@ func lateNode(w lateWorld, lo, hi float64) row {
 	})
 }
 
-// late is a row for what draw plants. draw returns the names of what is late, and the faults.
+// late returns the row for the faults that draw returns. draw also returns the names of the late
+// GPUs or nodes.
 func late(what string, w lateWorld, lo, hi float64, draw func(*rand.Rand) (planted, faults []string)) row {
 	name := fmt.Sprintf("%s, %.3g to %.3g µs: %s", what, 1e6*lo, 1e6*hi, w)
 	return row{name: name, try: func(name string, seed int) (o outcome, err error) {

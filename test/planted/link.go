@@ -28,8 +28,8 @@ type linkWorld struct {
 	sigma        float64
 }
 
-// linkWorlds: a link within a pair is found with groups of two, a link within half a node with
-// groups of four, and any other link by comparing nodes.
+// linkWorlds are the worlds with a slow link. Groups of two find a link within a pair. Groups of
+// four find a link within half a node. Comparing nodes finds any other link.
 var linkWorlds = []linkWorld{
 	{1, 2, 0.01},
 	{1, 2, 0.05},

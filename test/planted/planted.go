@@ -69,7 +69,7 @@ func (t trial) run() (*record.Record, error) {
 		rec := &record.Record{World: record.World{World: w, Ranks: w.Size()}}
 		o := plan.DefaultOptions()
 		o.Checks = 0     // which rank is late does not depend on the data
-		o.Iterations = 2 // nor on bursts: isolated launches show it
+		o.Iterations = 2 // a late rank shows in isolated launches, not in bursts
 		rec.Results = plan.Run(context.Background(), cases, ticking{d, t.tick}, o, func(record.Result) {})
 		return rec, d.Close()
 	}

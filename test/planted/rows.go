@@ -14,8 +14,9 @@ type row struct {
 	try  func(name string, seed int) (outcome, error)
 }
 
-// outcome is the outcome of one seed. named is true if the planted fault was named, wrong if
-// anything else was, and alarm if anything was named in the paired run without the fault.
+// outcome is the outcome of one seed. named is true if the planted fault was named. wrong is true
+// if anything else was named. alarm is true if anything was named in the paired run without the
+// fault.
 type outcome struct{ named, wrong, alarm bool }
 
 // counts sums up the outcomes of a row.

@@ -270,7 +270,7 @@ var (
 	preflightStates = []record.PreflightState{record.CheckOK, record.CheckWarning, record.CheckError, record.CheckNotChecked}
 )
 
-// okWith returns a condition: a part that ended well and has the key meets it.
+// okWith returns a condition. A part meets it if the part ended well and has the key.
 func okWith(key string) *jsonschema.Schema {
 	s := constant("status", record.OK)
 	s.Required = []string{key}

@@ -30,7 +30,7 @@ func enumeration(t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-// among limits a text to the values of a table.
+// `among` limits a text to the values of a table.
 func among[T ~string](all []T) rule {
 	return func(s *jsonschema.Schema) error {
 		s.Enum = nil
@@ -91,7 +91,7 @@ func version(is string) rule {
 	}
 }
 
-// inside limits the text of a field inside a field, only in this type.
+// `inside` limits the text of an inner field, only in this type.
 func inside(key, inner string, all ...string) rule {
 	return func(s *jsonschema.Schema) error {
 		p, err := property(s, key)
@@ -105,8 +105,8 @@ func inside(key, inner string, all ...string) rule {
 	}
 }
 
-// when requires the schema then if the condition holds, and the schema otherwise if it does not;
-// nil requires nothing.
+// `when` adds a condition to a type. If the condition holds, the schema `then` must fit. If it does
+// not hold, the schema `otherwise` must fit. nil requires nothing.
 func when(condition, then, otherwise *jsonschema.Schema) rule {
 	return func(s *jsonschema.Schema) error {
 		for _, part := range []*jsonschema.Schema{condition, then, otherwise} {
@@ -138,17 +138,17 @@ func known(s, part *jsonschema.Schema) error {
 	return nil
 }
 
-// where returns a condition: an object whose field fits meets it.
+// `where` returns a condition. An object meets it if the field fits.
 func where(key string, fits *jsonschema.Schema) *jsonschema.Schema {
 	s := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
 	s.Properties.Set(key, fits)
 	return s
 }
 
-// constant returns a condition: an object whose field has the value meets it.
+// constant returns a condition. An object meets it if the field has the value.
 func constant(key string, value any) *jsonschema.Schema {
 	return where(key, &jsonschema.Schema{Const: value})
 }
 
-// needs returns a condition: an object that has all of the keys meets it.
+// needs returns a condition. An object meets it if it has all of the keys.
 func needs(keys ...string) *jsonschema.Schema { return &jsonschema.Schema{Required: keys} }

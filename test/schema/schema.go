@@ -1,6 +1,6 @@
-// Package schema makes the JSON Schemas of zbench's files from their Go types. The structure comes
-// from the fields and their tags, descriptions from their comments, and everything that a type
-// cannot say from rules. After a change of a type run
+// Package schema makes the JSON Schemas of zbench's files from their Go types. The fields and their
+// tags give the structure. The fields' comments give the descriptions. Rules give everything that a
+// type cannot say. After a change of a type run
 //
 //	go generate ./test/schema
 //
@@ -24,7 +24,8 @@ type Document struct {
 	Title string
 	// About is the description; empty means the comment of the type.
 	About string
-	// Types are the types that the file may hold: one of them, or in a journal one per line.
+	// Types are the types of the file's content. The file holds one of them, or in a journal one
+	// per line.
 	Types []reflect.Type
 	// Journal is true if each object ends with its run and a checksum. Bare is true if a single
 	// object does not end with a checksum.

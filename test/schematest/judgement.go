@@ -9,16 +9,16 @@ const judgement = `{"rules": 1, "state": "unclear", "findings": [{
 	"text": "t", "hint": "h", "share": 0.5, "evidence": ["e"]
 }]}`
 
-// badJudgements are changes of it that must be refused.
+// badJudgements are changes of judgement that must be refused.
 var badJudgements = map[string]string{
 	"/judgement/rules": `0`, "/judgement/state": `"fine"`, "/judgement/findings/0/severity": `"bad"`,
 	"/judgement/findings/0/subject/kind": `"rack"`, "/judgement/findings/0/share": `1.5`,
 	"/judgement/findings/0/candidates/0/kind": `"rack"`,
 }
 
-// judged replaces the judgement of a document by this one, and returns the changes that must be
-// refused. bad is empty if the document has no judgement. In a journal, the record in the first
-// line has the judgement.
+// judged replaces the judgement of a document by the constant judgement, and returns the changes
+// that must be refused. bad is empty if the document has no judgement. In a journal, the record in
+// the first line has the judgement.
 func judged(t testing.TB, text string) (doc any, bad map[string]string) {
 	t.Helper()
 	doc = document(t, text)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Compare the bandwidth of host memory that three programs measure: zbench hbm, the small C
-# STREAM of stream.c, and BabelStream's OpenMP build if BABELSTREAM names it. All use float64.
-# The rate of a run is its best one, because all three report that, in GB/s with bytes
-# counted like STREAM.
+# STREAM of stream.c, and BabelStream's OpenMP build if BABELSTREAM names it. All use
+# float64. The rate of a run is its best rate, because all three report the best rate.
+# Rates are in GB/s, with bytes counted like STREAM.
 #
 # The programs run by turns, in five alternations, and each alternation starts with
 # another program. The result is the median of the ratios within an alternation, because

@@ -1,6 +1,7 @@
-/* The test of a project that uses RCCL: every rank adds up what all ranks have, and looks at
- * the result. Alone it drives all GPUs that it sees, with MPI one a process. -c 0 leaves the
- * result alone, as in rccl-tests; other arguments are not looked at. */
+/* The test of a project that uses RCCL: an all_reduce adds up the data of all ranks, and every
+ * rank checks the result. Without MPI the program drives all GPUs that it sees. With MPI each
+ * process drives one GPU. With -c 0 the result is not checked, as in rccl-tests. The program
+ * ignores all other arguments. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
