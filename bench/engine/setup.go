@@ -61,7 +61,7 @@ func PrepareLaunch(want spec.Spec) (*Setup, error) { return prepare(want, false,
 
 func prepare(want spec.Spec, resumed, launched bool) (*Setup, error) {
 	want = want.Clone()
-	if want.Kernels != nil { // checked by CheckKernels and by the kernels' drivers
+	if want.Kernels != nil { // CheckKernels and the kernels' drivers check the request
 		return &Setup{Spec: want}, nil
 	}
 	want.Schema, want.Benchmark = spec.Schema, spec.Collectives
@@ -71,7 +71,7 @@ func prepare(want spec.Spec, resumed, launched bool) (*Setup, error) {
 	u := &Setup{Spec: want}
 	var err error
 	if u.question, err = advice.Prepare(want.Advice); err != nil {
-		return nil, err // before hours of measuring, not after
+		return nil, err // fail before hours of measuring, not after them
 	}
 	f, err := fabric.ByName(want.Fabric)
 	if err != nil {
@@ -256,7 +256,7 @@ func (u *Setup) checkExperts() error {
 		return nil
 	}
 	dp, ranks := u.question.DataRanks(u.Spec.World.Size()), u.question.ExpertRanks(u.Spec.World.Size())
-	if dp%ep != 0 || ranks == 1 { // the first is refused elsewhere; in the second each expert is on one rank
+	if dp%ep != 0 || ranks == 1 { // other code refuses the first condition; under the second each expert is on one rank
 		return nil
 	}
 	if slices.ContainsFunc(u.axes.Cases(), func(c plan.Case) bool { return c.Ranks == ranks }) {

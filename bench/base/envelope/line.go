@@ -25,10 +25,10 @@ var (
 // Line is a clean line.
 type Line struct {
 	Text string
-	// Whole is the line with its envelope; empty if it has none.
+	// Whole is the line with its envelope, or empty if the line has no envelope.
 	Whole string
-	// Stream is the launcher's label ("1,0", "3"), which separates interleaved processes; empty
-	// without one.
+	// Stream is the launcher's label ("1,0", "3"), which separates interleaved processes. It is
+	// empty if the line has no label.
 	Stream string
 }
 
@@ -85,7 +85,8 @@ type numbers struct {
 	next int
 }
 
-// of stores the numbering of a log if the first lines of head are numbered consecutively.
+// If the first lines of head are numbered consecutively, method `of` stores that the log is
+// numbered.
 func (n *numbers) of(head string) {
 	const enough = 5
 	lines := strings.SplitN(head, "\n", enough)
@@ -107,7 +108,8 @@ func numbered(text string) (k int, rest string, ok bool) {
 	return k, rest, err == nil
 }
 
-// without removes a line's number. The first line that breaks the sequence ends the removal.
+// Method `without` removes a line's number. The first line that breaks the sequence ends the
+// removal.
 func (n *numbers) without(text string) string {
 	if !n.on {
 		return text

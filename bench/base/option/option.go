@@ -82,7 +82,7 @@ func Within[Whole, Part any](r Row[Part], of func(*Whole) *Part) Row[Whole] {
 	return whole
 }
 
-// Unless omits the flag from command lines if left returns true.
+// Unless returns v with a condition: command lines omit the flag if the function left returns true.
 func Unless[T any](left func(*T) bool, v Value[T]) Value[T] {
 	show := v.Show
 	v.Show = func(t *T) []string {
@@ -94,7 +94,7 @@ func Unless[T any](left func(*T) bool, v Value[T]) Value[T] {
 	return v
 }
 
-// Of returns a Value that uses parse to read and show to print.
+// Of returns a Value that is read by the function parse and printed by the function show.
 func Of[T any, V comparable](field func(*T) *V, parse func(string) (V, error), show func(V) string) Value[T] {
 	var zero V
 	return Value[T]{
@@ -175,7 +175,7 @@ func Text[T any](field func(*T) *string) Value[T] {
 	return Read(field, func(v string) (string, error) { return v, nil })
 }
 
-// Read returns a Value for a text that parse checks and normalises.
+// Read returns a Value for a text. The function parse checks and normalises the text.
 func Read[T any](field func(*T) *string, parse func(string) (string, error)) Value[T] {
 	return Of(field, parse, Same)
 }

@@ -159,8 +159,8 @@ func (r Rule) room(n int, spent float64) int {
 	return room
 }
 
-// Bounds returns the fewest and the most samples of a timing if each sample takes the given
-// seconds; 0 if unknown.
+// Bounds returns the fewest and the most samples of a timing. sample is the time per sample in
+// seconds, or 0 if unknown.
 func (r Rule) Bounds(sample float64) (fewest, most int) {
 	fewest, most = r.MaxSamples, r.MaxSamples
 	if r.MaxTime > 0 {

@@ -10,8 +10,8 @@ import (
 )
 
 // readiness finds the time at which a gradient was ready. Autograd's thread runs ahead of the
-// device. A gradient is ready on the device when all kernels have ended that the thread launched
-// before it handed the gradient over.
+// device. The thread launches kernels and then hands the gradient over. The gradient is ready on
+// the device once all these kernels have ended.
 type readiness struct {
 	// threads numbers the names of threads.
 	threads map[string]int32
@@ -146,7 +146,7 @@ func (r *readiness) settle(steps []trace.Step, device bool) {
 		if end == 0 {
 			continue
 		}
-		g.Made = &trace.Span{Start: w.runs[end-1].End, End: w.runs[end-1].End} // without a later kernel: the gradient was ready when the last kernel ended
+		g.Made = &trace.Span{Start: w.runs[end-1].End, End: w.runs[end-1].End} // the gradient was ready when the last earlier kernel ended
 		if begin < end {
 			g.Made.Start = min(g.Made.Start, w.runs[begin].Start)
 		}

@@ -127,7 +127,7 @@ func headless(toks []token) *layout {
 }
 
 // beforeRow returns the text in front of a row, or empty text if the line has no row. The spaces
-// that align the row belong to the row, except one after a word.
+// that align the row belong to the row, except for one space after a word.
 func beforeRow(text string) string {
 	toks := tokenize(text)
 	for i := len(toks) - 1; i > 0; i-- {
@@ -139,8 +139,8 @@ func beforeRow(text string) string {
 }
 
 // beforeNames returns the text in front of the column names, which begin with the size. It is empty
-// if the line has no column names. The spaces after a number sign belong to the names, because they
-// align them.
+// if the line has no column names. The spaces after a number sign belong to the names, because
+// these spaces align the names.
 func beforeNames(text string) string {
 	if !strings.Contains(text, "busbw") {
 		return ""

@@ -34,13 +34,13 @@ var sources = map[string]string{"log": "log", "option": "--collective option", "
 
 // evidence is what the rows of a table show about their collective, without its name.
 type evidence struct {
-	// ops is true if some rows have an operator. none is true if some rows have none. Both are
-	// false if the table has no such column.
+	// ops is true if some rows have an operator. none is true if some rows have no operator. Both
+	// are false if the table has no column for operators.
 	ops, none bool
 	// roots is true if some rows have a rank as the root. noRoot is true if some rows have -1 or no
 	// root.
 	roots, noRoot bool
-	// op is one of the printed operators, root is one of the printed roots.
+	// op is one of the printed operators, and root is one of the printed roots.
 	op, root string
 	// rootColumn is true if the table has a column for the root.
 	rootColumn bool
@@ -226,7 +226,7 @@ func fileCollective(file string) string {
 			return ""
 		}
 		found = w[1]
-		// A name inside a recognised one must not be found: reduce in all_reduce.
+		// A name inside a recognised name must not be found, such as reduce in all_reduce.
 		text = strings.ReplaceAll(text, w[0], "|")
 	}
 	return found

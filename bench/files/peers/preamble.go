@@ -38,8 +38,8 @@ var (
 	averageRE  = pattern.New(`Avg bus bandwidth *: *(\S+)`)
 )
 
-// find is FindStringSubmatch for lines that contain a word. Looking for the word first is faster,
-// because most lines are rows without it.
+// find calls FindStringSubmatch for lines that contain a word, and returns nil for other lines.
+// Looking for the word first is faster, because most lines are rows without it.
 func find(re *pattern.Pattern, text, word string) []string {
 	if !strings.Contains(text, word) {
 		return nil

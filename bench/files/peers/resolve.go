@@ -25,7 +25,8 @@ type setting struct {
 	// said is the setup as the log describes it. saidKey is the checksum of said.
 	said    setup
 	saidKey [sha256.Size]byte
-	// whole is the setting of the whole table if this is one pass of it; else nil.
+	// whole is nil for a whole table. For one pass of a table, it is the setting of the whole
+	// table.
 	whole *setting
 	// repeatSaid is true after the warning about repeats.
 	repeatSaid bool

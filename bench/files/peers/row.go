@@ -6,7 +6,7 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// cells is a printed row, by columns.
+// cells holds the cells of a printed row by column.
 type cells struct {
 	of    [kRoot + 1]string // by kind
 	sides [2]cellSide

@@ -47,7 +47,7 @@ type test struct {
 	skips  skips
 	// claim is the world that the rows of a CSV state.
 	claim claim
-	// under is the section of the log that contains the table.
+	// Field under is the section of the log that contains the table.
 	under *section
 	// emptyBus has the busbw of rows of size 0, which the average includes.
 	emptyBus []decimal
@@ -75,7 +75,7 @@ type scan struct {
 	facts
 	seen int
 	rows int
-	// sections are the lines of settings. under is the current one.
+	// sections has all sections of settings, and the field under is the current section.
 	sections []*section
 	under    *section
 	// csv is the CSV table to which rows may belong.
@@ -96,7 +96,7 @@ func newScan() *scan {
 	return &scan{cur: map[string]*test{}, used: map[string]int{}, most: maxResults}
 }
 
-// at returns the current test of a stream.
+// Method `at` returns the current test of a stream.
 func (s *scan) at(stream string) *test {
 	if t := s.cur[stream]; t != nil {
 		return t
@@ -185,8 +185,8 @@ func (s *scan) device(t *test, _ line, parts []string) {
 	}
 }
 
-// place adds a device to the last list, or to a new list if the last one already has its rank. More
-// than two lists are not kept: with two, the rows cannot be separated any more.
+// place adds a device to the last list. If this list already has the device's rank, place begins a
+// new list. More than two lists are not kept: with two, the rows cannot be separated any more.
 func (t *test) place(d device) {
 	n := len(t.worlds)
 	if n > 0 && t.worlds[n-1].add(d) || n > 1 {

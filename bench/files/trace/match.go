@@ -49,7 +49,8 @@ type Difference struct {
 	Others []int `json:"others"`
 	// OthersCall is the call of the other ranks.
 	OthersCall string `json:"others_call"`
-	// who and others name both sets of ranks, by process if the file has no rank numbers.
+	// who has the names of Ranks, and others has the names of Others. They are names of processes
+	// if the file has no rank numbers.
 	who, others string
 }
 
@@ -101,22 +102,24 @@ func (t *Trace) matched() *Matched {
 	return m
 }
 
-// at returns the names of the ranks at these indices, and their numbers as far as they are known.
+// Method `at` returns the names of the ranks with these indices, and the known rank numbers among
+// them.
 func (t *Trace) at(places []int) (names string, numbers []int) {
 	ranks := slice.Map(places, func(i int) *Rank { return t.Ranks[i] })
 	known := slice.Where(ranks, func(r *Rank) bool { return r.Rank >= 0 })
 	return NamesOf(ranks), jsonfile.Filled(slice.Map(known, func(r *Rank) int { return r.Rank }))
 }
 
-// certain reports whether a group's name means the same ranks on all ranks: either the file lists
-// them, or the group contains all ranks of the job.
+// certain reports whether a group's name means the same ranks on all ranks. This is so if the file
+// lists the group's ranks, or if the group contains all ranks of the job.
 func (t *Trace) certain(group int) bool {
 	g := t.Groups[group]
 	return g.Size > 1 && !g.Doubtful && (len(g.Ranks) == g.Size || g.Size >= t.World && len(t.Ranks) <= g.Size)
 }
 
-// told says which facts besides the collective the files state about a call, on every rank. A fact
-// that one rank lacks, such as the size of a call at the end of a profile, is not a difference.
+// told says which facts the files of all ranks state about a call, besides its collective. A fact
+// that one rank lacks does not count as a difference. An example is the size of a call at the end
+// of a profile.
 type told struct{ bytes, dtype, op bool }
 
 func toldOf(calls map[int]*Call) told {
@@ -127,7 +130,7 @@ func toldOf(calls map[int]*Call) told {
 	return t
 }
 
-// called returns the facts of a call that must be equal on all ranks, as text.
+// Method called returns the facts of a call that must be equal on all ranks, as text.
 func (t told) called(c *Call) string {
 	text := c.Collective
 	if t.bytes && !unequal[c.Collective] {

@@ -238,8 +238,8 @@ type Measure struct {
 	Sizes []int64 `json:"sizes"`
 }
 
-// maxSizes is the largest number of sizes in a proposed sweep; these have the most bytes. Sizes
-// with less than leastShare of the job's bytes are left out.
+// maxSizes is the largest number of sizes in a proposed sweep. The sizes with the most bytes are
+// chosen. Sizes with less than leastShare of the job's bytes are left out.
 const (
 	maxSizes   = 16
 	leastShare = 1e-3

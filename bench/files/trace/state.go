@@ -76,9 +76,10 @@ func (t *Trace) settleRecorded() {
 	}
 }
 
-// ended removes some ranks from a group's calls: ranks that ended before the ring buffer of another
-// rank begins. They cannot be compared, because that ring has lost the calls after them. last has
-// the last call number of each removed rank, and from is the number at which the rings begin.
+// ended removes a rank from a group's calls if the rank ended before the ring buffer of another
+// rank begins. Such a rank cannot be compared, because the other ring buffer has lost its earlier
+// calls. The result last has the last call number of each removed rank. The result from is the
+// number at which the ring buffers begin.
 func (t *Trace) ended(of map[int][]*Call) (last map[int]int64, from int64) {
 	lost := map[int]bool{}
 	for _, r := range t.Ranks {

@@ -42,7 +42,7 @@ type RankWaiting struct {
 	Transfer float64 `json:"transfer_seconds"`
 	// Last is the number of calls to which this rank came last.
 	Last int `json:"last"`
-	// MadeWait is the time, in seconds, for which every other rank waited at those calls at least.
+	// MadeWait is the least time, in seconds, that any other rank waited at those calls.
 	MadeWait float64 `json:"made_wait_seconds"`
 }
 
@@ -53,7 +53,7 @@ type key struct {
 	at int64
 }
 
-// ran is the kernel of a call on one rank, with its start if known, and its duration.
+// Type ran is the kernel of a call on one rank: its duration, and its start and end if known.
 type ran struct {
 	*Span
 	seconds float64
@@ -122,7 +122,8 @@ type shares struct {
 	tally
 	kernels float64 // seconds of kernels with an unknown start
 	last    int
-	// made maps another rank to the time that it waited at calls to which this rank came last.
+	// Field made maps each other rank to the time that it waited at calls to which this rank came
+	// last.
 	made map[int]*tally
 }
 

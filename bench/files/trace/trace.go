@@ -84,7 +84,7 @@ func (g Group) Title() string {
 
 // Rank holds the work of one rank.
 type Rank struct {
-	// Rank is its number in the job; Unknown if the file lacks it.
+	// Rank is the rank's number in the job; Unknown if the file lacks it.
 	Rank       int
 	Host, File string
 	// PID is the number of the process on that host; 0 if unknown. Device is the runtime's device
@@ -296,8 +296,8 @@ func (t *Trace) Note(format string, args ...any) {
 
 const maxNotes = 100
 
-// asked holds the arguments of a call of Find. Its result can be kept, because groups only become
-// more specific.
+// asked holds the arguments of a call of Find. The result of the call can be kept, because groups
+// only become more specific.
 type asked struct {
 	name, description string
 	size              int
