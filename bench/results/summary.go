@@ -21,7 +21,7 @@ type figure struct {
 	of   func(*record.Result) (float64, bool)
 }
 
-// text formats the figure of a result, a dash if it has none.
+// text formats the figure of a result, or returns a dash if the result lacks the figure.
 func (f figure) text(r *record.Result) string {
 	if r != nil {
 		if v, ok := f.of(r); ok {
@@ -112,9 +112,9 @@ func explained(tables []table.Table) (out []string) {
 	return out
 }
 
-// beside returns the table of all curves with the most detail that fits. If even time and bus bandwidth do
-// not fit, it returns tables of bus bandwidth with a column per world, and with as many collectives side by
-// side as fit.
+// Function beside returns the table of all curves, side by side, with the most detail that fits. If even
+// time and bus bandwidth do not fit, it returns tables of bus bandwidth with a column per world, and with as
+// many collectives side by side as fit.
 func beside(curves []curve.Curve, width int) []table.Table {
 	for level, detail := range slices.Backward(details[1:]) {
 		if t := summaryTable(curves, detail); fits(t, width) && (level == 0 || len(curves) == 1 || width >= detailWidth) {

@@ -51,9 +51,9 @@ func wrongCell(r *record.Result) string {
 	return unit.None
 }
 
-// Results returns a table of every case, grouped by collective, with the units beneath. If the record has
-// both placements, a row has the out-of-place and the in-place result of a size side by side, as in
-// rccl-tests. Cases that did not end ok are rows, too, with the reason beneath.
+// Results returns a table of every case, grouped by collective, with the units beneath. If the record has both
+// placements, a row has the out-of-place and the in-place result of a size side by side, as in rccl-tests.
+// Cases that did not end ok also have rows, with the reason beneath the table.
 func Results(rec *record.Record) table.Table {
 	curves := curve.Of(rec)
 	all := curve.Pairs(curves)
@@ -184,7 +184,7 @@ func tableNotes(r *record.Result, c columns) []string {
 	return append(notes, rowNotes(r)...)
 }
 
-// without leaves out the common notes.
+// Method without leaves out the common notes.
 func (n *noter) without(notes []string) []string {
 	return slices.DeleteFunc(notes, func(w string) bool { return slices.Contains(n.common, w) })
 }

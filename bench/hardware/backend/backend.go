@@ -98,7 +98,7 @@ type Vendor struct {
 	Product string
 
 	// Node is the device node of the vendor's GPUs. DriverName is the name of the kernel driver,
-	// DriverFile is the file with its version.
+	// and DriverFile is the file with its version.
 	Node, DriverName, DriverFile string
 	// Tool is the vendor's program that lists the GPUs.
 	Tool string
@@ -201,7 +201,7 @@ func Settings() []Setting {
 	return all
 }
 
-// Hiding returns the variables that hide GPUs, of all vendors.
+// Hiding returns the variables of all vendors that hide GPUs.
 func Hiding() []string {
 	var all []string
 	for _, v := range vendors {

@@ -5,12 +5,13 @@ import (
 	"slices"
 )
 
-// blockUnit is the tensors from index lo up to, but not including, hi. FSDP2 shards them together.
+// blockUnit holds the tensors from index lo up to, but not including, hi. FSDP2 shards these
+// tensors together.
 type blockUnit struct {
 	lo, hi int
-	// held counts elements including padding, reduced counts those of trained tensors, and padding
-	// counts the padding in reduced; [0] is for dense tensors, [1] for experts. params is the
-	// number of tensors.
+	// held is the number of elements with padding. reduced is the part of held that belongs to
+	// trained tensors. padding is the padding in reduced. Index 0 is for dense tensors, and index 1
+	// is for experts. params is the number of tensors.
 	held, reduced, padding [2]int64
 	params                 int
 	// block is the block number of the first tensor.

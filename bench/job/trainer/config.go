@@ -185,7 +185,7 @@ func batch(field func(c *Config) *int64) func(*Config, string) error {
 	}
 }
 
-// on reports whether a key is set to something other than false.
+// Method `on` reports whether a key is set to a value other than false.
 func (c *Config) on(name string) bool {
 	value, said := c.said[name]
 	on, err := strconv.ParseBool(strings.ToLower(value))
@@ -292,10 +292,10 @@ func (c *Config) tokens() {
 }
 
 // Microbatches returns the number of microbatches in a step with dp data-parallel ranks, which
-// include context-parallel ranks; 0 if unknown. It is the number of sequences in a step divided by
-// those in one microbatch on all ranks, as in Megatron (core/num_microbatches_calculator.py) and
-// DeepSpeed (runtime/config.py, _set_batch_related_parameters). If the number is an assumption, the
-// note says so.
+// include context-parallel ranks; 0 if unknown. The result is the number of sequences in a step
+// divided by the number of sequences in one microbatch on all ranks, as in Megatron
+// (core/num_microbatches_calculator.py) and DeepSpeed (runtime/config.py,
+// _set_batch_related_parameters). If the number is an assumption, the note says so.
 func (c *Config) Microbatches(dp int) (n int, note string) {
 	if c.Accum != nil {
 		return *c.Accum, ""
@@ -327,8 +327,8 @@ func signs() (all []string) {
 }
 
 // ownerOf returns the trainer of a file. A program that is not simulated owns its file, whatever
-// else is in it. Otherwise a front end's file may choose the trainer; if not, it is the trainer
-// with the most settings that no other trainer has, the first one among equals.
+// else is in it. A front end's file may choose the trainer. In all other cases, the trainer with
+// the most settings that no other trainer has is returned; among equals it is the first one.
 func ownerOf(found []Setting) string {
 	for _, p := range found {
 		if p.Key == programKey {
@@ -478,7 +478,7 @@ func (c *Config) Apply(run *Run) {
 	run.GradDtype, run.ParamDtype = cmp.Or(c.GradDtype, run.GradDtype), cmp.Or(c.ParamDtype, run.ParamDtype)
 }
 
-// set copies a value that is set.
+// set copies a value, unless the pointer to it is nil.
 func set[T any](to, from *T) {
 	if from != nil {
 		*to = *from
@@ -503,7 +503,7 @@ func setter[T any](field func(c *Config) *T, read func(value string) (T, error))
 // plainForm returns a setter for a whole number.
 func plainForm(field func(c *Config) *int64) func(*Config, string) error { return setter(field, whole) }
 
-// into returns a setter for a size. The value counts units of scale bytes.
+// Function `into` returns a setter for a size. The unit of the size is scale bytes.
 func into(field func(c *Config) **int64, scale int64) func(*Config, string) error {
 	return setter(field, func(value string) (*int64, error) {
 		n, err := scaled(value, scale)

@@ -36,7 +36,7 @@ const (
 )
 
 // Unsharded is the name of the trainer that reduces whole gradients. If the user names no trainer,
-// the answer shows it besides the assumed one.
+// the answer shows this trainer besides the assumed one.
 const Unsharded = "ddp"
 
 func init() {

@@ -23,8 +23,8 @@ const (
 	unevenness = 0.3 // _NUMEL_EPSILON: how far a share may exceed the mean
 )
 
-// wholeBuckets cuts the matrices by the layer-wise rule, and all other tensors as the distributed
-// optimizer does.
+// wholeBuckets cuts the matrices by the layer-wise rule. It cuts all other tensors as the
+// distributed optimizer does.
 func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 	matrices := both(in.matrices, func(_ packing, expert bool) []Bucket {
 		return newWholePacking(in, run, expert).buckets(setting, &in.packed[kindOf(expert)])
@@ -87,8 +87,8 @@ func kindOf(expert bool) int {
 	return 0
 }
 
-// chunking has the pieces of each bucket. Every setting above over and up to upTo cuts the same
-// chunks.
+// chunking has the pieces of each bucket. The limits over and upTo bound the settings that cut the
+// same chunks: over < setting ≤ upTo.
 type chunking struct {
 	chunks     [][]piece
 	over, upTo int64

@@ -28,9 +28,9 @@ type shape struct {
 	experts, shared, expertFFN int64
 	chosen                     int64 // experts per token
 	dense                      int   // leading blocks without experts
-	// Multi-head latent attention (DeepSeek-V3).
+	// These are the sizes of multi-head latent attention (DeepSeek-V3).
 	kvRank, ropeDim, nopeDim, vDim int64
-	// ZAYA's router and convolution.
+	// These are the sizes of ZAYA's router and convolution.
 	routerDim, kernel int64
 }
 

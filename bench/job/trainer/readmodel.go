@@ -546,8 +546,8 @@ func section(p Param) int {
 	return 2
 }
 
-// within returns the place of a tensor inside its block, or among the tensors after the blocks.
-// Experts are ordered by their number, which plain.Natural does later.
+// Function within returns the place of a tensor inside its block, or among the tensors after the
+// blocks. Experts are ordered by their number, which plain.Natural does later.
 func within(p Param) int {
 	for i, place := range tensorPlaces {
 		if i < 2 {

@@ -9,7 +9,8 @@ type Switch struct {
 	Run Run
 }
 
-// runSwitch is a switch of a trainer. lacks reports whether a run needs it, change applies it.
+// runSwitch is a switch of a trainer. The function lacks reports whether a run needs the switch.
+// The function change applies the switch.
 type runSwitch struct {
 	name   string
 	lacks  func(run, advised Run) bool

@@ -32,11 +32,11 @@ const (
 type Trainer struct {
 	// listed is the position in listings.
 	listed int
-	// Name is the value of --framework, Title is the name for people.
+	// Name is the value of --framework, and Title is the name for people.
 	Name, Title string
 	// Aliases are other names, lower case.
 	Aliases []string
-	// Knob is the name of the setting, Unit is its unit.
+	// Knob is the name of the setting, and Unit is its unit.
 	Knob, Unit string
 	// Flag is the setting as users pass it; empty if it is the same as Knob.
 	Flag string
@@ -92,8 +92,8 @@ type Trainer struct {
 	others []other
 	// chosenBy returns the settings by which files of front ends choose this trainer.
 	chosenBy func() []choice
-	// begin fills in settings before the keys are read, conclude fills in unset ones afterwards;
-	// nil does nothing.
+	// begin fills in settings before the keys are read. conclude fills in unset settings
+	// afterwards. If one of them is nil, this step is skipped.
 	begin, conclude func(c *Config, found []Setting)
 	// doubts returns warnings about a configuration, given the tensors of the model; nil means that
 	// there are none.
@@ -373,8 +373,8 @@ func register(t Trainer) {
 	table = slices.Insert(table, at, t)
 }
 
-// unsimulated are known frameworks that are not supported, because their calls differ from any
-// trainer's here, with the alternative.
+// unsimulated lists known frameworks that are not supported, because their calls differ from the
+// calls of all trainers here. The text has the reason and, if there is one, the alternative.
 var unsimulated = map[string]string{
 	"maxtext":        "it scans over the layers and lets XLA shard by itself (FSDP), so that calls are combined within one turn of a loop, which is not simulated; for a program that neither scans nor shards parameters ask for xla",
 	"horovod":        "it fuses what became ready in a cycle, which no list of tensors tells",
@@ -384,7 +384,8 @@ var unsimulated = map[string]string{
 	"megatron-fsdp":  "its buckets are its own, which ddp_bucket_size does not cut; ask for megatron without --use-megatron-fsdp",
 }
 
-// unsimulatedBy returns the only one that has a setting; empty if several do.
+// unsimulatedBy returns the framework if only one unsupported framework has the setting, else empty
+// text.
 func unsimulatedBy(p Setting) string {
 	switch p.Key {
 	case primusFramework:

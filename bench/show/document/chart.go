@@ -33,9 +33,10 @@ func signedPercent(v float64) string {
 // Quantity is the kind of value that a chart shows over its x axis.
 type Quantity int
 
-// The first four quantities. BusBW is on a linear axis from zero. Time is a burst's time per launch
-// and Alone the time of one isolated launch, both on a logarithmic axis. Spread is the distribution
-// of isolated launches, in per cent of their median. All of them are over the message size.
+// The first four quantities. BusBW is on a linear axis from zero. Time is a burst's time per
+// launch. Alone is the time of one isolated launch. Both are on a logarithmic axis. Spread is the
+// distribution of isolated launches, in per cent of their median. All of them are over the message
+// size.
 const (
 	BusBW Quantity = iota
 	Time

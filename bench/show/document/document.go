@@ -18,7 +18,7 @@ import (
 type Document struct {
 	// Command is the name of the command without zbench, such as "compare".
 	Command string
-	// Title is the headline, Lead describes what was judged, Foot names the units of all figures.
+	// Title is the headline. Lead describes what was judged. Foot names the units of all figures.
 	Title, Lead, Foot string
 	Simulated         bool
 	// State decides the exit code, together with the faults in Findings. It is pass if the findings
@@ -44,8 +44,8 @@ type Document struct {
 	// CSV returns a header and rows in base units. If CSV is nil, the CSV output lists the
 	// findings.
 	CSV func() (header []string, rows [][]string)
-	// Checks are the test cases for JUnit. If there are none, the findings become test cases.
-	// Strict counts checks that were not made as failures.
+	// Checks are the test cases for JUnit. If there are none, the findings become test cases. If
+	// Strict is true, a check that was not made counts as a failure.
 	Checks []Check
 	Strict bool
 }
@@ -193,8 +193,8 @@ func (d *Document) Statements() (shown []Statement, more int) {
 	return shown, len(d.Findings) - n
 }
 
-// Block is a part of a section. Text output chooses the layout by the block's type, a page by its
-// kind.
+// Block is a part of a section. Text output chooses the layout by the block's type. A page chooses
+// it by the block's kind.
 type Block interface{ block() string }
 
 // Kind returns the name of the template that draws a block on a page.

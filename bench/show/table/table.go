@@ -15,7 +15,7 @@ const Terminal = 120
 
 // Table is a table of formatted cells. Each cell includes its unit.
 type Table struct {
-	// Title is above the table, Notes are beneath it, one per line.
+	// Title is shown above the table. Notes are shown beneath it, one per line.
 	Title string
 	Notes []string
 	// By names the properties in which groups differ. A terminal shows a group's values in a line
@@ -56,7 +56,7 @@ const (
 // Group is a number of rows that belong together.
 type Group struct {
 	// Cells are the group's values of Table.By. Note applies to all rows of the group. An output
-	// that cannot print it once appends it to the last cell of each row.
+	// that cannot print the note once appends it to the last cell of each row.
 	Cells []string
 	Note  string
 	Rows  []Row
@@ -101,8 +101,8 @@ func Of(names []string, rows ...[]string) Table {
 	return t
 }
 
-// Only returns the table with the columns for which keep returns true. keep gets a column's name
-// and cells.
+// Only returns the table with the columns for which keep returns true. The function keep gets a
+// column's name and cells.
 func (t Table) Only(keep func(name string, cells []string) bool) Table {
 	rows := t.rows()
 	var kept []int
