@@ -84,7 +84,7 @@ func (p Pair) apart() (most float64, all bool) {
 }
 
 // Drawn returns the curves to draw. If the in-place curve nearly coincides with the out-of-place curve,
-// only the latter is drawn. The note says which curves are omitted.
+// only the out-of-place curve is drawn. The note says which curves are omitted.
 func Drawn(curves []Curve) (drawn []Curve, note string) {
 	farthest, kept, left := 0.0, 0, 0
 	for _, p := range Pairs(curves) {

@@ -153,7 +153,7 @@ func (s Scaling) Fall(size int64) (text string, kept float64, falls bool) {
 		unit.Percent(now), unit.Rate(*best.BySize[size].BusBW), unit.Count(best.Ranks, "rank")), now, true
 }
 
-// Share returns part over whole, 0 if whole is 0.
+// Share returns part divided by whole, or 0 if whole is 0.
 func Share(part, whole float64) float64 {
 	if whole <= 0 {
 		return 0

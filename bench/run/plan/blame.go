@@ -24,10 +24,10 @@ type GroupError struct {
 
 // ProcessFailure is the failure of one process.
 type ProcessFailure struct {
-	// Process is the number of the process; Host is the name of its host, empty if unknown.
+	// Process is the number of the process. Host is the name of its host, or empty if unknown.
 	Process int
 	Host    string
-	// FirstRank is the world rank of the process's first rank; it has Ranks ranks.
+	// FirstRank is the world rank of the process's first rank. The process has Ranks ranks.
 	FirstRank, Ranks int
 	Failure
 }
@@ -89,7 +89,7 @@ func (e *GroupError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// named names the processes of some failures; a single process with its host.
+// named names the processes of some failures. For a single process it adds the host.
 func (e *GroupError) named(failures []ProcessFailure) string {
 	text := record.ProcessText(slice.Map(failures, func(f ProcessFailure) int { return f.Process }), e.processes)
 	if host := failures[0].Host; len(failures) == 1 && host != "" {

@@ -33,10 +33,10 @@ type Process interface {
 type Followers interface {
 	// Send sends an order to all followers except lost ones.
 	Send(Order)
-	// Reports waits for all answers to the last order and returns them in the order of the
-	// processes' ranks. For a process that is lost or does not answer in time it makes a report of
-	// the kind FailedLost, for an unreadable answer one of FailedOrder. own is this process's report:
-	// after a failure of any process the others have less time.
+	// Reports waits for all answers to the last order and returns them in the order of the processes'
+	// ranks. For a process that is lost or does not answer in time it makes a report of the kind
+	// FailedLost. For an unreadable answer it makes a report of the kind FailedOrder. The argument own
+	// is this process's report: after a failure of any process the others have less time.
 	Reports(own Report) []Report
 }
 

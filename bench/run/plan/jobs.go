@@ -21,8 +21,8 @@ type Job struct {
 	Keys []string
 	// Skipped jobs are never run.
 	Skipped bool
-	// Take runs one pass of the job and returns one part per key. whole is false if the pass was cut
-	// short; its parts are then discarded.
+	// Take runs one pass of the job and returns one part per key. The result whole is false if the pass
+	// was cut short. The parts of such a pass are discarded.
 	Take func(ctx context.Context, pass int) (parts []record.Part, whole bool)
 }
 
@@ -112,9 +112,9 @@ func (t *Taken) step(ctx context.Context, j Job, pass int, log func(record.Part)
 	return nil
 }
 
-// Sample is the loop of every timing. take appends n more samples to the series and returns their
-// measured time, in seconds. The rule decides from both when to stop; why is the rule's reason. An
-// error of take ends the timing.
+// Sample is the loop of every timing. The function take appends n more samples to the series and returns
+// their measured time, in seconds. From the series and the time, the rule decides when to stop. The
+// result why is the rule's reason. An error of take ends the timing.
 func Sample(rule stat.Rule, series *[]float64, take func(n int) (spent float64, err error)) (why string, err error) {
 	spent := 0.0
 	for {

@@ -24,7 +24,7 @@ type Group struct {
 	first []int
 	ctx   context.Context
 	stop  context.CancelCauseFunc
-	// lanes are the current communicators; a case uses the first. active is the number of ranks in the
+	// lanes are the current communicators. A case uses lanes[0]. active is the number of ranks in the
 	// current case, which are the first ranks of the world. staged is true if a step with messages is
 	// kept.
 	lanes  []Comms
@@ -38,8 +38,8 @@ type Group struct {
 	// seconds.
 	deadlines Deadlines
 	slowest   float64
-	// countless is true once it is known that no process has NIC counters, counting once it is known
-	// that one has.
+	// countless is true once it is known that no process has NIC counters. counting is true once it is
+	// known that a process has NIC counters.
 	countless, counting bool
 	// counted are the counters in the reports on the last order; nil if it did not request them.
 	counted []record.NICCounters
@@ -73,7 +73,8 @@ func Lead(ctx context.Context, own Process, others Followers, world []Member) (*
 	return g, ctx
 }
 
-// activeOf returns first, and how many of the ranks from first on take part in the current case.
+// activeOf returns its argument first, and the number of ranks from this rank on that take part in the
+// current case.
 func (g *Group) activeOf(first, ranks int) (start, active int) {
 	return first, max(0, min(ranks, g.active-first))
 }

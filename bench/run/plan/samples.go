@@ -145,7 +145,7 @@ func (t *passRun) begin(ctx context.Context, d Driver, o Effort) error {
 	return t.takes(b, got)
 }
 
-// verify runs the verification launches after the first; wrong data end the case.
+// verify runs the verification launches after the first launch. Wrong data end the case.
 func (t *passRun) verify(ctx context.Context, d Driver, launches int, first Prepared) (err error) {
 	v := record.Verified{State: record.NotVerified, Reason: "no verification requested (-c 0)"}
 	wrong := int64(0)
@@ -188,7 +188,7 @@ func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 	var err error
 	b.Stop, err = Sample(rule, &b.Mean, func(n int) (spent float64, err error) {
 		bursts.Count = n
-		seconds := t.first.Bursts // if the warm-up was far off, n is another number than was ordered
+		seconds := t.first.Bursts // their number differs from n if the time in the warm-up was far off
 		if t.first.Bursts = nil; seconds == nil {
 			seconds, err = t.whole(n)(d.Burst(ctx, bursts))
 		}
@@ -206,8 +206,9 @@ func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 	return err
 }
 
-// mostDiscarded limits the launches without a positive time. The isolated timing ends if they exceed it by
-// more than ten times the number of good launches: in place, for example, a single rank launches nothing.
+// mostDiscarded limits the launches without a positive time. The isolated timing ends if there are more
+// such launches than mostDiscarded plus ten times the number of good launches. For example, a single rank
+// launches nothing in place.
 const mostDiscarded = 1000
 
 // errDiscarded ends a timing in which nearly all launches took no time.

@@ -41,7 +41,8 @@ type Joined struct {
 	StartedEarly bool    `json:"started_early,omitempty"`
 }
 
-// Joined returns the report as a Joined of one process; false if it has more than times.
+// Joined returns the report as a Joined of one process. It returns false if the report has other
+// content besides times.
 func (r Report) Joined() (Joined, bool) {
 	j := Joined{Seconds: r.Seconds, Hold: r.Hold, StartedEarly: r.StartedEarly}
 	return j, r.Failure == nil && !r.Stop && r.Budget == Room{} && r.IDs == nil && r.Facts == nil && r.NICs == nil && r.Parts == nil &&

@@ -23,7 +23,8 @@ type Ends struct {
 }
 
 // BusBWBounds returns the bus bandwidths of a simulated result at the slow and at the fast end of
-// its model, in bytes per second; false if the result has no bus bandwidth or its model no bracket.
+// its model, in bytes per second; false if the result has no bus bandwidth or its model has no
+// bracket.
 func (r *Result) BusBWBounds() (lo, hi float64, ok bool) {
 	b := r.Bracket
 	if b == nil || r.BusBW == nil || !(b.Seconds > 0 && b.Fastest > 0 && b.Slowest > 0) {

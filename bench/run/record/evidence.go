@@ -89,8 +89,8 @@ var phases = map[string]string{
 
 // RankProgress is the progress of one rank in a batch that did not end.
 type RankProgress struct {
-	// Lost is true if the rank's process no longer answers, Failed if it answers with an error. The
-	// rank's progress is then unknown.
+	// Lost is true if the rank's process no longer answers. Failed is true if the process answers with
+	// an error. The rank's progress is then unknown.
 	Lost, Failed bool
 	// Unreached is true if the process through which the rank is connected was lost.
 	Unreached bool
@@ -197,7 +197,7 @@ func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
 	ranks, have, ours := make([]RankProgress, count), 0, true
 	sets := make([]string, len(e.Ranks))
 	for i, r := range e.Ranks {
-		list, _ := spans(r.Ranks) // checked
+		list, _ := spans(r.Ranks) // check has accepted this text
 		for _, s := range list {
 			if ours = ours && first <= s.first && s.last < first+count; !ours {
 				break
@@ -244,7 +244,7 @@ func (e *Evidence) check() error {
 		if err := r.check(e.Iterations); err != nil {
 			return fmt.Errorf("evidence: %w", err)
 		}
-		list, _ := spans(r.Ranks) // checked
+		list, _ := spans(r.Ranks) // r.check has accepted this text
 		all = append(all, list...)
 	}
 	slices.SortFunc(all, func(a, b span) int { return a.first - b.first })
@@ -296,7 +296,7 @@ func (e *Evidence) suspect() {
 			if !has(r) {
 				continue
 			}
-			list, _ := spans(r.Ranks) // SetRanksFrom has made them
+			list, _ := spans(r.Ranks) // SetRanksFrom has written this text
 			for _, s := range list {
 				for rank := s.first; rank <= s.last; rank++ {
 					ranks = append(ranks, rank)

@@ -80,10 +80,10 @@ func normal(rec Record) Record {
 	return rec
 }
 
-// Decode reads one record. It ignores unknown fields, so that records with added fields can be read.
-// It refuses another Schema, which a change has that could mislead it. A record whose content
-// does not match its checksum gets the warning CodeEdited. Every error states the defect and, if
-// possible, its place.
+// Decode reads one record. It ignores unknown fields, so that records with added fields can be read. It
+// refuses any other Schema, because a change of the format that could mislead Decode gets a new Schema. A
+// record whose content does not match its checksum gets the warning CodeEdited. Every error states the
+// defect and, if possible, its place.
 func Decode(r io.Reader) (*Record, error) { return decode(r, MaxBytes) }
 
 func decode(r io.Reader, limit int64) (*Record, error) {

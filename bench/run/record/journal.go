@@ -160,8 +160,8 @@ func checkPlanned(rec *Record) error {
 // planned is a planned case with its passes so far.
 type planned struct {
 	Result
-	// kernel is true for a row of kernels; of Result only Case is then set. untimed is true if kernels
-	// are checked and not timed.
+	// kernel is true for a row of kernels. In that case Result has only its field Case. untimed is
+	// true if kernels are checked and not timed.
 	kernel, untimed bool
 	parts           []Part
 }
@@ -189,8 +189,8 @@ func (j *Journal) plan(cases map[string]*planned, results []Result, kernels []Ke
 // Record assembles the record so far. A truncated last line becomes a warning.
 func (j *Journal) Record() *Record { return j.Ended(End{}) }
 
-// Ended assembles the record as Record does, with the reason why the run ended: no line of the journal
-// has it.
+// Ended assembles the record as Record does, and adds the reason why the run ended. No line of the
+// journal has this reason.
 func (j *Journal) Ended(how End) *Record {
 	rec, cases := j.whole(), j.cases()
 	for i, r := range rec.Results {
@@ -317,7 +317,7 @@ func (j *Journal) added() []Added {
 
 // addLine reads a line after the header: a part of a case, or added cases.
 func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
-	if !bytes.HasPrefix(line, []byte(`{"reason"`)) { // in Line's form, because parts are long
+	if !bytes.HasPrefix(line, []byte(`{"reason"`)) { // compare the beginning of the line only, because a part is long
 		var p Part
 		err := jsonfile.DecodeLine(line, j.Header.Record.Run, &p)
 		if err == nil {

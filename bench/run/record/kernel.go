@@ -41,7 +41,7 @@ const (
 	Full   = "full"
 	Vendor = "vendor"
 	Hybrid = "hybrid"
-	// Pass is a pass over memory, Sequence all launches of one step.
+	// Pass is a pass over memory. Sequence is all launches of one step.
 	Pass     = "pass"
 	Sequence = "sequence"
 	// For a vendor's products by heuristics: one of the vendor's choices, and the call that PyTorch makes.

@@ -120,7 +120,7 @@ func (rec *Record) conclude() {
 	rec.SequenceSeconds = rec.sequences()
 }
 
-// beside returns the row of the same kernel and shape in another role, nil if there is none.
+// Method beside returns the row of the same kernel and shape in another role, or nil if there is none.
 func (rec *Record) beside(k *Kernel, role string) *Kernel {
 	for i := range rec.Kernels {
 		o := &rec.Kernels[i]

@@ -87,8 +87,9 @@ func (k *Kernel) setRates(peak *float64) {
 	m.OfPeak = quotient(m.Rate, peak)
 }
 
-// compare sets the metrics that compare a row with others of the same kernel, shape and device: a
-// fused kernel with the unfused work and a copy, a product of zbench with the vendor's.
+// compare sets the metrics that compare a row with other rows of the same kernel, shape and device. A fused
+// kernel is compared with the unfused work and with a copy. A product of zbench is compared with the vendor's
+// product.
 func (rec *Record) compare(k *Kernel) {
 	m, t := &k.Metrics, k.Timing
 	if t == nil {

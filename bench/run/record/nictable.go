@@ -18,7 +18,7 @@ const mostNICs = 64
 // counts as normal.
 const nicsAlike = 0.05
 
-// NICsAlike is the title of NICTables' second table, NICNote the note under both.
+// NICsAlike is the title of NICTables' second table. NICNote is the note under both tables.
 const (
 	NICsAlike = "NICs within 5 % of the median, without retransmits and link-downs"
 	NICNote   = "By how much each counter rose while the cases ran. All traffic of the node counts, that of other jobs too. – is a counter that the driver does not have."

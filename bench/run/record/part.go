@@ -156,8 +156,8 @@ func (c Case) assembled(parts []Part) Case {
 	return c
 }
 
-// These begin the reason of a case interrupted because of a process, not by a signal: the process
-// ended, did not answer, or stood still while a deadline passed. The evidence stays in the record
+// These texts begin the reason of a case that was interrupted because of a process, not by a signal. The
+// process ended, did not answer, or stood still while a deadline passed. The evidence stays in the record
 // until the case is measured again.
 const (
 	LostProcess = "a process was lost: "
@@ -196,8 +196,8 @@ func (e End) Result(planned Result, parts []Part) Result {
 	return r
 }
 
-// cutShort settles a case with these parts after another case failed: without a pass it was skipped, with one
-// it has a result and a warning.
+// cutShort settles a case with these parts after another case failed. A case without a pass was skipped. A
+// case with a pass has a result and a warning.
 func (c *Case) cutShort(parts []Part, failed string) {
 	if len(parts) == 0 {
 		c.Status, c.Reason = Skipped, "not run: "+failed+" failed before it"
@@ -226,7 +226,7 @@ func (r *Result) headline() {
 
 // samples holds the samples of all parts of a case.
 type samples struct {
-	// means and maxes are from bursts, isolatedSeries and spread from isolated launches.
+	// means and maxes are from bursts. isolatedSeries and spread are from isolated launches.
 	means, maxes, isolatedSeries, spread series
 	iterations, discarded                int
 	startedEarly                         int
@@ -303,9 +303,9 @@ func (s *samples) isolated() *Timing {
 	return t
 }
 
-// Unfinished describes the progress of an interrupted run: in a few words, and in counts, which are
-// empty if nothing was measured. ok is the number of finished cases, partly the number of cases with
-// only their first pass, all the number of planned cases.
+// Unfinished describes the progress of an interrupted run in a few words and in counts. The counts are empty
+// if nothing was measured. The arguments are three numbers of cases: ok for finished cases, partly for cases
+// with only their first pass, and all for planned cases.
 func Unfinished(ok, partly, all int) (head, counts string) {
 	passes := fmt.Sprintf("%d of %d passes", 1, Passes)
 	switch {

@@ -30,8 +30,8 @@ var timeNames = [...]string{"burst", "burst_slowest", "isolated", "isolated_mean
 // TimeNames returns the kinds of time of a row, the preferred one first. Different kinds are never compared.
 func TimeNames() []string { return slices.Clone(timeNames[:]) }
 
-// Axis is a property of a case: a word, or numbers. A condition on numbers needs one that fits: bytes=1024, for
-// example, selects a case whose requested or moved size is 1,024 bytes.
+// Axis is a property of a case: a word, or numbers. A condition on numbers is met if at least one of the
+// numbers fits. For example, bytes=1024 selects a case whose requested or moved size is 1,024 bytes.
 type Axis struct {
 	Name, Word string
 	Numbers    []float64

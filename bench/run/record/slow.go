@@ -127,7 +127,7 @@ func (c *slowCounts) add(b *IsolatedSamples) {
 	}
 }
 
-// of returns the count for a result, nil if no launch was slow.
+// Method `of` returns the count for a result, or nil if no launch was slow.
 func (c *slowCounts) of(ranks, stride int) *SlowLaunches {
 	out := &SlowLaunches{Launches: c.launches}
 	for g, n := range c.counts {

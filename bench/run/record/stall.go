@@ -34,8 +34,9 @@ const (
 )
 
 // Stalls finds the stalls in a record of imported tables. A larger message does no less work, and a
-// message can be sent in pieces. So no row should take longer than a larger one, or, beyond the
-// tolerance, longer than in proportion to a smaller one.
+// message can be sent in pieces. So no row should take longer than a row of a larger size. Compared
+// with a row of a smaller size, its time should at most grow in proportion to the size, with some
+// tolerance.
 func (r *Record) Stalls() (all []Stall) {
 	var rows []row
 	for _, x := range r.Each() {
@@ -106,11 +107,12 @@ func stalls(rows []row) (all []Stall) {
 	return all
 }
 
-// oneStall reports whether two runs are one stall: every row between them takes longer than on the
-// line between the rows before and after both.
+// oneStall reports whether two runs are one stall. A straight line joins the row before both runs
+// and the row after both. The runs are one stall if every row between them takes clearly longer
+// than this line predicts.
 func oneStall(rows []row, a, b [2]int) bool {
 	if a[0] == 0 || b[1] == len(rows) {
-		return false // nothing is known of one side
+		return false // there is no row on one side
 	}
 	return !slices.ContainsFunc(rows[a[1]:b[0]], func(x row) bool { return x.seconds < stallEdge*chord(rows[a[0]-1], rows[b[1]], x) })
 }

@@ -211,7 +211,7 @@ func (a *Advice) Check() error {
 	for _, f := range AdviceFlags {
 		has[f.Name] = len(f.Shown(asked)) > 0
 	}
-	has["params"] = a.Model != nil // or those of a trace
+	has["params"] = a.Model != nil // from a file, or from a trace
 	given := func(flags ...string) []string {
 		return slices.DeleteFunc(flags, func(name string) bool { return !has[name] })
 	}
@@ -242,7 +242,8 @@ func (a *Advice) Check() error {
 	return nil
 }
 
-// file is the name of a file that a command reads; show is the name that the request keeps.
+// Function file returns a Value for the name of a file that a command reads. The function show returns the
+// name that the request keeps.
 func file(field func(*Asked) *string, show func(*Advice) string) option.Value[Asked] {
 	v := option.Read(field, fileName)
 	v.Show, v.Unset = func(a *Asked) []string { return []string{show(&a.Advice)} }, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // Curve holds the model's constants for one collective and number of ranks. B is in bytes per
-// second, K is the bus-bandwidth factor, all others are in seconds.
+// second, K is the bus-bandwidth factor, and all other constants are in seconds.
 type Curve struct {
 	B, A, R, Floor, K float64
 }
@@ -108,8 +108,8 @@ type Point struct {
 }
 
 // Measure replaces the times of a collective over all ranks by measured ones. The times were
-// measured without faults, so the machine's faults lengthen them, by the same factor as they
-// lengthen the model's times. healthy is the machine without faults.
+// measured without faults. So the machine's faults lengthen them, by the same factor as the model's
+// times. healthy is the machine without faults.
 func (m *Machine) Measure(collective string, points []Point, healthy *Machine) {
 	if m.Measured == nil {
 		m.Measured = map[string][]Point{}

@@ -38,8 +38,8 @@ func Fill(s Shape, t Tile, units int) Filling {
 	return f
 }
 
-// Best returns the filling that loses least. Among equal ones it returns the one with the larger
-// tile.
+// Best returns the filling that loses least. Among equal fillings it returns the one with the
+// larger tile.
 func Best(s Shape, units int) Filling {
 	var best Filling
 	for i, t := range Tiles() {
