@@ -86,7 +86,8 @@ type Engine struct {
 	Source func(*record.Record, []record.Part) recommend.Source
 	// Witness asks the library's service after Open missed a deadline; nil if there is no service.
 	Witness func() *record.Witness
-	// Watch is called before a round of total cases, of which done are already finished.
+	// Watch is called before a round. total is the number of cases in the round, and done is the number
+	// of cases that are already finished.
 	Watch func(total, done int) Watcher
 }
 

@@ -147,7 +147,7 @@ func sameRun(old, now record.Header) error {
 	return sameRows(old.Record.Kernels, now.Record.Kernels)
 }
 
-// sameRows refuses planned rows that differ from the journal's.
+// sameRows refuses planned rows that differ from the rows of the journal.
 func sameRows(old, now []record.Kernel) error {
 	for i := range max(len(old), len(now)) {
 		if i < len(old) && i < len(now) {

@@ -81,8 +81,8 @@ func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal
 	return out, e.finish(dir, out)
 }
 
-// left reports whether a journal's run has something left to measure. The argument unfit is the reason
-// why the request cannot be run. It is returned only if something is left.
+// Method left reports whether a journal's run has something left to measure. The argument unfit is the
+// reason why the request cannot be run. It is returned only if something is left.
 func (e *Engine) left(u *Setup, unfit error, old *record.Journal) (bool, error) {
 	switch {
 	case old.Left() > 0 || e.Force:
@@ -96,9 +96,9 @@ func (e *Engine) left(u *Setup, unfit error, old *record.Journal) (bool, error) 
 	return more != nil, err
 }
 
-// continued compares a journal's header with that of the resuming sweep. If they differ, earlier and
-// later cases cannot be compared. Then continued returns an error; with force it keeps the finished cases
-// and adds a warning.
+// continued compares a journal's header with the header of the resuming sweep. If they differ, earlier
+// and later cases cannot be compared. Then continued returns an error; with force it keeps the finished
+// cases and adds a warning.
 func continued(old *record.Journal, now record.Header, force bool) (*record.Journal, error) {
 	changes := differences(old.Header, now)
 	if len(changes) == 0 {
@@ -181,8 +181,8 @@ func follow(cases []plan.Case, h record.Header) {
 	}
 }
 
-// resumable refuses a journal whose cases differ from its request's, before anything is written. A
-// journal with parts of other cases could not be read again.
+// resumable refuses a journal whose cases differ from the cases of its request, before anything is
+// written. A journal with parts of other cases could not be read again.
 func (u *Setup) resumable(entries *record.Journal, cases []plan.Case) error {
 	err := u.agree(entries, cases)
 	if err == nil {

@@ -236,9 +236,9 @@ func (u *Setup) mark(c *plan.Case) {
 }
 
 // addStrides adds the strides that tensor and expert parallelism need. Tensor-parallel ranks are
-// neighbours, so ranks that reduce a gradient together have a stride (Megatron-Core,
-// parallel_state.py, initialize_model_parallel: the order is tp-cp-ep-dp-pp; read 2026-11-21). No
-// stride is added for groups of one pipeline stage, which are smaller than those of any stride.
+// neighbours, so ranks that reduce a gradient together have a stride (Megatron-Core, parallel_state.py,
+// initialize_model_parallel: the order is tp-cp-ep-dp-pp; read 2026-11-21). No stride is added for
+// groups of one pipeline stage, because they are smaller than the groups of any stride.
 func (u *Setup) addStrides() {
 	w, s := u.Spec.World, u.Spec.Sweep
 	for _, apart := range u.question.Strides(w.Size()) {

@@ -68,8 +68,8 @@ var details = [][]figure{
 const detailWidth = 100
 
 // Summary returns the results in short: a row per size, a column per curve, with as many figures as fit into
-// the terminal's width. Curves that do not fit side by side get separate tables. In-place results that
-// agree with out-of-place results are left out, and so are sizes without a result.
+// the terminal's width. Curves that do not fit side by side get separate tables. Two things are left out:
+// in-place results that agree with out-of-place results, and sizes without a result.
 func Summary(rec *record.Record, width int) []table.Table {
 	curves, _ := curve.Drawn(curve.Of(rec))
 	for i := range curves {

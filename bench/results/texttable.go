@@ -175,7 +175,8 @@ func (n *noter) words(r *record.Result) []string {
 	return []string{plain.Clip(statusText(r.Status), 12) + " " + n.beneath.ref(why)}
 }
 
-// tableNotes returns a row's keywords: those of the page, and "in place" if the table has no column for it.
+// tableNotes returns a row's keywords. These are the keywords of the page, and "in place" if the table has no
+// column for it.
 func tableNotes(r *record.Result, c columns) []string {
 	var notes []string
 	if r.InPlace && !c.both {

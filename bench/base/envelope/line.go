@@ -157,8 +157,8 @@ func isMarkdown(text string) bool {
 // would end a prefix.
 var markdown = strings.NewReplacer(" | ", ",", "| ", ",", " |", ",", "|", ",", ",", "", "*", "", "`", "", " ", "_")
 
-// unmark removes launchers' labels from the beginning of a line. A line may have two labels:
-// mpirun's, then the shell's.
+// unmark removes launchers' labels from the beginning of a line. A line may have two labels: first
+// the label of mpirun, then the label of the shell.
 func (l *Line) unmark() {
 	for range 2 {
 		at := slices.IndexFunc(labels, func(re *pattern.Pattern) bool { return !plain(l.Text) && re.MatchString(l.Text) })

@@ -54,7 +54,8 @@ type Folder struct {
 	Path   string
 	fs     FS
 	random io.Reader
-	// made is true if this run created the folder. empty is true if the folder had no files.
+	// Field made is true if this run created the folder. Field empty is true if the folder had no
+	// files.
 	made, empty bool
 	unlock      func() error
 }
@@ -118,7 +119,7 @@ func (f *Folder) begin(force bool) error {
 }
 
 // odd refuses a folder that has a pipe, a device or a huge file in the place of zbench's files.
-// Another user may have prepared such a folder, and reading those files would not end.
+// Another user may have prepared such a folder, and a command that reads such a file would not end.
 func odd(files FS, dir string, entries []fs.DirEntry) error {
 	const most = 4 << 30 // the limit of a journal
 	for _, e := range entries {
@@ -237,7 +238,7 @@ func (f *Folder) Close() error {
 }
 
 // Abandon removes this run's files from a folder without results, so that the next run can use the
-// folder. Files of earlier runs stay, and so do files that cannot be removed.
+// folder. Files of earlier runs stay. Files that cannot be removed also stay.
 func (f *Folder) Abandon() {
 	if f != nil && f.empty && f.fs.Remove(f.File(RunFile)) == nil && f.made {
 		_ = f.Close() // the lock file is in the folder

@@ -23,8 +23,8 @@ func Fold(text string, width int, first, rest string) []string {
 	return lines
 }
 
-// kept finds texts that must not be broken. Fold replaces the spaces in them by a no-break space
-// and puts the spaces back once all lines are broken.
+// The pattern kept finds texts that must not be broken. Fold replaces the spaces in them by a
+// no-break space and puts the spaces back once all lines are broken.
 var kept = pattern.New("`[^`]*`|[0-9] (?:[%×]|[GTM]B/s|[KMGT]iB|[µmn]s)")
 
 const held = "\u00a0"

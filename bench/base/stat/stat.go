@@ -36,9 +36,9 @@ type Summary struct {
 	Lo *float64 `json:"lo"`
 	// Upper end of the 95 % interval of the median, in seconds; null for n_eff < 6.
 	Hi *float64 `json:"hi"`
-	// Smallest, in seconds.
+	// Smallest sample, in seconds.
 	Min float64 `json:"min"`
-	// Largest, in seconds.
+	// Largest sample, in seconds.
 	Max float64 `json:"max"`
 	// Arithmetic mean, in seconds.
 	Mean float64 `json:"mean"`

@@ -12,7 +12,7 @@ import (
 // None is printed for a missing figure.
 const None = "–"
 
-// whole lists the types of counts.
+// Type whole lists the types of counts.
 type whole interface{ int | int64 }
 
 // Comma prints a whole number with thousands separators.

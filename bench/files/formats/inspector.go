@@ -67,8 +67,8 @@ type inspected struct {
 	ranks []*inspectedRank
 	of    map[inspectorMeta][]*inspectedRank // by process
 	last  map[inspectedCalls]int64           // number of the last call
-	// header and metadata are the latest ones. They apply to lines without their own header or
-	// metadata.
+	// header and metadata are the latest that were read. They apply to lines without their own
+	// header or metadata.
 	header   inspectorHeader
 	metadata inspectorMeta
 	// damaged is the number of lines that are not records. fast is the number of calls without a

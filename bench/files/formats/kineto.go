@@ -32,7 +32,7 @@ func begins(head []byte, c byte) bool {
 	return len(head) > 0 && head[0] == c
 }
 
-// has reports whether a text contains any of the words.
+// Function has reports whether a text contains any of the words.
 func has(head []byte, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(head, []byte(w)) })
 }
@@ -320,7 +320,7 @@ func (k *kineto) step(e *kinetoEvent) {
 	k.rank.Steps = append(k.rank.Steps, s)
 }
 
-// called adds a call on the host.
+// Method called adds a call on the host.
 func (k *kineto) called(e *kinetoEvent) {
 	if !trace.IsCall(string(e.Args.Collective)) { // traces before 2024 have no name here
 		return

@@ -86,8 +86,8 @@ type profile struct {
 	// byID has the start of each call by its identifier. launched has the times of kernel launches.
 	byID     map[int64]moment
 	launched []moment
-	// ran has the duration of kernels by the identifier of their launch. outer has the identifier
-	// of their operator.
+	// Field ran has the duration of kernels by the identifier of their launch. Field outer has the
+	// identifier of the kernels' operator.
 	ran   map[int64]float64
 	outer map[int64]int64
 	// kernels is the total time of the kernels that do not communicate.
@@ -98,7 +98,7 @@ type profile struct {
 type operatorCall struct {
 	key, thread int32
 	begin, end  float64
-	// took is the time of the kernels that were launched within the call.
+	// Field took is the time of the kernels that were launched within the call.
 	took float64
 }
 

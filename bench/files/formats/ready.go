@@ -13,15 +13,15 @@ import (
 // device. The thread launches kernels and then hands the gradient over. The gradient is ready on
 // the device once all these kernels have ended.
 type readiness struct {
-	// threads numbers the names of threads.
+	// threads maps the names of threads to numbers.
 	threads map[string]int32
 	// nodes are the times at which the host evaluated autograd's nodes. launched are the times of
 	// the host's kernel launches.
 	nodes, launched []moment
-	// ran are the computing kernels, with the identifier of their launch.
+	// Field ran has the computing kernels, with the identifier of their launch.
 	ran       []kernelRun
 	gradients []threaded
-	// many is true if there were too many entries to keep all.
+	// Field many is true if there were too many entries to keep all.
 	many bool
 }
 

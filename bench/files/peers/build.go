@@ -378,7 +378,7 @@ func (s *scan) repeatedTable(set, earlier *setting) {
 		"two tables hold the same cases of %s on the same devices with the same settings, and times within 30 %%: they are taken for repeats", set.Name)
 }
 
-// whole reports whether all rows were read, apart from rows of size 0.
+// Method whole reports whether all rows were read, apart from rows of size 0.
 func (t *test) whole() bool {
 	return len(t.skips) == 0 || len(t.skips) == 1 && t.skips[0].Reason == sizeZero
 }

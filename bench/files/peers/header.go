@@ -64,7 +64,7 @@ type layout struct {
 	ways []way
 }
 
-// has reports whether the table has a column of a kind.
+// Method has reports whether the table has a column of a kind.
 func (l *layout) has(k kind) bool {
 	return slices.ContainsFunc(l.cols, func(c column) bool { return c.kind == k })
 }
@@ -115,8 +115,8 @@ func parseHeader(text, banner string) *layout {
 // today are the column names of rccl-tests and nccl-tests since 2022.
 const today = "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong"
 
-// headless returns the layout for rows that follow no line of column names, if they have as many
-// cells as today's tables; otherwise nil.
+// headless returns the layout for rows that follow no line of column names. It returns nil unless
+// the rows have as many cells as today's tables.
 func headless(toks []token) *layout {
 	l := parseHeader(today, "")
 	if len(toks) != len(l.cols) || !containsRow(toks, 0) {

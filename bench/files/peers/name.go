@@ -12,7 +12,7 @@ import (
 // named is a collective with the source of its name.
 type named struct {
 	collective.Collective
-	// from says where the name comes from: log, option, file or numbers.
+	// Field from is the source of the name: log, option, file or numbers.
 	from string
 }
 
@@ -34,8 +34,8 @@ var sources = map[string]string{"log": "log", "option": "--collective option", "
 
 // evidence is what the rows of a table show about their collective, without its name.
 type evidence struct {
-	// ops is true if some rows have an operator. none is true if some rows have no operator. Both
-	// are false if the table has no column for operators.
+	// Field ops is true if some rows have an operator. Field none is true if some rows have no
+	// operator. Both are false if the table has no column for operators.
 	ops, none bool
 	// roots is true if some rows have a rank as the root. noRoot is true if some rows have -1 or no
 	// root.

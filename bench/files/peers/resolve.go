@@ -22,11 +22,11 @@ type setting struct {
 	factor bool
 	world  record.World
 	setup  *setup
-	// said is the setup as the log describes it. saidKey is the checksum of said.
+	// Field said is the setup as the log describes it. saidKey is the checksum of said.
 	said    setup
 	saidKey [sha256.Size]byte
-	// whole is nil for a whole table. For one pass of a table, it is the setting of the whole
-	// table.
+	// Field whole is nil for a whole table. For one pass of a table, it is the setting of the
+	// whole table.
 	whole *setting
 	// repeatSaid is true after the warning about repeats.
 	repeatSaid bool

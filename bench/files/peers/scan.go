@@ -34,7 +34,8 @@ type test struct {
 	// launches, headers and footers count beginnings and ends. If any of them is above 1, several
 	// programs wrote at the same time.
 	launches, headers, footers int
-	// before is the earlier test whose table this test interrupted; nil if that table had ended.
+	// Field before is the earlier test whose table this test interrupted; nil if that table had
+	// ended.
 	before *test
 	// cycles is true if a line marked repeats of the table.
 	cycles bool

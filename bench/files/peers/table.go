@@ -201,7 +201,7 @@ func (t *test) alignment() (off int, aligned bool) {
 	return 0, false
 }
 
-// refuseCounts rejects rows whose ratio of size to count differs from that of most rows.
+// refuseCounts rejects rows whose ratio of size to count differs from the ratio of most rows.
 func (t *test) refuseCounts() {
 	rows := map[int64]int{}
 	for _, r := range t.rows {

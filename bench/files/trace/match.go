@@ -40,8 +40,8 @@ type Difference struct {
 	Group string `json:"group"`
 	// Number is the number of the call in the file, or its index in the group's calls, from 1.
 	Number int64 `json:"number"`
-	// Ranks are the ranks whose call differs from the majority's; empty if the file has no rank
-	// numbers.
+	// Ranks are the ranks whose call differs from the call of the majority; empty if the file has
+	// no rank numbers.
 	Ranks []int `json:"ranks"`
 	// Call is the call of these ranks; empty if they make no further call.
 	Call string `json:"call"`
@@ -49,8 +49,8 @@ type Difference struct {
 	Others []int `json:"others"`
 	// OthersCall is the call of the other ranks.
 	OthersCall string `json:"others_call"`
-	// who has the names of Ranks, and others has the names of Others. They are names of processes
-	// if the file has no rank numbers.
+	// Field who has the names of Ranks, and field others has the names of Others. They are names
+	// of processes if the file has no rank numbers.
 	who, others string
 }
 
@@ -110,16 +110,16 @@ func (t *Trace) at(places []int) (names string, numbers []int) {
 	return NamesOf(ranks), jsonfile.Filled(slice.Map(known, func(r *Rank) int { return r.Rank }))
 }
 
-// certain reports whether a group's name means the same ranks on all ranks. This is so if the file
-// lists the group's ranks, or if the group contains all ranks of the job.
+// Method certain reports whether a group's name means the same ranks on all ranks. This is so if
+// the file lists the group's ranks, or if the group contains all ranks of the job.
 func (t *Trace) certain(group int) bool {
 	g := t.Groups[group]
 	return g.Size > 1 && !g.Doubtful && (len(g.Ranks) == g.Size || g.Size >= t.World && len(t.Ranks) <= g.Size)
 }
 
-// told says which facts the files of all ranks state about a call, besides its collective. A fact
-// that one rank lacks does not count as a difference. An example is the size of a call at the end
-// of a profile.
+// Type told says which facts the files of all ranks state about a call, besides its collective. A
+// fact that one rank lacks does not count as a difference. An example is the size of a call at the
+// end of a profile.
 type told struct{ bytes, dtype, op bool }
 
 func toldOf(calls map[int]*Call) told {

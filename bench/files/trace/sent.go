@@ -245,7 +245,7 @@ const (
 	leastShare = 1e-3
 )
 
-// measure lists the proposed sweeps, with those sizes of each group that have the most bytes.
+// measure lists the proposed sweeps. For each group it takes the sizes with the most bytes.
 func measure(sent []Sent, swept func(collective string) bool) []Measure {
 	type of struct {
 		ranks int

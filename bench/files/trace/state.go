@@ -110,8 +110,8 @@ func notCompared(g Group, last map[int]int64, from int64) finding.Finding {
 	}
 }
 
-// pending returns the first call of a group that has not ended on all ranks. It returns nil if all
-// calls have ended, or if the file has no states.
+// Function pending returns the first call of a group that has not ended on all ranks. It returns
+// nil if all calls have ended, or if the file has no states.
 func pending(g Group, of map[int][]*Call) *Pending {
 	states := map[int64]map[State][]int{}
 	names := map[int64]string{}

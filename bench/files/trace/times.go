@@ -17,7 +17,7 @@ import (
 type Waiting struct {
 	// Calls is the number of calls with times that every rank of their group has in the files.
 	Calls int `json:"calls"`
-	// Ranks are the shares of the ranks.
+	// Ranks has the waiting and the transfer of each rank.
 	Ranks []RankWaiting `json:"ranks"`
 	calls []awaited
 }
@@ -59,8 +59,8 @@ type ran struct {
 	seconds float64
 }
 
-// took returns the kernels of every call, by rank. It includes calls with a time in groups of
-// several ranks. It returns nil unless every rank has a number of its own.
+// Method took returns the kernels of every call, by rank. It includes calls with a time in groups
+// of several ranks. It returns nil unless every rank has a number of its own.
 func (t *Trace) took() map[key]map[int]ran {
 	if !t.numbered() {
 		return nil
@@ -226,8 +226,8 @@ type Reach func(collective string, bytes int64, ranks int) (seconds float64, by 
 // the reference is a model, and a real fabric may reach only half of it.
 const leastAlone = 0.5
 
-// alone compares the kernels of a rank with the rates for their sizes. It returns nil if these
-// rates are unknown or explain the times.
+// Method alone compares the kernels of a rank with the rates for their sizes. It returns nil if
+// these rates are unknown or explain the times.
 func (t *Trace) alone(r *Rank, reach Reach) *Alone {
 	a, moved := &Alone{}, 0.0
 	for i := range r.Calls {

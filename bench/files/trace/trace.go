@@ -204,7 +204,7 @@ func (c *Call) Size(ranks int) {
 }
 
 // Settle completes groups of unknown size, and then the bytes of their calls. Such a group gets the
-// size of the job if the files are those of ranks 0 to n−1 and state nothing else.
+// size of the job if the files belong to ranks 0 to n−1 and state no other size.
 func (t *Trace) Settle() {
 	if t.Recorded {
 		t.settleRecorded()
@@ -335,7 +335,7 @@ func (t *Trace) Find(g Group) int {
 	return i
 }
 
-// same reports whether two groups of the same name can be one group. In the files of a job,
+// Method same reports whether two groups of the same name can be one group. In the files of a job,
 // subgroups of different ranks often share a name.
 func (g Group) same(other Group) bool {
 	return (g.Size == 0 || other.Size == 0 || g.Size == other.Size) &&

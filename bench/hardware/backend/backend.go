@@ -133,8 +133,8 @@ type Vendor struct {
 	FewThreads bool
 }
 
-// Torch describes how PyTorch computes a matrix product: if LT is true, with the first choice of
-// LT's heuristics, else with the plain product of BLAS. Workspace is in bytes.
+// Torch describes how PyTorch computes a matrix product. If LT is true, PyTorch uses the first
+// choice of LT's heuristics. Otherwise it uses the plain product of BLAS. Workspace is in bytes.
 type Torch struct {
 	LT        bool
 	Workspace int64

@@ -11,7 +11,8 @@ import (
 // A Claim states that C = Alpha·A·Bᵀ + Beta·S + Shift·I, computed in float and rounded once to C's
 // type, to nearest. Check tests all elements of C without repeating the product, by Freivalds'
 // check (Rusins Freivalds, "Probabilistic machines can use less running time", 1977). For a random
-// v of ±1 it compares C·v with Alpha·A·(Bᵀ·v) + Beta·S·v in float64, and vᵀ·C likewise.
+// v of ±1 it compares C·v with Alpha·A·(Bᵀ·v) + Beta·S·v in float64. For vᵀ·C it makes the same
+// comparison.
 //
 // Rounding leaves a residual Σ v_j·e_j in a row. Here |e_j| is at most h_j: half a unit in the last
 // place plus the error of the sum in float. v is independent of e. So by Hoeffding's inequality the
@@ -27,7 +28,7 @@ type Claim struct {
 	// rounding explains every recomputed element, so that wrong elements are still found.
 	Split bool
 	parts bool
-	// Coarse is the relative error of the sum in addition to that of float arithmetic.
+	// Coarse is the relative error of the sum in addition to the error of float arithmetic.
 	Coarse float64
 }
 
@@ -87,8 +88,8 @@ func (c *Claim) check(rng *rand.Rand) Residuals {
 	return found
 }
 
-// add includes the residuals of vector k. It returns the indices of lines whose residual is above
-// 1, appended to the known ones.
+// add includes the residuals of vector k. It appends the indices of lines whose residual is above 1
+// to the list known, and returns the list.
 func (r *Residuals) add(l *lines, k int, known []int) []int {
 	square, n := 0.0, len(l.square)
 	for i, left := range l.residual[k] {

@@ -26,7 +26,7 @@ type Policy struct {
 	CTA string `json:"cta_policy,omitempty"`
 }
 
-// Values of Register and CTA, with names for the empty ones.
+// Values of Register and CTA. None and Default are names of the empty values.
 const (
 	None       = "none"
 	Buffer     = "buffer"

@@ -286,8 +286,8 @@ func (e environ) Each(f func(string, expand.Variable) bool) {
 	}
 }
 
-// marks returns the marks for a name. If a variable was set from missing values, these are the
-// marks of those values.
+// marks returns the marks for a name. If a variable was set from missing values, the function
+// returns the marks of these values.
 func (r *reader) marks(name string, quoted bool) (all string) {
 	for _, from := range r.origins(name) {
 		all += r.mark(from, quoted)

@@ -16,8 +16,8 @@ type blockUnit struct {
 	params                 int
 	// block is the block number of the first tensor.
 	block int
-	// kept is true if the unit is not freed after forward: the unit of the root, and the unit of
-	// the tensors after the blocks.
+	// Field kept is true if the unit is not freed after forward. This holds for the unit of the
+	// root and for the unit of the tensors after the blocks.
 	kept bool
 }
 
@@ -47,8 +47,8 @@ func blocksPerUnit(size, setting int64) int64 {
 // blockRuns holds the tensors as runs of neighbours in the same block, in forward order. Its sums
 // let units be cut in time proportional to their number.
 type blockRuns struct {
-	// all has the runs in forward order. If the tensors outside the blocks form one unit, this unit
-	// is in outside and not in all.
+	// The list all has the runs in forward order. If the tensors outside the blocks form one unit,
+	// this unit is in outside and not in all.
 	all     []blockUnit
 	outside blockUnit
 	// before[i] has the sums of all runs before run i. rising[i] is the first run after i at which

@@ -58,7 +58,7 @@ type Config struct {
 	// Notes are sentences about the settings.
 	Notes []string
 
-	// said has the last value of each key, including keys without a field here.
+	// The map said has the last value of each key, including keys without a field here.
 	said map[string]string
 
 	// asRead is a copy of the settings before defaults were filled in.
@@ -92,8 +92,8 @@ type key struct {
 	set  func(c *Config, value string) error
 }
 
-// other is a setting of a training method that zbench does not simulate, with the reason why it
-// gives no bucket size for it.
+// Type other is a setting of a training method that zbench does not simulate, with the reason why
+// zbench gives no bucket size for this method.
 type other struct{ name, why string }
 
 // refusal returns an error if settings of such training methods are on.
@@ -385,11 +385,11 @@ func hasOther(list []other, name string) bool {
 // sharedKey reports whether all trainers share a key.
 func sharedKey(name string) bool { return hasKey(batchKeys(), name) || hasOther(handedOver, name) }
 
-// own reports whether a setting belongs to the trainer, without settings that other tools also
-// have.
+// Method own reports whether a setting belongs to the trainer, without settings that other tools
+// also have.
 func (t Trainer) own(p Setting) bool { return hasKey(t.keys, p.Key) || hasOther(t.others, p.Key) }
 
-// has reports whether a setting belongs to the trainer, even if other tools also have it.
+// Method has reports whether a setting belongs to the trainer, even if other tools also have it.
 func (t Trainer) has(p Setting) bool { return t.own(p) || hasKey(t.beside, p.Key) }
 
 // owns reports whether a setting belongs to this trainer and to no other.

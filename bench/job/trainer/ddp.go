@@ -24,7 +24,8 @@ const (
 	ddpFirst   = 1 << 20
 	ddpDefault = 25 << 20
 	ddpUsed    = 4
-	// From ddpWhole bytes on, settings are whole MiB. Smaller ones are eighths of a MiB.
+	// From ddpWhole bytes on, settings are whole MiB. Smaller settings are multiples of an eighth
+	// of a MiB.
 	ddpWhole = 8 << 20
 )
 

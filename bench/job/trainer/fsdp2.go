@@ -56,8 +56,8 @@ func init() {
 	})
 }
 
-// fsdp2Keys are the keys in the lines that zbench prints, and those of Accelerate and torchtitan.
-// fsdp2Beside are keys that are too common to identify a file.
+// fsdp2Keys are the keys in the lines that zbench prints, and the keys of Accelerate and
+// torchtitan. fsdp2Beside are keys that are too common to identify a file.
 var fsdp2Keys = []key{
 	{"blocks_per_unit", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
 	{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},

@@ -38,7 +38,7 @@ func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 	return all
 }
 
-// piece is one matrix. at is its index in the list.
+// piece is one matrix. Field at is the matrix's index in the list.
 type piece struct {
 	at       int
 	elements int64
@@ -153,8 +153,8 @@ func (w *wholePacking) end(start int, setting int64, cut *chunking) int {
 }
 
 // bucket assigns each piece to a rank, beginning with the piece with the most work. It chooses the
-// rank with the least work among those whose share has room, or else the rank with the emptiest
-// share.
+// rank with the least work among the ranks whose share has room. If no share has room, it chooses
+// the rank with the emptiest share.
 func (w *wholePacking) bucket(chunk []piece) Bucket {
 	b := Bucket{Expert: w.expert, Whole: true, First: chunk[0].at, Last: chunk[0].at, Params: len(chunk)}
 	used := int64(0)
@@ -274,7 +274,7 @@ func (s *shares) find(fits func(filled int64) bool) int {
 	return s.emptiest()
 }
 
-// least returns the fill of the emptiest share.
+// Method least returns the fill of the emptiest share.
 func (s *shares) least() int64 { return s.filled[1] }
 
 // emptiest returns the rank with the emptiest share, the first one among equals.

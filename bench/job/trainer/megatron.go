@@ -76,8 +76,8 @@ func megatronDefault(_ []Param, run Run) int64 {
 	return max(megatronLeast, megatronPerRank*int64(run.DP))
 }
 
-// Divisor returns the number of elements to a multiple of which Megatron rounds up the end of a
-// bucket with the distributed optimizer.
+// Divisor returns a number of elements. With the distributed optimizer, Megatron rounds up the end
+// of a bucket to a multiple of this number.
 func Divisor(ranks int, pad bool) int64 {
 	d := lcm(int64(ranks), megatronEnd)
 	if pad {
@@ -407,7 +407,7 @@ func quantized(p Param) bool {
 }
 
 // quantizedBuckets cuts the quantized and the other tensors separately, and joins the buckets of
-// the others with the last quantized bucket.
+// the other tensors with the last quantized bucket.
 func quantizedBuckets(in *prepared, setting int64, run Run) []Bucket {
 	var all [2][]Bucket
 	for kind := range all {

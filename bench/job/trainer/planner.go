@@ -17,8 +17,8 @@ type prepared struct {
 	// rule, and for storage in 8 bits.
 	matrices, rest [2]packing
 	pieces         [2][]piece
-	// ahead has the same tensors as kinds, in forward order, for a trainer that cuts buckets in
-	// that order.
+	// Field ahead has the same tensors as kinds, in forward order, for a trainer that cuts buckets
+	// in that order.
 	ahead  [2]packing
 	packed [2][]packed
 	floor  *LayerWiseFloor

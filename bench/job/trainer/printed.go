@@ -47,7 +47,7 @@ func fromLog(text string) []Setting {
 	return nil
 }
 
-// behindLast returns the text after the last occurrence of at.
+// behindLast returns the part of text after the last occurrence of the string at.
 func behindLast(text, at string) (after string, found bool) {
 	i := strings.LastIndex(text, at)
 	if i < 0 {

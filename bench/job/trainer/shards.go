@@ -119,8 +119,8 @@ const (
 // cuts are parts of the names of matrices, and how tensor parallelism divides them
 // (NVIDIA/Megatron-LM at d98e8a64: megatron/core/transformer/attention.py, mlp.py,
 // multi_latent_attention.py, moe/router.py, tensor_parallel/layers.py). A column-parallel matrix is
-// divided by rows, as torch stores it, and so is its bias. The bias of a row-parallel matrix stays
-// whole.
+// divided by rows, as torch stores it. Its bias is divided in the same way. The bias of a
+// row-parallel matrix stays whole.
 var cuts = []struct {
 	part string
 	how  cut

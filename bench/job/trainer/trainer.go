@@ -85,10 +85,10 @@ type Trainer struct {
 	frontEnds []frontEnd
 	// reads lists the kinds of files that can be read.
 	reads []readable
-	// keys are the settings in these files. beside are settings that other tools also have, so that
-	// they do not identify the tool of a file.
+	// keys are the settings in these files. The list beside has settings that other tools also
+	// have, so that they do not identify the tool of a file.
 	keys, beside []key
-	// others are settings of training methods that are not simulated.
+	// The list others has settings of training methods that are not simulated.
 	others []other
 	// chosenBy returns the settings by which files of front ends choose this trainer.
 	chosenBy func() []choice
@@ -252,7 +252,7 @@ type Message struct {
 	Launch int `json:"launch"`
 	Wait   int `json:"wait"`
 	// Stream numbers the trainer's streams. Calls of one stream run one after the other, even in
-	// different groups, and so do calls of one group. All other calls overlap.
+	// different groups. Calls of one group also run one after the other. All other calls overlap.
 	Stream int `json:"stream,omitempty"`
 	// Follows is true if the call uses the result of the previous call in the pass.
 	Follows bool `json:"follows,omitempty"`

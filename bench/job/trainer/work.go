@@ -13,9 +13,9 @@ import (
 var embeddings = []string{"embed_tokens", "wte.", "wpe.", "word_embeddings", "tok_embeddings", "position_embeddings"}
 
 // Work returns the share of each tensor in the computation of a pass, in elements. It is Param.Work
-// if that is set, 0 if the name is that of a lookup table, and otherwise the tensor's elements,
-// frozen or not. A tied embedding needs a value of its own; see Param.Work. Attention's own
-// products belong to no tensor and are assumed to be distributed like the rest.
+// if that is set, 0 if the tensor's name belongs to a lookup table, and otherwise the tensor's
+// elements, frozen or not. A tied embedding needs a value of its own; see Param.Work. Attention's
+// own products belong to no tensor and are assumed to be distributed like the rest.
 func Work(params []Param) []float64 {
 	work := make([]float64, len(params))
 	for i, p := range params {

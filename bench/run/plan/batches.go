@@ -37,7 +37,7 @@ type Batching interface {
 	Batches(context.Context, Batches) (Timed, error)
 }
 
-// runBatches runs batches on a driver. The slices are the caller's.
+// runBatches runs batches on a driver. The caller may keep the slices.
 func runBatches(ctx context.Context, d Driver, b Batches) (t Timed, err error) {
 	if whole, ok := d.(Batching); ok && b.Bursts != nil {
 		return whole.Batches(ctx, b)

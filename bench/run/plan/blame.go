@@ -40,7 +40,7 @@ func (e *GroupError) Timeout() bool {
 	return !slices.ContainsFunc(e.Failures, func(f ProcessFailure) bool { return f.Kind != FailedLate })
 }
 
-// Lost reports whether a process was lost, which then explains the others' failures.
+// Lost reports whether a process was lost. This loss explains the failures of the other processes.
 func (e *GroupError) Lost() bool {
 	return slices.ContainsFunc(e.Failures, func(f ProcessFailure) bool { return f.Kind == FailedLost || f.Kind == FailedUnreached })
 }
@@ -51,8 +51,8 @@ func (e *GroupError) StoodStill() bool { return e.stood != "" && e.Timeout() }
 // maxNamed is the largest number of different failures that an error quotes.
 const maxNamed = 3
 
-// Error quotes the failures: first those of processes that failed themselves, then
-// those of processes that timed out waiting. Equal messages are quoted once.
+// Error quotes the failures. The failures of processes that failed themselves come first. The failures
+// of processes that timed out waiting follow. Equal messages are quoted once.
 func (e *GroupError) Error() string {
 	type quote struct {
 		kind    FailureKind
@@ -154,8 +154,8 @@ var phases = []string{record.DuringOpen, record.DuringInit, record.DuringWarmUp,
 
 func phase(during string) int { return slices.Index(phases, during) }
 
-// addShare returns the progress of one process's ranks in the batch, and raises the deadline of all to
-// that of the process.
+// addShare returns the progress of one process's ranks in the batch, and raises the deadline of the
+// merged evidence to the deadline of the process.
 func addShare(all *record.Evidence, f Failure, first, count int) []record.RankProgress {
 	n := all.Iterations
 	var one record.RankProgress

@@ -20,7 +20,7 @@ type Group struct {
 	own    worker
 	others Followers
 	world  []Member
-	// first has the first rank of each process, and at its end the number of all ranks.
+	// The list first has the first rank of each process. Its last element is the number of all ranks.
 	first []int
 	ctx   context.Context
 	stop  context.CancelCauseFunc
@@ -52,7 +52,8 @@ type Group struct {
 type Member struct {
 	// Host is the name of the process's host, empty if unknown.
 	Host string
-	// Ranks is the number of its ranks. Their numbers follow those of the previous process.
+	// Ranks is the number of its ranks. The numbers of these ranks follow the numbers of the previous
+	// process.
 	Ranks int
 }
 
@@ -90,11 +91,12 @@ func (g *Group) End() {
 	g.stop(nil)
 }
 
-// do sends an order and returns all reports, this process's first. After a signal to stop it sends no
-// further order. An order that was sent is always executed completely.
+// Method `do` sends an order and returns all reports. The report of this process is the first. After a
+// signal to stop it sends no further order. An order that was sent is always executed completely.
 func (g *Group) do(o Order) ([]Report, error) { return g.doEach(o, nil) }
 
-// doEach sends each member its own order if the connection can, else the same order to all.
+// doEach sends each member its own order if the connection can do this. Otherwise it sends the same order
+// to all members.
 func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
 	if g.ctx.Err() != nil {
 		return nil, context.Cause(g.ctx)
@@ -165,8 +167,8 @@ func (g *Group) Allocate(ctx context.Context, need Room) error {
 	return err
 }
 
-// Begin announces the case in all processes. If other communicators are current, the ranks first join
-// those of the case.
+// Begin announces the case in all processes. If other communicators are current, the ranks first join the
+// communicators of the case.
 func (g *Group) Begin(c Case, pass int) error {
 	_, err := g.Prepare(g.ctx, Preparation{Case: c, Pass: pass})
 	return err

@@ -97,7 +97,7 @@ const (
 	OtherCopy     Written = "other stream by a copy"
 )
 
-// Apart reports whether the data are written on a stream other than the launch's.
+// Apart reports whether the data are written on another stream than the stream of the launch.
 func (w Written) Apart() bool { return w == OtherStream || w == OtherCopy }
 
 // Copied reports whether the data are copied from the host.

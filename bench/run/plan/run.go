@@ -195,8 +195,8 @@ func Run(ctx context.Context, cases []Case, d Driver, o Effort, done func(record
 	return taken.Results(cases)
 }
 
-// Resume runs the passes that the log lacks (Taken.Run) and calls done with each case's result
-// after its last pass; the error is the log's.
+// Resume runs the passes that the log lacks (Taken.Run) and calls done with each case's result after
+// its last pass. An error is an error of the log.
 func Resume(ctx context.Context, cases []Case, d Driver, o Effort, kept Log, done func(record.Result)) (*Taken, error) {
 	jobs, before := make([]Job, len(cases)), make([]bool, len(cases))
 	taken := NewTaken(kept.Parts)

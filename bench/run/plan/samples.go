@@ -29,7 +29,7 @@ type passRun struct {
 	everyRank bool
 	// launch is the time of a launch in the warm-up, in seconds; 0 if unknown.
 	launch float64
-	// first has the times of the first batches, if both timings began with one order.
+	// Field first has the times of the first batches, if both timings began with one order.
 	first Timed
 }
 
@@ -73,7 +73,8 @@ func (t *passRun) end(status record.Status, reason string) {
 // ranks returns the number of active ranks.
 func (t *passRun) ranks() int { return t.c.Ranks * max(t.c.Parallel, 1) }
 
-// whole returns a check that a driver's answer has the requested number of rows for all ranks.
+// Method whole returns a function that checks a driver's answer: it must have the requested number of
+// rows for all ranks.
 func (t *passRun) whole(rows int) func([]float64, error) ([]float64, error) {
 	return func(seconds []float64, err error) ([]float64, error) {
 		if want := rows * t.ranks(); err == nil && len(seconds) != want {

@@ -31,8 +31,8 @@ func (t *Times) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Joined merges several reports that only have times: the times of each process follow those of the
-// previous one. All processes have the same number of times.
+// Joined merges several reports that only have times: the times of each process follow the times of
+// the previous process. All processes have the same number of times.
 type Joined struct {
 	Seconds Times `json:"seconds,omitempty"`
 	// Hold is the longest hold, which is all that the leader needs. StartedEarly is true if it is true

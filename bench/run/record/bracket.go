@@ -1,7 +1,7 @@
 package record
 
-// Bracket is the range of a launch's time in a model with unmeasured constants. All times are the
-// model's, without noise, in seconds.
+// Bracket is the range of a launch's time in a model with unmeasured constants. All times come
+// from the model, without noise, in seconds.
 type Bracket struct {
 	// Seconds is the time with the simulated constants, in seconds.
 	Seconds float64 `json:"seconds" jsonschema:"exclusiveMinimum=0"`

@@ -23,8 +23,8 @@ type Evidence struct {
 	Iterations int `json:"iterations"`
 	// Ranks covers every rank that took part; ranks with equal evidence share an entry.
 	Ranks []RankEvidence `json:"ranks"`
-	// Suspects are the ranks that most likely keep the others waiting, as ranges; if Certain is
-	// false, the candidates among which the evidence cannot decide.
+	// Suspects are the ranks that most likely keep the others waiting, as ranges. If Certain is false,
+	// the evidence cannot decide among these ranks.
 	Suspects string `json:"suspects,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$"`
 	// Certain is true if the evidence separates the suspects from the waiting ranks.
 	Certain bool `json:"certain,omitempty"`
@@ -69,7 +69,7 @@ const (
 
 var rankStates = []RankState{LostContact, RankFailed, NotEnqueued, NotStarted, Unreached, NotFinished, RankFinished}
 
-// RankStates returns all states. The slice is the caller's.
+// RankStates returns all states. The caller may change the slice.
 func RankStates() []RankState { return slices.Clone(rankStates) }
 
 // Phases of a case: the values of Evidence.During.
@@ -373,7 +373,7 @@ func (e *Evidence) Where() string {
 	}
 }
 
-// count returns the number of ranks, and of missing ones.
+// count returns the number of ranks and the number of missing ranks.
 func (e *Evidence) count() (all, missing int) {
 	for _, r := range e.Ranks {
 		all += r.Count

@@ -231,7 +231,7 @@ func (j *Journal) FinishedParts() []Part {
 
 // Reasons for cases that were added to a sweep.
 const (
-	// Extension: the answer needs sizes larger than the sweep's.
+	// Extension: the answer needs larger sizes than the sweep has.
 	Extension = "extension"
 	// AnswerSizes: the real sizes of the messages around the answer.
 	AnswerSizes = "answer_sizes"
@@ -272,10 +272,10 @@ func (f AddedRound) Line(run string) ([]byte, error) {
 	return journalLine(run, f)
 }
 
-// Planned returns all cases: the header's, then the added ones.
+// Planned returns all cases: first the cases of the header, then the added cases.
 func (j *Journal) Planned() []Result { return j.whole().Results }
 
-// whole returns the planned record: the header's cases, then the added ones.
+// Method whole returns the planned record: first the cases of the header, then the added cases.
 func (j *Journal) whole() Record {
 	rec := j.Header.Record
 	rec.Results, rec.Kernels = slices.Clone(rec.Results), slices.Clone(rec.Kernels)

@@ -24,8 +24,9 @@ const (
 	NICNote   = "By how much each counter rose while the cases ran. All traffic of the node counts, that of other jobs too. – is a counter that the driver does not have."
 )
 
-// NICTables returns two tables with a row per NIC: those that stand out by a retransmit, a
-// link-down or bytes far from the median, worst first, and the others.
+// NICTables returns two tables with a row per NIC. The first has the NICs that stand out by a
+// retransmit, a link-down or bytes far from the median, the worst first. The second has the other
+// NICs.
 func NICTables(nics []NICCounters) (apart, alike table.Table) {
 	middle := MedianSent(nics)
 	off := func(c NICCounters) float64 {

@@ -11,7 +11,7 @@ import (
 // Result is one case: a collective at one size, with its timings.
 type Result struct {
 	Case
-	// Name of the collective, that of the rccl-tests program without _perf.
+	// Name of the collective: the name of the rccl-tests program without _perf.
 	Collective string `json:"collective"`
 	// Element type, as rccl-tests names it.
 	Dtype string `json:"dtype"`
@@ -63,8 +63,8 @@ type Result struct {
 	// Bracket is the model's range of the time of an extrapolated case; absent if the model
 	// has no bracket for it.
 	Bracket *Bracket `json:"bracket,omitempty"`
-	// Registration is how long all ranks registered the case's buffers, in seconds, not included in
-	// its times; absent if they did not do so just before it.
+	// Registration is the time for which all ranks registered the case's buffers, in seconds. It is not
+	// included in the times of the case. Absent if no buffers were registered just before the case.
 	Registration float64 `json:"registration,omitempty" jsonschema:"minimum=0"`
 	// Ran is the library's name for what ran a case with a policy, such as CE or RING; absent if the
 	// library does not report it.
@@ -123,8 +123,8 @@ type WrongElement struct {
 
 // Check is the comparison of a result with float64, with its bar.
 type Check struct {
-	// Shape that was checked. It is smaller than the row's where float64 or the emulation would take too
-	// long.
+	// Shape that was checked. It is smaller than the shape of the row if float64 or the emulation would
+	// take too long.
 	Shape string `json:"shape"`
 	// Subject of the check.
 	What string `json:"what"`
@@ -187,7 +187,7 @@ type Deviation struct {
 	Max float64 `json:"max"`
 }
 
-// Within reports whether both parts of a deviation are no larger than another's.
+// Within reports whether both parts of a deviation are no larger than the parts of another deviation.
 func (d Deviation) Within(most Deviation) bool {
 	return d.Frobenius <= most.Frobenius && d.Max <= most.Max
 }
@@ -267,8 +267,8 @@ type SlowestGroup struct {
 	Typical float64 `json:"typical"`
 	// Smallest of the groups' medians, in seconds.
 	Fastest float64 `json:"fastest"`
-	// Slow are the first ranks of all groups that take more than 5 % longer than the typical one,
-	// in order; absent if there is none.
+	// Slow are the first ranks of all groups that take more than 5 % longer than the typical group, in
+	// order; absent if there is no such group.
 	Slow []int `json:"slow,omitempty"`
 }
 

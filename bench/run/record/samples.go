@@ -81,9 +81,9 @@ func WriteSamples(values, index io.Writer, rec *Record, parts []Part) error {
 	return jsonfile.Write(index, "record: samples", x)
 }
 
-// CheckSamples returns a warning if the samples beside a record are not those that zbench wrote
-// with it; nil if they are, or if their version cannot tell. index and values are samples.json and
-// samples.f32.
+// CheckSamples returns a warning if the samples beside a record are not the samples that zbench
+// wrote with it. It returns nil if they are, or if files of their version do not show it. index
+// and values are samples.json and samples.f32.
 func CheckSamples(rec *Record, index, values []byte) *Warning {
 	const hint = "do not use them; journal.jsonl has the same samples"
 	var x SamplesIndex

@@ -14,14 +14,15 @@ import (
 type Stall struct {
 	// Rows are the results, by size, out of place before in place.
 	Rows []*Result
-	// Factor is the largest ratio of a row's time to what the others allow.
+	// Factor is the largest ratio of a row's time to the time that the other rows allow.
 	Factor float64
 }
 
 // Bounds of a stall.
 const (
 	// stallFactor exceeds the ratio of sizes that a library always handles badly: up to 7.0 times
-	// what others allow (256 KiB to 1 MiB on 16 GH200, boeschf/nccl-benchmark-on-alps-2025).
+	// the time that other rows allow (256 KiB to 1 MiB on 16 GH200,
+	// boeschf/nccl-benchmark-on-alps-2025).
 	stallFactor = 10.0
 	// erraticFactor is the limit for a run whose two placements differ by more than erratic, in the
 	// median over its sizes. A library's regular behaviour affects both placements: there they

@@ -35,7 +35,7 @@ type Advice struct {
 	Largest int64 `json:"largest_param,omitempty"`
 	// Settings from the trainer's own file (--config).
 	Config *Config `json:"config,omitempty"`
-	// Ranks that reduce a gradient together; absent for the curve's.
+	// Ranks that reduce a gradient together; absent for the ranks of the curve.
 	DP int `json:"dp,omitempty"`
 	// Expert-parallel groups among them.
 	EP int `json:"ep,omitempty"`
@@ -53,19 +53,19 @@ type Advice struct {
 	Zero *int `json:"zero,omitempty"`
 	// Megatron's --optimizer.
 	Optimizer string `json:"optimizer,omitempty"`
-	// Element type in which gradients are reduced; absent for the trainer's.
+	// Element type in which gradients are reduced; absent for the trainer's default.
 	GradDtype string `json:"grad_dtype,omitempty"`
 	// Element type in which parameters are gathered; absent for bfloat16.
 	ParamDtype string `json:"param_dtype,omitempty"`
 	// Backward of one microbatch without communication, in seconds.
 	Backward float64 `json:"backward_seconds,omitempty"`
-	// Forward of it, in seconds; absent for half the backward.
+	// Forward of the same microbatch, in seconds; absent for half the backward.
 	Forward float64 `json:"forward_seconds,omitempty"`
 	// Forward and backward together, in seconds.
 	Step float64 `json:"step_seconds,omitempty"`
 	// Tokens per GPU in a microbatch, if no time was measured.
 	Tokens int64 `json:"tokens_per_microbatch,omitempty"`
-	// Parameters that a token uses on this GPU; absent for the preset's.
+	// Parameters that a token uses on this GPU; absent for the preset's number.
 	Active int64 `json:"active_params,omitempty"`
 	// Rate of a GPU in training, in FLOP/s.
 	Flops float64 `json:"flops,omitempty"`

@@ -259,7 +259,7 @@ func Split(c Chart, names []string) []Chart {
 const KneeShare = 0.9
 
 // Plots returns charts as blocks. Among charts that differ only in the collective, the first is
-// open and the others unfold.
+// open and the other charts unfold.
 func Plots(all []Chart) []Block {
 	var out, more []Block
 	var titles []string
@@ -277,7 +277,7 @@ func Plots(all []Chart) []Block {
 	return out
 }
 
-// FirstOpen returns charts of curves: the first is open, the others unfold.
+// FirstOpen returns charts of curves: the first chart is open, and the other charts unfold.
 func FirstOpen(charts []Block) []Block {
 	if len(charts) < 2 {
 		return charts

@@ -84,7 +84,8 @@ func (t *Table) Add(cells ...string) {
 	last.Rows = append(last.Rows, Row{Cells: cells})
 }
 
-// AddTo appends a row to the last group if it has this name, else to a new one.
+// AddTo appends a row to the last group if this group has the given name. Otherwise it appends the
+// row to a new group.
 func (t *Table) AddTo(group string, cells ...string) {
 	if n := len(t.Groups); n == 0 || t.Groups[n-1].Cells[0] != group {
 		t.Groups = append(t.Groups, Group{Cells: []string{group}})

@@ -101,8 +101,8 @@ func (t Table) over() []string {
 	return []string{line}
 }
 
-// Headings iterates over the headings. first is the first column of a heading, last is the column
-// after its last one.
+// Headings iterates over the headings. The value first is the first column of a heading, and last
+// is the column after its last column.
 func (t Table) Headings() iter.Seq2[int, int] {
 	return func(yield func(first, last int) bool) {
 		for first := 0; first < len(t.Columns); {

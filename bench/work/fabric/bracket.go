@@ -16,7 +16,7 @@ type Bracket struct {
 	Slowest End `yaml:"slowest"`
 }
 
-// End is one end of a bracket: constants that replace those of the model in the same formula.
+// End is one end of a bracket: constants that replace the model's constants in the same formula.
 type End struct {
 	// R replaces the pipeline cost, in seconds.
 	R float64 `yaml:"r"`

@@ -58,7 +58,7 @@ type damage struct {
 	rails map[[2]int]float64 // by node, rail
 	// crossed is the NIC that a GPU uses instead of its own, by node and GPU.
 	crossed map[[2]int]int
-	// taken has the fault that breaks each component.
+	// The map taken has the fault that breaks each component.
 	taken map[string]string
 }
 

@@ -107,7 +107,7 @@ type Point struct {
 	Seconds float64
 }
 
-// Measure replaces the times of a collective over all ranks by measured ones. The times were
+// Measure replaces the times of a collective over all ranks by measured times. The times were
 // measured without faults. So the machine's faults lengthen them, by the same factor as the model's
 // times. healthy is the machine without faults.
 func (m *Machine) Measure(collective string, points []Point, healthy *Machine) {

@@ -398,7 +398,7 @@ func total(same []*product) float64 {
 }
 
 // measured returns the time of a microbatch at each hidden size in the request. It uses the first
-// choices of the heuristics, because a job gets those.
+// choices of the heuristics, because a job gets these choices.
 func measured(rec *record.Record, all []*product) (points []Point, hidden int64) {
 	if !rec.OfKernels() || rec.Spec.Kernels.Around == 0 {
 		return nil, 0

@@ -75,10 +75,10 @@ const (
 	// bars is the largest deviation of a kernel, as a multiple of the deviation of a reference that
 	// rounds to bf16. Emulated kernels have 0.95 to 1.06 times that deviation.
 	bars = 2.5
-	// few is the short side below which a single rounding can decide a reference's error by chance.
-	// For such matrices the worst of several references counts. The constant draws is the number of
-	// these further references. In them, products change at random by up to a quarter of a unit
-	// before they are rounded.
+	// The constant few is the short side below which a single rounding can decide a reference's
+	// error by chance. For such matrices the worst of several references counts. The constant draws
+	// is the number of these further references. In them, products change at random by up to a
+	// quarter of a unit before they are rounded.
 	few   = 64
 	draws = 8
 )
