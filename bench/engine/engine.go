@@ -123,9 +123,10 @@ func (e *Engine) open(ctx context.Context, u *Setup) (opened, error) {
 	return k, err
 }
 
-// Run measures a request and writes the record and the journal into the folder, and for a sweep the
-// samples and the recommendation. An error comes with the outcome so far, even if a sweep failed
-// before its first case. If the request is refused, the folder is abandoned and the outcome is nil.
+// Run measures a request and writes the record and the journal into the folder. For a sweep it also
+// writes the samples and the recommendation. An error comes with the outcome so far, even if a sweep
+// failed before its first case. If the request is refused, the folder is abandoned and the outcome is
+// nil.
 func (e *Engine) Run(ctx context.Context, u *Setup, dir *folder.Folder) (*Outcome, error) {
 	return e.run(ctx, u, dir, nil)
 }

@@ -55,8 +55,8 @@ func (h Hello) clash(other Hello, pci string) error {
 }
 
 // Together returns the facts of a world with this number of ranks. perGPU ranks share each GPU. The
-// processes are in the order of their ranks. An error names the process that does not fit the first one,
-// and the reason.
+// processes are in the order of their ranks. If a process does not fit the first process, the error names
+// it and gives the reason.
 func Together(world []Hello, ranks, perGPU int) (Facts, error) {
 	if len(world) == 0 {
 		return Facts{}, fmt.Errorf("no process of %d ranks has registered", ranks)

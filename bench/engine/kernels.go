@@ -59,7 +59,7 @@ func (k *Kernels) record(e *Engine) *record.Record {
 	return rec
 }
 
-// measure runs the jobs, from the start or from where old ended.
+// measure runs the jobs from the start, or from the end of the journal old.
 func (k *Kernels) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Folder, old *record.Journal) (*Outcome, error) {
 	stop := context.AfterFunc(ctx, k.Driver.Cancel)
 	defer stop()

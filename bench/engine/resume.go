@@ -197,9 +197,9 @@ func (u *Setup) resumable(entries *record.Journal, cases []plan.Case) error {
 	return nil
 }
 
-// agree compares a journal's cases with those of the sweep's request. The journal decides which cases fit
-// into the memory. A finished case that the request does not produce is valid, because it may come from
-// before a change of the request.
+// agree compares a journal's cases with the cases of the sweep's request. The journal decides which cases
+// fit into the memory. A finished case that the request does not produce is valid, because it may come
+// from before a change of the request.
 func (u *Setup) agree(entries *record.Journal, cases []plan.Case) error {
 	made := map[string]record.Result{}
 	for _, c := range cases {

@@ -173,7 +173,7 @@ func (u *Setup) plan() error {
 	return nil
 }
 
-// name looks up the request's names and replaces them by the canonical ones.
+// Method name looks up the request's names and replaces them by the canonical names.
 func (u *Setup) name() (err error) {
 	s := u.Spec.Sweep
 	if u.axes.Skew, err = collective.ReadSkew(s.Skew); err != nil {
@@ -203,7 +203,7 @@ func (u *Setup) keepsSamples() bool {
 // Cases returns the request's cases before the driver decides which fit into memory.
 func (u *Setup) Cases() []plan.Case { return u.axes.Cases() }
 
-// cases lists the sweep's cases and marks those that do not fit or are extrapolated.
+// cases lists the sweep's cases and marks the cases that do not fit or are extrapolated.
 func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
 	var err error
 	if u.room, err = d.Budget(); err != nil {
@@ -222,8 +222,8 @@ func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
 	return cases, nil
 }
 
-// mark records whether the model of a case has parts without measurements, and the range of the case's
-// time. Before a driver is open both are unknown, and nothing is marked.
+// mark stores in a case whether its model has parts without measurements, and the range of its time.
+// Before a driver is open both are unknown, and nothing is marked.
 func (u *Setup) mark(c *plan.Case) {
 	c.Extrapolated = u.extrapolated != nil && u.extrapolated(*c)
 	if c.Policy != (policy.Policy{}) {

@@ -48,9 +48,9 @@ func (a asking) Witness() *record.Witness { return a() }
 
 var _ plan.Witnessing = asking(nil)
 
-// unstarted returns the outcome of a sweep that failed before its first case. It has all cases; the first
-// has the failure and its evidence. d may be a plan.Witnessing. The journal has no part, so resuming
-// measures every case.
+// unstarted returns the outcome of a sweep that failed before its first case. The outcome has all cases.
+// The first case has the failure and its evidence. d may be a plan.Witnessing. The journal has no part,
+// so resuming measures every case.
 func (e *Engine) unstarted(u *Setup, d any, dir *folder.Folder, entries *record.Journal, err error) (*Outcome, error) {
 	if len(entries.Parts) > 0 || !keeps(err) {
 		return nil, err

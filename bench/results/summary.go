@@ -261,8 +261,8 @@ func cells(c curve.Curve, r *record.Result, show []figure) []string {
 	return out
 }
 
-// ended returns the status of a case that failed or has wrong data, or whose hidden in-place case did; empty
-// otherwise.
+// Function ended returns the status of a case that failed or has wrong data. This also holds if the hidden
+// in-place case of the case failed or has wrong data. Otherwise the text is empty.
 func ended(c curve.Curve, r *record.Result) string {
 	if r == nil {
 		return ""

@@ -36,7 +36,7 @@ type Line struct {
 func shown(raw string) string {
 	t := strings.TrimPrefix(raw, "\ufeff")
 	t = strings.TrimRight(t, "\r")
-	// A progress display overwrites its line; the text is its last content.
+	// A progress display overwrites its line. The text is the last content of the line.
 	if i := strings.LastIndexByte(t, '\r'); i >= 0 {
 		t = t[i+1:]
 	}
@@ -50,7 +50,8 @@ func shown(raw string) string {
 }
 
 // labelRE is the label of mpirun --tag-output, after the optional time of --timestamp-output.
-// mpirun writes it in front of each write of a process, which may be a whole line or a part of one.
+// mpirun writes it in front of each write of a process, which may be a whole line or a part of a
+// line.
 var labelRE = pattern.New(`(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})?\[(?:[^\[\]@\s]*@)?(\d+,\d+)\]<std(?:out|err|diag)>:?`)
 
 // unlabel removes labels inside a line if they name the same process as the label at the beginning
@@ -170,8 +171,8 @@ func (l *Line) unmark() {
 	}
 }
 
-// plain reports whether a line certainly has no prefix, as is true of almost all lines: it begins
-// with a number sign, or with spaces, a number and another space.
+// plain reports whether a line certainly has no prefix. This is so if the line begins with a number
+// sign, or with spaces, a number and another space. Almost all lines begin in this way.
 func plain(t string) bool {
 	if t == "" || t[0] == '#' {
 		return true

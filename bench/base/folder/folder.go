@@ -36,9 +36,10 @@ type Host struct {
 	// Random returns unpredictable bytes for run ids. If it is nil, each id is computed from facts
 	// that are known before the first result.
 	Random io.Reader
-	// Owner names this process in messages of others: host and process number.
+	// Owner names this process in messages of other processes: host and process number.
 	Owner string
-	// Note prints a message that is neither an error nor a warning; nil prints nothing.
+	// Note prints a message that is neither an error nor a warning. If Note is nil, nothing is
+	// printed.
 	Note func(format string, args ...any)
 }
 
@@ -188,8 +189,8 @@ func (e *HoldsFilesError) Error() string {
 	return fmt.Sprintf("%s already holds %d files", e.Path, e.Files)
 }
 
-// holdsFiles reports whether a folder has other files than a killed run leaves before its first
-// result.
+// holdsFiles reports whether a folder has files besides the files that a killed run leaves before
+// its first result.
 func holdsFiles(files FS, dir string, entries []fs.DirEntry) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		switch name := e.Name(); name {

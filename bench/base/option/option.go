@@ -32,8 +32,8 @@ type Row[T any] struct {
 type Value[T any] struct {
 	// Set parses all given values, at least one. A flag that is not a list uses the last one.
 	Set func(*T, []string) error
-	// Show returns the field's values as on a command line. The flag is omitted if there are no
-	// values or only empty ones.
+	// Show returns the field's values as on a command line. The flag is omitted if there are no values or
+	// only empty values.
 	Show func(*T) []string
 	// Unset reports whether the field has its zero value. A flag without a default is then omitted.
 	// If Unset is nil, the flag is always shown.
@@ -150,8 +150,8 @@ func Float[T any](field func(*T) *float64) Value[T] {
 	return Of(field, NotNegative, func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) })
 }
 
-// Scaled returns a Value for a number from least to most, in a unit that is 1/scale of the field's
-// unit. It prints twelve digits, which hide the rounding of the conversion.
+// Scaled returns a Value for a number. least and most are its limits. The unit of the number is 1/scale of
+// the field's unit. It prints twelve digits, which hide the rounding of the conversion.
 func Scaled[T any](least, most float64, name string, scale float64, field func(*T) *float64) Value[T] {
 	return Of(field, func(text string) (float64, error) {
 		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)

@@ -120,7 +120,7 @@ func pick(ladder []scale, v float64) scale {
 }
 
 // Bytes prints a size in IEC units: "512 KiB", "1.46 MiB", "8 GiB". A whole number of units prints
-// without decimals, any other number with three digits.
+// without decimals. Any other number prints with three digits.
 func Bytes(b int64) string {
 	s := pick(byteScales, float64(b))
 	if size := int64(s.size); b%size == 0 {

@@ -76,7 +76,7 @@ type inspected struct {
 	// calls.
 	damaged, fast, calls int
 	lost                 int64
-	// id is the communicator of calls whose header does not name one. named is true if it comes
+	// id is the communicator of calls whose header names no communicator. named is true if it comes
 	// from the file name. mixed is true if such calls belong to several communicators.
 	id           word
 	named, mixed bool

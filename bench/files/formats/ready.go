@@ -118,8 +118,8 @@ func (w *worker) handled(at *trace.Span) float64 {
 	return max(at.End, w.ends[max(after-1, 0)])
 }
 
-// settle sets the time of each gradient; gradients are in order. steps are the host's step marks.
-// device is true if the file has kernels; then times on the host do not count.
+// settle sets the time of each gradient. The gradients are in order. steps are the host's step
+// marks. device is true if the file has kernels. In that case times on the host do not count.
 func (r *readiness) settle(steps []trace.Step, device bool) {
 	workers := r.workers()
 	for i := range r.gradients {

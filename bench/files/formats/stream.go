@@ -18,8 +18,8 @@ type stream struct {
 	err  error
 }
 
-// Limits for a stream. A profiler's event has some hundred bytes, or some thousand with a stack of
-// Python frames or a list of shapes.
+// Limits for a stream. A profiler's event has some hundred bytes. With a stack of Python frames or
+// a list of shapes, it has some thousand bytes.
 const (
 	window   = 1 << 20
 	maxValue = 16 << 20

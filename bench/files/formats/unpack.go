@@ -18,7 +18,7 @@ import (
 const maxMembers = 1 << 16
 
 // unpack calls visit with a file's decompressed content, or with the content of each file of an
-// archive. The argument most is the largest number of bytes of each file that it passes. The
+// archive. The function visit gets at most the given number of bytes of each file. The
 // archive's name precedes the name of its files.
 func unpack(name string, r io.Reader, most int64, visit func(name string, r io.Reader) error) error {
 	in, err := decompressed(bufio.NewReaderSize(r, Head))

@@ -91,8 +91,8 @@ func (t *test) evidence(ratio interval, ranks int) evidence {
 	return e
 }
 
-// share returns size/(count × element size). It returns 0 if this is unknown, and -1 if it is not a
-// whole number.
+// share returns size/(count × element size). It returns 0 if the quotient is unknown, and -1 if the
+// quotient is not a whole number.
 func (p printedCase) share() int64 {
 	d, err := collective.DtypeByName(p.dtype)
 	switch {
@@ -106,8 +106,8 @@ func (p printedCase) share() int64 {
 
 // veto returns the reason why the rows cannot belong to a collective, or empty text if they can.
 func (e evidence) veto(c collective.Collective) string {
-	// Send/recv does not use an operator. But since the tables have a column for the root, its
-	// program runs once per operator and prints the operator.
+	// Send/recv does not use an operator. But since the tables have a column for the root, the
+	// program of send/recv runs once per operator and prints the operator.
 	prints := c.Reduces || !c.Rooted && !divides(c) && e.rootColumn
 	switch {
 	case e.ops && e.none:

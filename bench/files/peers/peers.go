@@ -49,8 +49,8 @@ type Hints struct {
 	// Collective names the collective if the log does not name it, in any spelling that
 	// collective.ByName accepts.
 	Collective string
-	// File is the base name of the log. The collective in it is used if neither the log nor
-	// Collective names one.
+	// File is the base name of the log. The collective in this name is used if neither the log nor
+	// Collective names a collective.
 	File string
 	// Nodes and Ranks are used if the log does not list its devices; 0 means unknown.
 	Nodes, Ranks int

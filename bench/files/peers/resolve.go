@@ -115,8 +115,8 @@ func (out *setting) fromClaims(s *scan, fromRows, fromFile claim, ratio interval
 	}
 }
 
-// fitRanks compares the number of ranks with busbw over size/time, or computes it if the log lacks
-// it.
+// fitRanks compares the number of ranks with busbw over size/time. If the log lacks the number,
+// fitRanks computes it.
 func (out *setting) fitRanks(s *scan, from string, seen evidence) error {
 	ratio := seen.ratio
 	if out.ranks > 0 && ratio.has(out.BusFactor(out.ranks)) {

@@ -123,8 +123,8 @@ func (s *scan) next(stream string) *test {
 }
 
 // follow starts a new test at a repeated header. If no footer precedes the header, it may belong to
-// the same program, to one that runs at the same time, or to the next one. So the test inherits the
-// devices, but not the name.
+// the same program, to another program that runs at the same time, or to the next program. So the
+// test inherits the devices, but not the name.
 func (s *scan) follow(t *test) *test {
 	n := s.next(t.stream)
 	n.before = nil

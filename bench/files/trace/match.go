@@ -25,8 +25,8 @@ type Matched struct {
 	OnAll int `json:"on_all"`
 	// Differ has the first differing call of each group.
 	Differ []Difference `json:"differ"`
-	// Pending has the first call of each group that has not ended on all ranks, if the files show
-	// that.
+	// Pending has, for each group, the first call that has not ended on all ranks. It is empty if
+	// the files do not show the end of calls.
 	Pending []Pending `json:"pending"`
 	// recorded is true for dumps of a flight recorder, which end where their ranks stopped. Other
 	// files may end earlier than their rank.

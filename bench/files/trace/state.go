@@ -110,8 +110,8 @@ func notCompared(g Group, last map[int]int64, from int64) finding.Finding {
 	}
 }
 
-// Function pending returns the first call of a group that has not ended on all ranks. It returns
-// nil if all calls have ended, or if the file has no states.
+// Among the calls of a group, function pending returns the first that has not ended on all ranks.
+// It returns nil if all calls have ended, or if the file has no states.
 func pending(g Group, of map[int][]*Call) *Pending {
 	states := map[int64]map[State][]int{}
 	names := map[int64]string{}
@@ -134,7 +134,7 @@ func pending(g Group, of map[int][]*Call) *Pending {
 }
 
 // pendingFindings says which calls have not ended, and on which ranks. If the ranks already differ
-// in that call or an earlier one, the finding about the difference is enough.
+// in that call or in an earlier call, the finding about the difference is enough.
 func (m *Matched) pendingFindings() (l finding.List) {
 	for _, p := range m.Pending[:min(len(m.Pending), maxDiffer)] {
 		if slices.ContainsFunc(m.Differ, func(d Difference) bool { return d.Group == p.Group && d.Number <= p.Number }) {

@@ -17,7 +17,7 @@ import (
 type Waiting struct {
 	// Calls is the number of calls with times that every rank of their group has in the files.
 	Calls int `json:"calls"`
-	// Ranks has the waiting and the transfer of each rank.
+	// Ranks are the waiting and the transfer of each rank.
 	Ranks []RankWaiting `json:"ranks"`
 	calls []awaited
 }

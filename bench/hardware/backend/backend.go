@@ -162,7 +162,7 @@ func register(v Vendor) Vendor { //nolint:unparam // each vendor's file assigns 
 // Vendors returns a copy of the table.
 func Vendors() []Vendor { return slices.Clone(vendors) }
 
-// Names returns the names of all backends: the loopback first, then the vendors'.
+// Names returns the names of all backends: first the loopback, then the backends of the vendors.
 func Names() []string {
 	names := []string{Loopback}
 	for _, v := range vendors {

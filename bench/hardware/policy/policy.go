@@ -1,5 +1,5 @@
 // Package policy describes how a communicator is created and its buffers are registered, and which
-// collectives benefit from that. A library accepts any combination. If it does not support the
+// collectives benefit from that. A library accepts any combination. If a library does not support the
 // combination for a collective, it runs the collective with its usual kernels.
 package policy
 

@@ -140,8 +140,9 @@ type reader struct {
 	order []string
 }
 
-// Marks are private-use characters that stand for missing values, two per entry of reader.missing:
-// an even mark for an unquoted value, an odd mark for a quoted one.
+// Marks are private-use characters that stand for missing values. There are two marks per entry of
+// reader.missing. The even mark stands for an unquoted value, and the odd mark stands for a quoted
+// value.
 const (
 	firstMark = 0xE000
 	lastMark  = 0xF8FF

@@ -144,7 +144,7 @@ func (c *Config) titan() {
 	c.ParamDtype, c.GradDtype = cmp.Or(c.ParamDtype, "bfloat16"), cmp.Or(c.GradDtype, "float")
 	c.tokens()
 	if c.micro > 0 && c.global == 0 && c.Accum == nil {
-		c.Accum = new(1) // without a global batch it is one microbatch on all ranks
+		c.Accum = new(1) // without a global batch, a step has one microbatch on all ranks
 	}
 }
 

@@ -131,8 +131,8 @@ func (w *wholePacking) chunks(setting int64) chunking {
 	return cut
 }
 
-// end returns the end of the chunk that begins at start. Where only the setting decides, it narrows
-// the range of settings that cut the same chunks.
+// end returns the end of the chunk that begins at start. Where only the setting decides, end
+// narrows the range of settings that cut the same chunks.
 func (w *wholePacking) end(start int, setting int64, cut *chunking) int {
 	held, largest, share := int64(0), int64(0), int64(0)
 	w.open.empty()
@@ -277,7 +277,7 @@ func (s *shares) find(fits func(filled int64) bool) int {
 // Method least returns the fill of the emptiest share.
 func (s *shares) least() int64 { return s.filled[1] }
 
-// emptiest returns the rank with the emptiest share, the first one among equals.
+// emptiest returns the rank with the emptiest share. Among equal ranks it returns the first.
 func (s *shares) emptiest() int {
 	node := 1
 	for node < s.leaves {

@@ -83,7 +83,7 @@ func bridgeOverrides(s Spelling) string {
 }
 
 // bridged returns the key of a setting in Megatron-Bridge. Most keys are under ddp. With the
-// distributed optimizer, comm_overlap overrides three of them.
+// distributed optimizer, comm_overlap overrides three of these settings.
 func bridged(key string, sharded bool) string {
 	switch key {
 	case "expert_model_parallel_size":

@@ -18,8 +18,8 @@ type packing struct {
 	alone int
 	// largest is the number of elements of the largest tensor.
 	largest int64
-	// The start of a tensor is rounded up to a multiple of align, and the end of a bucket to a
-	// multiple of divisor. Both are in elements from the start of the buffer; 0 means 1.
+	// The start of a tensor is rounded up to a multiple of align. The end of a bucket is rounded up
+	// to a multiple of divisor. Both are in elements from the start of the buffer; 0 means 1.
 	align, divisor int64
 	// scratch is memory for buckets whose number is not yet known.
 	scratch *[]Bucket

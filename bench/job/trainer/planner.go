@@ -13,8 +13,8 @@ type prepared struct {
 	params []Param
 	// kinds are the dense tensors and the experts, in backward order.
 	kinds [2]packing
-	// matrices and rest divide kinds if matrices have buffers of their own: with the layer-wise
-	// rule, and for storage in 8 bits.
+	// matrices and rest are the two parts of kinds if matrices have buffers of their own. This is
+	// so with the layer-wise rule, and for storage in 8 bits.
 	matrices, rest [2]packing
 	pieces         [2][]piece
 	// Field ahead has the same tensors as kinds, in forward order, for a trainer that cuts buckets

@@ -22,8 +22,8 @@ type Setting struct {
 	Key string `json:"key"`
 	// Value is the value as written, with variables replaced.
 	Value string `json:"value"`
-	// Unset is the text in place of the value if it is a variable that the file does not set. Value
-	// is then "true" if bash passes the key alone.
+	// Unset is the text in place of the value if the value is a variable that the file does not
+	// set. Value is then "true" if bash passes the key alone.
 	Unset string `json:"unset,omitempty"`
 }
 

@@ -58,8 +58,8 @@ type form struct {
 	write           func(s Spelling) string
 }
 
-// readable is a kind of file that can be read, or a part of one. title names it for people. sign is
-// the text by which it is found.
+// readable is a kind of file that can be read, or a part of such a file. title names it for people.
+// sign is the text by which it is found.
 type readable struct{ title, sign string }
 
 // frontEnd is a tool that sets a trainer by keys of its own.

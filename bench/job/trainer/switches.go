@@ -5,7 +5,7 @@ package trainer
 type Switch struct {
 	// Name is the setting in the trainer's spelling.
 	Name string
-	// Run is the user's run with this switch and all earlier ones.
+	// Run is the user's run with this switch and all earlier switches.
 	Run Run
 }
 

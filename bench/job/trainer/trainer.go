@@ -70,8 +70,8 @@ type Trainer struct {
 	// Settings lists all possible settings, ascending, for a trainer that has only a few; nil if
 	// every multiple of Step is possible.
 	Settings func(params []Param, run Run) []int64
-	// Unset returns the run as it is if the user sets no bucket size; nil means that it does not
-	// change.
+	// Unset returns the run as it is if the user sets no bucket size; nil means that the run does
+	// not change.
 	Unset func(run Run) Run
 	// plan makes the plan. A setting of 0 means that the user sets none.
 	plan func(in *prepared, setting int64, run Run) Plan
@@ -185,8 +185,8 @@ type Run struct {
 	// Instances is Megatron's --num-distributed-optimizer-instances, or the replicas of FSDP2's
 	// hybrid sharding; absent means 1.
 	Instances int `json:"instances,omitempty"`
-	// LayerWise is true if Megatron's sharded optimizer is the layer-wise one, as with Muon. Each
-	// matrix is then whole in one rank's share.
+	// LayerWise is true if Megatron's sharded optimizer is the layer-wise optimizer, as with Muon.
+	// Each matrix is then whole in one rank's share.
 	LayerWise bool `json:"layer_wise,omitempty"`
 	// LegacyLayout is Megatron's --no-use-layer-wise-param-layout. Gradients are then reduced by
 	// all_reduce, in the buckets of an optimizer that does not shard, and parameters are gathered.

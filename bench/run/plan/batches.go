@@ -139,9 +139,9 @@ func (g *Group) holds(o Order, reports []Report) {
 	g.held = !slices.ContainsFunc(reports, func(r Report) bool { return r.StartedEarly })
 }
 
-// Holder is a Driver that holds streams back while the host enqueues isolated launches. The hold
-// depends on the host's clock. All processes use the longest one, because figures must not depend
-// on how ranks are divided among processes.
+// Holder is a Driver that holds streams back while the host enqueues isolated launches. The hold depends
+// on the host's clock. All processes use the longest hold, because figures must not depend on how ranks
+// are divided among processes.
 type Holder interface {
 	// NextHold returns the hold that the driver would use next, in seconds per launch.
 	NextHold() float64

@@ -33,8 +33,8 @@ type Estimate struct {
 	Passes int
 	// Launches is per rank; Seconds is the total.
 	Launches, Seconds Span
-	// Unknown counts the cases with an unknown launch time. Seconds.High assumes that they end at their
-	// time limit; slow launches take longer.
+	// Unknown counts the cases with an unknown launch time. Seconds.High assumes that these cases end
+	// at their time limit; slow launches take longer.
 	Unknown int
 	// Slow is the launch time in a burst, in seconds, above which the cases of Unknown exceed the time
 	// limit. They can exceed it, because a timing needs a few bursts. Slow is 0 if there is no limit.
@@ -197,7 +197,8 @@ type expected struct{ launch, within float64 }
 const knownWithin = 2
 
 // expected returns the time of a launch in an earlier pass, else an estimate from the nearest size of
-// the same curve. A larger launch takes at least as long, and at most in proportion to its size.
+// the same curve. A larger launch takes at least as long as a smaller launch. Its time grows at most in
+// proportion to its size.
 func (t *Taken) expected(cases []Case, c Case) expected {
 	if launch := measured(t.Parts[c.Key]); launch > 0 {
 		return expected{launch, knownWithin}

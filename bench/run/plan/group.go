@@ -130,8 +130,8 @@ func (w *worker) whole() context.Context {
 	return context.Background()
 }
 
-// bound executes an order. When the connection says so, it abandons a call that does not return. From
-// then on the process only reports that it hangs.
+// bound executes an order. When the connection says so, bound abandons a call that does not return.
+// From then on the process only reports that it hangs.
 func (w *worker) bound(o Order) Report {
 	if w.stuck {
 		return hanging

@@ -52,10 +52,10 @@ func NewTaken(parts []record.Part) *Taken {
 	return &Taken{Parts: record.ByKey(parts)}
 }
 
-// Run runs the missing passes of the jobs: all jobs upwards, then downwards. It hands each part to
-// log (nil keeps none) and calls done with a job's index after its last pass. It stops after a
-// failed pass, because the device or the communicator can no longer be trusted, after the loss of a
-// process, at the end of ctx, and after an error of log. A pass that was cut short is not kept.
+// Run runs the missing passes of the jobs: all jobs upwards, then downwards. It hands each part to log
+// (nil keeps none) and calls done with a job's index after its last pass. It stops after a failed pass,
+// after the loss of a process, at the end of ctx, and after an error of log. After a failed pass, the
+// device or the communicator can no longer be trusted. A pass that was cut short is not kept.
 func (t *Taken) Run(ctx context.Context, jobs []Job, log func(record.Part) error, done func(job int)) error {
 	order := slice.Numbers(len(jobs))
 	var err error

@@ -14,8 +14,8 @@ import (
 // of them and merges their reports. Slices contain all ranks, in the order of the
 // processes.
 type Group struct {
-	// Registering is this process's library. The others have the same one, and all processes register
-	// together.
+	// Registering is this process's library. The other processes have the same library, and all processes
+	// register together.
 	Registering
 	own    worker
 	others Followers
@@ -57,10 +57,9 @@ type Member struct {
 	Ranks int
 }
 
-// Lead makes this process the leader of the others. The world lists all processes,
-// this one first, then the others in the order of their reports. The sweep must run
-// under the returned context, which ends with ctx or when a follower receives a signal.
-// Call End afterwards.
+// Lead makes this process the leader of the others. The world lists all processes: first this process,
+// then the other processes in the order of their reports. The sweep must run under the returned context,
+// which ends with ctx or when a follower receives a signal. Call End afterwards.
 func Lead(ctx context.Context, own Process, others Followers, world []Member) (*Group, context.Context) {
 	ctx, stop := context.WithCancelCause(ctx)
 	g := &Group{Registering: unregistered{}, own: worker{p: own, ties: tiesOf(others)}, others: others, world: world, first: []int{0}, ctx: ctx, stop: stop}

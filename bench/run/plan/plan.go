@@ -1,6 +1,6 @@
-// Package plan turns a request into cases with stable keys, and runs them on a driver. It uses no
-// GPU and no clock: the driver times; the runner decides what is launched, how often, and how each
-// case ended.
+// Package plan turns a request into cases with stable keys, and runs them on a driver. It uses no GPU and
+// no clock, because the driver measures the times. The runner decides what is launched, how often, and how
+// each case ended.
 package plan
 
 import (
@@ -195,7 +195,7 @@ func (a Axes) ofSplit(s Split, p policy.Policy) []Case {
 	return cases
 }
 
-// kind is a collective with an element type, and an operator if it reduces.
+// kind is a collective with an element type, and with an operator if the collective reduces.
 type kind struct {
 	collective.Collective
 	dtype collective.Dtype

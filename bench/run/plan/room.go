@@ -49,14 +49,14 @@ type Places struct {
 	Send, Recv             int64
 	SendStride, RecvStride int64
 	Slots                  int64
-	// Arena is the size of an arena that holds all of them, ArenaHead included.
+	// Arena is the size of an arena that holds the buffers of all slots, including ArenaHead.
 	Arena int64
 }
 
-// Places computes the offsets of the case's buffers. The larger of the two buffers rotates over at
-// least cacheFactor times the cache, so that no launch finds its data in the cache. The larger buffer
-// comes first: then the verified buffers of slot 0 overlap in all cases, and a simulation touches memory
-// only for the largest.
+// Places computes the offsets of the case's buffers. The larger of the two buffers rotates over at least
+// cacheFactor times the cache, so that no launch finds its data in the cache. The larger buffer comes
+// first. The verified buffers of slot 0 then overlap in all cases, so that a simulation touches only the
+// memory of the largest case.
 func (c Case) Places(cache int64) Places {
 	send, recv := aligned(c.Layout.SendBytes), aligned(c.Layout.RecvBytes)
 	both := send + recv

@@ -243,7 +243,7 @@ const (
 func Reasons() []string { return []string{Extension, AnswerSizes, Tuned} }
 
 // AddedRound holds cases that were added for the bucket size of a sweep, or to a run of kernels,
-// after the planned ones had finished. It is a line of the journal between the parts.
+// after the planned cases had finished. It is a line of the journal between the parts.
 type AddedRound struct {
 	// Reason is extension for sizes beyond the largest, answer_sizes for the real sizes of
 	// the messages around the answer, tuned for the fastest configurations of a tuning.

@@ -109,10 +109,9 @@ func Finished(planned Status, parts []Part) bool {
 
 func (p *Part) timed() bool { return p.Burst != nil || p.Kernel != nil }
 
-// Assemble makes a case's result from the planned case and its passes, in order. It is the only
-// place where samples become figures, for a live run, a resumed one and a reader of the journal. An
-// unfinished case is interrupted and has the figures of its passes, with rates: they are shown, but
-// not used for answers.
+// Assemble makes a case's result from the planned case and its passes, in order. It is the only place where
+// samples become figures, for a live run, a resumed run and a reader of the journal. An unfinished case is
+// interrupted and has the figures of its passes, with rates: they are shown, but not used for answers.
 func Assemble(planned Result, parts []Part) Result {
 	r := planned
 	r.Case = planned.assembled(parts)

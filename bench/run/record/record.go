@@ -122,7 +122,7 @@ type Import struct {
 	Version string `json:"version,omitempty"`
 	// Number of lines in the file.
 	Lines int `json:"lines"`
-	// Rows is the number of table rows that became results or repeats of one.
+	// Rows is the number of table rows that became results or repeats of results.
 	Rows int `json:"rows"`
 	// Skipped lists the ignored rows, by reason.
 	Skipped []Skip `json:"skipped"`

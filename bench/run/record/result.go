@@ -94,7 +94,8 @@ type Verified struct {
 	Wrong *int64 `json:"wrong"`
 	// Launches is the number of verification launches behind the state.
 	Launches int `json:"launches,omitempty"`
-	// Blocks is the number of random blocks checked in each launch; absent if every element was.
+	// Blocks is the number of random blocks checked in each launch; absent if every element was
+	// checked.
 	Blocks int `json:"blocks,omitempty" jsonschema:"minimum=1"`
 	// BlockBytes is the size of a block, in bytes.
 	BlockBytes int64 `json:"block_bytes,omitempty" jsonschema:"minimum=1"`
@@ -156,8 +157,8 @@ func Patterns() []string {
 	return []string{PatternIsolated, PatternTiles, PatternRounding, PatternUnstable}
 }
 
-// Hint returns the remedy for wrong data: changing elements point to the memory, differing
-// arithmetic does not.
+// Hint returns the remedy for wrong data. Elements that change point to a fault of the memory.
+// Arithmetic that differs does not point to the memory.
 func (v Verified) Hint() string {
 	i := slices.IndexFunc(v.Checks, func(c Check) bool { return !c.OK() })
 	if i < 0 {

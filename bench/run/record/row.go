@@ -12,7 +12,7 @@ type Row struct {
 	*Case
 	// Name of the collective or of the kernel.
 	Name string
-	// Bytes that a launch moves; of a collective the larger of the moved and the requested size.
+	// Bytes that a launch moves. For a collective this is the larger of the moved and the requested size.
 	Bytes int64
 	// Flop is the floating-point operations of a launch by definition; 0 if none are counted.
 	Flop float64

@@ -62,8 +62,8 @@ type SampleSeries struct {
 	Width int `json:"width" jsonschema:"minimum=1"`
 }
 
-// WriteSamples writes the samples of a record's parts to values, case by case in the order of the
-// results and pass by pass, and their positions to index.
+// WriteSamples writes the samples of a record's parts to values, and their positions to index. The
+// samples are in the order of the results, and for each case in the order of the passes.
 func WriteSamples(values, index io.Writer, rec *Record, parts []Part) error {
 	x := SamplesIndex{Schema: SamplesSchema, Run: rec.Run, Series: []SampleSeries{}}
 	byKey := ByKey(parts)

@@ -24,9 +24,9 @@ const (
 	// the time that other rows allow (256 KiB to 1 MiB on 16 GH200,
 	// boeschf/nccl-benchmark-on-alps-2025).
 	stallFactor = 10.0
-	// erraticFactor is the limit for a run whose two placements differ by more than erratic, in the
-	// median over its sizes. A library's regular behaviour affects both placements: there they
-	// differ by 0.03.
+	// erraticFactor is the limit for a run whose two placements differ by more than the constant
+	// erratic, in the median over its sizes. A library's regular behaviour affects both placements:
+	// there the placements differ by 0.03.
 	erraticFactor = 4.0
 	erratic       = 0.1
 	// stallEdge is the limit for the first and the last row, which only partly fell into the stall.

@@ -93,8 +93,8 @@ type Asked struct {
 // Given reports whether a flag asked for anything.
 func (a *Asked) Given() bool { return !reflect.ValueOf(a).Elem().IsZero() }
 
-// Plausible ranges: a microbatch takes a microsecond to an hour, a GPU reaches at most an
-// exaflop per second. Values outside are unit errors.
+// Plausible ranges: a microbatch takes a microsecond to an hour, and a GPU reaches at most an exaflop per
+// second. Values outside are unit errors.
 const (
 	minMilli, maxMilli   = 1e-3, 3.6e6
 	minTflops, maxTflops = 1e-3, 1e6

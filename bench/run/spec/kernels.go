@@ -62,7 +62,7 @@ type Kernels struct {
 	Reachable bool `json:"reachable,omitempty"`
 	// Results are not verified (--check 0).
 	Unchecked bool `json:"unchecked,omitempty"`
-	// Only has the keys of the measured rows; absent if all rows are measured.
+	// Keys of the measured rows; absent if all rows are measured.
 	Only []string `json:"only,omitempty"`
 }
 

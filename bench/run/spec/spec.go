@@ -33,7 +33,7 @@ type Spec struct {
 	Benchmark string `json:"benchmark"`
 	// Provider: loopback, rocm or cuda.
 	Backend string `json:"backend"`
-	// Name of the simulated hardware, or of the one whose roofs and cache are assumed (--fabric).
+	// Name of the simulated hardware, or of the hardware whose roofs and cache are assumed (--fabric).
 	Fabric string `json:"fabric,omitempty"`
 	// Ranks that take part.
 	World World `json:"world"`

@@ -365,7 +365,7 @@ func StepChart(predicted string, simulated bool) Chart {
 }
 
 // MeasuredStep returns the median time of n steps with a setting, as a point. median, lo and hi are
-// in seconds, elements is the setting's bucket size. lo and hi are nil if there is no interval.
+// in seconds, and elements is the setting's bucket size. lo and hi are nil if there is no interval.
 func MeasuredStep(elements int64, median float64, lo, hi *float64, n int) Point {
 	p := Point{Bytes: elements, Value: median, N: n}
 	if lo != nil && hi != nil {

@@ -78,7 +78,7 @@ type Check struct {
 // Place says where a section is shown. Combine places with |.
 type Place int
 
-// The places. Terminal is a terminal without --verbose, Verbose is a terminal with --verbose.
+// The places. Terminal is a terminal without --verbose. Verbose is a terminal with --verbose.
 // Beside is standard error when standard output goes to another program.
 const (
 	Page Place = 1 << iota
@@ -175,7 +175,7 @@ type Statement struct {
 	Word string
 }
 
-// Statements returns the findings to show and the number of further ones.
+// Statements returns the findings to show and the number of further findings.
 func (d *Document) Statements() (shown []Statement, more int) {
 	n := len(d.Findings)
 	if d.Most > 0 {

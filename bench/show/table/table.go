@@ -1,6 +1,6 @@
-// Package table holds a table as data: columns, rows in groups, notes. Text writes it for a
-// terminal and Markdown for a merge request; package report writes the same table on a page. A
-// benchmark therefore builds its table only once.
+// Package table holds a table as data: columns, rows in groups, notes. Text writes the table for a
+// terminal. Markdown writes it for a merge request. Package report writes it on a page. A benchmark
+// therefore builds its table only once.
 package table
 
 import (

@@ -333,8 +333,8 @@ func (m *Machine) WrongData() bool {
 }
 
 // Launch returns the model's time of one launch in a burst, in seconds. It is the time of the
-// curve, or of the host if that is slower, because a process launches on its GPUs one after the
-// other. It is 0 if there is no such group.
+// curve, or the time of the host if the host is slower. The host can be slower, because a process
+// launches on its GPUs one after the other. It is 0 if there is no such group.
 func (m *Machine) Launch(g Group, collective string, bytes int64) float64 {
 	curve, ok := m.Curves[g][collective]
 	if !ok {

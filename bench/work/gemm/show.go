@@ -300,7 +300,7 @@ func fastest(all []*product) *product {
 	return best
 }
 
-// noticed is the smallest gap between the first choice and the best one that is reported.
+// noticed is the smallest reported gap between the first choice and the best choice.
 const noticed = 0.02
 
 // figures returns findings about the best rate, losses of first choices, strides, and hidden sizes.
