@@ -24,7 +24,7 @@ func keysOf(rows []record.Kernel) []string {
 	return slice.Map(rows, func(r record.Kernel) string { return r.Key })
 }
 
-// Join combines the kernels of all processes into one run. The list all begins with this process's hello.
+// Join combines the kernels of all processes into one run. The list `all` begins with this process's hello.
 // Each process has the same rows, and all processes measure every pass of a job at the same time. The
 // function take measures a pass and returns the parts of each process, as plan.Group.Take does.
 func (k *Kernels) Join(all []Hello, take func(job, pass int) ([][]record.Part, error)) error {

@@ -112,7 +112,7 @@ func explained(tables []table.Table) (out []string) {
 	return out
 }
 
-// Function beside returns the table of all curves, side by side, with the most detail that fits. If even
+// Function `beside` returns the table of all curves, side by side, with the most detail that fits. If even
 // time and bus bandwidth do not fit, it returns tables of bus bandwidth with a column per world, and with as
 // many collectives side by side as fit.
 func beside(curves []curve.Curve, width int) []table.Table {

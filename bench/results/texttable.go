@@ -185,7 +185,7 @@ func tableNotes(r *record.Result, c columns) []string {
 	return append(notes, rowNotes(r)...)
 }
 
-// Method without leaves out the common notes.
+// Method `without` leaves out the common notes.
 func (n *noter) without(notes []string) []string {
 	return slices.DeleteFunc(notes, func(w string) bool { return slices.Contains(n.common, w) })
 }

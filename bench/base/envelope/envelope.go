@@ -30,7 +30,7 @@ func (c *Cleaner) learn(before string) {
 }
 
 // Preview learns from the first line with an envelope at the beginning of a log, so that the lines
-// above it become clean, too. The function before returns the text in front of a line's column
+// above it become clean, too. The function `before` returns the text in front of a line's column
 // names or, if the log has no column names, in front of a row.
 func (c *Cleaner) Preview(head string, before func(text string) string) {
 	c.numbers.of(head)

@@ -47,8 +47,8 @@ func ordered(v float64) uint64 {
 	return b | 1<<63
 }
 
-// sortWords ignores the lowest bits of each word and sorts by the others. The argument from is the
-// number of ignored bits. sortWords sorts byte by byte, the lowest byte first (Knuth, TAOCP 3,
+// sortWords ignores the lowest bits of each word and sorts by the others. The argument `from` is
+// the number of ignored bits. sortWords sorts byte by byte, the lowest byte first (Knuth, TAOCP 3,
 // §5.2.5). Words that are equal in the sorted bits keep their order. The sort has no branch that
 // depends on the data. On new data it is therefore several times faster than a sort by comparison.
 // A byte that is equal in all words costs one pass over the counts. Times that differ by a few per

@@ -36,8 +36,8 @@ type Rule struct {
 	Precision float64
 	// MinSamples is the least number of samples of a timing that stops for precision (default 40;
 	// at least ten). Ten samples cannot distinguish a correlation of 0.9 from none. With ten
-	// samples, one such series in four stops without a flag. With 40 samples, one series in 200
-	// does, and one in 40 if there are outliers (docs/EXPERIMENTS.md).
+	// samples, one such series in four stops without a flag. With 40 samples, one such series in
+	// 200 stops without a flag. If there are outliers, it is one in 40 (docs/EXPERIMENTS.md).
 	MinSamples int
 	// MaxSamples is the number of samples that ends a timing (default 10,000).
 	MaxSamples int

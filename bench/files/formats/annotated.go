@@ -15,8 +15,8 @@ type annotation struct {
 }
 
 // untold is a collective's kernel whose record does not name the collective, as in traces before
-// 2024. The kernel's own name usually contains the collective. The exception is RCCL, whose kernels
-// are generic. Kernels for single messages have the name send_recv.
+// 2024. The kernel's own name usually contains the collective. The names of RCCL's generic kernels
+// do not contain it. Kernels for single messages have the name send_recv.
 type untold struct {
 	launch int64
 	call   trace.Call

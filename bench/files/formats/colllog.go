@@ -95,7 +95,7 @@ func readCollLog(in *Input, t *trace.Trace) error {
 }
 
 // eachLine calls visit for each line of a file, including a last line without a newline. The
-// argument most is the largest number of bytes that it passes. It cuts longer lines.
+// argument `most` is the largest number of bytes that it passes. It cuts longer lines.
 func eachLine(in io.Reader, most int, visit func(line []byte) error) error {
 	r := bufio.NewReaderSize(in, most)
 	for {

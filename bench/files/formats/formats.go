@@ -90,7 +90,7 @@ func bounded(t *trace.Trace, calls int) error {
 	return nil
 }
 
-// The list all has the formats in the order in which they are tried.
+// The list `all` has the formats in the order in which they are tried.
 var all []Format
 
 func register(f Format) {

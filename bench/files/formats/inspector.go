@@ -178,7 +178,7 @@ func (all *inspected) line(text []byte, file string) {
 	all.calls++
 }
 
-// If a header names no communicator, unnamed sets it to the file's communicator.
+// If a header names no communicator, unnamed gives the header the file's communicator.
 func (all *inspected) unnamed() {
 	if all.header.ID != "" {
 		return

@@ -32,7 +32,7 @@ func begins(head []byte, c byte) bool {
 	return len(head) > 0 && head[0] == c
 }
 
-// Function has reports whether a text contains any of the words.
+// Function `has` reports whether a text contains any of the words.
 func has(head []byte, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(head, []byte(w)) })
 }

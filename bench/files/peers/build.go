@@ -175,7 +175,7 @@ func (set *setting) passes() []*setting {
 func (b *builder) addRows(s *scan, set *setting, failed int64) error {
 	t := set.test
 	set.setup = b.setupOf(set)
-	// The map at has the result of each case of this test.
+	// The map `at` has the result of each case of this test.
 	at := map[slot]*building{}
 	for _, r := range t.rows {
 		for i := range r.sides[:r.n] {

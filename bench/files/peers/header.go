@@ -64,7 +64,7 @@ type layout struct {
 	ways []way
 }
 
-// Method has reports whether the table has a column of a kind.
+// Method `has` reports whether the table has a column of a kind.
 func (l *layout) has(k kind) bool {
 	return slices.ContainsFunc(l.cols, func(c column) bool { return c.kind == k })
 }

@@ -39,7 +39,7 @@ func (t *test) ratio(unit float64) interval {
 	return out
 }
 
-// Method within reports whether the busbw of every side fits a factor in the range.
+// Method `within` reports whether the busbw of every side fits a factor in the range.
 func (r *row) within(ratio interval, unit float64) bool {
 	return !slices.ContainsFunc(r.sides[:r.n], func(s side) bool {
 		is := s.ratio(r.bytes, unit)

@@ -28,7 +28,7 @@ var whole = bounds{bytes: 512 << 20, lines: 1 << 23}
 
 // line is a line after cleaning.
 type line struct {
-	// Field no is the line number, from 1.
+	// Field `no` is the line number, from 1.
 	no int
 	envelope.Line
 	// cut is true for a last line without a newline.

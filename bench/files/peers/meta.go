@@ -19,7 +19,7 @@ type facts struct {
 	libraries     []record.Library
 	signs         signs.Reader
 	warnings      []record.Warning
-	// The map more has the number of warnings that were not kept, by code.
+	// The map `more` has the number of warnings that were not kept, by code.
 	more map[string]int
 }
 

@@ -12,7 +12,7 @@ import (
 // named is a collective with the source of its name.
 type named struct {
 	collective.Collective
-	// Field from is the source of the name: log, option, file or numbers.
+	// Field `from` is the source of the name: log, option, file or numbers.
 	from string
 }
 

@@ -34,7 +34,7 @@ type test struct {
 	// launches, headers and footers count beginnings and ends. If any of them is above 1, several
 	// programs wrote at the same time.
 	launches, headers, footers int
-	// Field before is the earlier test whose table this test interrupted; nil if that table had
+	// Field `before` is the earlier test whose table this test interrupted; nil if that table had
 	// ended.
 	before *test
 	// cycles is true if a line marked repeats of the table.
@@ -48,7 +48,7 @@ type test struct {
 	skips  skips
 	// claim is the world that the rows of a CSV state.
 	claim claim
-	// Field under is the section of the log that contains the table.
+	// Field `under` is the section of the log that contains the table.
 	under *section
 	// emptyBus has the busbw of rows of size 0, which the average includes.
 	emptyBus []decimal
@@ -76,7 +76,7 @@ type scan struct {
 	facts
 	seen int
 	rows int
-	// sections has all sections of settings, and the field under is the current section.
+	// sections has all sections of settings, and the field `under` is the current section.
 	sections []*section
 	under    *section
 	// csv is the CSV table to which rows may belong.

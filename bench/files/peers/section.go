@@ -66,8 +66,8 @@ func (s *scan) heading(t *test, l line, found []string) {
 	s.commandLine(t, l, found)
 }
 
-// sectionOf calls parseSection if a line may be a section. Most lines cannot be one, because they
-// lack the signs.
+// sectionOf calls parseSection if a line may be a section. Most lines cannot be sections, because
+// they lack the signs.
 func sectionOf(text string) (pairs []string, marked, heading bool) {
 	bare := strings.TrimLeft(text, " ")
 	if bare == "" || !strings.Contains(bare, "=") && !strings.ContainsRune("#*-", rune(bare[0])) {

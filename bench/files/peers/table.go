@@ -178,7 +178,7 @@ func (t *test) findTimeUnit(ranks int) timeUnit {
 	return out
 }
 
-// refuse moves a row to the skips if the function why returns a reason for it.
+// refuse moves a row to the skips if the function `why` returns a reason for it.
 func (t *test) refuse(why func(*row) string) {
 	t.rows = slices.DeleteFunc(t.rows, func(r *row) bool {
 		reason := why(r)

@@ -67,7 +67,7 @@ type Document struct {
 	Notes []string `json:"notes"`
 	finding.Judgement
 	timeline document.Timeline
-	// reference is the name of the rank in Of. Field here lists the processes in the input. It is
+	// reference is the name of the rank in Of. Field `here` lists the processes in the input. It is
 	// empty if the input numbers its ranks.
 	reference, here string
 	// simulated is true if a model decided the times.

@@ -49,8 +49,8 @@ type Difference struct {
 	Others []int `json:"others"`
 	// OthersCall is the call of the other ranks.
 	OthersCall string `json:"others_call"`
-	// Field who has the names of Ranks, and field others has the names of Others. They are names
-	// of processes if the file has no rank numbers.
+	// Field `who` has the names of Ranks, and field `others` has the names of Others. They are
+	// names of processes if the file has no rank numbers.
 	who, others string
 }
 

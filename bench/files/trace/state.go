@@ -78,7 +78,7 @@ func (t *Trace) settleRecorded() {
 
 // ended removes a rank from a group's calls if the rank ended before the ring buffer of another
 // rank begins. Such a rank cannot be compared, because the other ring buffer has lost its earlier
-// calls. The result last has the last call number of each removed rank. The result from is the
+// calls. The result last has the last call number of each removed rank. The result `from` is the
 // number at which the ring buffers begin.
 func (t *Trace) ended(of map[int][]*Call) (last map[int]int64, from int64) {
 	lost := map[int]bool{}

@@ -85,7 +85,7 @@ func lanesOf(step []Call, from float64) (lanes []document.Lane) {
 	return lanes
 }
 
-// Function within returns the parts of spans that lie between two times.
+// Function `within` returns the parts of spans that lie between two times.
 func within(spans []Span, from, to float64) (out []Span) {
 	for _, s := range spans {
 		if s.End > from && s.Start < to {
@@ -95,8 +95,8 @@ func within(spans []Span, from, to float64) (out []Span) {
 	return out
 }
 
-// Function without returns the parts of spans that no span of others covers. Both lists must be in
-// order and disjoint.
+// Function `without` returns the parts of spans that no span of others covers. Both lists must be
+// in order and disjoint.
 func without(spans, others []Span) (out []Span) {
 	first := 0
 	for _, s := range spans {

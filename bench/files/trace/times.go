@@ -46,8 +46,8 @@ type RankWaiting struct {
 	MadeWait float64 `json:"made_wait_seconds"`
 }
 
-// key identifies a call of a group on all ranks. Field at is the number of the call, or the number
-// of earlier calls of its kind.
+// key identifies a call of a group on all ranks. Field `at` is the number of the call, or the
+// number of earlier calls of its kind.
 type key struct {
 	kind
 	at int64

@@ -335,8 +335,8 @@ func (t *Trace) Find(g Group) int {
 	return i
 }
 
-// Method same reports whether two groups of the same name can be one group. In the files of a job,
-// subgroups of different ranks often share a name.
+// Method `same` reports whether two groups of the same name can be one group. In the files of a
+// job, subgroups of different ranks often share a name.
 func (g Group) same(other Group) bool {
 	return (g.Size == 0 || other.Size == 0 || g.Size == other.Size) &&
 		(len(g.Ranks) == 0 || len(other.Ranks) == 0 || slices.Equal(g.Ranks, other.Ranks))

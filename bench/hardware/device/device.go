@@ -56,7 +56,7 @@ var text []byte
 
 var table = sync.OnceValue(func() []Device { return must(read(text)) })
 
-// Function must returns an embedded table and panics on an error. A test reads every table, so a
+// Function `must` returns an embedded table and panics on an error. A test reads every table, so a
 // release never panics.
 func must[T any](list []T, err error) []T {
 	if err != nil {

@@ -125,8 +125,8 @@ func finite(v float64) float64 {
 }
 
 // lines holds one entry per row of C or per column of C. square is Σ h² of each line, and most is Σ
-// h of each line. residual has each line's residual per random vector. The field of is A for rows
-// of C and B for columns of C. The field with is the other matrix.
+// h of each line. residual has each line's residual per random vector. The field `of` is A for rows
+// of C and B for columns of C. The field `with` is the other matrix.
 type lines struct {
 	of, with     Half
 	v, residual  [vectors][]float64
@@ -280,8 +280,9 @@ func add(sum float64, x, y []float64) float64 {
 	return sum
 }
 
-// parallel divides 0 … n-1 among goroutines. Each call of the function do returns another function.
-// The returned functions run in order at the end, so that sums are added in a fixed order.
+// parallel divides 0 … n-1 among goroutines. Each call of the function `do` returns another
+// function. The returned functions run in order at the end, so that sums are added in a fixed
+// order.
 func parallel(n int, do func(from, to int) func()) {
 	const least = 64
 	parts := max(1, min(runtime.GOMAXPROCS(0), n/least))

@@ -98,8 +98,8 @@ func (c *Claim) Wrong(found Residuals) Wrong {
 	return w
 }
 
-// Function some returns up to mostLines of the given lines. If there are none, it returns lines at
-// equal distances out of n.
+// Function `some` returns up to mostLines of the given lines. If there are none, it returns lines
+// at equal distances out of n.
 func some(lines []int, n int) []int {
 	if len(lines) == 0 {
 		for i := range min(n, mostLines) {

@@ -379,15 +379,15 @@ func literal(text string) *syntax.Word {
 }
 
 // orElse returns an expression that gives a variable's value. If the variable has no value, the
-// expression gives other.
+// expression gives the argument `other`.
 func orElse(name string, other syntax.WordPart) *syntax.ParamExp {
 	p := variable(name)
 	p.Exp = &syntax.Expansion{Op: syntax.DefaultUnset, Word: &syntax.Word{Parts: []syntax.WordPart{other}}}
 	return p
 }
 
-// ifSet returns an expression that gives other if a variable has a value. Otherwise the expression
-// gives nothing.
+// ifSet returns an expression that gives the argument `other` if a variable has a value. Otherwise
+// the expression gives nothing.
 func ifSet(name string, other syntax.WordPart) *syntax.ParamExp {
 	p := orElse(name, other)
 	p.Exp.Op = syntax.AlternateUnset
@@ -405,8 +405,8 @@ func absent(name, kind string) *syntax.ParamExp {
 	return p
 }
 
-// guarded returns expressions that give part if all the named variables have values. Otherwise they
-// give the marks of the variables without a value.
+// guarded returns expressions that give the argument part if all the named variables have values.
+// Otherwise they give the marks of the variables without a value.
 func guarded(part syntax.WordPart, names []string, kind string) []syntax.WordPart {
 	for _, name := range names {
 		part = ifSet(name, part)

@@ -362,7 +362,7 @@ func (r *reader) condition(names ...string) {
 	r.got.Conditions = slices.Compact(r.got.Conditions)
 }
 
-// Method other stores the name of a file that the script runs or sources.
+// Method `other` stores the name of a file that the script runs or sources.
 func (r *reader) other(words ...string) {
 	if len(words) > 0 && unmarked(words[0]) != "" {
 		r.got.Elsewhere = append(r.got.Elsewhere, path.Base(unmarked(words[0])))

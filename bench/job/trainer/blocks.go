@@ -47,8 +47,8 @@ func blocksPerUnit(size, setting int64) int64 {
 // blockRuns holds the tensors as runs of neighbours in the same block, in forward order. Its sums
 // let units be cut in time proportional to their number.
 type blockRuns struct {
-	// The list all has the runs in forward order. If the tensors outside the blocks form one unit,
-	// this unit is in outside and not in all.
+	// The list `all` has the runs in forward order. If the tensors outside the blocks form one
+	// unit, this unit is in outside and not in all.
 	all     []blockUnit
 	outside blockUnit
 	// before[i] has the sums of all runs before run i. rising[i] is the first run after i at which

@@ -92,7 +92,7 @@ type key struct {
 	set  func(c *Config, value string) error
 }
 
-// Type other is a setting of a training method that zbench does not simulate, with the reason why
+// Type `other` is a setting of a training method that zbench does not simulate, with the reason why
 // zbench gives no bucket size for this method.
 type other struct{ name, why string }
 
@@ -327,8 +327,9 @@ func signs() (all []string) {
 }
 
 // ownerOf returns the trainer of a file. A program that is not simulated owns its file, whatever
-// else is in it. A front end's file may choose the trainer. In all other cases, the trainer with
-// the most settings that no other trainer has is returned; among equals it is the first one.
+// else is in it. A front end's file may choose the trainer. In all other cases, the settings that
+// only one trainer has are counted for each trainer. ownerOf returns the trainer with the most such
+// settings, and among equal trainers the first.
 func ownerOf(found []Setting) string {
 	for _, p := range found {
 		if p.Key == programKey {
@@ -385,11 +386,11 @@ func hasOther(list []other, name string) bool {
 // sharedKey reports whether all trainers share a key.
 func sharedKey(name string) bool { return hasKey(batchKeys(), name) || hasOther(handedOver, name) }
 
-// Method own reports whether a setting belongs to the trainer, without settings that other tools
+// Method `own` reports whether a setting belongs to the trainer, without settings that other tools
 // also have.
 func (t Trainer) own(p Setting) bool { return hasKey(t.keys, p.Key) || hasOther(t.others, p.Key) }
 
-// Method has reports whether a setting belongs to the trainer, even if other tools also have it.
+// Method `has` reports whether a setting belongs to the trainer, even if other tools also have it.
 func (t Trainer) has(p Setting) bool { return t.own(p) || hasKey(t.beside, p.Key) }
 
 // owns reports whether a setting belongs to this trainer and to no other.

@@ -159,7 +159,7 @@ func gatherTrap(s Spelling) string {
 }
 
 // deepSpeedArguments returns the settings that affect DeepSpeed's buckets and their times. The list
-// zero has the settings below zero_optimization, and the list other has the rest.
+// zero has the settings below zero_optimization, and the list `other` has the rest.
 func deepSpeedArguments(s Spelling) (zero, other arguments) {
 	r := s.Run
 	zero.add(true, "stage", fmt.Sprint(r.Zero), func(c *Config) bool { return is(c.Zero, r.Zero) })

@@ -38,7 +38,7 @@ func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 	return all
 }
 
-// piece is one matrix. Field at is the matrix's index in the list.
+// piece is one matrix. Field `at` is the matrix's index in the list.
 type piece struct {
 	at       int
 	elements int64
@@ -87,8 +87,8 @@ func kindOf(expert bool) int {
 	return 0
 }
 
-// chunking has the pieces of each bucket. The limits over and upTo bound the settings that cut the
-// same chunks: over < setting ≤ upTo.
+// chunking has the pieces of each bucket. The limits `over` and upTo bound the settings that cut
+// the same chunks: over < setting ≤ upTo.
 type chunking struct {
 	chunks     [][]piece
 	over, upTo int64
@@ -131,8 +131,8 @@ func (w *wholePacking) chunks(setting int64) chunking {
 	return cut
 }
 
-// end returns the end of the chunk that begins at start. Where only the setting decides, end
-// narrows the range of settings that cut the same chunks.
+// end returns the end of the chunk that begins at start. Where only the setting decides, method
+// `end` narrows the range of settings that cut the same chunks.
 func (w *wholePacking) end(start int, setting int64, cut *chunking) int {
 	held, largest, share := int64(0), int64(0), int64(0)
 	w.open.empty()

@@ -13,9 +13,9 @@ const (
 	reduce        = "reduce"
 )
 
-// Function both packs the dense tensors and the experts separately. It returns all buckets in the
-// order in which they fill during backward. Experts are reduced over other ranks, so the two kinds
-// never share a bucket.
+// Function `both` packs the dense tensors and the experts separately. It returns all buckets in
+// the order in which they fill during backward. Experts are reduced over other ranks, so the two
+// kinds never share a bucket.
 func both(kinds [2]packing, pack func(p packing, expert bool) []Bucket) []Bucket {
 	var all []Bucket
 	for kind, p := range kinds {

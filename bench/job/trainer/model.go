@@ -205,7 +205,7 @@ func ordinal(s string) int {
 // list collects tensors and enforces the limits.
 type list struct {
 	params []Param
-	// The map at says where a name was first seen, for the error about a repeated name.
+	// The map `at` says where a name was first seen, for the error about a repeated name.
 	at    map[string]string
 	total int64
 }

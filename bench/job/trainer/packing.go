@@ -23,7 +23,7 @@ type packing struct {
 	align, divisor int64
 	// scratch is memory for buckets whose number is not yet known.
 	scratch *[]Bucket
-	// Field most is the largest number of tensors in a bucket; 0 means no limit.
+	// Field `most` is the largest number of tensors in a bucket; 0 means no limit.
 	most int
 }
 

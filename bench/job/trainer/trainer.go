@@ -85,10 +85,10 @@ type Trainer struct {
 	frontEnds []frontEnd
 	// reads lists the kinds of files that can be read.
 	reads []readable
-	// keys are the settings in these files. The list beside has settings that other tools also
+	// keys are the settings in these files. The list `beside` has settings that other tools also
 	// have, so that they do not identify the tool of a file.
 	keys, beside []key
-	// The list others has settings of training methods that are not simulated.
+	// The list `others` has settings of training methods that are not simulated.
 	others []other
 	// chosenBy returns the settings by which files of front ends choose this trainer.
 	chosenBy func() []choice

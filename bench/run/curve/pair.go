@@ -51,7 +51,7 @@ func (p Pair) Either() Curve {
 }
 
 // Method apart returns the largest difference between in-place and out-of-place results, as a share.
-// The difference is below 0 if no result has a time. The result all is false if a result has no
+// The difference is below 0 if no result has a time. The result `all` is false if a result has no
 // counterpart. Interrupted results with one pass count, as in tables.
 func (p Pair) apart() (most float64, all bool) {
 	shown := func(r *record.Result) bool {

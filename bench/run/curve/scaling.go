@@ -141,8 +141,8 @@ func (s Scaling) Best(size int64) float64 {
 }
 
 // Fall compares the largest world with the best one at a size. The result kept is the remaining share of
-// the bus bandwidth. The result falls is true if this share is below FallShare. In this case text
-// describes the fall.
+// the bus bandwidth. The result falls is true if this share is below FallShare. In this case the result
+// text describes the fall.
 func (s Scaling) Fall(size int64) (text string, kept float64, falls bool) {
 	last := s.Worlds[len(s.Worlds)-1]
 	best := slices.MaxFunc(s.Worlds, func(a, b World) int { return cmp.Compare(*a.BySize[size].BusBW, *b.BySize[size].BusBW) })

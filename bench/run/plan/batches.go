@@ -19,7 +19,7 @@ type Batches struct {
 	Hold float64 `json:"hold,omitempty"`
 }
 
-// Method both reports whether there are batches of both timings.
+// Method `both` reports whether there are batches of both timings.
 func (b Batches) both() bool { return b.Bursts != nil && b.Isolated > 0 }
 
 // Timed is the result of Batches.

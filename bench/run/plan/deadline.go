@@ -70,7 +70,7 @@ func (g *Group) limit(o Order) float64 {
 
 // bounding is a Verb with a time limit of its own.
 type bounding interface {
-	// Method within returns the limit in seconds. perLaunch is the longest launch of the current case.
+	// Method `within` returns the limit in seconds. perLaunch is the longest launch of the current case.
 	within(d Deadlines, perLaunch float64) float64
 }
 

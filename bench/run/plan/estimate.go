@@ -220,7 +220,7 @@ func (t *Taken) expected(cases []Case, c Case) expected {
 	return near
 }
 
-// Method along reports whether another case is of the same curve, in place or not.
+// Method `along` reports whether another case is of the same curve, in place or not.
 func (c Case) along(other Case) bool {
 	return c.Collective.Name == other.Collective.Name && c.Split == other.Split && c.Graph == other.Graph &&
 		c.Dtype.Name == other.Dtype.Name && c.Op == other.Op && min(c.Requested, other.Requested) > 0

@@ -35,8 +35,8 @@ type Followers interface {
 	Send(Order)
 	// Reports waits for all answers to the last order and returns them in the order of the processes'
 	// ranks. For a process that is lost or does not answer in time it makes a report of the kind
-	// FailedLost. For an unreadable answer it makes a report of the kind FailedOrder. The argument own
-	// is this process's report: after a failure of any process the others have less time.
+	// FailedLost. For an unreadable answer it makes a report of the kind FailedOrder. The argument
+	// `own` is this process's report: after a failure of any process the others have less time.
 	Reports(own Report) []Report
 }
 
@@ -130,8 +130,8 @@ func (w *worker) whole() context.Context {
 	return context.Background()
 }
 
-// bound executes an order. When the connection says so, bound abandons a call that does not return.
-// From then on the process only reports that it hangs.
+// bound executes an order. When the connection says so, method bound abandons a call that does not
+// return. From then on the process only reports that it hangs.
 func (w *worker) bound(o Order) Report {
 	if w.stuck {
 		return hanging

@@ -114,7 +114,7 @@ func (t *Taken) step(ctx context.Context, j Job, pass int, log func(record.Part)
 
 // Sample is the loop of every timing. The function take appends n more samples to the series and returns
 // their measured time, in seconds. From the series and the time, the rule decides when to stop. The
-// result why is the rule's reason. An error of take ends the timing.
+// result `why` is the rule's reason. An error of take ends the timing.
 func Sample(rule stat.Rule, series *[]float64, take func(n int) (spent float64, err error)) (why string, err error) {
 	spent := 0.0
 	for {

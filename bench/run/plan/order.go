@@ -114,7 +114,7 @@ func (u unknown) carryOut(*worker, *Report) error {
 	return fmt.Errorf("%w: %q is not known; %s", errOrder, u.verb, sameBuild)
 }
 
-// Type still is embedded in verbs that launch nothing.
+// Type `still` is embedded in verbs that launch nothing.
 type still struct{}
 
 func (still) batch() (string, int, bool) { return "", 0, false }

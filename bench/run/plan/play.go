@@ -114,8 +114,8 @@ func (s *Step) lanes() (all []Comms) {
 	return all
 }
 
-// Join calls join for the communicators that the step needs and that are not current. The argument beside is
-// false if the new communicators can replace the current ones, because neither this step nor a kept step
+// Join calls join for the communicators that the step needs and that are not current. The argument `beside`
+// is false if the new communicators can replace the current ones, because neither this step nor a kept step
 // needs any of the current ones.
 func (s *Step) Join(current []Comms, kept bool, join func(c Comms, beside bool) error) error {
 	lanes := s.lanes()

@@ -120,7 +120,8 @@ func (rec *Record) conclude() {
 	rec.SequenceSeconds = rec.sequences()
 }
 
-// Method beside returns the row of the same kernel and shape in another role, or nil if there is none.
+// Method `beside` returns the row of the same kernel and shape in another role, or nil if there is
+// none.
 func (rec *Record) beside(k *Kernel, role string) *Kernel {
 	for i := range rec.Kernels {
 		o := &rec.Kernels[i]

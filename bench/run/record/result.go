@@ -157,8 +157,8 @@ func Patterns() []string {
 	return []string{PatternIsolated, PatternTiles, PatternRounding, PatternUnstable}
 }
 
-// Hint returns the remedy for wrong data. Elements that change point to a fault of the memory.
-// Arithmetic that differs does not point to the memory.
+// Hint returns the remedy for wrong data. If elements changed, the memory may be faulty. Different
+// arithmetic is no sign of faulty memory.
 func (v Verified) Hint() string {
 	i := slices.IndexFunc(v.Checks, func(c Check) bool { return !c.OK() })
 	if i < 0 {

@@ -84,7 +84,7 @@ const SamplesRanks = 64
 const FixedSizes = "fixed-sizes"
 
 // SweepFlags are the flags of a sweep. The flags of rccl-tests come first, with the same letters, names and
-// meanings. The flags that only zbench has come last.
+// meanings. zbench's own flags come last.
 var SweepFlags = []option.Row[Spec]{
 	{Letter: "b", Name: "minbytes", Unit: "bytes", Default: "1K", Meaning: "smallest total size", Value: option.Bytes(func(s *Spec) *int64 { return &s.Sweep.MinBytes })},
 	{Letter: "e", Name: "maxbytes", Unit: "bytes", Default: "8G", Meaning: "largest total size", Value: option.Bytes(func(s *Spec) *int64 { return &s.Sweep.MaxBytes })},

@@ -82,7 +82,7 @@ func (t Table) grouped(lines []string, width int) []string {
 	return lines
 }
 
-// Method over returns the line with the shared headings.
+// Method `over` returns the line with the shared headings.
 func (t Table) over() []string {
 	line := ""
 	for first, last := range t.Headings() {

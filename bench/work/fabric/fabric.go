@@ -251,7 +251,7 @@ func emptied(n *yaml.Node) int {
 	return 0
 }
 
-// Function within reports whether v lies between 0 and most. It returns false for a NaN.
+// Function `within` reports whether v lies between 0 and most. It returns false for a NaN.
 func within(v, most float64) bool { return v >= 0 && v <= most }
 
 // model returns the constants for n nodes, or nil if there are none.

@@ -25,7 +25,7 @@ type Fault struct {
 	plant planting
 	// place names the broken component. Two faults must not break the same component.
 	place func(v faultValues) string
-	// The list more has optional keys, all of which must be given together.
+	// The list `more` has optional keys, all of which must be given together.
 	more []string
 	// collectives is true if the loopback only plants the fault in collectives.
 	collectives bool
@@ -412,7 +412,7 @@ func at(format string, keys ...string) func(faultValues) string {
 
 var railPlace = at("rail %g of node %g", "rail", "node")
 
-// Function between returns a function that names the component between two GPUs of a node. The
+// Function `between` returns a function that names the component between two GPUs of a node. The
 // order of the GPUs does not matter.
 func between(what string) func(faultValues) string {
 	return func(v faultValues) string {

@@ -35,7 +35,7 @@ type product struct {
 	// first is the first choice of the heuristics, and best is the fastest choice. torch is the
 	// call that PyTorch makes, and plain is the plain product. Each is nil if it was not timed.
 	first, best, torch, plain *record.Kernel
-	// Field any is one of these rows.
+	// Field `any` is one of these rows.
 	any *record.Kernel
 }
 
@@ -381,7 +381,7 @@ func gpus(rec *record.Record, all []*product) []string {
 		len(order), where, unit.Flops(sum), by.Size(), rec.GPU(slow.any), unit.Flops(rate(slow.best)), rec.GPU(fast.any), unit.Flops(rate(fast.best)), unit.Percent(1-rate(slow.best)/rate(fast.best)))}
 }
 
-// Function together returns the product with the highest sum of the rates of all GPUs, and this
+// Function `together` returns the product with the highest sum of the rates of all GPUs, and this
 // sum. The GPUs compute the product at the same time.
 func together(all []*product) (sum float64, of Shape) {
 	for _, same := range byRate(all) {

@@ -30,7 +30,7 @@ func rounded(u mat.Matrix, c Coefficients, round func(float64) float64, folded b
 
 // iterate calls the function round where the kernels store a matrix. If folded is true, it calls
 // round where a vendor's products store a matrix: c·A² is rounded before the sum, and the diagonal
-// of B includes a.
+// of B includes the coefficient a.
 func iterate(u mat.Matrix, c Coefficients, round func(*mat.Dense), folded bool) *mat.Dense {
 	x := mat.DenseCopyOf(u)
 	rows, cols := x.Dims()
