@@ -34,7 +34,8 @@ func (u *Setup) check(e *Engine, d Ranks, cases []plan.Case, parts []record.Part
 	return e.Check(u, d, cases, seconds)
 }
 
-// late warns of an estimate beyond the deadline. Simulated seconds do not pass.
+// Method late warns of an estimate beyond the deadline. It does not warn of a simulation, whose seconds
+// do not pass in real time.
 func (u *Setup) late(e *Engine, est plan.Estimate) string {
 	if u.Machine != nil || e.Deadline.IsZero() {
 		return ""

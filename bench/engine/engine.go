@@ -50,11 +50,11 @@ type Facts struct {
 
 // Watcher receives a run's progress.
 type Watcher interface {
-	// Pass receives a finished pass of a planned case, Done a finished case.
+	// Pass receives a finished pass of a planned case. Done receives a finished case.
 	Pass(record.Result, record.Part)
 	Done(record.Result)
-	// First receives every finished pass of a job of kernels, Last only its last pass. Each has the part
-	// of the job's first row.
+	// First receives every finished pass of a job of kernels. Last receives only the job's last pass.
+	// Both get the part of the job's first row.
 	First(record.Part)
 	Last(record.Part)
 }
@@ -86,7 +86,8 @@ type Engine struct {
 	Source func(*record.Record, []record.Part) recommend.Source
 	// Witness asks the library's service after Open missed a deadline; nil if there is no service.
 	Witness func() *record.Witness
-	// Watch is called before a round of total cases, of which done are already finished.
+	// Watch is called before a round. total is the number of cases in the round, and done is the number
+	// of cases that are already finished.
 	Watch func(total, done int) Watcher
 }
 
@@ -100,7 +101,8 @@ type Outcome struct {
 	Advice *advice.Document
 }
 
-// opened measures a request: the ranks of a sweep, or the devices of kernels.
+// opened holds the open ranks of a sweep or the open devices of kernels, and measures a request with
+// them.
 type opened interface {
 	// measure returns the outcome so far; nil if the run did not start.
 	measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Folder, old *record.Journal) (*Outcome, error)
@@ -121,9 +123,10 @@ func (e *Engine) open(ctx context.Context, u *Setup) (opened, error) {
 	return k, err
 }
 
-// Run measures a request and writes the record and the journal into the folder, and for a sweep the
-// samples and the recommendation. An error comes with the outcome so far, even if a sweep failed
-// before its first case. If the request is refused, the folder is abandoned and the outcome is nil.
+// Run measures a request and writes the record and the journal into the folder. For a sweep it also
+// writes the samples and the recommendation. An error comes with the outcome so far, even if a sweep
+// failed before its first case. If the request is refused, the folder is abandoned and the outcome is
+// nil.
 func (e *Engine) Run(ctx context.Context, u *Setup, dir *folder.Folder) (*Outcome, error) {
 	return e.run(ctx, u, dir, nil)
 }
@@ -145,9 +148,9 @@ func (e *Engine) run(ctx context.Context, u *Setup, dir *folder.Folder, old *rec
 	case err == nil:
 		err = e.finish(dir, out)
 	case !errors.Is(err, folder.ErrGone): // otherwise the path may belong to another run now
-		_ = save(dir, out) // as much as fits on the disk; err is returned, because it came first
+		_ = save(dir, out) // write as much as fits on the disk; return err, because it came first
 	}
-	// After a failed case closing fails, too, with no new information.
+	// After a failed case, Close also fails. Its error says nothing new.
 	if closing := d.Close(); err == nil && failed(out.Record, "") == nil {
 		err = closing
 	}
@@ -194,7 +197,7 @@ func save(dir *folder.Folder, out *Outcome) error {
 	return WriteSamples(dir, out.Record, out.Journal.Parts)
 }
 
-// sweep is the ranks of a sweep of collectives.
+// sweep holds the ranks that measure a sweep of collectives.
 type sweep struct{ Ranks }
 
 func (d sweep) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Folder, old *record.Journal) (*Outcome, error) {
@@ -215,7 +218,8 @@ func (d sweep) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Fol
 	return u.into(dir, entries, func(j *Journal) (record.End, error) { return e.rounds(ctx, u, j, cases, d.Ranks) })
 }
 
-// into writes the entries as the folder's journal, lets rounds add to it, and returns the outcome.
+// Method `into` writes the entries as the folder's journal, calls the function rounds to add results,
+// and returns the outcome.
 func (u *Setup) into(dir *folder.Folder, entries *record.Journal, rounds func(*Journal) (record.End, error)) (*Outcome, error) {
 	j, err := NewJournal(dir, entries)
 	if err != nil {
@@ -239,7 +243,7 @@ func (e *Engine) begin(u *Setup, d Ranks, old *record.Journal) (*record.Journal,
 	}
 	u.announceMemory(e, cases, facts.Memory)
 	entries := &record.Journal{Header: u.header(u.record(e, facts, old), cases)}
-	if old == nil || len(old.Parts) == 0 && old.Header.Record.Source.Libraries == nil { // it was never opened
+	if old == nil || len(old.Parts) == 0 && old.Header.Record.Source.Libraries == nil { // the driver was never opened
 		return entries, cases, nil
 	}
 	if entries, err = continued(old, entries.Header, e.Force); err != nil {
@@ -252,7 +256,8 @@ func (e *Engine) begin(u *Setup, d Ranks, old *record.Journal) (*record.Journal,
 // clocks has the name of the clock for each kind of times.
 var clocks = map[string]string{record.Measured: "monotonic", record.Simulated: "virtual", record.Emulated: "none"}
 
-// record returns the record of a request before its first result. times is the kind of its source.
+// record returns the record of a request before its first result. The argument times is the kind of the
+// record's source.
 func (e *Engine) record(want *spec.Spec, f Facts, times string) *record.Record {
 	rec := &record.Record{
 		Schema: record.Schema, Tool: e.Tool, Created: e.Created, Simulated: times != record.Measured, Spec: want, Warnings: []record.Warning{},

@@ -15,10 +15,10 @@ const HostIDVariable = "NCCL_HOSTID"
 // Hello is a process's description of itself at registration, before anything is measured. It is
 // sent as JSON.
 type Hello struct {
-	// FirstRank is the world rank of the process's first rank; it has Ranks ranks.
+	// FirstRank is the world rank of the process's first rank. The process has Ranks ranks.
 	FirstRank int `json:"first_rank"`
 	Ranks     int `json:"ranks"`
-	// Host is the name of the process's host, PID the process id there.
+	// Host is the name of the process's host. PID is the process id on this host.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
 	// HostID replaces the host's name for the library (NCCL_HOSTID); empty if not set. To the library,
@@ -54,9 +54,9 @@ func (h Hello) clash(other Hello, pci string) error {
 	return fmt.Errorf("%s and %s use the same GPU %s of one host, as %s says: give each process its own GPU", other.name(), h.name(), pci, h.host())
 }
 
-// Together returns the facts of a world with this number of ranks, of which perGPU share a GPU. The
-// processes are in the order of their ranks. An error names the process that does not fit the first one,
-// and the reason.
+// Together returns the facts of a world with this number of ranks. perGPU ranks share each GPU. The
+// processes are in the order of their ranks. If a process does not fit the first process, the error names
+// it and gives the reason.
 func Together(world []Hello, ranks, perGPU int) (Facts, error) {
 	if len(world) == 0 {
 		return Facts{}, fmt.Errorf("no process of %d ranks has registered", ranks)

@@ -12,7 +12,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Hello describes a process's kernels, if several processes drive a node each.
+// Hello describes a process's kernels for a run in which each process drives one node.
 func (k *Kernels) Hello(backend string, build record.Tool, process int, host string, pid int) Hello {
 	n := len(k.Facts.Devices)
 	h := Hello{FirstRank: process * n, Ranks: n, Host: host, PID: pid, Build: build, Backend: backend, Facts: k.Facts, Rows: keysOf(k.Rows)}
@@ -24,9 +24,9 @@ func keysOf(rows []record.Kernel) []string {
 	return slice.Map(rows, func(r record.Kernel) string { return r.Key })
 }
 
-// Join makes one run of the kernels of all processes; all has this process's hello first. Each process
-// has the same rows, and all take every pass of a job at the same time. take takes it and returns the
-// parts of each process, as plan.Group.Take does.
+// Join combines the kernels of all processes into one run. The list `all` begins with this process's hello.
+// Each process has the same rows, and all processes measure every pass of a job at the same time. The
+// function take measures a pass and returns the parts of each process, as plan.Group.Take does.
 func (k *Kernels) Join(all []Hello, take func(job, pass int) ([][]record.Part, error)) error {
 	n, own := len(k.Facts.Devices), all[0]
 	for _, h := range all {

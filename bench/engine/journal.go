@@ -20,7 +20,7 @@ const (
 	JournalFile = "journal.jsonl"
 	// ResultsFile is the record.
 	ResultsFile = "results.json"
-	// SamplesFile has the samples, SamplesIndexFile the position of each series in it.
+	// SamplesFile has the samples. SamplesIndexFile has the position of each series in SamplesFile.
 	SamplesFile      = "samples.f32"
 	SamplesIndexFile = "samples.json"
 	// AdviceFile is the recommendation.
@@ -37,9 +37,10 @@ type Journal struct {
 }
 
 // NewJournal writes the entries as the folder's new journal and opens it for more. If the folder has a
-// results.json, the results of these entries replace it, so that nobody takes the old one for this run's.
+// results.json, the results of these entries replace it, so that nobody mistakes the old results for the
+// results of this run.
 func NewJournal(dir *folder.Folder, entries *record.Journal) (*Journal, error) {
-	if rec := &entries.Header.Record; rec.Run == "" { // a new one, or begun by an earlier version
+	if rec := &entries.Header.Record; rec.Run == "" { // a new record, or one that an earlier version began
 		var err error
 		if rec.Run, err = dir.NewRun(entries.Header, rec.Simulated); err != nil {
 			return nil, err

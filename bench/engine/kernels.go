@@ -18,14 +18,14 @@ import (
 	"zbench/bench/work/kernel"
 )
 
-// Driver is open devices.
+// Driver controls the open devices.
 type Driver interface {
 	// Cancel makes runs return soon; other goroutines may call it.
 	Cancel()
 	Close() error
 }
 
-// Kernels are open devices with their planned measurements.
+// Kernels holds open devices and their planned measurements.
 type Kernels struct {
 	Driver Driver
 	// Spec is the request with the values that follow from the devices.
@@ -59,7 +59,7 @@ func (k *Kernels) record(e *Engine) *record.Record {
 	return rec
 }
 
-// measure runs the jobs, from the start or from where old ended.
+// measure runs the jobs from the start, or from the end of the journal old.
 func (k *Kernels) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.Folder, old *record.Journal) (*Outcome, error) {
 	stop := context.AfterFunc(ctx, k.Driver.Cancel)
 	defer stop()
@@ -73,13 +73,13 @@ func (k *Kernels) measure(ctx context.Context, e *Engine, u *Setup, dir *folder.
 	return u.into(dir, entries, func(j *Journal) (record.End, error) { return k.rounds(ctx, e, j) })
 }
 
-// rounds runs the jobs, then those that follow from their results.
+// rounds runs the jobs, then the further jobs that follow from their results.
 func (k *Kernels) rounds(ctx context.Context, e *Engine, j *Journal) (how record.End, err error) {
 	if how, err = e.take(ctx, k.Jobs, j); err != nil || how.Failed != "" || ctx.Err() != nil || k.More == nil {
 		return how, err
 	}
 	first := *j.Log
-	if len(first.Rounds) > 0 { // the next round follows only from the first jobs
+	if len(first.Rounds) > 0 { // the next round depends only on the results of the first jobs
 		first.Parts, first.Rounds = first.Parts[:first.Rounds[0].After], nil
 	}
 	rows, jobs := k.More(first.Record())
@@ -103,7 +103,7 @@ func (e *Engine) take(ctx context.Context, jobs []plan.Job, j *Journal) (how rec
 	before, ofJob := make([]bool, len(jobs)), map[string]bool{}
 	done := 0
 	for i, job := range jobs {
-		ofJob[job.Keys[0]] = true // its progress is that of the job
+		ofJob[job.Keys[0]] = true // the passes of the first row show the job's progress
 		before[i] = !slices.ContainsFunc(job.Keys, func(key string) bool { return !record.Finished(record.Interrupted, taken.Parts[key]) })
 		if before[i] {
 			done++
@@ -147,7 +147,7 @@ func sameRun(old, now record.Header) error {
 	return sameRows(old.Record.Kernels, now.Record.Kernels)
 }
 
-// sameRows refuses planned rows that differ from the journal's.
+// sameRows refuses planned rows that differ from the rows of the journal.
 func sameRows(old, now []record.Kernel) error {
 	for i := range max(len(old), len(now)) {
 		if i < len(old) && i < len(now) {
@@ -162,7 +162,8 @@ func sameRows(old, now []record.Kernel) error {
 	return nil
 }
 
-// keep drops all jobs that measure none of the rows with these keys, and their rows.
+// keep keeps the jobs that measure at least one row with these keys. It drops all other jobs and their
+// rows.
 func (k *Kernels) keep(keys []string) error {
 	kept := map[string]bool{}
 	k.Jobs = slices.DeleteFunc(k.Jobs, func(j plan.Job) bool {
@@ -173,7 +174,7 @@ func (k *Kernels) keep(keys []string) error {
 		return !wanted
 	})
 	k.Rows = slices.DeleteFunc(k.Rows, func(r record.Kernel) bool { return !kept[r.Key] })
-	k.More = nil // further rows follow only from all rows
+	k.More = nil // further rows depend on the results of all rows
 	if len(k.Jobs) == 0 {
 		return exit.With(exit.Usage, fmt.Errorf("none of the rows that the request names is there: %s", keys[0]), "a request for other devices or another size has other rows")
 	}

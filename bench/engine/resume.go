@@ -31,8 +31,8 @@ func ReadFolder(files folder.FS, dir string) (*record.Journal, error) {
 	return ReadJournal(path, text)
 }
 
-// Continue locks the folder of a run to resume and reads its journal, which must belong to the
-// benchmark. Close the folder if it is not nil, even after an error.
+// Continue prepares to resume a run: it locks the run's folder and reads the journal. The journal must
+// belong to the benchmark. If the folder is not nil, the caller must close it, even after an error.
 func Continue(h folder.Host, path, benchmark string) (*folder.Folder, *record.Journal, error) {
 	if _, err := ReadRun(h.FS, path, ""); err != nil {
 		return nil, nil, err
@@ -41,12 +41,12 @@ func Continue(h folder.Host, path, benchmark string) (*folder.Folder, *record.Jo
 	if err != nil {
 		return nil, nil, err
 	}
-	old, err := ReadRun(h.FS, path, benchmark) // again, because now no other process writes it
+	old, err := ReadRun(h.FS, path, benchmark) // read again, because from now on no other process writes it
 	return dir, old, err
 }
 
-// ReadRun reads the journal from the folder of a run to resume, which must belong to the benchmark;
-// an empty benchmark accepts any.
+// ReadRun reads the journal of a run to resume from its folder. The journal must belong to the benchmark;
+// an empty benchmark accepts any journal.
 func ReadRun(files folder.FS, path, benchmark string) (*record.Journal, error) {
 	if path == "" { // a script's empty variable is no reason to start another run
 		return nil, exit.Usagef("give the folder of the run to resume", "--resume is empty")
@@ -59,7 +59,7 @@ func ReadRun(files folder.FS, path, benchmark string) (*record.Journal, error) {
 }
 
 // Resume continues the run of a journal according to the request. A complete sweep is extended if the
-// bucket size needs more sizes; otherwise the outcome is that of the journal.
+// bucket size needs more sizes; otherwise Resume returns the journal's outcome.
 func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal, dir *folder.Folder) (*Outcome, error) {
 	u, unfit := prepare(want, true, e.Launched)
 	left, err := e.left(u, unfit, old)
@@ -81,8 +81,8 @@ func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal
 	return out, e.finish(dir, out)
 }
 
-// left reports whether a journal's run has something left to measure. unfit is the reason why its
-// request cannot be run; it is returned only if something is left.
+// Method left reports whether a journal's run has something left to measure. The argument unfit is the
+// reason why the request cannot be run. It is returned only if something is left.
 func (e *Engine) left(u *Setup, unfit error, old *record.Journal) (bool, error) {
 	switch {
 	case old.Left() > 0 || e.Force:
@@ -96,9 +96,9 @@ func (e *Engine) left(u *Setup, unfit error, old *record.Journal) (bool, error) 
 	return more != nil, err
 }
 
-// continued compares a journal's header with that of the resuming sweep. If they differ, earlier and
-// later cases cannot be compared. Then continued returns an error; with force it keeps the finished cases
-// and adds a warning.
+// continued compares a journal's header with the header of the resuming sweep. If they differ, earlier
+// and later cases cannot be compared. Then continued returns an error; with force it keeps the finished
+// cases and adds a warning.
 func continued(old *record.Journal, now record.Header, force bool) (*record.Journal, error) {
 	changes := differences(old.Header, now)
 	if len(changes) == 0 {
@@ -181,8 +181,8 @@ func follow(cases []plan.Case, h record.Header) {
 	}
 }
 
-// resumable refuses a journal whose cases differ from its request's, before anything is written. A
-// journal with parts of other cases could not be read again.
+// resumable refuses a journal whose cases differ from the cases of its request, before anything is
+// written. A journal with parts of other cases could not be read again.
 func (u *Setup) resumable(entries *record.Journal, cases []plan.Case) error {
 	err := u.agree(entries, cases)
 	if err == nil {
@@ -197,9 +197,9 @@ func (u *Setup) resumable(entries *record.Journal, cases []plan.Case) error {
 	return nil
 }
 
-// agree compares a journal's cases with those of the sweep's request. The journal decides which cases fit
-// into the memory. A finished case that the request does not produce is valid: it is from before a
-// change.
+// agree compares a journal's cases with the cases of the sweep's request. The journal decides which cases
+// fit into the memory. A finished case that the request does not produce is valid, because it may come
+// from before a change of the request.
 func (u *Setup) agree(entries *record.Journal, cases []plan.Case) error {
 	made := map[string]record.Result{}
 	for _, c := range cases {

@@ -147,7 +147,7 @@ func (u *Setup) missingCases(rec *record.Record, d *advice.Document, room plan.R
 	for _, c := range d.Answer.Curves {
 		of := curveOf(rec, c)
 		if of == nil {
-			continue // rescaled
+			continue // the curve is rescaled, not measured
 		}
 		for _, bytes := range sizes(c) {
 			x, ok := u.axes.Like(*of, bytes)
@@ -173,7 +173,7 @@ func curveOf(rec *record.Record, c recommend.Used) *record.Result {
 	return &rec.Results[i]
 }
 
-// measuredAt reports whether the curve of the result has a case that moved that size.
+// measuredAt reports whether the result's curve already has a case of this size.
 func measuredAt(rec *record.Record, of *record.Result, bytes int64) bool {
 	return slices.ContainsFunc(rec.Results, func(r record.Result) bool {
 		return r.Bytes == bytes && r.CurveKey() == of.CurveKey()

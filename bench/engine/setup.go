@@ -61,7 +61,7 @@ func PrepareLaunch(want spec.Spec) (*Setup, error) { return prepare(want, false,
 
 func prepare(want spec.Spec, resumed, launched bool) (*Setup, error) {
 	want = want.Clone()
-	if want.Kernels != nil { // checked by CheckKernels and by the kernels' drivers
+	if want.Kernels != nil { // CheckKernels and the kernels' drivers check the request
 		return &Setup{Spec: want}, nil
 	}
 	want.Schema, want.Benchmark = spec.Schema, spec.Collectives
@@ -71,7 +71,7 @@ func prepare(want spec.Spec, resumed, launched bool) (*Setup, error) {
 	u := &Setup{Spec: want}
 	var err error
 	if u.question, err = advice.Prepare(want.Advice); err != nil {
-		return nil, err // before hours of measuring, not after
+		return nil, err // fail before hours of measuring, not after them
 	}
 	f, err := fabric.ByName(want.Fabric)
 	if err != nil {
@@ -173,7 +173,7 @@ func (u *Setup) plan() error {
 	return nil
 }
 
-// name looks up the request's names and replaces them by the canonical ones.
+// Method name looks up the request's names and replaces them by the canonical names.
 func (u *Setup) name() (err error) {
 	s := u.Spec.Sweep
 	if u.axes.Skew, err = collective.ReadSkew(s.Skew); err != nil {
@@ -203,7 +203,7 @@ func (u *Setup) keepsSamples() bool {
 // Cases returns the request's cases before the driver decides which fit into memory.
 func (u *Setup) Cases() []plan.Case { return u.axes.Cases() }
 
-// cases lists the sweep's cases and marks those that do not fit or are extrapolated.
+// cases lists the sweep's cases and marks the cases that do not fit or are extrapolated.
 func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
 	var err error
 	if u.room, err = d.Budget(); err != nil {
@@ -222,8 +222,8 @@ func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
 	return cases, nil
 }
 
-// mark records whether the model of a case has parts without measurements, and the range of the case's
-// time. Before a driver is open both are unknown, and nothing is marked.
+// mark stores in a case whether its model has parts without measurements, and the range of its time.
+// Before a driver is open both are unknown, and nothing is marked.
 func (u *Setup) mark(c *plan.Case) {
 	c.Extrapolated = u.extrapolated != nil && u.extrapolated(*c)
 	if c.Policy != (policy.Policy{}) {
@@ -236,9 +236,9 @@ func (u *Setup) mark(c *plan.Case) {
 }
 
 // addStrides adds the strides that tensor and expert parallelism need. Tensor-parallel ranks are
-// neighbours, so ranks that reduce a gradient together have a stride (Megatron-Core,
-// parallel_state.py, initialize_model_parallel: the order is tp-cp-ep-dp-pp; read 2026-11-21). No
-// stride is added for groups of one pipeline stage, which are smaller than those of any stride.
+// neighbours, so ranks that reduce a gradient together have a stride (Megatron-Core, parallel_state.py,
+// initialize_model_parallel: the order is tp-cp-ep-dp-pp; read 2026-11-21). No stride is added for
+// groups of one pipeline stage, because they are smaller than the groups of any stride.
 func (u *Setup) addStrides() {
 	w, s := u.Spec.World, u.Spec.Sweep
 	for _, apart := range u.question.Strides(w.Size()) {
@@ -256,7 +256,7 @@ func (u *Setup) checkExperts() error {
 		return nil
 	}
 	dp, ranks := u.question.DataRanks(u.Spec.World.Size()), u.question.ExpertRanks(u.Spec.World.Size())
-	if dp%ep != 0 || ranks == 1 { // the first is refused elsewhere; in the second each expert is on one rank
+	if dp%ep != 0 || ranks == 1 { // other code refuses the first condition; under the second each expert is on one rank
 		return nil
 	}
 	if slices.ContainsFunc(u.axes.Cases(), func(c plan.Case) bool { return c.Ranks == ranks }) {

@@ -12,8 +12,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// keeps reports whether an error before the first case leaves a record. An interruption leaves none, nor
-// does an error that the user can fix at once.
+// keeps reports whether an error before the first case leaves a record. An interruption leaves no record.
+// An error that the user can fix at once leaves none, either.
 func keeps(err error) bool {
 	if errors.Is(err, exit.ErrUnavailable) || errors.Is(err, context.Canceled) {
 		return false
@@ -36,21 +36,21 @@ func (e *Engine) unopened(u *Setup, dir *folder.Folder, old *record.Journal, err
 	}
 	out, err := e.unstarted(u, second, dir, entries, err)
 	if out != nil {
-		_ = save(dir, out) // as much as fits on the disk; err is returned, because it came first
+		_ = save(dir, out) // write as much as fits on the disk; return err, because it came first
 	}
 	return out, err
 }
 
-// asking is a witness without a driver: a query of the RAS service.
+// asking is a witness without a driver. It queries the RAS service.
 type asking func() *record.Witness
 
 func (a asking) Witness() *record.Witness { return a() }
 
 var _ plan.Witnessing = asking(nil)
 
-// unstarted returns the outcome of a sweep that failed before its first case. It has all cases; the first
-// has the failure and its evidence. d may be a plan.Witnessing. The journal has no part, so resuming
-// measures every case.
+// unstarted returns the outcome of a sweep that failed before its first case. The outcome has all cases.
+// The first case has the failure and its evidence. d may be a plan.Witnessing. The journal has no part,
+// so resuming measures every case.
 func (e *Engine) unstarted(u *Setup, d any, dir *folder.Folder, entries *record.Journal, err error) (*Outcome, error) {
 	if len(entries.Parts) > 0 || !keeps(err) {
 		return nil, err

@@ -117,7 +117,7 @@ var smallTitle = "Bus bandwidth of messages up to " + unit.Bytes(int64(document.
 // smallCharts returns the charts of small messages, which the linear axis of the other charts flattens;
 // nil if no curve has three such messages.
 func smallCharts(rec *record.Record, drawn []curve.Curve, note string) []document.Chart {
-	const flat = 64 // from this ratio of the largest message to a small one
+	const flat = 64 // if the largest message is at least this many times MostSmall, small messages look flat
 	hidden := slices.ContainsFunc(drawn, func(c curve.Curve) bool {
 		all := points(c, document.BusBW)
 		return len(points(c, document.SmallBW)) > 2 && all[len(all)-1].Bytes >= flat*document.MostSmall

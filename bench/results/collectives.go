@@ -1,6 +1,6 @@
-// Package results makes documents of records: Collectives of a sweep or an import, Kernels of hbm
-// and the families of kernels. Summary, Results and MemoryResults are their text tables. Package
-// judge finds the faults.
+// Package results makes documents of records. Collectives makes the document of a sweep or an
+// import. Kernels makes the document of hbm and of the families of kernels. Summary, Results and
+// MemoryResults make the text tables. Package judge finds the faults.
 package results
 
 import (
@@ -22,7 +22,8 @@ import (
 
 // Extras are parts of a report of collectives besides its record.
 type Extras struct {
-	// Knees are the sizes near the plateau, Advice is a recommendation; nil omits its section.
+	// Knees are the sizes near the plateau. Advice is a recommendation. A nil field omits its
+	// section.
 	Knees  *recommend.Knees
 	Advice *advice.Document
 	// Command reproduces the record; empty omits the section.

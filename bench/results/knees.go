@@ -130,7 +130,7 @@ func kneeLimits(a *recommend.Knees, caveats []string, advised bool) (out []docum
 	return out
 }
 
-// kneeName distinguishes a curve from the others of its collective.
+// kneeName distinguishes a curve from the other curves of its collective.
 func kneeName(c *recommend.KneeCurve) string {
 	name := c.Collective
 	if c.Groups > 1 {

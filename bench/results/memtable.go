@@ -20,7 +20,7 @@ type memoryColumn struct {
 	of   func(*record.Record, *record.Kernel) string
 }
 
-// memoryColumns are the columns. Those of the metrics follow the interval.
+// memoryColumns has all columns. The columns of the metrics follow the column of the interval.
 var memoryColumns = slices.Concat([]memoryColumn{
 	{"kernel", true, func(_ *record.Record, r *record.Kernel) string { return r.Kernel }},
 	{"type", true, func(_ *record.Record, r *record.Kernel) string { return r.Dtype }},
@@ -192,7 +192,7 @@ func memoryNotes(rec *record.Record) []string {
 			lines = append(lines, r.Job()+": "+r.Reason)
 		}
 	}
-	var once []string // equal for every device
+	var once []string // notes that are equal for every device
 	for _, d := range rec.World.Devices {
 		switch {
 		case d.Kind == record.HostMemory:

@@ -18,7 +18,7 @@ type messageGroups struct{ order []*messageGroup }
 // messageGroup is one message with the figures of all its occurrences.
 type messageGroup struct {
 	topic string
-	// between are the texts around the figures: one more than there are figures.
+	// The list `between` has the texts around the figures. It has one text more than there are figures.
 	between []string
 	lo, hi  []string
 	count   int

@@ -105,7 +105,7 @@ func hasIsolated(rec *record.Record) bool {
 	return countOf(rec, func(r *record.Result) bool { return curve.IsolatedOf(r).Known }) > 0
 }
 
-// verifiedText states whether the data were checked, and in brackets the number of launches.
+// verifiedText states whether the data were checked. It adds the number of launches in brackets.
 func verifiedText(v record.Verified) string {
 	text := "no"
 	switch {

@@ -21,7 +21,7 @@ type figure struct {
 	of   func(*record.Result) (float64, bool)
 }
 
-// text formats the figure of a result, a dash if it has none.
+// text formats the figure of a result, or returns a dash if the result lacks the figure.
 func (f figure) text(r *record.Result) string {
 	if r != nil {
 		if v, ok := f.of(r); ok {
@@ -68,8 +68,8 @@ var details = [][]figure{
 const detailWidth = 100
 
 // Summary returns the results in short: a row per size, a column per curve, with as many figures as fit into
-// the terminal's width. Curves that do not fit side by side get separate tables. In-place results that
-// agree with out-of-place results are left out, and so are sizes without a result.
+// the terminal's width. Curves that do not fit side by side get separate tables. Two things are left out:
+// in-place results that agree with out-of-place results, and sizes without a result.
 func Summary(rec *record.Record, width int) []table.Table {
 	curves, _ := curve.Drawn(curve.Of(rec))
 	for i := range curves {
@@ -112,9 +112,9 @@ func explained(tables []table.Table) (out []string) {
 	return out
 }
 
-// beside returns the table of all curves with the most detail that fits. If even time and bus bandwidth do
-// not fit, it returns tables of bus bandwidth with a column per world, and with as many collectives side by
-// side as fit.
+// Function `beside` returns the table of all curves, side by side, with the most detail that fits. If even
+// time and bus bandwidth do not fit, it returns tables of bus bandwidth with a column per world, and with as
+// many collectives side by side as fit.
 func beside(curves []curve.Curve, width int) []table.Table {
 	for level, detail := range slices.Backward(details[1:]) {
 		if t := summaryTable(curves, detail); fits(t, width) && (level == 0 || len(curves) == 1 || width >= detailWidth) {
@@ -261,8 +261,8 @@ func cells(c curve.Curve, r *record.Result, show []figure) []string {
 	return out
 }
 
-// ended returns the status of a case that failed or has wrong data, or whose hidden in-place case did; empty
-// otherwise.
+// Function ended returns the status of a case that failed or has wrong data. This also holds if the hidden
+// in-place case of the case failed or has wrong data. Otherwise the text is empty.
 func ended(c curve.Curve, r *record.Result) string {
 	if r == nil {
 		return ""

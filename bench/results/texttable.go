@@ -51,9 +51,9 @@ func wrongCell(r *record.Result) string {
 	return unit.None
 }
 
-// Results returns a table of every case, grouped by collective, with the units beneath. If the record has
-// both placements, a row has the out-of-place and the in-place result of a size side by side, as in
-// rccl-tests. Cases that did not end ok are rows, too, with the reason beneath.
+// Results returns a table of every case, grouped by collective, with the units beneath. If the record has both
+// placements, a row has the out-of-place and the in-place result of a size side by side, as in rccl-tests.
+// Cases that did not end ok also have rows, with the reason beneath the table.
 func Results(rec *record.Record) table.Table {
 	curves := curve.Of(rec)
 	all := curve.Pairs(curves)
@@ -175,7 +175,8 @@ func (n *noter) words(r *record.Result) []string {
 	return []string{plain.Clip(statusText(r.Status), 12) + " " + n.beneath.ref(why)}
 }
 
-// tableNotes returns a row's keywords: those of the page, and "in place" if the table has no column for it.
+// tableNotes returns a row's keywords. These are the keywords of the page, and "in place" if the table has no
+// column for it.
 func tableNotes(r *record.Result, c columns) []string {
 	var notes []string
 	if r.InPlace && !c.both {
@@ -184,7 +185,7 @@ func tableNotes(r *record.Result, c columns) []string {
 	return append(notes, rowNotes(r)...)
 }
 
-// without leaves out the common notes.
+// Method `without` leaves out the common notes.
 func (n *noter) without(notes []string) []string {
 	return slices.DeleteFunc(notes, func(w string) bool { return slices.Contains(n.common, w) })
 }

@@ -18,7 +18,7 @@ const maxEnvelopes = 16
 // that text, because the label identifies the process.
 func (c *Cleaner) learn(before string) {
 	e := envelope(before)
-	for i := range e { // a launcher's label behind it identifies the process
+	for i := range e { // cut off a launcher's label at the end
 		if m := labels[1].FindString(string(e[i:])); (i == 0 || strings.IndexByte(" \"'", e[i-1]) >= 0) && m == string(e[i:]) {
 			e = e[:i]
 			break
@@ -30,8 +30,8 @@ func (c *Cleaner) learn(before string) {
 }
 
 // Preview learns from the first line with an envelope at the beginning of a log, so that the lines
-// above it become clean, too. before returns the text in front of a line's column names or, if the
-// log has no column names, in front of a row.
+// above it become clean, too. The function `before` returns the text in front of a line's column
+// names or, if the log has no column names, in front of a row.
 func (c *Cleaner) Preview(head string, before func(text string) string) {
 	c.numbers.of(head)
 	numbers := c.numbers
@@ -107,7 +107,7 @@ func (e envelope) cut(text string) (rest string, ok bool) {
 				return "", false
 			}
 			i, text = end, text[stop:]
-		case n > 0 && i+n == len(e): // a longer run of spaces aligns the row; it also ends a line without other text
+		case n > 0 && i+n == len(e): // the row may have more spaces here to align its columns, and an empty line may have fewer
 			return text[min(n, len(text)):], have >= n || have == len(text)
 		case n > 0:
 			if have == 0 && i > 0 && e[i-1] != '[' {

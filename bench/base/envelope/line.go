@@ -25,10 +25,10 @@ var (
 // Line is a clean line.
 type Line struct {
 	Text string
-	// Whole is the line with its envelope; empty if it has none.
+	// Whole is the line with its envelope, or empty if the line has no envelope.
 	Whole string
-	// Stream is the launcher's label ("1,0", "3"), which separates interleaved processes; empty
-	// without one.
+	// Stream is the launcher's label ("1,0", "3"), which separates interleaved processes. It is
+	// empty if the line has no label.
 	Stream string
 }
 
@@ -36,7 +36,7 @@ type Line struct {
 func shown(raw string) string {
 	t := strings.TrimPrefix(raw, "\ufeff")
 	t = strings.TrimRight(t, "\r")
-	// A progress display overwrites its line; the text is its last content.
+	// A progress display overwrites its line. The text is the last content of the line.
 	if i := strings.LastIndexByte(t, '\r'); i >= 0 {
 		t = t[i+1:]
 	}
@@ -50,7 +50,8 @@ func shown(raw string) string {
 }
 
 // labelRE is the label of mpirun --tag-output, after the optional time of --timestamp-output.
-// mpirun writes it in front of each write of a process, which may be a whole line or a part of one.
+// mpirun writes it in front of each write of a process, which may be a whole line or a part of a
+// line.
 var labelRE = pattern.New(`(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})?\[(?:[^\[\]@\s]*@)?(\d+,\d+)\]<std(?:out|err|diag)>:?`)
 
 // unlabel removes labels inside a line if they name the same process as the label at the beginning
@@ -85,7 +86,8 @@ type numbers struct {
 	next int
 }
 
-// of stores the numbering of a log if the first lines of head are numbered consecutively.
+// If the first lines of head are numbered consecutively, method `of` stores that the log is
+// numbered.
 func (n *numbers) of(head string) {
 	const enough = 5
 	lines := strings.SplitN(head, "\n", enough)
@@ -107,7 +109,8 @@ func numbered(text string) (k int, rest string, ok bool) {
 	return k, rest, err == nil
 }
 
-// without removes a line's number. The first line that breaks the sequence ends the removal.
+// Method `without` removes a line's number. The first line that breaks the sequence ends the
+// removal.
 func (n *numbers) without(text string) string {
 	if !n.on {
 		return text
@@ -155,8 +158,8 @@ func isMarkdown(text string) bool {
 // would end a prefix.
 var markdown = strings.NewReplacer(" | ", ",", "| ", ",", " |", ",", "|", ",", ",", "", "*", "", "`", "", " ", "_")
 
-// unmark removes launchers' labels from the beginning of a line. A line may have two labels:
-// mpirun's, then the shell's.
+// unmark removes launchers' labels from the beginning of a line. A line may have two labels: first
+// the label of mpirun, then the label of the shell.
 func (l *Line) unmark() {
 	for range 2 {
 		at := slices.IndexFunc(labels, func(re *pattern.Pattern) bool { return !plain(l.Text) && re.MatchString(l.Text) })
@@ -168,8 +171,8 @@ func (l *Line) unmark() {
 	}
 }
 
-// plain reports whether a line certainly has no prefix, as is true of almost all lines: it begins
-// with a number sign, or with spaces, a number and another space.
+// plain reports whether a line certainly has no prefix. This is so if the line begins with a number
+// sign, or with spaces, a number and another space. Almost all lines begin in this way.
 func plain(t string) bool {
 	if t == "" || t[0] == '#' {
 		return true

@@ -29,7 +29,7 @@ type Row struct {
 	Meaning string
 }
 
-// table has all codes. If several codes apply, the command exits with the one that comes first
+// table has all codes. If several codes apply, the command exits with the code that comes first
 // here.
 var table = []Row{
 	{Interrupted, "interrupted; finished cases are saved"},

@@ -122,10 +122,10 @@ const (
 // NotHardware explains simulated times.
 const NotHardware = "a model, not hardware, decided these times"
 
-// Word splits a finding's text into its first word in the user's output and the rest. If the text
-// begins with words in capitals, as in "UNCLEAR: rank 3 or 5", these are the word. Otherwise the
-// code decides (UNCLEAR, NOT CHECKED, SIMULATED), then the severity (FAULT, LIMIT, OK). A note has
-// an empty word.
+// Word returns the label that begins a finding in the user's output, and the rest of the text. If
+// the text begins with words in capitals, as in "UNCLEAR: rank 3 or 5", these words are the label.
+// Otherwise the label follows from the code (UNCLEAR, NOT CHECKED, SIMULATED), or else from the
+// severity (FAULT, LIMIT, OK). A note has an empty label.
 func (f Finding) Word() (word, text string) {
 	if word, text = capitals(f.Text); word != "" {
 		return word, text

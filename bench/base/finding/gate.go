@@ -33,10 +33,10 @@ func (c Compared[S]) Checked() bool {
 	return len(c.Figures) >= leastFigures || c.Reference > 0 && len(c.Figures) > 0
 }
 
-// Behind returns the parts that lost more than the limit, so that they must not pass. The loss is
-// measured against the reference. Without a reference it is measured against the median of the
-// peers, or against the best of fewer than four peers. With an even number of peers the reference
-// is the faster of the two middle rates, so that a slow half is behind.
+// Behind returns the parts that lost more than the limit. They must not pass. The loss is measured
+// against the reference. Without a reference it is measured against the median of the peers, or
+// against the best of fewer than four peers. With an even number of peers the reference is the
+// faster of the two middle rates, so that a slow half is behind.
 func (c Compared[S]) Behind() []Figure[S] {
 	n, reference := len(c.Figures), c.Reference
 	if !c.Checked() {
@@ -48,7 +48,7 @@ func (c Compared[S]) Behind() []Figure[S] {
 			rates = append(rates, f.Rate)
 		}
 		slices.Sort(rates)
-		reference = rates[(n-1)/2+1] // for a part in the slower half, the median of its peers; among two or three parts, the best
+		reference = rates[(n-1)/2+1] // for a part in the slower half this is the median of its peers; among two or three parts it is the best rate
 	}
 	var out []Figure[S]
 	for _, f := range c.Figures {

@@ -36,9 +36,10 @@ type Host struct {
 	// Random returns unpredictable bytes for run ids. If it is nil, each id is computed from facts
 	// that are known before the first result.
 	Random io.Reader
-	// Owner names this process in messages of others: host and process number.
+	// Owner names this process in messages of other processes: host and process number.
 	Owner string
-	// Note prints a message that is neither an error nor a warning; nil prints nothing.
+	// Note prints a message that is neither an error nor a warning. If Note is nil, nothing is
+	// printed.
 	Note func(format string, args ...any)
 }
 
@@ -54,7 +55,8 @@ type Folder struct {
 	Path   string
 	fs     FS
 	random io.Reader
-	// made is true if this run created the folder. empty is true if the folder had no files.
+	// Field made is true if this run created the folder. Field empty is true if the folder had no
+	// files.
 	made, empty bool
 	unlock      func() error
 }
@@ -118,7 +120,7 @@ func (f *Folder) begin(force bool) error {
 }
 
 // odd refuses a folder that has a pipe, a device or a huge file in the place of zbench's files.
-// Another user may have prepared such a folder, and reading those files would not end.
+// Another user may have prepared such a folder, and a command that reads such a file would not end.
 func odd(files FS, dir string, entries []fs.DirEntry) error {
 	const most = 4 << 30 // the limit of a journal
 	for _, e := range entries {
@@ -187,8 +189,8 @@ func (e *HoldsFilesError) Error() string {
 	return fmt.Sprintf("%s already holds %d files", e.Path, e.Files)
 }
 
-// holdsFiles reports whether a folder has other files than a killed run leaves before its first
-// result.
+// holdsFiles reports whether a folder has files besides the files that a killed run leaves before
+// its first result.
 func holdsFiles(files FS, dir string, entries []fs.DirEntry) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		switch name := e.Name(); name {
@@ -237,7 +239,7 @@ func (f *Folder) Close() error {
 }
 
 // Abandon removes this run's files from a folder without results, so that the next run can use the
-// folder. Files of earlier runs stay, and so do files that cannot be removed.
+// folder. Files of earlier runs stay. Files that cannot be removed also stay.
 func (f *Folder) Abandon() {
 	if f != nil && f.empty && f.fs.Remove(f.File(RunFile)) == nil && f.made {
 		_ = f.Close() // the lock file is in the folder

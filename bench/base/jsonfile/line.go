@@ -13,7 +13,7 @@ import (
 // the id of the writing run as 32 lower-case hexadecimal digits. It reveals a whole line of another
 // run. Journals of earlier versions lack this field. The second is the CRC-32C (RFC 3720,
 // Castagnoli's polynomial) of all bytes before it, as eight lower-case hexadecimal digits. The CRC
-// finds every damage of up to 32 neighbouring bits, and all but one in 2^32 of other damages.
+// finds every damage of up to 32 neighbouring bits. It misses one in 2^32 of all other damages.
 const (
 	runHead = `,"run":"`
 	runTail = `"`

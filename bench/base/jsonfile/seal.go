@@ -35,7 +35,7 @@ func sealed(text []byte) ([]byte, error) {
 func Edited(text []byte) bool {
 	var bare bytes.Buffer
 	if json.Compact(&bare, text) != nil {
-		return false // not a document: the caller's reader reports this
+		return false // the caller reads the text too and reports that it is not JSON
 	}
 	body := bare.Bytes()
 	at := len(body) - sealSize

@@ -37,8 +37,8 @@ var readers = sync.Pool{New: func() any {
 	return r
 }}
 
-// One is Strict with the errors of encoding/json. Buffers are reused, because each of a thousand
-// processes on a host reads hundreds of messages.
+// One reads a document like Strict, but returns the errors of encoding/json unchanged. It reuses
+// buffers, because each of a thousand processes on a host reads hundreds of messages.
 func One(text []byte, into any) error {
 	r, ok := readers.Get().(*reader)
 	if !ok {

@@ -32,8 +32,8 @@ type Row[T any] struct {
 type Value[T any] struct {
 	// Set parses all given values, at least one. A flag that is not a list uses the last one.
 	Set func(*T, []string) error
-	// Show returns the field's values as on a command line. The flag is omitted if there are no
-	// values or only empty ones.
+	// Show returns the field's values as on a command line. The flag is omitted if there are no values or
+	// only empty values.
 	Show func(*T) []string
 	// Unset reports whether the field has its zero value. A flag without a default is then omitted.
 	// If Unset is nil, the flag is always shown.
@@ -82,7 +82,7 @@ func Within[Whole, Part any](r Row[Part], of func(*Whole) *Part) Row[Whole] {
 	return whole
 }
 
-// Unless omits the flag from command lines if left returns true.
+// Unless returns v with a condition: command lines omit the flag if the function left returns true.
 func Unless[T any](left func(*T) bool, v Value[T]) Value[T] {
 	show := v.Show
 	v.Show = func(t *T) []string {
@@ -94,7 +94,7 @@ func Unless[T any](left func(*T) bool, v Value[T]) Value[T] {
 	return v
 }
 
-// Of returns a Value that uses parse to read and show to print.
+// Of returns a Value that is read by the function parse and printed by the function show.
 func Of[T any, V comparable](field func(*T) *V, parse func(string) (V, error), show func(V) string) Value[T] {
 	var zero V
 	return Value[T]{
@@ -150,8 +150,8 @@ func Float[T any](field func(*T) *float64) Value[T] {
 	return Of(field, NotNegative, func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) })
 }
 
-// Scaled returns a Value for a number from least to most, in a unit that is 1/scale of the field's
-// unit. It prints twelve digits, which hide the rounding of the conversion.
+// Scaled returns a Value for a number. least and most are its limits. The unit of the number is 1/scale of
+// the field's unit. It prints twelve digits, which hide the rounding of the conversion.
 func Scaled[T any](least, most float64, name string, scale float64, field func(*T) *float64) Value[T] {
 	return Of(field, func(text string) (float64, error) {
 		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
@@ -175,7 +175,7 @@ func Text[T any](field func(*T) *string) Value[T] {
 	return Read(field, func(v string) (string, error) { return v, nil })
 }
 
-// Read returns a Value for a text that parse checks and normalises.
+// Read returns a Value for a text. The function parse checks and normalises the text.
 func Read[T any](field func(*T) *string, parse func(string) (string, error)) Value[T] {
 	return Of(field, parse, Same)
 }

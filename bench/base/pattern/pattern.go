@@ -1,5 +1,5 @@
 // Package pattern compiles regular expressions on first use. A host may run a thousand zbench
-// processes, each of which initialises every package, and few of them use a regular expression.
+// processes. Each process initialises every package, but few processes use a regular expression.
 // Declare package variables with pattern.New, not regexp.MustCompile.
 package pattern
 

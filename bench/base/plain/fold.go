@@ -8,12 +8,12 @@ import (
 	"zbench/bench/base/pattern"
 )
 
-// Fold breaks a text at spaces into lines of at most width terminal columns. The first line begins
-// with the prefix first, all further lines with the prefix rest. A word that is wider than a line
-// gets its own line and is not broken. Spaces inside a line are kept; spaces at its ends are
-// removed. Even an empty text gives one line. The text must not contain newlines: use OneSpace
-// first. Text between backticks counts as one word, so that a reader can copy it from one line; so
-// does a number with its unit.
+// Fold breaks a text at spaces into lines of at most width terminal columns. The text of first
+// precedes the first line, and the text of rest precedes every other line. A word that is wider
+// than a line gets its own line and is not broken. Spaces inside a line are kept; spaces at its
+// ends are removed. Even an empty text gives one line. The text must not contain newlines: use
+// OneSpace first. Text between backticks counts as one word, so that a reader can copy it from one
+// line. A number with its unit also counts as one word.
 func Fold(text string, width int, first, rest string) []string {
 	text = kept.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, " ", held) })
 	lines := fold(text, width, first, rest)
@@ -23,8 +23,8 @@ func Fold(text string, width int, first, rest string) []string {
 	return lines
 }
 
-// kept finds texts that must not be broken. Fold replaces their spaces by held until all lines are
-// broken.
+// The pattern kept finds texts that must not be broken. Fold replaces the spaces in them by a
+// no-break space and puts the spaces back once all lines are broken.
 var kept = pattern.New("`[^`]*`|[0-9] (?:[%×]|[GTM]B/s|[KMGT]iB|[µmn]s)")
 
 const held = "\u00a0"

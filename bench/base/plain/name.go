@@ -7,8 +7,8 @@ import "fmt"
 // table.
 const MaxName = 4 << 10
 
-// Name returns an error if a text is too long for a name. The error uses where as the place of the
-// name.
+// Name returns an error if a text is too long for a name. The argument `where` says in the error
+// what has the name.
 func Name(where, text string) error {
 	if len(text) <= MaxName {
 		return nil

@@ -76,11 +76,11 @@ var markup = strings.NewReplacer(
 )
 
 // formula has the first characters of cells that a spreadsheet would compute (OWASP, "CSV
-// Injection"). Some programs treat the full-width forms like the ASCII ones.
+// Injection"). Some programs treat the full-width forms like the ASCII forms.
 const formula = "=+-@\t\r\n＝＋－＠"
 
-// Cell returns a CSV cell that no spreadsheet treats as a formula: if the text looks like one, a
-// quote mark precedes it. Numbers stay unchanged.
+// Cell returns a CSV cell that no spreadsheet treats as a formula: if the text looks like a
+// formula, a quote mark precedes it. Numbers stay unchanged.
 func Cell(s string) string {
 	_, first := utf8.DecodeRuneInString(s)
 	if !strings.ContainsAny(s[:first], formula) {

@@ -17,5 +17,5 @@ func Shell(words ...string) string {
 }
 
 // Typed returns a command line between backticks, for use in a sentence. The backticks show its
-// beginning and end, a page sets it as code, and a test finds and runs it.
+// beginning and end, a page shows it as code, and a test finds and runs it.
 func Typed(words ...string) string { return "`" + Shell(words...) + "`" }

@@ -30,7 +30,7 @@ func Lower(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-// OrUnnamed returns a name, or a placeholder for an empty one.
+// OrUnnamed returns a name, or a placeholder for an empty name.
 func OrUnnamed(s string) string { return cmp.Or(s, "(unnamed)") }
 
 // And joins words for a sentence: a, b and c.

@@ -149,7 +149,7 @@ func allowed(length int) int { return min(length/3, 3) }
 
 // edits returns the least number of insertions, deletions, substitutions and swaps of neighbours
 // that turn one text into the other, if no part is edited twice (the optimal string alignment form
-// of the Damerau–Levenshtein distance). It returns false if more than most are needed.
+// of the Damerau–Levenshtein distance). It returns false if the number exceeds the argument most.
 func edits(a, b []rune, most int) (int, bool) {
 	if d := len(a) - len(b); d > most || -d > most {
 		return 0, false

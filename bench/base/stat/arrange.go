@@ -10,7 +10,7 @@ import (
 // middle rank.
 //
 // One sort of 64-bit words gives both. The low ⌈log₂ n⌉ bits of a word hold the index in the
-// series, the other bits hold the leading bits of the value. Values with equal leading bits (to
+// series. The other bits hold the leading bits of the value. Values with equal leading bits (to
 // 1e-12 up to n = 4,000) share a rank, because no clock resolves the difference.
 func arrange(series []float64) (sorted, ranks []float64) {
 	n := len(series)
@@ -38,7 +38,7 @@ func arrange(series []float64) (sorted, ranks []float64) {
 }
 
 // ordered maps floats to words that sort in the same order: it flips the sign bit of positive
-// numbers and all bits of negative ones.
+// numbers and all bits of negative numbers.
 func ordered(v float64) uint64 {
 	b := math.Float64bits(v)
 	if b>>63 == 1 {
@@ -47,11 +47,12 @@ func ordered(v float64) uint64 {
 	return b | 1<<63
 }
 
-// sortWords sorts by all bits except the lowest ones, whose number is from. It sorts byte by byte,
-// the lowest byte first (Knuth, TAOCP 3, §5.2.5). Words that are equal in these bits keep their
-// order. The sort has no branch that depends on the data, so that on new data it is several times
-// faster than a sort by comparison. A byte that is equal in all words costs one pass over the
-// counts. Times that differ by a few per cent share the highest bytes.
+// sortWords ignores the lowest bits of each word and sorts by the others. The argument `from` is
+// the number of ignored bits. sortWords sorts byte by byte, the lowest byte first (Knuth, TAOCP 3,
+// §5.2.5). Words that are equal in the sorted bits keep their order. The sort has no branch that
+// depends on the data. On new data it is therefore several times faster than a sort by comparison.
+// A byte that is equal in all words costs one pass over the counts. Times that differ by a few per
+// cent share the highest bytes.
 func sortWords(words []uint64, from int) []uint64 {
 	spare := make([]uint64, len(words))
 	for shift := from; shift < 64; shift += 8 {

@@ -33,7 +33,8 @@ func LogChoose(n, k int) float64 {
 }
 
 // BinomialUpper returns an upper confidence bound of a success probability after k successes in n
-// trials: with a higher probability, at most k successes would have a probability below 1 − level.
+// trials: if the success probability were above this bound, at most k successes would occur with a
+// probability below 1 − level.
 func BinomialUpper(k, n int, level float64) float64 {
 	lo, hi := float64(k)/float64(n), 1.0
 	for hi-lo > 1e-6 {

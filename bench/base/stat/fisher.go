@@ -2,9 +2,9 @@ package stat
 
 import "math"
 
-// Fisher returns the two-sided p-value of Fisher's exact test for a successes in n trials and b
-// successes in m trials: the probability of a difference at least as large if both groups have the
-// same rate.
+// Fisher returns the two-sided p-value of Fisher's exact test for two groups. The first group has
+// n trials and `a` successes, and the second group has m trials and b successes. The p-value is
+// the probability of a difference at least as large if both groups have the same rate.
 func Fisher(a, n, b, m int) float64 {
 	all, of := n+m, a+b
 	total := LogChoose(all, of)

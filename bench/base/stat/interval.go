@@ -16,8 +16,9 @@ func MedianInterval(sample []float64, nEff float64) (lo, hi float64, ok bool) {
 // medianIntervalOf returns a symmetric pair of order statistics of the sorted sample s. The number
 // of samples below the median has mean n/2. If the samples are correlated, its variance is n/n_eff
 // times the binomial n/4. Divided by n, this number is distributed as for n_eff independent
-// samples. So the interval has the same share of samples below it as the interval of n_eff
-// independent samples, rounded down, so that it is never narrower.
+// samples. So the share of samples below the interval is the same as for n_eff independent
+// samples. The number of samples below it is rounded down, so that the interval is never too
+// narrow.
 func medianIntervalOf(s []float64, nEff float64) (lo, hi float64, ok bool) {
 	n := len(s)
 	// If τ divides n, n/τ must not round below the whole number.

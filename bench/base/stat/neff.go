@@ -5,8 +5,8 @@ import "math"
 const (
 	// fewSamples is the n below which an autocorrelation is mostly chance. Below this n, an
 	// autocorrelation counts only if it exceeds a value that one independent series in five exceeds
-	// by chance. It is not corrected for bias, because the correction would leave a third of the
-	// independent series of ten samples without an interval (docs/EXPERIMENTS.md).
+	// by chance. The autocorrelation is not corrected for bias, because the correction would leave
+	// a third of the independent series of ten samples without an interval (docs/EXPERIMENTS.md).
 	fewSamples = 30
 	// oneInFive and oneInAHundred are the standard normal quantiles of 0.80 and 0.99.
 	oneInFive     = 0.8416
@@ -33,8 +33,8 @@ const (
 // (1+ρ)/(1−ρ) of a first-order autoregression, with ρ corrected for its bias; short series need it.
 // Negative correlation does not increase n_eff.
 //
-// A constant series has n_eff = n. So has a series shorter than MinInterval, which is too short for
-// an estimate.
+// A constant series has n_eff = n. A series shorter than MinInterval also has n_eff = n, because it
+// is too short for an estimate.
 func EffectiveN(series []float64) float64 {
 	_, ranks := arrange(series)
 	return effectiveN(ranks)

@@ -3,10 +3,10 @@ package stat
 // MostRounds is the largest number of rounds in a batch of very short work.
 const MostRounds = 1 << 14
 
-// Rounds warms up some work and returns how many rounds take at least the time batch, in seconds.
-// run executes a number of rounds and returns their seconds. The first round does not count,
-// because it includes one-time loading and selection, which can take longer than a batch. warm is
-// the least time of the warm-up, in seconds. The last runs of the warm-up are batches of the returned
+// Rounds warms up some work and returns how many rounds take at least batch seconds. The function run
+// executes a number of rounds and returns their time in seconds. The first round does not count,
+// because it includes one-time loading and selection, which can take longer than a batch. warm is the
+// least time of the warm-up, in seconds. The last runs of the warm-up are batches of the returned
 // size.
 func Rounds(batch, warm float64, run func(rounds int) (float64, error)) (int, error) {
 	if _, err := run(1); err != nil {

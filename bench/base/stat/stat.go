@@ -36,9 +36,9 @@ type Summary struct {
 	Lo *float64 `json:"lo"`
 	// Upper end of the 95 % interval of the median, in seconds; null for n_eff < 6.
 	Hi *float64 `json:"hi"`
-	// Smallest, in seconds.
+	// Smallest sample, in seconds.
 	Min float64 `json:"min"`
-	// Largest, in seconds.
+	// Largest sample, in seconds.
 	Max float64 `json:"max"`
 	// Arithmetic mean, in seconds.
 	Mean float64 `json:"mean"`
@@ -103,8 +103,8 @@ func Quantile(sample []float64, p float64) float64 {
 	return QuantileSorted(s, p)
 }
 
-// selectNth moves the element that is the n-th of the ascending sample to place n, smaller elements
-// before it and larger ones behind it.
+// selectNth reorders the sample so that place n holds the element that ascending order would put
+// there. No larger element precedes it, and no smaller element follows it.
 func selectNth(s []float64, n int) {
 	for rounds := 2 * bits.Len(uint(len(s))); len(s) > 12; rounds-- {
 		if rounds == 0 { // the pivots were bad: sort instead
@@ -137,9 +137,9 @@ func selectNth(s []float64, n int) {
 	slices.Sort(s)
 }
 
-// QuantileSorted is Quantile for an ascending sample.
+// QuantileSorted returns the same as Quantile for a sample that is already in ascending order.
 func QuantileSorted(s []float64, p float64) float64 {
-	if len(s) == 0 || !(0 <= p && p <= 1) { // the negation catches a NaN, too
+	if len(s) == 0 || !(0 <= p && p <= 1) { // the negation is also true if p is NaN
 		return math.NaN()
 	}
 	h := float64(len(s)-1) * p

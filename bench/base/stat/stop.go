@@ -36,8 +36,8 @@ type Rule struct {
 	Precision float64
 	// MinSamples is the least number of samples of a timing that stops for precision (default 40;
 	// at least ten). Ten samples cannot distinguish a correlation of 0.9 from none. With ten
-	// samples, one such series in four stops without a flag; with 40 samples, one in 200, or one in
-	// 40 with outliers (docs/EXPERIMENTS.md).
+	// samples, one such series in four stops without a flag. With 40 samples, one such series in
+	// 200 stops without a flag. If there are outliers, it is one in 40 (docs/EXPERIMENTS.md).
 	MinSamples int
 	// MaxSamples is the number of samples that ends a timing (default 10,000).
 	MaxSamples int
@@ -159,8 +159,8 @@ func (r Rule) room(n int, spent float64) int {
 	return room
 }
 
-// Bounds returns the fewest and the most samples of a timing if each sample takes the given
-// seconds; 0 if unknown.
+// Bounds returns the fewest and the most samples of a timing. sample is the time per sample in
+// seconds, or 0 if unknown.
 func (r Rule) Bounds(sample float64) (fewest, most int) {
 	fewest, most = r.MaxSamples, r.MaxSamples
 	if r.MaxTime > 0 {

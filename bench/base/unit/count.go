@@ -16,7 +16,7 @@ var counts = map[string]int64{"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t"
 // ParseCount reads a number of things, such as 760M, 8.03B, 1e9 or 40_000_000. The suffixes k, M, G
 // (or B) and T are decimal. It fails on negative numbers, on fractions, and beyond 2⁶²−1.
 func ParseCount(s string) (int64, error) {
-	// Lower case first: it can change a text's length.
+	// Convert to lower case first, because this can change the text's length.
 	text := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), "_", ""))
 	digits := strings.TrimRight(text, "kmgbt")
 	mult, known := counts[text[len(digits):]]

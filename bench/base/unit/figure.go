@@ -12,7 +12,7 @@ import (
 // None is printed for a missing figure.
 const None = "–"
 
-// whole lists the types of counts.
+// Type whole lists the types of counts.
 type whole interface{ int | int64 }
 
 // Comma prints a whole number with thousands separators.
@@ -52,7 +52,8 @@ func Percent(f float64) string {
 	return Shortest(math.Round(f*1000)/10) + " %"
 }
 
-// SmallPercent is Percent, except that a share above 0 that would print as 0 prints as "<0.1 %".
+// SmallPercent prints a fraction like Percent. A fraction above 0 that would print as 0 prints as
+// "<0.1 %".
 func SmallPercent(f float64) string {
 	if f > 0 && f < 0.0005 {
 		return "<0.1 %"
@@ -63,7 +64,7 @@ func SmallPercent(f float64) string {
 // Finite reports whether v is a number that can be printed.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// Shortest prints v without trailing zeros or exponent, thousands separated.
+// Shortest prints v with thousands separators and without trailing zeros or an exponent.
 func Shortest(v float64) string {
 	s := strconv.FormatFloat(math.Round(v*1e9)/1e9, 'f', -1, 64)
 	integer, _, _ := strings.Cut(s, ".")
@@ -87,7 +88,7 @@ func Share(r float64) string {
 	return fmt.Sprintf("%.0f %%", p)
 }
 
-// Part is Share with SmallPercent's "<0.1 %", as in <0.1 %, 9.5 %, 42 %.
+// Part prints a ratio like Share, and very small ratios as "<0.1 %": <0.1 %, 9.5 %, 42 %.
 func Part(f float64) string {
 	if !Finite(f) || f > 0 && f < 0.0005 {
 		return SmallPercent(f)
@@ -108,11 +109,11 @@ func Change(x float64) string {
 	return strings.Replace(fmt.Sprintf("%+.*f %%", digits, 100*x), "-", "−", 1)
 }
 
-// Hertz prints a frequency, given in Hz, in GHz.
+// Hertz prints a frequency in GHz. The argument is in Hz.
 func Hertz(v float64) string { return fmt.Sprintf("%.2f GHz", v/1e9) }
 
-// Flops prints a rate of floating-point operations per second: 698 TFLOP/s, and from 10,000 TFLOP/s
-// on 22.3 PFLOP/s.
+// Flops prints a rate of floating-point operations per second, as in 698 TFLOP/s. Rates of 10,000
+// TFLOP/s and more are in PFLOP/s, as in 22.3 PFLOP/s.
 func Flops(v float64) string {
 	if v >= 1e16 {
 		return Digits(v/1e15) + " PFLOP/s"

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// ParseSeconds reads a positive time with its unit (412ms, 1.5 s, 2m3s), in seconds.
+// ParseSeconds reads a positive time with its unit (412ms, 1.5 s, 2m3s) and returns
+// it in seconds.
 func ParseSeconds(s string) (float64, error) {
 	d, err := time.ParseDuration(strings.ReplaceAll(strings.TrimSpace(s), " ", ""))
 	if err != nil || d <= 0 {

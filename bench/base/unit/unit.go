@@ -2,9 +2,8 @@
 // and rates. Everything is stored in base units (bytes, seconds, bytes per
 // second) and scaled here, at the last moment.
 //
-// Sizes are printed in IEC units (KiB = 1024 B), rates in decimal ones
-// (GB/s = 1e9 B/s), because that is how rccl-tests and the vendors' data
-// sheets state them.
+// Sizes are printed in IEC units (KiB = 1024 B). Rates are printed in decimal units (GB/s = 1e9
+// B/s). rccl-tests and the vendors' data sheets use the same units.
 package unit
 
 import (
@@ -30,8 +29,8 @@ const maxBytes = math.MaxInt64 / 2
 // ErrSize is wrapped by every error of ParseBytes.
 var ErrSize = errors.New("not a size")
 
-// multiples maps a lower-case suffix to bytes. A bare K, M, G or T is binary, as in rccl-tests;
-// with a B alone (MB) it is decimal, as in SI.
+// multiples maps a lower-case suffix to bytes. The suffixes K, M, G and T are binary, as in
+// rccl-tests. The suffixes kB, MB, GB and TB are decimal, as in SI.
 var multiples = map[string]int64{
 	"": 1, "b": 1,
 	"k": KiB, "m": MiB, "g": GiB, "t": TiB,
@@ -66,15 +65,15 @@ func ParseBytes(s string) (int64, error) {
 	return n, nil
 }
 
-// Reasons why times rejects a number.
+// Reasons why the function times rejects a number.
 const (
 	notANumber = "not a number"
 	tooLarge   = "too large"
 	notWhole   = "not whole"
 )
 
-// times multiplies a decimal number exactly. flaw is empty if the product is whole and at most
-// maxBytes.
+// The function times multiplies a decimal number exactly. flaw is empty if the product is whole
+// and at most maxBytes.
 func times(digits string, by int64) (product int64, flaw string) {
 	value := new(big.Rat)
 	if digits == "" || len(digits) > maxDigits {
@@ -121,7 +120,7 @@ func pick(ladder []scale, v float64) scale {
 }
 
 // Bytes prints a size in IEC units: "512 KiB", "1.46 MiB", "8 GiB". A whole number of units prints
-// without decimals, any other number with three digits.
+// without decimals. Any other number prints with three digits.
 func Bytes(b int64) string {
 	s := pick(byteScales, float64(b))
 	if size := int64(s.size); b%size == 0 {

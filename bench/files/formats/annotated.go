@@ -15,8 +15,8 @@ type annotation struct {
 }
 
 // untold is a collective's kernel whose record does not name the collective, as in traces before
-// 2024. The kernel's own name usually contains the collective. RCCL's generic kernels are the
-// exception, and kernels for single messages are called send_recv there.
+// 2024. The kernel's own name usually contains the collective. The names of RCCL's generic kernels
+// do not contain it. Kernels for single messages have the name send_recv.
 type untold struct {
 	launch int64
 	call   trace.Call
@@ -35,7 +35,7 @@ func (k *kineto) annotate(e *kinetoEvent) {
 }
 
 // tell adds the calls of kernels whose record names no collective. The annotation in which the host
-// launched the kernel names it. Several kernels of one annotation are one call.
+// launched a kernel names the collective. Several kernels of one annotation are one call.
 func (k *kineto) tell() {
 	launched := k.launchesOf(k.untold)
 	for _, list := range k.annotated {

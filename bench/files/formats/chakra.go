@@ -18,8 +18,8 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// An execution trace of Chakra is the graph of one rank. It is protobuf messages, each preceded by
-// its length (et_def.proto), or JSON. zbench reads only the nodes that communicate.
+// An execution trace of Chakra is the graph of one rank. The file holds protobuf messages, each
+// preceded by its length (et_def.proto), or JSON. zbench reads only the nodes that communicate.
 func init() {
 	register(Format{
 		Name: "chakra", Title: "a Chakra execution trace", Holds: Calls, rank: 90,
@@ -220,7 +220,7 @@ func (n *chakraFields) attribute(message []byte) {
 	case "comm_type":
 		n.kindOf = int64(min(number, math.MaxInt32))
 	case "comm_size":
-		if n.size = trace.Unknown; number <= trace.MaxBytes { // a negative size looks larger
+		if n.size = trace.Unknown; number <= trace.MaxBytes { // a negative size reads as a number above MaxBytes
 			n.size = int64(number)
 		}
 	case "pg_name":

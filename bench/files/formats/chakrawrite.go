@@ -28,11 +28,11 @@ const (
 // groupsNode is the name that PyTorch gives the node with the process groups.
 const groupsNode = "## process_group:init ##"
 
-// WriteChakra writes a rank's work as Chakra protobuf: a metadata node per group, as PyTorch writes
-// it, then the nodes. Groups are numbered from 1, because ASTRA-sim needs numeric names; 0 is the
-// group of all ranks. A size is the size of the rank's send buffer, as in Chakra's converter.
-// Collectives that Chakra lacks are left out, and their successors depend on their predecessors;
-// left is the number of such collectives.
+// WriteChakra writes a rank's work as Chakra protobuf. It writes a metadata node per group, as
+// PyTorch does, and then the nodes. Groups are numbered from 1, because ASTRA-sim needs numeric
+// names; 0 is the group of all ranks. A size is the size of the rank's send buffer, as in Chakra's
+// converter. A node is left out if Chakra lacks its collective. The nodes after such a node then
+// depend on the nodes before it. The result left is the number of nodes that were left out.
 func WriteChakra(w io.Writer, t *trace.Trace, nodes []trace.Node) (left int, err error) {
 	b := protowire.AppendBytes(nil, protoText(nil, 1, chakraVersion))
 	used := map[int]bool{}

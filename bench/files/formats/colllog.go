@@ -44,14 +44,14 @@ const maxLine = 64 << 10
 
 type collLog struct {
 	t *trace.Trace
-	// all has one rank per process and device, in order of appearance. The map of finds ranks by
-	// process and device. The map met finds a rank by host, process and device as written in the
-	// lines.
+	// The list `all` has one rank per process and device, in order of appearance. The map `of`
+	// holds the same ranks by process and device. The map `met` holds each rank by host, process
+	// and device as written in the lines.
 	all []*collRank
 	of  map[string][]*collRank
 	met map[string]*collRank
-	// broken counts lines with an unreadable call, lines counts all lines, and tuning counts lines
-	// of NCCL_DEBUG_SUBSYS=TUNING.
+	// broken is the number of lines with an unreadable call. lines is the number of all lines.
+	// tuning is the number of lines of NCCL_DEBUG_SUBSYS=TUNING.
 	broken, lines, tuning int
 	signs                 signs.Reader
 }
@@ -94,8 +94,8 @@ func readCollLog(in *Input, t *trace.Trace) error {
 	return err
 }
 
-// eachLine calls visit for each line of a file, including a last line without a newline. Of a
-// longer line than most bytes it passes only the beginning.
+// eachLine calls visit for each line of a file, including a last line without a newline. The
+// argument `most` is the largest number of bytes that it passes. It cuts longer lines.
 func eachLine(in io.Reader, most int, visit func(line []byte) error) error {
 	r := bufio.NewReaderSize(in, most)
 	for {
@@ -198,7 +198,7 @@ func (l *collLog) rank(m [][]byte, file string) *collRank {
 	return r
 }
 
-// finish notes how complete each rank's calls are.
+// finish adds notes that say how complete each rank's calls are.
 func (l *collLog) finish() {
 	t := l.t
 	longest := map[int]int64{}
@@ -230,9 +230,9 @@ func (l *collLog) finish() {
 	}
 }
 
-// doubt marks groups that cannot be told apart if the log lacks their first calls. Two groups of
-// one size, for example, differ only in the order of their first calls, and each rank's calls may
-// begin with another group.
+// doubt sets Doubtful for groups that cannot be told apart because the log lacks their first calls.
+// Two groups of one size, for example, differ only in the order of their first calls, and each
+// rank's calls may begin with another group.
 func (l *collLog) doubt() {
 	for _, r := range l.all {
 		met := map[int]bool{}

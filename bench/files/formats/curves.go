@@ -31,15 +31,15 @@ func (e NotCurveError) Error() string {
 	return fmt.Sprintf("%s is %s, which holds no times of collectives", e.File, e.Title)
 }
 
-// maxArchive is more bytes than the logs of any cluster have after decompression.
+// maxArchive limits the bytes after decompression. The logs of any cluster have fewer bytes.
 const maxArchive = 4 << 30
 
-// maxJSON is more bytes than the JSON of any sweep has.
+// maxJSON limits the bytes of a JSON file. The JSON of any sweep has fewer bytes.
 const maxJSON = 512 << 20
 
 // Curves reads the tables of a file, or of each file in an archive. The file may be compressed.
-// left lists the files of an archive without tables, with the reasons. Without any table Curves
-// returns an error. It ignores Hints.File.
+// The result left lists those files of the archive that have no table, with the reasons. If no
+// file has a table, Curves returns an error. It ignores Hints.File.
 func Curves(name string, r io.Reader, o peers.Hints) (recs []*record.Record, left []string, err error) {
 	err = unpack(name, r, maxArchive, func(member string, r io.Reader) error {
 		rec, err := curve(member, r, o)

@@ -162,7 +162,8 @@ func (e *et) call(n *etNode) bool {
 	return true
 }
 
-// group returns the group of a call. at is the index of the collective's name in values.
+// group returns the group of a call. The argument `at` is the index of the collective's name in
+// values.
 func (e *et) group(values []json.RawMessage, at int, attrs map[string]json.RawMessage) int {
 	var g trace.Group
 	var names []string

@@ -20,21 +20,21 @@ type Holds string
 
 // The kinds of content.
 const (
-	// Curve is times of collectives by size, measured by a benchmark.
+	// Curve means that the file holds times of collectives by size, measured by a benchmark.
 	Curve Holds = "curve"
-	// Calls is the collectives that a job called.
+	// Calls means that the file holds the collectives that a job called.
 	Calls Holds = "calls"
-	// Rules is a library's choice of algorithm by size.
+	// Rules means that the file holds a library's choice of algorithm by size.
 	Rules Holds = "tuner rules"
-	// Topology is the connections of a node's devices.
+	// Topology means that the file holds the connections of a node's devices.
 	Topology Holds = "topology"
-	// Health is the state of a running job's communicators.
+	// Health means that the file holds the state of a running job's communicators.
 	Health Holds = "health"
 )
 
 // Format is a file format.
 type Format struct {
-	// Name is the short name, Title is the name for people.
+	// Name is the short name, and Title is the name for people.
 	Name, Title string
 	Holds       Holds
 	// Use names the command that reads the format, if it has no calls.
@@ -45,8 +45,8 @@ type Format struct {
 	read func(in *Input, t *trace.Trace) error
 	// curve reads times of collectives by size; nil if the format has no such times.
 	curve func(in *Input, o peers.Hints) (*record.Record, error)
-	// rank is the order of the tests. A format with a less specific test has a higher rank and is
-	// tried later.
+	// rank orders the tests. Formats with a less specific test have a higher rank and are tried
+	// later.
 	rank int
 }
 
@@ -75,7 +75,7 @@ type Input struct {
 const (
 	maxCalls  = 1 << 20
 	maxGroups = 1 << 14
-	// maxTraces is more bytes than the traces of any job have after decompression.
+	// maxTraces limits the bytes after decompression. The traces of any job have fewer bytes.
 	maxTraces = 1 << 44
 )
 
@@ -90,7 +90,7 @@ func bounded(t *trace.Trace, calls int) error {
 	return nil
 }
 
-// all are the formats in the order in which they are tried.
+// The list `all` has the formats in the order in which they are tried.
 var all []Format
 
 func register(f Format) {
@@ -109,7 +109,7 @@ func Recognise(head []byte) (Format, bool) {
 	return Format{}, false
 }
 
-// HasCalls reports whether a file has the calls of a job. The file may be compressed; of an
+// HasCalls reports whether a file has the calls of a job. The file may be compressed. In an
 // archive, only the first file is examined.
 func HasCalls(name string, r io.Reader) (calls bool) {
 	_ = unpack(name, r, maxTraces, func(name string, r io.Reader) error {
@@ -122,8 +122,8 @@ func HasCalls(name string, r io.Reader) (calls bool) {
 	return calls
 }
 
-// Read reads the calls of a file, which may be compressed, or an archive with one file per rank.
-// The error wraps ErrUnknown, ErrHolds or ErrDamaged, or comes from the reader.
+// Read reads the calls of a file, or of an archive with one file per rank. The input may be
+// compressed. The error wraps ErrUnknown, ErrHolds or ErrDamaged, or comes from the reader.
 func Read(name string, r io.Reader) (*trace.Trace, error) {
 	t := &trace.Trace{}
 	err := unpack(name, r, maxTraces, func(name string, r io.Reader) error {

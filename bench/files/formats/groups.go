@@ -73,8 +73,9 @@ func numbered[K comparable, N int | int32](of map[K]N, name K) N {
 	return n
 }
 
-// within finds a rank's number in the job from its numbers in groups. If a group's list of ranks is
-// known, it gives the number; otherwise the number in the largest group is used.
+// Type `within` finds a rank's number in the job from the rank's numbers in groups. If a group's
+// list of ranks is known, the list gives the number. Otherwise the number in the largest group is
+// used.
 type within struct {
 	rank, size int
 }

@@ -67,14 +67,16 @@ type inspected struct {
 	ranks []*inspectedRank
 	of    map[inspectorMeta][]*inspectedRank // by process
 	last  map[inspectedCalls]int64           // number of the last call
-	// header and metadata are the latest ones. They apply to lines that have none of their own.
+	// header and metadata are the latest that were read. They apply to lines without their own
+	// header or metadata.
 	header   inspectorHeader
 	metadata inspectorMeta
-	// damaged counts lines that are not records, fast counts calls without a time, calls counts all
-	// calls, lost counts missing calls between other calls.
+	// damaged is the number of lines that are not records. fast is the number of calls without a
+	// time. calls is the number of all calls. lost is the number of missing calls between other
+	// calls.
 	damaged, fast, calls int
 	lost                 int64
-	// id is the communicator of calls whose header does not name one. named is true if it comes
+	// id is the communicator of calls whose header names no communicator. named is true if it comes
 	// from the file name. mixed is true if such calls belong to several communicators.
 	id           word
 	named, mixed bool
@@ -115,9 +117,9 @@ func readInspector(in *Input, t *trace.Trace) error {
 	return err
 }
 
-// whole joins an object that spans several lines and returns nothing until it is complete. Only the
-// first and the last line of such an object begin at the margin. A line with a complete object is
-// returned unchanged.
+// Method whole joins the lines of an object that spans several lines. It returns nothing until the
+// object is complete. Only the first and the last line of such an object begin at the margin. A
+// line with a complete object is returned unchanged.
 func (all *inspected) whole(line []byte) []byte {
 	at := string(bytes.TrimRight(line, " \t\r\n,"))
 	if len(all.open) == 0 && at != "{" || len(all.open) > 1<<20 {
@@ -176,7 +178,7 @@ func (all *inspected) line(text []byte, file string) {
 	all.calls++
 }
 
-// unnamed sets the communicator of a header that names none to the file's communicator.
+// If a header names no communicator, unnamed gives the header the file's communicator.
 func (all *inspected) unnamed() {
 	if all.header.ID != "" {
 		return
@@ -201,8 +203,8 @@ func (all *inspected) finish() {
 	}
 }
 
-// rank returns the rank of the header's process that has the header's number in its communicator.
-// One process may drive several ranks.
+// rank returns the rank to which a header belongs: it has the header's process, and the header's
+// number in the header's communicator. One process may drive several ranks.
 func (all *inspected) rank(file string) *inspectedRank {
 	h, m := &all.header, all.metadata
 	n, size := h.Rank.whole(), h.Ranks.whole()

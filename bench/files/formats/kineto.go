@@ -32,7 +32,7 @@ func begins(head []byte, c byte) bool {
 	return len(head) > 0 && head[0] == c
 }
 
-// has reports whether a text contains any of the words.
+// Function `has` reports whether a text contains any of the words.
 func has(head []byte, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(head, []byte(w)) })
 }
@@ -122,7 +122,7 @@ func (k *kineto) distributed(raw []byte) {
 	k.groups.add(k.t, d.Groups)
 }
 
-// maxRanks is more ranks than any job has.
+// maxRanks limits the number of ranks. Every job has fewer ranks.
 const maxRanks = 1 << 20
 
 // limited returns a name on one line. It cuts names that are longer than any real one.
@@ -273,8 +273,8 @@ func (e *kinetoEvent) tensors() (elements int64, dtype string) {
 	return elements, trace.TypeOf(types[0])
 }
 
-// gloo adds a collective on the host, which lasts from its start on a thread of gloo to its end.
-// gloo does not state the group, so the group of all ranks is assumed.
+// gloo adds a collective that the library gloo runs on the host. Its time is the time of the event
+// on gloo's thread. gloo does not state the group, so the group of all ranks is assumed.
 func (k *kineto) gloo(e *kinetoEvent) {
 	name, known := trace.Named(strings.TrimPrefix(string(e.Name), "gloo:"))
 	c := trace.Call{Collective: limited(name), Known: known, Sequence: trace.Unknown, Stream: limited(string(e.TID)), Kernel: k.span(e)}
@@ -320,7 +320,7 @@ func (k *kineto) step(e *kinetoEvent) {
 	k.rank.Steps = append(k.rank.Steps, s)
 }
 
-// called adds a call on the host.
+// Method called adds a call on the host.
 func (k *kineto) called(e *kinetoEvent) {
 	if !trace.IsCall(string(e.Args.Collective)) { // traces before 2024 have no name here
 		return
@@ -464,9 +464,9 @@ func (k *kineto) finish() {
 	k.groups.settle(k.t, r)
 }
 
-// paired joins host calls without a kernel and kernels without a call that no identifier links.
-// Both must be of one kind; they are joined in order, and a kernel must follow its call. calls are
-// in order.
+// paired joins host calls without a kernel to kernels without a call, because no identifier links
+// them. A call and its kernel must be of the same kind, and the kernel must follow the call. The
+// earliest call of a kind gets the first kernel. The list calls must be in order.
 func paired(calls []trace.Call) []trace.Call {
 	waiting := map[trace.Call][]int{}
 	joined := make([]bool, len(calls))

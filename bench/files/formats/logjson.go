@@ -85,7 +85,7 @@ func eachString(d *json.Decoder, at string, depth int, visit func(at, text strin
 			if t == '{' {
 				key, err := d.Token()
 				if err != nil {
-					return err //nolint:wrapcheck // as above
+					return err //nolint:wrapcheck // the caller says where the file ends
 				}
 				inner = fmt.Sprint(at, "/", key)
 			} else if strings.HasSuffix(at, "[]") {
@@ -97,5 +97,5 @@ func eachString(d *json.Decoder, at string, depth int, visit func(at, text strin
 		}
 		_, err = d.Token()
 	}
-	return err //nolint:wrapcheck // as above
+	return err //nolint:wrapcheck // the caller says where the file ends
 }

@@ -124,7 +124,8 @@ func preambleOf(fields map[string]json.RawMessage, out *bytes.Buffer) {
 	}
 }
 
-// ncclHeader returns the line of column names. both is true if the first row has both placements.
+// ncclHeader returns the line of column names. The argument `both` is true if the first row
+// has both placements.
 func ncclHeader(both bool) string {
 	names := func(columns string) string {
 		if both {

@@ -33,7 +33,7 @@ type Operators struct {
 var (
 	// ErrNoShapes is wrapped if a profile lacks the shapes of the operators' inputs.
 	ErrNoShapes = errors.New("no operator that computes has the shapes of its inputs")
-	// ErrNoKernels is wrapped if the profile names a GPU but has no kernels of it.
+	// ErrNoKernels is wrapped if the profile names a GPU but has none of the GPU's kernels.
 	ErrNoKernels = errors.New("it names a GPU, and has none of its kernels")
 )
 
@@ -73,7 +73,7 @@ func ReadOperators(name string, r io.Reader) (o *Operators, err error) {
 	return o, err
 }
 
-// profile is what a file says about operators. Times are in microseconds.
+// profile holds what a file says about operators. Times are in microseconds.
 type profile struct {
 	device  string
 	threads map[word]int32
@@ -86,8 +86,8 @@ type profile struct {
 	// byID has the start of each call by its identifier. launched has the times of kernel launches.
 	byID     map[int64]moment
 	launched []moment
-	// ran has the duration of kernels by the identifier of their launch. outer has the identifier
-	// of their operator.
+	// Field ran has the duration of kernels by the identifier of their launch. Field outer has the
+	// identifier of the kernels' operator.
 	ran   map[int64]float64
 	outer map[int64]int64
 	// kernels is the total time of the kernels that do not communicate.
@@ -98,7 +98,7 @@ type profile struct {
 type operatorCall struct {
 	key, thread int32
 	begin, end  float64
-	// took is the time of the kernels that were launched within the call.
+	// Field took is the time of the kernels that were launched within the call.
 	took float64
 }
 
@@ -168,8 +168,8 @@ func (p *profile) call(e *kinetoEvent, id int64) {
 	p.calls = append(p.calls, operatorCall{key: key, thread: begin.thread, begin: begin.at, end: begin.at + e.Dur.v})
 }
 
-// operator returns the name of an operator with those inputs that have dimensions. It is empty if
-// there is no such input, and for autograd's nodes, which are not operators.
+// operator returns the name of an operator with those inputs that have dimensions. The name is
+// empty if there is no such input. It is also empty for autograd's nodes, which are not operators.
 func (e *kinetoEvent) operator() string {
 	name := string(e.Name)
 	var dims []json.RawMessage
@@ -230,7 +230,8 @@ func (p *profile) operators() (*Operators, error) {
 	return o, nil
 }
 
-// launch adds a launch for each kernel without one. It uses the start of the kernel's operator.
+// launch adds a launch for each kernel that has none. The launch begins when the kernel's operator
+// begins.
 func (p *profile) launch() {
 	for _, l := range p.launched {
 		delete(p.outer, l.id)
@@ -265,7 +266,7 @@ func (p *profile) nest() (known float64) {
 			if c.thread > thread || c.thread == thread && c.begin > until {
 				return
 			}
-			at(c.thread, math.Nextafter(c.begin, math.Inf(1))) // calls that end at this moment come before it
+			at(c.thread, math.Nextafter(c.begin, math.Inf(1))) // calls that end when c begins do not contain c
 			if slices.ContainsFunc(open, func(o *operatorCall) bool { return o.key == c.key }) {
 				c.key = -1
 			} else if len(open) < maxDepth {

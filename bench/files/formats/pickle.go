@@ -54,7 +54,7 @@ type unpickler struct {
 	held int
 }
 
-// refused are the opcodes that would run code, and those that no recorder writes.
+// refused lists the opcodes that would run code, and the opcodes that no recorder writes.
 var refused = map[byte]string{
 	'c': "GLOBAL", 'R': "REDUCE", 'b': "BUILD", 'i': "INST", 'o': "OBJ", 0x81: "NEWOBJ", 0x92: "NEWOBJ_EX", 0x93: "STACK_GLOBAL",
 	'P': "PERSID", 'Q': "BINPERSID", 0x82: "EXT1", 0x83: "EXT2", 0x84: "EXT4", 0x96: "BYTEARRAY8", 0x97: "NEXT_BUFFER", 0x98: "READONLY_BUFFER",
@@ -175,7 +175,7 @@ func (u *unpickler) low(at int) bool {
 	return at < 0 || len(u.marks) > 0 && at < u.marks[len(u.marks)-1]
 }
 
-// pack replaces the values from a stack position on by a container of them.
+// pack puts the values above a stack position into a new container, which replaces them on the stack.
 func (u *unpickler) pack(at int, dict bool) bool {
 	if u.low(at) || dict && (len(u.stack)-at)%2 == 1 {
 		return false
@@ -185,7 +185,7 @@ func (u *unpickler) pack(at int, dict bool) bool {
 	return u.box(items, dict)
 }
 
-// fill moves the values from a stack position on into the container below them.
+// fill moves the values above a stack position into the container that is below them.
 func (u *unpickler) fill(at int, dict bool) bool {
 	if u.low(at-1) || at < 1 {
 		return false

@@ -31,7 +31,7 @@ func textOfRCCL(r io.Reader) ([]byte, error) {
 	head, _ := in.Peek(Head)
 	d, list := decoder(in), begins(bytes.TrimPrefix(head, []byte("\ufeff")), '[')
 	if list {
-		_, _ = d.Token() // begins has already found the bracket
+		_, _ = d.Token() // the function begins has already found the bracket
 	}
 	out := bytes.NewBufferString(rcclHeader)
 	for !list || d.More() {

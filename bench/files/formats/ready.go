@@ -10,18 +10,18 @@ import (
 )
 
 // readiness finds the time at which a gradient was ready. Autograd's thread runs ahead of the
-// device. A gradient is ready on the device when all kernels have ended that the thread launched
-// before it handed the gradient over.
+// device. The thread launches kernels and then hands the gradient over. The gradient is ready on
+// the device once all these kernels have ended.
 type readiness struct {
-	// threads numbers the names of threads.
+	// threads maps the names of threads to numbers.
 	threads map[string]int32
 	// nodes are the times at which the host evaluated autograd's nodes. launched are the times of
 	// the host's kernel launches.
 	nodes, launched []moment
-	// ran are the computing kernels, with the identifier of their launch.
+	// Field ran has the computing kernels, with the identifier of their launch.
 	ran       []kernelRun
 	gradients []threaded
-	// many is true if there were too many entries to keep all.
+	// Field many is true if there were too many entries to keep all.
 	many bool
 }
 
@@ -118,8 +118,8 @@ func (w *worker) handled(at *trace.Span) float64 {
 	return max(at.End, w.ends[max(after-1, 0)])
 }
 
-// settle sets the time of each gradient; gradients are in order. steps are the host's step marks.
-// device is true if the file has kernels; then times on the host do not count.
+// settle sets the time of each gradient. The gradients are in order. steps are the host's step
+// marks. device is true if the file has kernels. In that case times on the host do not count.
 func (r *readiness) settle(steps []trace.Step, device bool) {
 	workers := r.workers()
 	for i := range r.gradients {
@@ -146,7 +146,7 @@ func (r *readiness) settle(steps []trace.Step, device bool) {
 		if end == 0 {
 			continue
 		}
-		g.Made = &trace.Span{Start: w.runs[end-1].End, End: w.runs[end-1].End} // without a later kernel: the gradient was ready when the last kernel ended
+		g.Made = &trace.Span{Start: w.runs[end-1].End, End: w.runs[end-1].End} // the gradient was ready when the last earlier kernel ended
 		if begin < end {
 			g.Made.Start = min(g.Made.Start, w.runs[begin].Start)
 		}

@@ -18,8 +18,8 @@ type stream struct {
 	err  error
 }
 
-// Limits for a stream. A profiler's event has some hundred bytes, or some thousand with a stack of
-// Python frames or a list of shapes.
+// Limits for a stream. A profiler's event has some hundred bytes. With a stack of Python frames or
+// a list of shapes, it has some thousand bytes.
 const (
 	window   = 1 << 20
 	maxValue = 16 << 20
@@ -111,7 +111,7 @@ func (s *stream) value() ([]byte, error) {
 	return v.text(), nil
 }
 
-// piece is a value that is being read. Its text begins at start, unless large says that it is too
+// piece is a value that is being read. Its text begins at start. If large is true, the text is too
 // large to keep.
 type piece struct {
 	s     *stream
@@ -126,7 +126,7 @@ func (v *piece) text() []byte {
 	return v.s.buf[v.start-v.s.base : v.s.at]
 }
 
-// more reads more of the value. It returns false at the end of the file.
+// Method `more` reads on in the value. It returns false at the end of the file.
 func (v *piece) more() bool {
 	if here := v.s.base + int64(v.s.at); here-v.start > maxValue {
 		v.large, v.start = true, here
@@ -264,7 +264,8 @@ func (s *stream) array(visit func(raw []byte) error) error {
 	}
 }
 
-// another consumes a comma and returns true, or consumes the end and returns false.
+// If a comma follows, method `another` consumes it and returns true. If the end follows, the
+// method consumes it and returns false.
 func (s *stream) another(end byte) (bool, error) {
 	switch s.next() {
 	case ',':

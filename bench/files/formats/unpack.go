@@ -18,8 +18,8 @@ import (
 const maxMembers = 1 << 16
 
 // unpack calls visit with a file's decompressed content, or with the content of each file of an
-// archive. most is the largest number of bytes that it passes of a file. The archive's name
-// precedes the name of its files.
+// archive. The function visit gets at most the given number of bytes of each file. The
+// archive's name precedes the name of its files.
 func unpack(name string, r io.Reader, most int64, visit func(name string, r io.Reader) error) error {
 	in, err := decompressed(bufio.NewReaderSize(r, Head))
 	if err != nil {
@@ -55,7 +55,8 @@ func unpack(name string, r io.Reader, most int64, visit func(name string, r io.R
 	}
 }
 
-// decompressed returns the input, decompressed if it is gzip. The error wraps ErrDamaged.
+// decompressed returns the input. If the input is gzip, the result is decompressed. The error
+// wraps ErrDamaged.
 func decompressed(in *bufio.Reader) (*bufio.Reader, error) {
 	if head, _ := in.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		return in, nil

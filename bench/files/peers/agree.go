@@ -63,11 +63,11 @@ func (t *test) tally(unit, scale float64) (good, bad int) {
 // columns say.
 const precise = 1e-3
 
-// rounding is the range that the printed digits allow for the time of a launch: from lo to hi
-// seconds, with at as the best figure.
+// rounding is the range that the printed digits allow for the time of a launch. It is from lo to
+// hi seconds, and the field `at` is the best figure.
 type rounding struct {
 	at, lo, hi float64
-	// fromAlg is true if at was computed from size and algbw.
+	// fromAlg is true if the best figure was computed from size and algbw.
 	fromAlg bool
 }
 

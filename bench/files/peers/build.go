@@ -175,7 +175,7 @@ func (set *setting) passes() []*setting {
 func (b *builder) addRows(s *scan, set *setting, failed int64) error {
 	t := set.test
 	set.setup = b.setupOf(set)
-	// at has the result of each case of this test.
+	// The map `at` has the result of each case of this test.
 	at := map[slot]*building{}
 	for _, r := range t.rows {
 		for i := range r.sides[:r.n] {
@@ -378,7 +378,7 @@ func (s *scan) repeatedTable(set, earlier *setting) {
 		"two tables hold the same cases of %s on the same devices with the same settings, and times within 30 %%: they are taken for repeats", set.Name)
 }
 
-// whole reports whether all rows were read, apart from rows of size 0.
+// Method whole reports whether all rows were read, apart from rows of size 0.
 func (t *test) whole() bool {
 	return len(t.skips) == 0 || len(t.skips) == 1 && t.skips[0].Reason == sizeZero
 }

@@ -21,7 +21,8 @@ const (
 	kCycle
 )
 
-// csvNames maps the names of these columns to their kinds, as names does for other columns.
+// csvNames maps the names of these columns to their kinds. The map names does this for other
+// columns.
 var csvNames = map[string]kind{
 	"collective": kCollective, "operation": kCollective,
 	"ranks": kRanks, "nranks": kRanks, "gpus": kRanks, "ngpus": kRanks, "gpusperrank": kPerRank,
@@ -29,8 +30,8 @@ var csvNames = map[string]kind{
 	"datatype": kType, "dtype": kType, "n": kOther,
 }
 
-// csvTable is a table in CSV. It has the columns of nccl-tests as scripts rewrite them, or is the
-// output of rccl-tests -Z csv, which has one row per placement.
+// csvTable is a table in CSV. Either a script rewrote a table of nccl-tests, or rccl-tests -Z csv
+// wrote this table with one row per placement.
 type csvTable struct {
 	layout
 	// place is the column that says whether the row is in place (1); -1 if there is none.
@@ -44,7 +45,7 @@ type csvTable struct {
 	tests map[string]*test
 }
 
-// csvWord matches a part of a column name, csvName a whole name.
+// csvWord matches a part of a column name. csvName matches a whole column name.
 var (
 	csvWord = pattern.New(`[a-z#µ]+`)
 	csvName = pattern.New(`^[\w#µ()/ .%-]{0,40}$`)
@@ -189,8 +190,8 @@ func csvHeader(_ *scan, _ *test, l line) []string {
 
 func (s *scan) startCSV(_ *test, l line, _ []string) { s.csv = parseCSV(l.Text) }
 
-// csvValues returns the values of a CSV row. A sentence has few numbers, and spaces within a value.
-// A cut row begins with a number and has no spaces.
+// csvValues returns the values of a CSV row. It returns nil for a sentence, which has few numbers.
+// A cut row begins with a number and has no spaces, unlike a sentence.
 func csvValues(s *scan, _ *test, l line) []string {
 	if s.csv == nil {
 		return nil

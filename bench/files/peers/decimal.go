@@ -11,7 +11,8 @@ import (
 type decimal uint64
 
 const (
-	// present marks a number, marked a number followed by an asterisk, hidden the text N/A.
+	// present marks a number. marked marks a number followed by an asterisk. hidden marks the text
+	// N/A.
 	present decimal = 1 << 63
 	marked  decimal = 1 << 62
 	hidden  decimal = 1 << 61

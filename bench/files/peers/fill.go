@@ -75,7 +75,7 @@ func (s *scan) fill(rec *record.Record, tables []*test, used []*setting) {
 		}
 	}
 	for _, u := range used {
-		// With several device lists, a reader would take the hosts of one list for all hosts.
+		// With several device lists, a reader would mistake the hosts of one list for all hosts.
 		if len(u.world.Hosts) > 0 && !slices.Equal(u.world.Hosts, rec.World.Hosts) {
 			rec.World.Hosts = nil
 		}

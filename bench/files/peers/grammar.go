@@ -72,7 +72,8 @@ func comment(word string) func(*scan, *test, line) []string {
 	}
 }
 
-// footLine recognises a line of a footer. In the phases of bare it may lack its number sign.
+// footLine recognises a line of a footer. In the phases that are set in bare, the line may lack
+// its number sign.
 func footLine(word string, re *pattern.Pattern, bare int) func(*scan, *test, line) []string {
 	return func(s *scan, t *test, l line) []string {
 		m := find(re, l.Text, word)

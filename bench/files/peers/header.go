@@ -64,7 +64,7 @@ type layout struct {
 	ways []way
 }
 
-// has reports whether the table has a column of a kind.
+// Method `has` reports whether the table has a column of a kind.
 func (l *layout) has(k kind) bool {
 	return slices.ContainsFunc(l.cols, func(c column) bool { return c.kind == k })
 }
@@ -115,8 +115,8 @@ func parseHeader(text, banner string) *layout {
 // today are the column names of rccl-tests and nccl-tests since 2022.
 const today = "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong"
 
-// headless returns the layout for rows that follow no line of column names, if they have as many
-// cells as today's tables; otherwise nil.
+// headless returns the layout for rows that follow no line of column names. It returns nil unless
+// the rows have as many cells as today's tables.
 func headless(toks []token) *layout {
 	l := parseHeader(today, "")
 	if len(toks) != len(l.cols) || !containsRow(toks, 0) {
@@ -127,7 +127,7 @@ func headless(toks []token) *layout {
 }
 
 // beforeRow returns the text in front of a row, or empty text if the line has no row. The spaces
-// that align the row belong to the row, except one after a word.
+// that align the row belong to the row, except for one space after a word.
 func beforeRow(text string) string {
 	toks := tokenize(text)
 	for i := len(toks) - 1; i > 0; i-- {
@@ -139,8 +139,8 @@ func beforeRow(text string) string {
 }
 
 // beforeNames returns the text in front of the column names, which begin with the size. It is empty
-// if the line has no column names. The spaces after a number sign belong to the names, because they
-// align them.
+// if the line has no column names. The spaces after a number sign belong to the names, because
+// these spaces align the names.
 func beforeNames(text string) string {
 	if !strings.Contains(text, "busbw") {
 		return ""

@@ -39,7 +39,7 @@ func (t *test) ratio(unit float64) interval {
 	return out
 }
 
-// within reports whether the busbw of every side fits a factor in the range.
+// Method `within` reports whether the busbw of every side fits a factor in the range.
 func (r *row) within(ratio interval, unit float64) bool {
 	return !slices.ContainsFunc(r.sides[:r.n], func(s side) bool {
 		is := s.ratio(r.bytes, unit)
@@ -58,8 +58,9 @@ func (s *side) ratio(bytes int64, unit float64) interval {
 	return interval{s.bus.lo() * s.time.lo() / gb * (1 - margin), s.bus.hi() * s.time.hi() / gb * (1 + margin)}
 }
 
-// least returns the smallest number of ranks, from a given one on, whose bus factor is at least the
-// lower end of the range. Factors never decrease with the number of ranks.
+// Function least returns the smallest number of ranks whose bus factor is at least the lower end of
+// the range. It considers numbers from the given one on. Factors never decrease with the number of
+// ranks.
 func least(c collective.Collective, from int, ratio interval) int {
 	return from + sort.Search(maxRanks-from+1, func(i int) bool { return c.BusFactor(from+i) >= ratio.lo })
 }

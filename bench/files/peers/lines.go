@@ -23,12 +23,12 @@ type bounds struct {
 	lines int
 }
 
-// whole is more than NCCL_DEBUG=INFO prints for all ranks of a large cluster.
+// whole has the limits for a log. NCCL_DEBUG=INFO prints less for all ranks of a large cluster.
 var whole = bounds{bytes: 512 << 20, lines: 1 << 23}
 
 // line is a line after cleaning.
 type line struct {
-	// no is the line number, from 1.
+	// Field `no` is the line number, from 1.
 	no int
 	envelope.Line
 	// cut is true for a last line without a newline.
@@ -73,8 +73,8 @@ func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
 	}
 }
 
-// Bounded returns a reader that passes on at most a number of bytes, and then returns the error
-// over.
+// Bounded returns a reader that passes on at most a number of bytes. If there are more bytes, it
+// returns the given error.
 func Bounded(from io.Reader, most int64, over error) io.Reader {
 	return &bounded{from: from, left: most, over: over}
 }

@@ -53,7 +53,7 @@ func files(r *record.Record) string {
 	return strings.Join(slice.Map(r.Source.Imports, func(imp record.Import) string { return imp.File }), "+")
 }
 
-// mergeWorlds uses the largest world and states how the others differ.
+// mergeWorlds uses the largest world and states how the other worlds differ.
 func mergeWorlds(out *record.Record, recs []*record.Record) {
 	out.World = recs[0].World
 	for _, r := range recs[1:] {

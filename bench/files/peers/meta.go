@@ -13,13 +13,13 @@ import (
 	"zbench/bench/run/record"
 )
 
-// facts is what a log says outside its tables.
+// facts holds what a log says outside its tables.
 type facts struct {
 	tool, version string
 	libraries     []record.Library
 	signs         signs.Reader
 	warnings      []record.Warning
-	// more counts the warnings that were not kept, by code.
+	// The map `more` has the number of warnings that were not kept, by code.
 	more map[string]int
 }
 
@@ -63,21 +63,21 @@ func (s *scan) signWarnings() {
 
 // quoted returns a line for a warning, shortened and without users' names.
 func quoted(text string) string {
-	text = redact(text) // first, because a part of a name is still a name
+	text = redact(text) // redact before cutting the text, because redact may not recognise a path that was cut
 	if len(text) > maxNote {
 		text = strings.ToValidUTF8(text[:maxNote], "") + "…"
 	}
 	return text
 }
 
-// maxWarnings is the number of warnings that are kept per code. Further ones are counted.
+// maxWarnings is the number of warnings that are kept per code. Further warnings are only counted.
 const maxWarnings = 20
 
 // tableRE matches the part of a warning that names its table.
 var tableRE = pattern.New(`the table at line \d+( \(and (\d+) more\))?`)
 
-// warn adds a warning. If a warning differs from an earlier one only in the table, it is counted
-// there, and the first table is named.
+// warn adds a warning. If an earlier warning differs only in the table, warn increases the count
+// in that warning, which names the first table.
 func (f *facts) warn(code, hint, format string, args ...any) {
 	w := record.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 	alike := tableRE.ReplaceAllString(w.Message, "")

@@ -12,7 +12,7 @@ import (
 // named is a collective with the source of its name.
 type named struct {
 	collective.Collective
-	// from says where the name comes from: log, option, file or numbers.
+	// Field `from` is the source of the name: log, option, file or numbers.
 	from string
 }
 
@@ -34,13 +34,13 @@ var sources = map[string]string{"log": "log", "option": "--collective option", "
 
 // evidence is what the rows of a table show about their collective, without its name.
 type evidence struct {
-	// ops is true if some rows have an operator. none is true if some rows have none. Both are
-	// false if the table has no such column.
+	// Field ops is true if some rows have an operator. Field none is true if some rows have no
+	// operator. Both are false if the table has no column for operators.
 	ops, none bool
 	// roots is true if some rows have a rank as the root. noRoot is true if some rows have -1 or no
 	// root.
 	roots, noRoot bool
-	// op is one of the printed operators, root is one of the printed roots.
+	// op is one of the printed operators, and root is one of the printed roots.
 	op, root string
 	// rootColumn is true if the table has a column for the root.
 	rootColumn bool
@@ -91,8 +91,8 @@ func (t *test) evidence(ratio interval, ranks int) evidence {
 	return e
 }
 
-// share returns size/(count × element size). It returns 0 if this is unknown, and -1 if it is not a
-// whole number.
+// share returns size/(count × element size). It returns 0 if the quotient is unknown, and -1 if the
+// quotient is not a whole number.
 func (p printedCase) share() int64 {
 	d, err := collective.DtypeByName(p.dtype)
 	switch {
@@ -106,8 +106,8 @@ func (p printedCase) share() int64 {
 
 // veto returns the reason why the rows cannot belong to a collective, or empty text if they can.
 func (e evidence) veto(c collective.Collective) string {
-	// Send/recv does not use an operator. But since the tables have a column for the root, its
-	// program runs once per operator and prints the operator.
+	// Send/recv does not use an operator. But since the tables have a column for the root, the
+	// program of send/recv runs once per operator and prints the operator.
 	prints := c.Reduces || !c.Rooted && !divides(c) && e.rootColumn
 	switch {
 	case e.ops && e.none:
@@ -226,7 +226,7 @@ func fileCollective(file string) string {
 			return ""
 		}
 		found = w[1]
-		// A name inside a recognised one must not be found: reduce in all_reduce.
+		// A name inside a recognised name must not be found, such as reduce in all_reduce.
 		text = strings.ReplaceAll(text, w[0], "|")
 	}
 	return found

@@ -4,14 +4,14 @@
 // Each file is one step. lines.go reads lines, which package envelope cleans. scan.go sorts the
 // lines into tests by the rules in grammar.go; preamble.go, meta.go, world.go, section.go and
 // header.go handle the kinds of lines. row.go assigns the words of a row to the columns; csv.go
-// reads CSV. table.go and agree.go decide which rows are credible. name.go finds the collective,
-// infer.go the number of ranks. setup.go separates repeats of a run from other runs. build.go makes
-// the record.
+// reads CSV. table.go and agree.go decide which rows are credible. name.go finds the collective.
+// infer.go finds the number of ranks. setup.go separates repeats of a run from other runs. build.go
+// makes the record.
 //
-// A row is read if it follows its header and is consistent: the number of its cells, the type of
-// each cell, its count, and size/time against the printed algbw. Any other row is left out and
-// reported with its line and the reason. A row is never assembled from pieces. Memory is bounded
-// for every input.
+// A row is read if it follows its header and is consistent. Four things are checked: the number of
+// its cells, the type of each cell, its count, and whether size/time agrees with the printed algbw.
+// Any other row is left out and reported with its line and the reason. A row is never assembled
+// from pieces. Memory is bounded for every input.
 package peers
 
 import (
@@ -49,8 +49,8 @@ type Hints struct {
 	// Collective names the collective if the log does not name it, in any spelling that
 	// collective.ByName accepts.
 	Collective string
-	// File is the base name of the log. The collective in it is used if neither the log nor
-	// Collective names one.
+	// File is the base name of the log. The collective in this name is used if neither the log nor
+	// Collective names a collective.
 	File string
 	// Nodes and Ranks are used if the log does not list its devices; 0 means unknown.
 	Nodes, Ranks int

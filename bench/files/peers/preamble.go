@@ -38,8 +38,8 @@ var (
 	averageRE  = pattern.New(`Avg bus bandwidth *: *(\S+)`)
 )
 
-// find is FindStringSubmatch for lines that contain a word. Looking for the word first is faster,
-// because most lines are rows without it.
+// find calls FindStringSubmatch for lines that contain a word, and returns nil for other lines.
+// Looking for the word first is faster, because most lines are rows without it.
 func find(re *pattern.Pattern, text, word string) []string {
 	if !strings.Contains(text, word) {
 		return nil
@@ -99,8 +99,8 @@ func (s *scan) libraryPath(_ *test, _ line, m []string) {
 
 func (s *scan) library(_ *test, _ line, m []string) { s.addLibrary(strings.ToLower(m[1]), m[2]) }
 
-// decodeVersion decodes NCCL_VERSION_CODE. It is major·10000 + minor·100 + patch since 2.9, and
-// begins with major·1000 in earlier versions.
+// decodeVersion decodes NCCL_VERSION_CODE. The code is major·10000 + minor·100 + patch since 2.9.
+// In earlier versions it begins with major·1000.
 func decodeVersion(code string) string {
 	n, _ := strconv.Atoi(code)
 	if n < 10000 {

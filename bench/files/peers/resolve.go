@@ -22,10 +22,11 @@ type setting struct {
 	factor bool
 	world  record.World
 	setup  *setup
-	// said is the setup as the log describes it. saidKey is the checksum of said.
+	// Field said is the setup as the log describes it. saidKey is the checksum of said.
 	said    setup
 	saidKey [sha256.Size]byte
-	// whole is the setting of the whole table if this is one pass of it; else nil.
+	// Field whole is nil for a whole table. For one pass of a table, it is the setting of the
+	// whole table.
 	whole *setting
 	// repeatSaid is true after the warning about repeats.
 	repeatSaid bool
@@ -114,8 +115,8 @@ func (out *setting) fromClaims(s *scan, fromRows, fromFile claim, ratio interval
 	}
 }
 
-// fitRanks compares the number of ranks with busbw over size/time, or computes it if the log lacks
-// it.
+// fitRanks compares the number of ranks with busbw over size/time. If the log lacks the number,
+// fitRanks computes it.
 func (out *setting) fitRanks(s *scan, from string, seen evidence) error {
 	ratio := seen.ratio
 	if out.ranks > 0 && ratio.has(out.BusFactor(out.ranks)) {

@@ -6,7 +6,7 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// cells is a printed row, by columns.
+// cells holds the cells of a printed row by column.
 type cells struct {
 	of    [kRoot + 1]string // by kind
 	sides [2]cellSide
@@ -93,9 +93,10 @@ func (l *layout) setWays() {
 }
 
 // read assigns the words of a row to the columns. It tries every set of columns that may be blank,
-// keeps those with which every word suits its column, and chooses among them by the positions of
-// the words. off is the sum of the distances between words and column names, in characters. reason
-// is empty on success. A row without its second side is read, with the reason [halfRow].
+// keeps the sets with which every word suits its column, and chooses among these sets by the
+// positions of the words. off is the sum of the distances between words and column names, in
+// characters. reason is empty on success. A row without its second side is read, with the reason
+// [halfRow].
 func (l *layout) read(toks []token) (best cells, off int, reason string) {
 	toks = splitGlued(toks)
 	found, least, tie, drop := 0, 0, false, -1

@@ -34,7 +34,8 @@ type test struct {
 	// launches, headers and footers count beginnings and ends. If any of them is above 1, several
 	// programs wrote at the same time.
 	launches, headers, footers int
-	// before is the earlier test whose table this test interrupted; nil if that table had ended.
+	// Field `before` is the earlier test whose table this test interrupted; nil if that table had
+	// ended.
 	before *test
 	// cycles is true if a line marked repeats of the table.
 	cycles bool
@@ -47,7 +48,7 @@ type test struct {
 	skips  skips
 	// claim is the world that the rows of a CSV state.
 	claim claim
-	// under is the section of the log that contains the table.
+	// Field `under` is the section of the log that contains the table.
 	under *section
 	// emptyBus has the busbw of rows of size 0, which the average includes.
 	emptyBus []decimal
@@ -75,7 +76,7 @@ type scan struct {
 	facts
 	seen int
 	rows int
-	// sections are the lines of settings. under is the current one.
+	// sections has all sections of settings, and the field `under` is the current section.
 	sections []*section
 	under    *section
 	// csv is the CSV table to which rows may belong.
@@ -96,7 +97,7 @@ func newScan() *scan {
 	return &scan{cur: map[string]*test{}, used: map[string]int{}, most: maxResults}
 }
 
-// at returns the current test of a stream.
+// Method `at` returns the current test of a stream.
 func (s *scan) at(stream string) *test {
 	if t := s.cur[stream]; t != nil {
 		return t
@@ -122,8 +123,8 @@ func (s *scan) next(stream string) *test {
 }
 
 // follow starts a new test at a repeated header. If no footer precedes the header, it may belong to
-// the same program, to one that runs at the same time, or to the next one. So the test inherits the
-// devices, but not the name.
+// the same program, to another program that runs at the same time, or to the next program. So the
+// test inherits the devices, but not the name.
 func (s *scan) follow(t *test) *test {
 	n := s.next(t.stream)
 	n.before = nil
@@ -185,8 +186,8 @@ func (s *scan) device(t *test, _ line, parts []string) {
 	}
 }
 
-// place adds a device to the last list, or to a new list if the last one already has its rank. More
-// than two lists are not kept: with two, the rows cannot be separated any more.
+// place adds a device to the last list. If this list already has the device's rank, place begins a
+// new list. More than two lists are not kept: with two, the rows cannot be separated any more.
 func (t *test) place(d device) {
 	n := len(t.worlds)
 	if n > 0 && t.worlds[n-1].add(d) || n > 1 {

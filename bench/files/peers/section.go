@@ -66,8 +66,8 @@ func (s *scan) heading(t *test, l line, found []string) {
 	s.commandLine(t, l, found)
 }
 
-// sectionOf is parseSection for lines that may be sections. Most lines are not, because they lack
-// the signs.
+// sectionOf calls parseSection if a line may be a section. Most lines cannot be sections, because
+// they lack the signs.
 func sectionOf(text string) (pairs []string, marked, heading bool) {
 	bare := strings.TrimLeft(text, " ")
 	if bare == "" || !strings.Contains(bare, "=") && !strings.ContainsRune("#*-", rune(bare[0])) {
@@ -76,8 +76,8 @@ func sectionOf(text string) (pairs []string, marked, heading bool) {
 	return parseSection(text)
 }
 
-// setting processes a line of settings. It ends the table above it, because another run follows.
-// Consecutive lines form one section, unless they set the same variable.
+// setting processes a line of settings. Such a line ends the table above it, because another run
+// follows. Consecutive lines form one section, unless they set the same variable.
 func (s *scan) setting(t *test, l line, pairs []string) {
 	_, marked, _ := sectionOf(l.Text)
 	if !marked && s.under != nil && s.under.marked && !s.under.tables {

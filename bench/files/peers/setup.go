@@ -28,8 +28,8 @@ type setup struct {
 type setups struct {
 	// alike has the setups by the checksum of their description, in order.
 	alike map[[sha256.Size]byte][]*setup
-	// curves has the setups with which each curve was measured, in order. labels has a label for
-	// each of them, if there are several.
+	// curves has the setups with which each curve was measured, in order. If a curve has several
+	// setups, labels has a label for each of these setups.
 	curves map[curveKey][]*setup
 	labels map[curveKey]map[*setup]string
 }
@@ -38,7 +38,7 @@ func newSetups() setups {
 	return setups{alike: map[[sha256.Size]byte][]*setup{}, curves: map[curveKey][]*setup{}}
 }
 
-// maxAlike is the number of setups, the latest ones, with which a table is compared.
+// maxAlike is the number of setups with which a table is compared. The latest setups are used.
 const maxAlike = 16
 
 // describe collects what the log says about the setup of a test.
@@ -52,8 +52,8 @@ func (set *setting) describe() {
 }
 
 // setupOf returns the setup of a table, and adds it if it is new. If programs wrote at the same
-// time, each gets a setup of its own. So does a world of one rank: a program that was built without
-// MPI makes one such world per process.
+// time, each gets a setup of its own. A world of one rank also gets its own setup, because a
+// program that was built without MPI makes one such world per process.
 func (b *builder) setupOf(set *setting) *setup {
 	t := set.test
 	known := b.setups.alike[set.saidKey]
@@ -116,7 +116,7 @@ func (b *builder) belongs(set *setting, to *setup) bool {
 // differ reports whether two times are too different to be repeats.
 func differ(a, b float64) bool { return max(a, b) > otherRun*min(a, b) }
 
-// use records that a curve was measured with a setup.
+// use stores the fact that a curve was measured with a setup.
 func (s *setups) use(c curveKey, by *setup) {
 	known := s.curves[c]
 	if n := len(known); n > 0 && known[n-1] == by || slices.Contains(known, by) {

@@ -178,7 +178,7 @@ func (t *test) findTimeUnit(ranks int) timeUnit {
 	return out
 }
 
-// refuse moves rows to the skips if why returns a reason.
+// refuse moves a row to the skips if the function `why` returns a reason for it.
 func (t *test) refuse(why func(*row) string) {
 	t.rows = slices.DeleteFunc(t.rows, func(r *row) bool {
 		reason := why(r)
@@ -201,7 +201,7 @@ func (t *test) alignment() (off int, aligned bool) {
 	return 0, false
 }
 
-// refuseCounts rejects rows whose ratio of size to count differs from that of most rows.
+// refuseCounts rejects rows whose ratio of size to count differs from the ratio of most rows.
 func (t *test) refuseCounts() {
 	rows := map[int64]int{}
 	for _, r := range t.rows {
@@ -245,8 +245,8 @@ func (t *test) oldScale(unit float64, ranks int) (float64, bool) {
 	return scale, good > 0 && bad == 0
 }
 
-// settleHalves rejects rows with one side if other rows have two, because they were cut. all is
-// true if no row has two sides: the program then printed one placement.
+// settleHalves rejects rows with one side if other rows have two, because they were cut. The
+// result is true if no row has two sides: the program then printed only one placement.
 func (t *test) settleHalves() (all bool) {
 	all = len(t.rows) > 0 && !slices.ContainsFunc(t.rows, func(r *row) bool { return !r.half })
 	t.refuse(func(r *row) string {

@@ -22,7 +22,7 @@ var (
 // column for timestamps has one name.
 func tokenize(text string) []token { return tokenizeInto(nil, text) }
 
-// tokenizeInto is tokenize, but reuses the array of an earlier call.
+// tokenizeInto splits a line like tokenize and reuses the array of an earlier call.
 func tokenizeInto(toks []token, text string) []token {
 	toks = toks[:0]
 	for i := 0; i < len(text); {
@@ -48,7 +48,7 @@ func tokenizeInto(toks []token, text string) []token {
 func isDate(s string) bool { return dateRE.MatchString(s) }
 
 // isClock reports whether s is a time of day, with or without a fraction. It first looks for the
-// colon, because an expression is slower and most words have none there.
+// colon, because a regular expression is slower and most words have no colon at this place.
 func isClock(s string) bool { return len(s) > 2 && s[2] == ':' && clockRE.MatchString(s) }
 
 // isStamp reports whether s begins with a date and a time of day.

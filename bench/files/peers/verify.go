@@ -62,7 +62,8 @@ func failRun(res *record.Result, failed int64) {
 	res.Verified = record.Verified{State: record.VerifiedWrong, Reason: res.Reason}
 }
 
-// badness is the order of the results of checks: ok, not verified, wrong, more elements wrong.
+// badness orders the results of checks, the best first: ok, not verified, wrong, more elements
+// wrong.
 func badness(v record.Verified) int64 {
 	switch {
 	case v.State == record.VerifiedOK:

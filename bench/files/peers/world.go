@@ -10,8 +10,9 @@ import (
 	"zbench/bench/run/record"
 )
 
-// deviceRE matches a line of the device list. Pid was added in 2018, Group in 2022. The bus address
-// was printed as [0x05], later as [0000:05:00], now as [0000:05:00.0].
+// deviceRE matches a line of the device list. Pid was added in 2018, and Group was added in 2022.
+// The bus address was first printed as [0x05] and later as [0000:05:00]. Now it is printed as
+// [0000:05:00.0].
 var deviceRE = pattern.New(`Rank +(\d{1,7})(?: +Group +(\d{1,7}))?(?: +Pid +(\d+))? +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)$`)
 
 // device1RE matches a line of the device list of NCCL 1's tests, which ran in one process.
@@ -21,7 +22,7 @@ var device1RE = pattern.New(`^ +Device +(\d{1,7}) +-> +(\d+) +\[([^\]]*)\] *(.*)
 type device struct {
 	rank, group    int
 	pid, host, gpu string
-	// ordinal is the device number of the runtime, bus is the PCI address.
+	// ordinal is the device number of the runtime, and bus is the PCI address.
 	ordinal, bus string
 }
 

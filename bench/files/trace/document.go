@@ -67,8 +67,8 @@ type Document struct {
 	Notes []string `json:"notes"`
 	finding.Judgement
 	timeline document.Timeline
-	// reference is the name of the rank in Of. here lists the processes in the input; it is empty
-	// if the input numbers its ranks.
+	// reference is the name of the rank in Of. Field `here` lists the processes in the input. It is
+	// empty if the input numbers its ranks.
 	reference, here string
 	// simulated is true if a model decided the times.
 	simulated bool
@@ -112,7 +112,8 @@ const (
 	CodeNotCompared = "not_compared"
 )
 
-// Answer summarises a trace. reach returns the time of sizes on a device; it may be nil.
+// Answer summarises a trace. The function reach returns the time of a collective on a device; it
+// may be nil.
 func Answer(t *Trace, reach Reach) *Document {
 	t.Settle()
 	d := &Document{

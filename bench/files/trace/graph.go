@@ -18,8 +18,8 @@ type Node struct {
 
 // Graph returns a rank's work, in an order in which every node comes after the nodes that it waits
 // for. A call waits for the computation before it and for the previous call on its stream.
-// Computation waits for the calls that ended while no computation ran before it. Without times, the
-// calls of a stream follow each other.
+// Computation also waits for the calls that ended in the gap since the previous computation.
+// Without times, the calls of a stream follow each other.
 func (r *Rank) Graph() []Node {
 	g := graph{last: -1, before: math.Inf(-1), streams: map[string]int{}, of: map[*Call]int{}}
 	calls := slices.Clone(r.Calls)

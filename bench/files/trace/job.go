@@ -115,10 +115,10 @@ func ready(passes [][]Gradient) (list []float64) {
 	return list
 }
 
-// outside returns the median time of a step, in seconds, outside its backward passes and outside
-// the buckets for which it waits after the last pass. Only marked steps with exactly these buckets
-// count, because DDP's first step differs. whole has the passes of these steps. If there is no such
-// step, whole has all passes and the time is 0.
+// Method outside returns the time of a step, in seconds, that is neither in its backward passes nor
+// in waiting for buckets after the last pass. The time is the median over steps. Only marked steps
+// with exactly these buckets count, because DDP's first step differs. The result whole has the
+// passes of these steps. If there is no such step, whole has all passes and the time is 0.
 func (r *Rank) outside(b *Buckets, passes [][]Gradient) (seconds float64, whole [][]Gradient) {
 	var all []float64
 	for _, s := range r.Steps {

@@ -25,8 +25,8 @@ type Matched struct {
 	OnAll int `json:"on_all"`
 	// Differ has the first differing call of each group.
 	Differ []Difference `json:"differ"`
-	// Pending has the first call of each group that has not ended on all ranks, if the files show
-	// that.
+	// Pending has, for each group, the first call that has not ended on all ranks. It is empty if
+	// the files do not show the end of calls.
 	Pending []Pending `json:"pending"`
 	// recorded is true for dumps of a flight recorder, which end where their ranks stopped. Other
 	// files may end earlier than their rank.
@@ -40,8 +40,8 @@ type Difference struct {
 	Group string `json:"group"`
 	// Number is the number of the call in the file, or its index in the group's calls, from 1.
 	Number int64 `json:"number"`
-	// Ranks are the ranks whose call differs from the majority's; empty if the file has no rank
-	// numbers.
+	// Ranks are the ranks whose call differs from the call of the majority; empty if the file has
+	// no rank numbers.
 	Ranks []int `json:"ranks"`
 	// Call is the call of these ranks; empty if they make no further call.
 	Call string `json:"call"`
@@ -49,7 +49,8 @@ type Difference struct {
 	Others []int `json:"others"`
 	// OthersCall is the call of the other ranks.
 	OthersCall string `json:"others_call"`
-	// who and others name both sets of ranks, by process if the file has no rank numbers.
+	// Field `who` has the names of Ranks, and field `others` has the names of Others. They are
+	// names of processes if the file has no rank numbers.
 	who, others string
 }
 
@@ -101,22 +102,24 @@ func (t *Trace) matched() *Matched {
 	return m
 }
 
-// at returns the names of the ranks at these indices, and their numbers as far as they are known.
+// Method `at` returns the names of the ranks with these indices, and the known rank numbers among
+// them.
 func (t *Trace) at(places []int) (names string, numbers []int) {
 	ranks := slice.Map(places, func(i int) *Rank { return t.Ranks[i] })
 	known := slice.Where(ranks, func(r *Rank) bool { return r.Rank >= 0 })
 	return NamesOf(ranks), jsonfile.Filled(slice.Map(known, func(r *Rank) int { return r.Rank }))
 }
 
-// certain reports whether a group's name means the same ranks on all ranks: either the file lists
-// them, or the group contains all ranks of the job.
+// Method certain reports whether a group's name means the same ranks on all ranks. This is so if
+// the file lists the group's ranks, or if the group contains all ranks of the job.
 func (t *Trace) certain(group int) bool {
 	g := t.Groups[group]
 	return g.Size > 1 && !g.Doubtful && (len(g.Ranks) == g.Size || g.Size >= t.World && len(t.Ranks) <= g.Size)
 }
 
-// told says which facts besides the collective the files state about a call, on every rank. A fact
-// that one rank lacks, such as the size of a call at the end of a profile, is not a difference.
+// Type told says which facts the files of all ranks state about a call, besides its collective. A
+// fact that one rank lacks does not count as a difference. An example is the size of a call at the
+// end of a profile.
 type told struct{ bytes, dtype, op bool }
 
 func toldOf(calls map[int]*Call) told {
@@ -127,7 +130,7 @@ func toldOf(calls map[int]*Call) told {
 	return t
 }
 
-// called returns the facts of a call that must be equal on all ranks, as text.
+// Method called returns the facts of a call that must be equal on all ranks, as text.
 func (t told) called(c *Call) string {
 	text := c.Collective
 	if t.bytes && !unequal[c.Collective] {

@@ -6,8 +6,8 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// others maps names of collectives in PyTorch, NCCL and Chakra to zbench's names, where the two
-// differ in more than separators.
+// The table others maps names of collectives in PyTorch, NCCL and Chakra to zbench's names. It
+// lists the names that differ in more than separators.
 var others = map[string]string{
 	"allgatherbase": "all_gather", "allgatherintotensor": "all_gather", "allgatherintotensorcoalesced": "all_gather",
 	"allgathercoalesced": "all_gather", "allgatherintotensorout": "all_gather", "allgatherv": "all_gather",
@@ -51,7 +51,7 @@ func plainName(name string) string {
 	}, name)
 }
 
-// types maps PyTorch's names of element types to zbench's.
+// types maps PyTorch's names of element types to zbench's names.
 var types = map[string]string{
 	"char": "int8", "byte": "uint8", "bool": "uint8", "unsigned char": "uint8", "signed char": "int8", "int": "int32", "long": "int64", "long int": "int64",
 	"short": "half", "c10::half": "half", "c10::bfloat16": "bfloat16", "c10::float8_e4m3fn": "f8e4m3", "c10::float8_e4m3fnuz": "f8e4m3",

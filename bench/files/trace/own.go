@@ -110,8 +110,8 @@ func working(computing []Span, calls []Call, from, to float64) (out []Span) {
 	return out
 }
 
-// Apart returns the distance between consecutive rank numbers of the group. It is 0 if they are
-// unknown or not equally far apart.
+// Apart returns the distance between consecutive rank numbers of the group. It is 0 if the numbers
+// are unknown or not equally far apart.
 func (g Group) Apart() int {
 	if len(g.Ranks) < 2 {
 		return 0

@@ -238,14 +238,14 @@ type Measure struct {
 	Sizes []int64 `json:"sizes"`
 }
 
-// maxSizes is the largest number of sizes in a proposed sweep; these have the most bytes. Sizes
-// with less than leastShare of the job's bytes are left out.
+// maxSizes is the largest number of sizes in a proposed sweep. The sizes with the most bytes are
+// chosen. Sizes with less than leastShare of the job's bytes are left out.
 const (
 	maxSizes   = 16
 	leastShare = 1e-3
 )
 
-// measure lists the proposed sweeps, with those sizes of each group that have the most bytes.
+// measure lists the proposed sweeps. For each group it takes the sizes with the most bytes.
 func measure(sent []Sent, swept func(collective string) bool) []Measure {
 	type of struct {
 		ranks int

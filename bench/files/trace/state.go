@@ -76,9 +76,10 @@ func (t *Trace) settleRecorded() {
 	}
 }
 
-// ended removes some ranks from a group's calls: ranks that ended before the ring buffer of another
-// rank begins. They cannot be compared, because that ring has lost the calls after them. last has
-// the last call number of each removed rank, and from is the number at which the rings begin.
+// ended removes a rank from a group's calls if the rank ended before the ring buffer of another
+// rank begins. Such a rank cannot be compared, because the other ring buffer has lost its earlier
+// calls. The result last has the last call number of each removed rank. The result `from` is the
+// number at which the ring buffers begin.
 func (t *Trace) ended(of map[int][]*Call) (last map[int]int64, from int64) {
 	lost := map[int]bool{}
 	for _, r := range t.Ranks {
@@ -109,8 +110,8 @@ func notCompared(g Group, last map[int]int64, from int64) finding.Finding {
 	}
 }
 
-// pending returns the first call of a group that has not ended on all ranks. It returns nil if all
-// calls have ended, or if the file has no states.
+// Among the calls of a group, function pending returns the first that has not ended on all ranks.
+// It returns nil if all calls have ended, or if the file has no states.
 func pending(g Group, of map[int][]*Call) *Pending {
 	states := map[int64]map[State][]int{}
 	names := map[int64]string{}
@@ -133,7 +134,7 @@ func pending(g Group, of map[int][]*Call) *Pending {
 }
 
 // pendingFindings says which calls have not ended, and on which ranks. If the ranks already differ
-// in that call or an earlier one, the finding about the difference is enough.
+// in that call or in an earlier call, the finding about the difference is enough.
 func (m *Matched) pendingFindings() (l finding.List) {
 	for _, p := range m.Pending[:min(len(m.Pending), maxDiffer)] {
 		if slices.ContainsFunc(m.Differ, func(d Difference) bool { return d.Group == p.Group && d.Number <= p.Number }) {

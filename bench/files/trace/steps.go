@@ -140,8 +140,8 @@ func prefixes[T comparable](list []T) []int {
 	return z
 }
 
-// reference returns the rank with the most calls. Among several it returns the one with the lowest
-// number.
+// reference returns the rank with the most calls. Among several such ranks it returns the rank with
+// the lowest number.
 func (t *Trace) reference() *Rank {
 	var best *Rank
 	for _, r := range t.Ranks {

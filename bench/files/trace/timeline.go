@@ -19,7 +19,7 @@ const (
 const mostSpans = 400
 
 // timelineOf draws the last step of a rank: its collectives by stream, its computation, and the
-// time with only a collective. It is empty if the file has no kernels.
+// time in which only a collective ran. It is empty if the file has no kernels.
 func (r *Rank) timelineOf(steps [][]Call) (t document.Timeline) {
 	if len(steps) == 0 {
 		return t
@@ -85,7 +85,7 @@ func lanesOf(step []Call, from float64) (lanes []document.Lane) {
 	return lanes
 }
 
-// within returns the parts of spans that lie between two times.
+// Function `within` returns the parts of spans that lie between two times.
 func within(spans []Span, from, to float64) (out []Span) {
 	for _, s := range spans {
 		if s.End > from && s.Start < to {
@@ -95,8 +95,8 @@ func within(spans []Span, from, to float64) (out []Span) {
 	return out
 }
 
-// without returns the parts of spans that no span of others covers. Both lists must be in order and
-// disjoint.
+// Function `without` returns the parts of spans that no span of others covers. Both lists must be
+// in order and disjoint.
 func without(spans, others []Span) (out []Span) {
 	first := 0
 	for _, s := range spans {

@@ -17,7 +17,7 @@ import (
 type Waiting struct {
 	// Calls is the number of calls with times that every rank of their group has in the files.
 	Calls int `json:"calls"`
-	// Ranks are the shares of the ranks.
+	// Ranks are the waiting and the transfer of each rank.
 	Ranks []RankWaiting `json:"ranks"`
 	calls []awaited
 }
@@ -42,25 +42,25 @@ type RankWaiting struct {
 	Transfer float64 `json:"transfer_seconds"`
 	// Last is the number of calls to which this rank came last.
 	Last int `json:"last"`
-	// MadeWait is the time, in seconds, for which every other rank waited at those calls at least.
+	// MadeWait is the least time, in seconds, that any other rank waited at those calls.
 	MadeWait float64 `json:"made_wait_seconds"`
 }
 
-// key identifies a call of a group on all ranks. at is the number of the call, or the number of
-// earlier calls of its kind.
+// key identifies a call of a group on all ranks. Field `at` is the number of the call, or the
+// number of earlier calls of its kind.
 type key struct {
 	kind
 	at int64
 }
 
-// ran is the kernel of a call on one rank, with its start if known, and its duration.
+// Type ran is the kernel of a call on one rank: its duration, and its start and end if known.
 type ran struct {
 	*Span
 	seconds float64
 }
 
-// took returns the kernels of every call, by rank. It includes calls with a time in groups of
-// several ranks. It returns nil unless every rank has a number of its own.
+// Method took returns the kernels of every call, by rank. It includes calls with a time in groups
+// of several ranks. It returns nil unless every rank has a number of its own.
 func (t *Trace) took() map[key]map[int]ran {
 	if !t.numbered() {
 		return nil
@@ -122,7 +122,8 @@ type shares struct {
 	tally
 	kernels float64 // seconds of kernels with an unknown start
 	last    int
-	// made maps another rank to the time that it waited at calls to which this rank came last.
+	// Field made maps each other rank to the time that it waited at calls to which this rank came
+	// last.
 	made map[int]*tally
 }
 
@@ -225,8 +226,8 @@ type Reach func(collective string, bytes int64, ranks int) (seconds float64, by 
 // the reference is a model, and a real fabric may reach only half of it.
 const leastAlone = 0.5
 
-// alone compares the kernels of a rank with the rates for their sizes. It returns nil if these
-// rates are unknown or explain the times.
+// Method alone compares the kernels of a rank with the rates for their sizes. It returns nil if
+// these rates are unknown or explain the times.
 func (t *Trace) alone(r *Rank, reach Reach) *Alone {
 	a, moved := &Alone{}, 0.0
 	for i := range r.Calls {

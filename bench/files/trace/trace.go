@@ -84,7 +84,7 @@ func (g Group) Title() string {
 
 // Rank holds the work of one rank.
 type Rank struct {
-	// Rank is its number in the job; Unknown if the file lacks it.
+	// Rank is the rank's number in the job; Unknown if the file lacks it.
 	Rank       int
 	Host, File string
 	// PID is the number of the process on that host; 0 if unknown. Device is the runtime's device
@@ -204,7 +204,7 @@ func (c *Call) Size(ranks int) {
 }
 
 // Settle completes groups of unknown size, and then the bytes of their calls. Such a group gets the
-// size of the job if the files are those of ranks 0 to n−1 and state nothing else.
+// size of the job if the files belong to ranks 0 to n−1 and state no other size.
 func (t *Trace) Settle() {
 	if t.Recorded {
 		t.settleRecorded()
@@ -296,8 +296,8 @@ func (t *Trace) Note(format string, args ...any) {
 
 const maxNotes = 100
 
-// asked holds the arguments of a call of Find. Its result can be kept, because groups only become
-// more specific.
+// asked holds the arguments of a call of Find. The result of the call can be kept, because groups
+// only become more specific.
 type asked struct {
 	name, description string
 	size              int
@@ -335,8 +335,8 @@ func (t *Trace) Find(g Group) int {
 	return i
 }
 
-// same reports whether two groups of the same name can be one group. In the files of a job,
-// subgroups of different ranks often share a name.
+// Method `same` reports whether two groups of the same name can be one group. In the files of a
+// job, subgroups of different ranks often share a name.
 func (g Group) same(other Group) bool {
 	return (g.Size == 0 || other.Size == 0 || g.Size == other.Size) &&
 		(len(g.Ranks) == 0 || len(other.Ranks) == 0 || slices.Equal(g.Ranks, other.Ranks))

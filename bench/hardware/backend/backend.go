@@ -98,7 +98,7 @@ type Vendor struct {
 	Product string
 
 	// Node is the device node of the vendor's GPUs. DriverName is the name of the kernel driver,
-	// DriverFile is the file with its version.
+	// and DriverFile is the file with its version.
 	Node, DriverName, DriverFile string
 	// Tool is the vendor's program that lists the GPUs.
 	Tool string
@@ -133,8 +133,8 @@ type Vendor struct {
 	FewThreads bool
 }
 
-// Torch describes how PyTorch computes a matrix product: if LT is true, with the first choice of
-// LT's heuristics, else with the plain product of BLAS. Workspace is in bytes.
+// Torch describes how PyTorch computes a matrix product. If LT is true, PyTorch uses the first
+// choice of LT's heuristics. Otherwise it uses the plain product of BLAS. Workspace is in bytes.
 type Torch struct {
 	LT        bool
 	Workspace int64
@@ -162,7 +162,7 @@ func register(v Vendor) Vendor { //nolint:unparam // each vendor's file assigns 
 // Vendors returns a copy of the table.
 func Vendors() []Vendor { return slices.Clone(vendors) }
 
-// Names returns the names of all backends: the loopback first, then the vendors'.
+// Names returns the names of all backends: first the loopback, then the backends of the vendors.
 func Names() []string {
 	names := []string{Loopback}
 	for _, v := range vendors {
@@ -201,7 +201,7 @@ func Settings() []Setting {
 	return all
 }
 
-// Hiding returns the variables that hide GPUs, of all vendors.
+// Hiding returns the variables of all vendors that hide GPUs.
 func Hiding() []string {
 	var all []string
 	for _, v := range vendors {

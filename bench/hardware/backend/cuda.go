@@ -22,10 +22,10 @@ var _ = register(Vendor{
 	BLAS:    Library{Role: Products, Names: []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"}},
 	LT:      Library{Role: Heuristics, Names: []string{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so"}},
 	Sensors: Library{Role: Management, Names: []string{"libnvidia-ml.so.1"}},
-	// cuBLAS on Hopper, from parseChosenWorkspaceSize as copied by other projects. PyTorch's
-	// current file was not available.
+	// This is the workspace for cuBLAS on Hopper. The size is from copies of PyTorch's
+	// parseChosenWorkspaceSize in other projects. PyTorch's current file was not available.
 	Torch: Torch{Workspace: 32 << 20},
-	// cuBLAS documentation, cublasLtMatmul: applies to Ada and Hopper.
+	// This applies to Ada and Hopper (cuBLAS documentation, cublasLtMatmul).
 	TransposedFP8: true,
 	Root:          Setting{Flag: "cuda-path", Variables: []string{"CUDA_HOME", "CUDA_PATH"}, Meaning: "folder of the CUDA installation"},
 	Sub:           []string{"lib64", "lib", "targets/x86_64-linux/lib"}, Fixed: []string{"/usr/local/cuda/lib64"},
@@ -34,7 +34,7 @@ var _ = register(Vendor{
 	Product:  "CUDA and NCCL", NCCL: true,
 	Node: "/dev/nvidia0", DriverName: "nvidia", DriverFile: "/sys/module/nvidia/version", Tool: "nvidia-smi",
 	Hiding: []string{"CUDA_VISIBLE_DEVICES"}, Prefixes: []string{"CUDA"},
-	ArchOption: "-arch=", Waves: map[string]int{"sm_": 32}, // nvrtc always optimises: it has no option for that
+	ArchOption: "-arch=", Waves: map[string]int{"sm_": 32}, // nvrtc always optimises: it has no option for optimisation
 	Capability: "sm_%d%d",
 	// CUDA's version is major·1000 + minor·10.
 	Version: func(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) },

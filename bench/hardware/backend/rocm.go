@@ -28,7 +28,7 @@ var _ = register(Vendor{
 	Packages: []string{"_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib", "torch/lib"},
 	Product:  "ROCm with RCCL",
 	Node:     "/dev/kfd", DriverName: "amdgpu", DriverFile: "/sys/module/amdgpu/version", Tool: "amd-smi",
-	// documents of HIP and ROCr, "GPU isolation techniques"
+	// The names are from "GPU isolation techniques" in the documents of HIP and ROCr.
 	Hiding: []string{"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}, Prefixes: []string{"RCCL", "HSA", "HIP", "ROCR", "AMD", "GPU"},
 	ArchOption: "--offload-arch=", Options: []string{"-O3"}, Waves: map[string]int{"gfx9": 64, "gfx1": 32},
 	CompilerInRuntime: true,

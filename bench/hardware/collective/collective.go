@@ -49,7 +49,8 @@ type Collective struct {
 type Place int
 
 // Never means that the result would be wrong. Same means one buffer. SendInRecv means that the send
-// buffer is the rank's share of the receive buffer; RecvInSend is the opposite.
+// buffer is the rank's share of the receive buffer; RecvInSend means that the receive buffer is the
+// rank's share of the send buffer.
 const (
 	Never Place = iota
 	Same

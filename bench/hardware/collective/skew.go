@@ -11,8 +11,8 @@ import (
 
 // Skew describes how unequally ranks receive data in an Uneven collective. Every rank divides its
 // data by these weights among all ranks, as tokens are divided among experts. An empty Skew means
-// equal weights, zipf:S a weight of 1/k^S for the k-th rank. Otherwise it lists one weight per
-// rank, separated by commas.
+// equal weights. With zipf:S the k-th rank has the weight 1/k^S. Any other Skew lists one weight
+// per rank, separated by commas.
 type Skew string
 
 const (

@@ -35,8 +35,8 @@ type Device struct {
 	// no source gives. Every figure is in one of the two.
 	From    map[string][]string `yaml:"from"`
 	Derived map[string]string   `yaml:"derived"`
-	// Source says where the bandwidth is published, Date when. find returns the sources of the
-	// other figures.
+	// Source says where the bandwidth is published, and Date says when. The method find returns the
+	// sources of the other figures.
 	Source string `yaml:"-"`
 	Date   string `yaml:"-"`
 	// Computed is true if ByAttributes computed the values. Such values are not published.
@@ -56,8 +56,8 @@ var text []byte
 
 var table = sync.OnceValue(func() []Device { return must(read(text)) })
 
-// must returns an embedded table and panics on an error. A test reads every table, so a release
-// never panics.
+// Function `must` returns an embedded table and panics on an error. A test reads every table, so a
+// release never panics.
 func must[T any](list []T, err error) []T {
 	if err != nil {
 		panic("device: " + err.Error())
@@ -180,10 +180,10 @@ type Attributes struct {
 }
 
 // ByAttributes computes the memory bandwidth of a GPU that the table lacks: clock × 2 × bus width /
-// 8, assuming two transfers per clock. The result is marked Computed, because it can be wrong: for
-// MI300X's attributes, 1.3 GHz and 8,192 bits, it gives half of the published peak, because that
-// memory makes four transfers per reported clock. Matrix rates are 0, because no attribute gives
-// them.
+// 8, assuming two transfers per clock. The result is marked Computed, because it can be wrong. For
+// example, MI300X reports 1.3 GHz and 8,192 bits, which gives half of the published peak. The
+// reason is that this memory makes four transfers per reported clock. Matrix rates are 0, because
+// no attribute gives them.
 func ByAttributes(a Attributes) Device {
 	return Device{
 		Name: a.Name, Arch: a.Arch, Units: a.Units, Cache: a.L2, Shared: a.Shared,

@@ -10,7 +10,7 @@ import (
 
 // Reach is the rate of matrix products that others measured on a kind of device.
 type Reach struct {
-	// Device is the name in bench/hardware/device, Dtype is zbench's name of the element type.
+	// Device is the name in bench/hardware/device, and Dtype is zbench's name of the element type.
 	Device string `yaml:"device"`
 	Dtype  string `yaml:"dtype"`
 	// Rate is in FLOP/s. Clock is the clock of the compute units under that load, in Hz; 0 if the

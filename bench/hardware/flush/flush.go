@@ -18,8 +18,8 @@ import (
 	"zbench/bench/base/plain"
 )
 
-// Variables of the flush. Variable turns it off. Ordering selects the memory that it reads: 0 is
-// the data, 1 a scratchpad that the flush has just written.
+// Variables of the flush. Variable turns it off. Ordering selects the memory that the flush reads.
+// With 0 it reads the data. With 1 it reads a scratchpad that it has just written.
 const (
 	Variable = "NCCL_GDR_FLUSH_DISABLE"
 	Ordering = "RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING"

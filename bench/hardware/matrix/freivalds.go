@@ -11,7 +11,8 @@ import (
 // A Claim states that C = Alpha·A·Bᵀ + Beta·S + Shift·I, computed in float and rounded once to C's
 // type, to nearest. Check tests all elements of C without repeating the product, by Freivalds'
 // check (Rusins Freivalds, "Probabilistic machines can use less running time", 1977). For a random
-// v of ±1 it compares C·v with Alpha·A·(Bᵀ·v) + Beta·S·v in float64, and vᵀ·C likewise.
+// v of ±1 it compares C·v with Alpha·A·(Bᵀ·v) + Beta·S·v in float64. For vᵀ·C it makes the same
+// comparison.
 //
 // Rounding leaves a residual Σ v_j·e_j in a row. Here |e_j| is at most h_j: half a unit in the last
 // place plus the error of the sum in float. v is independent of e. So by Hoeffding's inequality the
@@ -27,7 +28,7 @@ type Claim struct {
 	// rounding explains every recomputed element, so that wrong elements are still found.
 	Split bool
 	parts bool
-	// Coarse is the relative error of the sum in addition to that of float arithmetic.
+	// Coarse is the relative error of the sum in addition to the error of float arithmetic.
 	Coarse float64
 }
 
@@ -38,7 +39,8 @@ const (
 	// the check.
 	falseAlarm = 1e-9
 	// uniform is the allowed mean square of the rounding errors, as a share of the mean h². Errors
-	// that are uniform within half a unit have a mean square of h²/3, truncation errors of 4h²/3.
+	// that are uniform within half a unit have a mean square of h²/3. Truncation errors have a mean
+	// square of 4h²/3.
 	uniform = 0.45
 )
 
@@ -86,8 +88,8 @@ func (c *Claim) check(rng *rand.Rand) Residuals {
 	return found
 }
 
-// add includes the residuals of vector k. It returns the indices of lines whose residual is above
-// 1, appended to the known ones.
+// add includes the residuals of vector k. It appends the indices of lines whose residual is above 1
+// to the list known, and returns the list.
 func (r *Residuals) add(l *lines, k int, known []int) []int {
 	square, n := 0.0, len(l.square)
 	for i, left := range l.residual[k] {
@@ -122,17 +124,17 @@ func finite(v float64) float64 {
 	return math.Min(v, math.MaxFloat64)
 }
 
-// lines holds one entry per row of C or per column of C. square is Σ h² and most is Σ h of each
-// line; residual has each line's residual per random vector. For rows of C, of is A and with is B;
-// for columns, of is B and with is A.
+// lines holds one entry per row of C or per column of C. square is Σ h² of each line, and most is Σ
+// h of each line. residual has each line's residual per random vector. The field `of` is A for rows
+// of C and B for columns of C. The field `with` is the other matrix.
 type lines struct {
 	of, with     Half
 	v, residual  [vectors][]float64
 	square, most []float64
 }
 
-// draw draws a random vector and starts the residuals with the expected product, negated. compare
-// adds C·v or vᵀ·C, so that a correct product leaves only rounding errors.
+// draw draws a random vector and starts the residuals with the expected product, negated. Later the
+// method compare adds C·v or vᵀ·C, so that a correct product leaves only rounding errors.
 func (l *lines) draw(rng *rand.Rand, k int, c *Claim) {
 	v := signs(rng, l.with.Rows)
 	y := combine(l.with, v)
@@ -164,13 +166,13 @@ func norms(h Half) []float64 {
 	return out
 }
 
-// compare reads C once. It adds C·v - Beta·S·v to the residuals of the rows, vᵀ·C - Beta·vᵀ·S to
-// the residuals of the columns, and the rounding errors of each line.
+// compare reads C once. It adds C·v - Beta·S·v to the residuals of the rows and vᵀ·C - Beta·vᵀ·S to
+// the residuals of the columns. It also adds up the rounding errors of each line.
 func (c *Claim) compare(rows, cols *lines) {
 	a, b := norms(c.A), norms(c.B)
 	parallel(c.C.Rows, func(from, to int) func() {
 		row, s := make([]float64, c.C.Cols), make([]float64, c.C.Cols)
-		part := lines{square: make([]float64, c.C.Cols), most: make([]float64, c.C.Cols)} // sums of the columns over this share of the rows
+		part := lines{square: make([]float64, c.C.Cols), most: make([]float64, c.C.Cols)} // sums of the columns over the rows of one goroutine
 		for k := range vectors {
 			part.residual[k] = make([]float64, c.C.Cols)
 		}
@@ -210,9 +212,10 @@ func (c *Claim) load(i int, row, s []float64) {
 	}
 }
 
-// rounding returns the largest error of an element: of its rounding to C's type and of the sum in
-// float. Partial sums are assumed to be as large as the element, or as a sum of products with
-// random signs. The rounding errors along the depth may all have the same sign.
+// rounding returns the largest error of an element. The error has two parts: the rounding to C's
+// type and the error of the sum in float. Partial sums are assumed to be as large as the element,
+// or as a sum of products with random signs. The rounding errors along the depth may all have the
+// same sign.
 func (c *Claim) rounding(i, j int, got, s, norms float64) float64 {
 	depth := float64(c.A.Cols)
 	sum := math.Abs(got) + math.Abs(c.Beta*s) + 2*math.Abs(c.Alpha)*norms/math.Sqrt(depth)
@@ -277,8 +280,9 @@ func add(sum float64, x, y []float64) float64 {
 	return sum
 }
 
-// parallel divides 0 … n-1 among goroutines. Each call of do returns a function; these functions
-// run in order at the end, so that sums are added in a fixed order.
+// parallel divides 0 … n-1 among goroutines. Each call of the function `do` returns another
+// function. The returned functions run in order at the end, so that sums are added in a fixed
+// order.
 func parallel(n int, do func(from, to int) func()) {
 	const least = 64
 	parts := max(1, min(runtime.GOMAXPROCS(0), n/least))

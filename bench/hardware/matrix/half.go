@@ -66,7 +66,7 @@ func (h Half) Dense() *mat.Dense {
 	return d
 }
 
-// NotTransposeOf counts the elements whose bits differ from those of the transposed place in
+// NotTransposeOf counts the elements whose bits differ from the bits at the transposed place of
 // another matrix. If the other matrix is h itself, each asymmetric pair counts twice.
 func (h Half) NotTransposeOf(of Half) int {
 	differ := 0

@@ -35,8 +35,8 @@ var bf16 = Number{
 	func(b []byte, v float64) { binary.LittleEndian.PutUint16(b, ToBF16(float32(v))) },
 }
 
-// numbers are all types. The tables of small types are made on first use, so that only a process
-// that checks a product makes them.
+// numbers returns all types. The tables of small types are made on first use, so that only a
+// process that checks a product makes them.
 var numbers = sync.OnceValue(func() []*Number {
 	return []*Number{
 		&bf16,

@@ -31,8 +31,8 @@ func nothingWrong(h Half) Wrong {
 	return Wrong{Rows: [2]int{h.Rows, -1}, Cols: [2]int{h.Cols, -1}}
 }
 
-// hold compares one element. The function of returns its value, the right value, and the largest
-// error that rounding explains.
+// hold compares one element. The argument `of` is a function that returns the element's value, the
+// right value, and the largest error that rounding explains.
 func (w *Wrong) hold(i, j int, of func(i, j int) (got, want, most float64)) {
 	got, want, most := of(i, j)
 	over := finite(math.Abs(got-want) / most)
@@ -98,8 +98,8 @@ func (c *Claim) Wrong(found Residuals) Wrong {
 	return w
 }
 
-// some returns up to mostLines of the given lines. If there are none, it returns lines at equal
-// distances out of n.
+// Function `some` returns up to mostLines of the given lines. If there are none, it returns lines
+// at equal distances out of n.
 func some(lines []int, n int) []int {
 	if len(lines) == 0 {
 		for i := range min(n, mostLines) {

@@ -1,5 +1,5 @@
 // Package policy describes how a communicator is created and its buffers are registered, and which
-// collectives benefit from that. A library accepts any combination. If it does not support the
+// collectives benefit from that. A library accepts any combination. If a library does not support the
 // combination for a collective, it runs the collective with its usual kernels.
 package policy
 
@@ -26,7 +26,7 @@ type Policy struct {
 	CTA string `json:"cta_policy,omitempty"`
 }
 
-// Values of Register and CTA, with names for the empty ones.
+// Values of Register and CTA. None and Default are names of the empty values.
 const (
 	None       = "none"
 	Buffer     = "buffer"
@@ -130,9 +130,8 @@ type Library struct {
 // Ran says how the library ran a collective, according to the library. The zero Ran means that the
 // library did not report it.
 type Ran struct {
-	// By is the library's name of the method. CE and Copy Engine are copy engines, SYM and
-	// Symmetric are kernels on windows, all others are algorithms. Source says where the library
-	// reported it.
+	// By is the library's name of the method. CE and Copy Engine mean copy engines. SYM and Symmetric mean
+	// kernels on windows. All other names are algorithms. Source says where the library reported it.
 	By, Source string
 }
 
@@ -159,8 +158,8 @@ const (
 	UntoldHint = "set NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=TUNING and NCCL_DEBUG_FILE=FILE, with no % in FILE but %h and %p: the library logs what runs each call, which costs small messages some time"
 )
 
-// Denied returns the reason why a case did not run as the policy requests. It returns empty text if
-// the case did, or if that is unknown.
+// Denied returns the reason why a case did not run as the policy requests. It returns empty text if the
+// case ran as requested, or if this is unknown.
 func (p Policy) Denied(ran Ran) string {
 	served := ran == Ran{}
 	switch p.CTA {

@@ -44,8 +44,8 @@ func Tells(line string) bool {
 	return sign != nil
 }
 
-// of returns the sign of a line and the groups of its pattern. The sign is nil if the line has
-// none.
+// Function `of` returns the sign of a line and the groups of its pattern. The returned sign is nil
+// if the line has no sign.
 func of(line string) (*Sign, []string) {
 	for i := range table {
 		s := &table[i]

@@ -37,7 +37,7 @@ const Blocking = "blocking"
 const around = "the run is incomplete: read the log around this line"
 
 // table has the signs. A line has the first sign that matches, so specific signs come before
-// general ones. A row without a meaning states which network a process uses, which decides whether
+// general signs. A row without a meaning states which network a process uses, which decides whether
 // other signs count.
 var table = []Sign{
 	{Code: "nics", Has: []string{"NET/IB : Using ["}, Pattern: pattern.New(`NET/IB : Using \[\d+\]\w`), Where: "library", Source: "NVIDIA/nccl#1537"},

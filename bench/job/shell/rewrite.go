@@ -24,8 +24,8 @@ const (
 	ofQuoted = "__quoted_"
 )
 
-// kindOf splits the name of a variable that marks a missing value. The result of is the name of the
-// missing variable, or a text in hexadecimal.
+// kindOf splits the name of a variable that marks a missing value into its prefix and the rest. The
+// rest is the name of the missing variable. A rest in hexadecimal is decoded.
 func kindOf(name string) (kind, of string) {
 	for _, kind := range []string{ofWord, ofQuoted} {
 		rest, is := strings.CutPrefix(name, kind)
@@ -174,7 +174,7 @@ func (w *rewriting) leave(n syntax.Node) {
 	}
 }
 
-// test records that the current statement tests these variables.
+// Method test stores these variables as variables that the current statement tests.
 func (w *rewriting) test(names ...string) {
 	last := len(w.commands) - 1
 	for _, name := range names {
@@ -220,19 +220,19 @@ func expanded(word *syntax.Word) int {
 	return product
 }
 
-// in reports whether the path has a node of type T.
+// Function `in` reports whether the path has a node of type T.
 func in[T syntax.Node](path []syntax.Node) bool {
 	return slices.ContainsFunc(path, func(n syntax.Node) bool { _, is := n.(T); return is })
 }
 
-// quotes reports whether an empty word counts as a word. In the value of a variable it does not,
-// because most values are split into words again.
+// quotes reports whether an empty word counts as a word. In the value of a variable it does not
+// count, because most values are split into words again.
 func (w *rewriting) quotes(quoted bool) bool {
 	value := in[*syntax.Assign](w.path) && !in[*syntax.ArrayExpr](w.path)
 	return !value && (quoted || in[*syntax.DblQuoted](w.path))
 }
 
-// requote adapts the marks in the text of an eval to its quoting.
+// requote adapts the marks in the text of an eval to the quoting of that text.
 func (w *rewriting) requote(lit *syntax.Lit) {
 	lit.Value = strings.Map(func(c rune) rune {
 		if isMark(c) {
@@ -316,8 +316,8 @@ func (w *rewriting) part(part syntax.WordPart, kind string) (marked []syntax.Wor
 	return []syntax.WordPart{part}, part
 }
 
-// short reports whether the replacement in a pattern substitution is short. With a longer one a
-// value could grow without limit.
+// short reports whether the replacement in a pattern substitution is short. With a longer
+// replacement, a value could grow without limit.
 func short(with *syntax.Word) bool {
 	const most = 64
 	return with == nil || len(with.Parts) == 0 || with.Lit() != "" && len(with.Lit()) <= most
@@ -378,22 +378,24 @@ func literal(text string) *syntax.Word {
 	return &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}
 }
 
-// orElse returns an expression for a variable's value, or for other if it has no value.
+// orElse returns an expression that gives a variable's value. If the variable has no value, the
+// expression gives the argument `other`.
 func orElse(name string, other syntax.WordPart) *syntax.ParamExp {
 	p := variable(name)
 	p.Exp = &syntax.Expansion{Op: syntax.DefaultUnset, Word: &syntax.Word{Parts: []syntax.WordPart{other}}}
 	return p
 }
 
-// ifSet returns an expression for other if a variable has a value, else for nothing.
+// ifSet returns an expression that gives the argument `other` if a variable has a value. Otherwise
+// the expression gives nothing.
 func ifSet(name string, other syntax.WordPart) *syntax.ParamExp {
 	p := orElse(name, other)
 	p.Exp.Op = syntax.AlternateUnset
 	return p
 }
 
-// absent returns an expression for a variable's mark if the variable has no value, else for
-// nothing: ${MARK:0:9-${NAME+9}}.
+// absent returns an expression that gives a variable's mark if the variable has no value. Otherwise
+// the expression gives nothing. Its form is ${MARK:0:9-${NAME+9}}.
 func absent(name, kind string) *syntax.ParamExp {
 	p := variable(kind + name)
 	all := literal("9")
@@ -403,8 +405,8 @@ func absent(name, kind string) *syntax.ParamExp {
 	return p
 }
 
-// guarded returns part if all the named variables have values, else the marks of those variables
-// that have no value.
+// guarded returns expressions that give the argument part if all the named variables have values.
+// Otherwise they give the marks of the variables without a value.
 func guarded(part syntax.WordPart, names []string, kind string) []syntax.WordPart {
 	for _, name := range names {
 		part = ifSet(name, part)
@@ -417,7 +419,7 @@ func guarded(part syntax.WordPart, names []string, kind string) []syntax.WordPar
 }
 
 // names returns the variables whose values a node needs. It leaves out variables that the node
-// assigns, and uses with a default.
+// assigns and variables that the node uses with a default.
 func names(n syntax.Node) []string {
 	var all, set []string
 	syntax.Walk(n, func(n syntax.Node) bool {

@@ -130,7 +130,7 @@ type reader struct {
 	steps int
 	// missing has the names of missing values. A mark is an index into it.
 	missing []string
-	// elsewhere has, per variable without a value, the missing values from which it was set.
+	// The map elsewhere has the missing values that the script assigned to a variable, by variable.
 	elsewhere map[string][]string
 	// functions are the names of functions that the script declares.
 	functions []string
@@ -140,8 +140,9 @@ type reader struct {
 	order []string
 }
 
-// Marks are private-use characters that stand for missing values, two per entry of reader.missing:
-// an even mark for an unquoted value, an odd mark for a quoted one.
+// Marks are private-use characters that stand for missing values. There are two marks per entry of
+// reader.missing. The even mark stands for an unquoted value, and the odd mark stands for a quoted
+// value.
 const (
 	firstMark = 0xE000
 	lastMark  = 0xF8FF
@@ -185,7 +186,7 @@ func (r *reader) arg(word string) Arg {
 	return a
 }
 
-// spend counts a step, and more for long words. It fails above the limit.
+// spend counts a step, and further steps for long words. It fails above the limit.
 func (r *reader) spend(words ...string) error {
 	r.steps++
 	for _, w := range words {
@@ -222,7 +223,7 @@ func (r *reader) parse(text string) (*syntax.File, error) {
 		}
 		at, is := errors.AsType[syntax.ParseError](err)
 		if i := int(at.Pos.Offset()); is && tries < maxNested && i < len(text) && text[i] == '[' {
-			text = text[:i] + `\` + text[i:] // the parser mistakes A=([0]*3) for an index; it is a word
+			text = text[:i] + `\` + text[i:] // the parser mistakes the [0] in A=([0]*3) for an index, but the text is a word
 			continue
 		}
 		return nil, fmt.Errorf("%w: %w", ErrSyntax, err)
@@ -286,8 +287,8 @@ func (e environ) Each(f func(string, expand.Variable) bool) {
 	}
 }
 
-// marks returns the marks for a name. If a variable was set from missing values, these are the
-// marks of those values.
+// marks returns the marks for a name. If a variable was set from missing values, the function
+// returns the marks of these values.
 func (r *reader) marks(name string, quoted bool) (all string) {
 	for _, from := range r.origins(name) {
 		all += r.mark(from, quoted)
@@ -354,14 +355,14 @@ func (r *reader) call(args []string) ([]string, error) {
 	return args, nil
 }
 
-// condition records missing values that conditions test.
+// condition stores the names of missing values that conditions test.
 func (r *reader) condition(names ...string) {
 	r.got.Conditions = append(r.got.Conditions, names...)
 	slices.Sort(r.got.Conditions)
 	r.got.Conditions = slices.Compact(r.got.Conditions)
 }
 
-// other records another file that the script runs or sources.
+// Method `other` stores the name of a file that the script runs or sources.
 func (r *reader) other(words ...string) {
 	if len(words) > 0 && unmarked(words[0]) != "" {
 		r.got.Elsewhere = append(r.got.Elsewhere, path.Base(unmarked(words[0])))
@@ -407,8 +408,8 @@ func (r *reader) eval(text string) ([]string, error) {
 	return []string{"eval", b.String()}, err
 }
 
-// started records a program that the script would start. If the program is a shell that gets a
-// text, the text is followed with the exported variables.
+// started stores a program that the script would start. If the program is a shell that gets a text,
+// the text is followed with the exported variables.
 func (r *reader) started(ctx context.Context, args []string) error {
 	c := Command{Env: map[string]string{}}
 	for name, v := range interp.HandlerCtx(ctx).Env.Each {

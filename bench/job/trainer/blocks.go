@@ -5,18 +5,19 @@ import (
 	"slices"
 )
 
-// blockUnit is the tensors from index lo up to, but not including, hi. FSDP2 shards them together.
+// blockUnit holds the tensors from index lo up to, but not including, hi. FSDP2 shards these
+// tensors together.
 type blockUnit struct {
 	lo, hi int
-	// held counts elements including padding, reduced counts those of trained tensors, and padding
-	// counts the padding in reduced; [0] is for dense tensors, [1] for experts. params is the
-	// number of tensors.
+	// held is the number of elements with padding. reduced is the part of held that belongs to
+	// trained tensors. padding is the padding in reduced. Index 0 is for dense tensors, and index 1
+	// is for experts. params is the number of tensors.
 	held, reduced, padding [2]int64
 	params                 int
 	// block is the block number of the first tensor.
 	block int
-	// kept is true if the unit is not freed after forward: the unit of the root, and the unit of
-	// the tensors after the blocks.
+	// Field kept is true if the unit is not freed after forward. This holds for the unit of the
+	// root and for the unit of the tensors after the blocks.
 	kept bool
 }
 
@@ -46,8 +47,8 @@ func blocksPerUnit(size, setting int64) int64 {
 // blockRuns holds the tensors as runs of neighbours in the same block, in forward order. Its sums
 // let units be cut in time proportional to their number.
 type blockRuns struct {
-	// all has the runs in forward order. If the tensors outside the blocks form one unit, this unit
-	// is in outside and not in all.
+	// The list `all` has the runs in forward order. If the tensors outside the blocks form one
+	// unit, this unit is in outside and not in all.
 	all     []blockUnit
 	outside blockUnit
 	// before[i] has the sums of all runs before run i. rising[i] is the first run after i at which

@@ -206,7 +206,7 @@ var (
 	numberWords = pattern.New(`\.\d+\.|\d+$`)
 )
 
-// of returns the number of a tensor's kind.
+// Method `of` returns the number of a tensor's kind.
 func (k *kinds) of(name string) (int, error) {
 	kind := numberWords.ReplaceAllString(name, ".N.")
 	if k.norms && hiddenKinds.MatchString(name) && !ofExpert.MatchString(name) {

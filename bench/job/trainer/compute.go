@@ -60,8 +60,8 @@ type Load struct {
 }
 
 // Estimate computes the times from the work. Forward takes 2 operations per parameter and token.
-// Backward takes 4, fewer with frozen tensors, and 2 more if it recomputes forward. Attention's own
-// products are left out.
+// Backward takes 4 operations. It takes fewer with frozen tensors, and 2 more if it recomputes
+// forward. Attention's own products are left out.
 func (l Load) Estimate() (Compute, error) {
 	work := float64(l.Tokens) * float64(l.ActiveParams)
 	if l.Tokens < 1 || l.ActiveParams < 1 || !positive(l.Flops) || !positive(work/l.Flops) {

@@ -58,7 +58,7 @@ type Config struct {
 	// Notes are sentences about the settings.
 	Notes []string
 
-	// said has the last value of each key, including keys without a field here.
+	// The map said has the last value of each key, including keys without a field here.
 	said map[string]string
 
 	// asRead is a copy of the settings before defaults were filled in.
@@ -92,8 +92,8 @@ type key struct {
 	set  func(c *Config, value string) error
 }
 
-// other is a setting of a training method that zbench does not simulate, with the reason why it
-// gives no bucket size for it.
+// Type `other` is a setting of a training method that zbench does not simulate, with the reason why
+// zbench gives no bucket size for this method.
 type other struct{ name, why string }
 
 // refusal returns an error if settings of such training methods are on.
@@ -185,7 +185,7 @@ func batch(field func(c *Config) *int64) func(*Config, string) error {
 	}
 }
 
-// on reports whether a key is set to something other than false.
+// Method `on` reports whether a key is set to a value other than false.
 func (c *Config) on(name string) bool {
 	value, said := c.said[name]
 	on, err := strconv.ParseBool(strings.ToLower(value))
@@ -292,10 +292,10 @@ func (c *Config) tokens() {
 }
 
 // Microbatches returns the number of microbatches in a step with dp data-parallel ranks, which
-// include context-parallel ranks; 0 if unknown. It is the number of sequences in a step divided by
-// those in one microbatch on all ranks, as in Megatron (core/num_microbatches_calculator.py) and
-// DeepSpeed (runtime/config.py, _set_batch_related_parameters). If the number is an assumption, the
-// note says so.
+// include context-parallel ranks; 0 if unknown. The result is the number of sequences in a step
+// divided by the number of sequences in one microbatch on all ranks, as in Megatron
+// (core/num_microbatches_calculator.py) and DeepSpeed (runtime/config.py,
+// _set_batch_related_parameters). If the number is an assumption, the note says so.
 func (c *Config) Microbatches(dp int) (n int, note string) {
 	if c.Accum != nil {
 		return *c.Accum, ""
@@ -327,8 +327,9 @@ func signs() (all []string) {
 }
 
 // ownerOf returns the trainer of a file. A program that is not simulated owns its file, whatever
-// else is in it. Otherwise a front end's file may choose the trainer; if not, it is the trainer
-// with the most settings that no other trainer has, the first one among equals.
+// else is in it. A front end's file may choose the trainer. In all other cases, the settings that
+// only one trainer has are counted for each trainer. ownerOf returns the trainer with the most such
+// settings, and among equal trainers the first.
 func ownerOf(found []Setting) string {
 	for _, p := range found {
 		if p.Key == programKey {
@@ -385,11 +386,11 @@ func hasOther(list []other, name string) bool {
 // sharedKey reports whether all trainers share a key.
 func sharedKey(name string) bool { return hasKey(batchKeys(), name) || hasOther(handedOver, name) }
 
-// own reports whether a setting belongs to the trainer, without settings that other tools also
-// have.
+// Method `own` reports whether a setting belongs to the trainer, without settings that other tools
+// also have.
 func (t Trainer) own(p Setting) bool { return hasKey(t.keys, p.Key) || hasOther(t.others, p.Key) }
 
-// has reports whether a setting belongs to the trainer, even if other tools also have it.
+// Method `has` reports whether a setting belongs to the trainer, even if other tools also have it.
 func (t Trainer) has(p Setting) bool { return t.own(p) || hasKey(t.beside, p.Key) }
 
 // owns reports whether a setting belongs to this trainer and to no other.
@@ -478,7 +479,7 @@ func (c *Config) Apply(run *Run) {
 	run.GradDtype, run.ParamDtype = cmp.Or(c.GradDtype, run.GradDtype), cmp.Or(c.ParamDtype, run.ParamDtype)
 }
 
-// set copies a value that is set.
+// set copies a value, unless the pointer to it is nil.
 func set[T any](to, from *T) {
 	if from != nil {
 		*to = *from
@@ -503,7 +504,7 @@ func setter[T any](field func(c *Config) *T, read func(value string) (T, error))
 // plainForm returns a setter for a whole number.
 func plainForm(field func(c *Config) *int64) func(*Config, string) error { return setter(field, whole) }
 
-// into returns a setter for a size. The value counts units of scale bytes.
+// Function `into` returns a setter for a size. The unit of the size is scale bytes.
 func into(field func(c *Config) **int64, scale int64) func(*Config, string) error {
 	return setter(field, func(value string) (*int64, error) {
 		n, err := scaled(value, scale)

@@ -24,11 +24,12 @@ const (
 	ddpFirst   = 1 << 20
 	ddpDefault = 25 << 20
 	ddpUsed    = 4
-	// From ddpWhole bytes on, settings are whole MiB. Smaller ones are eighths of a MiB.
+	// From ddpWhole bytes on, settings are whole MiB. Smaller settings are multiples of an eighth
+	// of a MiB.
 	ddpWhole = 8 << 20
 )
 
-// distributedType is Accelerate's setting that chooses the trainer. Values that begin with multi
+// distributedType is Accelerate's setting that chooses the trainer. Values that begin with MULTI_
 // choose DDP (accelerate/utils/dataclasses.py).
 const (
 	distributedType = "distributed_type"
@@ -36,7 +37,7 @@ const (
 )
 
 // Unsharded is the name of the trainer that reduces whole gradients. If the user names no trainer,
-// the answer shows it besides the assumed one.
+// the answer shows this trainer besides the assumed one.
 const Unsharded = "ddp"
 
 func init() {
@@ -113,8 +114,8 @@ func ddpPlan(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-// ddpConclusions fills in settings that follow from others. Hugging Face's Trainer, for example,
-// looks for unused parameters unless it recomputes activations (transformers at 000945a9,
+// ddpConclusions fills in settings that follow from other settings. Hugging Face's Trainer, for
+// example, looks for unused parameters unless it recomputes activations (transformers at 000945a9,
 // src/transformers/trainer.py).
 func ddpConclusions(c *Config, _ []Setting) {
 	switch kind, said := c.said[distributedType]; {
@@ -122,7 +123,7 @@ func ddpConclusions(c *Config, _ []Setting) {
 		c.refused = fmt.Errorf("%s of Lightning is FSDP1, whose flat parameters are not simulated", c.said[strategy])
 	case said && !strings.HasPrefix(kind, multi):
 		c.refused = fmt.Errorf("%s %s of Accelerate is not DDP", distributedType, kind)
-	case said: // autocast does not change the type of the parameters, and Accelerate does not load them
+	case said: // autocast does not change the type of the parameters, and Accelerate does not load the parameters
 		c.GradDtype, c.ParamDtype, c.LoadedType = "float", "float", true
 		c.Notes = append(c.Notes, "gradients have the type of the parameters, whatever mixed_precision says: float32, unless the model is loaded in another (--param-dtype)")
 	case ddpTypes[c.said["precision"]] != "":

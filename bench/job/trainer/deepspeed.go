@@ -11,12 +11,12 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// DeepSpeed's rules, read at edaa7221. runtime/zero/config.py: defaults.
+// DeepSpeed's rules, read at edaa7221. The defaults are in runtime/zero/config.py.
 // runtime/zero/stage_1_and_2.py, reduce_independent_p_g_buckets_and_remove_grads: a bucket is
 // reduced before a gradient would exceed the size, and a larger tensor is a bucket of its own;
-// average_tensor: computation waits for the previous reduction; allreduce_and_scatter: all_reduce
-// with the default settings. runtime/zero/stage3.py. runtime/utils.py, all_gather_dp_groups: one
-// call.
+// average_tensor: computation waits for the previous reduction; allreduce_and_scatter: with the
+// default settings it calls all_reduce. Stage 3 is in runtime/zero/stage3.py. runtime/utils.py,
+// all_gather_dp_groups: parameters are gathered in one call.
 const (
 	deepSpeedDefault  = 500_000_000
 	deepSpeedPrefetch = 50_000_000
@@ -67,7 +67,7 @@ func deepSpeedPlan(in *prepared, setting int64, run Run) Plan {
 }
 
 // deepSpeedReductions returns the reductions. A bucket is launched when the next gradient no longer
-// fits, and the last bucket at the end of backward. Computation then waits for the previous
+// fits. The last bucket is launched at the end of backward. Computation then waits for the previous
 // reduction, or in stage 3 for the third reduction before this one.
 func deepSpeedReductions(in *prepared, setting int64, run Run) Plan {
 	name, ahead := allReduce, 1
@@ -158,8 +158,8 @@ func gatherTrap(s Spelling) string {
 	return "# allgather_bucket_size has no effect where torch has all_gather_into_tensor\n"
 }
 
-// deepSpeedArguments returns the settings that affect DeepSpeed's buckets and their times: zero has
-// those below zero_optimization, other has the rest.
+// deepSpeedArguments returns the settings that affect DeepSpeed's buckets and their times. The list
+// zero has the settings below zero_optimization, and the list `other` has the rest.
 func deepSpeedArguments(s Spelling) (zero, other arguments) {
 	r := s.Run
 	zero.add(true, "stage", fmt.Sprint(r.Zero), func(c *Config) bool { return is(c.Zero, r.Zero) })

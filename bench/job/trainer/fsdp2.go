@@ -17,9 +17,9 @@ import (
 // tensors after them, which are not freed after forward. The rows of each tensor are padded to a
 // multiple of the ranks.
 //
-// A gather in forward begins together with the computation of the unit two before; a gather in
-// backward begins one unit ahead. Before a reduce-scatter, computation waits for the previous one
-// (PyTorch 2.6 and 2.14, run by scripts/torch-layouts.py). Frozen tensors are gathered but not
+// A gather in forward begins together with the computation of the unit two places earlier. A gather
+// in backward begins one unit ahead. Before a reduce-scatter, computation waits for the previous
+// one (PyTorch 2.6 and 2.14, run by scripts/torch-layouts.py). Frozen tensors are gathered but not
 // reduced. The setting is the number of blocks per unit times the elements of a block.
 
 func init() {
@@ -56,8 +56,8 @@ func init() {
 	})
 }
 
-// fsdp2Keys are the keys in the lines that zbench prints, and those of Accelerate and torchtitan.
-// fsdp2Beside are keys that are too common to identify a file.
+// fsdp2Keys are the keys in the lines that zbench prints, and the keys of Accelerate and
+// torchtitan. fsdp2Beside are keys that are too common to identify a file.
 var fsdp2Keys = []key{
 	{"blocks_per_unit", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
 	{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},
@@ -144,7 +144,7 @@ func (c *Config) titan() {
 	c.ParamDtype, c.GradDtype = cmp.Or(c.ParamDtype, "bfloat16"), cmp.Or(c.GradDtype, "float")
 	c.tokens()
 	if c.micro > 0 && c.global == 0 && c.Accum == nil {
-		c.Accum = new(1) // without a global batch it is one microbatch on all ranks
+		c.Accum = new(1) // without a global batch, a step has one microbatch on all ranks
 	}
 }
 
@@ -186,7 +186,7 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 		n := len(plan.Backward)
 		plan.Backward = calls(plan.Backward, reduceScatter, u.reduced, run.GradBytes(), u.lo, Never, run)
 		for i := n; i < len(plan.Backward); i++ {
-			if i == n { // before a unit's first reduce-scatter, wait for those of the previous unit
+			if i == n { // before a unit's first reduce-scatter, wait for the reduce-scatters of the previous unit
 				for _, k := range scattered {
 					plan.Backward[k].Wait = u.lo
 				}
@@ -296,8 +296,8 @@ func shardText(s Spelling, sharded string, before []string, blocks string, after
 		"# check with: print([sum(p.numel() for b in blocks[i : i + BLOCKS_PER_UNIT] for p in b.parameters()) for i in range(0, len(blocks), BLOCKS_PER_UNIT)])  # elements\n"
 }
 
-// modules returns the names of the modules with the tensors before and after the blocks, and the
-// name of the parent of the blocks, as in the list.
+// modules returns names of modules as the list spells them. before and after name the modules whose
+// tensors lie before and after the blocks, and blocks names the parent of the blocks.
 func modules(params []Param) (before []string, blocks string, after []string) {
 	blocks = "layers"
 	inside := false

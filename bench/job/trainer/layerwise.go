@@ -23,8 +23,8 @@ const (
 	unevenness = 0.3 // _NUMEL_EPSILON: how far a share may exceed the mean
 )
 
-// wholeBuckets cuts the matrices by the layer-wise rule, and all other tensors as the distributed
-// optimizer does.
+// wholeBuckets cuts the matrices by the layer-wise rule. It cuts all other tensors as the
+// distributed optimizer does.
 func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 	matrices := both(in.matrices, func(_ packing, expert bool) []Bucket {
 		return newWholePacking(in, run, expert).buckets(setting, &in.packed[kindOf(expert)])
@@ -38,7 +38,7 @@ func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 	return all
 }
 
-// piece is one matrix. at is its index in the list.
+// piece is one matrix. Field `at` is the matrix's index in the list.
 type piece struct {
 	at       int
 	elements int64
@@ -87,8 +87,8 @@ func kindOf(expert bool) int {
 	return 0
 }
 
-// chunking has the pieces of each bucket. Every setting above over and up to upTo cuts the same
-// chunks.
+// chunking has the pieces of each bucket. The limits `over` and upTo bound the settings that cut
+// the same chunks: over < setting ≤ upTo.
 type chunking struct {
 	chunks     [][]piece
 	over, upTo int64
@@ -131,8 +131,8 @@ func (w *wholePacking) chunks(setting int64) chunking {
 	return cut
 }
 
-// end returns the end of the chunk that begins at start. Where only the setting decides, it narrows
-// the range of settings that cut the same chunks.
+// end returns the end of the chunk that begins at start. Where only the setting decides, method
+// `end` narrows the range of settings that cut the same chunks.
 func (w *wholePacking) end(start int, setting int64, cut *chunking) int {
 	held, largest, share := int64(0), int64(0), int64(0)
 	w.open.empty()
@@ -153,8 +153,8 @@ func (w *wholePacking) end(start int, setting int64, cut *chunking) int {
 }
 
 // bucket assigns each piece to a rank, beginning with the piece with the most work. It chooses the
-// rank with the least work among those whose share has room, or else the rank with the emptiest
-// share.
+// rank with the least work among the ranks whose share has room. If no share has room, it chooses
+// the rank with the emptiest share.
 func (w *wholePacking) bucket(chunk []piece) Bucket {
 	b := Bucket{Expert: w.expert, Whole: true, First: chunk[0].at, Last: chunk[0].at, Params: len(chunk)}
 	used := int64(0)
@@ -274,10 +274,10 @@ func (s *shares) find(fits func(filled int64) bool) int {
 	return s.emptiest()
 }
 
-// least returns the fill of the emptiest share.
+// Method least returns the fill of the emptiest share.
 func (s *shares) least() int64 { return s.filled[1] }
 
-// emptiest returns the rank with the emptiest share, the first one among equals.
+// emptiest returns the rank with the emptiest share. Among equal ranks it returns the first.
 func (s *shares) emptiest() int {
 	node := 1
 	for node < s.leaves {

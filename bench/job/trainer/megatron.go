@@ -10,11 +10,12 @@ import (
 )
 
 // Megatron-Core's rules, read at d98e8a64. megatron/core/optimizer/param_layout.py: tensors start
-// at multiples of 64 elements, buckets end at multiples of lcm(dp, 128) or lcm(dp, 128, 2¹⁶).
-// optimizer/distrib_optimizer.py and distributed/param_and_grad_buffer.py: tensors in reverse
-// order, a bucket is full when it reaches bucket_size. training/training.py,
-// resolve_ddp_bucket_size: the default. distributed/distributed_data_parallel.py: one chain of
-// gathers for dense tensors and one for expert tensors.
+// at multiples of 64 elements, and buckets end at multiples of lcm(dp, 128) or lcm(dp, 128, 2¹⁶).
+// optimizer/distrib_optimizer.py and distributed/param_and_grad_buffer.py: tensors are in reverse
+// order, and a bucket is full when it reaches bucket_size. training/training.py,
+// resolve_ddp_bucket_size: it returns the default bucket size.
+// distributed/distributed_data_parallel.py: there is one chain of gathers for dense tensors and one
+// for expert tensors.
 const (
 	megatronLeast   = 40_000_000
 	megatronPerRank = 1_000_000
@@ -54,7 +55,8 @@ func init() {
 	})
 }
 
-// megatronFrontEnds start Megatron with configurations of their own. NeMo uses Bridge's.
+// megatronFrontEnds start Megatron with configurations of their own. NeMo uses the configuration of
+// Bridge.
 var megatronFrontEnds = []frontEnd{
 	{"Primus YAML", []string{"primus"}, func(Run) string { return "ddp_bucket_size" }, nil},
 	{"Megatron-Bridge overrides", []string{bridgeName, "megatron-bridge", "nemo"}, func(r Run) string { return bridged("ddp_bucket_size", r.Zero == 1) }, bridgeUnset},
@@ -74,8 +76,8 @@ func megatronDefault(_ []Param, run Run) int64 {
 	return max(megatronLeast, megatronPerRank*int64(run.DP))
 }
 
-// Divisor returns the number of elements to a multiple of which Megatron rounds up the end of a
-// bucket with the distributed optimizer.
+// Divisor returns a number of elements. With the distributed optimizer, Megatron rounds up the end
+// of a bucket to a multiple of this number.
 func Divisor(ranks int, pad bool) int64 {
 	d := lcm(int64(ranks), megatronEnd)
 	if pad {
@@ -364,7 +366,7 @@ func megatronArguments(s Spelling, numbers map[[2]string][][2]string) arguments 
 }
 
 // megatronNumbers has the arguments by the element types of gathered parameters and of reduced
-// gradients. --bf16 alone means bfloat16 and float, so that pair needs no further argument.
+// gradients. --bf16 alone means bfloat16 and float, so this pair needs no further argument.
 func megatronNumbers() map[[2]string][][2]string {
 	return map[[2]string][][2]string{
 		{"bfloat16", "bfloat16"}: {{"bf16", "true"}, {"grad_reduce_in_bf16", "true"}},
@@ -405,7 +407,7 @@ func quantized(p Param) bool {
 }
 
 // quantizedBuckets cuts the quantized and the other tensors separately, and joins the buckets of
-// the others with the last quantized bucket.
+// the other tensors with the last quantized bucket.
 func quantizedBuckets(in *prepared, setting int64, run Run) []Bucket {
 	var all [2][]Bucket
 	for kind := range all {

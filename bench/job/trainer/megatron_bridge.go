@@ -83,7 +83,7 @@ func bridgeOverrides(s Spelling) string {
 }
 
 // bridged returns the key of a setting in Megatron-Bridge. Most keys are under ddp. With the
-// distributed optimizer, comm_overlap overrides three of them.
+// distributed optimizer, comm_overlap overrides three of these settings.
 func bridged(key string, sharded bool) string {
 	switch key {
 	case "expert_model_parallel_size":
@@ -116,9 +116,9 @@ func bridgeTrap(s Spelling) string {
 	return "# set grad_reduce_in_fp32 in the recipe's mixed_precision, too: that one wins\n"
 }
 
-// bridgeSync merges the two places in which Bridge has a setting. If it is on in one of them, it is
-// on in both (training/config.py, _validate_and_sync_distributed_optimizer_settings). If neither
-// sets it, the recipe decides.
+// bridgeSync merges the two places in which Bridge has a setting. If the setting is on in one
+// place, it is on in both (training/config.py, _validate_and_sync_distributed_optimizer_settings).
+// If neither place sets it, the recipe decides.
 func (c *Config) bridgeSync() {
 	const optimizer, gather = "use_distributed_optimizer", "overlap_param_gather"
 	if c.on("ddp."+optimizer) || c.on("optimizer."+optimizer) {

@@ -128,7 +128,7 @@ const (
 	distMuon  = "dist_muon"
 )
 
-// optimizer returns the optimizer's name for a snippet: the user's, or muon.
+// optimizer returns the name of the optimizer for a snippet: the user's optimizer, or muon.
 func (s Spelling) optimizer() string {
 	if s.Config != nil && s.Config.LayerWise {
 		return s.Config.said["optimizer"]

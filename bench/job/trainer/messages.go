@@ -13,9 +13,9 @@ const (
 	reduce        = "reduce"
 )
 
-// both packs the dense tensors and the experts separately, and returns all buckets in the order in
-// which they fill during backward. Experts are reduced over other ranks, so the two kinds never
-// share a bucket.
+// Function `both` packs the dense tensors and the experts separately. It returns all buckets in
+// the order in which they fill during backward. Experts are reduced over other ranks, so the two
+// kinds never share a bucket.
 func both(kinds [2]packing, pack func(p packing, expert bool) []Bucket) []Bucket {
 	var all []Bucket
 	for kind, p := range kinds {
@@ -52,9 +52,9 @@ func reductions(buckets []Bucket, name string, run Run) []Message {
 	return all
 }
 
-// chain gathers the buckets in forward order. A call is launched when computation reaches the
-// previous bucket; computation waits for it when it reaches the bucket itself. Dense tensors,
-// experts and whole matrices have separate chains.
+// chain gathers the buckets in forward order. The call of a bucket is launched when computation
+// reaches the previous bucket. When computation reaches the bucket itself, it waits for the call.
+// Dense tensors, experts and whole matrices have separate chains.
 func chain(buckets []Bucket, run Run) []Message {
 	all := make([]Message, 0, len(buckets))
 	wide := run.param()

@@ -1,6 +1,6 @@
 // A model describes the gradients of a run: its parameter tensors in forward order, and the seconds
-// of a microbatch's forward and backward pass. [ReadModel] reads a model, [Preset] makes a
-// published one, [SyntheticModel] makes one up from a total.
+// of a microbatch's forward and backward pass. [ReadModel] reads a model. [Preset] makes a
+// published model. [SyntheticModel] makes up a model from a total.
 //
 // The order of the tensors matters, because a trainer fills its buckets from the last tensor to the
 // first. Their sizes matter, because no trainer splits a tensor.
@@ -43,7 +43,7 @@ type Model struct {
 	Source string `json:"source"`
 	// Params are the tensors in forward order.
 	Params []Param `json:"params"`
-	// Listed is true if the tensors are those of a real model, false if the list was made up from a
+	// Listed is true if the tensors are from a real model, and false if the list was made up from a
 	// total.
 	Listed bool `json:"listed"`
 	// ActiveParams is the number of parameters in the matrix products of a token; 0 if unknown. It
@@ -205,7 +205,7 @@ func ordinal(s string) int {
 // list collects tensors and enforces the limits.
 type list struct {
 	params []Param
-	// at says where a name was first seen, for the error about a repeated name.
+	// The map `at` says where a name was first seen, for the error about a repeated name.
 	at    map[string]string
 	total int64
 }

@@ -13,17 +13,17 @@ type packing struct {
 	// sum[k] is the number of elements before tensor k of order. aligned[k] is the same with each
 	// tensor rounded up to align.
 	sum, aligned []int64
-	// alone is an index into order: the tensor that has an aligned bucket of its own; -1 if there
-	// is none.
+	// One tensor may have an aligned bucket of its own. alone is the index of this tensor in order,
+	// or -1 if there is none.
 	alone int
 	// largest is the number of elements of the largest tensor.
 	largest int64
-	// The start of a tensor is rounded up to a multiple of align, and the end of a bucket to a
-	// multiple of divisor. Both are in elements from the start of the buffer; 0 means 1.
+	// The start of a tensor is rounded up to a multiple of align. The end of a bucket is rounded up
+	// to a multiple of divisor. Both are in elements from the start of the buffer; 0 means 1.
 	align, divisor int64
 	// scratch is memory for buckets whose number is not yet known.
 	scratch *[]Bucket
-	// most is the largest number of tensors in a bucket; 0 means no limit.
+	// Field `most` is the largest number of tensors in a bucket; 0 means no limit.
 	most int
 }
 
@@ -136,7 +136,7 @@ func (p packing) kept(all []Bucket) []Bucket {
 	return slices.Clone(all)
 }
 
-// nearest is sort.Search, but faster for results near 0.
+// nearest returns the same as sort.Search, but is faster for results near 0.
 func nearest(n int, is func(k int) bool) int {
 	lo, step := 0, 1
 	for lo+step < n && !is(lo+step-1) {

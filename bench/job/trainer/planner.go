@@ -13,11 +13,12 @@ type prepared struct {
 	params []Param
 	// kinds are the dense tensors and the experts, in backward order.
 	kinds [2]packing
-	// matrices and rest divide kinds if matrices have buffers of their own: with the layer-wise
-	// rule, and for storage in 8 bits.
+	// matrices and rest are the two parts of kinds if matrices have buffers of their own. This is
+	// so with the layer-wise rule, and for storage in 8 bits.
 	matrices, rest [2]packing
 	pieces         [2][]piece
-	// ahead is kinds in forward order, for a trainer that cuts buckets in that order.
+	// Field ahead has the same tensors as kinds, in forward order, for a trainer that cuts buckets
+	// in that order.
 	ahead  [2]packing
 	packed [2][]packed
 	floor  *LayerWiseFloor
@@ -35,8 +36,8 @@ type prepared struct {
 type Planner struct {
 	t      Trainer
 	params []Param
-	// made caches what was prepared for each run. The key leaves out fields that do not affect
-	// where a bucket ends.
+	// The map made caches the prepared part of each run. Its keys leave out fields that do not
+	// affect where a bucket ends.
 	made map[Run]*prepared
 }
 
@@ -45,7 +46,7 @@ func (t Trainer) Planner(params []Param) *Planner {
 	return &Planner{t: t, params: params, made: map[Run]*prepared{}}
 }
 
-// Plan is [Trainer.Plan].
+// Plan returns the same as [Trainer.Plan] for the planner's tensors.
 func (p *Planner) Plan(setting int64, run Run) Plan { return p.t.plan(p.prepared(run), setting, run) }
 
 func (p *Planner) prepared(run Run) *prepared {

@@ -28,9 +28,9 @@ type shape struct {
 	experts, shared, expertFFN int64
 	chosen                     int64 // experts per token
 	dense                      int   // leading blocks without experts
-	// Multi-head latent attention (DeepSeek-V3).
+	// These are the sizes of multi-head latent attention (DeepSeek-V3).
 	kvRank, ropeDim, nopeDim, vDim int64
-	// ZAYA's router and convolution.
+	// These are the sizes of ZAYA's router and convolution.
 	routerDim, kernel int64
 }
 
@@ -189,9 +189,9 @@ func (b *builder) deepseek() {
 }
 
 // zaya makes ZAYA1's architecture: attention in a compressed space after two convolutions, a router
-// with a feed-forward part of its own, and scaled residuals. Its 80 layers are 40 of attention and
-// 40 of experts; here each pair is one block. The router's balancing biases have no gradient and
-// are left out.
+// with a feed-forward part of its own, and scaled residuals. It has 40 layers of attention and 40
+// layers of experts. Here each pair of layers is one block. The router's balancing biases have no
+// gradient and are left out.
 func (b *builder) zaya() {
 	b.ends(func(at string, i int) {
 		b.scales(at + "attention.residual")

@@ -18,7 +18,7 @@ func fromLog(text string) []Setting {
 			}
 		}
 	}
-	for _, first := range []string{"_n_gpu=", "output_dir="} { // since transformers 4.10, and before
+	for _, first := range []string{"_n_gpu=", "output_dir="} { // the first form is used since transformers 4.10, the second form is older
 		i := strings.LastIndex(text, first)
 		before := strings.TrimRight(text[:max(0, i)], " \n")
 		if old := first == "output_dir="; i < 0 || !strings.HasSuffix(before, "(") || old && !strings.HasSuffix(before, " parameters TrainingArguments(") {
@@ -47,7 +47,7 @@ func fromLog(text string) []Setting {
 	return nil
 }
 
-// behindLast returns the text after the last occurrence of at.
+// behindLast returns the part of text after the last occurrence of the string at.
 func behindLast(text, at string) (after string, found bool) {
 	i := strings.LastIndex(text, at)
 	if i < 0 {

@@ -366,7 +366,7 @@ func fromJSON(file string, text []byte) ([]Param, error) {
 	return w.l.done()
 }
 
-// where returns the decoder's position in the file.
+// Method `where` returns the decoder's position in the file.
 func (w *walker) where() string {
 	now := w.d.InputOffset()
 	w.lines += bytes.Count(w.text[w.at:now], []byte("\n"))
@@ -458,7 +458,7 @@ func (m *Model) index(name string, text []byte, open Open) error {
 	return m.shards(name, shards)
 }
 
-// beside reads the header of a file in the same folder.
+// Function `beside` reads the header of a file in the same folder.
 func beside(file string, open Open) ([]byte, error) {
 	if open == nil {
 		return nil, fmt.Errorf("%s is not at hand", file)
@@ -524,7 +524,7 @@ var tensorPlaces = []*pattern.Pattern{
 	pattern.New(`lm_head|output`),
 }
 
-// forward compares two tensors by their likely place in the forward pass.
+// Function forward compares two tensors by their likely place in the forward pass.
 func forward(a, b Param) int {
 	return cmp.Or(
 		cmp.Compare(section(a), section(b)),
@@ -546,8 +546,8 @@ func section(p Param) int {
 	return 2
 }
 
-// within returns the place of a tensor inside its block, or among the tensors after the blocks.
-// Experts are ordered by their number, which plain.Natural does later.
+// Function `within` returns the place of a tensor inside its block, or among the tensors after the
+// blocks. Experts are ordered by their number, which plain.Natural does later.
 func within(p Param) int {
 	for i, place := range tensorPlaces {
 		if i < 2 {

@@ -11,8 +11,9 @@ import (
 	"zbench/bench/job/shell"
 )
 
-// fromScript reads a shell script. It returns the settings of the command that has most of them, or
-// the variables if the script starts no command. It finds nothing in a text without arguments.
+// fromScript reads a shell script. It returns the settings of the command that has the most
+// settings, or the variables if the script starts no command. It finds nothing in a text without
+// arguments.
 func fromScript(text string, given shell.Given) (Found, error) {
 	read, err := shell.Read(text, given)
 	if err != nil && (len(read.Commands) == 0 || !errors.Is(err, shell.ErrLimit)) {

@@ -22,8 +22,8 @@ type Setting struct {
 	Key string `json:"key"`
 	// Value is the value as written, with variables replaced.
 	Value string `json:"value"`
-	// Unset is the text in place of the value if it is a variable that the file does not set. Value
-	// is then "true" if bash passes the key alone.
+	// Unset is the text in place of the value if the value is a variable that the file does not
+	// set. Value is then "true" if bash passes the key alone.
 	Unset string `json:"unset,omitempty"`
 }
 
@@ -207,8 +207,8 @@ const deepestYAML = 50
 // ${oc.env:NAME,default}.
 var variable = pattern.New(`\$\{(?:oc\.env:)?([A-Za-z_][\w.]*)(?:(?::-|-|:|,)([^${}]*))?\}|\$([A-Za-z_]\w*)`)
 
-// values has the values of a document's variables: given has the user's, paths has the document's
-// own scalars by their path.
+// values has the values of a document's variables. given has the user's values, and paths has the
+// document's own scalars by their path.
 type values struct{ given, paths map[string]string }
 
 // add collects the scalars of a mapping.
@@ -222,8 +222,8 @@ func (v values) add(n *yaml.Node, at string, depth int) {
 	}
 }
 
-// in replaces the variables in a text. A variable without a value becomes empty. A variable for a
-// resolver of Hydra stays as it is.
+// Method `in` replaces the variables in a text. A variable without a value becomes empty. A
+// variable for a resolver of Hydra stays as it is.
 func (v values) in(text string, depth int) string {
 	if depth > deepestYAML || len(text) > 1<<10 {
 		return ""
@@ -331,9 +331,10 @@ func variableName(value string) bool {
 	return value != "" && strings.Trim(value[:1], "_abcdefghijklmnopqrstuvwxyz") == "" && strings.Trim(value, "_.abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// words splits Python, or any other text, at its punctuation. A value belongs to its =, whatever
-// spaces are between. A product of numbers is one word, and so is a list of numbers, joined by
-// colons. In a program, a value that is the name of another variable counts as missing.
+// words splits Python, or any other text, at its punctuation. A value belongs to the = before it,
+// even if spaces precede or follow the =. A product of numbers is one word. A list of numbers also
+// becomes one word, in which colons separate the numbers. In a program, a value that is the name of
+// another variable counts as missing.
 func words(text string, program bool) (all []shell.Arg) {
 	const spaces, ends = " \t\r", "\n(),;[]{}"
 	var word strings.Builder

@@ -51,7 +51,8 @@ func (m *Model) Stage(stages, first int) error {
 	return nil
 }
 
-// AsGiven adds notes to a list that already is one rank's, because the list itself cannot say so.
+// AsGiven adds notes to a list that already has only the tensors of one rank, because the list
+// itself cannot say so.
 func (m *Model) AsGiven(stages, ranks int) {
 	if ranks > 1 {
 		m.Notes = append(m.Notes, fmt.Sprintf("the list is taken as it is, for one of %d tensor-parallel ranks", ranks))
@@ -118,8 +119,8 @@ const (
 // cuts are parts of the names of matrices, and how tensor parallelism divides them
 // (NVIDIA/Megatron-LM at d98e8a64: megatron/core/transformer/attention.py, mlp.py,
 // multi_latent_attention.py, moe/router.py, tensor_parallel/layers.py). A column-parallel matrix is
-// divided by rows, as torch stores it, and so is its bias. The bias of a row-parallel matrix stays
-// whole.
+// divided by rows, as torch stores it. Its bias is divided in the same way. The bias of a
+// row-parallel matrix stays whole.
 var cuts = []struct {
 	part string
 	how  cut
@@ -163,10 +164,10 @@ func cutOf(p Param) cut {
 	return unknownCut
 }
 
-// Tensor reduces the list to one of several tensor-parallel ranks. Matrices are divided, norms stay
-// whole. The matrices of routed experts are divided by experts instead of ranks. The rows of the
-// embedding and the output layer are first padded to a multiple of vocab per rank. It fails if no
-// rule covers a tensor.
+// Tensor reduces the list to one of several tensor-parallel ranks. Matrices are divided, and norms
+// stay whole. The matrices of routed experts are divided by experts instead of ranks. The rows of
+// the embedding and the output layer are first padded to a multiple of vocab per rank. It fails if
+// no rule covers a tensor.
 func (m *Model) Tensor(ranks, experts int, vocab int64) error {
 	if ranks < 2 && experts < 2 {
 		return nil

@@ -58,8 +58,8 @@ type form struct {
 	write           func(s Spelling) string
 }
 
-// readable is a kind of file that can be read, or a part of one. title names it for people. sign is
-// the text by which it is found.
+// readable is a kind of file that can be read, or a part of such a file. title names it for people.
+// sign is the text by which it is found.
 type readable struct{ title, sign string }
 
 // frontEnd is a tool that sets a trainer by keys of its own.
@@ -146,8 +146,8 @@ func (t Trainer) head(s Spelling) string {
 	return b.String()
 }
 
-// argument is a setting that a snippet writes. The function has reports whether the user's file
-// already has the setting.
+// argument is a setting that a snippet writes. The field `has` is a function that reports whether
+// the user's file already has the setting.
 type argument struct {
 	key, value string
 	has        func(c *Config) bool
@@ -176,7 +176,7 @@ func (s Spelling) fresh(all arguments, spell func(key string) string) string {
 	return fmt.Sprintf("# new or changed against %s: %s\n", file, strings.Join(names, ", "))
 }
 
-// bare and dashed spell a key unchanged, and as an argument of a command.
+// bare returns a key unchanged. dashed writes a key as an argument of a command.
 func bare(key string) string   { return key }
 func dashed(key string) string { return "--" + strings.ReplaceAll(key, "_", "-") }
 

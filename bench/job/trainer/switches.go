@@ -5,11 +5,12 @@ package trainer
 type Switch struct {
 	// Name is the setting in the trainer's spelling.
 	Name string
-	// Run is the user's run with this switch and all earlier ones.
+	// Run is the user's run with this switch and all earlier switches.
 	Run Run
 }
 
-// runSwitch is a switch of a trainer. lacks reports whether a run needs it, change applies it.
+// runSwitch is a switch of a trainer. The function lacks reports whether a run needs the switch.
+// The function change applies the switch.
 type runSwitch struct {
 	name   string
 	lacks  func(run, advised Run) bool

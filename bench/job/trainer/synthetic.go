@@ -18,8 +18,8 @@ var tensorShares = []struct {
 
 // SyntheticModel makes up a list from a total number of elements: an embedding, equal blocks, and
 // an output layer. largest is the number of elements of the embedding, and also of the output
-// layer. If it is 0, there are neither, and the blocks share everything. layers is the number of
-// blocks; 0 means 32. It fails if the parts do not fit into the total.
+// layer. If largest is 0, the list has neither of the two, and the blocks share all elements.
+// layers is the number of blocks; 0 means 32. It fails if the parts do not fit into the total.
 func SyntheticModel(total int64, layers int, largest int64) (*Model, error) {
 	const usual = 32
 	if layers == 0 {
@@ -40,7 +40,8 @@ func SyntheticModel(total int64, layers int, largest int64) (*Model, error) {
 		m.Params = append(m.Params, Param{Name: "embedding", Elements: largest, Work: new(float64)}) // looked up, not multiplied
 	}
 	for b := range int64(layers) {
-		// Differences of running totals, so that nothing is lost to rounding.
+		// A block's size is the difference of two running totals, so that nothing is lost to
+		// rounding.
 		m.block(int(b), body*(b+1)/int64(layers)-body*b/int64(layers))
 	}
 	if largest > 0 {

@@ -32,11 +32,11 @@ const (
 type Trainer struct {
 	// listed is the position in listings.
 	listed int
-	// Name is the value of --framework, Title is the name for people.
+	// Name is the value of --framework, and Title is the name for people.
 	Name, Title string
 	// Aliases are other names, lower case.
 	Aliases []string
-	// Knob is the name of the setting, Unit is its unit.
+	// Knob is the name of the setting, and Unit is its unit.
 	Knob, Unit string
 	// Flag is the setting as users pass it; empty if it is the same as Knob.
 	Flag string
@@ -70,8 +70,8 @@ type Trainer struct {
 	// Settings lists all possible settings, ascending, for a trainer that has only a few; nil if
 	// every multiple of Step is possible.
 	Settings func(params []Param, run Run) []int64
-	// Unset returns the run as it is if the user sets no bucket size; nil means that it does not
-	// change.
+	// Unset returns the run as it is if the user sets no bucket size; nil means that the run does
+	// not change.
 	Unset func(run Run) Run
 	// plan makes the plan. A setting of 0 means that the user sets none.
 	plan func(in *prepared, setting int64, run Run) Plan
@@ -85,15 +85,15 @@ type Trainer struct {
 	frontEnds []frontEnd
 	// reads lists the kinds of files that can be read.
 	reads []readable
-	// keys are the settings in these files. beside are settings that other tools also have, so that
-	// they do not identify the tool of a file.
+	// keys are the settings in these files. The list `beside` has settings that other tools also
+	// have, so that they do not identify the tool of a file.
 	keys, beside []key
-	// others are settings of training methods that are not simulated.
+	// The list `others` has settings of training methods that are not simulated.
 	others []other
 	// chosenBy returns the settings by which files of front ends choose this trainer.
 	chosenBy func() []choice
-	// begin fills in settings before the keys are read, conclude fills in unset ones afterwards;
-	// nil does nothing.
+	// begin fills in settings before the keys are read. conclude fills in unset settings
+	// afterwards. If one of them is nil, this step is skipped.
 	begin, conclude func(c *Config, found []Setting)
 	// doubts returns warnings about a configuration, given the tensors of the model; nil means that
 	// there are none.
@@ -185,8 +185,8 @@ type Run struct {
 	// Instances is Megatron's --num-distributed-optimizer-instances, or the replicas of FSDP2's
 	// hybrid sharding; absent means 1.
 	Instances int `json:"instances,omitempty"`
-	// LayerWise is true if Megatron's sharded optimizer is the layer-wise one, as with Muon. Each
-	// matrix is then whole in one rank's share.
+	// LayerWise is true if Megatron's sharded optimizer is the layer-wise optimizer, as with Muon.
+	// Each matrix is then whole in one rank's share.
 	LayerWise bool `json:"layer_wise,omitempty"`
 	// LegacyLayout is Megatron's --no-use-layer-wise-param-layout. Gradients are then reduced by
 	// all_reduce, in the buckets of an optimizer that does not shard, and parameters are gathered.
@@ -252,7 +252,7 @@ type Message struct {
 	Launch int `json:"launch"`
 	Wait   int `json:"wait"`
 	// Stream numbers the trainer's streams. Calls of one stream run one after the other, even in
-	// different groups, and so do calls of one group. All other calls overlap.
+	// different groups. Calls of one group also run one after the other. All other calls overlap.
 	Stream int `json:"stream,omitempty"`
 	// Follows is true if the call uses the result of the previous call in the pass.
 	Follows bool `json:"follows,omitempty"`
@@ -373,8 +373,8 @@ func register(t Trainer) {
 	table = slices.Insert(table, at, t)
 }
 
-// unsimulated are known frameworks that are not supported, because their calls differ from any
-// trainer's here, with the alternative.
+// unsimulated lists known frameworks that are not supported, because their calls differ from the
+// calls of all trainers here. The text has the reason and, if there is one, the alternative.
 var unsimulated = map[string]string{
 	"maxtext":        "it scans over the layers and lets XLA shard by itself (FSDP), so that calls are combined within one turn of a loop, which is not simulated; for a program that neither scans nor shards parameters ask for xla",
 	"horovod":        "it fuses what became ready in a cycle, which no list of tensors tells",
@@ -384,7 +384,8 @@ var unsimulated = map[string]string{
 	"megatron-fsdp":  "its buckets are its own, which ddp_bucket_size does not cut; ask for megatron without --use-megatron-fsdp",
 }
 
-// unsimulatedBy returns the only one that has a setting; empty if several do.
+// unsimulatedBy returns the framework if only one unsupported framework has the setting, else empty
+// text.
 func unsimulatedBy(p Setting) string {
 	switch p.Key {
 	case primusFramework:

@@ -13,9 +13,9 @@ import (
 var embeddings = []string{"embed_tokens", "wte.", "wpe.", "word_embeddings", "tok_embeddings", "position_embeddings"}
 
 // Work returns the share of each tensor in the computation of a pass, in elements. It is Param.Work
-// if that is set, 0 if the name is that of a lookup table, and otherwise the tensor's elements,
-// frozen or not. A tied embedding needs a value of its own; see Param.Work. Attention's own
-// products belong to no tensor and are assumed to be distributed like the rest.
+// if that is set, 0 if the tensor's name belongs to a lookup table, and otherwise the tensor's
+// elements, frozen or not. A tied embedding needs a value of its own; see Param.Work. Attention's
+// own products belong to no tensor and are assumed to be distributed like the rest.
 func Work(params []Param) []float64 {
 	work := make([]float64, len(params))
 	for i, p := range params {
@@ -30,7 +30,7 @@ func Work(params []Param) []float64 {
 }
 
 // BackwardWork returns the share of each tensor in the computation of a backward pass: the time
-// between the gradients if all times were measured, otherwise a count like Work's.
+// between the gradients if all times were measured, otherwise a number of elements as in Work.
 func BackwardWork(params []Param) []float64 {
 	work := make([]float64, len(params))
 	before := 0.0
@@ -46,8 +46,8 @@ func BackwardWork(params []Param) []float64 {
 	return work
 }
 
-// backwardWork is Work for the backward pass. The pass ends at the first trained tensor of the
-// list, and a frozen tensor needs only one of the two products.
+// backwardWork returns shares like Work, but for the backward pass. The pass ends at the first
+// trained tensor of the list, and a frozen tensor needs only one of the two products.
 func backwardWork(params []Param) []float64 {
 	work := Work(params)
 	trained := false

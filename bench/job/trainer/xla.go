@@ -10,7 +10,7 @@ import (
 // XLA's rules. xla/service/collective_combiner_utils.h: calls are combined while the sum of their
 // outputs is within the threshold; a call above the threshold is not combined.
 // xla/service/collective_utils.h: the default is 30 MiB + 7 bytes. The output of an all-reduce is
-// the whole buffer, the output of a reduce-scatter is one rank's share.
+// the whole buffer. The output of a reduce-scatter is one rank's share.
 // xla/service/gpu/gpu_compiler.cc combines at most 256 calls.
 const (
 	xlaDefault = 30<<20 + 7

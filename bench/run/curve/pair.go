@@ -50,9 +50,9 @@ func (p Pair) Either() Curve {
 	return p.Place
 }
 
-// apart returns the largest difference between in-place and out-of-place results, as a share; below 0
-// if none has a time. all is false if a result has no counterpart. Interrupted results with one pass
-// count, as in tables.
+// Method apart returns the largest difference between in-place and out-of-place results, as a share.
+// The difference is below 0 if no result has a time. The result `all` is false if a result has no
+// counterpart. Interrupted results with one pass count, as in tables.
 func (p Pair) apart() (most float64, all bool) {
 	shown := func(r *record.Result) bool {
 		return r.Status == record.OK || r.Status == record.Interrupted && r.Burst != nil
@@ -84,7 +84,7 @@ func (p Pair) apart() (most float64, all bool) {
 }
 
 // Drawn returns the curves to draw. If the in-place curve nearly coincides with the out-of-place curve,
-// only the latter is drawn. The note says which curves are omitted.
+// only the out-of-place curve is drawn. The note says which curves are omitted.
 func Drawn(curves []Curve) (drawn []Curve, note string) {
 	farthest, kept, left := 0.0, 0, 0
 	for _, p := range Pairs(curves) {

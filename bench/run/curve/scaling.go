@@ -140,8 +140,9 @@ func (s Scaling) Best(size int64) float64 {
 	return slice.Most(s.Worlds, func(w World) float64 { return *w.BySize[size].BusBW })
 }
 
-// Fall compares the largest world with the best one at a size. kept is the remaining share of the
-// bus bandwidth; falls is true if it is below FallShare, and text says so.
+// Fall compares the largest world with the best one at a size. The result kept is the remaining share of
+// the bus bandwidth. The result falls is true if this share is below FallShare. In this case the result
+// text describes the fall.
 func (s Scaling) Fall(size int64) (text string, kept float64, falls bool) {
 	last := s.Worlds[len(s.Worlds)-1]
 	best := slices.MaxFunc(s.Worlds, func(a, b World) int { return cmp.Compare(*a.BySize[size].BusBW, *b.BySize[size].BusBW) })
@@ -153,7 +154,7 @@ func (s Scaling) Fall(size int64) (text string, kept float64, falls bool) {
 		unit.Percent(now), unit.Rate(*best.BySize[size].BusBW), unit.Count(best.Ranks, "rank")), now, true
 }
 
-// Share returns part over whole, 0 if whole is 0.
+// Share returns part divided by whole, or 0 if whole is 0.
 func Share(part, whole float64) float64 {
 	if whole <= 0 {
 		return 0

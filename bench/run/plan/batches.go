@@ -19,7 +19,7 @@ type Batches struct {
 	Hold float64 `json:"hold,omitempty"`
 }
 
-// both reports whether there are batches of both timings.
+// Method `both` reports whether there are batches of both timings.
 func (b Batches) both() bool { return b.Bursts != nil && b.Isolated > 0 }
 
 // Timed is the result of Batches.
@@ -37,7 +37,7 @@ type Batching interface {
 	Batches(context.Context, Batches) (Timed, error)
 }
 
-// runBatches runs batches on a driver. The slices are the caller's.
+// runBatches runs batches on a driver. The caller may keep the slices.
 func runBatches(ctx context.Context, d Driver, b Batches) (t Timed, err error) {
 	if whole, ok := d.(Batching); ok && b.Bursts != nil {
 		return whole.Batches(ctx, b)
@@ -80,9 +80,9 @@ func (b Batches) split(seconds []float64, ranks int, held bool) Timed {
 	return Timed{Bursts: seconds[:at:at], Isolated: seconds[at:], Held: held && b.Isolated > 0}
 }
 
-// firstOf returns the first batches of a case. launch is the expected time of a launch, in seconds; the
-// real one may differ by the factor within. A timing is left out if the size of its first batch depends
-// on where in that range the time lies.
+// firstOf returns the first batches of a case. The argument launch is the expected time of a launch, in
+// seconds. The real time may differ from it by a factor, the argument within. A timing is left out if the
+// size of its first batch depends on the place of the real time in this range.
 func firstOf(c Case, o Effort, launch, within float64) (b Batches) {
 	bursts := burstOf(c, o)
 	if n := firstCount(PerPass(o.Burst), launch*float64(bursts.Launches()), within); n > 0 {
@@ -92,8 +92,8 @@ func firstOf(c Case, o Effort, launch, within float64) (b Batches) {
 	return b
 }
 
-// firstCount returns the size of a timing's first batch; 0 if that depends on the exact time of a
-// sample, which may differ from the expected seconds by the factor within.
+// firstCount returns the size of a timing's first batch, or 0 if this size depends on the exact time of a
+// sample. The time of a sample may differ from the expected seconds by a factor, the argument within.
 func firstCount(rule stat.Rule, expected, within float64) int {
 	rule.Expected = expected * within
 	slow := rule.Decide(nil, 0)
@@ -104,7 +104,8 @@ func firstCount(rule stat.Rule, expected, within float64) int {
 	return slow.Next
 }
 
-// timed appends the times of batches to the report, whether isolated launches were held, and the next hold.
+// timed adds three results of batches to the report: the times, whether isolated launches were held, and
+// the next hold.
 func (w *worker) timed(b Batches, got Timed, r *Report) {
 	r.Seconds = slices.Concat(r.Seconds, got.Bursts, got.Isolated)
 	if b.Isolated < 1 {
@@ -125,7 +126,8 @@ func (g *Group) Batches(_ context.Context, b Batches) (t Timed, err error) {
 	return b.split(seconds, len(seconds)/b.rows(), g.held), nil
 }
 
-// holds reads from the reports whether all processes held their isolated launches, and the next hold.
+// holds reads two facts from the reports: whether all processes held their isolated launches, and the next
+// hold.
 func (g *Group) holds(o Order, reports []Report) {
 	if during, _, _ := o.Verb.batch(); during != record.DuringIsolated {
 		return
@@ -137,9 +139,9 @@ func (g *Group) holds(o Order, reports []Report) {
 	g.held = !slices.ContainsFunc(reports, func(r Report) bool { return r.StartedEarly })
 }
 
-// Holder is a Driver that holds streams back while the host enqueues isolated launches. The hold
-// depends on the host's clock. All processes use the longest one, because figures must not depend
-// on how ranks are divided among processes.
+// Holder is a Driver that holds streams back while the host enqueues isolated launches. The hold depends
+// on the host's clock. All processes use the longest hold, because figures must not depend on how ranks
+// are divided among processes.
 type Holder interface {
 	// NextHold returns the hold that the driver would use next, in seconds per launch.
 	NextHold() float64

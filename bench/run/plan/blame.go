@@ -24,10 +24,10 @@ type GroupError struct {
 
 // ProcessFailure is the failure of one process.
 type ProcessFailure struct {
-	// Process is the number of the process; Host is the name of its host, empty if unknown.
+	// Process is the number of the process. Host is the name of its host, or empty if unknown.
 	Process int
 	Host    string
-	// FirstRank is the world rank of the process's first rank; it has Ranks ranks.
+	// FirstRank is the world rank of the process's first rank. The process has Ranks ranks.
 	FirstRank, Ranks int
 	Failure
 }
@@ -40,7 +40,7 @@ func (e *GroupError) Timeout() bool {
 	return !slices.ContainsFunc(e.Failures, func(f ProcessFailure) bool { return f.Kind != FailedLate })
 }
 
-// Lost reports whether a process was lost, which then explains the others' failures.
+// Lost reports whether a process was lost. This loss explains the failures of the other processes.
 func (e *GroupError) Lost() bool {
 	return slices.ContainsFunc(e.Failures, func(f ProcessFailure) bool { return f.Kind == FailedLost || f.Kind == FailedUnreached })
 }
@@ -51,8 +51,8 @@ func (e *GroupError) StoodStill() bool { return e.stood != "" && e.Timeout() }
 // maxNamed is the largest number of different failures that an error quotes.
 const maxNamed = 3
 
-// Error quotes the failures: first those of processes that failed themselves, then
-// those of processes that timed out waiting. Equal messages are quoted once.
+// Error quotes the failures. The failures of processes that failed themselves come first. The failures
+// of processes that timed out waiting follow. Equal messages are quoted once.
 func (e *GroupError) Error() string {
 	type quote struct {
 		kind    FailureKind
@@ -89,7 +89,7 @@ func (e *GroupError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// named names the processes of some failures; a single process with its host.
+// named names the processes of some failures. For a single process it adds the host.
 func (e *GroupError) named(failures []ProcessFailure) string {
 	text := record.ProcessText(slice.Map(failures, func(f ProcessFailure) int { return f.Process }), e.processes)
 	if host := failures[0].Host; len(failures) == 1 && host != "" {
@@ -154,8 +154,8 @@ var phases = []string{record.DuringOpen, record.DuringInit, record.DuringWarmUp,
 
 func phase(during string) int { return slices.Index(phases, during) }
 
-// addShare returns the progress of one process's ranks in the batch, and raises the deadline of all to
-// that of the process.
+// addShare returns the progress of one process's ranks in the batch, and raises the deadline of the
+// merged evidence to the deadline of the process.
 func addShare(all *record.Evidence, f Failure, first, count int) []record.RankProgress {
 	n := all.Iterations
 	var one record.RankProgress

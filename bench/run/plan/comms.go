@@ -36,8 +36,8 @@ func (c Comms) Active() int { return c.Ranks * c.Count }
 
 // Held is one process's part of one communicator.
 type Held struct {
-	// Group is the number of the communicator. First is the number there of the process's first rank; the
-	// process's other ranks follow.
+	// Group is the number of the communicator. First is the number of the process's first rank in this
+	// communicator. The process's other ranks follow.
 	Group, First int
 	// Ranks are the world ranks of the part.
 	Ranks []int

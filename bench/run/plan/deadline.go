@@ -2,8 +2,8 @@ package plan
 
 import "time"
 
-// Deadlines bound everything that can hang, in seconds. Init is on the host's clock, the others are on
-// the provider's.
+// Deadlines bound everything that can hang, in seconds. Init is on the host's clock. The other deadlines are on
+// the provider's clock.
 type Deadlines struct {
 	// Init bounds opening a process's devices and joining communicators.
 	Init float64 `json:"init"`
@@ -21,8 +21,8 @@ func DefaultDeadlines() Deadlines { return Deadlines{Init: 600, First: 180, Batc
 // batchFactor is the factor by which a batch may exceed its predicted time.
 const batchFactor = 20
 
-// Of returns the deadline of a batch of launches. perLaunch is the expected time of a launch; negative
-// if no launch has run on these communicators.
+// Of returns the deadline of a batch of launches. perLaunch is the expected time of a launch, or negative if no
+// launch has run on these communicators.
 func (d Deadlines) Of(launches int, perLaunch float64) float64 {
 	if perLaunch < 0 {
 		return d.First
@@ -70,7 +70,7 @@ func (g *Group) limit(o Order) float64 {
 
 // bounding is a Verb with a time limit of its own.
 type bounding interface {
-	// within returns the limit in seconds. perLaunch is the longest launch of the current case.
+	// Method `within` returns the limit in seconds. perLaunch is the longest launch of the current case.
 	within(d Deadlines, perLaunch float64) float64
 }
 

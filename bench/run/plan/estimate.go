@@ -26,17 +26,18 @@ func (s *Span) add(low, high float64) { s.Low, s.High = s.Low+low, s.High+high }
 // Estimate is the rest of a sweep. It covers only measured time: connecting, waiting between
 // launches and writing the record take additional time.
 type Estimate struct {
-	// Cases counts the cases to run, Done those that have run, Skipped those that will not.
+	// Cases is the number of cases to run. Done is the number of cases that have run. Skipped is the
+	// number of cases that will not run.
 	Cases, Done, Skipped int
 	// Passes is the number of remaining passes over single cases.
 	Passes int
 	// Launches is per rank; Seconds is the total.
 	Launches, Seconds Span
-	// Unknown counts the cases with an unknown launch time. Seconds.High assumes that they end at their
-	// time limit; slow launches take longer.
+	// Unknown counts the cases with an unknown launch time. Seconds.High assumes that these cases end
+	// at their time limit; slow launches take longer.
 	Unknown int
-	// Slow is the launch time in a burst, in seconds, above which those cases exceed
-	// the time limit, because a timing needs a few bursts; 0 if there is no limit.
+	// Slow is the launch time in a burst, in seconds, above which the cases of Unknown exceed the time
+	// limit. They can exceed it, because a timing needs a few bursts. Slow is 0 if there is no limit.
 	Slow float64
 	// Ranks is the number of GPUs that the sweep occupies.
 	Ranks int
@@ -102,8 +103,9 @@ func (e *Estimate) addPass(c Case, o Effort, pass int, cost Cost) {
 	e.addTiming(PerPass(o.Isolated), cost.Launch, 2, cost.Align)
 }
 
-// addTiming adds samples of the given seconds and launches each; beside is the part of a sample's
-// time that does not count towards the time limit.
+// addTiming adds the samples of a timing. sample is the time of one sample in seconds, and launches is
+// its number of launches. beside is the further time per sample that does not count towards the time
+// limit.
 func (e *Estimate) addTiming(rule stat.Rule, sample, launches, beside float64) {
 	fewest, most := rule.Bounds(sample)
 	low, high := float64(fewest), float64(most)
@@ -176,7 +178,7 @@ func (s Span) text(form func(float64) string) string {
 	return low + " to about " + high
 }
 
-// duration prints seconds; two minutes or more as minutes, two hours or more as hours.
+// duration prints a time in seconds, from two minutes on in minutes, and from two hours on in hours.
 func duration(s float64) string {
 	switch {
 	case s >= 7200:
@@ -195,7 +197,8 @@ type expected struct{ launch, within float64 }
 const knownWithin = 2
 
 // expected returns the time of a launch in an earlier pass, else an estimate from the nearest size of
-// the same curve. A larger launch takes at least as long, and at most in proportion to its size.
+// the same curve. A larger launch takes at least as long as a smaller launch. Its time grows at most in
+// proportion to its size.
 func (t *Taken) expected(cases []Case, c Case) expected {
 	if launch := measured(t.Parts[c.Key]); launch > 0 {
 		return expected{launch, knownWithin}
@@ -217,7 +220,7 @@ func (t *Taken) expected(cases []Case, c Case) expected {
 	return near
 }
 
-// along reports whether another case is of the same curve, in place or not.
+// Method `along` reports whether another case is of the same curve, in place or not.
 func (c Case) along(other Case) bool {
 	return c.Collective.Name == other.Collective.Name && c.Split == other.Split && c.Graph == other.Graph &&
 		c.Dtype.Name == other.Dtype.Name && c.Op == other.Op && min(c.Requested, other.Requested) > 0

@@ -31,12 +31,12 @@ type Process interface {
 
 // Followers are the other processes, as the leader sees them.
 type Followers interface {
-	// Send sends an order to all followers except lost ones.
+	// Send sends an order to all followers except lost followers.
 	Send(Order)
-	// Reports waits for all answers to the last order and returns them in the order of the
-	// processes' ranks. For a process that is lost or does not answer in time it makes a report of
-	// the kind FailedLost, for an unreadable answer one of FailedOrder. own is this process's report:
-	// after a failure of any process the others have less time.
+	// Reports waits for all answers to the last order and returns them in the order of the processes'
+	// ranks. For a process that is lost or does not answer in time it makes a report of the kind
+	// FailedLost. For an unreadable answer it makes a report of the kind FailedOrder. The argument
+	// `own` is this process's report: after a failure of any process the others have less time.
 	Reports(own Report) []Report
 }
 
@@ -74,8 +74,8 @@ func Follow(ctx context.Context, p Process, leader Leader) error {
 	return follow(ctx, worker{p: p}, leader)
 }
 
-// FollowOpening is Follow for a process that opens its ranks only when the leader orders it
-// (Group.Open). An error in opening then reaches the leader.
+// FollowOpening does the same as Follow for a process that opens its ranks only when the leader orders
+// it (Group.Open). An error in opening then reaches the leader.
 func FollowOpening(ctx context.Context, open Opener, leader Leader) error {
 	return follow(ctx, worker{open: open}, leader)
 }
@@ -110,7 +110,7 @@ func tiesOf(connection any) (t ties) {
 	return t
 }
 
-// worker executes orders on the ranks of one process, including the leader's.
+// worker executes orders on the ranks of one process. The leader has a worker, too.
 type worker struct {
 	p Process
 	c Case
@@ -121,8 +121,8 @@ type worker struct {
 	stuck bool
 }
 
-// whole returns the context of an order. It ends only if the connection gives up the run: the other
-// processes would hang if this one stopped its launches early.
+// Method whole returns the context of an order. It ends only if the connection gives up the run: the
+// other processes would hang if this one stopped its launches early.
 func (w *worker) whole() context.Context {
 	if w.GivingUp != nil {
 		return w.Context()
@@ -130,8 +130,8 @@ func (w *worker) whole() context.Context {
 	return context.Background()
 }
 
-// bound executes an order. When the connection says so, it abandons a call that does not return. From
-// then on the process only reports that it hangs.
+// bound executes an order. When the connection says so, method bound abandons a call that does not
+// return. From then on the process only reports that it hangs.
 func (w *worker) bound(o Order) Report {
 	if w.stuck {
 		return hanging

@@ -21,8 +21,8 @@ type Job struct {
 	Keys []string
 	// Skipped jobs are never run.
 	Skipped bool
-	// Take runs one pass of the job and returns one part per key. whole is false if the pass was cut
-	// short; its parts are then discarded.
+	// Take runs one pass of the job and returns one part per key. The result whole is false if the pass
+	// was cut short. The parts of such a pass are discarded.
 	Take func(ctx context.Context, pass int) (parts []record.Part, whole bool)
 }
 
@@ -52,10 +52,10 @@ func NewTaken(parts []record.Part) *Taken {
 	return &Taken{Parts: record.ByKey(parts)}
 }
 
-// Run runs the missing passes of the jobs: all jobs upwards, then downwards. It hands each part to
-// log (nil keeps none) and calls done with a job's index after its last pass. It stops after a
-// failed pass, because the device or the communicator can no longer be trusted, after the loss of a
-// process, at the end of ctx, and after an error of log. A pass that was cut short is not kept.
+// Run runs the missing passes of the jobs: all jobs upwards, then downwards. It hands each part to log
+// (nil keeps none) and calls done with a job's index after its last pass. It stops after a failed pass,
+// after the loss of a process, at the end of ctx, and after an error of log. After a failed pass, the
+// device or the communicator can no longer be trusted. A pass that was cut short is not kept.
 func (t *Taken) Run(ctx context.Context, jobs []Job, log func(record.Part) error, done func(job int)) error {
 	order := slice.Numbers(len(jobs))
 	var err error
@@ -112,9 +112,9 @@ func (t *Taken) step(ctx context.Context, j Job, pass int, log func(record.Part)
 	return nil
 }
 
-// Sample is the loop of every timing. take appends n more samples to the series and returns their
-// measured time, in seconds. The rule decides from both when to stop; why is the rule's reason. An
-// error of take ends the timing.
+// Sample is the loop of every timing. The function take appends n more samples to the series and returns
+// their measured time, in seconds. From the series and the time, the rule decides when to stop. The
+// result `why` is the rule's reason. An error of take ends the timing.
 func Sample(rule stat.Rule, series *[]float64, take func(n int) (spent float64, err error)) (why string, err error) {
 	spent := 0.0
 	for {

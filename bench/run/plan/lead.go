@@ -14,17 +14,17 @@ import (
 // of them and merges their reports. Slices contain all ranks, in the order of the
 // processes.
 type Group struct {
-	// Registering is this process's library. The others have the same one, and all processes register
-	// together.
+	// Registering is this process's library. The other processes have the same library, and all processes
+	// register together.
 	Registering
 	own    worker
 	others Followers
 	world  []Member
-	// first has the first rank of each process, and at its end the number of all ranks.
+	// The list first has the first rank of each process. Its last element is the number of all ranks.
 	first []int
 	ctx   context.Context
 	stop  context.CancelCauseFunc
-	// lanes are the current communicators; a case uses the first. active is the number of ranks in the
+	// lanes are the current communicators. A case uses lanes[0]. active is the number of ranks in the
 	// current case, which are the first ranks of the world. staged is true if a step with messages is
 	// kept.
 	lanes  []Comms
@@ -38,8 +38,8 @@ type Group struct {
 	// seconds.
 	deadlines Deadlines
 	slowest   float64
-	// countless is true once it is known that no process has NIC counters, counting once it is known
-	// that one has.
+	// countless is true once it is known that no process has NIC counters. counting is true once it is
+	// known that a process has NIC counters.
 	countless, counting bool
 	// counted are the counters in the reports on the last order; nil if it did not request them.
 	counted []record.NICCounters
@@ -52,14 +52,14 @@ type Group struct {
 type Member struct {
 	// Host is the name of the process's host, empty if unknown.
 	Host string
-	// Ranks is the number of its ranks. Their numbers follow those of the previous process.
+	// Ranks is the number of its ranks. The numbers of these ranks follow the numbers of the previous
+	// process.
 	Ranks int
 }
 
-// Lead makes this process the leader of the others. The world lists all processes,
-// this one first, then the others in the order of their reports. The sweep must run
-// under the returned context, which ends with ctx or when a follower receives a signal.
-// Call End afterwards.
+// Lead makes this process the leader of the others. The world lists all processes: first this process,
+// then the other processes in the order of their reports. The sweep must run under the returned context,
+// which ends with ctx or when a follower receives a signal. Call End afterwards.
 func Lead(ctx context.Context, own Process, others Followers, world []Member) (*Group, context.Context) {
 	ctx, stop := context.WithCancelCause(ctx)
 	g := &Group{Registering: unregistered{}, own: worker{p: own, ties: tiesOf(others)}, others: others, world: world, first: []int{0}, ctx: ctx, stop: stop}
@@ -73,7 +73,8 @@ func Lead(ctx context.Context, own Process, others Followers, world []Member) (*
 	return g, ctx
 }
 
-// activeOf returns first, and how many of the ranks from first on take part in the current case.
+// activeOf returns its argument first, and the number of ranks from this rank on that take part in the
+// current case.
 func (g *Group) activeOf(first, ranks int) (start, active int) {
 	return first, max(0, min(ranks, g.active-first))
 }
@@ -89,11 +90,12 @@ func (g *Group) End() {
 	g.stop(nil)
 }
 
-// do sends an order and returns all reports, this process's first. After a signal to stop it sends no
-// further order. An order that was sent is always executed completely.
+// Method `do` sends an order and returns all reports. The report of this process is the first. After a
+// signal to stop it sends no further order. An order that was sent is always executed completely.
 func (g *Group) do(o Order) ([]Report, error) { return g.doEach(o, nil) }
 
-// doEach sends each member its own order if the connection can, else the same order to all.
+// doEach sends each member its own order if the connection can do this. Otherwise it sends the same order
+// to all members.
 func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
 	if g.ctx.Err() != nil {
 		return nil, context.Cause(g.ctx)
@@ -164,8 +166,8 @@ func (g *Group) Allocate(ctx context.Context, need Room) error {
 	return err
 }
 
-// Begin announces the case in all processes. If other communicators are current, the ranks first join
-// those of the case.
+// Begin announces the case in all processes. If other communicators are current, the ranks first join the
+// communicators of the case.
 func (g *Group) Begin(c Case, pass int) error {
 	_, err := g.Prepare(g.ctx, Preparation{Case: c, Pass: pass})
 	return err

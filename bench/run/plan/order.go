@@ -8,9 +8,9 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Order is one decision of the leader, equal for all processes; only an order with ids may have just the
-// ids that its process needs. It is sent as JSON with the protocol number. An order of another protocol
-// is refused.
+// Order is one decision of the leader. It is equal for all processes, with one exception: an order with ids
+// may have only the ids that its process needs. It is sent as JSON with the protocol number. An order of
+// another protocol is refused.
 type Order struct {
 	// Limit is how long the leader waits for the reports, in seconds; 0 for ever.
 	Limit float64
@@ -61,8 +61,8 @@ func read[V Verb](text []byte) (Verb, error) {
 	return v, err
 }
 
-// orderMessage is an order with the number of the protocol. With has the arguments of the verb: as a Verb when
-// an order is sent, as text when it is read.
+// orderMessage is an order with the number of the protocol. With has the arguments of the verb. They are a
+// Verb when an order is sent, and text when it is read.
 type orderMessage[With any] struct {
 	Protocol int     `json:"protocol"`
 	Do       string  `json:"do"`
@@ -114,7 +114,7 @@ func (u unknown) carryOut(*worker, *Report) error {
 	return fmt.Errorf("%w: %q is not known; %s", errOrder, u.verb, sameBuild)
 }
 
-// still is embedded in verbs that launch nothing.
+// Type `still` is embedded in verbs that launch nothing.
 type still struct{}
 
 func (still) batch() (string, int, bool) { return "", 0, false }
@@ -224,8 +224,8 @@ func (p Preparation) within(d Deadlines, perLaunch float64) float64 {
 	return d.launched(p.Warmup+1+p.First.launches(), perLaunch)
 }
 
-// carryOut begins a case. The leader decides what can be verified: a process that cannot verify it was opened
-// with other options.
+// carryOut begins a case. The leader decides whether the case is verified. If this process cannot verify the
+// case, other options were used to open the process.
 func (p Preparation) carryOut(w *worker, r *Report) error {
 	w.c = p.Case
 	got, err := Prepare(w.whole(), w.p, p)

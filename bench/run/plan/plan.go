@@ -1,6 +1,6 @@
-// Package plan turns a request into cases with stable keys, and runs them on a driver. It uses no
-// GPU and no clock: the driver times; the runner decides what is launched, how often, and how each
-// case ended.
+// Package plan turns a request into cases with stable keys, and runs them on a driver. It uses no GPU and
+// no clock, because the driver measures the times. The runner decides what is launched, how often, and how
+// each case ended.
 package plan
 
 import (
@@ -52,14 +52,14 @@ type Case struct {
 	Dtype      collective.Dtype
 	// Op is the operator's name, empty if the collective has none.
 	Op string
-	// Requested is the requested size, Layout the resulting buffers of each rank.
+	// Requested is the requested size. Layout has the resulting buffers of each rank.
 	Requested int64
 	Layout    collective.Layout
 	InPlace   bool
 	// Graph is the number of replays of a burst's graph, 0 for no graph.
 	Graph int
-	// Split defines the communicators. Ranks is the size of one of them, Nodes the
-	// number of nodes it spans, Parallel the number that run at once.
+	// Split defines the communicators. Ranks is the size of one communicator. Nodes is the number of nodes
+	// that it spans. Parallel is the number of communicators that run at once.
 	Split                        Split
 	Ranks, Nodes, GPUsPerProcess int
 	Parallel                     int
@@ -97,14 +97,14 @@ const (
 	OtherCopy     Written = "other stream by a copy"
 )
 
-// Apart reports whether the data are written on a stream other than the launch's.
+// Apart reports whether the data are written on another stream than the stream of the launch.
 func (w Written) Apart() bool { return w == OtherStream || w == OtherCopy }
 
 // Copied reports whether the data are copied from the host.
 func (w Written) Copied() bool { return w == OwnCopy || w == OtherCopy }
 
-// Named returns the axes with the collectives, element types and operators of these names. Each is
-// there once.
+// Named returns the axes with the collectives, element types and operators of these names. Each name has
+// one entry, even if it is given twice.
 func (a Axes) Named(dtypes, ops string, collectives ...string) (Axes, error) {
 	var err error
 	if a.Dtypes, _, err = collective.DtypesByName(dtypes); err != nil {
@@ -160,8 +160,8 @@ func (a Axes) Validate() error {
 	return a.World.CheckSplits(a.Groups, a.Strides, a.Scales)
 }
 
-// Cases lists the sweep: the whole world first, then groups, strides and scales. Within
-// each the order is by policy, collective, element type, operator, out of place before in place, ascending
+// Cases lists the sweep: the whole world first, then groups, strides and scales. Within each of these four
+// parts the order is by policy, collective, element type, operator, out of place before in place, ascending
 // size. The axes must be valid.
 func (a Axes) Cases() []Case {
 	var cases []Case
@@ -195,7 +195,7 @@ func (a Axes) ofSplit(s Split, p policy.Policy) []Case {
 	return cases
 }
 
-// kind is a collective with an element type, and an operator if it reduces.
+// kind is a collective with an element type, and with an operator if the collective reduces.
 type kind struct {
 	collective.Collective
 	dtype collective.Dtype

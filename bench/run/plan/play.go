@@ -9,9 +9,9 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Step is a trainer's step, the same on every rank: operations in the order of computation, and the
-// messages that they launch, each a case of Cases. Messages on the same communicators run one after
-// another, messages on different communicators at the same time.
+// Step is a trainer's step, the same on every rank: operations in the order of computation, and the messages
+// that they launch, each a case of Cases. Messages on the same communicators run one after another. Messages
+// on different communicators run at the same time.
 type Step struct {
 	Ops   []StepOp `json:"ops"`
 	Sends []int    `json:"sends,omitempty"`
@@ -31,10 +31,10 @@ type StepOp struct {
 // StepDo is the action of a step's operation.
 type StepDo string
 
-// StepCompute only takes its seconds. StepLaunch launches a message when computation arrives there.
-// StepWait makes computation wait for a message's end, StepFollow makes the future message By wait for
-// it. StepTriad is computation on memory, StepGemm matrix products; one launch of either takes some
-// tenths of a millisecond, and a step has only one of the two.
+// StepCompute only takes its seconds. StepLaunch launches a message when computation arrives there. StepWait
+// makes computation wait for a message's end. StepFollow makes the future message By wait for the end of a
+// message. StepTriad is computation on memory, and StepGemm computes matrix products. One launch of StepTriad
+// or StepGemm takes some tenths of a millisecond. A step has only one of the two.
 const (
 	StepCompute StepDo = "compute"
 	StepLaunch  StepDo = "launch"
@@ -114,8 +114,9 @@ func (s *Step) lanes() (all []Comms) {
 	return all
 }
 
-// Join calls join for the communicators that the step needs and that are not current. beside is false if
-// they can replace the current ones, because neither this step nor a kept step needs any of those.
+// Join calls join for the communicators that the step needs and that are not current. The argument `beside`
+// is false if the new communicators can replace the current ones, because neither this step nor a kept step
+// needs any of the current ones.
 func (s *Step) Join(current []Comms, kept bool, join func(c Comms, beside bool) error) error {
 	lanes := s.lanes()
 	for _, c := range lanes {
@@ -145,8 +146,8 @@ type Player interface {
 	Watch(ctx context.Context, w Watch) ([]float64, error)
 }
 
-// Watch selects what is timed separately in a step of a setting: Count messages from First on, or,
-// if Computing, operations of computation.
+// Watch selects the operations that are timed separately in a step of a setting. These are Count messages
+// from First on. If Computing is true, they are operations of computation instead.
 type Watch struct {
 	Setting   int  `json:"setting"`
 	Computing bool `json:"computing,omitempty"`

@@ -11,8 +11,8 @@ import (
 	"zbench/bench/hardware/collective"
 )
 
-// A rank has one allocation of device memory, its arena. The first ArenaHead bytes are the driver's. Each
-// case places its buffers after them, independently of other cases.
+// A rank has one allocation of device memory, its arena. The first ArenaHead bytes belong to the driver.
+// Each case places its buffers after them, independently of other cases.
 const (
 	// Align is the alignment of every buffer, in bytes: more than a cache line of the device and
 	// than the widest access of a library.
@@ -44,19 +44,19 @@ func (r Room) For(cases []Case) Room {
 // Places are the offsets of a case's buffers in a rank's arena, in bytes. Launches
 // rotate over Slots pairs of buffers; in place a pair is one buffer.
 type Places struct {
-	// Send and Recv are the offsets of the buffers of slot 0, SendStride and RecvStride the
-	// distances to the next slot's.
+	// Send and Recv are the offsets of the buffers of slot 0. SendStride and RecvStride are the distances
+	// to the buffers of the next slot.
 	Send, Recv             int64
 	SendStride, RecvStride int64
 	Slots                  int64
-	// Arena is the size of an arena that holds all of them, ArenaHead included.
+	// Arena is the size of an arena that holds the buffers of all slots, including ArenaHead.
 	Arena int64
 }
 
-// Places computes the offsets of the case's buffers. The larger of the two buffers rotates over at
-// least cacheFactor times the cache, so that no launch finds its data in the cache. The larger buffer
-// comes first: then the verified buffers of slot 0 overlap in all cases, and a simulation touches memory
-// only for the largest.
+// Places computes the offsets of the case's buffers. The larger of the two buffers rotates over at least
+// cacheFactor times the cache, so that no launch finds its data in the cache. The larger buffer comes
+// first. The verified buffers of slot 0 then overlap in all cases, so that a simulation touches only the
+// memory of the largest case.
 func (c Case) Places(cache int64) Places {
 	send, recv := aligned(c.Layout.SendBytes), aligned(c.Layout.RecvBytes)
 	both := send + recv

@@ -189,14 +189,14 @@ func (o Effort) Validate() error {
 	return o.Isolated.Validate()
 }
 
-// Run is Resume without a log. It returns the results in the order of the cases.
+// Run runs all passes like Resume, but without a log. It returns the results in the order of the cases.
 func Run(ctx context.Context, cases []Case, d Driver, o Effort, done func(record.Result)) []record.Result {
 	taken, _ := Resume(ctx, cases, d, o, Log{}, done) // only a log's Append fails
 	return taken.Results(cases)
 }
 
-// Resume runs the passes that the log lacks (Taken.Run) and calls done with each case's result
-// after its last pass; the error is the log's.
+// Resume runs the passes that the log lacks (Taken.Run) and calls done with each case's result after
+// its last pass. An error is an error of the log.
 func Resume(ctx context.Context, cases []Case, d Driver, o Effort, kept Log, done func(record.Result)) (*Taken, error) {
 	jobs, before := make([]Job, len(cases)), make([]bool, len(cases))
 	taken := NewTaken(kept.Parts)
@@ -214,8 +214,8 @@ func Resume(ctx context.Context, cases []Case, d Driver, o Effort, kept Log, don
 	})
 }
 
-// take measures one pass of a case; whole is false if it was cut short. known is the expected time
-// of a launch.
+// take measures one pass of a case. The argument known is the expected time of a launch. The result
+// whole is false if the pass was cut short.
 func take(ctx context.Context, c Case, d Driver, o Effort, pass int, known expected) (part record.Part, whole bool) {
 	t := &passRun{c: c, late: map[int]int{}, everyRank: o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
 	before := CountersOf(d)

@@ -29,7 +29,7 @@ type passRun struct {
 	everyRank bool
 	// launch is the time of a launch in the warm-up, in seconds; 0 if unknown.
 	launch float64
-	// first has the times of the first batches, if both timings began with one order.
+	// Field first has the times of the first batches, if both timings began with one order.
 	first Timed
 }
 
@@ -73,7 +73,8 @@ func (t *passRun) end(status record.Status, reason string) {
 // ranks returns the number of active ranks.
 func (t *passRun) ranks() int { return t.c.Ranks * max(t.c.Parallel, 1) }
 
-// whole returns a check that a driver's answer has the requested number of rows for all ranks.
+// Method whole returns a function that checks a driver's answer: it must have the requested number of
+// rows for all ranks.
 func (t *passRun) whole(rows int) func([]float64, error) ([]float64, error) {
 	return func(seconds []float64, err error) ([]float64, error) {
 		if want := rows * t.ranks(); err == nil && len(seconds) != want {
@@ -145,7 +146,7 @@ func (t *passRun) begin(ctx context.Context, d Driver, o Effort) error {
 	return t.takes(b, got)
 }
 
-// verify runs the verification launches after the first; wrong data end the case.
+// verify runs the verification launches after the first launch. Wrong data end the case.
 func (t *passRun) verify(ctx context.Context, d Driver, launches int, first Prepared) (err error) {
 	v := record.Verified{State: record.NotVerified, Reason: "no verification requested (-c 0)"}
 	wrong := int64(0)
@@ -188,7 +189,7 @@ func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 	var err error
 	b.Stop, err = Sample(rule, &b.Mean, func(n int) (spent float64, err error) {
 		bursts.Count = n
-		seconds := t.first.Bursts // if the warm-up was far off, n is another number than was ordered
+		seconds := t.first.Bursts // their number differs from n if the time in the warm-up was far off
 		if t.first.Bursts = nil; seconds == nil {
 			seconds, err = t.whole(n)(d.Burst(ctx, bursts))
 		}
@@ -206,8 +207,9 @@ func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 	return err
 }
 
-// mostDiscarded limits the launches without a positive time. The isolated timing ends if they exceed it by
-// more than ten times the number of good launches: in place, for example, a single rank launches nothing.
+// mostDiscarded limits the launches without a positive time. The isolated timing ends if there are more
+// such launches than mostDiscarded plus ten times the number of good launches. For example, a single rank
+// launches nothing in place.
 const mostDiscarded = 1000
 
 // errDiscarded ends a timing in which nearly all launches took no time.

@@ -45,8 +45,8 @@ func (a Axes) splits() []Split {
 	return all
 }
 
-// of returns the size of a split's communicators, the number of nodes that each spans, and how many
-// of them run at once.
+// Method `of` returns the size of a split's communicators, the number of nodes that each
+// communicator spans, and the number of communicators that run at once.
 func (a Axes) of(s Split) (ranks, nodes, parallel int) {
 	w := a.World
 	switch {

@@ -17,9 +17,9 @@ type Taker interface {
 
 var errNoJobs = errors.New("this driver has no jobs")
 
-// Take takes a pass of a job in all processes at once and returns the parts of each, in the order
-// of the processes; a process whose pass was cut short has no parts. seconds is the expected upper bound.
-// A process that exceeds it by the deadline of an init is lost.
+// Take takes a pass of a job in all processes at once and returns the parts of each, in the order of the
+// processes; a process whose pass was cut short has no parts. The argument seconds is the expected upper
+// bound. A process is lost if it exceeds this bound by more than the deadline of an init.
 func (g *Group) Take(job, pass int, seconds float64) ([][]record.Part, error) {
 	reports, err := g.do(Order{Verb: Take{Job: job, Pass: pass, Seconds: seconds}})
 	if err != nil {

@@ -31,8 +31,8 @@ func (t *Times) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Joined merges several reports that only have times: the times of each process follow those of the
-// previous one. All processes have the same number of times.
+// Joined merges several reports that only have times: the times of each process follow the times of
+// the previous process. All processes have the same number of times.
 type Joined struct {
 	Seconds Times `json:"seconds,omitempty"`
 	// Hold is the longest hold, which is all that the leader needs. StartedEarly is true if it is true
@@ -41,7 +41,8 @@ type Joined struct {
 	StartedEarly bool    `json:"started_early,omitempty"`
 }
 
-// Joined returns the report as a Joined of one process; false if it has more than times.
+// Joined returns the report as a Joined of one process. It returns false if the report has other
+// content besides times.
 func (r Report) Joined() (Joined, bool) {
 	j := Joined{Seconds: r.Seconds, Hold: r.Hold, StartedEarly: r.StartedEarly}
 	return j, r.Failure == nil && !r.Stop && r.Budget == Room{} && r.IDs == nil && r.Facts == nil && r.NICs == nil && r.Parts == nil &&

@@ -1,7 +1,7 @@
 package record
 
-// Bracket is the range of a launch's time in a model with unmeasured constants. All times are the
-// model's, without noise, in seconds.
+// Bracket is the range of a launch's time in a model with unmeasured constants. All times come
+// from the model, without noise, in seconds.
 type Bracket struct {
 	// Seconds is the time with the simulated constants, in seconds.
 	Seconds float64 `json:"seconds" jsonschema:"exclusiveMinimum=0"`
@@ -23,7 +23,8 @@ type Ends struct {
 }
 
 // BusBWBounds returns the bus bandwidths of a simulated result at the slow and at the fast end of
-// its model, in bytes per second; false if the result has no bus bandwidth or its model no bracket.
+// its model, in bytes per second; false if the result has no bus bandwidth or its model has no
+// bracket.
 func (r *Result) BusBWBounds() (lo, hi float64, ok bool) {
 	b := r.Bracket
 	if b == nil || r.BusBW == nil || !(b.Seconds > 0 && b.Fastest > 0 && b.Slowest > 0) {

@@ -24,8 +24,8 @@ func (s Status) Text() string { return strings.ReplaceAll(string(s), "_", " ") }
 
 // Case is what every case has: a collective at one size, or a kernel at one shape on one device.
 type Case struct {
-	// Key identifies the case within the record and across records. A collective's key contains the
-	// requested size, a kernel's the device.
+	// Key identifies the case within the record and across records. The key of a collective
+	// contains the requested size. The key of a kernel contains the device.
 	Key string `json:"key" jsonschema:"minLength=1"`
 	// Status of the case.
 	Status Status `json:"status"`

@@ -12,7 +12,7 @@ import (
 // statuses lists every Status.
 var statuses = []Status{OK, Skipped, Failed, Interrupted, WrongData}
 
-// Statuses returns all ways in which a case can end. The slice is the caller's.
+// Statuses returns all ways in which a case can end. The caller may change the slice.
 func Statuses() []Status { return slices.Clone(statuses) }
 
 // maxYear is the last year that RFC 3339 can write.

@@ -16,9 +16,9 @@ type column[Row any] struct {
 	cell func(*Record, *Row) string
 }
 
-// columns is the CSV form of collectives. Times are in seconds, rates in bytes per second; time_*
-// describes the burst's mean over ranks, as rccl-tests prints it. New columns go to the end, so
-// that readers by position keep working.
+// columns is the CSV form of collectives. Times are in seconds, and rates are in bytes per
+// second. The columns time_* describe the burst's mean over ranks, as rccl-tests prints it. New
+// columns go to the end, so that readers by position keep working.
 var columns = []column[Result]{
 	{"key", func(_ *Record, r *Result) string { return r.Key }},
 	{"collective", func(_ *Record, r *Result) string { return r.Collective }},
@@ -84,7 +84,8 @@ func rowsOf[Row any](rec *Record, columns []column[Row], rows []Row) (header []s
 	return header, lines
 }
 
-// of makes a cell of a part of a timing; empty if a result lacks the timing or the part.
+// Function `of` returns a function that makes the cell for a part of a timing. The cell is empty
+// if a result lacks the timing or the part.
 func of[Part any](timing func(*Result) *Timing, part func(*Timing) *Part, cell func(*Part) string) func(*Record, *Result) string {
 	return func(_ *Record, r *Result) string {
 		if t := timing(r); t != nil && part(t) != nil {

@@ -6,7 +6,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// CurveKey identifies a curve: it is what the cases of one curve have in common, all but their size.
+// CurveKey identifies a curve. It has all properties of the curve's cases except their size.
 type CurveKey struct {
 	// Collective is the name of the collective.
 	Collective string `json:"collective"`

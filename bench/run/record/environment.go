@@ -15,9 +15,9 @@ var (
 	secret           = pattern.New(`TOKEN|SECRET|PASS|CREDENTIAL|_KEY`)
 )
 
-// Environment selects, from variables given as NAME=value, those that affect the libraries; nil if
-// there are none. It only keeps the last part of a path, because a record must not carry a
-// machine's paths.
+// Environment reads variables given as NAME=value and returns the variables that affect the
+// libraries; nil if there are none. It only keeps the last part of a path, because a record must
+// not carry a machine's paths.
 func Environment(environ []string) map[string]string {
 	var out map[string]string
 	for _, text := range environ {

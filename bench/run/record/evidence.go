@@ -23,8 +23,8 @@ type Evidence struct {
 	Iterations int `json:"iterations"`
 	// Ranks covers every rank that took part; ranks with equal evidence share an entry.
 	Ranks []RankEvidence `json:"ranks"`
-	// Suspects are the ranks that most likely keep the others waiting, as ranges; if Certain is
-	// false, the candidates among which the evidence cannot decide.
+	// Suspects are the ranks that most likely keep the others waiting, as ranges. If Certain is false,
+	// the evidence cannot decide among these ranks.
 	Suspects string `json:"suspects,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$"`
 	// Certain is true if the evidence separates the suspects from the waiting ranks.
 	Certain bool `json:"certain,omitempty"`
@@ -69,7 +69,7 @@ const (
 
 var rankStates = []RankState{LostContact, RankFailed, NotEnqueued, NotStarted, Unreached, NotFinished, RankFinished}
 
-// RankStates returns all states. The slice is the caller's.
+// RankStates returns all states. The caller may change the slice.
 func RankStates() []RankState { return slices.Clone(rankStates) }
 
 // Phases of a case: the values of Evidence.During.
@@ -89,8 +89,8 @@ var phases = map[string]string{
 
 // RankProgress is the progress of one rank in a batch that did not end.
 type RankProgress struct {
-	// Lost is true if the rank's process no longer answers, Failed if it answers with an error. The
-	// rank's progress is then unknown.
+	// Lost is true if the rank's process no longer answers. Failed is true if the process answers with
+	// an error. The rank's progress is then unknown.
 	Lost, Failed bool
 	// Unreached is true if the process through which the rank is connected was lost.
 	Unreached bool
@@ -197,7 +197,7 @@ func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
 	ranks, have, ours := make([]RankProgress, count), 0, true
 	sets := make([]string, len(e.Ranks))
 	for i, r := range e.Ranks {
-		list, _ := spans(r.Ranks) // checked
+		list, _ := spans(r.Ranks) // check has accepted this text
 		for _, s := range list {
 			if ours = ours && first <= s.first && s.last < first+count; !ours {
 				break
@@ -244,7 +244,7 @@ func (e *Evidence) check() error {
 		if err := r.check(e.Iterations); err != nil {
 			return fmt.Errorf("evidence: %w", err)
 		}
-		list, _ := spans(r.Ranks) // checked
+		list, _ := spans(r.Ranks) // r.check has accepted this text
 		all = append(all, list...)
 	}
 	slices.SortFunc(all, func(a, b span) int { return a.first - b.first })
@@ -296,7 +296,7 @@ func (e *Evidence) suspect() {
 			if !has(r) {
 				continue
 			}
-			list, _ := spans(r.Ranks) // SetRanksFrom has made them
+			list, _ := spans(r.Ranks) // SetRanksFrom has written this text
 			for _, s := range list {
 				for rank := s.first; rank <= s.last; rank++ {
 					ranks = append(ranks, rank)
@@ -373,7 +373,7 @@ func (e *Evidence) Where() string {
 	}
 }
 
-// count returns the number of ranks, and of missing ones.
+// count returns the number of ranks and the number of missing ranks.
 func (e *Evidence) count() (all, missing int) {
 	for _, r := range e.Ranks {
 		all += r.Count

@@ -18,8 +18,8 @@ import (
 //go:embed schema/v2.json
 var SchemaJSON []byte
 
-// MaxBytes is the largest record that Decode reads. A case takes about 1 KiB, so it has room for a
-// quarter of a million cases.
+// MaxBytes is the largest record that Decode reads. A case takes about 1 KiB, so such a record has room for
+// a quarter of a million cases.
 const MaxBytes = 256 << 20
 
 // Decode wraps ErrNotRecord if the file is not a record, and ErrVersion if the record has another version of
@@ -29,9 +29,9 @@ var (
 	ErrVersion   = errors.New("unknown version of the record format")
 )
 
-// WriteJSON writes the record as indented JSON with a newline at its end. The same record gives the
-// same bytes: nil lists are written as empty, and the time of creation in UTC. It fails on a NaN or
-// an infinity, which JSON cannot represent.
+// WriteJSON writes the record as indented JSON with a newline at its end. The same record gives the same
+// bytes: nil lists are written as empty lists, and the time of creation is written in UTC. It fails on a NaN
+// or an infinity, which JSON cannot represent.
 func (r *Record) WriteJSON(w io.Writer) error {
 	return jsonfile.Write(w, "record", normal(*r))
 }
@@ -80,10 +80,10 @@ func normal(rec Record) Record {
 	return rec
 }
 
-// Decode reads one record. It ignores unknown fields, so that records with added fields can be read.
-// It refuses another Schema, which a change has that could mislead it. A record whose content
-// does not match its checksum gets the warning CodeEdited. Every error states the defect and, if
-// possible, its place.
+// Decode reads one record. It ignores unknown fields, so that records with added fields can be read. It
+// refuses any other Schema, because a change of the format that could mislead Decode gets a new Schema. A
+// record whose content does not match its checksum gets the warning CodeEdited. Every error states the
+// defect and, if possible, its place.
 func Decode(r io.Reader) (*Record, error) { return decode(r, MaxBytes) }
 
 func decode(r io.Reader, limit int64) (*Record, error) {

@@ -160,8 +160,8 @@ func checkPlanned(rec *Record) error {
 // planned is a planned case with its passes so far.
 type planned struct {
 	Result
-	// kernel is true for a row of kernels; of Result only Case is then set. untimed is true if kernels
-	// are checked and not timed.
+	// kernel is true for a row of kernels. In that case Result has only its field Case. untimed is
+	// true if kernels are checked and not timed.
 	kernel, untimed bool
 	parts           []Part
 }
@@ -189,8 +189,8 @@ func (j *Journal) plan(cases map[string]*planned, results []Result, kernels []Ke
 // Record assembles the record so far. A truncated last line becomes a warning.
 func (j *Journal) Record() *Record { return j.Ended(End{}) }
 
-// Ended assembles the record as Record does, with the reason why the run ended: no line of the journal
-// has it.
+// Ended assembles the record as Record does, and adds the reason why the run ended. No line of the
+// journal has this reason.
 func (j *Journal) Ended(how End) *Record {
 	rec, cases := j.whole(), j.cases()
 	for i, r := range rec.Results {
@@ -231,7 +231,7 @@ func (j *Journal) FinishedParts() []Part {
 
 // Reasons for cases that were added to a sweep.
 const (
-	// Extension: the answer needs sizes larger than the sweep's.
+	// Extension: the answer needs larger sizes than the sweep has.
 	Extension = "extension"
 	// AnswerSizes: the real sizes of the messages around the answer.
 	AnswerSizes = "answer_sizes"
@@ -243,7 +243,7 @@ const (
 func Reasons() []string { return []string{Extension, AnswerSizes, Tuned} }
 
 // AddedRound holds cases that were added for the bucket size of a sweep, or to a run of kernels,
-// after the planned ones had finished. It is a line of the journal between the parts.
+// after the planned cases had finished. It is a line of the journal between the parts.
 type AddedRound struct {
 	// Reason is extension for sizes beyond the largest, answer_sizes for the real sizes of
 	// the messages around the answer, tuned for the fastest configurations of a tuning.
@@ -272,10 +272,10 @@ func (f AddedRound) Line(run string) ([]byte, error) {
 	return journalLine(run, f)
 }
 
-// Planned returns all cases: the header's, then the added ones.
+// Planned returns all cases: first the cases of the header, then the added cases.
 func (j *Journal) Planned() []Result { return j.whole().Results }
 
-// whole returns the planned record: the header's cases, then the added ones.
+// Method whole returns the planned record: first the cases of the header, then the added cases.
 func (j *Journal) whole() Record {
 	rec := j.Header.Record
 	rec.Results, rec.Kernels = slices.Clone(rec.Results), slices.Clone(rec.Kernels)
@@ -317,7 +317,7 @@ func (j *Journal) added() []Added {
 
 // addLine reads a line after the header: a part of a case, or added cases.
 func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
-	if !bytes.HasPrefix(line, []byte(`{"reason"`)) { // in Line's form, because parts are long
+	if !bytes.HasPrefix(line, []byte(`{"reason"`)) { // compare the beginning of the line only, because a part is long
 		var p Part
 		err := jsonfile.DecodeLine(line, j.Header.Record.Run, &p)
 		if err == nil {

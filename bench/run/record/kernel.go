@@ -12,7 +12,7 @@ import (
 	"zbench/bench/run/spec"
 )
 
-// Kinds of device. Figures of one kind are never shown as another's.
+// Kinds of device. Figures of one kind are never shown as figures of another kind.
 const (
 	GPU        = "GPU memory"
 	HostMemory = "host memory"
@@ -31,20 +31,22 @@ const (
 	Best      = "best"
 	Tune      = "tune"
 	SizeSweep = "sweep"
-	// For fused kernels: the fused kernel, the same work kernel by kernel, a copy of as many bytes.
+	// These are for fused kernels: the fused kernel, the same work kernel by kernel, and a copy of as many
+	// bytes.
 	Fused   = "fused"
 	Unfused = "unfused"
 	Copy    = "copy"
-	// For products: zbench's, zbench's with every tile of a symmetric product, the vendor's, and a
-	// sequence of both.
+	// These are for products: a product of zbench, the same with every tile of a symmetric product, a
+	// product of the vendor, and a sequence of both.
 	Own    = "own"
 	Full   = "full"
 	Vendor = "vendor"
 	Hybrid = "hybrid"
-	// Pass is a pass over memory, Sequence all launches of one step.
+	// Pass is a pass over memory. Sequence is all launches of one step.
 	Pass     = "pass"
 	Sequence = "sequence"
-	// For a vendor's products by heuristics: one of the vendor's choices, and the call that PyTorch makes.
+	// These are for a vendor's products by heuristics: one of the vendor's choices, and the call that
+	// PyTorch makes.
 	Choice = "choice"
 	Torch  = "pytorch"
 )
@@ -64,7 +66,7 @@ type Kernel struct {
 	Kernel string `json:"kernel"`
 	// Element type.
 	Dtype string `json:"dtype"`
-	// Role of the row among those of its kernel.
+	// Role of the row among the rows of its kernel.
 	Role string `json:"role"`
 	// Vendor library of the kernel; absent for zbench's own.
 	Library string `json:"library,omitempty"`
@@ -78,7 +80,7 @@ type Kernel struct {
 	Counting string `json:"counting,omitempty"`
 	// Bytes that one launch touches.
 	WorkingSet int64 `json:"working_set"`
-	// The working set is below four times the last-level cache, so the rate is not the memory's.
+	// The working set is below four times the last-level cache, so the rate is not the rate of the memory.
 	CacheResident bool `json:"cache_resident"`
 	// Floating-point operations of one launch by definition; absent if none are counted.
 	Effective float64 `json:"effective_flop,omitempty"`

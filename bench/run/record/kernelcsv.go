@@ -8,8 +8,8 @@ import (
 	"zbench/bench/show/table"
 )
 
-// kernelColumns is the CSV form of hbm and of kernels. Times are seconds, rates bytes
-// or operations per second. New columns go to the end, so that readers by position keep working.
+// kernelColumns is the CSV form of hbm and of kernels. Times are in seconds, and rates are in bytes or
+// operations per second. New columns go to the end, so that readers by position keep working.
 var kernelColumns = slices.Concat([]column[Kernel]{
 	{"device", func(_ *Record, k *Kernel) string { return strconv.Itoa(k.Device) }},
 	{"device_name", func(rec *Record, k *Kernel) string { return rec.DeviceOf(k).Name }},
@@ -62,7 +62,8 @@ var kernelColumns = slices.Concat([]column[Kernel]{
 	{"host", func(rec *Record, k *Kernel) string { return rec.DeviceOf(k).Host }},
 }, metricColumns(KernelMetrics[firstMetrics:]))
 
-// firstMetrics is the number of metrics whose columns are followed by others. Newer ones are at the end.
+// firstMetrics is the number of metrics whose columns precede other columns. The columns of newer
+// metrics are at the end.
 const firstMetrics = 12
 
 func metricColumns(metrics []KernelMetric) (out []column[Kernel]) {

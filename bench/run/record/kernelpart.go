@@ -110,8 +110,8 @@ func AssembleKernel(planned Kernel, parts []Part, peak *float64) Kernel {
 	return k
 }
 
-// conclude fills in the results across rows: the metrics that compare them, the devices that are
-// slower than the others, and the seconds of all sequences.
+// conclude fills in the results across rows: the metrics that compare rows, the devices that are
+// slower than other devices, and the seconds of all sequences.
 func (rec *Record) conclude() {
 	for i := range rec.Kernels {
 		rec.compare(&rec.Kernels[i])
@@ -120,7 +120,8 @@ func (rec *Record) conclude() {
 	rec.SequenceSeconds = rec.sequences()
 }
 
-// beside returns the row of the same kernel and shape in another role, nil if there is none.
+// Method `beside` returns the row of the same kernel and shape in another role, or nil if there is
+// none.
 func (rec *Record) beside(k *Kernel, role string) *Kernel {
 	for i := range rec.Kernels {
 		o := &rec.Kernels[i]

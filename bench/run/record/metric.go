@@ -64,13 +64,13 @@ type Metrics struct {
 	Effective *float64 `json:"effective_flops,omitempty" jsonschema:"exclusiveMinimum=0"`
 	// Executed operations per second, by the median.
 	Executed *float64 `json:"executed_flops,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Time of the same work kernel by kernel over this one's, a ratio.
+	// Time of the same work kernel by kernel, divided by the time of this row, a ratio.
 	ToUnfused *float64 `json:"times_unfused,omitempty" jsonschema:"exclusiveMinimum=0"`
 	// Rate over the rate of a copy of the same number of bytes, a ratio.
 	OfCopy *float64 `json:"of_copy,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Time of our own kernel with every tile over this row's, a ratio.
+	// Time of our own kernel with every tile, divided by the time of this row, a ratio.
 	ToFull *float64 `json:"times_own_full,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Time of the vendor's product over this row's, a ratio.
+	// Time of the vendor's product, divided by the time of this row, a ratio.
 	ToVendor *float64 `json:"times_vendor,omitempty" jsonschema:"exclusiveMinimum=0"`
 }
 
@@ -87,8 +87,9 @@ func (k *Kernel) setRates(peak *float64) {
 	m.OfPeak = quotient(m.Rate, peak)
 }
 
-// compare sets the metrics that compare a row with others of the same kernel, shape and device: a
-// fused kernel with the unfused work and a copy, a product of zbench with the vendor's.
+// compare sets the metrics that compare a row with other rows of the same kernel, shape and device. A fused
+// kernel is compared with the unfused work and with a copy. A product of zbench is compared with the vendor's
+// product.
 func (rec *Record) compare(k *Kernel) {
 	m, t := &k.Metrics, k.Timing
 	if t == nil {

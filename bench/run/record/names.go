@@ -49,7 +49,7 @@ func within(list string, i int, err error) error {
 	return fmt.Errorf("%s[%d]: %w", list, i, err)
 }
 
-// checkNames is CheckNames for a result.
+// checkNames refuses a result with a name that is too long.
 func (r *Result) checkNames() error {
 	return cmp.Or(
 		plain.Name("key", r.Key), plain.Name("collective", r.Collective), plain.Name("dtype", r.Dtype), plain.Name("op", r.Op),
@@ -57,7 +57,7 @@ func (r *Result) checkNames() error {
 	)
 }
 
-// checkNames is CheckNames for a row of a kernel.
+// checkNames refuses a row of a kernel with a name that is too long.
 func (k *Kernel) checkNames() error {
 	return cmp.Or(plain.Name("key", k.Key), plain.Name("kernel", k.Kernel), plain.Name("library", k.Library), plain.Name("shape.name", k.Shape.Name))
 }

@@ -52,8 +52,8 @@ func (c *NICCounters) values() []**uint64 {
 	return []**uint64{&c.Sent, &c.Received, &c.Retransmits, &c.CNPs, &c.Pauses, &c.LinkDowns}
 }
 
-// with combines each counter with that of other. The result is null if either counter is null, or if
-// of returns false.
+// Method `with` combines each counter of c with the same counter of other by the function `of`. The
+// result is null if one of the two counters is null, or if the function returns false.
 func (c NICCounters) with(other NICCounters, of func(own, other uint64) (uint64, bool)) NICCounters {
 	for k, to := range c.values() {
 		own, more := *to, *other.values()[k]

@@ -18,14 +18,15 @@ const mostNICs = 64
 // counts as normal.
 const nicsAlike = 0.05
 
-// NICsAlike is the title of NICTables' second table, NICNote the note under both.
+// NICsAlike is the title of NICTables' second table. NICNote is the note under both tables.
 const (
 	NICsAlike = "NICs within 5 % of the median, without retransmits and link-downs"
 	NICNote   = "By how much each counter rose while the cases ran. All traffic of the node counts, that of other jobs too. – is a counter that the driver does not have."
 )
 
-// NICTables returns two tables with a row per NIC: those that stand out by a retransmit, a
-// link-down or bytes far from the median, worst first, and the others.
+// NICTables returns two tables with a row per NIC. The first has the NICs that stand out by a
+// retransmit, a link-down or bytes far from the median, the worst first. The second has the other
+// NICs.
 func NICTables(nics []NICCounters) (apart, alike table.Table) {
 	middle := MedianSent(nics)
 	off := func(c NICCounters) float64 {

@@ -109,10 +109,9 @@ func Finished(planned Status, parts []Part) bool {
 
 func (p *Part) timed() bool { return p.Burst != nil || p.Kernel != nil }
 
-// Assemble makes a case's result from the planned case and its passes, in order. It is the only
-// place where samples become figures, for a live run, a resumed one and a reader of the journal. An
-// unfinished case is interrupted and has the figures of its passes, with rates: they are shown, but
-// not used for answers.
+// Assemble makes a case's result from the planned case and its passes, in order. It is the only place where
+// samples become figures, for a live run, a resumed run and a reader of the journal. An unfinished case is
+// interrupted and has the figures of its passes, with rates: they are shown, but not used for answers.
 func Assemble(planned Result, parts []Part) Result {
 	r := planned
 	r.Case = planned.assembled(parts)
@@ -156,8 +155,8 @@ func (c Case) assembled(parts []Part) Case {
 	return c
 }
 
-// These begin the reason of a case interrupted because of a process, not by a signal: the process
-// ended, did not answer, or stood still while a deadline passed. The evidence stays in the record
+// These texts begin the reason of a case that was interrupted because of a process, not by a signal. The
+// process ended, did not answer, or stood still while a deadline passed. The evidence stays in the record
 // until the case is measured again.
 const (
 	LostProcess = "a process was lost: "
@@ -196,8 +195,8 @@ func (e End) Result(planned Result, parts []Part) Result {
 	return r
 }
 
-// cutShort settles a case with these parts after another case failed: without a pass it was skipped, with one
-// it has a result and a warning.
+// cutShort settles a case with these parts after another case failed. A case without a pass was skipped. A
+// case with a pass has a result and a warning.
 func (c *Case) cutShort(parts []Part, failed string) {
 	if len(parts) == 0 {
 		c.Status, c.Reason = Skipped, "not run: "+failed+" failed before it"
@@ -226,7 +225,7 @@ func (r *Result) headline() {
 
 // samples holds the samples of all parts of a case.
 type samples struct {
-	// means and maxes are from bursts, isolatedSeries and spread from isolated launches.
+	// means and maxes are from bursts. isolatedSeries and spread are from isolated launches.
 	means, maxes, isolatedSeries, spread series
 	iterations, discarded                int
 	startedEarly                         int
@@ -303,9 +302,9 @@ func (s *samples) isolated() *Timing {
 	return t
 }
 
-// Unfinished describes the progress of an interrupted run: in a few words, and in counts, which are
-// empty if nothing was measured. ok is the number of finished cases, partly the number of cases with
-// only their first pass, all the number of planned cases.
+// Unfinished describes the progress of an interrupted run in a few words and in counts. The counts are empty
+// if nothing was measured. The arguments are three numbers of cases: ok for finished cases, partly for cases
+// with only their first pass, and all for planned cases.
 func Unfinished(ok, partly, all int) (head, counts string) {
 	passes := fmt.Sprintf("%d of %d passes", 1, Passes)
 	switch {

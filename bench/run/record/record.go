@@ -95,7 +95,7 @@ type Source struct {
 	Clock string `json:"clock,omitempty"`
 	// Driver is the GPUs' kernel driver with its version, if known.
 	Driver string `json:"driver,omitempty"`
-	// Libraries are the loaded ones, or those that the log names.
+	// Libraries are the loaded libraries, or the libraries that the log names.
 	Libraries []Library `json:"libraries,omitempty"`
 	// Environment holds the variables that set up the libraries, by name; only the last part of a
 	// path is kept. Absent if none is set, and for simulated times.
@@ -122,7 +122,7 @@ type Import struct {
 	Version string `json:"version,omitempty"`
 	// Number of lines in the file.
 	Lines int `json:"lines"`
-	// Rows is the number of table rows that became results or repeats of one.
+	// Rows is the number of table rows that became results or repeats of results.
 	Rows int `json:"rows"`
 	// Skipped lists the ignored rows, by reason.
 	Skipped []Skip `json:"skipped"`
@@ -163,7 +163,8 @@ type Device struct {
 	// Index of the GPU in the runtime; if kernels ran on several nodes, continued through the
 	// nodes.
 	Index int `json:"index"`
-	// Host is the name of its node; absent if kernels ran on one, and for collectives.
+	// Host is the name of the device's node; absent if kernels ran on one node, and for
+	// collectives.
 	Host string `json:"host,omitempty"`
 	// Name from the driver.
 	Name string `json:"name"`

@@ -11,7 +11,7 @@ import (
 // Result is one case: a collective at one size, with its timings.
 type Result struct {
 	Case
-	// Name of the collective, that of the rccl-tests program without _perf.
+	// Name of the collective: the name of the rccl-tests program without _perf.
 	Collective string `json:"collective"`
 	// Element type, as rccl-tests names it.
 	Dtype string `json:"dtype"`
@@ -63,8 +63,8 @@ type Result struct {
 	// Bracket is the model's range of the time of an extrapolated case; absent if the model
 	// has no bracket for it.
 	Bracket *Bracket `json:"bracket,omitempty"`
-	// Registration is how long all ranks registered the case's buffers, in seconds, not included in
-	// its times; absent if they did not do so just before it.
+	// Registration is the time for which all ranks registered the case's buffers, in seconds. It is not
+	// included in the times of the case. Absent if no buffers were registered just before the case.
 	Registration float64 `json:"registration,omitempty" jsonschema:"minimum=0"`
 	// Ran is the library's name for what ran a case with a policy, such as CE or RING; absent if the
 	// library does not report it.
@@ -94,7 +94,8 @@ type Verified struct {
 	Wrong *int64 `json:"wrong"`
 	// Launches is the number of verification launches behind the state.
 	Launches int `json:"launches,omitempty"`
-	// Blocks is the number of random blocks checked in each launch; absent if every element was.
+	// Blocks is the number of random blocks checked in each launch; absent if every element was
+	// checked.
 	Blocks int `json:"blocks,omitempty" jsonschema:"minimum=1"`
 	// BlockBytes is the size of a block, in bytes.
 	BlockBytes int64 `json:"block_bytes,omitempty" jsonschema:"minimum=1"`
@@ -123,8 +124,8 @@ type WrongElement struct {
 
 // Check is the comparison of a result with float64, with its bar.
 type Check struct {
-	// Shape that was checked. It is smaller than the row's where float64 or the emulation would take too
-	// long.
+	// Shape that was checked. It is smaller than the shape of the row if float64 or the emulation would
+	// take too long.
 	Shape string `json:"shape"`
 	// Subject of the check.
 	What string `json:"what"`
@@ -156,8 +157,8 @@ func Patterns() []string {
 	return []string{PatternIsolated, PatternTiles, PatternRounding, PatternUnstable}
 }
 
-// Hint returns the remedy for wrong data: changing elements point to the memory, differing
-// arithmetic does not.
+// Hint returns the remedy for wrong data. If elements changed, the memory may be faulty. Different
+// arithmetic is no sign of faulty memory.
 func (v Verified) Hint() string {
 	i := slices.IndexFunc(v.Checks, func(c Check) bool { return !c.OK() })
 	if i < 0 {
@@ -187,7 +188,7 @@ type Deviation struct {
 	Max float64 `json:"max"`
 }
 
-// Within reports whether both parts of a deviation are no larger than another's.
+// Within reports whether both parts of a deviation are no larger than the parts of another deviation.
 func (d Deviation) Within(most Deviation) bool {
 	return d.Frobenius <= most.Frobenius && d.Max <= most.Max
 }
@@ -267,8 +268,8 @@ type SlowestGroup struct {
 	Typical float64 `json:"typical"`
 	// Smallest of the groups' medians, in seconds.
 	Fastest float64 `json:"fastest"`
-	// Slow are the first ranks of all groups that take more than 5 % longer than the typical one,
-	// in order; absent if there is none.
+	// Slow are the first ranks of all groups that take more than 5 % longer than the typical group, in
+	// order; absent if there is no such group.
 	Slow []int `json:"slow,omitempty"`
 }
 

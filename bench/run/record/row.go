@@ -12,7 +12,7 @@ type Row struct {
 	*Case
 	// Name of the collective or of the kernel.
 	Name string
-	// Bytes that a launch moves; of a collective the larger of the moved and the requested size.
+	// Bytes that a launch moves. For a collective this is the larger of the moved and the requested size.
 	Bytes int64
 	// Flop is the floating-point operations of a launch by definition; 0 if none are counted.
 	Flop float64
@@ -30,8 +30,8 @@ var timeNames = [...]string{"burst", "burst_slowest", "isolated", "isolated_mean
 // TimeNames returns the kinds of time of a row, the preferred one first. Different kinds are never compared.
 func TimeNames() []string { return slices.Clone(timeNames[:]) }
 
-// Axis is a property of a case: a word, or numbers. A condition on numbers needs one that fits: bytes=1024, for
-// example, selects a case whose requested or moved size is 1,024 bytes.
+// Axis is a property of a case: a word, or numbers. A condition on numbers is met if at least one of the
+// numbers fits. For example, bytes=1024 selects a case whose requested or moved size is 1,024 bytes.
 type Axis struct {
 	Name, Word string
 	Numbers    []float64

@@ -62,8 +62,8 @@ type SampleSeries struct {
 	Width int `json:"width" jsonschema:"minimum=1"`
 }
 
-// WriteSamples writes the samples of a record's parts to values, case by case in the order of the
-// results and pass by pass, and their positions to index.
+// WriteSamples writes the samples of a record's parts to values, and their positions to index. The
+// samples are in the order of the results, and for each case in the order of the passes.
 func WriteSamples(values, index io.Writer, rec *Record, parts []Part) error {
 	x := SamplesIndex{Schema: SamplesSchema, Run: rec.Run, Series: []SampleSeries{}}
 	byKey := ByKey(parts)
@@ -81,9 +81,9 @@ func WriteSamples(values, index io.Writer, rec *Record, parts []Part) error {
 	return jsonfile.Write(index, "record: samples", x)
 }
 
-// CheckSamples returns a warning if the samples beside a record are not those that zbench wrote
-// with it; nil if they are, or if their version cannot tell. index and values are samples.json and
-// samples.f32.
+// CheckSamples returns a warning if the samples beside a record are not the samples that zbench
+// wrote with it. It returns nil if they are, or if files of their version do not show it. index
+// and values are samples.json and samples.f32.
 func CheckSamples(rec *Record, index, values []byte) *Warning {
 	const hint = "do not use them; journal.jsonl has the same samples"
 	var x SamplesIndex

@@ -9,8 +9,8 @@ import (
 	"zbench/bench/base/stat"
 )
 
-// slowest finds the slowest group by the mean of the passes' medians; nil if the passes have no
-// groups, or different ones.
+// slowest finds the slowest group by the mean of the passes' medians; nil if the passes have no groups, or
+// have different groups.
 func (s *samples) slowest(ranks, stride int) *SlowestGroup {
 	if len(s.groups) == 0 || len(s.groups[0]) < 2 {
 		return nil
@@ -85,7 +85,7 @@ const SlowTimes = 1.5
 type SlowLaunches struct {
 	// Launches is the number of launches of each group, over all passes.
 	Launches int `json:"launches" jsonschema:"minimum=1"`
-	// Groups are those with slow launches, in the order of their ranks.
+	// Groups are the groups with slow launches, in the order of their ranks.
 	Groups []SlowGroup `json:"groups"`
 }
 
@@ -127,7 +127,7 @@ func (c *slowCounts) add(b *IsolatedSamples) {
 	}
 }
 
-// of returns the count for a result, nil if no launch was slow.
+// Method `of` returns the count for a result, or nil if no launch was slow.
 func (c *slowCounts) of(ranks, stride int) *SlowLaunches {
 	out := &SlowLaunches{Launches: c.launches}
 	for g, n := range c.counts {

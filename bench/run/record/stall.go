@@ -14,18 +14,19 @@ import (
 type Stall struct {
 	// Rows are the results, by size, out of place before in place.
 	Rows []*Result
-	// Factor is the largest ratio of a row's time to what the others allow.
+	// Factor is the largest ratio of a row's time to the time that the other rows allow.
 	Factor float64
 }
 
 // Bounds of a stall.
 const (
 	// stallFactor exceeds the ratio of sizes that a library always handles badly: up to 7.0 times
-	// what others allow (256 KiB to 1 MiB on 16 GH200, boeschf/nccl-benchmark-on-alps-2025).
+	// the time that other rows allow (256 KiB to 1 MiB on 16 GH200,
+	// boeschf/nccl-benchmark-on-alps-2025).
 	stallFactor = 10.0
-	// erraticFactor is the limit for a run whose two placements differ by more than erratic, in the
-	// median over its sizes. A library's regular behaviour affects both placements: there they
-	// differ by 0.03.
+	// erraticFactor is the limit for a run whose two placements differ by more than the constant
+	// erratic, in the median over its sizes. A library's regular behaviour affects both placements:
+	// there the placements differ by 0.03.
 	erraticFactor = 4.0
 	erratic       = 0.1
 	// stallEdge is the limit for the first and the last row, which only partly fell into the stall.
@@ -34,8 +35,9 @@ const (
 )
 
 // Stalls finds the stalls in a record of imported tables. A larger message does no less work, and a
-// message can be sent in pieces. So no row should take longer than a larger one, or, beyond the
-// tolerance, longer than in proportion to a smaller one.
+// message can be sent in pieces. So no row should take longer than a row of a larger size. Compared
+// with a row of a smaller size, its time should at most grow in proportion to the size, with some
+// tolerance.
 func (r *Record) Stalls() (all []Stall) {
 	var rows []row
 	for _, x := range r.Each() {
@@ -106,11 +108,12 @@ func stalls(rows []row) (all []Stall) {
 	return all
 }
 
-// oneStall reports whether two runs are one stall: every row between them takes longer than on the
-// line between the rows before and after both.
+// oneStall reports whether two runs are one stall. A straight line joins the row before both runs
+// and the row after both. The runs are one stall if every row between them takes clearly longer
+// than this line predicts.
 func oneStall(rows []row, a, b [2]int) bool {
 	if a[0] == 0 || b[1] == len(rows) {
-		return false // nothing is known of one side
+		return false // there is no row on one side
 	}
 	return !slices.ContainsFunc(rows[a[1]:b[0]], func(x row) bool { return x.seconds < stallEdge*chord(rows[a[0]-1], rows[b[1]], x) })
 }

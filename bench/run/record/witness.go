@@ -41,7 +41,7 @@ const (
 	WitnessAbsent   WitnessState = "absent"
 )
 
-// WitnessStates returns all states. The slice is the caller's.
+// WitnessStates returns all states. The caller may change the slice.
 func WitnessStates() []WitnessState {
 	return []WitnessState{WitnessHealthy, WitnessDegraded, WitnessAbsent}
 }
@@ -93,7 +93,7 @@ const (
 
 var witnessRankStates = []WitnessRankState{RankDead, RankMissing, RankError, RankBehind, RankDiffers}
 
-// WitnessRankStates are all states. The slice is the caller's.
+// WitnessRankStates are all states. The caller may change the slice.
 func WitnessRankStates() []WitnessRankState { return slices.Clone(witnessRankStates) }
 
 // SetRanks keeps the ranks with the strongest signs, up to MostWitnessed of them.

@@ -35,7 +35,7 @@ type Advice struct {
 	Largest int64 `json:"largest_param,omitempty"`
 	// Settings from the trainer's own file (--config).
 	Config *Config `json:"config,omitempty"`
-	// Ranks that reduce a gradient together; absent for the curve's.
+	// Ranks that reduce a gradient together; absent for the ranks of the curve.
 	DP int `json:"dp,omitempty"`
 	// Expert-parallel groups among them.
 	EP int `json:"ep,omitempty"`
@@ -53,19 +53,19 @@ type Advice struct {
 	Zero *int `json:"zero,omitempty"`
 	// Megatron's --optimizer.
 	Optimizer string `json:"optimizer,omitempty"`
-	// Element type in which gradients are reduced; absent for the trainer's.
+	// Element type in which gradients are reduced; absent for the trainer's default.
 	GradDtype string `json:"grad_dtype,omitempty"`
 	// Element type in which parameters are gathered; absent for bfloat16.
 	ParamDtype string `json:"param_dtype,omitempty"`
 	// Backward of one microbatch without communication, in seconds.
 	Backward float64 `json:"backward_seconds,omitempty"`
-	// Forward of it, in seconds; absent for half the backward.
+	// Forward of the same microbatch, in seconds; absent for half the backward.
 	Forward float64 `json:"forward_seconds,omitempty"`
 	// Forward and backward together, in seconds.
 	Step float64 `json:"step_seconds,omitempty"`
 	// Tokens per GPU in a microbatch, if no time was measured.
 	Tokens int64 `json:"tokens_per_microbatch,omitempty"`
-	// Parameters that a token uses on this GPU; absent for the preset's.
+	// Parameters that a token uses on this GPU; absent for the preset's number.
 	Active int64 `json:"active_params,omitempty"`
 	// Rate of a GPU in training, in FLOP/s.
 	Flops float64 `json:"flops,omitempty"`
@@ -93,8 +93,8 @@ type Asked struct {
 // Given reports whether a flag asked for anything.
 func (a *Asked) Given() bool { return !reflect.ValueOf(a).Elem().IsZero() }
 
-// Plausible ranges: a microbatch takes a microsecond to an hour, a GPU reaches at most an
-// exaflop per second. Values outside are unit errors.
+// Plausible ranges: a microbatch takes a microsecond to an hour, and a GPU reaches at most an exaflop per
+// second. Values outside are unit errors.
 const (
 	minMilli, maxMilli   = 1e-3, 3.6e6
 	minTflops, maxTflops = 1e-3, 1e6
@@ -211,7 +211,7 @@ func (a *Advice) Check() error {
 	for _, f := range AdviceFlags {
 		has[f.Name] = len(f.Shown(asked)) > 0
 	}
-	has["params"] = a.Model != nil // or those of a trace
+	has["params"] = a.Model != nil // from a file, or from a trace
 	given := func(flags ...string) []string {
 		return slices.DeleteFunc(flags, func(name string) bool { return !has[name] })
 	}
@@ -242,7 +242,8 @@ func (a *Advice) Check() error {
 	return nil
 }
 
-// file is the name of a file that a command reads; show is the name that the request keeps.
+// Function file returns a Value for the name of a file that a command reads. The function show returns the
+// name that the request keeps.
 func file(field func(*Asked) *string, show func(*Advice) string) option.Value[Asked] {
 	v := option.Read(field, fileName)
 	v.Show, v.Unset = func(a *Asked) []string { return []string{show(&a.Advice)} }, nil

@@ -15,7 +15,7 @@ type Config struct {
 	Set []string `json:"set,omitempty"`
 	// Form says which part of the file was read, in words; absent if all of it.
 	Form string `json:"form,omitempty"`
-	// Notes say what could not be read, in sentences; absent if everything could.
+	// Notes say what could not be read, in sentences; absent if everything could be read.
 	Notes []string `json:"notes,omitempty"`
 	// Unread names settings that look as if they affected collectives but that no trainer here reads; absent
 	// if none.

@@ -28,7 +28,7 @@ type Kernels struct {
 	Peak float64 `json:"peak,omitempty"`
 	// Size of one array of a stream, in bytes.
 	Size int64 `json:"size,omitempty"`
-	// Also every size up to that of the arrays (--sweep).
+	// Every size up to the size of the arrays is measured, too (--sweep).
 	Sweep bool `json:"sweep,omitempty"`
 	// Try configurations of each kernel and measure the best (--tune).
 	Tune bool `json:"tune,omitempty"`
@@ -50,7 +50,7 @@ type Kernels struct {
 	// Coefficients of Newton–Schulz.
 	Coefficients string `json:"coefficients,omitempty"`
 	// Reduce is the longest side that is emulated in place of a shape; absent if the shape itself
-	// is.
+	// is emulated.
 	Reduce int `json:"reduce,omitempty"`
 	// Tokens of a microbatch, for a preset's products.
 	Tokens int `json:"tokens,omitempty"`
@@ -62,7 +62,7 @@ type Kernels struct {
 	Reachable bool `json:"reachable,omitempty"`
 	// Results are not verified (--check 0).
 	Unchecked bool `json:"unchecked,omitempty"`
-	// Only lists the keys of the measured rows; absent if all are measured.
+	// Keys of the measured rows; absent if all rows are measured.
 	Only []string `json:"only,omitempty"`
 }
 

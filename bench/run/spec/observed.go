@@ -37,7 +37,7 @@ const longest = 1e5
 // mostObserved bounds the settings and the steps.
 const mostObserved = 1 << 16
 
-// add adds steps to the setting's others, and returns the setting.
+// add adds steps to the earlier steps of a setting and returns the setting.
 func (o *Observed) add(setting string, seconds ...float64) (*ObservedSetting, error) {
 	setting = strings.TrimSpace(setting)
 	switch {
@@ -76,7 +76,7 @@ func ParseObserved(text string, trace func(path string) (name string, seconds []
 		var err error
 		if seconds[0], err = unit.ParseSeconds(value); err != nil {
 			if value == "" || strings.Trim(value, "0123456789. ") == "" {
-				return nil, err //nolint:wrapcheck // it names the value
+				return nil, err //nolint:wrapcheck // the error names the value
 			}
 			if name, seconds, err = trace(value); err != nil {
 				return nil, err
@@ -91,7 +91,7 @@ func ParseObserved(text string, trace func(path string) (name string, seconds []
 	return o, nil
 }
 
-// perSecond has the units of a header, with the number per second.
+// perSecond maps each unit of a header to the number of these units in a second.
 var perSecond = map[string]float64{"s": 1, "sec": 1, "seconds": 1, "ms": 1e3, "milliseconds": 1e3, "us": 1e6, "µs": 1e6, "microseconds": 1e6}
 
 // ReadObserved reads a table of two columns, the setting and the time of a step, one row per step

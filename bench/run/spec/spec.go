@@ -33,7 +33,7 @@ type Spec struct {
 	Benchmark string `json:"benchmark"`
 	// Provider: loopback, rocm or cuda.
 	Backend string `json:"backend"`
-	// Name of the simulated hardware, or of the one whose roofs and cache are assumed (--fabric).
+	// Name of the simulated hardware, or of the hardware whose roofs and cache are assumed (--fabric).
 	Fabric string `json:"fabric,omitempty"`
 	// Ranks that take part.
 	World World `json:"world"`
@@ -232,8 +232,8 @@ func (s *Spec) Fits() bool {
 	return s.Kernels != nil && s.Sweep == nil
 }
 
-// SizesLine returns the command that sweeps these sizes, in bytes, with that many ranks on nodes with equally
-// many ranks each; 0 nodes leave the ranks out.
+// SizesLine returns the command that sweeps these sizes, in bytes. ranks is the number of ranks, which are
+// divided equally among the nodes. If nodes is 0, the command does not state the ranks.
 func SizesLine(collectives []string, sizes []int64, dtype string, nodes, ranks int) string {
 	words := append([]string{"zbench", "collectives"}, collectives...)
 	list := slice.Map(sizes, func(n int64) string { return strconv.FormatInt(n, 10) })

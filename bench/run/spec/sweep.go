@@ -83,7 +83,8 @@ const SamplesRanks = 64
 // FixedSizes is the name of the flag that adds no sizes for the bucket size.
 const FixedSizes = "fixed-sizes"
 
-// SweepFlags are the flags of a sweep: rccl-tests' with the same letters, names and meanings, then zbench's own.
+// SweepFlags are the flags of a sweep. The flags of rccl-tests come first, with the same letters, names and
+// meanings. zbench's own flags come last.
 var SweepFlags = []option.Row[Spec]{
 	{Letter: "b", Name: "minbytes", Unit: "bytes", Default: "1K", Meaning: "smallest total size", Value: option.Bytes(func(s *Spec) *int64 { return &s.Sweep.MinBytes })},
 	{Letter: "e", Name: "maxbytes", Unit: "bytes", Default: "8G", Meaning: "largest total size", Value: option.Bytes(func(s *Spec) *int64 { return &s.Sweep.MaxBytes })},

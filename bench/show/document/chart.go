@@ -33,9 +33,10 @@ func signedPercent(v float64) string {
 // Quantity is the kind of value that a chart shows over its x axis.
 type Quantity int
 
-// The first four quantities. BusBW is on a linear axis from zero. Time is a burst's time per launch
-// and Alone the time of one isolated launch, both on a logarithmic axis. Spread is the distribution
-// of isolated launches, in per cent of their median. All of them are over the message size.
+// The first four quantities. BusBW is on a linear axis from zero. Time is a burst's time per
+// launch. Alone is the time of one isolated launch. Both are on a logarithmic axis. Spread is the
+// distribution of isolated launches, in per cent of their median. All of them are over the message
+// size.
 const (
 	BusBW Quantity = iota
 	Time
@@ -258,7 +259,7 @@ func Split(c Chart, names []string) []Chart {
 const KneeShare = 0.9
 
 // Plots returns charts as blocks. Among charts that differ only in the collective, the first is
-// open and the others unfold.
+// open and the other charts unfold.
 func Plots(all []Chart) []Block {
 	var out, more []Block
 	var titles []string
@@ -276,7 +277,7 @@ func Plots(all []Chart) []Block {
 	return out
 }
 
-// FirstOpen returns charts of curves: the first is open, the others unfold.
+// FirstOpen returns charts of curves: the first chart is open, and the other charts unfold.
 func FirstOpen(charts []Block) []Block {
 	if len(charts) < 2 {
 		return charts
@@ -364,7 +365,7 @@ func StepChart(predicted string, simulated bool) Chart {
 }
 
 // MeasuredStep returns the median time of n steps with a setting, as a point. median, lo and hi are
-// in seconds, elements is the setting's bucket size. lo and hi are nil if there is no interval.
+// in seconds, and elements is the setting's bucket size. lo and hi are nil if there is no interval.
 func MeasuredStep(elements int64, median float64, lo, hi *float64, n int) Point {
 	p := Point{Bytes: elements, Value: median, N: n}
 	if lo != nil && hi != nil {

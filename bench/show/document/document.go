@@ -18,7 +18,7 @@ import (
 type Document struct {
 	// Command is the name of the command without zbench, such as "compare".
 	Command string
-	// Title is the headline, Lead describes what was judged, Foot names the units of all figures.
+	// Title is the headline. Lead describes what was judged. Foot names the units of all figures.
 	Title, Lead, Foot string
 	Simulated         bool
 	// State decides the exit code, together with the faults in Findings. It is pass if the findings
@@ -44,8 +44,8 @@ type Document struct {
 	// CSV returns a header and rows in base units. If CSV is nil, the CSV output lists the
 	// findings.
 	CSV func() (header []string, rows [][]string)
-	// Checks are the test cases for JUnit. If there are none, the findings become test cases.
-	// Strict counts checks that were not made as failures.
+	// Checks are the test cases for JUnit. If there are none, the findings become test cases. If
+	// Strict is true, a check that was not made counts as a failure.
 	Checks []Check
 	Strict bool
 }
@@ -78,7 +78,7 @@ type Check struct {
 // Place says where a section is shown. Combine places with |.
 type Place int
 
-// The places. Terminal is a terminal without --verbose, Verbose is a terminal with --verbose.
+// The places. Terminal is a terminal without --verbose. Verbose is a terminal with --verbose.
 // Beside is standard error when standard output goes to another program.
 const (
 	Page Place = 1 << iota
@@ -175,7 +175,7 @@ type Statement struct {
 	Word string
 }
 
-// Statements returns the findings to show and the number of further ones.
+// Statements returns the findings to show and the number of further findings.
 func (d *Document) Statements() (shown []Statement, more int) {
 	n := len(d.Findings)
 	if d.Most > 0 {
@@ -193,8 +193,8 @@ func (d *Document) Statements() (shown []Statement, more int) {
 	return shown, len(d.Findings) - n
 }
 
-// Block is a part of a section. Text output chooses the layout by the block's type, a page by its
-// kind.
+// Block is a part of a section. Text output chooses the layout by the block's type. A page chooses
+// it by the block's kind.
 type Block interface{ block() string }
 
 // Kind returns the name of the template that draws a block on a page.

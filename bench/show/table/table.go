@@ -1,6 +1,6 @@
-// Package table holds a table as data: columns, rows in groups, notes. Text writes it for a
-// terminal and Markdown for a merge request; package report writes the same table on a page. A
-// benchmark therefore builds its table only once.
+// Package table holds a table as data: columns, rows in groups, notes. Text writes the table for a
+// terminal. Markdown writes it for a merge request. Package report writes it on a page. A benchmark
+// therefore builds its table only once.
 package table
 
 import (
@@ -15,7 +15,7 @@ const Terminal = 120
 
 // Table is a table of formatted cells. Each cell includes its unit.
 type Table struct {
-	// Title is above the table, Notes are beneath it, one per line.
+	// Title is shown above the table. Notes are shown beneath it, one per line.
 	Title string
 	Notes []string
 	// By names the properties in which groups differ. A terminal shows a group's values in a line
@@ -56,7 +56,7 @@ const (
 // Group is a number of rows that belong together.
 type Group struct {
 	// Cells are the group's values of Table.By. Note applies to all rows of the group. An output
-	// that cannot print it once appends it to the last cell of each row.
+	// that cannot print the note once appends it to the last cell of each row.
 	Cells []string
 	Note  string
 	Rows  []Row
@@ -84,7 +84,8 @@ func (t *Table) Add(cells ...string) {
 	last.Rows = append(last.Rows, Row{Cells: cells})
 }
 
-// AddTo appends a row to the last group if it has this name, else to a new one.
+// AddTo appends a row to the last group if this group has the given name. Otherwise it appends the
+// row to a new group.
 func (t *Table) AddTo(group string, cells ...string) {
 	if n := len(t.Groups); n == 0 || t.Groups[n-1].Cells[0] != group {
 		t.Groups = append(t.Groups, Group{Cells: []string{group}})
@@ -101,8 +102,8 @@ func Of(names []string, rows ...[]string) Table {
 	return t
 }
 
-// Only returns the table with the columns for which keep returns true. keep gets a column's name
-// and cells.
+// Only returns the table with the columns for which keep returns true. The function keep gets a
+// column's name and cells.
 func (t Table) Only(keep func(name string, cells []string) bool) Table {
 	rows := t.rows()
 	var kept []int

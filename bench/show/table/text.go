@@ -82,7 +82,7 @@ func (t Table) grouped(lines []string, width int) []string {
 	return lines
 }
 
-// over returns the line with the shared headings.
+// Method `over` returns the line with the shared headings.
 func (t Table) over() []string {
 	line := ""
 	for first, last := range t.Headings() {
@@ -101,8 +101,8 @@ func (t Table) over() []string {
 	return []string{line}
 }
 
-// Headings iterates over the headings. first is the first column of a heading, last is the column
-// after its last one.
+// Headings iterates over the headings. The value first is the first column of a heading, and last
+// is the column after its last column.
 func (t Table) Headings() iter.Seq2[int, int] {
 	return func(yield func(first, last int) bool) {
 		for first := 0; first < len(t.Columns); {
@@ -174,7 +174,7 @@ func render(columns []Column, names []string, rows [][]string, r tw.Renderer) ([
 		tablewriter.WithConfig(tablewriter.Config{Header: cells, Row: cells}))
 	table.Header(names)
 	for _, row := range rows {
-		// Append keeps the slice that it is given.
+		// Append keeps the slice that it gets, so it gets a copy.
 		clean := slice.Map(row, plain.Line)
 		if err := table.Append(clean); err != nil {
 			return nil, err
@@ -186,7 +186,7 @@ func render(columns []Column, names []string, rows [][]string, r tw.Renderer) ([
 	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n"), nil
 }
 
-// folded breaks a title or a note into lines; later ones are indented.
+// folded breaks a title or a note into lines. Later lines are indented.
 func folded(s string, width int) []string {
 	return plain.Fold(plain.OneSpace(plain.Line(s)), width, "", "    ")
 }

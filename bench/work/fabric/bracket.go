@@ -16,12 +16,12 @@ type Bracket struct {
 	Slowest End `yaml:"slowest"`
 }
 
-// End is one end of a bracket: constants that replace those of the model in the same formula.
+// End is one end of a bracket: constants that replace the model's constants in the same formula.
 type End struct {
 	// R replaces the pipeline cost, in seconds.
 	R float64 `yaml:"r"`
-	// RingStep is the time, in seconds, of each of a ring's 2·(n − 1) steps. If it is set, their
-	// sum replaces R.
+	// RingStep is the time, in seconds, of each of a ring's 2·(n − 1) steps. If RingStep is set,
+	// the sum of the steps replaces R.
 	RingStep float64 `yaml:"ring_step"`
 	// RingsAlone are collectives for which the library only has a ring, and no algorithm of lower
 	// latency. They pay R at every size.
@@ -53,7 +53,7 @@ func (f *Falling) share(collective string, n float64) float64 {
 	return max(leastShare, 1-f.PerDoubling*math.Log2(n/f.FromNodes))
 }
 
-// at replaces the constants of a collective by the constants of this end.
+// Method `at` replaces the constants of a collective by the constants of this end.
 func (e End) at(c collective.Collective, w spec.World, curve Curve) Curve {
 	curve.R = e.R
 	if e.RingStep > 0 {

@@ -55,8 +55,9 @@ func (g Group) withoutRails(f *Fabric, w spec.World, node int, dead map[int]bool
 	return float64(live) / float64(own)
 }
 
-// shareOfSubstitute returns the share that a GPU has of its NIC, or of the NIC that substitutes for
-// it if other GPUs of the node use that one too. It returns 0 if all NICs are dead.
+// shareOfSubstitute returns the share of a NIC's bandwidth that a GPU gets. If the GPU's own NIC is
+// dead, the GPU shares the substitute NIC with other GPUs of the node. The result is 0 if all NICs
+// are dead.
 func shareOfSubstitute(rails, own int, dead map[int]bool) float64 {
 	taken := substitute(rails, own, dead)
 	if taken < 0 {

@@ -34,8 +34,7 @@ const (
 // Default is the fabric that is used if the user names none.
 const Default = "mi300x-pollara"
 
-// Fabric is one hardware description. Rates are in bytes per second, times in
-// seconds.
+// Fabric is one hardware description. Rates are in bytes per second, and times are in seconds.
 type Fabric struct {
 	Name     string   `yaml:"name"`
 	Title    string   `yaml:"title"`
@@ -172,8 +171,8 @@ func Parse(text []byte) (*Fabric, error) {
 	return f, nil
 }
 
-// parse is Parse without the search for keys without a value, which would double the time. A test
-// checks that the files in the binary have no such keys.
+// parse reads a fabric like Parse, but does not search for keys without a value. That search would
+// double the time. A test checks that the files in the binary have no such keys.
 func parse(text []byte) (*Fabric, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
@@ -252,7 +251,7 @@ func emptied(n *yaml.Node) int {
 	return 0
 }
 
-// within reports whether v is from 0 to most. A NaN is not.
+// Function `within` reports whether v lies between 0 and most. It returns false for a NaN.
 func within(v, most float64) bool { return v >= 0 && v <= most }
 
 // model returns the constants for n nodes, or nil if there are none.

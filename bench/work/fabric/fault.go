@@ -25,7 +25,7 @@ type Fault struct {
 	plant planting
 	// place names the broken component. Two faults must not break the same component.
 	place func(v faultValues) string
-	// more are optional keys that must all be given together.
+	// The list `more` has optional keys, all of which must be given together.
 	more []string
 	// collectives is true if the loopback only plants the fault in collectives.
 	collectives bool
@@ -58,7 +58,7 @@ type damage struct {
 	rails map[[2]int]float64 // by node, rail
 	// crossed is the NIC that a GPU uses instead of its own, by node and GPU.
 	crossed map[[2]int]int
-	// taken has the fault that breaks each component.
+	// The map taken has the fault that breaks each component.
 	taken map[string]string
 }
 
@@ -67,10 +67,10 @@ type linkDamage struct {
 	share float64
 }
 
-// whenData are the keys that restrict when data are wrong. part: in this share of the launches.
-// first (1): only in the first launch of each communicator. launch: from this launch of a
-// communicator on, counted from 0. env: only in processes in whose environment the variable has
-// this value (env=NCCL_ALGO:Ring).
+// whenData are the keys that restrict when data are wrong. With part, data are wrong in this share
+// of the launches. With first=1, data are wrong only in the first launch of each communicator. With
+// launch, data are wrong from this launch of a communicator on, counted from 0. With env, data are
+// wrong only in processes in whose environment the variable has this value (env=NCCL_ALGO:Ring).
 var whenData = []string{"part", "first", "launch", environmentKey}
 
 // environmentKey is the only key whose value is not a number: NAME:VALUE.
@@ -78,8 +78,8 @@ const environmentKey = "env"
 
 var variable = pattern.New(`^([A-Za-z_][A-Za-z0-9_]{0,62}):([A-Za-z0-9_.+-]{1,63})$`)
 
-// environment removes the variable from the keys of a fault. set has its name and value as the
-// machine file writes them.
+// environment removes the variable from the keys of a fault. The result set has the variable's name
+// and value in the form of the machine file.
 func environment(text string, f *Fault) (rest, set string, err error) {
 	keys := strings.Split(text, ",")
 	i := slices.IndexFunc(keys, func(key string) bool { return strings.HasPrefix(key, environmentKey+"=") })
@@ -336,7 +336,8 @@ func plantSlowNode(v faultValues, m *Machine, d *damage) error {
 	return nil
 }
 
-// slow records the remaining share of a rail. If several faults slow it, the smallest share counts.
+// slow stores the remaining share of a rail. If several faults slow the rail, the smallest share
+// counts.
 func (d *damage) slow(node, rail int, left float64) {
 	at := [2]int{node, rail}
 	before, hit := d.rails[at]
@@ -391,7 +392,7 @@ func plantLeaf(v faultValues, m *Machine, d *damage) error {
 	return nil
 }
 
-// leafPlace names one leaf switch of a rail, or the only one.
+// leafPlace names one leaf switch of a rail, or the only leaf switch.
 func leafPlace(v faultValues) string {
 	if each, given := v["nodes"]; given {
 		return fmt.Sprintf("leaf switch %g of rail %g with %g nodes each", v["leaf"], v["rail"], each)
@@ -399,10 +400,10 @@ func leafPlace(v faultValues) string {
 	return fmt.Sprintf("the leaf switch of rail %g", v["rail"])
 }
 
-// at returns a function that names the component that a fault breaks, made from the values of keys.
-// Two faults must not name the same component: the loopback would use only the last one, but the
-// record would name both. A format without keys allows only one fault of its kind. A late GPU and
-// its late node are two components; their times add up.
+// Function `at` returns a function that names the component that a fault breaks. The name has the
+// values of the keys. Two faults must not name the same component: the loopback would use only the
+// last one, but the record would name both. A format without keys allows only one fault of its
+// kind. A late GPU and its late node are two components; their times add up.
 func at(format string, keys ...string) func(faultValues) string {
 	return func(v faultValues) string {
 		return fmt.Sprintf(format, slice.Map(keys, func(key string) any { return v[key] })...)
@@ -411,8 +412,8 @@ func at(format string, keys ...string) func(faultValues) string {
 
 var railPlace = at("rail %g of node %g", "rail", "node")
 
-// between returns a function that names the component between two GPUs of a node, whichever GPU
-// comes first.
+// Function `between` returns a function that names the component between two GPUs of a node. The
+// order of the GPUs does not matter.
 func between(what string) func(faultValues) string {
 	return func(v faultValues) string {
 		return fmt.Sprintf("the %s of GPUs %g and %g of node %g", what, min(v["a"], v["b"]), max(v["a"], v["b"]), v["node"])

@@ -26,8 +26,8 @@ func (g Group) holds(rank int) bool {
 	return at >= 0 && at%g.stride() == 0 && at/g.stride() < g.Ranks
 }
 
-// on reports whether the group has a GPU that uses the rail on the node; −1 means any node or any
-// rail. A GPU uses the rail with its own number.
+// Method `on` reports whether the group has a GPU that uses the rail on the node; −1 means any
+// node or any rail. A GPU uses the rail with its own number.
 func (g Group) on(w spec.World, node, rail int) bool {
 	for rank := g.First; rank < g.First+g.Ranks*g.stride(); rank += g.stride() {
 		if (node < 0 || rank/w.GPUsPerNode == node) && (rail < 0 || rank%w.GPUsPerNode == rail) {
@@ -65,8 +65,9 @@ func groups(w spec.World, o Conditions) ([]Group, error) {
 	return all, nil
 }
 
-// fairRails returns the rate, in bytes per second, that a group has of the rails if several groups
-// with a stride run at once and a node has fewer NICs than GPUs. Otherwise it returns infinity.
+// fairRails returns the rate, in bytes per second, that one group gets from the rails. It is
+// finite if several groups with a stride run at once and a node has fewer NICs than GPUs.
+// Otherwise it is infinite.
 func (f *Fabric) fairRails(g Group, w spec.World) float64 {
 	own := g.world(w)
 	if g.Stride == 0 || own.Nodes == 1 || f.Node.NICs >= w.GPUsPerNode {

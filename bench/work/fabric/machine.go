@@ -13,7 +13,7 @@ import (
 )
 
 // Curve holds the model's constants for one collective and number of ranks. B is in bytes per
-// second, K is the bus-bandwidth factor, all others are in seconds.
+// second, K is the bus-bandwidth factor, and all other constants are in seconds.
 type Curve struct {
 	B, A, R, Floor, K float64
 }
@@ -107,9 +107,9 @@ type Point struct {
 	Seconds float64
 }
 
-// Measure replaces the times of a collective over all ranks by measured ones. The times were
-// measured without faults, so the machine's faults lengthen them, by the same factor as they
-// lengthen the model's times. healthy is the machine without faults.
+// Measure replaces the times of a collective over all ranks by measured times. The times were
+// measured without faults. So the machine's faults lengthen them, by the same factor as the model's
+// times. healthy is the machine without faults.
 func (m *Machine) Measure(collective string, points []Point, healthy *Machine) {
 	if m.Measured == nil {
 		m.Measured = map[string][]Point{}
@@ -333,8 +333,8 @@ func (m *Machine) WrongData() bool {
 }
 
 // Launch returns the model's time of one launch in a burst, in seconds. It is the time of the
-// curve, or of the host if that is slower, because a process launches on its GPUs one after the
-// other. It is 0 if there is no such group.
+// curve, or the time of the host if the host is slower. The host can be slower, because a process
+// launches on its GPUs one after the other. It is 0 if there is no such group.
 func (m *Machine) Launch(g Group, collective string, bytes int64) float64 {
 	curve, ok := m.Curves[g][collective]
 	if !ok {

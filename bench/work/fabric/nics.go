@@ -33,7 +33,7 @@ func (d damage) dead(node int) map[int]bool {
 	return out
 }
 
-// own returns the number of the NIC that a GPU uses while the NIC works.
+// Method `own` returns the number of the NIC that a GPU uses while the NIC works.
 func (d damage) own(node, gpu int) int {
 	if other, hit := d.crossed[[2]int{node, gpu}]; hit {
 		return other

@@ -5,15 +5,16 @@ import "fmt"
 // Policies describes how registered buffers and the policy for compute units change the constants
 // of a collective, if the library supports them (bench/hardware/policy).
 type Policies struct {
-	// Copies is the change by copy engines, Symmetric is the change by kernels on windows.
+	// Copies is the change by copy engines, and Symmetric is the change by kernels on windows.
 	Copies    Faster `yaml:"copies"`
 	Symmetric Faster `yaml:"symmetric"`
 	// Register is the host time, in seconds, for which a rank registers one buffer.
 	Register float64 `yaml:"register"`
 }
 
-// Faster changes a curve: its bandwidth is multiplied by Rate, its latencies by Latency. The zero
-// Faster is not modelled; the call then takes the time of the usual kernels.
+// Faster changes a curve. Its bandwidth is multiplied by Rate, and its latencies are multiplied
+// by Latency. The zero Faster means that the change is not modelled. The call then takes the time
+// of the usual kernels.
 type Faster struct {
 	Rate    float64 `yaml:"rate"`
 	Latency float64 `yaml:"latency"`

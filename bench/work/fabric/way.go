@@ -18,8 +18,8 @@ type Ways struct {
 }
 
 // ways returns the times of messages in a world. No published source has messages between pairs by
-// size. So the rates are those of links and NICs, and the latencies are those of all_reduce in the
-// models for one and two nodes.
+// size. So the rates are the rates of links and NICs, and the latencies are the latencies of
+// all_reduce in the models for one and two nodes.
 func (f *Fabric) ways(m *Machine, d damage) *Ways {
 	constants := func(nodes int, rate float64) Curve {
 		model := f.model(nodes)

@@ -1,7 +1,7 @@
 // Package gemm describes the matrix products of a model's layers: their sizes, how their tiles fill
 // the compute units of a GPU, and better sizes nearby.
 //
-// Of lists the products of a model, Best counts the tiles of a product, Models and Advise compare
+// Of lists the products of a model. Best counts the tiles of a product. Models and Advise compare
 // hidden sizes.
 package gemm
 
@@ -17,7 +17,7 @@ import (
 	"zbench/bench/job/trainer"
 )
 
-// The products of a linear layer Y = X·Wᵀ. X has tokens × in elements, W has out × in.
+// The products of a linear layer Y = X·Wᵀ. X has tokens × in elements, and W has out × in elements.
 const (
 	Forward = "forward" // Y = X·Wᵀ
 	Dgrad   = "dgrad"   // dX = dY·W
@@ -38,9 +38,9 @@ type Shape struct {
 	Name string
 	// Pass is Forward, Dgrad or Wgrad; empty if the user gave the shape.
 	Pass string
-	// Layout is TN for C = A·Bᵀ, NN for C = A·B, NT for C = Aᵀ·B.
+	// Layout is TN for C = A·Bᵀ, NN for C = A·B, and NT for C = Aᵀ·B.
 	Layout string
-	// M and N are the rows and columns of C, K is the depth.
+	// M and N are the rows and columns of C, and K is the depth.
 	M, N, K int64
 	// Batch is the number of equal products in a launch, such as the experts of a layer.
 	Batch int64

@@ -32,10 +32,10 @@ type product struct {
 	shape  Shape
 	dtype  string
 	device record.Device
-	// first is the first choice of the heuristics, best is the fastest choice. torch is the call
-	// that PyTorch makes, plain is the plain product. Each is nil if it was not timed.
+	// first is the first choice of the heuristics, and best is the fastest choice. torch is the
+	// call that PyTorch makes, and plain is the plain product. Each is nil if it was not timed.
 	first, best, torch, plain *record.Kernel
-	// any is one of these rows.
+	// Field `any` is one of these rows.
 	any *record.Kernel
 }
 
@@ -300,7 +300,7 @@ func fastest(all []*product) *product {
 	return best
 }
 
-// noticed is the smallest gap between the first choice and the best one that is reported.
+// noticed is the smallest reported gap between the first choice and the best choice.
 const noticed = 0.02
 
 // figures returns findings about the best rate, losses of first choices, strides, and hidden sizes.
@@ -381,8 +381,8 @@ func gpus(rec *record.Record, all []*product) []string {
 		len(order), where, unit.Flops(sum), by.Size(), rec.GPU(slow.any), unit.Flops(rate(slow.best)), rec.GPU(fast.any), unit.Flops(rate(fast.best)), unit.Percent(1-rate(slow.best)/rate(fast.best)))}
 }
 
-// together returns the highest sum of the rates that the GPUs reach at once with one product, and
-// that product.
+// Function `together` returns the product with the highest sum of the rates of all GPUs, and this
+// sum. The GPUs compute the product at the same time.
 func together(all []*product) (sum float64, of Shape) {
 	for _, same := range byRate(all) {
 		if s := total(same); s > sum {
@@ -398,7 +398,7 @@ func total(same []*product) float64 {
 }
 
 // measured returns the time of a microbatch at each hidden size in the request. It uses the first
-// choices of the heuristics, because a job gets those.
+// choices of the heuristics, because a job gets these choices.
 func measured(rec *record.Record, all []*product) (points []Point, hidden int64) {
 	if !rec.OfKernels() || rec.Spec.Kernels.Around == 0 {
 		return nil, 0
@@ -455,7 +455,7 @@ func aroundInto(d *document.Document, rec *record.Record, all []*product) {
 // bold is the lost share from which the map shows a mark in bold.
 const bold = 0.1
 
-// lossMap returns the losses over M and N. N are the hidden sizes, M are powers of two.
+// lossMap returns the losses over M and N. N are the hidden sizes, and M are powers of two.
 func lossMap(points []Point, units int) document.HeatMap {
 	h := document.HeatMap{ID: "tiles", Title: fmt.Sprintf("Share lost to tiles over %d units, M (row) by N (column)", units), Limit: bold, Landscape: true}
 	h.Columns = slice.Map(points, func(p Point) string { return fmt.Sprint(p.Hidden) })

@@ -38,8 +38,8 @@ func Fill(s Shape, t Tile, units int) Filling {
 	return f
 }
 
-// Best returns the filling that loses least. Among equal ones it returns the one with the larger
-// tile.
+// Best returns the filling that loses least. Among equal fillings it returns the one with the
+// larger tile.
 func Best(s Shape, units int) Filling {
 	var best Filling
 	for i, t := range Tiles() {
@@ -57,7 +57,8 @@ func ceil(a, b int64) int64 { return (a + b - 1) / b }
 const leastStride = 4096
 
 // Strides names the matrices among A, B and C whose rows are a power of two of bytes apart, 4 KiB
-// or more. The sizes of elements are in bytes: in for A and B, and out for C.
+// or more. The arguments are sizes of elements in bytes: the first for A and B, and the second for
+// C.
 func (s Shape) Strides(in, out int64) string {
 	a, b, c := s.Sides()
 	var flagged []byte

@@ -15,10 +15,11 @@ const UntunedFile = "tunableop_untuned.csv"
 // have other lines and are left out.
 var torchTypes = map[string]string{BF16: "BFloat16", FP16: "Half", F32: "float"}
 
-// Untuned returns the products whose first choice is at least 2 % slower than the best one timed, a
-// line each, in the form that torch.cuda.tunable.tune_gemm_in_file reads (PyTorch 2.14's
-// _process_single_offline_gemm). It names no solution: these are numbers of one version of a
-// library. Empty if there is no such product.
+// Untuned returns the products whose first choice is at least 2 % slower than the best timed
+// choice, with one line per product. The lines have the form that
+// torch.cuda.tunable.tune_gemm_in_file reads (PyTorch 2.14's _process_single_offline_gemm). They
+// name no solution, because the numbers of solutions differ between versions of a library. The text
+// is empty if there is no such product.
 func Untuned(rec *record.Record) string {
 	var lines []string
 	for _, p := range asked(rec, products(rec)) {

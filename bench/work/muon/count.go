@@ -42,7 +42,7 @@ func (p Product) Effective(s Shape) float64 {
 	return 2 * float64(m) * float64(n) * float64(k)
 }
 
-// Depth is the number of which the kernels' depth is a multiple.
+// Depth is the number that divides the depth of every kernel.
 const Depth = 32
 
 // Blocks returns the number of tiles of a product. For one triangle it is T(T+1)/2.
@@ -64,9 +64,9 @@ func (p Product) Executed(s Shape, tile int, full bool) float64 {
 }
 
 // Traffic returns the fewest bytes that one product of one matrix moves to and from memory, at 2
-// bytes per element: each operand is read once, each result is written once. The result of Apply is
-// written twice, plain and transposed. Full products write the same bytes; tiles that are read
-// again come from the caches.
+// bytes per element: each operand is read once, and each result is written once. The result of
+// Apply is written twice, plain and transposed. Full products write the same bytes; tiles that are
+// read again come from the caches.
 func (p Product) Traffic(s Shape) float64 {
 	m, n := float64(s.Short()), float64(s.Long())
 	switch p {
@@ -113,14 +113,15 @@ func (p Product) Panelled(s Shape, panel int) float64 {
 }
 
 // VendorTraffic returns the fewest bytes that a vendor's products move in a Newton–Schulz step of
-// one matrix. X·Xᵀ and A² each write one half. zb_mirror reads that half (for B also A's) and
-// writes the other half (for B everything). B·X reads B and X and writes X.
+// one matrix. X·Xᵀ and A² each write one half. For A, zb_mirror reads that half and writes the
+// other half. For B, it reads one half of A² and one half of A, and writes all of B. B·X reads B
+// and X and writes X.
 func VendorTraffic(s Shape) float64 {
 	m, n := float64(s.Short()), float64(s.Long())
 	return 2 * ((m*n + m*m/2) + m*m + (m*m + m*m/2) + 2*m*m + (m*m + 2*m*n))
 }
 
-// Traffic holds the bytes of a pass over one matrix: Moved counts every read and write, Touched
+// Traffic holds the bytes of a pass over one matrix. Moved counts every read and write. Touched
 // counts each address once.
 type Traffic struct{ Moved, Touched float64 }
 

@@ -72,7 +72,8 @@ func settings() []kernel.Setting {
 	}
 }
 
-// Shapes returns the shapes of a request. few is true if the batches are those of a model.
+// Shapes returns the shapes of a request. The result few is true if the batches are the
+// batches of a model.
 func Shapes(k *spec.Kernels) (shapes []Shape, few bool, err error) {
 	if k.Preset != "" {
 		shapes, err = PresetShapes(k.Preset)

@@ -16,8 +16,8 @@ func NewtonSchulz(u mat.Matrix, c Coefficients) *mat.Dense {
 	return iterate(u, c, func(*mat.Dense) {}, false)
 }
 
-// NewtonSchulzRounded is NewtonSchulz with round applied where the kernels store bf16: to the
-// input, to the scaled input, and to the result of every product.
+// NewtonSchulzRounded computes NewtonSchulz and calls the function round where the kernels store
+// bf16: for the input, for the scaled input, and for the result of every product.
 func NewtonSchulzRounded(u mat.Matrix, c Coefficients, round func(float64) float64) *mat.Dense {
 	return rounded(u, c, round, false)
 }
@@ -28,8 +28,9 @@ func rounded(u mat.Matrix, c Coefficients, round func(float64) float64, folded b
 	}, folded)
 }
 
-// iterate calls the function round where the kernels store. If folded is true, it does so where a
-// vendor's products store: c·A² is rounded before the sum, and the diagonal of B includes a.
+// iterate calls the function round where the kernels store a matrix. If folded is true, it calls
+// round where a vendor's products store a matrix: c·A² is rounded before the sum, and the diagonal
+// of B includes the coefficient a.
 func iterate(u mat.Matrix, c Coefficients, round func(*mat.Dense), folded bool) *mat.Dense {
 	x := mat.DenseCopyOf(u)
 	rows, cols := x.Dims()
@@ -74,10 +75,10 @@ const (
 	// bars is the largest deviation of a kernel, as a multiple of the deviation of a reference that
 	// rounds to bf16. Emulated kernels have 0.95 to 1.06 times that deviation.
 	bars = 2.5
-	// few is the short side below which a single rounding can decide a reference's error by chance.
-	// For such matrices the worst of several references counts. In these further references, whose
-	// number is draws, products change at random by up to a quarter of a unit before they are
-	// rounded.
+	// The constant few is the short side below which a single rounding can decide a reference's
+	// error by chance. For such matrices the worst of several references counts. The constant draws
+	// is the number of these further references. In them, products change at random by up to a
+	// quarter of a unit before they are rounded.
 	few   = 64
 	draws = 8
 )

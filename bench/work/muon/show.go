@@ -13,7 +13,8 @@ import (
 	"zbench/bench/show/table"
 )
 
-// show shows a step of Muon: with one section per shape on a page, as two tables in text.
+// show adds a step of Muon to a document. A page has one section per shape, and text has
+// two tables.
 func show(d *document.Document, rec *record.Record) {
 	d.Title, d.Banners = title(rec), append(d.Banners, banners(rec)...)
 	d.Foot = "Rates are decimal: 1 TFLOP/s = 1e12 operations per second, 1 GB/s = 1e9 B/s. A ratio above 1 is in favour of our kernel."

@@ -170,7 +170,7 @@ func footer(rec *record.Record) []string {
 	}))
 }
 
-// shortFooter is footer with only the number of warnings about rows.
+// shortFooter returns the same as footer, but only the number of warnings about rows.
 func shortFooter(rec *record.Record) []string {
 	lines := []string{"rate: of products the operations that they stand for; of peak: those that were executed, of passes the bytes"}
 	codes, of := slice.Group(rowWarnings(rec), func(w rowWarning) string { return w.Code })
