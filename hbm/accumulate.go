@@ -64,7 +64,7 @@ func (c accumulateCase) Bytes() int64 {
 	return roundUp(c.elements()*c.Type.Bytes, 256) + 3*roundUp(4*c.elements(), 256)
 }
 
-// copied returns the bytes that the comparison copy moves: half of the fused kernel's minimum
+// copied() returns the bytes that the comparison copy moves: half of the fused kernel's minimum
 // traffic, because a copy reads and writes each byte.
 func (c accumulateCase) copied() int64 {
 	return c.elements() * (c.Type.Bytes + 8) / 2 / vector * vector

@@ -71,9 +71,9 @@ func (n Norm) weights() int64 {
 	return 1
 }
 
-// moved returns the minimum traffic in bytes and its definition. x and residual are read, the
-// sum and y are written, and the weights are read once. For separate kernels the reads and
-// writes of all of them are added.
+// moved() returns the minimum traffic in bytes and its definition. x and residual are read, the sum
+// and y are written, and the weights are read once. For separate kernels the reads and writes of
+// all of them are added.
 func (c NormCase) moved() (int64, string) {
 	e := c.Rows * c.Hidden * c.Type.Bytes
 	w := c.Norm.weights() * c.Hidden * c.Type.Bytes

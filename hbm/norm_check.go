@@ -58,7 +58,7 @@ func decode(t Type, b []byte) float64 {
 	return float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 }
 
-// input returns element i of a matrix as zb_step_fill makes it.
+// input() returns element i of a matrix as zb_step_fill makes it.
 func input(t Type, seed uint64, which int, i int64) float64 {
 	return round(t, value(types[0], seed, uint64(which), uint64(i))) //nolint:gosec // not negative
 }

@@ -24,7 +24,7 @@ func (c NormCase) way(wave int64, few bool) (name string, block, rows int64) {
 	return name, block, 1
 }
 
-// wide returns 1 if a row is a whole number of 16-byte vectors, else 0.
+// wide() returns 1 if a row is a whole number of 16-byte vectors, else 0.
 func (c NormCase) wide() int {
 	if c.Hidden*c.Type.Bytes%vector == 0 {
 		return 1

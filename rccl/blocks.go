@@ -16,7 +16,7 @@ const (
 	mostBlocks = 64
 )
 
-// need returns the memory of the buffers of all ranks, in bytes.
+// need() returns the memory of the buffers of all ranks, in bytes.
 func need(c plan.Case) int64 {
 	return int64(c.Comms().Active()) * (c.Layout.SendBytes + c.Layout.RecvBytes)
 }

@@ -54,7 +54,7 @@ type Config struct {
 	// Graphs is true if bursts are captured and replayed.
 	Graphs bool
 	// Log returns what the library has logged. known is false if the library does not log how it
-	// runs collectives. A nil Log means the same.
+	// runs collectives. A nil Log counts as known = false.
 	Log func() (text []byte, known bool)
 }
 
@@ -79,7 +79,7 @@ type Driver struct {
 	inLibrary bool
 	// registration is how long the last Begin took to register arenas, in seconds.
 	registration float64
-	// logged is the length of the library's log when the current case began.
+	// `logged` is the length of the library's log when the current case began.
 	logged int
 	// cache is the number of bytes to rotate over, as agreed by all processes.
 	cache  int64
@@ -100,10 +100,10 @@ type Driver struct {
 	perLaunch float64
 	kind      string
 	bytes     int64
-	// broken is true after a failed batch or init. Communicators are then aborted instead of
+	// `broken` is true after a failed batch or init. Communicators are then aborted instead of
 	// destroyed.
 	broken bool
-	// inside is the number of calls into libraries that have not returned.
+	// `inside` is the number of calls into libraries that have not returned.
 	inside atomic.Int32
 }
 
@@ -181,9 +181,9 @@ func (d *Driver) DeviceMemory() (int64, error) {
 // Libraries returns the loaded libraries.
 func (d *Driver) Libraries() []record.Library { return d.provider.Libraries }
 
-// Begin sets every rank's buffers for the case. If this process has the whole world, it first
-// joins the case's communicators; a share of the world must already have joined them. Begin
-// passes case and pass to the loopback, so that the noise depends only on them.
+// Begin sets every rank's buffers for the case. If this process has the whole world, it first joins
+// the case's communicators; a share of the world must already have joined them. Begin passes the
+// case and the number of the pass to the loopback, so that the noise depends only on them.
 func (d *Driver) Begin(c plan.Case, pass int) error {
 	defer d.enter()()
 	if comms := c.Comms(); comms != d.comms() {

@@ -22,13 +22,13 @@ import (
 // Config describes what to open.
 type Config struct {
 	Native native.Choice
-	// Device is the index of the GPU; All opens every GPU.
+	// Device is the index of the GPU. The value All opens every GPU.
 	Device int
 	All    bool
 	// Seed determines the data.
 	Seed  uint64
 	Sense hbm.Sense
-	// Unchecked leaves results unverified.
+	// Unchecked is true if results are not verified.
 	Unchecked bool
 	// Say receives the name of each shape when it begins; nil is allowed.
 	Say func(string)
@@ -54,7 +54,7 @@ type gpu struct {
 	// arena holds the operands of the current target; workspace is the memory that the heuristics'
 	// choices may use.
 	arena, workspace native.Buffer
-	// alone runs the launches whose results are checked.
+	// The timer `alone` runs the launches whose results are checked.
 	alone *native.Timer
 }
 
@@ -71,7 +71,7 @@ type Driver struct {
 	// batch is the least duration of a batch in seconds; warm is the time that the same work
 	// runs before the first sample.
 	batch, warm float64
-	// at is the target whose operands are on the devices if entered is true.
+	// If `entered` is true, the operands of target `at` are on the devices.
 	at      target
 	entered bool
 	blocks  map[string][]byte

@@ -11,9 +11,9 @@ import (
 	"zbench/internal/native"
 )
 
-// C is checked at evenly spaced rows and columns: about mostLines lines of a long side, but at most
-// mostApart apart, so that each tile of 128² contains checked lines. elements is the number of
-// elements that are recomputed one by one.
+// C is checked at evenly spaced rows and columns. A long side has about mostLines checked lines.
+// The lines are at most mostApart apart, so that each tile of 128² contains checked lines. elements
+// is the number of elements that are recomputed one by one.
 const (
 	mostLines = 2048
 	mostApart = 64
@@ -94,7 +94,7 @@ func hold(v *record.Verified, s method.Shape, c *matrix.Claim, rng *rand.Rand) {
 	v.Checks = append(v.Checks, all, some)
 }
 
-// apart returns the distance between the checked lines along a side.
+// apart() returns the distance between the checked lines along a side.
 func apart(side int64) int64 { return min(mostApart, (side+mostLines-1)/mostLines) }
 
 // claim returns the x-th product of a batch at the checked rows and columns. A and B are computed

@@ -51,7 +51,7 @@ func (w *Work) matrix(offset int64, rows, cols, first int) native.Matrix {
 	return native.Matrix{At: w.at(offset + int64(first)*each), Row: native.MuonPadded(cols), Each: int(each / 2)}
 }
 
-// from returns the matrices without their rows before `row`.
+// from() returns the matrices without their rows before `row`.
 func from(m native.Matrix, row int) native.Matrix {
 	m.At.Offset += 2 * int64(row) * int64(m.Row)
 	return m

@@ -18,8 +18,8 @@ type maker struct {
 	launches func(p method.Product, step int) []native.Step
 	name     func(p method.Product) string
 	vendor   bool
-	// elements is the number of elements that are checked one by one in each product of the
-	// first step; 0 for none.
+	// elements is the number of elements that are checked one by one in each product of the first
+	// step; 0 checks none.
 	elements int
 }
 
@@ -76,7 +76,7 @@ func (w *Work) wholes(m maker, steps int, products []method.Product) ([]record.C
 	return mergeRepeats(checks), nil
 }
 
-// whole makes one product and checks it. It overwrites the old content first, so that a part that
+// whole() makes one product and checks it. It overwrites the old content first, so that a part that
 // was not written is found.
 func (w *Work) whole(m maker, p method.Product, step int, rng *rand.Rand) ([]record.Check, error) {
 	check := func(what string, most record.Deviation) record.Check {

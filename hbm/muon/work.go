@@ -72,7 +72,7 @@ func (w *Work) floats() int64 {
 
 func halves(rows, cols int) int64 { return 2 * int64(rows) * int64(native.MuonPadded(cols)) }
 
-// tall reports whether the weights have more rows than columns, so that they are stored as t.
+// tall() reports whether the weights have more rows than columns, so that they are stored as t.
 func (w *Work) tall() bool { return w.shape.Rows > w.shape.Cols }
 
 // result returns the index of the x and t that the last step writes.

@@ -8,12 +8,12 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Method is how a run's processes are started.
+// Method is the way in which a run's processes are started.
 type Method string
 
 // The methods of --launch.
 const (
-	// Auto chooses by the launcher that started this process.
+	// Auto chooses the method that fits the launcher of this process.
 	Auto Method = "auto"
 	// Inproc runs in this process alone, whatever started it.
 	Inproc Method = "inproc"

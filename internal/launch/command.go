@@ -181,7 +181,7 @@ var (
 	names    = append(backend.Hiding(), "GPU_MAX_HW_QUEUES", "LD_LIBRARY_PATH", "NO_COLOR", "ROCM_PATH")
 )
 
-// passed returns the names of the variables that are passed on, including the token's.
+// passed() returns the names of the variables that are passed on, including the token's.
 func (s Start) passed() []string {
 	list := []string{TokenVariable}
 	for _, v := range s.Environ {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// takes is how an option of srun takes its value.
+// A `takes` says how an option of srun takes its value.
 type takes byte
 
 // An option takes no value, a value in the same word or the next word, or an optional value that

@@ -22,11 +22,11 @@ import (
 	"unsafe"
 )
 
-// kernelFiles are the kernel sources that are compiled at run time for the present GPU.
-// Like `sources`, it also makes the build depend on every file in its folder. The linker
-// is g++ because there are .cc files. --as-needed drops libstdc++, which is not used.
-// -static-libgcc is needed because _Float16 in c/fake takes libgcc of GCC 12, which not
-// every host has as a shared library.
+// kernelFiles are the kernel sources that are compiled at run time for the present GPU. Like
+// `sources`, this variable also makes the build depend on every file in its folder. The linker is
+// g++ because there are .cc files. --as-needed drops libstdc++, which is not used. -static-libgcc
+// is needed because _Float16 in c/fake takes libgcc of GCC 12, which not every host has as a shared
+// library.
 //
 //go:embed kernels
 var kernelFiles embed.FS

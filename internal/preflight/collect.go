@@ -79,7 +79,7 @@ func Collect(h Host) Facts {
 	return f
 }
 
-// found returns a pointer to a value that was found, else nil.
+// found() returns a pointer to the value; nil if ok is false.
 func found[T any](value T, ok bool) *T {
 	if !ok {
 		return nil
@@ -181,7 +181,7 @@ func (h Host) rdma(t linux.Tree) RDMA {
 	return r
 }
 
-// active is the state of a port that RCCL uses.
+// A port that RCCL uses has the state `active`.
 const active = "ACTIVE"
 
 // Look searches for the leader's file in the result folder. read reads a file. The leader wrote

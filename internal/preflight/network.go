@@ -67,7 +67,7 @@ func (r RDMA) summary() string {
 	return strings.Join(slice.Map(rates, func(rate string) string { return fmt.Sprintf("%d at %s", len(of[rate]), rate) }), ", ")
 }
 
-// inactive returns the ports that RCCL does not use, with their states.
+// inactive() returns the ports that RCCL does not use, with their states.
 func (r RDMA) inactive() string {
 	off := slice.Where(r.Ports, func(port Port) bool { return !port.active() })
 	return strings.Join(slice.Map(off, func(port Port) string { return port.Name + " " + port.State }), ", ")

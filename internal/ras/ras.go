@@ -45,7 +45,7 @@ const (
 // errSilent is the error of a connection without a greeting.
 var errSilent = errors.New("no greeting")
 
-// most is the largest answer in bytes. JSON for 1,024 ranks takes about 0.6 MB.
+// An answer has at most `most` bytes. JSON for 1,024 ranks takes about 0.6 MB.
 const most = 64 << 20
 
 // Dial opens a connection, as net.Dialer.DialContext does.
@@ -119,7 +119,7 @@ func converse(ctx context.Context, dial Dial, address string, hasty bool) ([]byt
 	return text, nil
 }
 
-// greeted sends the first line and waits for the greeting.
+// greeted() sends the first line and waits for the greeting.
 func greeted(ctx context.Context, c net.Conn, in *bufio.Reader, hasty bool) error {
 	if !hasty {
 		return say(c, in, hello, welcome)

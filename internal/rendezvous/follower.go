@@ -87,7 +87,7 @@ func (f *Follower) connect(ctx context.Context, secure func() (*tls.Config, erro
 	return nil
 }
 
-// started waits until the run starts.
+// started() waits until the run starts.
 func (f *Follower) started(ctx context.Context) error {
 	select {
 	case <-f.ready:

@@ -89,13 +89,13 @@ func (o Member) backOff(try int) time.Duration {
 	return time.Duration(float64(min(most, minBackOff<<min(try, 16))) * (0.5 + spread))
 }
 
-// permanent reports whether another attempt would fail with the same error.
+// permanent() reports whether another attempt would fail with the same error.
 func permanent(err error) bool {
 	no, refused := errors.AsType[*Refused](err)
 	return refused && no.Reason != NotRegistered || errors.Is(err, errKey) || hasEnded(err) || errors.Is(err, errRelay)
 }
 
-// relayed reports whether this process connects through the first process of its node.
+// relayed() reports whether this process connects through the first process of its node.
 func (o Member) relayed() bool { return o.Relay != "" && o.Self.LocalProcess > 0 }
 
 // gate names the address to which this process connects.

@@ -219,7 +219,7 @@ func readDown(text []byte) (d down, err error) {
 	return d, nil
 }
 
-// own returns the order of a process from Each; nil if there is none.
+// own() returns the order of a process from Each; nil if there is none.
 func (d *down) own(process int) json.RawMessage {
 	for _, one := range d.Each {
 		if one.Process == process {

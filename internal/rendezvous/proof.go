@@ -50,7 +50,7 @@ var errGreeting = errors.New("the client is not a process of this zbench")
 // token.
 var errVersion = errors.New("the client is another version of zbench: run the same one in all processes")
 
-// greeted checks the first bytes from a client. Versions of zbench that have no proofs within a
+// greeted() checks the first bytes from a client. Versions of zbench that have no proofs within a
 // node begin a connection with TLS.
 func greeted(first []byte) error {
 	switch text := string(first); {

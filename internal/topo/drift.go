@@ -69,7 +69,7 @@ type DriftValue struct {
 // ownValue matches properties that belong to a single node and may therefore differ.
 var ownValue = pattern.New(`^env SLURM_TOPOLOGY_ADDR$|_VISIBLE_DEVICES$`)
 
-// missing is the value of a property that a node does not have.
+// `missing` is the value of a property that a node does not have.
 const missing = "(none)"
 
 // Compare compares nodes with each other. There must be at least two, with different names.
@@ -169,7 +169,7 @@ func (d *Drift) cables(nodes []*Node) {
 	}
 }
 
-// leaves returns the leaf switches of the rails in the order of the GPUs; nil if one is unknown.
+// leaves() returns the leaf switches of the rails in the order of the GPUs; nil if one is unknown.
 func (n *Node) leaves() []string {
 	var all []string
 	for _, g := range n.GPUs {

@@ -51,7 +51,7 @@ func (n *Node) first(m Mark) Remark {
 	return n.Findings[slices.IndexFunc(n.Findings, func(f Remark) bool { return f.Mark == m })]
 }
 
-// numbered returns a list of numbers as text, shortened if there are many.
+// numbered() returns a list of numbers as text, shortened if there are many.
 func numbered(ids []int) string {
 	words := slice.Map(ids, strconv.Itoa)
 	if more := len(ids) - 8; more > 0 {
@@ -162,7 +162,7 @@ func (n *Node) hives() {
 	}
 }
 
-// pairs reports pairs of GPUs in a hive that have no link, if most pairs of the hive have one.
+// pairs() reports pairs of GPUs in a hive that have no link, if most pairs of the hive have one.
 func (n *Node) pairs(gpus []string) {
 	var without []string
 	pairs := 0
@@ -200,9 +200,9 @@ func (n *Node) corruption() {
 	}
 }
 
-// outliers compares values. Things without a value are left out. usual is the value that more than
-// half of the rest have, and odd are the things with another value. Without such a majority odd is
-// empty and split has the values, because it is unknown which value is right.
+// outliers() compares values. Things without a value are left out. `usual` is the value that more
+// than half of the rest have, and `odd` has the things with another value. Without such a majority
+// `odd` is empty and `split` has the values, because it is unknown which value is right.
 func outliers[T any](all []T, value func(T) string) (usual string, odd []T, split []string) {
 	with := slice.Where(all, func(one T) bool { return value(one) != "" })
 	split, of := slice.Group(with, value)

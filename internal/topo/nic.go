@@ -90,8 +90,8 @@ const RoCEv2 = "RoCE v2"
 type chip struct {
 	vendor, device uint64
 	name           string
-	// fastest is the port rate of the fastest card with this chip, in bits per second;
-	// 0 if the cards differ too much.
+	// `fastest` is the port rate of the fastest card with this chip, in bits per second; 0 if the
+	// cards differ too much.
 	fastest float64
 }
 

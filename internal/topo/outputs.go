@@ -79,15 +79,15 @@ type toolFacts struct {
 	ifaces map[string]*NIC // by network interface
 	slots  map[string]Address
 	leaves map[string]leaf
-	// unread lists the outputs that were not recognised, with their first words.
+	// `unread` has the outputs that were not recognised, with their first words.
 	unread []string
 }
 
 // leaf is the end of a cable at a switch.
 type leaf struct{ name, port string }
 
-// outputKind is one kind of output with its reader. read returns false if the output is of another
-// kind.
+// outputKind is one kind of output with its reader. `read` returns false if the output is of
+// another kind.
 type outputKind struct {
 	name string
 	read func(*toolFacts, Output) bool
@@ -239,7 +239,7 @@ func (t *toolFacts) slot(o Output) bool {
 	return ok
 }
 
-// complete adds facts from commands to a NIC.
+// complete() adds facts from commands to a NIC.
 func (t *toolFacts) complete(n *Node, c *NIC) {
 	if r := t.rdma[c.Name]; r != nil {
 		c.Interface, c.State = cmp.Or(c.Interface, r.Interface), cmp.Or(c.State, r.State)
@@ -294,7 +294,7 @@ func (c *NIC) merge(o *NIC) {
 	c.Counted = counted
 }
 
-// differ reports that the kernel and a command contradict each other.
+// differ() reports that the kernel and a command contradict each other.
 func (n *Node) differ(subject, what, kernel, command string) {
 	n.find(Doubt, "sources_differ", subject, fmt.Sprintf("%s: the %s is %s in sysfs and %s in the output of a command", subject, what, kernel, command), "the outputs may be older, or of another node: take them again")
 }

@@ -1,11 +1,10 @@
 /* after: prelude.h */
-/* Measures the clock rate of the compute units while other kernels run. On the stream of the
- * work, a launch with ends 0 precedes the work, and a launch with ends 1 follows it. Each launch
- * has one block per unit and one thread per block. The first launch notes the two counters of
- * each unit on which it runs. The second launch adds the differences since then to counts[0]
- * (cycles) and counts[1] (nanoseconds). Their quotient is the mean clock rate between the
- * launches. Counters are subtracted only on the same unit, because the counters of different
- * units need not agree.
+/* Measures the clock rate of the compute units while other kernels run. On the stream of the work,
+ * a launch with `ends` = 0 precedes the work, and a launch with `ends` = 1 follows it. Each launch
+ * has one block per unit and one thread per block. The first launch notes the two counters of each
+ * unit on which it runs. The second launch adds the differences since then to counts[0] (cycles)
+ * and counts[1] (nanoseconds). Their quotient is the mean clock rate between the launches. Counters
+ * are subtracted only on the same unit, because the counters of different units need not agree.
  *
  * counts has 2 words, then 2 for each possible number of a unit; all are zero at first.
  *

@@ -1,6 +1,6 @@
 /* Moves data: computes the result of each collective once, including planted data faults, and
- * promises it to the ranks. Inputs are read before any receive buffer is poisoned, because in
- * place the input is the receive buffer. */
+ * promises it to the ranks. Inputs are read before any receive buffer is poisoned, because the
+ * input of an in-place call is the receive buffer. */
 #include "comm.h"
 #include "number.h"
 #include "pool.h"

@@ -27,8 +27,8 @@ static const double zbl_pace = 1e-3;
  * it may themselves have waited for a CPU. */
 static const double zbl_pace_apart = 1e-3;
 
-/* A gap between two calls that is longer than this may include a wait for a CPU, in seconds.
- * Querying the kernel for the wait takes a microsecond. */
+/* The shortest gap between two calls, in seconds, that may include a wait for a CPU. Querying the
+ * kernel for the wait takes a microsecond. */
 static const double zbl_pace_gap = 2e-5;
 
 static pthread_key_t zbl_schedstat_key;
