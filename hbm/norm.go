@@ -11,7 +11,7 @@ import (
 type Norm struct {
 	// Name is the name of the command; kind is the norm's part of the kernels' names.
 	Name, kind string
-	// centred is true if the mean is subtracted and a bias added, as in LayerNorm.
+	// `centred` is true if the mean is subtracted and a bias added, as in LayerNorm.
 	centred bool
 }
 

@@ -126,7 +126,7 @@ type member struct {
 type lane struct {
 	comms plan.Comms
 	ranks []*native.Rank
-	// registered lists the arenas that are registered with the lane's communicators.
+	// `registered` has the arenas that are registered with the lane's communicators.
 	registered []native.Registration
 }
 

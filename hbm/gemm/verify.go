@@ -133,8 +133,8 @@ func (d *Driver) claim(at native.Address, s method.Shape, k kind, x int64) (*mat
 	return c, nil
 }
 
-// coarse is the additional relative error of fp8 products: NVIDIA's matrix units keep about 14 bits
-// of a partial sum.
+// `coarse` is the additional relative error of fp8 products: NVIDIA's matrix units keep about 14
+// bits of a partial sum.
 const coarse = 0x1p-12
 
 // operand returns an operand's checked rows with the values that were written. place returns the

@@ -16,8 +16,9 @@ import (
 // inputs are one matrix's gradient, momentum and weight before a step.
 type inputs struct{ gradient, momentum, weight []float32 }
 
-// different is the number of matrices with different inputs. The other matrices repeat them,
-// because drawing random numbers for a whole model would take longer than everything else.
+// The constant `different` is the number of matrices with different inputs. The other matrices
+// repeat them, because drawing random numbers for a whole model would take longer than everything
+// else.
 const different = 4
 
 // input() makes the inputs of the i-th matrix: normally distributed numbers, equal for equal seeds.

@@ -59,7 +59,7 @@ type Driver struct {
 	batch, settle float64
 	// A launch of a product takes at most `most` matrices, by default native.MuonBatch.
 	most int
-	// work belongs to the most recently measured target. checks has the results of each
+	// work belongs to the most recently measured target. The map `checks` has the results of each
 	// target's first pass, by kernel.
 	work   *Work
 	at     target

@@ -40,9 +40,9 @@ func (d *Driver) vendorName() string {
 	return d.blas.Library.Path
 }
 
-// vendorSide is the shortest side of a matrix for VendorIterate. In VendorIterate the coefficient a
-// is added to the diagonal before the rounding to bf16, which makes the rounding coarser: the
-// result is off by 2.2 % at 64 rows, and by 5 % at 9 rows.
+// vendorSide is the shortest side of a matrix for VendorIterate. VendorIterate adds the coefficient
+// `a` to the diagonal before the rounding to bf16. That makes the rounding coarser: the result is
+// off by 2.2 % at 64 rows, and by 5 % at 9 rows.
 const vendorSide = 64
 
 // matrix returns a batch of bf16 matrices, without the matrices before `first`.

@@ -90,7 +90,7 @@ func (s Start) env(name string) string {
 // secret is the variable with the token, whose value is filled in later.
 var secret = Var{Name: TokenVariable, Secret: true}
 
-// inherited lists variables that srun reads as options. If another step or the batch job has set
+// srun reads the variables in `inherited` as options. If another step or the batch job has set
 // them, they contradict the options that zbench gives.
 var inherited = []string{
 	"SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU", "SLURM_MEM_PER_NODE", "SLURM_MEM_BIND",
@@ -225,8 +225,8 @@ func mpirun(s Start) ([]Line, error) {
 }
 
 // local returns the command lines for the processes of this node. There are three cases: there is a
-// single node; this is one of several nodes, which all have a parent process of their own; or the
-// nodes are simulated, and all their processes run here.
+// single node; this is one of several nodes, and each of them has a parent process of its own; or
+// the nodes are simulated, and all their processes run here.
 func local(s Start) ([]Line, error) {
 	node, nodes, here := 0, 1, 1
 	var leader Leader

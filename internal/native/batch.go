@@ -95,7 +95,7 @@ type Batch struct {
 	memory memory
 	// places is the C memory of the work's Places.
 	places memory
-	// closing prevents a late Cancel from using memory that Close has freed.
+	// The lock `closing` prevents a late Cancel from using memory that Close has freed.
 	closing sync.Mutex
 }
 

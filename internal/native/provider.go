@@ -131,7 +131,7 @@ func (p *Provider) Memory(device int) (free, total int64, err error) {
 type Buffer struct {
 	ptr    unsafe.Pointer
 	device int
-	// library is true if the collectives library allocated the buffer.
+	// `library` is true if the collectives library allocated the buffer.
 	library bool
 	Bytes   int64
 }

@@ -106,7 +106,7 @@ type finder struct {
 	opened  []unsafe.Pointer
 	found   []*Library
 	trial   trial
-	// slow is true once opening a library has become a task.
+	// `slow` is true once opening a library has become a task.
 	slow bool
 }
 

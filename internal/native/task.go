@@ -33,7 +33,8 @@ const openingQuiet = 500 * time.Millisecond
 type compilations struct {
 	tell       func(Task) // receives the tasks; nil for no messages
 	number, of int
-	// seen lists the keys that were counted. For the next device the cache already has them.
+	// The list `seen` has the keys that were counted. For the next device the cache already has
+	// them.
 	seen []string
 }
 

@@ -31,7 +31,8 @@ type trial struct {
 	c *C.zb_trial
 	// If `none` is true, no child process can be made.
 	none bool
-	// fatal has the earlier results by real path, because a file can be tried for several roles.
+	// The map `fatal` has the earlier results by real path, because a file can be tried for several
+	// roles.
 	fatal map[string]string
 }
 

@@ -43,7 +43,7 @@ type Facts struct {
 	NoShared bool `json:"no_shm,omitempty"`
 	// Ports is the range of local ports for connections; absent if unknown.
 	Ports *linux.PortRange `json:"ports,omitempty"`
-	// PXN is true if messages to another rail leave through a local GPU of that rail, which saves
+	// PXN is true if messages to another rail leave through a local GPU of that rail. This saves
 	// connections (NCCL_PXN_DISABLE).
 	PXN bool `json:"pxn,omitempty"`
 	// Partitions are the modes of the host's GPUs, such as "8 x SPX/NPS1"; empty if unknown.

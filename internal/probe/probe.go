@@ -200,8 +200,8 @@ func (c Config) memory(ctx context.Context, devices []int) (rates []nodescreen.R
 	return taken(ctx, job, float64(copying.Arrays()*(c.Array/float.Bytes)*float.Bytes))
 }
 
-// halved() returns a rule with twice the limits, for a job of which only one pass runs: a pass
-// takes half of a rule's limits.
+// halved() returns a rule with twice the limits, for a job that runs only one pass: a pass takes
+// half of a rule's limits.
 func (c Config) halved() stat.Rule {
 	r := c.rule()
 	r.MinSamples, r.MaxSamples, r.MaxTime = 2*r.MinSamples, 2*r.MaxSamples, 2*r.MaxTime

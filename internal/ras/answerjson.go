@@ -119,7 +119,7 @@ func (c comm) singled() (out []record.WitnessRank, status string) {
 	return out, cmp.Or(strings.Join(words, ","), "OK")
 }
 
-// behind() names the operations of which the rank has launched fewer than some other rank.
+// behind() names the operations that the rank has launched less often than some other rank.
 func (r rank) behind(furthest map[string]uint64) string {
 	var parts []string
 	for _, op := range slices.Sorted(maps.Keys(furthest)) {

@@ -37,7 +37,7 @@ type reader struct {
 	state       record.WitnessRankState
 	comm, group string
 	ranks       []record.WitnessRank
-	// launched is the progress of each rank of the block, by its index in ranks. furthest is
+	// `launched` is the progress of each rank of the block, by its index in ranks. `furthest` is
 	// the most progress of any rank, including ranks that are not listed.
 	launched map[int]uint64
 	furthest uint64

@@ -53,8 +53,8 @@ type registration struct {
 	Hello
 }
 
-// down is a line from the leader. Each line has one kind of message: a start, an order, answers, a
-// roll call, a cancellation or an end.
+// A `down` is a line from the leader. Each line has one kind of message: a start, an order,
+// answers, a roll call, a cancellation or an end.
 type down struct {
 	// Start is the caller's welcome. It is sent when the world is complete.
 	Start json.RawMessage `json:"start,omitempty"`
@@ -74,7 +74,7 @@ type down struct {
 	Code   int    `json:"code,omitempty"`
 }
 
-// up is a line to the leader.
+// An `up` is a line to the leader.
 type up struct {
 	// Number is the number of the order on which Reports report.
 	Number  int        `json:"number,omitempty"`

@@ -26,8 +26,8 @@ const (
 )
 
 // relay gathers the processes of a node. It passes the leader's lines on to them, and sends their
-// reports to the leader in one message. It is a hub between them and the leader, which decides on
-// each registration.
+// reports to the leader in one message. It is a hub between them and the leader. The leader decides
+// on each registration.
 type relay struct {
 	follower *Follower
 	hub      *hub
@@ -186,8 +186,8 @@ func (r *relay) collect(process int, message up) {
 	}
 }
 
-// urgent() reports whether the leader needs a report before the other reports, which may be waiting
-// for this one.
+// urgent() reports whether the leader needs a report before the other reports, because the other
+// reports may be waiting for this one.
 func urgent(report json.RawMessage) bool {
 	var r plan.Report
 	return r.UnmarshalJSON(report) != nil || r.Failure != nil

@@ -58,7 +58,7 @@ var portErrors = []string{
 	"frames_rx_bad_fcs", "frames_rx_bad_all", "frames_tx_bad", "frames_rx_dropped", "rx_crc_errors_phy", "rx_symbol_err_phy", "rx_out_of_buffer",
 }
 
-// The counters in `congestion` are those of a busy network. By themselves they are no sign of a
+// The counters in `congestion` count events of a busy network. By themselves they are no sign of a
 // defect.
 var congestion = []string{
 	"tx_rdma_cnp_pkts", "rx_rdma_cnp_pkts", "rx_rdma_ecn_pkts", "np_cnp_sent", "rp_cnp_handled", "np_ecn_marked_roce_packets",

@@ -79,7 +79,7 @@ func (c NIC) slow() bool {
 	return c.Rated != nil && c.Negotiated != nil && !c.down() && *c.Negotiated < *c.Rated
 }
 
-// The properties in `sameness` are those that the rails of one driver must have in common.
+// The rails of one driver must have the properties in `sameness` in common.
 var sameness = []struct {
 	code, what string
 	mark       Mark

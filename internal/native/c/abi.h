@@ -323,8 +323,8 @@ typedef struct zb_block {
   /* the loopback's clock of the current device's process, in nanoseconds */   \
   SYM(nowNs, ZB_OPTIONAL(""), int64_t, (void), ZB_LB("zbench_nowNs"),          \
       ZB_LB("zbench_nowNs"))                                                   \
-  /* a barrier for the clocks of all modelled processes: n devices arrive,     \
-   * whose numbers are `stride` bytes apart; returns 0 if the caller must call \
+  /* a barrier for the clocks of all modelled processes: n devices arrive;     \
+   * their numbers are `stride` bytes apart; returns 0 if the caller must call \
    * again, because the barrier is not over */                                 \
   SYM(hostBarrier, ZB_OPTIONAL(""), int,                                       \
       (const int32_t *device, size_t stride, int n),                           \

@@ -72,7 +72,7 @@ ZB_KERNEL(zb_clock)(zb_u64 *counts, zb_u32 ends) {
   } else if (start[1] != 0) {
     ZB_ATOMIC_ADD(counts, cycles - start[0]);
     ZB_ATOMIC_ADD(counts + 1, ns - start[1]);
-    start[1] = 0; /* so that a second block on the unit adds nothing, nor a later launch without a
-                   * first launch */
+    start[1] = 0; /* so that nothing is added by a second block on the unit, or by a later
+                   * launch without a first launch */
   }
 }

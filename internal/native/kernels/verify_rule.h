@@ -9,14 +9,15 @@
  * Below, p is the number of bits of the significand, n is the number of ranks, and h
  * = hash(index, seed).
  *
- * Sum. The ranks form groups of 2^k consecutive ranks, and hash(index, group) makes one rank of
- * each group its member. With k = 1 a rank contributes w*u, where w is 2 for a member and 1 for
- * others, and h determines u = +-2^e. Any subset sums to j*u with j <= n + n/2. One rank too many
- * gives at most j + 2 <= 2^p, which is still representable. A missing or doubled rank is therefore
- * seen in EVERY element. A rank in place of another is seen in every second element, and always if
- * the two are a pair. If n + n/2 + 2 > 2^p (bfloat16: 170 ranks or more; half: 1,365 ranks or
- * more), w is 1 or 0, and k is the smallest number with ceil(n/2^k) + 1 <= 2^p. A fault is then
- * seen in one of 2^k elements.
+ * Sum. The ranks form groups of 2^k consecutive ranks, and hash(index, group) makes
+ * one rank of each group its member. With k = 1 a rank contributes w*u, where w is 2
+ * for a member and 1 for others, and h determines u = +-2^e. Any subset sums to j*u
+ * with j <= n + n/2. One rank too many gives at most j + 2 <= 2^p, which is still
+ * representable. A missing or doubled rank is therefore seen in EVERY element. A
+ * rank in place of another is seen in every second element, and always if the two
+ * are a pair. If n + n/2 + 2 > 2^p (bfloat16: 170 ranks or more; half: 1,365 ranks
+ * or more), w is 1 or 0, and k is the smallest number with ceil(n/2^k) + 1 <= 2^p. A
+ * fault is then seen in one of 2^k elements.
  *
  * Sum of integers. Integers wrap modulo 2^width, which is exact. u is any odd number,
  * so that w*u is 1 or 2 modulo 4 and never 0. A rotating holder adds any multiple of

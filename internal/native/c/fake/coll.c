@@ -73,8 +73,7 @@ static void zbl_let_go(zbl_round *r) {
   }
 }
 
-/* Frees the remaining rounds of a clique, which not all ranks have called. No stream holds
- * them any more. */
+/* Frees the rounds of a clique that not all ranks have called. No stream holds them any more. */
 void zbl_free_rounds(zbl_clique *q) {
   zbl_round *r = zbl_at(q->head);
   zbl_let_go(r != NULL ? zbl_at(r->before) : NULL);

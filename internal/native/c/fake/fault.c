@@ -265,7 +265,7 @@ int zbl_hangs(int rank, double bytes, uint64_t launch) {
          launch >= zbl.faults.hang.launch;
 }
 
-/* Returns the data fault of a device in a launch, which has the given number on its
+/* Returns the data fault of a device in a launch. `number` is the number of the launch on its
  * communicator. The launch determines the random number, so that every process gets the same
  * fault. */
 int zbl_data_fault(int device, zbl_turn at, uint64_t number) {

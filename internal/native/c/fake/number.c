@@ -24,7 +24,7 @@ static uint16_t zbl_to_bf16(float f) {
 
 /* binary16 (half) conversions without branches, so that any CPU can handle several elements at
  * once. The compiler's own half type calls a function for each element if the CPU cannot convert
- * it, which takes 25 ns. */
+ * it. Such a call takes 25 ns. */
 static float zbl_float_of(uint32_t bits) {
   float f;
   memcpy(&f, &bits, sizeof f);

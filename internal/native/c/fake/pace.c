@@ -88,8 +88,8 @@ static void zbl_pace_excuses(void) {
 }
 
 /* Notes that a paced thread enters the loopback. The kernel is queried only at the next launch.
- * That keeps earlier calls short, which lie between the program's look at the clock and its first
- * launch. */
+ * That keeps earlier calls short, because they lie between the program's look at the clock and its
+ * first launch. */
 void zbl_host_in(void) {
   double gap;
   zbl_own.entered = zbl_wall_now();

@@ -49,8 +49,7 @@ static int zbl_read_constants(const char *v) {
   return 1;
 }
 
-/* Reads `left rail DEVICE SHARE` or `left link DEVICE DEVICE SHARE`, the latter for two devices of
- * a node. */
+/* Reads `left rail DEVICE SHARE`, or `left link DEVICE DEVICE SHARE` for two devices of a node. */
 static int zbl_read_left(const char *v) {
   zbl_ways *w = &zbl.ways;
   int a, b, node = w->node;
