@@ -9,7 +9,7 @@ import (
 
 // Norm is one of the norms, RMSNorm or LayerNorm.
 type Norm struct {
-	// Name is the name of the command; kind is the norm's part of the kernels' names.
+	// Name is the name of the command; `kind` is the norm's part of the kernels' names.
 	Name, kind string
 	// `centred` is true if the mean is subtracted and a bias added, as in LayerNorm.
 	centred bool

@@ -58,7 +58,7 @@ func StreamNames() []string {
 	return slice.Map(streams, func(s Stream) string { return s.Name })
 }
 
-// StreamByName finds a stream by its name. mul is BabelStream's name of scale.
+// StreamByName finds a stream by its name. "mul" is BabelStream's name of scale.
 func StreamByName(name string) (Stream, bool) {
 	name = strings.ToLower(name)
 	if name == "mul" {

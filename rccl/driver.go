@@ -53,8 +53,8 @@ type Config struct {
 	Seed uint64
 	// Graphs is true if bursts are captured and replayed.
 	Graphs bool
-	// Log returns what the library has logged. known is false if the library does not log how it
-	// runs collectives. A nil Log counts as known = false.
+	// Log returns what the library has logged. The result `known` is false if the library does not
+	// log how it runs collectives. A nil Log counts as `known` = false.
 	Log func() (text []byte, known bool)
 }
 
@@ -69,7 +69,7 @@ type Driver struct {
 	devices   []native.DeviceInfo
 	// library makes the calls that join ranks and launch on them: the provider, except in tests.
 	library library
-	// lanes are the current communicators. A case uses the first lane. local is the number of
+	// lanes are the current communicators. A case uses the first lane. `local` is the number of
 	// this process's ranks in that lane.
 	lanes []lane
 	local int
@@ -87,16 +87,16 @@ type Driver struct {
 	work   native.Work
 	hold   float64
 	bursts []float64
-	// compute has the computation stream of each rank. plays has the steps by their
-	// setting. works has the launches of their computation. All are empty before the
-	// first step. staged is true if a step has messages.
+	// `compute` has the computation stream of each rank. `plays` has the steps by their setting.
+	// `works` has the launches of their computation. All three are empty before the first step.
+	// `staged` is true if a step has messages.
 	staged  bool
 	compute []native.Stream
 	plays   map[int]*native.Play
 	works   map[plan.StepDo]*work
-	// perLaunch is the expected time of a launch of the case in seconds, from earlier launches.
-	// It is negative before the first launch of a collective on its communicators. kind is that
-	// collective; bytes is the size to which the expectation applies.
+	// perLaunch is the expected time of a launch of the case in seconds, from earlier launches. It
+	// is negative before the first launch of a collective on its communicators. `kind` is that
+	// collective; `bytes` is the size to which the expectation applies.
 	perLaunch float64
 	kind      string
 	bytes     int64
@@ -121,8 +121,8 @@ type member struct {
 }
 
 // lane is a set of communicators that hold ranks at the same time, with a stream per rank for its
-// messages. ranks are this process's ranks. In the first lane they are the members' ranks, with
-// their buffers.
+// messages. The list `ranks` has this process's ranks. In the first lane they are the members'
+// ranks, with their buffers.
 type lane struct {
 	comms plan.Comms
 	ranks []*native.Rank

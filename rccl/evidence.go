@@ -44,7 +44,7 @@ func (e *stopped) Evidence() *record.Evidence { return e.evidence }
 func (e *stopped) Unwrap() error { return e.cause }
 
 // ended() converts the error of a batch for the runner: a cancellation becomes its cause, and a
-// hang gets evidence. during is the phase of the launches.
+// hang gets evidence. The argument `during` is the phase of the launches.
 func (d *Driver) ended(ctx context.Context, during string, err error) error {
 	var hang *native.HangError
 	if !errors.As(err, &hang) {

@@ -35,7 +35,7 @@ type Config struct {
 }
 
 // Machine returns a machine file for the loopback: devices on the virtual clock, with a simulated
-// library of products. faults are lines as in hbm.
+// library of products. The `faults` are lines as in hbm.
 func Machine(devices int, faults []string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "zbench-machine 1\nclock virtual\nranks %d\ngpus_per_process %d\nhbm_bytes 17179869184\nnoise 0.004\ngpu simulated MI300X\n", devices, devices)
@@ -68,8 +68,8 @@ type Driver struct {
 	timer *native.Timer
 	// noBLAS is the reason why there is no plain product; nil if there is one.
 	noBLAS error
-	// batch is the least duration of a batch in seconds; warm is the time that the same work
-	// runs before the first sample.
+	// batch is the least duration of a batch in seconds; `warm` is the time that the same work runs
+	// before the first sample.
 	batch, warm float64
 	// If `entered` is true, the operands of target `at` are on the devices.
 	at      target

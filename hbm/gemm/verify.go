@@ -12,8 +12,8 @@ import (
 )
 
 // C is checked at evenly spaced rows and columns. A long side has about mostLines checked lines.
-// The lines are at most mostApart apart, so that each tile of 128² contains checked lines. elements
-// is the number of elements that are recomputed one by one.
+// The lines are at most mostApart apart, so that each tile of 128² contains checked lines. The
+// constant `elements` is the number of elements that are recomputed one by one.
 const (
 	mostLines = 2048
 	mostApart = 64
@@ -137,8 +137,8 @@ func (d *Driver) claim(at native.Address, s method.Shape, k kind, x int64) (*mat
 // bits of a partial sum.
 const coarse = 0x1p-12
 
-// operand returns an operand's checked rows with the values that were written. place returns the
-// index of an element in the operand.
+// operand returns an operand's checked rows with the values that were written. The function `place`
+// returns the index of an element in the operand.
 func (d *Driver) operand(n *matrix.Number, which, rows, depth int, place func(i, l int64) int64) matrix.Half {
 	block, size := d.block(n, which, 0), n.Bytes // the block that enter loaded
 	h := matrix.Half{Rows: rows, Cols: depth, Stride: depth, Raw: make([]byte, rows*depth*size), Number: n}

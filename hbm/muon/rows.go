@@ -24,7 +24,7 @@ type target struct{ of, runs method.Shape }
 // entry is one row of a shape. Its figures are per matrix.
 type entry struct {
 	kernel, role, library string
-	// bytes is the minimum traffic of a launch; set is the size of its data, in bytes.
+	// bytes is the minimum traffic of a launch; `set` is the size of its data, in bytes.
 	effective, executed, bytes, set float64
 	steps                           func(*Work) []native.Step
 	// If `fresh` is true, every launch of the entry runs on the result of Before, because its own
@@ -109,9 +109,9 @@ const (
 	weightUpdate = "weight update"
 )
 
-// Plan lists the rows of the shapes and the jobs that measure them, shape by shape. If few is true,
-// the batches come from a model, and only as many matrices of a batch are measured as fit into
-// memory. A shape that exceeds the device's memory gives ErrMemory.
+// Plan lists the rows of the shapes and the jobs that measure them, shape by shape. If `few` is
+// true, the batches come from a model, and only as many matrices of a batch are measured as fit
+// into memory. A shape that exceeds the device's memory gives ErrMemory.
 func (d *Driver) Plan(shapes []method.Shape, few bool, rule stat.Rule) (rows []record.Kernel, jobs []plan.Job, err error) {
 	free, err := d.Free()
 	if err != nil {

@@ -136,8 +136,8 @@ func (w *Work) panels(c, y native.Matrix, depth, batch int, alpha float64) []nat
 	return all
 }
 
-// mirror computes the symmetric matrix c + beta·s + shift·I from the lower half of c. s is not used
-// if beta and shift are 0.
+// mirror computes the symmetric matrix c + beta·s + shift·I from the lower half of c. The matrix s
+// is not used if beta and shift are 0.
 func (w *Work) mirror(c native.Matrix, s any, beta, shift float64, batch int) native.Step {
 	blocks := method.Gram.Blocks(w.shape, native.MuonTile, false)
 	return w.step("zb_mirror", blocks, batch, 4*w.d.wave, c.At, s, float32(beta), float32(shift), uint32(w.m)) //nolint:gosec // a side

@@ -258,8 +258,8 @@ func local(s Start) ([]Line, error) {
 	return lines, nil
 }
 
-// Environ returns the environment of the command's process as NAME=value: `base` with the
-// command's changes. token is the value of the secret variables.
+// Environ returns the environment of the command's process as NAME=value: `base` with the command's
+// changes. `token` is the value of the secret variables.
 func (l Line) Environ(base []string, token string) []string {
 	changed := append(slice.Map(l.Set, func(v Var) string { return v.Name }), l.Unset...)
 	list := slice.Where(base, func(v string) bool {

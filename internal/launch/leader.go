@@ -89,7 +89,7 @@ func (w *world) leader(env Getenv) (Leader, error) {
 	return l, nil
 }
 
-// readLeader reads host:port or host; port is the default.
+// readLeader reads host:port or host; `port` is the default port.
 func readLeader(text string, port int) (Leader, error) {
 	host, number, err := net.SplitHostPort(text)
 	if err != nil {

@@ -274,9 +274,9 @@ func (b *Batch) WarmUp(iterations int) ([]float64, error) {
 	return b.seconds(1), b.outcome()
 }
 
-// Isolated runs up to MaxIsolated isolated launches and returns their seconds, ordered
-// by iteration and then rank. hold is the time in seconds for which the delay kernel
-// holds the streams while the host enqueues; 0 means no hold.
+// Isolated runs up to MaxIsolated isolated launches and returns their seconds, ordered by iteration
+// and then rank. `hold` is the time in seconds for which the delay kernel holds the streams while
+// the host enqueues; 0 means no hold.
 func (b *Batch) Isolated(iterations int, hold float64) ([]float64, error) {
 	b.c.iterations, b.c.delay_ns = C.int32_t(min(iterations, MaxIsolated)), C.uint64_t(hold*1e9)
 	C.zb_isolated(b.c)

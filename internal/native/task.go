@@ -38,7 +38,7 @@ type compilations struct {
 	seen []string
 }
 
-// count() registers the kernel source with this key. kept is true if a cache keeps the code.
+// count() registers the kernel source with this key. `kept` is true if a cache keeps the code.
 func (c *compilations) count(key string, kept bool) {
 	if c.tell == nil || kept && slices.Contains(c.seen, key) {
 		return

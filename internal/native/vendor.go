@@ -42,7 +42,8 @@ var settings = append(backend.Settings(), Setting{
 // Settings returns all settings, for flags and for help.
 func Settings() []Setting { return settings }
 
-// setting looks up a flag, then its variables. by is the flag or the variable that gave the value.
+// setting looks up a flag, then its variables. The result `by` is the flag or the variable that
+// gave the value.
 func (o Choice) setting(flag string) (value, by string) {
 	if v := o.Named[flag]; v != "" {
 		return v, "--" + flag

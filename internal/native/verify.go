@@ -94,7 +94,7 @@ func (f *Functions) Fill(device int) Function {
 }
 
 // FillArgs returns the arguments of Fill: the address, and `count` elements of a rank's data from
-// element `base` on. ranks is the number of ranks.
+// element `base` on. `ranks` is the number of ranks.
 func (w Work) FillArgs(to Address, count, base int64, rank, ranks int, reduced bool, seed uint64) []any {
 	kind := int32(KindCopied)
 	if reduced {

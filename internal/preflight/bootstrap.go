@@ -45,7 +45,7 @@ func (h Host) bootstrap() Bootstrap {
 }
 
 // ordered() lists the interfaces in the order of getifaddrs(3), in which interfaces with IPv4 come
-// first. family is NCCL_SOCKET_FAMILY. The loopback address of IPv6 does not count.
+// first. `family` is the value of NCCL_SOCKET_FAMILY. The loopback address of IPv6 does not count.
 func ordered(all []Interface, family string) []string {
 	var usable []string
 	for _, six := range []bool{false, true} {

@@ -79,7 +79,7 @@ func Collect(h Host) Facts {
 	return f
 }
 
-// found() returns a pointer to the value; nil if ok is false.
+// found() returns a pointer to the value; nil if `ok` is false.
 func found[T any](value T, ok bool) *T {
 	if !ok {
 		return nil
@@ -100,7 +100,8 @@ func (h Host) flag(name string) bool {
 	return err == nil && n != 0
 }
 
-// collectives returns the version of the process's RCCL or NCCL. nccl is true for NCCL.
+// collectives returns the version of the process's RCCL or NCCL. The result `nccl` is true for
+// NCCL.
 func (h Host) collectives() (version string, nccl bool) {
 	for _, l := range h.Libraries {
 		switch {

@@ -27,7 +27,7 @@ type gidRule struct {
 	roce int
 }
 
-// gidRuleOf reads RCCL's settings. version is the library's version, such as "2.22.3"; if it is
+// gidRuleOf reads RCCL's settings. `version` is the library's version, such as "2.22.3"; if it is
 // unknown, the newer rule applies.
 func gidRuleOf(getenv func(string) string, version string) gidRule {
 	r := gidRule{index: -1, roce: 2, six: getenv("NCCL_IB_ADDR_FAMILY") == "AF_INET6"}

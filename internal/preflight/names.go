@@ -48,7 +48,7 @@ func parseNames(text string, most int) names {
 	return l
 }
 
-// match reports whether the list selects a name. port is −1 for a device without ports. An empty
+// match reports whether the list selects a name. `port` is −1 for a device without ports. An empty
 // list selects all names; "^" alone selects none.
 func (l names) match(name string, port int) bool {
 	found := len(l.list) == 0

@@ -73,7 +73,7 @@ func (r RDMA) inactive() string {
 	return strings.Join(slice.Map(off, func(port Port) string { return port.Name + " " + port.State }), ", ")
 }
 
-// nicsOf judges one host. usual is the summary that most hosts have. alike is true if the same
+// nicsOf judges one host. `usual` is the summary that most hosts have. `alike` is true if the same
 // ports are down on most hosts: without NCCL_IB_HCA such NICs are not meant for RCCL.
 func (w *world) nicsOf(p *Process, usual string, alike bool) verdict {
 	r := p.Facts.RDMA

@@ -70,7 +70,7 @@ func (r Report) Refused() error {
 }
 
 // Shown returns the report for display: one line if nothing is wrong, otherwise the failed checks.
-// If all is true, it shows every check.
+// If `all` is true, it shows every check.
 func (r Report) Shown(all bool) *document.Document {
 	d := &document.Document{Command: "preflight", Title: r.Line()}
 	var items document.Items

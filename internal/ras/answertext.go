@@ -32,7 +32,7 @@ type reader struct {
 	w *record.Witness
 	// inTable is true if rows of communicators follow.
 	inTable bool
-	// state and comm belong to the current block. group has the details that the next ranks
+	// state and comm belong to the current block. `group` has the details that the next ranks
 	// share.
 	state       record.WitnessRankState
 	comm, group string

@@ -84,8 +84,8 @@ func ask(ctx context.Context, dial Dial, address string) ([]byte, error) {
 	}
 }
 
-// converse holds the conversation: the greeting, the time limit, the format, the question. If hasty
-// is true, it ends when the greeting does not come soon.
+// converse holds the conversation: the greeting, the time limit, the format, the question. If
+// `hasty` is true, it ends when the greeting does not come soon.
 func converse(ctx context.Context, dial Dial, address string, hasty bool) ([]byte, error) {
 	c, err := dial(ctx, "tcp", address)
 	if err != nil {

@@ -47,8 +47,8 @@ type member struct {
 const maxQueued = 8
 
 // add adds a process that registers. If the same process registers again after its connection was
-// cut, the new member replaces the old one. add returns nil if the process belongs to another
-// session or is too late.
+// cut, the new member replaces the old one. The method returns nil if the process belongs to
+// another session or is too late.
 func (h *hub) add(process int, session string) *member {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -38,8 +38,8 @@ func sameUser(c net.Conn) bool {
 	return err == nil && failed == nil && int(peer.Uid) == syscall.Geteuid()
 }
 
-// greeting is the first message of a proof. hail is how the greeting begins in every version of
-// zbench that has proofs.
+// greeting is the first message of a proof. The text `hail` is how the greeting begins in every
+// version of zbench that has proofs.
 const hail = "zbench proof"
 
 var greeting = fmt.Sprintf("%s %3d\n", hail, Protocol)

@@ -136,7 +136,7 @@ func (r *registry) complete() bool {
 }
 
 // die() notes that a process has ended before the start, whether it had registered or not. A
-// process that has only lost its connection may return; a process that has ended cannot. die
+// process that has only lost its connection may return; a process that has ended cannot. The method
 // returns false after the start.
 func (r *registry) die(process int) bool {
 	r.mu.Lock()

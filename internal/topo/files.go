@@ -75,7 +75,7 @@ func shortened(s string) string {
 	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }
 
-// number returns the whole number in a file, 0 or more; ok is false if there is none.
+// number returns the whole number in a file, 0 or more; `ok` is false if there is none.
 func number(fsys fs.FS, name string) (v uint64, ok bool) {
 	v, err := strconv.ParseUint(text(fsys, name), 10, 64)
 	return v, err == nil

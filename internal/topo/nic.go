@@ -224,7 +224,7 @@ func (t *pciTree) holder(fsys fs.FS, name string) (Address, bool) {
 	return Address{}, false
 }
 
-// readGIDs reads the addresses of a port and leaves out empty entries. ok is false if the table
+// readGIDs reads the addresses of a port and leaves out empty entries. `ok` is false if the table
 // cannot be read.
 func readGIDs(fsys fs.FS, port string) (gids []GID, ok bool) {
 	for _, name := range list(fsys, path.Join(port, "gids")) {

@@ -105,7 +105,7 @@ var outputKinds = []outputKind{
 	{"leaves", (*toolFacts).leafTable},
 }
 
-// readOutputs reads the outputs of known kinds. kinds are the names of these kinds.
+// readOutputs reads the outputs of known kinds. The result `kinds` has the names of these kinds.
 func readOutputs(all []Output) (t *toolFacts, kinds []string) {
 	t = &toolFacts{cards: map[string]*nicCard{}, rdma: map[string]*NIC{}, ifaces: map[string]*NIC{}, slots: map[string]Address{}, leaves: map[string]leaf{}}
 	for _, o := range all {

@@ -6,7 +6,8 @@
  * and counts[1] (nanoseconds). Their quotient is the mean clock rate between the launches. Counters
  * are subtracted only on the same unit, because the counters of different units need not agree.
  *
- * counts has 2 words, then 2 for each possible number of a unit; all are zero at first.
+ * The array `counts` has 2 words, then 2 for each possible number of a unit; all words are zero at
+ * first.
  *
  * Assumed: on gfx942 and gfx950, s_memtime counts the cycles of the unit's clock (AMD's ISA
  * guides), and s_memrealtime counts at a constant 100 MHz. RCCL's tools assume 25 MHz on other

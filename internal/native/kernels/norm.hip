@@ -16,7 +16,7 @@
  * Except on AMD, a launch of `block` or `large` may have fewer threads, in
  * whole waves.
  *
- * If wide is 1, rows are whole vectors and a thread takes 16 bytes at once.
+ * If `wide` is 1, rows are whole vectors and a thread takes 16 bytes at once.
  * Otherwise a thread holds at most 16 elements and reads further elements again.
  * Sums are floats: at most 64 additions per thread, then a tree. */
 

@@ -74,7 +74,7 @@ __attribute__((cold)) static int zbl_refuse_buffer(const zbl_caller *a, const ch
                                 bytes, (size_t)(b->base + b->bytes - ptr));
 }
 
-/* Refuses a call whose buffers are smaller than the data that the call reads or writes. share is
+/* Refuses a call whose buffers are smaller than the data that the call reads or writes. `share` is
  * the size of one block in bytes. */
 static inline int zbl_check_buffers(const zbl_caller *a, const zbl_queued *q,
                                     const zbl_shape *shape, uint64_t share) {

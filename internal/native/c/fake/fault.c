@@ -171,7 +171,7 @@ static int zbl_touches(const zbl_curve *c, int first, int ranks) {
   return from < c->ranks && c->first + from * c->stride < first + ranks;
 }
 
-/* Returns the time of one launch with its faults. touched is 1 if the launch uses the flaky
+/* Returns the time of one launch with its faults. `touched` is 1 if the launch uses the flaky
  * part. */
 static double zbl_worse(int touched, double bytes, double t, uint64_t draws) {
   const zbl_faults *f = &zbl.faults;

@@ -194,7 +194,7 @@ static const struct {
     {zbl_reduce_e5m2, NULL},
 };
 
-/* Adds n elements to an accumulator; if first is set, starts the accumulator with them. */
+/* Adds n elements to an accumulator; if `first` is set, starts the accumulator with them. */
 void zbl_accumulate(void *acc, const void *in, uint64_t n, int dtype, int op,
                     int ranks, int first, const void *scalar) {
   zbl_types[dtype].reduce(acc, in, n, op, ranks, first, scalar);

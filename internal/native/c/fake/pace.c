@@ -131,10 +131,10 @@ void zbl_pace_begins(void) {
   zbl_own.lag = zbl_later(late < kept ? late : kept, 0);
 }
 
-/* Counts a launch of the thread. If the stream is idle in the model from `due` on, and that time
- * is past, the launch is late: the thread had no CPU, or the loopback took longer than a launch in
- * the model. The program then measures more than the model's time. due is negative if the stream
- * is busy. */
+/* Counts a launch of the thread. If the stream is idle in the model from `due` on, and that time is
+ * past, the launch is late: the thread had no CPU, or the loopback took longer than a launch in the
+ * model. The program then measures more than the model's time. `due` is negative if the stream is
+ * busy. */
 void zbl_pace_pushes(double due) {
   zbl.hub->launches++;
   zbl.hub->late += due >= 0 && zbl_wall_now() > due + zbl_own.lag + zbl_pace_gap;

@@ -142,8 +142,8 @@ typedef struct zbl_device {
   unsigned flags;    /* flags that the program has set */
 } zbl_device;
 
-/* How a curve changes if a call does not run on the usual kernels: a factor for the bandwidth,
- * and a factor for the latencies. node is the number of GPUs per node, 0 if unknown. */
+/* How a curve changes if a call does not run on the usual kernels: a factor for the bandwidth, and
+ * a factor for the latencies. The field `node` is the number of GPUs per node, 0 if unknown. */
 typedef struct zbl_faster {
   double rate, latency;
   int node;
