@@ -32,8 +32,8 @@ type Fused struct {
 	own kernel.Family
 }
 
-// FusedCase is a fused kernel of one shape, or the separate kernels or the copy that it is compared
-// with.
+// FusedCase is a fused kernel of one shape. It can also be the separate kernels or the copy with
+// which the fused kernel is compared.
 type FusedCase interface {
 	kernelCase
 	// Bytes returns the memory that the case needs, in bytes.

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// checkedRows is the most rows that are read back. A small shape is checked whole.
-	// A large shape is checked at the first row, the last row, and evenly spaced rows
-	// between them.
+	// checkedRows is the largest number of rows that are read back. A small shape is checked whole.
+	// A large shape is checked at the first row, the last row, and evenly spaced rows between them.
 	checkedRows = 64
 	// Tolerances of y in units in the last place of its type. In float32 the rounding of the
 	// sums is visible; the narrow types hide it except for ties. The separate kernels round

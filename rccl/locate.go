@@ -21,8 +21,8 @@ const (
 	// mostLooked is the number of receivers that a process analyses. For further receivers the
 	// first wrong element gives the sender.
 	mostLooked = 4
-	// mostElements is the most elements of a receiver that are analysed. mostGiven is the
-	// most contributions to these elements.
+	// mostElements is the largest number of elements of a receiver that are analysed. mostGiven is
+	// the largest number of contributions to these elements.
 	mostElements, mostGiven = 1 << 24, 1 << 22
 	mostRanges              = 4
 )

@@ -45,8 +45,8 @@ type Asked struct {
 }
 
 // Choose returns the method for this process: Inproc, Env, or the way in which it starts other
-// processes. `detected` is the error of Detect; it does not matter if the user wants this
-// process alone.
+// processes. `detected` is the error of Detect; it does not matter if the user wants only this
+// process.
 func Choose(role Role, detected error, a Asked) (Method, error) {
 	if !slices.Contains(methods, a.Method) {
 		return "", fmt.Errorf("unknown launch method %q: valid are %s", a.Method, MethodNames())

@@ -147,7 +147,7 @@ func (b *Batch) AddLane(ranks []*Rank) {
 }
 
 // SetPeers sets the ranks that local rank i sends to and receives from in an Exchange; −1 means
-// none. Both may be the same rank.
+// none. Both peers may be the same rank.
 func (b *Batch) SetPeers(i, to, from int) {
 	c := &b.ranks()[i]
 	c.to, c.from = C.int32_t(to), C.int32_t(from)

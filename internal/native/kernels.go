@@ -46,9 +46,9 @@ const (
 	KernelBlock = 256
 )
 
-// MaxVerifiedRanks is the most ranks that zb_fill and zb_check support: up to this
-// number, 1/n in half precision does not depend on the rounding mode. With more ranks
-// every element counts as wrong.
+// MaxVerifiedRanks is the largest number of ranks that zb_fill and zb_check support: up to this
+// number, 1/n in half precision does not depend on the rounding mode. With more ranks every element
+// counts as wrong.
 const MaxVerifiedRanks = 8192
 
 // kernelParts lists the files that make up a source, in order. The first line of a source names

@@ -14,7 +14,7 @@ import (
 	"unsafe"
 )
 
-// MaxSteps is the most steps of one [Play.Run].
+// MaxSteps is the largest number of steps of one [Play.Run].
 const MaxSteps = MaxIsolated - 1
 
 // The kinds of operations of a step.

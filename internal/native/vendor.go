@@ -18,7 +18,7 @@ const (
 	RoleCompiler    = backend.Compiler
 )
 
-// kinds maps roles to the libraries of the symbol list.
+// The map `kinds` gives the library of the symbol list for each role.
 var kinds = map[Role]C.int{
 	RoleCollectives: C.ZB_COLLECTIVES, RoleRuntime: C.ZB_RUNTIME, RoleDriver: C.ZB_DRIVER, RoleCompiler: C.ZB_COMPILER,
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // firstAuto is the first version of NCCL, and so of RCCL, that searches a port's GID table by
-// itself. Before it the default of NCCL_IB_GID_INDEX was 0 (NCCL's guide, "Environment Variables",
-// NCCL_IB_GID_INDEX: "since 2.21").
+// itself. Before that version the default of NCCL_IB_GID_INDEX was 0 (NCCL's guide, "Environment
+// Variables", NCCL_IB_GID_INDEX: "since 2.21").
 var firstAuto = [2]int{2, 21}
 
 // gidRule is how RCCL chooses an entry of a port's GID table.

@@ -131,8 +131,8 @@ func (w *world) report(wanted func(check) bool) Report {
 	return r
 }
 
-// maxFindings is the most separate findings of one check. If each of 128 hosts had a value of its
-// own, the remaining hosts would share one more finding.
+// maxFindings is the largest number of separate findings of one check. If each of 128 hosts had a
+// value of its own, the remaining hosts would share one more finding.
 const maxFindings = 8
 
 // row groups equal verdicts of a check, the worst first.

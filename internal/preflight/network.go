@@ -54,7 +54,7 @@ func orName(name string) string {
 	return "=" + name
 }
 
-// nics checks the ports that RCCL uses on each host, and compares the hosts.
+// nics() checks the ports that RCCL uses on each host, and compares the hosts.
 func (w *world) nics() []verdict {
 	usual := w.usual(func(p *Process) string { return p.Facts.RDMA.summary() })
 	down := w.usual(func(p *Process) string { return "without " + p.Facts.RDMA.inactive() })
@@ -103,7 +103,7 @@ func (w *world) nicsOf(p *Process, usual string, alike bool) verdict {
 	}
 }
 
-// gids checks the GID table entry from which each NIC sends.
+// gids() checks the GID table entry from which each NIC sends.
 func (w *world) gids(p *Process) verdict {
 	r := p.Facts.RDMA
 	by := "RCCL's own choice, index"

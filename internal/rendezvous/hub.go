@@ -42,8 +42,8 @@ type member struct {
 	quit    context.CancelFunc
 }
 
-// maxQueued is the most lines in the queue of a process. Normally at most an order, a cancellation
-// and the end wait there; the rest is reserve.
+// maxQueued is the largest number of lines in the queue of a process. Normally at most an order, a
+// cancellation and the end wait there; the rest is reserve.
 const maxQueued = 8
 
 // add adds a process that registers. If the same process registers again after its connection was
@@ -157,7 +157,7 @@ func (h *hub) start(text []byte) {
 	h.broadcast(text)
 }
 
-// processes returns the numbers of all members.
+// processes() returns the numbers of all members.
 func (h *hub) processes() []int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -172,14 +172,14 @@ func (h *hub) end(text []byte) {
 	h.broadcast(text)
 }
 
-// drained() waits until no member is connected, at most the given time.
+// drained() waits until no member is connected, but at most for the given time.
 func (h *hub) drained(most time.Duration) {
 	done := make(chan struct{})
 	go func() { h.streams.Wait(); close(done) }()
 	await(done, most)
 }
 
-// await waits until a channel is closed, at most the given time.
+// await waits until a channel is closed, but at most for the given time.
 func await(closed <-chan struct{}, most time.Duration) {
 	late := time.NewTimer(most)
 	defer late.Stop()

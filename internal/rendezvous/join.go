@@ -98,7 +98,7 @@ func permanent(err error) bool {
 // relayed() reports whether this process connects through the first process of its node.
 func (o Member) relayed() bool { return o.Relay != "" && o.Self.LocalProcess > 0 }
 
-// gate names the address to which this process connects.
+// gate() names the address to which this process connects.
 func (o Member) gate() string {
 	if o.relayed() {
 		return o.Relay + " (this node's first process)"

@@ -109,7 +109,7 @@ func exists(fsys fs.FS, name string) bool {
 // beginnings are names that can be at the root of a tree, whichever part of a system was recorded.
 var beginnings = []string{"sys", "proc", "class", "devices", "bus", "topology/nodes", "nodes", "0/properties", "1/properties"}
 
-// maxWrapped is the most folders that an archive may have around a tree.
+// maxWrapped is the largest number of folders that an archive may have around a tree.
 const maxWrapped = 3
 
 // unwrapped() returns the tree inside of folders that contain nothing else, as a recording may

@@ -107,7 +107,7 @@ func (n *Node) kfdDenied() {
 	n.unchecked("GPUs outside the cgroup", "KFD answers EPERM for node "+numbered(n.kfd.denied), "run `zbench topo` with all GPUs of the node (Slurm: --gpus-per-node=8; container: all of /dev/dri)")
 }
 
-// slotsWithoutKFD reports GPUs on the bus that KFD does not know, so that they cannot compute.
+// slotsWithoutKFD reports GPUs on the bus that KFD does not know. Such GPUs cannot compute.
 func (n *Node) slotsWithoutKFD() {
 	if n.kfd == nil || n.kfd.hides() { // hidden GPUs cannot be told apart from missing GPUs
 		return
@@ -149,7 +149,7 @@ func (n *Node) partitionsDiffer() {
 	}
 }
 
-// hives checks the hives of the node: all GPUs of a hive are connected, and a hive has 2, 4, 8 or
+// hives() checks the hives of the node: all GPUs of a hive are connected, and a hive has 2, 4, 8 or
 // 16 GPUs.
 func (n *Node) hives() {
 	_, members := slice.Group(slice.Where(n.GPUs, func(g GPU) bool { return g.Hive != "" }), func(g GPU) string { return g.Hive })

@@ -155,7 +155,7 @@ func payload(mtu int) int {
 	return size
 }
 
-// gids reports RoCE ports without a RoCE v2 address, which routed fabrics need.
+// gids() reports RoCE ports without a RoCE v2 address, which routed fabrics need.
 func (n *Node) gids() {
 	for _, c := range n.NICs {
 		if !c.GIDsRead || c.Layer != "Ethernet" || !n.railed(c) {

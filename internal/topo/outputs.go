@@ -31,8 +31,8 @@ const (
 // mappings is the name of a file that maps commands to files of its folder.
 const mappings = "command_mappings.json"
 
-// OutputsOf reads a folder of outputs. If there is a command_mappings.json, an object of commands
-// and file names, that file gives the commands. Otherwise a command is recognised from its file's
+// OutputsOf reads a folder of outputs. If there is a command_mappings.json, it gives the commands.
+// It is an object of commands and file names. Otherwise a command is recognised from its file's
 // name and content.
 func OutputsOf(fsys fs.FS) ([]Output, error) {
 	commands := map[string][]string{}

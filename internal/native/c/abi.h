@@ -5,8 +5,9 @@
  *   library  RUNTIME (HIP, CUDA runtime), COLLECTIVES (RCCL, NCCL), COMPILER
  *            (hiprtc, nvrtc), DRIVER (CUDA's alone: HIP has it in the runtime),
  *            LOOPBACK (the loopback's runtime alone has it) or NONE
- * hipError_t, cudaError_t, CUresult and ncclResult_t are C enums, so int; handles
- * are pointers. Values below are the same in HIP, CUDA and CUresult (CUDA 10.1). */
+ * hipError_t, cudaError_t, CUresult and ncclResult_t are C enums and have the type
+ * int here; handles are pointers. Values below are the same in HIP, CUDA and
+ * CUresult (CUDA 10.1). */
 #ifndef ZB_ABI_H
 #define ZB_ABI_H
 

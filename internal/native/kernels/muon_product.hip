@@ -111,8 +111,8 @@ template <int WIDTH> struct zb_tile {
     }
     feed.begin();
 #if defined(ZB_AMD)
-    /* Two stages per iteration, so that no operand moves to another register. A
-     * stage that does not exist is zeros. */
+    /* Each iteration handles two stages, so that no operand moves to another
+     * register. A stage that does not exist is zeros. */
     operands x, y;
     load(x, feed.slot(0), 0);
     ZB_ROLLED

@@ -32,10 +32,10 @@
  *
  * Avg of integers. They are summed, then divided. The sum must not leave the type,
  * and w must count in units of n. The rule of Sum applies with u = +-n*U as long as
- * 8*n*(n + n/2 + 2) fits; beyond that w is 0 or 1; beyond that one holder has n*U.
- * All divisions are exact. If n exceeds the type (int8 from 128 ranks, uint8 from
- * 256), every true average is 0: a missing rank cannot be seen, only a wrong or
- * unwritten result.
+ * 8*n*(n + n/2 + 2) fits. For larger n, w is 0 or 1; for still larger n, one holder
+ * has n*U. All divisions are exact. If n exceeds the type (int8 from 128 ranks,
+ * uint8 from 256), every true average is 0: a missing rank cannot be seen, only a
+ * wrong or unwritten result.
  *
  * Prod of floats. All factors are +-2^x. A member (k = 1) changes the sign. While n
  * is small (6 ranks in half, 60 in bfloat16 and float, 900 in double) every rank has

@@ -74,9 +74,9 @@ static int zbl_wait_for_others(zbl_stream *s) {
   return acts;
 }
 
-/* Waits until it is decided whether the stream is done. If it is not, the host's
- * time passes as long as all processes are idle. Once a process acts, that time no
- * longer counts. */
+/* Waits until it is decided whether the stream is done. If the stream is not done,
+ * the host's time passes as long as all processes are idle. Once a process acts,
+ * that time no longer counts. */
 int zbl_decided(zbl_stream *s) {
   zbl_lane *l = s->lane;
   if (zbl_waited(s)) {
