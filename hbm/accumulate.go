@@ -157,7 +157,7 @@ func (c accumulateCase) verify(d *Driver, u *unit, _ []native.Step) (record.Veri
 	return v, nil
 }
 
-// compare compares `count` float32 elements from `first` on, and counts the wrong elements in v.
+// compare() checks `count` float32 elements from `first` on, and counts the wrong elements in v.
 func (c accumulateCase) compare(d *Driver, u *unit, v *record.Verified, first, count int64) error {
 	read := func(which int64) ([]byte, error) {
 		raw, at := make([]byte, 4*count), c.place(u, which)

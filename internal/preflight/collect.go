@@ -185,8 +185,8 @@ func (h Host) rdma(t linux.Tree) RDMA {
 // A port that RCCL uses has the state `active`.
 const active = "ACTIVE"
 
-// Look searches for the leader's file in the result folder. read reads a file. The leader wrote
-// `text` to the file named `file`.
+// Look searches for the leader's file in the result folder. The function `read` reads a file. The
+// leader wrote `text` to the file named `file`.
 func Look(read func(name string) ([]byte, error), folder, file, text string) *Folder {
 	f := &Folder{Path: cut(folder)}
 	got, err := read(filepath.Join(folder, file))

@@ -77,9 +77,8 @@ const (
 	maxLocalWait = 500 * time.Millisecond
 )
 
-// backOff returns the time before the next attempt, which doubles with each attempt. It depends
-// on the process's number too, so that processes that start together spread their attempts
-// evenly.
+// backOff returns the time before the next attempt. This time doubles with each attempt. It depends
+// on the process's number too, so that processes that start together spread their attempts evenly.
 func (o Member) backOff(try int) time.Duration {
 	most := maxBackOff
 	if o.relayed() {

@@ -253,8 +253,8 @@ func (r *relay) arrived(process int) {
 	_ = r.follower.send(up{Here: []int{process}}) // on an error Next returns the end of the stream
 }
 
-// lost() tells the processes of the node that the leader is gone, because they have no connection
-// to it.
+// lost() tells the processes of the node that the leader is gone, because these processes have no
+// connection to the leader.
 func (r *relay) lost(err error) {
 	r.hub.end(down{End: err.Error(), Code: exit.Run}.line())
 }
