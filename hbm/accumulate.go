@@ -64,7 +64,7 @@ func (c accumulateCase) Bytes() int64 {
 	return roundUp(c.elements()*c.Type.Bytes, 256) + 3*roundUp(4*c.elements(), 256)
 }
 
-// copied returns the bytes that the comparison copy moves: half of the fused kernel's minimum
+// copied() returns the bytes that the comparison copy moves: half of the fused kernel's minimum
 // traffic, because a copy reads and writes each byte.
 func (c accumulateCase) copied() int64 {
 	return c.elements() * (c.Type.Bytes + 8) / 2 / vector * vector
@@ -157,7 +157,7 @@ func (c accumulateCase) verify(d *Driver, u *unit, _ []native.Step) (record.Veri
 	return v, nil
 }
 
-// compare compares `count` float32 elements from `first` on, and counts the wrong elements in v.
+// compare() checks `count` float32 elements from `first` on, and counts the wrong elements in v.
 func (c accumulateCase) compare(d *Driver, u *unit, v *record.Verified, first, count int64) error {
 	read := func(which int64) ([]byte, error) {
 		raw, at := make([]byte, 4*count), c.place(u, which)

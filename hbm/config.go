@@ -37,7 +37,7 @@ func referenceConfig(of string) record.LaunchConfig {
 	return c
 }
 
-// presetConfig returns the configuration without tuning.
+// presetConfig returns the configuration that a run without tuning uses.
 func presetConfig() record.LaunchConfig {
 	return record.LaunchConfig{Block: 256, Loads: 4, NonTemporal: true, Grid: Exact}
 }

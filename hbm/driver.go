@@ -20,8 +20,8 @@ const mostBlocks = 1 << 21
 // Config describes what to open.
 type Config struct {
 	Native native.Choice
-	// Devices are the indices of the devices to open; empty opens the first device. All opens
-	// every device.
+	// Devices are the indices of the devices to open; an empty list opens the first device. The
+	// value All opens every device.
 	Devices []int
 	All     bool
 	// Host is true if the loopback uses the wall clock. The device is then the host's memory,
@@ -29,9 +29,9 @@ type Config struct {
 	Host      bool
 	HostFacts HostFacts
 	Seed      uint64
-	// Files are the sources of a fused kernel and of its comparisons; empty for the streams.
+	// Files are the sources of a fused kernel and of its comparisons. The streams leave it empty.
 	Files []string
-	// Warm is how long real work runs before the first sample, in seconds; use DefaultWarm.
+	// Warm is the time that real work runs before the first sample, in seconds; use DefaultWarm.
 	Warm float64
 	// Batch is the least duration in seconds of a batch between two events; 0 means 2 ms. A
 	// simulated clock needs no minimum.
@@ -39,11 +39,11 @@ type Config struct {
 	Sense Sense
 	// Peak overrides the published peak bandwidth, in bytes per second; 0 keeps the published one.
 	Peak float64
-	// Unchecked leaves results unverified.
+	// Unchecked is true if results are not verified.
 	Unchecked bool
 }
 
-// Sense reads power and temperature of the GPU at a PCI address; nil reads none.
+// Sense reads power and temperature of the GPU at a PCI address. A nil Sense reads nothing.
 type Sense func(pci string) record.Conditions
 
 // Of reads a device's conditions from the operating system, or else from the vendor's library. A
@@ -85,12 +85,13 @@ type unit struct {
 	stream  native.Stream
 	modules map[string]*native.Module // modules by file name
 	wave    int64
-	// few is true if a norm's launch may reduce the threads per row. AMD's kernels are built for
-	// a fixed number of threads.
+	// `few` is true if a norm's launch may reduce the threads per row. It is false on AMD, because
+	// AMD's kernels are built for a fixed number of threads.
 	few bool
-	// filled names the type and content of the inputs that the arena holds.
+	// The arena holds inputs of the type and content that `filled` names.
 	filled string
-	// arena holds the arrays. found holds the result of a check. sums has one word per block.
+	// arena holds the arrays. The result of a check is in `found`. The buffer `sums` has one word
+	// per block.
 	arena, found, sums native.Buffer
 }
 
@@ -102,8 +103,8 @@ type Driver struct {
 	timer *native.Timer
 	// array is the size of one allocated array in bytes.
 	array int64
-	// launches has the time of a launch that moves almost no data, in seconds, by kernel and then
-	// by device.
+	// launches holds the time of a launch that moves almost no data, in seconds. Its index is the
+	// kernel, then the device.
 	launches map[string][]float64
 	// batch is the least duration of a batch between two events, in seconds.
 	batch float64
@@ -282,7 +283,7 @@ func (d *Driver) Allocate(array int64) error {
 	return d.AllocateBytes(3*d.array + arrayGap(3))
 }
 
-// at returns the start of array k. Arrays 0 and 1 are the inputs, array 2 is the output.
+// at() returns the start of array k. Arrays 0 and 1 are the inputs, array 2 is the output.
 func (d *Driver) at(u *unit, k int) native.Address {
 	return native.Address{Buffer: u.arena, Offset: int64(k)*d.array + arrayGap(k)}
 }

@@ -40,8 +40,8 @@ type Opening struct {
 	Say func(string)
 	// Help is the hint for an error in the request.
 	Help string
-	// Node is the number of the node that this process drives; −1 if the process drives all
-	// nodes, which only the loopback can.
+	// Node is the number of the node that this process drives; −1 if the process drives all nodes.
+	// Only the loopback can drive all nodes.
 	Node int
 }
 

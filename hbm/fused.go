@@ -23,16 +23,17 @@ type Fused struct {
 	order int
 	// Files are the sources of the kernels and of the kernels that fill their inputs.
 	Files []string
-	// Types are the valid element types, the default first.
+	// Types are the valid element types. The first one is the default.
 	Types []Type
 	// At returns the case of a shape in a role: record.Fused, record.Unfused or record.Copy.
 	At func(t Type, rows, hidden int64, role string) FusedCase
-	// own describes the family's own display; without it, rows are displayed as bandwidths.
+	// A family with a display of its own describes it in `own`. Otherwise rows are displayed as
+	// bandwidths.
 	own kernel.Family
 }
 
-// FusedCase is a fused kernel of one shape, or the separate kernels or the copy that it is compared
-// with.
+// FusedCase is a fused kernel of one shape. It can also be the separate kernels or the copy with
+// which the fused kernel is compared.
 type FusedCase interface {
 	kernelCase
 	// Bytes returns the memory that the case needs, in bytes.

@@ -49,8 +49,8 @@ func (d *Driver) Job(c kernelCase, rule stat.Rule) plan.Job {
 }
 
 // KernelJob returns a job. All of its rows fail if `take` fails. `take` returns one part per key,
-// in the order of the keys. It may leave the parts' keys empty. The loopback's noise depends on the keys and the pass
-// alone, so that a resumed run has the figures of an uninterrupted one.
+// in the order of the keys. It may leave the keys of the parts empty. The loopback's noise depends
+// on the keys and the pass alone, so that a resumed run has the figures of an uninterrupted one.
 func KernelJob(p *native.Provider, keys []string, take func(pass int) ([]record.Part, error)) plan.Job {
 	return plan.Job{Keys: keys, Take: func(ctx context.Context, pass int) ([]record.Part, bool) {
 		p.BeginCase(plan.CaseSeed(keys[0], pass))

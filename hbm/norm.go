@@ -9,9 +9,9 @@ import (
 
 // Norm is one of the norms, RMSNorm or LayerNorm.
 type Norm struct {
-	// Name is the name of the command; kind is the norm's part of the kernels' names.
+	// Name is the name of the command; `kind` is the norm's part of the kernels' names.
 	Name, kind string
-	// centred is true if the mean is subtracted and a bias added, as in LayerNorm.
+	// `centred` is true if the mean is subtracted and a bias added, as in LayerNorm.
 	centred bool
 }
 
@@ -71,9 +71,9 @@ func (n Norm) weights() int64 {
 	return 1
 }
 
-// moved returns the minimum traffic in bytes and its definition. x and residual are read, the
-// sum and y are written, and the weights are read once. For separate kernels the reads and
-// writes of all of them are added.
+// moved() returns the minimum traffic in bytes and its definition. x and residual are read, the sum
+// and y are written, and the weights are read once. For separate kernels the reads and writes of
+// all of them are added.
 func (c NormCase) moved() (int64, string) {
 	e := c.Rows * c.Hidden * c.Type.Bytes
 	w := c.Norm.weights() * c.Hidden * c.Type.Bytes

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// checkedRows is the most rows that are read back. A small shape is checked whole.
-	// A large shape is checked at the first row, the last row, and evenly spaced rows
-	// between them.
+	// checkedRows is the largest number of rows that are read back. A small shape is checked whole.
+	// A large shape is checked at the first row, the last row, and evenly spaced rows between them.
 	checkedRows = 64
 	// Tolerances of y in units in the last place of its type. In float32 the rounding of the
 	// sums is visible; the narrow types hide it except for ties. The separate kernels round
@@ -58,7 +57,7 @@ func decode(t Type, b []byte) float64 {
 	return float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 }
 
-// input returns element i of a matrix as zb_step_fill makes it.
+// input() returns element i of a matrix as zb_step_fill makes it.
 func input(t Type, seed uint64, which int, i int64) float64 {
 	return round(t, value(types[0], seed, uint64(which), uint64(i))) //nolint:gosec // not negative
 }

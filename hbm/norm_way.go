@@ -4,7 +4,7 @@ package hbm
 // vectors.
 const elementsPerThread = 32
 
-// way returns the variant of the kernel, the threads per block, and the rows per block. If few is
+// way returns the variant of the kernel, the threads per block, and the rows per block. If `few` is
 // true, a row gets only as many threads as are needed to hold it, at least two waves, so that each
 // thread loads as much at once as possible.
 func (c NormCase) way(wave int64, few bool) (name string, block, rows int64) {
@@ -24,7 +24,7 @@ func (c NormCase) way(wave int64, few bool) (name string, block, rows int64) {
 	return name, block, 1
 }
 
-// wide returns 1 if a row is a whole number of 16-byte vectors, else 0.
+// wide() returns 1 if a row is a whole number of 16-byte vectors, else 0.
 func (c NormCase) wide() int {
 	if c.Hidden*c.Type.Bytes%vector == 0 {
 		return 1

@@ -101,7 +101,7 @@ func checkStreams(k *spec.Kernels) error {
 	return known(k.Streams, "stream", StreamNames(), StreamByName)
 }
 
-// known replaces names by their standard spelling. It requires at least one name.
+// known() replaces names by their standard spelling. It requires at least one name.
 func known[T interface{ String() string }](names []string, kind string, valid []string, byName func(string) (T, bool)) error {
 	if len(names) == 0 {
 		return fmt.Errorf("%ss is empty: valid are %s", kind, strings.Join(valid, ", "))

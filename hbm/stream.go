@@ -29,7 +29,7 @@ func (s Stream) String() string { return s.Name }
 // Arrays returns the number of arrays that count as traffic.
 func (s Stream) Arrays() int64 { return int64(s.Reads + s.Writes) }
 
-// sums reports whether the result is a sum instead of an array.
+// sums() reports whether the result is a sum instead of an array.
 func (s Stream) sums() bool { return s.op < 0 }
 
 // Counting states how all bandwidths of streams count bytes.
@@ -58,7 +58,7 @@ func StreamNames() []string {
 	return slice.Map(streams, func(s Stream) string { return s.Name })
 }
 
-// StreamByName finds a stream by its name. mul is BabelStream's name of scale.
+// StreamByName finds a stream by its name. "mul" is BabelStream's name of scale.
 func StreamByName(name string) (Stream, bool) {
 	name = strings.ToLower(name)
 	if name == "mul" {

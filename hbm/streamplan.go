@@ -72,7 +72,7 @@ func (d *Driver) planStreams(k *spec.Kernels, rule stat.Rule) (*engine.Kernels, 
 	return out, d.Allocate(p.size)
 }
 
-// fit chooses the array size if none was given. It refuses a size if three such arrays do not fit
+// fit() chooses the array size if none was given. It refuses a size if three such arrays do not fit
 // into the memory.
 func (p *streamPlan) fit(d *Driver) error {
 	free, err := d.Free()
@@ -144,7 +144,7 @@ func (p streamPlan) tuning(d *Driver) []Case {
 	return out
 }
 
-// best returns the fastest tuned configurations of each stream, compared by the slowest device.
+// best() returns the fastest tuned configurations of each stream, compared by the slowest device.
 // They are then measured as long as the other cases.
 func (p streamPlan) best(d *Driver, rec *record.Record) []Case {
 	rates := map[string]float64{}

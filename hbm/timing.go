@@ -23,7 +23,7 @@ const (
 // number of rounds that takes `batch` seconds on every device, and runs batches of that size until
 // the mean over the devices satisfies the rule. It returns the samples of each device in seconds
 // per round, with the clock rate of the compute units if the timer counts it. sense reads a
-// device's other conditions directly after the last batch; nil reads none.
+// device's other conditions directly after the last batch; a nil function reads nothing.
 func Time(t *native.Timer, rule stat.Rule, batch, warm float64, sense func(device int) record.Conditions) ([]record.KernelSamples, error) {
 	devices := 0
 	rounds, err := stat.Rounds(batch, warm, func(rounds int) (float64, error) {

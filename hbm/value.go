@@ -26,7 +26,7 @@ func value(t Type, seed uint64, array, i uint64) float64 {
 	return float64(sum<<34+int64(low>>30)) * 0x1p-49
 }
 
-// want returns the expected element i of a stream.
+// want() returns the expected element i of a stream.
 func want(s Stream, t Type, seed uint64, zeros bool, i uint64) float64 {
 	x, y, fill := value(t, seed, 0, i), value(t, seed, 1, i), scalar
 	if zeros {

@@ -219,7 +219,7 @@ func compareSums(s Stream, depth int64, got, words, sums []uint64) (expected, re
 	return expected, received
 }
 
-// words reads n 8-byte words of the buffer of sums, from word `first` on.
+// words() reads n 8-byte words of the buffer of sums, from word `first` on.
 func (d *Driver) words(u *unit, first, n int64) ([]uint64, error) {
 	raw := make([]byte, 8*n)
 	if err := d.p.Read(native.Address{Buffer: u.sums, Offset: 8 * first}, raw); err != nil {

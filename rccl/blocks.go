@@ -16,14 +16,14 @@ const (
 	mostBlocks = 64
 )
 
-// need returns the memory of the buffers of all ranks, in bytes.
+// need() returns the memory of the buffers of all ranks, in bytes.
 func need(c plan.Case) int64 {
 	return int64(c.Comms().Active()) * (c.Layout.SendBytes + c.Layout.RecvBytes)
 }
 
-// blocks returns the blocks that a launch of the case checks; nil if every element is checked. The
-// total size is divided into equal parts, and each part has one block at a random place, on pages
-// of its own. All processes choose the same blocks.
+// blocks() returns the blocks that a launch of the case checks; nil if every element is checked.
+// The total size is divided into equal parts, and each part has one block at a random place, on
+// pages of its own. All processes choose the same blocks.
 func (d *Driver) blocks(c plan.Case, launch int) []native.Block {
 	if !d.Simulated() || need(c) <= d.cfg.VerifyBudget {
 		return nil

@@ -39,10 +39,9 @@ func (d *Driver) Budget() (plan.Room, error) {
 // device was opened. Call it before Budget.
 func (d *Driver) RotateOver(cache int64) { d.cfg.CacheBytes = cache }
 
-// Allocate allocates an arena of exactly room.Bytes for every rank. From then on buffers
-// rotate over room.Cache. It is called before the first case, and again when cases are
-// added; arenas only grow. The first call connects the ranks, which stops if the context
-// is cancelled.
+// Allocate allocates an arena of exactly room.Bytes for every rank. From then on buffers rotate
+// over room.Cache. It is called before the first case, and again when cases are added; arenas only
+// grow. The first call connects the ranks. It stops if the context is cancelled.
 func (d *Driver) Allocate(ctx context.Context, room plan.Room) error {
 	defer d.enter()()
 	first := d.batch == nil
@@ -93,7 +92,7 @@ func (d *Driver) free() error {
 	return errors.Join(errs...)
 }
 
-// at returns the address at an offset of the rank's arena.
+// at() returns the address at an offset of the rank's arena.
 func (m *member) at(offset int64) native.Address {
 	return native.Address{Buffer: m.arena, Offset: offset}
 }

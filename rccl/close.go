@@ -38,7 +38,7 @@ func (d *Driver) Close() error {
 	return err
 }
 
-// within runs a call in a thread of its own, because the call may hang. It returns false at the
+// within() runs a call in a thread of its own, because the call may hang. It returns false at the
 // limit or when ctx ends. The thread is then left to the end of the process.
 func within[T any](ctx context.Context, limit time.Duration, do func() T) (result T, ended bool) {
 	done := make(chan T, 1)
@@ -99,7 +99,7 @@ func (d *Driver) expect(c plan.Case) {
 // deadline returns the deadline of a batch of launches, in seconds.
 func (d *Driver) deadline(launches int) float64 { return d.cfg.Deadlines.Of(launches, d.perLaunch) }
 
-// took records how long a batch took, in seconds per launch.
+// took() records how long a batch took, in seconds per launch.
 func (d *Driver) took(seconds []float64, err error) {
 	if err != nil {
 		d.broken = true

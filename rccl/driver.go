@@ -53,8 +53,8 @@ type Config struct {
 	Seed uint64
 	// Graphs is true if bursts are captured and replayed.
 	Graphs bool
-	// Log returns what the library has logged. known is false if the library does not log how it
-	// runs collectives. A nil Log means the same.
+	// Log returns what the library has logged. The result `known` is false if the library does not
+	// log how it runs collectives. A nil Log counts as `known` = false.
 	Log func() (text []byte, known bool)
 }
 
@@ -69,7 +69,7 @@ type Driver struct {
 	devices   []native.DeviceInfo
 	// library makes the calls that join ranks and launch on them: the provider, except in tests.
 	library library
-	// lanes are the current communicators. A case uses the first lane. local is the number of
+	// lanes are the current communicators. A case uses the first lane. `local` is the number of
 	// this process's ranks in that lane.
 	lanes []lane
 	local int
@@ -79,7 +79,7 @@ type Driver struct {
 	inLibrary bool
 	// registration is how long the last Begin took to register arenas, in seconds.
 	registration float64
-	// logged is the length of the library's log when the current case began.
+	// `logged` is the length of the library's log when the current case began.
 	logged int
 	// cache is the number of bytes to rotate over, as agreed by all processes.
 	cache  int64
@@ -87,23 +87,23 @@ type Driver struct {
 	work   native.Work
 	hold   float64
 	bursts []float64
-	// compute has the computation stream of each rank. plays has the steps by their
-	// setting. works has the launches of their computation. All are empty before the
-	// first step. staged is true if a step has messages.
+	// `compute` has the computation stream of each rank. `plays` has the steps by their setting.
+	// `works` has the launches of their computation. All three are empty before the first step.
+	// `staged` is true if a step has messages.
 	staged  bool
 	compute []native.Stream
 	plays   map[int]*native.Play
 	works   map[plan.StepDo]*work
-	// perLaunch is the expected time of a launch of the case in seconds, from earlier launches.
-	// It is negative before the first launch of a collective on its communicators. kind is that
-	// collective; bytes is the size to which the expectation applies.
+	// perLaunch is the expected time of a launch of the case in seconds, from earlier launches. It
+	// is negative before the first launch of a collective on its communicators. `kind` is that
+	// collective; `bytes` is the size to which the expectation applies.
 	perLaunch float64
 	kind      string
 	bytes     int64
-	// broken is true after a failed batch or init. Communicators are then aborted instead of
+	// `broken` is true after a failed batch or init. Communicators are then aborted instead of
 	// destroyed.
 	broken bool
-	// inside is the number of calls into libraries that have not returned.
+	// `inside` is the number of calls into libraries that have not returned.
 	inside atomic.Int32
 }
 
@@ -121,12 +121,12 @@ type member struct {
 }
 
 // lane is a set of communicators that hold ranks at the same time, with a stream per rank for its
-// messages. ranks are this process's ranks. In the first lane they are the members' ranks, with
-// their buffers.
+// messages. The list `ranks` has this process's ranks. In the first lane they are the members'
+// ranks, with their buffers.
 type lane struct {
 	comms plan.Comms
 	ranks []*native.Rank
-	// registered lists the arenas that are registered with the lane's communicators.
+	// `registered` has the arenas that are registered with the lane's communicators.
 	registered []native.Registration
 }
 
@@ -181,9 +181,9 @@ func (d *Driver) DeviceMemory() (int64, error) {
 // Libraries returns the loaded libraries.
 func (d *Driver) Libraries() []record.Library { return d.provider.Libraries }
 
-// Begin sets every rank's buffers for the case. If this process has the whole world, it first
-// joins the case's communicators; a share of the world must already have joined them. Begin
-// passes case and pass to the loopback, so that the noise depends only on them.
+// Begin sets every rank's buffers for the case. If this process has the whole world, it first joins
+// the case's communicators; a share of the world must already have joined them. Begin passes the
+// case and the number of the pass to the loopback, so that the noise depends only on them.
 func (d *Driver) Begin(c plan.Case, pass int) error {
 	defer d.enter()()
 	if comms := c.Comms(); comms != d.comms() {

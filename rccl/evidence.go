@@ -9,8 +9,8 @@ import (
 	"zbench/internal/native"
 )
 
-// unended is the error of a call that has not returned, or of launches that have not ended.
-// The cause is a deadline, a communicator's error, or a lost process.
+// The type unended is the error of a call that has not returned, or of launches that have not
+// ended. The cause is a deadline, a communicator's error, or a lost process.
 type unended struct {
 	text     string
 	cause    error // nil at the deadline of a call
@@ -29,7 +29,8 @@ func (e *unended) Timeout() bool { return e.timeout }
 
 func (e *unended) Unwrap() error { return e.cause }
 
-// stopped is the error of a cancelled batch. It has the cause, and how far every rank had got.
+// The type stopped is the error of a cancelled batch. It has the cause, and how far every rank had
+// got.
 type stopped struct {
 	cause    error
 	evidence *record.Evidence
@@ -42,8 +43,8 @@ func (e *stopped) Evidence() *record.Evidence { return e.evidence }
 
 func (e *stopped) Unwrap() error { return e.cause }
 
-// ended converts the error of a batch for the runner: a cancellation becomes its cause, and
-// a hang gets evidence. during is the phase of the launches.
+// ended() converts the error of a batch for the runner: a cancellation becomes its cause, and a
+// hang gets evidence. The argument `during` is the phase of the launches.
 func (d *Driver) ended(ctx context.Context, during string, err error) error {
 	var hang *native.HangError
 	if !errors.As(err, &hang) {

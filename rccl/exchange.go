@@ -10,8 +10,8 @@ import (
 )
 
 // Exchange runs a round of messages between peers and returns the seconds, ordered by launch and
-// then rank. The launches of its warm-up connect the peers and measure the host's enqueue time,
-// which determines the hold.
+// then rank. The launches of its warm-up connect the peers and measure the host's enqueue time.
+// That time determines the hold.
 func (d *Driver) Exchange(ctx context.Context, e plan.Exchange) ([]float64, error) {
 	if err := e.Check(d.cfg.World); err != nil {
 		return nil, err

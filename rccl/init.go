@@ -13,7 +13,7 @@ import (
 
 // initComms joins this process's ranks of one communicator. The library waits for the other
 // processes without a deadline, and nothing can end that wait. Therefore the call runs in a thread
-// of its own, which is left to the end of the process if it does not return.
+// of its own. If the call does not return, the thread is left to the end of the process.
 func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id native.UniqueID, devices []int) ([]native.Comm, error) {
 	type result struct {
 		comms []native.Comm

@@ -21,8 +21,8 @@ const (
 	// mostLooked is the number of receivers that a process analyses. For further receivers the
 	// first wrong element gives the sender.
 	mostLooked = 4
-	// mostElements is the most elements of a receiver that are analysed. mostGiven is the
-	// most contributions to these elements.
+	// mostElements is the largest number of elements of a receiver that are analysed. mostGiven is
+	// the largest number of contributions to these elements.
 	mostElements, mostGiven = 1 << 24, 1 << 22
 	mostRanges              = 4
 )
@@ -67,7 +67,7 @@ func (d *Driver) locate(c plan.Case, expect []native.Expect, wrong []native.Wron
 	return all[:min(len(all), plan.MostLocated)], nil
 }
 
-// located is one receiver with wrong data.
+// The type located is one receiver with wrong data.
 type located struct {
 	d    *Driver
 	c    plan.Case
@@ -100,7 +100,8 @@ func (l *located) sender(element int64) []int {
 	return []int{l.world(l.source(element))}
 }
 
-// given returns data that a rank of the communicator sent: `count` elements from element `base` on.
+// given() returns data that a rank of the communicator sent: `count` elements from element `base`
+// on.
 func (l *located) given(rank int, base, count int64) ([]uint32, error) {
 	m := &l.d.ranks[l.rank]
 	to, step := m.rank.Send, l.c.Layout.SendBytes/4
@@ -152,14 +153,14 @@ func (l *located) read(from native.Address, count int64) ([]uint32, error) {
 	return words, err
 }
 
-// received returns `count` elements of the receive buffer, from element `first` on.
+// received() returns `count` elements of the receive buffer, from element `first` on.
 func (l *located) received(first, count int64) ([]uint32, error) {
 	from := l.d.ranks[l.rank].rank.Recv
 	from.Offset += 4 * first
 	return l.read(from, count)
 }
 
-// copied locates the wrong elements of data that are not reduced, block by block.
+// copied() locates the wrong elements of data that are not reduced, block by block.
 func (l *located) copied(w native.Wrong) ([]plan.WrongPart, error) {
 	first := w.Index - w.Index%l.e.Block
 	count := min(l.e.Check-first, max(mostElements, l.e.Block))
@@ -189,7 +190,7 @@ func (l *located) copied(w native.Wrong) ([]plan.WrongPart, error) {
 	return parts, nil
 }
 
-// differences returns the elements between `from` and `to` that differ.
+// differences() returns the elements between `from` and `to` that differ.
 func differences(got, want []uint32, from, to int64) []int64 {
 	var all []int64
 	for i := from; i < to; i++ {
@@ -200,7 +201,7 @@ func differences(got, want []uint32, from, to int64) []int64 {
 	return all
 }
 
-// ranges joins consecutive elements into ranges.
+// ranges() joins consecutive elements into ranges.
 func ranges(elements []int64, base int64) [][2]int64 {
 	var all [][2]int64
 	for _, e := range elements {
@@ -239,9 +240,9 @@ func pattern(got, want []uint32, wrong []int64) (plan.Pattern, int64) {
 	return plan.OtherData, 0
 }
 
-// reduced finds the ranks whose contribution alone explains the wrong elements of a sum, in a
-// stretch from the first wrong element on. Either one word replaced the contribution everywhere,
-// or the contribution counted twice.
+// reduced() finds the ranks whose contribution alone explains the wrong elements of a sum, in a
+// stretch from the first wrong element on. Either one word replaced the contribution everywhere, or
+// the contribution counted twice.
 func (l *located) reduced(w native.Wrong) ([]plan.WrongPart, error) {
 	n := l.c.Ranks
 	count := min(l.e.Check-w.Index, max(mostGiven/int64(n), 4096))

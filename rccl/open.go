@@ -63,7 +63,7 @@ func (d *Driver) open() error {
 // share returns the number of ranks per device.
 func (d *Driver) share() int { return max(d.cfg.RanksPerDevice, 1) }
 
-// opened has the ranks and devices that were opened.
+// The type opened has the ranks and devices that were opened.
 type opened struct {
 	ranks   []member
 	devices []native.DeviceInfo
@@ -86,7 +86,7 @@ func (d *Driver) openRanks() error {
 	return o.err
 }
 
-// unopened returns the error if the deadline passes while a rank is being opened.
+// unopened() returns the error if the deadline passes while a rank is being opened.
 func (d *Driver) unopened(at int, deadline float64) error {
 	e := &record.Evidence{During: record.DuringOpen, Deadline: &deadline, Iterations: 1}
 	ranks := make([]record.RankProgress, d.cfg.Ranks)

@@ -49,12 +49,12 @@ type launcher interface {
 	Close()
 }
 
-// provided makes the provider a library.
+// The type provided makes the provider a library.
 type provided struct{ *native.Provider }
 
 func (p provided) newBatch(ranks int) launcher { return p.NewBatch(ranks) }
 
-// alone reports whether this process has all ranks of the world.
+// alone() reports whether this process has all ranks of the world.
 func (d *Driver) alone() bool { return d.cfg.World == d.cfg.Ranks }
 
 // joinAlone joins communicators whose ranks are all in this process, by Join or JoinBeside.
@@ -167,7 +167,7 @@ func (d *Driver) leave() error {
 	return errors.Join(taken, given, errors.Join(freed...))
 }
 
-// give gives up every communicator by calling `up`, and forgets all of them.
+// give() gives up every communicator by calling `up`, and forgets all of them.
 func (d *Driver) give(up func(native.Comm) error) error {
 	var errs []error
 	for _, l := range d.lanes {

@@ -22,20 +22,20 @@ import (
 // Config describes what to open.
 type Config struct {
 	Native native.Choice
-	// Device is the index of the GPU; All opens every GPU.
+	// Device is the index of the GPU. The value All opens every GPU.
 	Device int
 	All    bool
 	// Seed determines the data.
 	Seed  uint64
 	Sense hbm.Sense
-	// Unchecked leaves results unverified.
+	// Unchecked is true if results are not verified.
 	Unchecked bool
 	// Say receives the name of each shape when it begins; nil is allowed.
 	Say func(string)
 }
 
 // Machine returns a machine file for the loopback: devices on the virtual clock, with a simulated
-// library of products. faults are lines as in hbm.
+// library of products. The `faults` are lines as in hbm.
 func Machine(devices int, faults []string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "zbench-machine 1\nclock virtual\nranks %d\ngpus_per_process %d\nhbm_bytes 17179869184\nnoise 0.004\ngpu simulated MI300X\n", devices, devices)
@@ -54,7 +54,7 @@ type gpu struct {
 	// arena holds the operands of the current target; workspace is the memory that the heuristics'
 	// choices may use.
 	arena, workspace native.Buffer
-	// alone runs the launches whose results are checked.
+	// The timer `alone` runs the launches whose results are checked.
 	alone *native.Timer
 }
 
@@ -68,10 +68,10 @@ type Driver struct {
 	timer *native.Timer
 	// noBLAS is the reason why there is no plain product; nil if there is one.
 	noBLAS error
-	// batch is the least duration of a batch in seconds; warm is the time that the same work
-	// runs before the first sample.
+	// batch is the least duration of a batch in seconds; `warm` is the time that the same work runs
+	// before the first sample.
 	batch, warm float64
-	// at is the target whose operands are on the devices if entered is true.
+	// If `entered` is true, the operands of target `at` are on the devices.
 	at      target
 	entered bool
 	blocks  map[string][]byte

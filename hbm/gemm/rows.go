@@ -33,7 +33,7 @@ func (d *Driver) plan(u *gpu, t target, s method.Shape, workspace int64, most in
 	})
 }
 
-// entries returns the ways to compute a target: the heuristics' choices, PyTorch's call, and the
+// entries() returns the ways to compute a target: the heuristics' choices, PyTorch's call, and the
 // plain product.
 func (d *Driver) entries(t target, most int) ([]entry, error) {
 	p, err := d.plan(d.units[0], t, d.runs(t), workspaceBytes, most)
@@ -99,7 +99,7 @@ func keys(rows []record.Kernel) []string {
 	return slice.Map(rows, func(r record.Kernel) string { return r.Key })
 }
 
-// planned returns the rows of an entry, one per device.
+// planned() returns the rows of an entry, one per device.
 func (d *Driver) planned(t target, e entry, p places) []record.Kernel {
 	name := e.role
 	if e.role == record.Choice {
@@ -171,7 +171,7 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 	return parts, nil
 }
 
-// time times an entry. One round launches the product once on each set of operands.
+// time measures an entry. One round launches the product once on each set of operands.
 func (d *Driver) time(t target, e entry, p places, rule stat.Rule) ([]record.KernelSamples, error) {
 	steps := make([][]native.Step, len(d.units))
 	for i, u := range d.units {

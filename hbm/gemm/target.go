@@ -42,13 +42,13 @@ func (d *Driver) kindOf(dtype string) kind {
 	return of(matrix.BF16, matrix.BF16, native.BF16, native.BF16)
 }
 
-// transposed reports whether the library takes the type only in layout TN. The operands are then
+// transposed() reports whether the library takes the type only in layout TN. The operands are then
 // transposed in memory beforehand.
 func (d *Driver) transposed(dtype string) bool {
 	return dtype == method.FP8 && d.vendor().TransposedFP8
 }
 
-// runs returns the shape in the layout that the library runs.
+// runs() returns the shape in the layout that the library runs.
 func (d *Driver) runs(t target) method.Shape {
 	if d.transposed(t.dtype) {
 		t.shape.Layout = method.TN
@@ -135,7 +135,7 @@ func (d *Driver) enter(t target) (places, error) {
 	return p, nil
 }
 
-// at returns the start of an operand in a set. Operands 0, 1 and 2 are A, B and C.
+// at() returns the start of an operand in a set. Operands 0, 1 and 2 are A, B and C.
 func (p places) at(u *gpu, set, operand int) native.Address {
 	offset := int64(set) * p.set
 	if operand > 0 {

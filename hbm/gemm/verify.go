@@ -11,9 +11,9 @@ import (
 	"zbench/internal/native"
 )
 
-// C is checked at evenly spaced rows and columns: about mostLines lines of a long side, but at most
-// mostApart apart, so that each tile of 128² contains checked lines. elements is the number of
-// elements that are recomputed one by one.
+// C is checked at evenly spaced rows and columns. A long side has about mostLines checked lines.
+// The lines are at most mostApart apart, so that each tile of 128² contains checked lines. The
+// constant `elements` is the number of elements that are recomputed one by one.
 const (
 	mostLines = 2048
 	mostApart = 64
@@ -94,7 +94,7 @@ func hold(v *record.Verified, s method.Shape, c *matrix.Claim, rng *rand.Rand) {
 	v.Checks = append(v.Checks, all, some)
 }
 
-// apart returns the distance between the checked lines along a side.
+// apart() returns the distance between the checked lines along a side.
 func apart(side int64) int64 { return min(mostApart, (side+mostLines-1)/mostLines) }
 
 // claim returns the x-th product of a batch at the checked rows and columns. A and B are computed
@@ -133,12 +133,12 @@ func (d *Driver) claim(at native.Address, s method.Shape, k kind, x int64) (*mat
 	return c, nil
 }
 
-// coarse is the additional relative error of fp8 products: NVIDIA's matrix units keep about 14 bits
-// of a partial sum.
+// `coarse` is the additional relative error of fp8 products: NVIDIA's matrix units keep about 14
+// bits of a partial sum.
 const coarse = 0x1p-12
 
-// operand returns an operand's checked rows with the values that were written. place returns the
-// index of an element in the operand.
+// operand returns an operand's checked rows with the values that were written. The function `place`
+// returns the index of an element in the operand.
 func (d *Driver) operand(n *matrix.Number, which, rows, depth int, place func(i, l int64) int64) matrix.Half {
 	block, size := d.block(n, which, 0), n.Bytes // the block that enter loaded
 	h := matrix.Half{Rows: rows, Cols: depth, Stride: depth, Raw: make([]byte, rows*depth*size), Number: n}

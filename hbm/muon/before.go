@@ -9,7 +9,7 @@ import (
 	method "zbench/bench/work/muon"
 )
 
-// before makes the inputs of the products and checks each element of the first and the last
+// before() makes the inputs of the products and checks each element of the first and the last
 // matrix: first the cast momentum, then the scaled matrix and its transpose.
 func (w *Work) before() ([]record.Check, error) {
 	bar := record.Deviation{Max: 1}

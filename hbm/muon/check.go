@@ -16,12 +16,13 @@ import (
 // inputs are one matrix's gradient, momentum and weight before a step.
 type inputs struct{ gradient, momentum, weight []float32 }
 
-// different is the number of matrices with different inputs. The other matrices repeat them,
-// because drawing random numbers for a whole model would take longer than everything else.
+// The constant `different` is the number of matrices with different inputs. The other matrices
+// repeat them, because drawing random numbers for a whole model would take longer than everything
+// else.
 const different = 4
 
-// input makes the inputs of the i-th matrix: normally distributed numbers, equal for equal
-// seeds. They are not zeros, which would draw less power and run faster than training data.
+// input() makes the inputs of the i-th matrix: normally distributed numbers, equal for equal seeds.
+// They are not zeros, which would draw less power and run faster than training data.
 func (w *Work) input(i int) inputs {
 	rng := rand.New(rand.NewPCG(w.d.cfg.Seed, uint64(i%different))) //nolint:gosec // test data
 	n := w.shape.Rows * w.shape.Cols
@@ -110,7 +111,7 @@ func (w *Work) Check() ([]record.Check, error) {
 	return []record.Check{update, weight}, nil
 }
 
-// ends returns the first and the last matrix.
+// ends() returns the first and the last matrix.
 func (w *Work) ends() []int { return slices.Compact([]int{0, w.shape.Batch - 1}) }
 
 // deviation compares an update with float64 on the same inputs. It returns the deviation and the

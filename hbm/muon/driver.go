@@ -27,7 +27,7 @@ type Config struct {
 	// Seed determines the gradients, momenta and weights.
 	Seed  uint64
 	Sense hbm.Sense
-	// Unchecked leaves results unverified.
+	// Unchecked is true if results are not verified.
 	Unchecked bool
 	// Say receives each shape when it begins, with the shape that replaces it, if any; nil is
 	// allowed.
@@ -53,13 +53,13 @@ type Driver struct {
 	// blas has the vendor's products; noVendor is the reason if there are none.
 	blas     *native.BLAS
 	noVendor error
-	// timed makes tests time the loopback like a GPU.
+	// If `timed` is true, the loopback is timed like a GPU. Only tests set it.
 	timed bool
 	// batch and settle are batchSeconds and warmSeconds; tests set them to 0.
 	batch, settle float64
-	// most is the largest number of matrices in a launch of a product, native.MuonBatch.
+	// A launch of a product takes at most `most` matrices, by default native.MuonBatch.
 	most int
-	// work belongs to the most recently measured target. checks has the results of each
+	// work belongs to the most recently measured target. The map `checks` has the results of each
 	// target's first pass, by kernel.
 	work   *Work
 	at     target

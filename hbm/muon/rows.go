@@ -24,18 +24,19 @@ type target struct{ of, runs method.Shape }
 // entry is one row of a shape. Its figures are per matrix.
 type entry struct {
 	kernel, role, library string
-	// bytes is the minimum traffic of a launch; set is the size of its data, in bytes.
+	// bytes is the minimum traffic of a launch; `set` is the size of its data, in bytes.
 	effective, executed, bytes, set float64
 	steps                           func(*Work) []native.Step
-	// fresh entries run on the result of Before every time, because their own output is no
-	// valid input. unscaled entries work in place, so every round must scale by one.
+	// If `fresh` is true, every launch of the entry runs on the result of Before, because its own
+	// output is no valid input. If `unscaled` is true, the entry works in place, so every round
+	// must scale by one.
 	fresh, unscaled bool
 }
 
 // counting states how Muon's rows count bytes.
 const counting = "least, each operand read once, each result written once"
 
-// entries lists the rows of a shape: the products, the passes over memory, and the whole of
+// entries() lists the rows of a shape: the products, the passes over memory, and the whole of
 // Newton–Schulz.
 func (d *Driver) entries(s method.Shape) []entry {
 	prepare, orient, apply := method.StepTraffic(s, 4)
@@ -50,10 +51,10 @@ func (d *Driver) entries(s method.Shape) []entry {
 	)
 }
 
-// vendors reports whether there are rows for the vendor's products.
+// vendors() reports whether there are rows for the vendor's products.
 func (d *Driver) vendors() bool { return d.Vendor() == nil && !d.Emulated() }
 
-// products lists the rows of each product: by our own kernel; for symmetric products also by our
+// products() lists the rows of each product: by our own kernel; for symmetric products also by our
 // own full kernel; and by the vendor's product if there is one. Rows that only compare times are
 // left out if nothing is timed.
 func (d *Driver) products(s method.Shape) []entry {
@@ -79,8 +80,8 @@ func (d *Driver) products(s method.Shape) []entry {
 	return all
 }
 
-// iterations lists the rows of a whole Newton–Schulz: by our products, by the vendor's, and by our
-// symmetric products with the vendor's B·X.
+// iterations() lists the rows of a whole Newton–Schulz: by our products, by the vendor's, and by
+// our symmetric products with the vendor's B·X.
 func (d *Driver) iterations(s method.Shape) []entry {
 	own := entry{kernel: method.Iteration, role: record.Sequence, fresh: true, set: method.IterationSet(s, true), steps: (*Work).Iterate}
 	steps, panelled, mixed := float64(len(d.cfg.Coefficients.Steps)), 0.0, 0.0
@@ -108,9 +109,9 @@ const (
 	weightUpdate = "weight update"
 )
 
-// Plan lists the rows of the shapes and the jobs that measure them, shape by shape. If few is true,
-// the batches come from a model, and only as many matrices of a batch are measured as fit into
-// memory. A shape that exceeds the device's memory gives ErrMemory.
+// Plan lists the rows of the shapes and the jobs that measure them, shape by shape. If `few` is
+// true, the batches come from a model, and only as many matrices of a batch are measured as fit
+// into memory. A shape that exceeds the device's memory gives ErrMemory.
 func (d *Driver) Plan(shapes []method.Shape, few bool, rule stat.Rule) (rows []record.Kernel, jobs []plan.Job, err error) {
 	free, err := d.Free()
 	if err != nil {
@@ -155,8 +156,8 @@ func (d *Driver) target(s method.Shape, few bool, free int64) (target, error) {
 	return t, nil
 }
 
-// counted returns the shape whose work a row counts: the measured shape, or the requested shape if
-// nothing is timed.
+// counted() returns the shape whose work a row counts: the measured shape, or the requested shape
+// if nothing is timed.
 func (d *Driver) counted(t target) method.Shape {
 	if d.Emulated() {
 		return t.of

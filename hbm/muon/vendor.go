@@ -40,9 +40,9 @@ func (d *Driver) vendorName() string {
 	return d.blas.Library.Path
 }
 
-// vendorSide is the shortest side of a matrix for VendorIterate. In VendorIterate the coefficient a
-// is added to the diagonal before the rounding to bf16, which makes the rounding coarser: the
-// result is off by 2.2 % at 64 rows, and by 5 % at 9 rows.
+// vendorSide is the shortest side of a matrix for VendorIterate. VendorIterate adds the coefficient
+// `a` to the diagonal before the rounding to bf16. That makes the rounding coarser: the result is
+// off by 2.2 % at 64 rows, and by 5 % at 9 rows.
 const vendorSide = 64
 
 // matrix returns a batch of bf16 matrices, without the matrices before `first`.
@@ -51,7 +51,7 @@ func (w *Work) matrix(offset int64, rows, cols, first int) native.Matrix {
 	return native.Matrix{At: w.at(offset + int64(first)*each), Row: native.MuonPadded(cols), Each: int(each / 2)}
 }
 
-// from returns the matrices without their rows before `row`.
+// from() returns the matrices without their rows before `row`.
 func from(m native.Matrix, row int) native.Matrix {
 	m.At.Offset += 2 * int64(row) * int64(m.Row)
 	return m
@@ -136,8 +136,8 @@ func (w *Work) panels(c, y native.Matrix, depth, batch int, alpha float64) []nat
 	return all
 }
 
-// mirror computes the symmetric matrix c + beta·s + shift·I from the lower half of c. s is not used
-// if beta and shift are 0.
+// mirror computes the symmetric matrix c + beta·s + shift·I from the lower half of c. The matrix s
+// is not used if beta and shift are 0.
 func (w *Work) mirror(c native.Matrix, s any, beta, shift float64, batch int) native.Step {
 	blocks := method.Gram.Blocks(w.shape, native.MuonTile, false)
 	return w.step("zb_mirror", blocks, batch, 4*w.d.wave, c.At, s, float32(beta), float32(shift), uint32(w.m)) //nolint:gosec // a side

@@ -9,7 +9,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// by returns the words that name the product's maker in the names of checks.
+// by() returns the words that name the product's maker in the names of checks.
 func by(hybrid bool) string {
 	if hybrid {
 		return "by own triangles and the vendor's product"

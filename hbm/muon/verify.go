@@ -86,8 +86,8 @@ const (
 	checkedTranspose = "aX + BX and its transpose equal to the last bit"
 )
 
-// sampled returns the name of a check of single elements. whole returns the name of a check of a
-// complete product in every step.
+// sampled() returns the name of a check of single elements. whole() returns the name of a check of
+// a complete product in every step.
 func sampled(what string, elements int) string {
 	return fmt.Sprintf("%s at %d elements", what, elements)
 }
@@ -151,7 +151,7 @@ func verdict(e entry, checks []record.Check) *record.Verified {
 	return v
 }
 
-// failing describes a check whose result exceeds its bar.
+// failing() describes a check whose result exceeds its bar.
 func failing(c record.Check) string {
 	text := c.What + " of " + c.Shape + ": "
 	switch {

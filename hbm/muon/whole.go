@@ -12,14 +12,14 @@ import (
 	"zbench/internal/native"
 )
 
-// maker is one implementation of Newton–Schulz. launches returns the launches of a product in a
-// step. name returns the name of the product's checks.
+// maker is one implementation of Newton–Schulz. The function `launches` returns the launches of a
+// product in a step. The function `name` returns the name of the product's checks.
 type maker struct {
 	launches func(p method.Product, step int) []native.Step
 	name     func(p method.Product) string
 	vendor   bool
-	// elements is the number of elements that are checked one by one in each product of the
-	// first step; 0 for none.
+	// elements is the number of elements that are checked one by one in each product of the first
+	// step; 0 checks none.
 	elements int
 }
 
@@ -76,7 +76,7 @@ func (w *Work) wholes(m maker, steps int, products []method.Product) ([]record.C
 	return mergeRepeats(checks), nil
 }
 
-// whole makes one product and checks it. It overwrites the old content first, so that a part that
+// whole() makes one product and checks it. It overwrites the old content first, so that a part that
 // was not written is found.
 func (w *Work) whole(m maker, p method.Product, step int, rng *rand.Rand) ([]record.Check, error) {
 	check := func(what string, most record.Deviation) record.Check {
@@ -173,8 +173,9 @@ func (w *Work) spoil(p method.Product, step int, vendor bool) error {
 	}
 }
 
-// claim reads back the product of a step for the k-th matrix, with its operands. differ is the
-// number of elements that differ from their mirror image, or from the separately written transpose.
+// claim reads back the product of a step for the k-th matrix, with its operands. The result
+// `differ` is the number of elements that differ from their mirror image, or from the separately
+// written transpose.
 func (w *Work) claim(p method.Product, step, k int, vendor bool) (c *matrix.Claim, differ int, err error) {
 	read := func(array int64, rows, cols int) (h matrix.Half) {
 		if err == nil {

@@ -65,14 +65,14 @@ func (w *Work) layout() int64 {
 // tensorBytes is the size of a native.MuonTensor.
 const tensorBytes = 72
 
-// floats returns the bytes of one float32 matrix. halves returns the bytes of one bf16 matrix.
+// floats() returns the bytes of one float32 matrix. halves() returns the bytes of one bf16 matrix.
 func (w *Work) floats() int64 {
 	return (4*int64(w.shape.Rows)*int64(w.shape.Cols) + 15) / 16 * 16
 }
 
 func halves(rows, cols int) int64 { return 2 * int64(rows) * int64(native.MuonPadded(cols)) }
 
-// tall reports whether the weights have more rows than columns, so that they are stored as t.
+// tall() reports whether the weights have more rows than columns, so that they are stored as t.
 func (w *Work) tall() bool { return w.shape.Rows > w.shape.Cols }
 
 // result returns the index of the x and t that the last step writes.
@@ -161,7 +161,7 @@ func (w *Work) After() native.Step {
 	return w.step("zb_muon_apply", w.chunks, 1, native.MuonThreads, w.arena, w.at(w.tensors), uint32(len(w.list)), float32(Rate), float32(Decay)) //nolint:gosec // the batch
 }
 
-// Product returns the launches of one product in Newton–Schulz step i. If full is true, every
+// Product returns the launches of one product in Newton–Schulz step i. If `full` is true, every
 // tile of a symmetric product is computed. A batch larger than a grid takes several launches.
 func (w *Work) Product(p method.Product, i int, full bool) []native.Step {
 	return w.product(p, i, w.d.cfg.Coefficients.Steps[i], full)

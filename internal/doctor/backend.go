@@ -102,7 +102,7 @@ func (b Backend) library(l *native.Library) Item {
 	return f
 }
 
-// tried lists broken libraries with reasons, and missing libraries by folder.
+// tried() lists broken libraries with reasons, and missing libraries by folder.
 func tried(l *native.Library) string {
 	var broken, names, folders []string
 	add := func(list *[]string, s string) {

@@ -5,7 +5,7 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// known returns the published issues of the installed versions and settings.
+// known() returns the published issues of the installed versions and settings.
 func (m Machine) known() []Item {
 	f := judge.IssueFacts{
 		ROCm: m.Read("opt/rocm/.info/version"), RCCL: m.RCCL, Env: m.Host.Getenv, Pollara: m.Exists("sys/module/ionic"), GPUs: m.GPUs,

@@ -5,7 +5,7 @@ import (
 	"zbench/internal/preflight"
 )
 
-// marks maps the states of preflight's checks to marks. NotChecked judges nothing.
+// The map `marks` gives the mark for each state of preflight's checks. NotChecked judges nothing.
 var marks = map[record.PreflightState]Mark{
 	record.CheckOK: Good, record.CheckWarning: Warn, record.CheckError: Bad, record.CheckNotChecked: Fact,
 }

@@ -8,7 +8,7 @@ import (
 	"zbench/bench/show/document"
 )
 
-// severities maps the marks to severities.
+// The map `severities` gives the severity of each mark.
 var severities = map[Mark]finding.Severity{Good: finding.OK, Bad: finding.Fault, Warn: finding.Warning, Fact: finding.Note}
 
 // Severity returns how much a mark matters.

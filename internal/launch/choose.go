@@ -8,12 +8,12 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// Method is how a run's processes are started.
+// Method is the way in which a run's processes are started.
 type Method string
 
 // The methods of --launch.
 const (
-	// Auto chooses by the launcher that started this process.
+	// Auto chooses the method that fits the launcher of this process.
 	Auto Method = "auto"
 	// Inproc runs in this process alone, whatever started it.
 	Inproc Method = "inproc"
@@ -45,8 +45,8 @@ type Asked struct {
 }
 
 // Choose returns the method for this process: Inproc, Env, or the way in which it starts other
-// processes. `detected` is the error of Detect; it does not matter if the user wants this
-// process alone.
+// processes. `detected` is the error of Detect; it does not matter if the user wants only this
+// process.
 func Choose(role Role, detected error, a Asked) (Method, error) {
 	if !slices.Contains(methods, a.Method) {
 		return "", fmt.Errorf("unknown launch method %q: valid are %s", a.Method, MethodNames())

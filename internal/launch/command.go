@@ -90,7 +90,7 @@ func (s Start) env(name string) string {
 // secret is the variable with the token, whose value is filled in later.
 var secret = Var{Name: TokenVariable, Secret: true}
 
-// inherited lists variables that srun reads as options. If another step or the batch job has set
+// srun reads the variables in `inherited` as options. If another step or the batch job has set
 // them, they contradict the options that zbench gives.
 var inherited = []string{
 	"SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU", "SLURM_MEM_PER_NODE", "SLURM_MEM_BIND",
@@ -181,7 +181,7 @@ var (
 	names    = append(backend.Hiding(), "GPU_MAX_HW_QUEUES", "LD_LIBRARY_PATH", "NO_COLOR", "ROCM_PATH")
 )
 
-// passed returns the names of the variables that are passed on, including the token's.
+// passed() returns the names of the variables that are passed on, including the token's.
 func (s Start) passed() []string {
 	list := []string{TokenVariable}
 	for _, v := range s.Environ {
@@ -225,8 +225,8 @@ func mpirun(s Start) ([]Line, error) {
 }
 
 // local returns the command lines for the processes of this node. There are three cases: there is a
-// single node; this is one of several nodes, which all have a parent process of their own; or the
-// nodes are simulated, and all their processes run here.
+// single node; this is one of several nodes, and each of them has a parent process of its own; or
+// the nodes are simulated, and all their processes run here.
 func local(s Start) ([]Line, error) {
 	node, nodes, here := 0, 1, 1
 	var leader Leader
@@ -258,8 +258,8 @@ func local(s Start) ([]Line, error) {
 	return lines, nil
 }
 
-// Environ returns the environment of the command's process as NAME=value: `base` with the
-// command's changes. token is the value of the secret variables.
+// Environ returns the environment of the command's process as NAME=value: `base` with the command's
+// changes. `token` is the value of the secret variables.
 func (l Line) Environ(base []string, token string) []string {
 	changed := append(slice.Map(l.Set, func(v Var) string { return v.Name }), l.Unset...)
 	list := slice.Where(base, func(v string) bool {

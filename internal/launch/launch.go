@@ -115,7 +115,7 @@ func detect(env Getenv) (Role, error) {
 	return withoutRank(env)
 }
 
-// has reports whether the role was read from the given variable.
+// has() reports whether the role was read from the given variable.
 func (r Role) has(name string) bool {
 	return slices.ContainsFunc(r.Signs, func(s string) bool { return strings.HasPrefix(s, name+"=") })
 }

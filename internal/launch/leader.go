@@ -35,9 +35,9 @@ const (
 
 // Port derives a port from the name of a world, so that all processes of the world derive the same
 // port. It leaves out the ports in `reserved`, which Slurm keeps for the step
-// (SLURM_STEP_RESV_PORTS, such as "12000-12003") and which may be empty. taken reports whether
-// another program listens at a port; nil checks nothing. Only a process that tells the port to all
-// others may pass a `taken` function, because other hosts would answer differently.
+// (SLURM_STEP_RESV_PORTS, such as "12000-12003") and which may be empty. The function `taken`
+// reports whether another program listens at a port; nil checks nothing. Only a process that tells
+// the port to all others may pass a `taken` function, because other hosts would answer differently.
 func Port(key, reserved string, taken func(port int) bool) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key)) // cannot fail
@@ -89,7 +89,7 @@ func (w *world) leader(env Getenv) (Leader, error) {
 	return l, nil
 }
 
-// readLeader reads host:port or host; port is the default.
+// readLeader reads host:port or host; `port` is the default port.
 func readLeader(text string, port int) (Leader, error) {
 	host, number, err := net.SplitHostPort(text)
 	if err != nil {

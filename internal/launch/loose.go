@@ -34,7 +34,7 @@ func withoutRank(env Getenv) (Role, error) {
 	return role, nil
 }
 
-// loose lists variables that do not identify a launcher by themselves. Each must agree with the
+// The variables in `loose` do not identify a launcher by themselves. Each must agree with the
 // launcher that was recognised. number marks a variable that is a number of processes; 1 process
 // needs no launcher.
 var loose = []struct {
@@ -57,8 +57,8 @@ var loose = []struct {
 	{"JSM_NAMESPACE_RANK", false},
 }
 
-// unexplained returns an error if a loose variable belongs to no recognised launcher, or gives the
-// world another size.
+// unexplained() returns an error if a loose variable belongs to no recognised launcher, or gives
+// the world another size.
 func unexplained(env Getenv, role *Role) error {
 	for _, v := range loose {
 		value := env(v.name)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// takes is how an option of srun takes its value.
+// The type `takes` is the way in which an option of srun takes its value.
 type takes byte
 
 // An option takes no value, a value in the same word or the next word, or an optional value that
@@ -49,9 +49,9 @@ var refusedOptions = []struct{ names, why string }{
 
 // srunOption is an option as srun reads it.
 type srunOption struct {
-	// name is the long name; given is the user's spelling, without the value.
+	// `name` is the long name; `given` is the user's spelling, without the value.
 	name, given, value string
-	// guessed is true if the option is unknown and was assumed to take no value.
+	// `guessed` is true if the option is unknown and was assumed to take no value.
 	guessed bool
 }
 

@@ -11,10 +11,9 @@ import (
 // launcher lists the variables that a launcher sets in its processes.
 type launcher struct {
 	name string
-	// own lists variables that no other launcher sets; any one of them shows that this
-	// launcher started the process. If own is empty, the variables of `rank` and `local`
-	// together show it. The variables of `rank`, `size` and `local` must then all be
-	// set.
+	// The variables in `own` are set by no other launcher; any one of them shows that this launcher
+	// started the process. If `own` is empty, the variables of `rank` and `local` together show it.
+	// The variables of `rank`, `size` and `local` must then all be set.
 	own                                       []string
 	rank, size, local, localSize, node, nodes string
 	// tasks is the variable with the list of the number of processes per node.
@@ -24,7 +23,7 @@ type launcher struct {
 	// agents returns the number of daemons that started the world's processes, one per node; 0 if
 	// unknown. An outer launcher sees the daemons as its own processes.
 	agents func(Getenv) int
-	// key lists the variables that name the world and determine the leader's port.
+	// The variables in `key` name the world and determine the leader's port.
 	key []string
 	// host returns the host of rank 0, "" if the variables do not give it.
 	host func(Getenv) (string, error)
@@ -121,7 +120,7 @@ func (l *launcher) read(env Getenv) (*world, error) {
 	return w, w.sane()
 }
 
-// started reports whether the launcher started this process.
+// started() reports whether the launcher started this process.
 func (l *launcher) started(env Getenv) bool {
 	if len(l.own) == 0 {
 		return env(l.rank) != "" && env(l.local) != ""
@@ -129,7 +128,7 @@ func (l *launcher) started(env Getenv) bool {
 	return slices.ContainsFunc(l.own, func(name string) bool { return env(name) != "" })
 }
 
-// whole returns an error if only some of the launcher's variables are set. The process could not
+// whole() returns an error if only some of the launcher's variables are set. The process could not
 // tell its place, and would start a second world.
 func (l *launcher) whole(env Getenv) error {
 	var has, lacks []string
@@ -167,7 +166,7 @@ func (w *world) take(env Getenv, name string, to *int, shown bool) (err error) {
 	return err
 }
 
-// sane returns an error if the numbers contradict each other.
+// sane() returns an error if the numbers contradict each other.
 func (w *world) sane() error {
 	list := strings.Join(w.Signs, ", ")
 	switch {
@@ -183,7 +182,7 @@ func (w *world) sane() error {
 	return nil
 }
 
-// within returns an error unless one task of the outer launcher, or all of its tasks together,
+// within() returns an error unless one task of the outer launcher, or all of its tasks together,
 // started this world. Otherwise each task may have started a separate world.
 func (w *world) within(outer *world) error {
 	onNode := w.LocalSize == outer.LocalSize || w.LocalSize == 0 || outer.LocalSize == 0

@@ -57,8 +57,8 @@ func (r Role) TokenLines(args []string) []string {
 	return []string{"export " + TokenVariable + "=$(zbench token)", strings.TrimSpace(start + " zbench " + plain.Shell(args...))}
 }
 
-// starts are the beginnings of the launchers' commands; "…" stands for the user's options. Only
-// Open MPI needs to be given the variables to pass on.
+// The texts in `starts` are the beginnings of the launchers' commands; "…" stands for the user's
+// options. Only Open MPI needs to be given the variables to pass on.
 var starts = map[string]string{
 	"mpirun (Open MPI)": "mpirun -np %d -x " + TokenVariable + " …",
 	"mpiexec (MPICH)":   "mpiexec -n %d …",

@@ -95,7 +95,7 @@ type Batch struct {
 	memory memory
 	// places is the C memory of the work's Places.
 	places memory
-	// closing prevents a late Cancel from using memory that Close has freed.
+	// The lock `closing` prevents a late Cancel from using memory that Close has freed.
 	closing sync.Mutex
 }
 
@@ -147,7 +147,7 @@ func (b *Batch) AddLane(ranks []*Rank) {
 }
 
 // SetPeers sets the ranks that local rank i sends to and receives from in an Exchange; −1 means
-// none. Both may be the same rank.
+// none. Both peers may be the same rank.
 func (b *Batch) SetPeers(i, to, from int) {
 	c := &b.ranks()[i]
 	c.to, c.from = C.int32_t(to), C.int32_t(from)
@@ -274,9 +274,9 @@ func (b *Batch) WarmUp(iterations int) ([]float64, error) {
 	return b.seconds(1), b.outcome()
 }
 
-// Isolated runs up to MaxIsolated isolated launches and returns their seconds, ordered
-// by iteration and then rank. hold is the time in seconds for which the delay kernel
-// holds the streams while the host enqueues; 0 means no hold.
+// Isolated runs up to MaxIsolated isolated launches and returns their seconds, ordered by iteration
+// and then rank. `hold` is the time in seconds for which the delay kernel holds the streams while
+// the host enqueues; 0 means no hold.
 func (b *Batch) Isolated(iterations int, hold float64) ([]float64, error) {
 	b.c.iterations, b.c.delay_ns = C.int32_t(min(iterations, MaxIsolated)), C.uint64_t(hold*1e9)
 	C.zb_isolated(b.c)

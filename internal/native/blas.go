@@ -26,7 +26,7 @@ type BLAS struct {
 	p       *Provider
 	c       *C.zb_blas
 	stream  Stream
-	// faster is the name of the variable that Setting returns.
+	// Setting returns the variable whose name is in `faster`.
 	faster string
 	opened unsafe.Pointer
 }

@@ -7,8 +7,8 @@ import "C"
 
 import "encoding/binary"
 
-// stamps measures the clock rate of a device's compute units, with two launches of a kernel that
-// share its counts.
+// stamps measures the clock rate of a device's compute units by two launches of a kernel. Both
+// launches use the same counts.
 type stamps struct {
 	module   *Module
 	counts   Buffer

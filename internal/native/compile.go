@@ -138,7 +138,7 @@ func (c *Compiler) Compile(r CompileRequest) ([]byte, error) {
 	return c.compile(order{CompileRequest: r, device: -1, identity: r.Arch})
 }
 
-// order is a request with the device that the code is for, −1 for none. identity names
+// order is a request with the device that the code is for, −1 for none. The field `identity` names
 // that device if Arch is empty.
 type order struct {
 	CompileRequest

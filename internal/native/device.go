@@ -20,12 +20,12 @@ type DeviceInfo struct {
 	// CapabilityMajor and CapabilityMinor are NVIDIA's compute capability. AMD
 	// reports the first two numbers of the architecture, 9 and 4 for gfx942.
 	CapabilityMajor, CapabilityMinor int
-	// Units is the number of compute units or multiprocessors. Wave is the number of threads
-	// per wave. MaxThreads is the most threads per block. Dies is the number of dies (XCCs)
-	// that carry the units; HIP reports it from 7.0 on.
+	// Units is the number of compute units or multiprocessors. Wave is the number of threads per
+	// wave. MaxThreads is the largest number of threads per block. Dies is the number of dies
+	// (XCCs) that carry the units; HIP reports it from 7.0 on.
 	Units, Wave, MaxThreads, Dies int
-	// Sizes in bytes. Shared is the shared memory (LDS) per block by default, and
-	// SharedMax is the most that a launch can request. L2 is the size of the L2 cache.
+	// Sizes in bytes. Shared is the shared memory (LDS) per block by default, and SharedMax is the
+	// largest size that a launch can request. L2 is the size of the L2 cache.
 	Shared, SharedMax, L2 int64
 	// Clock and MemoryClock are in Hz; BusWidth is the width of the memory bus in bits.
 	Clock, MemoryClock float64

@@ -10,8 +10,8 @@ import (
 	"zbench/bench/hardware/backend"
 )
 
-// candidates lists the files to try for a library. loaded is true if another library has already
-// loaded it.
+// candidates lists the files to try for a library. The result `loaded` is true if another library
+// has already loaded it.
 func (f *finder) candidates(row backend.Library, s *Library) (paths []string, loaded bool) {
 	if file, by := f.o.setting(row.Flag); file != "" {
 		s.By = by

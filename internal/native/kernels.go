@@ -22,11 +22,11 @@ import (
 	"unsafe"
 )
 
-// kernelFiles are the kernel sources that are compiled at run time for the present GPU.
-// Like `sources`, it also makes the build depend on every file in its folder. The linker
-// is g++ because there are .cc files. --as-needed drops libstdc++, which is not used.
-// -static-libgcc is needed because _Float16 in c/fake takes libgcc of GCC 12, which not
-// every host has as a shared library.
+// kernelFiles are the kernel sources that are compiled at run time for the present GPU. Like
+// `sources`, this variable also makes the build depend on every file in its folder. The linker is
+// g++ because there are .cc files. --as-needed drops libstdc++, which is not used. -static-libgcc
+// is needed because _Float16 in c/fake takes libgcc of GCC 12, which not every host has as a shared
+// library.
 //
 //go:embed kernels
 var kernelFiles embed.FS
@@ -46,9 +46,9 @@ const (
 	KernelBlock = 256
 )
 
-// MaxVerifiedRanks is the most ranks that zb_fill and zb_check support: up to this
-// number, 1/n in half precision does not depend on the rounding mode. With more ranks
-// every element counts as wrong.
+// MaxVerifiedRanks is the largest number of ranks that zb_fill and zb_check support: up to this
+// number, 1/n in half precision does not depend on the rounding mode. With more ranks every element
+// counts as wrong.
 const MaxVerifiedRanks = 8192
 
 // kernelParts lists the files that make up a source, in order. The first line of a source names

@@ -47,8 +47,8 @@ type LT struct {
 }
 
 // FindLT searches for the vendor's library of products chosen by heuristics, and opens it. On the
-// loopback the library is simulated. Start prepares it for use. If it is missing, the error wraps
-// ErrUnavailable.
+// loopback the library is simulated. Start prepares the library for use. If the library is missing,
+// the error wraps ErrUnavailable.
 func (p *Provider) FindLT(o Choice) (*LT, error) {
 	l := &LT{p: p, c: zeroed[C.zb_lt](1)}
 	if p.builtin {

@@ -8,7 +8,7 @@ import "C"
 
 import "unsafe"
 
-// zeroed returns zeroed C memory for n values of a type, at least for one.
+// zeroed() returns zeroed C memory for n values of a type, at least for one.
 func zeroed[T any](n int) *T {
 	var one T
 	return (*T)(C.calloc(C.size_t(max(n, 1)), C.size_t(unsafe.Sizeof(one))))
@@ -17,7 +17,7 @@ func zeroed[T any](n int) *T {
 // memory owns C memory until it is freed.
 type memory []unsafe.Pointer
 
-// kept returns zeroed C memory for n values, owned by m.
+// kept() returns zeroed C memory for n values, owned by m.
 func kept[T any](m *memory, n int) *T {
 	p := zeroed[T](n)
 	*m = append(*m, unsafe.Pointer(p))

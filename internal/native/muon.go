@@ -24,8 +24,8 @@ const (
 	MuonChunk   = 8192
 	MuonTile    = 64
 	MuonThreads = 256
-	// MuonBatch is the most matrices in a launch of a product. It is CUDA's
-	// limit for the second dimension of a grid; HIP's is one more.
+	// MuonBatch is the largest number of matrices in a launch of a product. It
+	// is CUDA's limit for the second dimension of a grid; HIP's is one more.
 	MuonBatch = 65535
 )
 

@@ -74,7 +74,7 @@ type Choice struct {
 
 func (o Choice) within() time.Duration { return cmp.Or(max(o.Within, 0), OpenWithin) }
 
-// given returns the reason why the search was cancelled, nil if it was not.
+// given() returns the reason why the search was cancelled, nil if it was not.
 func (o Choice) given() error {
 	if o.Context == nil || o.Context.Err() == nil {
 		return nil
@@ -105,7 +105,7 @@ type Provider struct {
 }
 
 // Open loads a provider. For an unknown backend the error lists the valid ones. For a missing
-// library it wraps ErrUnavailable and lists the places that were searched.
+// library the error wraps ErrUnavailable and lists the places that were searched.
 func Open(o Choice) (*Provider, error) {
 	p := &Provider{Backend: o.Backend, table: zeroed[C.zb_table](1)}
 	var err error

@@ -10,8 +10,8 @@ import "C"
 import "unsafe"
 
 // OpenNoop opens a provider whose calls do nothing and succeed at once. It serves the benchmark of
-// enqueueing; if note is true, it records the driver's calls for tests. It is not one of Backends.
-// Only one can be open at a time.
+// enqueueing; if `note` is true, it records the driver's calls for tests. It is not one of
+// Backends. Only one can be open at a time.
 func OpenNoop(note bool) *Provider {
 	p := &Provider{Backend: "noop", table: zeroed[C.zb_table](1)}
 	C.zbn_fill(p.table, C.int(b2i(note)))

@@ -141,7 +141,7 @@ func (f *finder) complete() error {
 	return nil
 }
 
-// twice returns the name and the paths of a library that must be loaded only once but was loaded
+// twice() returns the name and the paths of a library that must be loaded only once but was loaded
 // several times; "" if there is none.
 func (f *finder) twice() (name string, have []string) {
 	for _, row := range f.v.Libraries {

@@ -20,7 +20,7 @@ var prefixVariables = []string{"VIRTUAL_ENV", "CONDA_PREFIX"}
 // interpreters are the names under which Python is searched on PATH.
 var interpreters = []string{"python3", "python"}
 
-// packages lists the existing folders of Python packages that may contain the vendor's libraries.
+// packages() lists the existing folders of Python packages that may contain the vendor's libraries.
 // It does not start Python.
 func (f *finder) packages() []string {
 	var out []string
@@ -39,9 +39,9 @@ func (f *finder) packages() []string {
 	return out
 }
 
-// sites lists the folders of Python packages in the order of Python's own search:
-// PYTHONPATH, the active environment, the first Python on PATH, the user's own
-// folder.
+// sites() lists the folders of Python packages in the order of Python's own
+// search: PYTHONPATH, the active environment, the first Python on PATH, the
+// user's own folder.
 func (f *finder) sites() []string {
 	if f.o.Getenv == nil {
 		return nil
@@ -61,8 +61,8 @@ func (f *finder) sites() []string {
 	return out
 }
 
-// pythons lists the prefixes of the first Python on PATH: the prefix by its name, as in a
-// virtual environment, and the prefix of the file that the name links to.
+// pythons() lists the prefixes of the first Python on PATH: the prefix by its name, as in a virtual
+// environment, and the prefix of the file that the name links to.
 func (f *finder) pythons() []string {
 	for _, name := range interpreters {
 		for _, folder := range filepath.SplitList(f.o.Getenv("PATH")) {

@@ -14,7 +14,7 @@ import (
 	"unsafe"
 )
 
-// MaxSteps is the most steps of one [Play.Run].
+// MaxSteps is the largest number of steps of one [Play.Run].
 const MaxSteps = MaxIsolated - 1
 
 // The kinds of operations of a step.
@@ -27,8 +27,8 @@ const (
 	PlayWait = C.ZB_PLAY_WAIT
 	// PlayWork is computation that uses the GPU: a number of launches of the step's work.
 	PlayWork = C.ZB_PLAY_WORK
-	// PlayFollow makes the lane of message By, which is launched later, wait for the end of a
-	// message.
+	// PlayFollow makes the lane of message By wait for the end of a message. Message By is launched
+	// later.
 	PlayFollow = C.ZB_PLAY_FOLLOW
 )
 
@@ -52,7 +52,7 @@ type Play struct {
 	b      *Batch
 	c      *C.zb_play
 	memory memory
-	// computed is the number of operations that are computation.
+	// `computed` is the number of operations that are computation.
 	computed int
 }
 

@@ -131,7 +131,7 @@ func (p *Provider) Memory(device int) (free, total int64, err error) {
 type Buffer struct {
 	ptr    unsafe.Pointer
 	device int
-	// library is true if the collectives library allocated the buffer.
+	// `library` is true if the collectives library allocated the buffer.
 	library bool
 	Bytes   int64
 }
@@ -230,9 +230,9 @@ func (p *Provider) NewUniqueID() (UniqueID, error) {
 	return *(*UniqueID)(unsafe.Pointer(&id)), err
 }
 
-// InitComms joins this process's ranks to a communicator of nranks ranks, in one group. The
-// ranks are numbered from firstRank on, one rank per device. cta is the policy of compute
-// units in the library's configuration; with 0 no configuration is passed.
+// InitComms joins this process's ranks to a communicator of nranks ranks, in one group. The ranks
+// are numbered from firstRank on, one rank per device. `cta` is the policy of compute units in the
+// library's configuration; with 0 no configuration is passed.
 func (p *Provider) InitComms(id UniqueID, nranks, firstRank int, devices []int, cta int) ([]Comm, error) {
 	n := len(devices)
 	cid := *(*C.zb_unique_id)(unsafe.Pointer(&id))
@@ -258,7 +258,7 @@ type Registration struct {
 
 // Register registers one buffer of each rank with its communicator, in one group, as windows or as
 // plain buffers. All buffers have the same size. All ranks of the communicators must call it
-// together. seconds is its duration.
+// together. The result `seconds` is the duration of the call.
 func (p *Provider) Register(window bool, comms []Comm, buffers []Buffer) (all []Registration, seconds float64, err error) {
 	var m memory
 	defer m.free()

@@ -75,7 +75,7 @@ type Library struct {
 // Found reports whether a library was loaded.
 func (s *Library) Found() bool { return s.Path != "" }
 
-// lacks returns the first required symbol that the library lacks.
+// lacks() returns the first required symbol that the library lacks.
 func (s *Library) lacks() string {
 	for _, m := range s.Missing {
 		if m.Required {
@@ -85,7 +85,7 @@ func (s *Library) lacks() string {
 	return ""
 }
 
-// tried lists the attempts. Of a missing file it gives only the path.
+// tried() lists the attempts. Of a missing file it gives only the path.
 func (s *Library) tried() string {
 	var words []string
 	for _, a := range s.Attempts {
@@ -106,11 +106,11 @@ type finder struct {
 	opened  []unsafe.Pointer
 	found   []*Library
 	trial   trial
-	// slow is true once opening a library has become a task.
+	// `slow` is true once opening a library has become a task.
 	slow bool
 }
 
-// end ends the child process that opens libraries first. Libraries that this process has opened
+// end() ends the child process that opens libraries first. Libraries that this process has opened
 // stay open.
 func (f *finder) end() { f.trial.end(time.Second) }
 
@@ -123,7 +123,7 @@ func (f *finder) wait(path string, waited time.Duration) {
 	f.o.Progress(Task{Text: fmt.Sprintf("opening %s (%g s at most: --%s)", path, f.o.within().Seconds(), SettingWithin)})
 }
 
-// waited ends the task that wait began.
+// waited() ends the task that wait() began.
 func (f *finder) waited() {
 	if f.slow {
 		f.slow = false
@@ -239,7 +239,7 @@ func (f *finder) try(s *Library, path string, loaded bool) unsafe.Pointer {
 	return h
 }
 
-// usable reports whether a library contains a compiler. From HIP 7 on the runtime contains no
+// usable() reports whether a library contains a compiler. From HIP 7 on the runtime contains no
 // compiler.
 func (f *finder) usable(s *Library, h unsafe.Pointer) bool {
 	if s.Role != RoleCompiler {

@@ -40,7 +40,7 @@ const (
 )
 
 // Sense reads a GPU's power and power limit in watts, its temperature in degrees Celsius, and the
-// reasons for a lower clock. pci is the GPU's PCI address. The values come from the vendor's
+// reasons for a lower clock. `pci` is the GPU's PCI address. The values come from the vendor's
 // management library; without one they are zero.
 func (p *Provider) Sense(pci string) (watts, limit, celsius float64, lowered Lowered) {
 	if p.sensors == nil {

@@ -33,11 +33,12 @@ const openingQuiet = 500 * time.Millisecond
 type compilations struct {
 	tell       func(Task) // receives the tasks; nil for no messages
 	number, of int
-	// seen lists the keys that were counted. For the next device the cache already has them.
+	// The list `seen` has the keys that were counted. For the next device the cache already has
+	// them.
 	seen []string
 }
 
-// count counts the kernel source with this key. kept is true if a cache keeps the code.
+// count() registers the kernel source with this key. `kept` is true if a cache keeps the code.
 func (c *compilations) count(key string, kept bool) {
 	if c.tell == nil || kept && slices.Contains(c.seen, key) {
 		return

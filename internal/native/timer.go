@@ -78,7 +78,7 @@ func (t *Timer) Load(steps [][]Step) error {
 	return nil
 }
 
-// list copies a sequence to C memory.
+// list() copies a sequence to C memory.
 func (m *memory) list(sequence []Step) (*C.zb_step, error) {
 	list := kept[C.zb_step](m, len(sequence))
 	for k, s := range sequence {

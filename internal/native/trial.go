@@ -29,13 +29,14 @@ const trialSlice = 50 * time.Millisecond
 // because of a process limit, libraries are opened without it.
 type trial struct {
 	c *C.zb_trial
-	// none is true if no child process can be made.
+	// If `none` is true, no child process can be made.
 	none bool
-	// fatal has the earlier results by real path, because a file can be tried for several roles.
+	// The map `fatal` has the earlier results by real path, because a file can be tried for several
+	// roles.
 	fatal map[string]string
 }
 
-// fatal returns the reason why this process must not open a file. It returns "" if the child has
+// fatal() returns the reason why this process must not open a file. It returns "" if the child has
 // opened the file, or has found that it is not a library.
 func (f *finder) fatal(path string) string {
 	file := path
@@ -96,9 +97,8 @@ func (t *trial) start() bool {
 	return t.c != nil
 }
 
-// end ends the child and returns its status and the last line that it printed. The status
-// is −1 if the child did not end within `patience` and was killed. end may be called
-// twice.
+// end() ends the child and returns its status and the last line that it printed. The status is −1
+// if the child did not end within `patience` and was killed. The method may be called twice.
 func (t *trial) end(patience time.Duration) (status int, words string) {
 	if t.c == nil {
 		return 0, ""
@@ -110,7 +110,7 @@ func (t *trial) end(patience time.Duration) (status int, words string) {
 	return status, lastLine(C.GoString(&text[0]))
 }
 
-// ending describes how a process ended.
+// ending() describes how a process ended.
 func ending(status int) string {
 	w := syscall.WaitStatus(status)
 	switch {

@@ -18,7 +18,7 @@ const (
 	RoleCompiler    = backend.Compiler
 )
 
-// kinds maps roles to the libraries of the symbol list.
+// The map `kinds` gives the library of the symbol list for each role.
 var kinds = map[Role]C.int{
 	RoleCollectives: C.ZB_COLLECTIVES, RoleRuntime: C.ZB_RUNTIME, RoleDriver: C.ZB_DRIVER, RoleCompiler: C.ZB_COMPILER,
 }
@@ -42,7 +42,8 @@ var settings = append(backend.Settings(), Setting{
 // Settings returns all settings, for flags and for help.
 func Settings() []Setting { return settings }
 
-// setting looks up a flag, then its variables. by is the flag or the variable that gave the value.
+// setting looks up a flag, then its variables. The result `by` is the flag or the variable that
+// gave the value.
 func (o Choice) setting(flag string) (value, by string) {
 	if v := o.Named[flag]; v != "" {
 		return v, "--" + flag

@@ -18,7 +18,8 @@ import (
 // the kernels of a verification.
 type Functions struct {
 	modules []*Module
-	// by has the functions of each device in C memory, because the batch's ranks point to them.
+	// The map `by` has the functions of each device in C memory, because the batch's ranks point to
+	// them.
 	by map[int]*C.zb_kernels
 }
 
@@ -93,7 +94,7 @@ func (f *Functions) Fill(device int) Function {
 }
 
 // FillArgs returns the arguments of Fill: the address, and `count` elements of a rank's data from
-// element `base` on. ranks is the number of ranks.
+// element `base` on. `ranks` is the number of ranks.
 func (w Work) FillArgs(to Address, count, base int64, rank, ranks int, reduced bool, seed uint64) []any {
 	kind := int32(KindCopied)
 	if reduced {
@@ -102,7 +103,7 @@ func (w Work) FillArgs(to Address, count, base int64, rank, ranks int, reduced b
 	return []any{to, uint64(count), int32(dtypeCodes[w.Dtype]), int32(opCodes[w.Op]), kind, int32(rank), int32(ranks), uint64(base), seed} //nolint:gosec // not negative
 }
 
-// on returns the kernels of a device, which are empty at first.
+// on() returns the kernels of a device. They are empty at first.
 func (f *Functions) on(device int) *C.zb_kernels {
 	if f.by[device] == nil {
 		f.by[device] = zeroed[C.zb_kernels](1)

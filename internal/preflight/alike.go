@@ -10,7 +10,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// partitions requires unpartitioned GPUs, and the same modes on all hosts.
+// partitions() requires unpartitioned GPUs, and the same modes on all hosts.
 func (w *world) partitions() []verdict {
 	usual := w.usual(func(p *Process) string { return p.Facts.Partitions })
 	return w.each(func(p *Process) verdict {
@@ -38,7 +38,7 @@ func cutUp(modes string) bool {
 	return false
 }
 
-// libraries requires equal versions in all processes. The kernel driver is no library of the
+// libraries() requires equal versions in all processes. The kernel driver is no library of the
 // process, so a different version is a warning.
 func (w *world) libraries() []verdict {
 	versions := func(p *Process) string {
@@ -60,9 +60,9 @@ func (w *world) libraries() []verdict {
 	})
 }
 
-// peers requires that every process sees all GPUs of its host's processes, and that each GPU
-// belongs to one process. The library accepts two processes per GPU only if NCCL_HOSTID makes
-// the processes count as two hosts.
+// peers() requires that every process sees all GPUs of its host's processes, and that each GPU
+// belongs to one process. The library accepts two processes per GPU only if NCCL_HOSTID makes the
+// processes count as two hosts.
 func (w *world) peers() []verdict {
 	driven := map[string][]string{}
 	drivers := map[[2]string]int{}
@@ -97,7 +97,7 @@ func (w *world) peers() []verdict {
 	})
 }
 
-// folder requires that every process sees the leader's file. The leader is the first process.
+// folder() requires that every process sees the leader's file. The leader is the first process.
 func (w *world) folder() []verdict {
 	return w.each(func(p *Process) verdict {
 		f := p.Facts.Folder

@@ -44,8 +44,8 @@ func (h Host) bootstrap() Bootstrap {
 	return b
 }
 
-// ordered lists the interfaces in the order of getifaddrs(3), in which interfaces with IPv4
-// come first. family is NCCL_SOCKET_FAMILY. The loopback address of IPv6 does not count.
+// ordered() lists the interfaces in the order of getifaddrs(3), in which interfaces with IPv4 come
+// first. `family` is the value of NCCL_SOCKET_FAMILY. The loopback address of IPv6 does not count.
 func ordered(all []Interface, family string) []string {
 	var usable []string
 	for _, six := range []bool{false, true} {
@@ -63,7 +63,7 @@ func ordered(all []Interface, family string) []string {
 	return usable
 }
 
-// holding returns the interface that has an address, "" if there is none.
+// holding() returns the interface that has an address, "" if there is none.
 func holding(all []Interface, addr netip.Addr) string {
 	wanted := addr.Unmap().WithZone("")
 	for _, i := range all {

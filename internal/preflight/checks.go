@@ -3,13 +3,14 @@ package preflight
 // check is a row of the table of checks.
 type check struct {
 	name string
-	// why is the cost of ignoring a warning or an error.
+	// `why` is the cost of ignoring a warning or an error.
 	why string
-	// hardware is true if the check does not apply to simulated GPUs.
+	// `hardware` is true if the check does not apply to simulated GPUs.
 	hardware bool
-	// host is true if the check applies to a single host.
+	// `host` is true if the check applies to a single host.
 	host bool
-	// judge returns one verdict per process of the world, in their order.
+	// The function `judge` returns one verdict per process of the world, in
+	// their order.
 	judge func(w *world) []verdict
 }
 

@@ -79,7 +79,7 @@ func Collect(h Host) Facts {
 	return f
 }
 
-// found returns a pointer to a value that was found, else nil.
+// found() returns a pointer to the value; nil if `ok` is false.
 func found[T any](value T, ok bool) *T {
 	if !ok {
 		return nil
@@ -100,7 +100,8 @@ func (h Host) flag(name string) bool {
 	return err == nil && n != 0
 }
 
-// collectives returns the version of the process's RCCL or NCCL. nccl is true for NCCL.
+// collectives returns the version of the process's RCCL or NCCL. The result `nccl` is true for
+// NCCL.
 func (h Host) collectives() (version string, nccl bool) {
 	for _, l := range h.Libraries {
 		switch {
@@ -181,11 +182,11 @@ func (h Host) rdma(t linux.Tree) RDMA {
 	return r
 }
 
-// active is the state of a port that RCCL uses.
+// A port that RCCL uses has the state `active`.
 const active = "ACTIVE"
 
-// Look searches for the leader's file in the result folder. read reads a file. The leader wrote
-// `text` to the file named `file`.
+// Look searches for the leader's file in the result folder. The function `read` reads a file. The
+// leader wrote `text` to the file named `file`.
 func Look(read func(name string) ([]byte, error), folder, file, text string) *Folder {
 	f := &Folder{Path: cut(folder)}
 	got, err := read(filepath.Join(folder, file))

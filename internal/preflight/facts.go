@@ -43,7 +43,7 @@ type Facts struct {
 	NoShared bool `json:"no_shm,omitempty"`
 	// Ports is the range of local ports for connections; absent if unknown.
 	Ports *linux.PortRange `json:"ports,omitempty"`
-	// PXN is true if messages to another rail leave through a local GPU of that rail, which saves
+	// PXN is true if messages to another rail leave through a local GPU of that rail. This saves
 	// connections (NCCL_PXN_DISABLE).
 	PXN bool `json:"pxn,omitempty"`
 	// Partitions are the modes of the host's GPUs, such as "8 x SPX/NPS1"; empty if unknown.
@@ -123,7 +123,7 @@ type Port struct {
 	Better int `json:"better"`
 }
 
-// active reports whether the port has a link.
+// active() reports whether the port has a link.
 func (p Port) active() bool { return p.State == active }
 
 // Folder is how a process sees the result folder.
@@ -131,7 +131,7 @@ type Folder struct {
 	Path string `json:"path"`
 	// Seen is true if the leader's file is there with the right text.
 	Seen bool `json:"seen,omitempty"`
-	// Why is the reason why the leader cannot write there.
+	// Why is the reason why the leader cannot write to the folder.
 	Why string `json:"why,omitempty"`
 }
 
@@ -144,7 +144,7 @@ const (
 	maxText    = 200
 )
 
-// bounded shortens texts and lists that are too long.
+// bounded() shortens texts and lists that are too long.
 func (f *Facts) bounded() {
 	f.CPUs = cutList(f.CPUs)
 	f.Libraries = slices.Clone(first(f.Libraries, maxNames))
@@ -162,7 +162,7 @@ func (f *Facts) bounded() {
 
 func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 
-// cut shortens a text to maxText characters and marks the omission.
+// cut() shortens a text to maxText characters and marks the omission.
 func cut(text string) string { return plain.Clip(text, maxText) }
 
 // cutList drops a list of CPUs that is too long, because a part of it would be wrong.

@@ -11,22 +11,23 @@ import (
 )
 
 // firstAuto is the first version of NCCL, and so of RCCL, that searches a port's GID table by
-// itself. Before it the default of NCCL_IB_GID_INDEX was 0 (NCCL's guide, "Environment Variables",
-// NCCL_IB_GID_INDEX: "since 2.21").
+// itself. Before that version the default of NCCL_IB_GID_INDEX was 0 (NCCL's guide, "Environment
+// Variables", NCCL_IB_GID_INDEX: "since 2.21").
 var firstAuto = [2]int{2, 21}
 
 // gidRule is how RCCL chooses an entry of a port's GID table.
 type gidRule struct {
 	// index is the value of NCCL_IB_GID_INDEX; −1 means that RCCL searches for an entry.
 	index int
-	// six is true if an IPv6 address is wanted (NCCL_IB_ADDR_FAMILY). within is NCCL_IB_ADDR_RANGE.
+	// `six` is true if an IPv6 address is wanted (NCCL_IB_ADDR_FAMILY). `within` is the value of
+	// NCCL_IB_ADDR_RANGE.
 	six    bool
 	within netip.Prefix
 	// roce is the wanted version of the protocol (NCCL_IB_ROCE_VERSION_NUM, 2 by default).
 	roce int
 }
 
-// gidRuleOf reads RCCL's settings. version is the library's version, such as "2.22.3"; if it is
+// gidRuleOf reads RCCL's settings. `version` is the library's version, such as "2.22.3"; if it is
 // unknown, the newer rule applies.
 func gidRuleOf(getenv func(string) string, version string) gidRule {
 	r := gidRule{index: -1, roce: 2, six: getenv("NCCL_IB_ADDR_FAMILY") == "AF_INET6"}
@@ -45,7 +46,7 @@ func gidRuleOf(getenv func(string) string, version string) gidRule {
 	return r
 }
 
-// before reports whether a version is older than another, by their first two numbers.
+// before() reports whether a version is older than another, by their first two numbers.
 func before(version string, than [2]int) bool {
 	var have [2]int
 	_, err := fmt.Sscanf(version, "%d.%d", &have[0], &have[1])
@@ -82,7 +83,7 @@ func (r gidRule) contains(addr netip.Addr) bool {
 	return !r.within.IsValid() || r.within.Contains(addr.Unmap())
 }
 
-// routed reports whether an identifier is an address that is valid beyond one link.
+// routed() reports whether an identifier is an address that is valid beyond one link.
 func routed(addr netip.Addr) bool {
 	return addr.IsValid() && !addr.IsUnspecified() && !addr.IsLinkLocalUnicast()
 }
@@ -103,7 +104,7 @@ func portFacts(p linux.RDMAPort, table []linux.GID, rule gidRule) Port {
 	return f
 }
 
-// better returns the first entry with a routed RoCE v2 address, preferably an IPv4 address; −1 if
+// better() returns the first entry with a routed RoCE v2 address, preferably an IPv4 address; −1 if
 // there is none.
 func better(table []linux.GID) int {
 	found := -1
@@ -119,8 +120,8 @@ func better(table []linux.GID) int {
 	return found
 }
 
-// empty reports whether an entry of the table has no address: it is zero, or only the prefix
-// of link-local addresses.
+// empty() reports whether an entry of the table has no address: it is zero, or only the prefix of
+// link-local addresses.
 func empty(addr netip.Addr) bool {
 	return !addr.IsValid() || addr.IsUnspecified() || addr == netip.MustParseAddr("fe80::")
 }

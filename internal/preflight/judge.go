@@ -30,7 +30,7 @@ type Report struct {
 // verdict is the finding of one check about one process.
 type verdict struct {
 	state record.PreflightState
-	// found is the observation; next is the setting or the command that fixes it.
+	// `found` is the observation; `next` is the setting or the command that fixes it.
 	found, next string
 }
 
@@ -49,11 +49,12 @@ func severity(s record.PreflightState) int {
 type world struct {
 	all   []Process
 	sweep Sweep
-	// on has the processes of each host, as indices into `all`. hosts has the hosts in order.
+	// The map `on` has the processes of each host, as indices into `all`. The list `hosts` has the
+	// hosts in order.
 	on    map[string][]int
 	hosts []string
 	ranks int
-	// several is true if ranks of other hosts take part. alone is true if that is only
+	// `several` is true if ranks of other hosts take part. `alone` is true if their part is only
 	// assumed, because one host is judged by itself; such a host may have no cluster network.
 	several, alone bool
 }
@@ -72,7 +73,7 @@ func worldOf(all []Process, sweep Sweep) *world {
 	return w
 }
 
-// each calls judge for every process and returns the verdicts.
+// each() calls judge for every process and returns the verdicts.
 func (w *world) each(judge func(p *Process) verdict) []verdict {
 	out := make([]verdict, len(w.all))
 	for i := range w.all {
@@ -81,7 +82,7 @@ func (w *world) each(judge func(p *Process) verdict) []verdict {
 	return out
 }
 
-// usual returns the most frequent value, or the first of equally frequent ones. Empty values do
+// usual() returns the most frequent value, or the first of equally frequent ones. Empty values do
 // not count.
 func (w *world) usual(value func(p *Process) string) string {
 	count := map[string]int{}
@@ -130,8 +131,8 @@ func (w *world) report(wanted func(check) bool) Report {
 	return r
 }
 
-// maxFindings is the most separate findings of one check. If each of 128 hosts had a value of its
-// own, the remaining hosts would share one more finding.
+// maxFindings is the largest number of separate findings of one check. If each of 128 hosts had a
+// value of its own, the remaining hosts would share one more finding.
 const maxFindings = 8
 
 // row groups equal verdicts of a check, the worst first.
@@ -164,7 +165,7 @@ func (w *world) row(c check, verdicts []verdict) record.Preflight {
 	return row
 }
 
-// rest returns one finding for the verdicts beyond maxFindings.
+// rest() returns one finding for the verdicts beyond maxFindings.
 func (w *world) rest(order []verdict, members map[verdict][]int) record.PreflightFound {
 	all := slices.Concat(slice.Map(order, func(v verdict) []int { return members[v] })...)
 	slices.Sort(all)

@@ -124,8 +124,9 @@ const (
 	fileLimit = 65536
 )
 
-// balancing checks NUMA balancing, of which RCCL warns when it starts (RCCL 0cbce2a:
-// src/init.cc, ncclInit). It doubled the times of medium sizes on 8 MI300X (ROCm/rccl#1562).
+// balancing checks NUMA balancing. RCCL warns of NUMA balancing when it starts (RCCL 0cbce2a:
+// src/init.cc, ncclInit). NUMA balancing doubled the times of medium sizes on 8 MI300X
+// (ROCm/rccl#1562).
 func (w *world) balancing(p *Process) verdict {
 	switch p.Facts.Balancing {
 	case "":

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// names is a list as in NCCL_SOCKET_IFNAME and NCCL_IB_HCA: "eth,ib", "=eth0", "^docker,lo" or
-// "^=mlx5_3:1". The entries are prefixes; a leading "=" makes them whole names, and a leading "^"
-// excludes the names that match. An entry can have a port (RCCL 0cbce2a: src/misc/utils.cc,
-// parseStringList and matchIfList; NCCL's guide, "Environment Variables").
+// The type names is a list as in NCCL_SOCKET_IFNAME and NCCL_IB_HCA: "eth,ib", "=eth0",
+// "^docker,lo" or "^=mlx5_3:1". The entries are prefixes; a leading "=" makes them whole names, and
+// a leading "^" excludes the names that match. An entry can have a port (RCCL 0cbce2a:
+// src/misc/utils.cc, parseStringList and matchIfList; NCCL's guide, "Environment Variables").
 type names struct {
 	exclude, exact bool
 	list           []namedPort
@@ -48,7 +48,7 @@ func parseNames(text string, most int) names {
 	return l
 }
 
-// match reports whether the list selects a name. port is −1 for a device without ports. An empty
+// match reports whether the list selects a name. `port` is −1 for a device without ports. An empty
 // list selects all names; "^" alone selects none.
 func (l names) match(name string, port int) bool {
 	found := len(l.list) == 0

@@ -54,7 +54,7 @@ func orName(name string) string {
 	return "=" + name
 }
 
-// nics checks the ports that RCCL uses on each host, and compares the hosts.
+// nics() checks the ports that RCCL uses on each host, and compares the hosts.
 func (w *world) nics() []verdict {
 	usual := w.usual(func(p *Process) string { return p.Facts.RDMA.summary() })
 	down := w.usual(func(p *Process) string { return "without " + p.Facts.RDMA.inactive() })
@@ -67,13 +67,13 @@ func (r RDMA) summary() string {
 	return strings.Join(slice.Map(rates, func(rate string) string { return fmt.Sprintf("%d at %s", len(of[rate]), rate) }), ", ")
 }
 
-// inactive returns the ports that RCCL does not use, with their states.
+// inactive() returns the ports that RCCL does not use, with their states.
 func (r RDMA) inactive() string {
 	off := slice.Where(r.Ports, func(port Port) bool { return !port.active() })
 	return strings.Join(slice.Map(off, func(port Port) string { return port.Name + " " + port.State }), ", ")
 }
 
-// nicsOf judges one host. usual is the summary that most hosts have. alike is true if the same
+// nicsOf judges one host. `usual` is the summary that most hosts have. `alike` is true if the same
 // ports are down on most hosts: without NCCL_IB_HCA such NICs are not meant for RCCL.
 func (w *world) nicsOf(p *Process, usual string, alike bool) verdict {
 	r := p.Facts.RDMA
@@ -103,7 +103,7 @@ func (w *world) nicsOf(p *Process, usual string, alike bool) verdict {
 	}
 }
 
-// gids checks the GID table entry from which each NIC sends.
+// gids() checks the GID table entry from which each NIC sends.
 func (w *world) gids(p *Process) verdict {
 	r := p.Facts.RDMA
 	by := "RCCL's own choice, index"

@@ -59,12 +59,12 @@ const (
 	// perChannel is the number of ports per channel. A ring enters and leaves a node once. In a
 	// tree a node has a parent and two children, each with a connection in both directions.
 	perChannel = 2 + 6
-	// perRank is the number of ports for RCCL's bootstrap: two listening sockets, one connection
-	// to rank 0, one of the ring, one of the proxy and one to the proxy (RCCL 0cbce2a:
-	// src/bootstrap.cc, bootstrapInit).
+	// perRank is the number of ports for RCCL's bootstrap: two listening sockets, one connection to
+	// rank 0, one connection of the ring, one connection of the proxy, and one connection to the
+	// proxy (RCCL 0cbce2a: src/bootstrap.cc, bootstrapInit).
 	perRank = 6
-	// closing is how long a closed connection keeps its port, in seconds (Linux:
-	// include/net/tcp.h, TCP_TIMEWAIT_LEN).
+	// `closing` is how long a closed connection keeps its port, in seconds
+	// (Linux: include/net/tcp.h, TCP_TIMEWAIT_LEN).
 	closing = 60
 )
 
@@ -87,8 +87,9 @@ func (c Communicators) perNode(pxn bool) int {
 	return n
 }
 
-// need returns the most ports that a node needs within the time that a closed connection keeps its
-// port, and the number of sets in that time. If the sweep's duration is unknown, all sets count.
+// need() returns the largest number of ports that a node needs within the time that a closed
+// connection keeps its port, and the number of sets in that time. If the sweep's duration is
+// unknown, all sets count.
 func (s Sweep) need(pxn bool) (ports, several int) {
 	n := len(s.Communicators)
 	at := n // number of sets within that time
@@ -106,7 +107,7 @@ func (s Sweep) need(pxn bool) (ports, several int) {
 	return ports, at
 }
 
-// ports compares the host's range of ports with the ports that the sweep needs.
+// ports() compares the host's range of ports with the ports that the sweep needs.
 func (w *world) ports(p *Process) verdict {
 	r := p.Facts.Ports
 	if r == nil {

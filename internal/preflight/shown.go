@@ -55,7 +55,7 @@ func (r Report) Line() string {
 	return "Preflight of " + where + ": " + strings.Join(parts, ", ")
 }
 
-// maxHint is the most hosts that a refusal's message names.
+// maxHint is the largest number of hosts that a refusal's message names.
 const maxHint = 3
 
 // Refused returns the error of a run that must not start because a check has failed; nil if no
@@ -70,7 +70,7 @@ func (r Report) Refused() error {
 }
 
 // Shown returns the report for display: one line if nothing is wrong, otherwise the failed checks.
-// If all is true, it shows every check.
+// If `all` is true, it shows every check.
 func (r Report) Shown(all bool) *document.Document {
 	d := &document.Document{Command: "preflight", Title: r.Line()}
 	var items document.Items
@@ -113,8 +113,8 @@ func (r Report) items(c record.Preflight, all bool) document.Items {
 	return out
 }
 
-// shownHosts is the most hosts that are named; further hosts are only counted. shownRanks is the
-// longest list of ranks that is displayed, in characters.
+// shownHosts is the largest number of hosts that are named; further hosts are only counted.
+// shownRanks is the longest list of ranks that is displayed, in characters.
 const (
 	shownHosts = 3
 	shownRanks = 24

@@ -28,8 +28,8 @@ type Config struct {
 	// Seconds is the time limit of one measurement. If it is 0, a measurement takes Samples
 	// samples instead, which suits a simulated clock.
 	Seconds float64
-	// Sizes in bytes: Bytes of the collective, Message of a message between two GPUs, and
-	// Array of an array in memory.
+	// Bytes is the size of the collective. Message is the size of a message between two GPUs. Array
+	// is the size of an array in memory. All three are in bytes.
 	Bytes, Message, Array int64
 	Seed                  uint64
 }
@@ -83,7 +83,7 @@ func Devices(o native.Choice) ([]nodescreen.GPU, []nodescreen.Fact, error) {
 // errWrong is wrapped by the error of a measurement that gave a wrong result.
 var errWrong = errors.New(string(record.WrongData))
 
-// ended returns the error of a case whose status is not OK.
+// ended() returns the error of a case whose status is not OK.
 func ended(status record.Status, reason string) error {
 	if status == record.WrongData {
 		return fmt.Errorf("%w: %s", errWrong, reason)
@@ -91,7 +91,7 @@ func ended(status record.Status, reason string) error {
 	return fmt.Errorf("%s: %s", status, reason)
 }
 
-// failed returns a failed measurement.
+// failed() returns a failed measurement.
 func failed(what string, err error) *nodescreen.Rate {
 	return &nodescreen.Rate{What: what, Error: err.Error(), Wrong: errors.Is(err, errWrong)}
 }
@@ -161,7 +161,7 @@ func Memory(ctx context.Context, c Config, gpus []nodescreen.GPU) []nodescreen.G
 	return gpus
 }
 
-// each measures all GPUs at once. If that fails, it measures them one by one, so that one bad GPU
+// each() measures all GPUs at once. If that fails, it measures them one by one, so that one bad GPU
 // does not prevent the results of the other GPUs.
 func each(ctx context.Context, gpus []nodescreen.GPU, what string, measure func(context.Context, []int) ([]nodescreen.Rate, error), of func(*nodescreen.GPU) **nodescreen.Rate) {
 	rates, err := measure(ctx, nil)
@@ -200,7 +200,7 @@ func (c Config) memory(ctx context.Context, devices []int) (rates []nodescreen.R
 	return taken(ctx, job, float64(copying.Arrays()*(c.Array/float.Bytes)*float.Bytes))
 }
 
-// halved returns a rule with twice the limits, for a job of which only one pass runs: a pass takes
+// halved() returns a rule with twice the limits, for a job that runs only one pass: a pass takes
 // half of a rule's limits.
 func (c Config) halved() stat.Rule {
 	r := c.rule()
@@ -208,7 +208,7 @@ func (c Config) halved() stat.Rule {
 	return r
 }
 
-// taken runs one pass of a job and returns rates: the bytes or operations of a launch, divided by
+// taken() runs one pass of a job and returns rates: the bytes or operations of a launch, divided by
 // its median time.
 func taken(ctx context.Context, job plan.Job, does float64) (rates []nodescreen.Rate, err error) {
 	parts, _ := job.Take(ctx, 0)

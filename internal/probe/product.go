@@ -26,7 +26,7 @@ func Products(ctx context.Context, c Config, gpus []nodescreen.GPU) (note string
 	return ""
 }
 
-// filling returns the product to measure: the longest of the products with the highest rates.
+// filling() returns the product to measure: the longest of the products with the highest rates.
 func (c Config) filling(gpus []nodescreen.GPU) (s method.Shape, err error) {
 	if len(gpus) == 0 {
 		return s, nil

@@ -75,8 +75,8 @@ func parseJSON(text []byte) (*record.Witness, error) {
 // inProgress is ncclInProgress, which is no error.
 const inProgress = 7
 
-// singled returns the ranks of a communicator that stand out, and the communicator's status in the
-// words of RAS.
+// singled() returns the ranks of a communicator that stand out, and the communicator's status in
+// the words of RAS.
 func (c comm) singled() (out []record.WitnessRank, status string) {
 	var words []string
 	for _, r := range c.Absent {
@@ -119,7 +119,7 @@ func (c comm) singled() (out []record.WitnessRank, status string) {
 	return out, cmp.Or(strings.Join(words, ","), "OK")
 }
 
-// behind names the operations of which the rank has launched fewer than some other rank.
+// behind() names the operations that the rank has launched less often than some other rank.
 func (r rank) behind(furthest map[string]uint64) string {
 	var parts []string
 	for _, op := range slices.Sorted(maps.Keys(furthest)) {
@@ -137,7 +137,7 @@ func (c comm) witness(r rank, state record.WitnessRankState, detail string) reco
 	}
 }
 
-// known returns a host's address, "" if it is unknown; the service then writes "unknown".
+// known() returns a host's address, "" if it is unknown; the service then writes "unknown".
 func known(host string) string {
 	if host == "unknown" {
 		return ""

@@ -32,12 +32,12 @@ type reader struct {
 	w *record.Witness
 	// inTable is true if rows of communicators follow.
 	inTable bool
-	// state and comm belong to the current block. group has the details that the next ranks
+	// state and comm belong to the current block. `group` has the details that the next ranks
 	// share.
 	state       record.WitnessRankState
 	comm, group string
 	ranks       []record.WitnessRank
-	// launched is the progress of each rank of the block, by its index in ranks. furthest is
+	// `launched` is the progress of each rank of the block, by its index in ranks. `furthest` is
 	// the most progress of any rank, including ranks that are not listed.
 	launched map[int]uint64
 	furthest uint64

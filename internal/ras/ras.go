@@ -45,7 +45,7 @@ const (
 // errSilent is the error of a connection without a greeting.
 var errSilent = errors.New("no greeting")
 
-// most is the largest answer in bytes. JSON for 1,024 ranks takes about 0.6 MB.
+// An answer has at most `most` bytes. JSON for 1,024 ranks takes about 0.6 MB.
 const most = 64 << 20
 
 // Dial opens a connection, as net.Dialer.DialContext does.
@@ -84,8 +84,8 @@ func ask(ctx context.Context, dial Dial, address string) ([]byte, error) {
 	}
 }
 
-// converse holds the conversation: the greeting, the time limit, the format, the question. If hasty
-// is true, it ends when the greeting does not come soon.
+// converse holds the conversation: the greeting, the time limit, the format, the question. If
+// `hasty` is true, it ends when the greeting does not come soon.
 func converse(ctx context.Context, dial Dial, address string, hasty bool) ([]byte, error) {
 	c, err := dial(ctx, "tcp", address)
 	if err != nil {
@@ -119,7 +119,7 @@ func converse(ctx context.Context, dial Dial, address string, hasty bool) ([]byt
 	return text, nil
 }
 
-// greeted sends the first line and waits for the greeting.
+// greeted() sends the first line and waits for the greeting.
 func greeted(ctx context.Context, c net.Conn, in *bufio.Reader, hasty bool) error {
 	if !hasty {
 		return say(c, in, hello, welcome)

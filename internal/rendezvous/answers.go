@@ -13,7 +13,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// answers holds the reports on the last order.
+// The struct answers holds the reports on the last order.
 type answers struct {
 	mu      sync.Mutex
 	number  int            // number of the last order; 0 before the first
@@ -75,14 +75,14 @@ func (a *answers) accept(process, number int, r plan.Report) bool {
 	return number == a.number && a.put(process-1, r)
 }
 
-// unreadable answers the last order in place of a process whose message cannot be read.
+// unreadable() answers the last order in place of a process whose message cannot be read.
 func (a *answers) unreadable(process int, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.put(process-1, plan.Failing(plan.FailedOrder, err.Error()))
 }
 
-// gone marks a process as lost. It returns false if the process was already lost.
+// gone() marks a process as lost. It returns false if the process was already lost.
 func (a *answers) gone(process int, why string, as plan.FailureKind) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,7 +118,7 @@ func (a *answers) all() <-chan struct{} {
 	return a.whole
 }
 
-// missing returns the processes that have not reported on the last order.
+// missing() returns the processes that have not reported on the last order.
 func (a *answers) missing() (all []int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,14 +130,14 @@ func (a *answers) missing() (all []int) {
 	return all
 }
 
-// failed reports whether some process has reported a failure.
+// failed() reports whether some process has reported a failure.
 func (a *answers) failed() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.ContainsFunc(a.reports, func(r *plan.Report) bool { return r != nil && r.Failure != nil })
 }
 
-// collected returns all reports. A process that was lost after its report counts as lost, because
+// collected() returns all reports. A process that was lost after its report counts as lost, because
 // its loss may have made other processes fail. The exception is a process that had reported a
 // failure of its own.
 func (a *answers) collected() []plan.Report {
@@ -167,7 +167,7 @@ func (a *answers) call() (roll int, present <-chan struct{}) {
 	return a.roll, a.present
 }
 
-// answered removes a process from the roll call. The caller holds a.mu.
+// answered() removes a process from the roll call. The caller holds a.mu.
 func (a *answers) answered(process int) {
 	if !a.absent[process] {
 		return
@@ -177,7 +177,7 @@ func (a *answers) answered(process int) {
 	}
 }
 
-// answer records a process's answer to a roll call.
+// answer() records a process's answer to a roll call.
 func (a *answers) answer(roll int, one presence) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -202,7 +202,7 @@ func (a *answers) Stood() string {
 	return fmt.Sprintf("%s stood still for up to %s", record.ProcessText(slices.Sorted(maps.Keys(a.stood)), len(a.lost)+1), longest.Round(100*time.Millisecond))
 }
 
-// silent returns the processes that have not answered the roll call. The value is true if the
+// silent() returns the processes that have not answered the roll call. The value is true if the
 // process has reported on the last order.
 func (a *answers) silent() map[int]bool {
 	a.mu.Lock()
@@ -214,7 +214,7 @@ func (a *answers) silent() map[int]bool {
 	return all
 }
 
-// heard handles a line from the process at the other end of a stream.
+// heard() handles a line from the process at the other end of a stream.
 func (l *Leader) heard(stream int, text []byte, err error) {
 	if err != nil {
 		l.misread(stream, TooLarge, fmt.Errorf("a message has more than %d bytes", maxUp))
@@ -270,15 +270,15 @@ func (l *Leader) admit(stream int, one registrationOf) {
 	l.hub.reply(stream, down{Answers: []answerTo{{one.ID, no}}}.line())
 }
 
-// misread counts an unreadable message, and ends the wait for its sender's report.
+// misread() counts an unreadable message, and ends the wait for its sender's report.
 func (l *Leader) misread(process int, reason Reason, err error) {
 	l.refuse(process, reason, "process %d: %v", process, err)
 	l.unreadable(process, err)
 	l.fail(l.options.Grace)
 }
 
-// expects reports whether a stream may speak for a process. If not, it counts the
-// message as refused.
+// expects() reports whether a stream may speak for a process. If not, it counts
+// the message as refused.
 func (l *Leader) expects(stream, process int) bool {
 	if l.registry.reaches(stream, process) {
 		return true

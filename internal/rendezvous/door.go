@@ -52,7 +52,7 @@ func (d *door) admitAll() {
 // errCrowded is the error of a connection that was closed to make room for a newer one.
 var errCrowded = errors.New("too many connections that had proved nothing: this one was the oldest")
 
-// admit accepts or refuses a connection and serves it. number is the connection's number in the
+// admit accepts or refuses a connection and serves it. `number` is the connection's number in the
 // crowd.
 func (d *door) admit(raw net.Conn, number int) {
 	stop := context.AfterFunc(d.open, func() { _ = raw.Close() })

@@ -23,7 +23,8 @@ type Follower struct {
 	relay   *relay // nil unless this process gathers the processes of its node
 	pulse   *pulse
 
-	// request lasts as long as the stream. ctx lasts until the leader cancels, ends, or is lost.
+	// The context `request` lasts as long as the stream. The context `ctx` lasts until the leader
+	// cancels, ends, or is lost.
 	request context.Context
 	stop    context.CancelFunc
 	ctx     context.Context
@@ -34,7 +35,7 @@ type Follower struct {
 	over    chan struct{} // closed when no more lines can arrive
 	last    error         // the reason, valid once over is closed
 	orders  chan numbered
-	// abandoned is closed some time after ctx has ended.
+	// The channel `abandoned` is closed some time after ctx has ended.
 	abandoned chan struct{}
 	current   int // number of the last order that Next returned
 
@@ -87,7 +88,7 @@ func (f *Follower) connect(ctx context.Context, secure func() (*tls.Config, erro
 	return nil
 }
 
-// started waits until the run starts.
+// started() waits until the run starts.
 func (f *Follower) started(ctx context.Context) error {
 	select {
 	case <-f.ready:

@@ -14,12 +14,12 @@ import (
 // hub holds the processes that are connected to this one, each by a link that lasts as long as the
 // run.
 type hub struct {
-	// heard is called with each line from a process, by one goroutine per process. err means that
-	// the line could not be read.
+	// The function `heard` is called with each line from a process, by one goroutine per process.
+	// err means that the line could not be read.
 	heard func(process int, text []byte, err error)
-	// arrived is called when a process is connected and ready for orders.
+	// The function `arrived` is called when a process is connected and ready for orders.
 	arrived func(process int)
-	// left is called once when a process that was not told to leave is gone.
+	// The function `left` is called once when a process that was not told to leave is gone.
 	left func(process int, why string)
 	// heartbeat is the longest allowed silence of a link.
 	heartbeat time.Duration
@@ -28,7 +28,7 @@ type hub struct {
 
 	mu      sync.Mutex
 	members map[int]*member
-	// started is true once no member may register again; ending is true once members may leave.
+	// `started` is true once no member may register again; `ending` is true once members may leave.
 	started, ending bool
 	streams         sync.WaitGroup
 }
@@ -42,13 +42,13 @@ type member struct {
 	quit    context.CancelFunc
 }
 
-// maxQueued is the most lines in the queue of a process. Normally at most an order, a cancellation
-// and the end wait there; the rest is reserve.
+// maxQueued is the largest number of lines in the queue of a process. Normally at most an order, a
+// cancellation and the end wait there; the rest is reserve.
 const maxQueued = 8
 
 // add adds a process that registers. If the same process registers again after its connection was
-// cut, the new member replaces the old one. add returns nil if the process belongs to another
-// session or is too late.
+// cut, the new member replaces the old one. The method returns nil if the process belongs to
+// another session or is too late.
 func (h *hub) add(process int, session string) *member {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -157,14 +157,14 @@ func (h *hub) start(text []byte) {
 	h.broadcast(text)
 }
 
-// processes returns the numbers of all members.
+// processes() returns the numbers of all members.
 func (h *hub) processes() []int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Collect(maps.Keys(h.members))
 }
 
-// end queues the last line. Members that then leave are not lost.
+// end() queues the last line. Members that then leave are not lost.
 func (h *hub) end(text []byte) {
 	h.mu.Lock()
 	h.ending = true
@@ -172,14 +172,14 @@ func (h *hub) end(text []byte) {
 	h.broadcast(text)
 }
 
-// drained waits until no member is connected, at most the given time.
+// drained() waits until no member is connected, but at most for the given time.
 func (h *hub) drained(most time.Duration) {
 	done := make(chan struct{})
 	go func() { h.streams.Wait(); close(done) }()
 	await(done, most)
 }
 
-// await waits until a channel is closed, at most the given time.
+// await waits until a channel is closed, but at most for the given time.
 func await(closed <-chan struct{}, most time.Duration) {
 	late := time.NewTimer(most)
 	defer late.Stop()
@@ -236,7 +236,7 @@ func (h *hub) read(m *member, l *link, lines *bufio.Scanner) string {
 	return "its connection failed: " + err.Error()
 }
 
-// after calls `do` once the given time has passed, unless cancel is called first.
+// after() calls `do` once the given time has passed, unless cancel is called first.
 func after(wait time.Duration, do func()) (cancel func()) {
 	timer := time.AfterFunc(wait, do) //nolint:forbidigo // it reads no clock
 	return func() { timer.Stop() }

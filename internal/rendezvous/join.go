@@ -77,9 +77,8 @@ const (
 	maxLocalWait = 500 * time.Millisecond
 )
 
-// backOff returns the time before the next attempt, which doubles with each attempt. It depends
-// on the process's number too, so that processes that start together spread their attempts
-// evenly.
+// backOff returns the time before the next attempt. This time doubles with each attempt. It depends
+// on the process's number too, so that processes that start together spread their attempts evenly.
 func (o Member) backOff(try int) time.Duration {
 	most := maxBackOff
 	if o.relayed() {
@@ -89,16 +88,16 @@ func (o Member) backOff(try int) time.Duration {
 	return time.Duration(float64(min(most, minBackOff<<min(try, 16))) * (0.5 + spread))
 }
 
-// permanent reports whether another attempt would fail with the same error.
+// permanent() reports whether another attempt would fail with the same error.
 func permanent(err error) bool {
 	no, refused := errors.AsType[*Refused](err)
 	return refused && no.Reason != NotRegistered || errors.Is(err, errKey) || hasEnded(err) || errors.Is(err, errRelay)
 }
 
-// relayed reports whether this process connects through the first process of its node.
+// relayed() reports whether this process connects through the first process of its node.
 func (o Member) relayed() bool { return o.Relay != "" && o.Self.LocalProcess > 0 }
 
-// gate names the address to which this process connects.
+// gate() names the address to which this process connects.
 func (o Member) gate() string {
 	if o.relayed() {
 		return o.Relay + " (this node's first process)"

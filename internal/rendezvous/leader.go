@@ -27,7 +27,7 @@ type Leader struct {
 	pulse *pulse
 	still context.CancelFunc // stops the pulse
 	close sync.Once
-	// early receives the first process that ended before the start.
+	// The channel `early` receives the first process that ended before the start.
 	early chan Loss
 }
 
@@ -257,7 +257,7 @@ func (l *Leader) callRoll() {
 	}
 }
 
-// seconds converts seconds to a duration of at most a year.
+// seconds() converts seconds to a duration of at most a year.
 func seconds(s float64) time.Duration {
 	return time.Duration(min(s, 365*24*3600) * float64(time.Second))
 }

@@ -49,7 +49,7 @@ func (l *link) Write(p []byte) (int, error) {
 	return l.Conn.Write(p)
 }
 
-// keep sends heartbeats and watches for the other end's heartbeats, until ctx ends.
+// keep() sends heartbeats and watches for the other end's heartbeats, until ctx ends.
 func (l *link) keep(ctx context.Context) {
 	tick := time.NewTicker(max(l.within/ticks, time.Millisecond))
 	defer tick.Stop()

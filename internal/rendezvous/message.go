@@ -53,8 +53,8 @@ type registration struct {
 	Hello
 }
 
-// down is a line from the leader. Each line has one kind of message: a start, an order, answers, a
-// roll call, a cancellation or an end.
+// A `down` is a line from the leader. Each line has one kind of message: a start, an order,
+// answers, a roll call, a cancellation or an end.
 type down struct {
 	// Start is the caller's welcome. It is sent when the world is complete.
 	Start json.RawMessage `json:"start,omitempty"`
@@ -74,7 +74,7 @@ type down struct {
 	Code   int    `json:"code,omitempty"`
 }
 
-// up is a line to the leader.
+// An `up` is a line to the leader.
 type up struct {
 	// Number is the number of the order on which Reports report.
 	Number  int        `json:"number,omitempty"`
@@ -219,7 +219,7 @@ func readDown(text []byte) (d down, err error) {
 	return d, nil
 }
 
-// own returns the order of a process from Each; nil if there is none.
+// own() returns the order of a process from Each; nil if there is none.
 func (d *down) own(process int) json.RawMessage {
 	for _, one := range d.Each {
 		if one.Process == process {

@@ -69,7 +69,7 @@ func (p *patience) fail(grace time.Duration) {
 	p.timers = append(p.timers, after(grace, func() { p.end(fmt.Sprintf("%s have passed since another process failed", grace)) }))
 }
 
-// end gives up the run.
+// end() gives up the run.
 func (p *patience) end(why string) {
 	p.mu.Lock()
 	known := p.why != ""
@@ -87,7 +87,7 @@ func (p *patience) end(why string) {
 	}
 }
 
-// ended returns a channel that is closed when the calls of the current order should have returned
+// ended() returns a channel that is closed when the calls of the current order should have returned
 // long ago.
 func (p *patience) ended() <-chan struct{} {
 	p.mu.Lock()
@@ -98,7 +98,8 @@ func (p *patience) ended() <-chan struct{} {
 // Returns reports whether a call of the current order returned in time.
 func (p *patience) Returns(call func()) bool { return returns(call, p.ended()) }
 
-// returns reports whether a call returned before it was abandoned. An abandoned call keeps running.
+// returns() reports whether a call returned before it was abandoned. An abandoned call keeps
+// running.
 func returns(call func(), abandoned <-chan struct{}) bool {
 	done := make(chan struct{})
 	go func() {

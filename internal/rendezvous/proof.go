@@ -38,8 +38,8 @@ func sameUser(c net.Conn) bool {
 	return err == nil && failed == nil && int(peer.Uid) == syscall.Geteuid()
 }
 
-// greeting is the first message of a proof. hail is how the greeting begins in every version of
-// zbench that has proofs.
+// greeting is the first message of a proof. The text `hail` is how the greeting begins in every
+// version of zbench that has proofs.
 const hail = "zbench proof"
 
 var greeting = fmt.Sprintf("%s %3d\n", hail, Protocol)
@@ -50,7 +50,7 @@ var errGreeting = errors.New("the client is not a process of this zbench")
 // token.
 var errVersion = errors.New("the client is another version of zbench: run the same one in all processes")
 
-// greeted checks the first bytes from a client. Versions of zbench that have no proofs within a
+// greeted() checks the first bytes from a client. Versions of zbench that have no proofs within a
 // node begin a connection with TLS.
 func greeted(first []byte) error {
 	switch text := string(first); {

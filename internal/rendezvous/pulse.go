@@ -14,7 +14,7 @@ type pulse struct {
 
 	mu   sync.Mutex
 	last time.Time // when the pulse last beat
-	// stood is how long the process last stood still; ended is when that standstill ended.
+	// `stood` is how long the process last stood still; `ended` is when that standstill ended.
 	stood time.Duration
 	ended time.Time
 }

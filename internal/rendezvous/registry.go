@@ -15,16 +15,16 @@ type registry struct {
 
 	mu      sync.Mutex
 	entries map[int]*registration
-	// connected lists the processes that can receive orders.
+	// The map `connected` has the processes that can receive orders.
 	connected map[int]bool
 	lost      map[int]bool // since the start
-	// dead lists the processes that ended before the start, according to their launcher.
+	// The map `dead` has the processes that ended before the start, according to their launcher.
 	dead map[int]bool
-	// refused has the last refusal of each process that has not registered.
+	// The map `refused` has the last refusal of each process that has not registered.
 	refused map[int]*Refused
 	started bool
-	// whole is closed when all processes are connected. If a process is cut off before Start,
-	// whole is replaced by an open channel.
+	// The channel `whole` is closed when all processes are connected. If a process is cut off
+	// before Start, `whole` is replaced by an open channel.
 	whole chan struct{}
 }
 
@@ -35,8 +35,8 @@ func newRegistry(o Member) *registry {
 	return r
 }
 
-// differs returns how a process's world, build or backend differs from the leader's; "" if they are
-// equal.
+// differs() returns how a process's world, build or backend differs from the leader's; "" if they
+// are equal.
 func (r *registry) differs(h *Hello) (reason Reason, how string) {
 	leader := &r.options.Self
 	switch {
@@ -135,9 +135,9 @@ func (r *registry) complete() bool {
 	return len(r.connected)+len(r.dead) == r.options.Self.Processes
 }
 
-// die notes that a process has ended before the start, whether it had registered or not. A process
-// that has only lost its connection may return; a process that has ended cannot. die returns false
-// after the start.
+// die() notes that a process has ended before the start, whether it had registered or not. A
+// process that has only lost its connection may return; a process that has ended cannot. The method
+// returns false after the start.
 func (r *registry) die(process int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,7 +179,7 @@ func (r *registry) leave(process int) (gone []Loss, started bool) {
 	return gone, r.started
 }
 
-// reaches reports whether a stream of one process carries the messages of another.
+// reaches() reports whether a stream of one process carries the messages of another.
 func (r *registry) reaches(stream, process int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,8 +26,8 @@ const (
 )
 
 // relay gathers the processes of a node. It passes the leader's lines on to them, and sends their
-// reports to the leader in one message. It is a hub between them and the leader, which decides on
-// each registration.
+// reports to the leader in one message. It is a hub between them and the leader. The leader decides
+// on each registration.
 type relay struct {
 	follower *Follower
 	hub      *hub
@@ -108,7 +108,7 @@ func (r *relay) ask(ctx context.Context, in registration) *Refused {
 	return refuse(NotRegistered, "process %d did not reach the leader: %v", f.options.Self.Process, err)
 }
 
-// answered hands the leader's answers to the registrations that wait for them.
+// answered() hands the leader's answers to the registrations that wait for them.
 func (r *relay) answered(all []answerTo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,8 +186,8 @@ func (r *relay) collect(process int, message up) {
 	}
 }
 
-// urgent reports whether the leader needs a report before the other reports, which may be waiting
-// for this one.
+// urgent() reports whether the leader needs a report before the other reports, because the other
+// reports may be waiting for this one.
 func urgent(report json.RawMessage) bool {
 	var r plan.Report
 	return r.UnmarshalJSON(report) != nil || r.Failure != nil
@@ -221,7 +221,7 @@ func join(all []joinedOf) []joinedOf {
 	return []joinedOf{one}
 }
 
-// heard handles a line from a process.
+// heard() handles a line from a process.
 func (r *relay) heard(process int, text []byte, err error) {
 	var message up
 	if err == nil {
@@ -248,18 +248,18 @@ func (r *relay) heard(process int, text []byte, err error) {
 	}
 }
 
-// arrived tells the leader that a process is connected.
+// arrived() tells the leader that a process is connected.
 func (r *relay) arrived(process int) {
 	_ = r.follower.send(up{Here: []int{process}}) // on an error Next returns the end of the stream
 }
 
-// lost tells the processes of the node that the leader is gone, because they have no connection to
-// it.
+// lost() tells the processes of the node that the leader is gone, because these processes have no
+// connection to the leader.
 func (r *relay) lost(err error) {
 	r.hub.end(down{End: err.Error(), Code: exit.Run}.line())
 }
 
-// left tells the leader that a process is gone.
+// left() tells the leader that a process is gone.
 func (r *relay) left(process int, why string) {
 	_ = r.follower.send(up{Lost: []Loss{{Process: process, Why: why}}})
 	r.mu.Lock()

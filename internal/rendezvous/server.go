@@ -17,7 +17,8 @@ type server struct {
 	token    Token
 	secure   func() (*tls.Config, error) // made on first use
 	patience time.Duration               // time limit of a handshake, and of a registration
-	// room is the most connections of a listener that may be in their handshake.
+	// `room` is the largest number of connections of a listener that may be in
+	// their handshake.
 	room      int
 	listeners []net.Listener
 	open      context.Context // ends with the server

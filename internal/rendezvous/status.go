@@ -48,5 +48,5 @@ func (s Status) Text() string {
 	return text
 }
 
-// maxQuoted is the most refusals that are quoted in a line.
+// maxQuoted is the largest number of refusals that are quoted in a line.
 const maxQuoted = 3

@@ -107,7 +107,7 @@ const (
 
 var version = versions + strconv.Itoa(Protocol)
 
-// offered returns the version that a client offers; "" if it offers none.
+// offered() returns the version that a client offers; "" if it offers none.
 func offered(protocols []string) string {
 	for _, p := range protocols {
 		if strings.HasPrefix(p, versions) {

@@ -72,7 +72,8 @@ func compareAddresses(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// located returns the address of KFD's location_id (bus << 8 | device << 3 | function) in a domain.
+// located() returns the address of KFD's location_id (bus << 8 | device << 3 | function) in a
+// domain.
 func located(domain, id uint64) Address {
 	return Address{uint32(domain & 0xffffffff), uint8(id >> 8 & 0xff), uint8(id >> 3 & 0x1f), uint8(id & 7)}
 }

@@ -22,7 +22,7 @@ func deviceCounters(fsys fs.FS, folder string) (kept []Counter, read int) {
 	return kept, read
 }
 
-// keep reads lines of a name, a separator and a number. AER's totals are left out, because they
+// keep() reads lines of a name, a separator and a number. AER's totals are left out, because they
 // repeat the other lines.
 func keep(fsys fs.FS, file, prefix, separator string, kept *[]Counter, count *int) {
 	all, err := read(fsys, file)
@@ -58,7 +58,8 @@ var portErrors = []string{
 	"frames_rx_bad_fcs", "frames_rx_bad_all", "frames_tx_bad", "frames_rx_dropped", "rx_crc_errors_phy", "rx_symbol_err_phy", "rx_out_of_buffer",
 }
 
-// congestion lists counters of a busy network. By themselves they are no sign of a defect.
+// The counters in `congestion` count events of a busy network. By themselves they are no sign of a
+// defect.
 var congestion = []string{
 	"tx_rdma_cnp_pkts", "rx_rdma_cnp_pkts", "rx_rdma_ecn_pkts", "np_cnp_sent", "rp_cnp_handled", "np_ecn_marked_roce_packets",
 	"frames_rx_pripause", "frames_tx_pripause", "frames_rx_pause", "frames_tx_pause",
@@ -88,14 +89,14 @@ func counterFolders(device, port string) []string {
 	return []string{path.Join(port, "counters"), path.Join(port, "hw_counters"), path.Join(device, "hw_counters")}
 }
 
-// keep keeps a counter that is given as text, if it is a whole number.
+// keep() adds a counter that is given as text, if it is a whole number.
 func (c *NIC) keep(name, value string) {
 	if v, err := strconv.ParseUint(value, 10, 64); err == nil {
 		c.count(name, v)
 	}
 }
 
-// count keeps a counter of a port if it is in one of the tables.
+// count() adds a counter of a port if it is in one of the tables.
 func (c *NIC) count(name string, v uint64) {
 	if !slices.Contains(portErrors, name) && !slices.Contains(congestion, name) {
 		return

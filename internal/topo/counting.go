@@ -10,8 +10,8 @@ import (
 	"zbench/bench/run/record"
 )
 
-// Counting reads the counters of a node's NICs. The rails are determined once, the counters are
-// read at every Read.
+// Counting reads the counters of a node's NICs. The rails are determined once. The counters are
+// read by every call of Read.
 type Counting struct {
 	fsys fs.FS
 	node string
@@ -134,7 +134,7 @@ func rise(to **uint64, v, scale uint64) {
 	*to = &sum
 }
 
-// matching returns the names that match a pattern, which has at most one star.
+// matching() returns the names that match a pattern, which has at most one star.
 func matching(names []string, pattern string) []string {
 	return slice.Where(names, func(name string) bool {
 		ok, err := path.Match(strings.Replace(pattern, "*", "[0-9]", 1), name)

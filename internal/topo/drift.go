@@ -69,7 +69,7 @@ type DriftValue struct {
 // ownValue matches properties that belong to a single node and may therefore differ.
 var ownValue = pattern.New(`^env SLURM_TOPOLOGY_ADDR$|_VISIBLE_DEVICES$`)
 
-// missing is the value of a property that a node does not have.
+// `missing` is the value of a property that a node does not have.
 const missing = "(none)"
 
 // Compare compares nodes with each other. There must be at least two, with different names.
@@ -101,7 +101,7 @@ func Compare(nodes []*Node) (*Drift, error) {
 	return d, nil
 }
 
-// facts returns the node's stack, and facts derived from its topology.
+// facts() returns the node's stack, and facts derived from its topology.
 func (n *Node) facts() []Fact {
 	var addresses, rails []string
 	for _, g := range n.GPUs {
@@ -145,9 +145,9 @@ func driftRow(name string, hosts []string, of map[string]string) (row DriftRow, 
 	return row, len(row.Others) > 0
 }
 
-// cables compares the leaf switches of the same rail between nodes. Only nodes that use the
-// same set of leaf switches are compared. Two swapped cables of a node do not change that set,
-// so the swap is found.
+// cables() compares the leaf switches of the same rail between nodes. Only nodes that use the same
+// set of leaf switches are compared. Two swapped cables of a node do not change that set, so the
+// swap is found.
 func (d *Drift) cables(nodes []*Node) {
 	cabled := slice.Where(nodes, func(n *Node) bool { return n.leaves() != nil })
 	_, groups := slice.Group(cabled, func(n *Node) string { return strings.Join(slices.Sorted(slices.Values(n.leaves())), "\x00") })
@@ -169,7 +169,7 @@ func (d *Drift) cables(nodes []*Node) {
 	}
 }
 
-// leaves returns the leaf switches of the rails in the order of the GPUs; nil if one is unknown.
+// leaves() returns the leaf switches of the rails in the order of the GPUs; nil if one is unknown.
 func (n *Node) leaves() []string {
 	var all []string
 	for _, g := range n.GPUs {
@@ -205,7 +205,7 @@ func (d *Drift) Verdict() string {
 	return nodes + ": " + strings.Join(parts, "; ")
 }
 
-// mostWide is the most characters of a value in the table.
+// mostWide is the largest number of characters of a value in the table.
 const mostWide = 40
 
 // Table returns a table with one row for each value that differs from the majority's.
@@ -238,7 +238,7 @@ func (d *Drift) Shown() *document.Document {
 	return out
 }
 
-// findings returns the verdict, the swapped cables, and the properties that were not compared.
+// findings() returns the verdict, the swapped cables, and the properties that were not compared.
 func (d *Drift) findings() finding.List {
 	all := finding.List{{Code: "drift", Severity: finding.OK, Text: d.Verdict()}}
 	if d.Differs() {

@@ -67,7 +67,7 @@ func text(fsys fs.FS, name string) string {
 	return shortened(line)
 }
 
-// shortened shortens a text for display.
+// shortened() shortens a text for display.
 func shortened(s string) string {
 	if len(s) <= maxText {
 		return strings.ToValidUTF8(s, "�")
@@ -75,13 +75,13 @@ func shortened(s string) string {
 	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }
 
-// number returns the whole number in a file, 0 or more; ok is false if there is none.
+// number returns the whole number in a file, 0 or more; `ok` is false if there is none.
 func number(fsys fs.FS, name string) (v uint64, ok bool) {
 	v, err := strconv.ParseUint(text(fsys, name), 10, 64)
 	return v, err == nil
 }
 
-// whole returns the whole number in a file as an int; nil if there is none or it is implausibly
+// whole() returns the whole number in a file as an int; nil if there is none or it is implausibly
 // large.
 func whole(fsys fs.FS, name string) *int {
 	v, ok := number(fsys, name)
@@ -91,7 +91,7 @@ func whole(fsys fs.FS, name string) *int {
 	return new(int(v))
 }
 
-// list returns the names of a folder's entries; none if the folder cannot be read.
+// list() returns the names of a folder's entries; none if the folder cannot be read.
 func list(fsys fs.FS, folder string) []string {
 	entries, err := fs.ReadDir(fsys, folder)
 	if err != nil {
@@ -100,7 +100,7 @@ func list(fsys fs.FS, folder string) []string {
 	return slice.Map(entries[:min(len(entries), maxEntries)], func(e fs.DirEntry) string { return e.Name() })
 }
 
-// exists reports whether the file or folder exists.
+// exists() reports whether the file or folder exists.
 func exists(fsys fs.FS, name string) bool {
 	_, err := fs.Stat(fsys, name)
 	return err == nil
@@ -109,10 +109,11 @@ func exists(fsys fs.FS, name string) bool {
 // beginnings are names that can be at the root of a tree, whichever part of a system was recorded.
 var beginnings = []string{"sys", "proc", "class", "devices", "bus", "topology/nodes", "nodes", "0/properties", "1/properties"}
 
-// maxWrapped is the most folders that an archive may have around a tree.
+// maxWrapped is the largest number of folders that an archive may have around a tree.
 const maxWrapped = 3
 
-// unwrapped returns the tree inside of folders that contain nothing else, as a recording may have.
+// unwrapped() returns the tree inside of folders that contain nothing else, as a recording may
+// have.
 func unwrapped(fsys fs.FS) fs.FS {
 	inner := fsys
 	for range maxWrapped + 1 {
@@ -132,7 +133,7 @@ func unwrapped(fsys fs.FS) fs.FS {
 	return fsys
 }
 
-// under finds a folder in a tree that may begin at the root, at sys, or below sys.
+// under() finds a folder in a tree that may begin at the root, at sys, or below sys.
 func under(fsys fs.FS, folder string) string {
 	for _, name := range []string{path.Join("sys", folder), folder} {
 		if exists(fsys, name) {

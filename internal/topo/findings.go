@@ -9,7 +9,8 @@ import (
 	"zbench/bench/base/unit"
 )
 
-// mostAlike is the most components that a finding names in addition to its first component.
+// mostAlike is the largest number of components that a finding names in addition to its first
+// component.
 const mostAlike = 8
 
 // Grouped returns the findings for people. Findings that differ only in their component become one

@@ -60,8 +60,8 @@ func (n *Node) readGPUs(fsys fs.FS) {
 	n.Links = n.kfd.packageLinks(n.GPUs)
 }
 
-// busGPUs returns the GPUs on the PCI bus, for trees without KFD: AMD's GPUs, or NVIDIA's, which
-// never have KFD.
+// busGPUs returns the GPUs on the PCI bus, for trees without KFD. They are AMD's GPUs or NVIDIA's
+// GPUs; NVIDIA's GPUs never have KFD.
 func (n *Node) busGPUs() []GPU {
 	out := slice.Map(n.slots, func(d pciDevice) GPU { return GPU{PCI: d.address.String(), Name: product(d.vendor, d.device)} })
 	if n.pci == nil || len(out) > 0 {

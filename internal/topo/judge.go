@@ -51,7 +51,7 @@ func (n *Node) first(m Mark) Remark {
 	return n.Findings[slices.IndexFunc(n.Findings, func(f Remark) bool { return f.Mark == m })]
 }
 
-// numbered returns a list of numbers as text, shortened if there are many.
+// numbered() returns a list of numbers as text, shortened if there are many.
 func numbered(ids []int) string {
 	words := slice.Map(ids, strconv.Itoa)
 	if more := len(ids) - 8; more > 0 {
@@ -107,7 +107,7 @@ func (n *Node) kfdDenied() {
 	n.unchecked("GPUs outside the cgroup", "KFD answers EPERM for node "+numbered(n.kfd.denied), "run `zbench topo` with all GPUs of the node (Slurm: --gpus-per-node=8; container: all of /dev/dri)")
 }
 
-// slotsWithoutKFD reports GPUs on the bus that KFD does not know, so that they cannot compute.
+// slotsWithoutKFD reports GPUs on the bus that KFD does not know. Such GPUs cannot compute.
 func (n *Node) slotsWithoutKFD() {
 	if n.kfd == nil || n.kfd.hides() { // hidden GPUs cannot be told apart from missing GPUs
 		return
@@ -149,7 +149,7 @@ func (n *Node) partitionsDiffer() {
 	}
 }
 
-// hives checks the hives of the node: all GPUs of a hive are connected, and a hive has 2, 4, 8 or
+// hives() checks the hives of the node: all GPUs of a hive are connected, and a hive has 2, 4, 8 or
 // 16 GPUs.
 func (n *Node) hives() {
 	_, members := slice.Group(slice.Where(n.GPUs, func(g GPU) bool { return g.Hive != "" }), func(g GPU) string { return g.Hive })
@@ -162,7 +162,7 @@ func (n *Node) hives() {
 	}
 }
 
-// pairs reports pairs of GPUs in a hive that have no link, if most pairs of the hive have one.
+// pairs() reports pairs of GPUs in a hive that have no link, if most pairs of the hive have one.
 func (n *Node) pairs(gpus []string) {
 	var without []string
 	pairs := 0
@@ -200,9 +200,9 @@ func (n *Node) corruption() {
 	}
 }
 
-// outliers compares values. Things without a value are left out. usual is the value that more than
-// half of the rest have, and odd are the things with another value. Without such a majority odd is
-// empty and split has the values, because it is unknown which value is right.
+// outliers() compares values. Things without a value are left out. `usual` is the value that more
+// than half of the rest have, and `odd` has the things with another value. Without such a majority
+// `odd` is empty and `split` has the values, because it is unknown which value is right.
 func outliers[T any](all []T, value func(T) string) (usual string, odd []T, split []string) {
 	with := slice.Where(all, func(one T) bool { return value(one) != "" })
 	split, of := slice.Group(with, value)

@@ -35,8 +35,8 @@ func (n *Node) pcie(what, subject string, p *PCIe) {
 	}
 }
 
-// errorKind is one kind of error counters. has reports whether a counter belongs to the kind; the
-// other fields describe a nonzero count.
+// errorKind is one kind of error counters. The function `has` reports whether a counter belongs to
+// the kind; the other fields describe a nonzero count.
 type errorKind struct {
 	has             func(name string) bool
 	mark            Mark
@@ -90,7 +90,7 @@ func (n *Node) deviceErrors(what, subject string, counters []Counter) {
 	}
 }
 
-// rails reports GPUs that have no rail or share one, and rails on another socket than the GPU.
+// rails() reports GPUs that have no rail or share one, and rails on another socket than the GPU.
 func (n *Node) rails() {
 	if len(n.GPUs) == 0 || len(n.NICs) == 0 || n.pci == nil && n.xml == nil {
 		return

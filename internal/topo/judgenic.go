@@ -10,12 +10,12 @@ import (
 	"zbench/bench/base/slice"
 )
 
-// physical returns the NICs that have a port of their own.
+// physical() returns the NICs that have a port of their own.
 func (n *Node) physical() []NIC {
 	return slices.DeleteFunc(slices.Clone(n.NICs), func(c NIC) bool { return c.Virtual })
 }
 
-// railed reports whether a NIC is a GPU's rail. If no rail is known, every NIC counts as a rail.
+// railed() reports whether a NIC is a GPU's rail. If no rail is known, every NIC counts as a rail.
 func (n *Node) railed(c NIC) bool {
 	known := false
 	for _, g := range n.GPUs {
@@ -36,7 +36,7 @@ func (n *Node) notRDMA() {
 	}
 }
 
-// ports reports NICs whose port is not active. A NIC that is not a rail may simply be unused.
+// ports() reports NICs whose port is not active. A NIC that is not a rail may simply be unused.
 func (n *Node) ports() {
 	for _, c := range n.NICs {
 		if !c.down() {
@@ -50,10 +50,11 @@ func (n *Node) ports() {
 	}
 }
 
-// down reports whether the port is known to be inactive. The rate in sysfs is then only a default.
+// down() reports whether the port is known to be inactive. The rate in sysfs is then only a
+// default.
 func (c NIC) down() bool { return c.State != "" && c.State != "ACTIVE" }
 
-// rates reports NICs whose rate is below the nominal rate of their card.
+// rates() reports NICs whose rate is below the nominal rate of their card.
 func (n *Node) rates() {
 	for _, c := range n.physical() {
 		if !c.slow() {
@@ -78,7 +79,7 @@ func (c NIC) slow() bool {
 	return c.Rated != nil && c.Negotiated != nil && !c.down() && *c.Negotiated < *c.Rated
 }
 
-// sameness are the properties that the rails of one driver must have in common.
+// The rails of one driver must have the properties in `sameness` in common.
 var sameness = []struct {
 	code, what string
 	mark       Mark
@@ -98,7 +99,7 @@ func rateOf(c NIC) string {
 	return spelled(c.Negotiated, gigabits)
 }
 
-// spelled formats a value; "" if it is unknown.
+// spelled() formats a value; "" if it is unknown.
 func spelled[T any](v *T, text func(T) string) string {
 	if v == nil {
 		return ""
@@ -106,7 +107,7 @@ func spelled[T any](v *T, text func(T) string) string {
 	return text(*v)
 }
 
-// alike compares the rails of each driver with each other.
+// alike() compares the rails of each driver with each other.
 func (n *Node) alike() {
 	_, of := slice.Group(slice.Where(n.physical(), func(c NIC) bool { return c.Driver != "" && n.railed(c) }), func(c NIC) string { return c.Driver })
 	for _, driver := range sortedKeys(of) {
@@ -154,7 +155,7 @@ func payload(mtu int) int {
 	return size
 }
 
-// gids reports RoCE ports without a RoCE v2 address, which routed fabrics need.
+// gids() reports RoCE ports without a RoCE v2 address, which routed fabrics need.
 func (n *Node) gids() {
 	for _, c := range n.NICs {
 		if !c.GIDsRead || c.Layer != "Ethernet" || !n.railed(c) {

@@ -18,8 +18,8 @@ const linkXGMI = 11
 // kfdTree is the content of /sys/class/kfd/kfd/topology.
 type kfdTree struct {
 	nodes []kfdNode
-	// denied lists nodes whose properties cannot be read: KFD answers EPERM for GPUs that
-	// the device cgroup does not allow. broken lists invalid nodes.
+	// `denied` has the nodes whose properties cannot be read: KFD answers EPERM for GPUs that the
+	// device cgroup does not allow. `broken` has the invalid nodes.
 	denied, broken []int
 }
 
@@ -101,7 +101,7 @@ func (t *kfdTree) add(fsys fs.FS, folder string, id int) {
 	t.nodes = append(t.nodes, n)
 }
 
-// hides reports whether there are GPUs that this process's device cgroup does not allow.
+// hides() reports whether there are GPUs that this process's device cgroup does not allow.
 func (t *kfdTree) hides() bool { return t != nil && len(t.denied) > 0 }
 
 // gpus returns the nodes that are GPUs.
@@ -112,7 +112,7 @@ func (t *kfdTree) gpus() []kfdNode {
 	return slices.DeleteFunc(slices.Clone(t.nodes), func(n kfdNode) bool { return !n.gpu() })
 }
 
-// known reports whether the node has a folder, readable or not.
+// known() reports whether the node has a folder, readable or not.
 func (t *kfdTree) known(id int) bool {
 	return slices.ContainsFunc(t.nodes, func(n kfdNode) bool { return n.id == id }) || slices.Contains(t.denied, id) || slices.Contains(t.broken, id)
 }

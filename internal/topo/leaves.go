@@ -63,8 +63,8 @@ func (n lldpNeighbour) leaf() leaf {
 	return leaf{shortened(id.Value), shortened(n.Port.ID.Value)}
 }
 
-// leafTable reads a table of leaf switches: CSV with the heading nic,leaf or node,nic,leaf,
-// and optionally a column port. nic is an RDMA device or a network interface.
+// leafTable reads a table of leaf switches: CSV with the heading nic,leaf or node,nic,leaf, and
+// optionally a column port. The column nic has an RDMA device or a network interface.
 func (t *toolFacts) leafTable(o Output) bool {
 	r := csv.NewReader(strings.NewReader(string(o.Text)))
 	r.FieldsPerRecord, r.TrimLeadingSpace = -1, true

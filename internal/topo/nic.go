@@ -90,8 +90,8 @@ const RoCEv2 = "RoCE v2"
 type chip struct {
 	vendor, device uint64
 	name           string
-	// fastest is the port rate of the fastest card with this chip, in bits per second;
-	// 0 if the cards differ too much.
+	// `fastest` is the port rate of the fastest card with this chip, in bits per second; 0 if the
+	// cards differ too much.
 	fastest float64
 }
 
@@ -224,7 +224,7 @@ func (t *pciTree) holder(fsys fs.FS, name string) (Address, bool) {
 	return Address{}, false
 }
 
-// readGIDs reads the addresses of a port and leaves out empty entries. ok is false if the table
+// readGIDs reads the addresses of a port and leaves out empty entries. `ok` is false if the table
 // cannot be read.
 func readGIDs(fsys fs.FS, port string) (gids []GID, ok bool) {
 	for _, name := range list(fsys, path.Join(port, "gids")) {

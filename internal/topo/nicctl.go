@@ -49,7 +49,7 @@ type nicctlNIC struct {
 	} `json:"lif"`
 }
 
-// nicctl reads the output of show card, show port, show lif, and of the ports' statistics.
+// nicctl reads the output of `show card`, `show port` and `show lif`, and the ports' statistics.
 func (t *toolFacts) nicctl(o Output) bool {
 	var all struct {
 		NIC []nicctlNIC `json:"nic"`

@@ -31,8 +31,8 @@ const (
 // mappings is the name of a file that maps commands to files of its folder.
 const mappings = "command_mappings.json"
 
-// OutputsOf reads a folder of outputs. If there is a command_mappings.json, an object of commands
-// and file names, that file gives the commands. Otherwise a command is recognised from its file's
+// OutputsOf reads a folder of outputs. If there is a command_mappings.json, it gives the commands.
+// It is an object of commands and file names. Otherwise a command is recognised from its file's
 // name and content.
 func OutputsOf(fsys fs.FS) ([]Output, error) {
 	commands := map[string][]string{}
@@ -79,15 +79,15 @@ type toolFacts struct {
 	ifaces map[string]*NIC // by network interface
 	slots  map[string]Address
 	leaves map[string]leaf
-	// unread lists the outputs that were not recognised, with their first words.
+	// `unread` has the outputs that were not recognised, with their first words.
 	unread []string
 }
 
 // leaf is the end of a cable at a switch.
 type leaf struct{ name, port string }
 
-// outputKind is one kind of output with its reader. read returns false if the output is of another
-// kind.
+// outputKind is one kind of output with its reader. `read` returns false if the output is of
+// another kind.
 type outputKind struct {
 	name string
 	read func(*toolFacts, Output) bool
@@ -105,7 +105,7 @@ var outputKinds = []outputKind{
 	{"leaves", (*toolFacts).leafTable},
 }
 
-// readOutputs reads the outputs of known kinds. kinds are the names of these kinds.
+// readOutputs reads the outputs of known kinds. The result `kinds` has the names of these kinds.
 func readOutputs(all []Output) (t *toolFacts, kinds []string) {
 	t = &toolFacts{cards: map[string]*nicCard{}, rdma: map[string]*NIC{}, ifaces: map[string]*NIC{}, slots: map[string]Address{}, leaves: map[string]leaf{}}
 	for _, o := range all {
@@ -239,7 +239,7 @@ func (t *toolFacts) slot(o Output) bool {
 	return ok
 }
 
-// complete adds facts from commands to a NIC.
+// complete() adds facts from commands to a NIC.
 func (t *toolFacts) complete(n *Node, c *NIC) {
 	if r := t.rdma[c.Name]; r != nil {
 		c.Interface, c.State = cmp.Or(c.Interface, r.Interface), cmp.Or(c.State, r.State)
@@ -294,7 +294,7 @@ func (c *NIC) merge(o *NIC) {
 	c.Counted = counted
 }
 
-// differ reports that the kernel and a command contradict each other.
+// differ() reports that the kernel and a command contradict each other.
 func (n *Node) differ(subject, what, kernel, command string) {
 	n.find(Doubt, "sources_differ", subject, fmt.Sprintf("%s: the %s is %s in sysfs and %s in the output of a command", subject, what, kernel, command), "the outputs may be older, or of another node: take them again")
 }

@@ -43,7 +43,7 @@ func (n *Node) Shown() *document.Document {
 	return d
 }
 
-// shown returns the findings, or a single finding that says that nothing is wrong.
+// shown() returns the findings, or a single finding that says that nothing is wrong.
 func (n *Node) shown() finding.List {
 	all := n.Grouped()
 	switch {
@@ -109,7 +109,7 @@ func (n *Node) picture() document.Diagram {
 	return d
 }
 
-// none is the content of a cell without a value.
+// A cell without a value contains `none`.
 const none = "–"
 
 // numeral formats a number for a cell.
@@ -187,13 +187,13 @@ func (n *Node) linkCell(a, b string) string {
 	return cmp.Or(spelled(l.Bandwidth, unit.Rate), "yes")
 }
 
-// short returns bus and device of an address, and the domain if it is not zero.
+// short() returns bus and device of an address, and the domain if it is not zero.
 func short(pci string) string {
 	s, _, _ := strings.Cut(strings.TrimPrefix(pci, "0000:"), ".")
 	return strings.TrimSuffix(s, ":00")
 }
 
-// found returns the worst finding about the given components, as a word.
+// found() returns the worst finding about the given components, as a word.
 func (n *Node) found(subjects ...string) string {
 	worst := finding.Note
 	for _, subject := range subjects {
@@ -202,7 +202,7 @@ func (n *Node) found(subjects ...string) string {
 	return map[finding.Severity]string{finding.Fault: "FAULT", finding.Warning: "doubt", finding.Note: none}[worst]
 }
 
-// between is the text between the two ends of a link.
+// The text `between` separates the two ends of a link.
 const between = " – "
 
 // Worst returns the highest severity of the findings about a component.

@@ -23,7 +23,7 @@ const (
 type pciTree struct {
 	devices []pciDevice
 	index   map[Address]int
-	// by is the source of the tree: pci or rccl-xml.
+	// `by` is the source of the tree: pci or rccl-xml.
 	by string
 }
 
@@ -37,7 +37,7 @@ type pciDevice struct {
 	class, vendor, device uint64
 	driver                string
 	numa                  *int
-	// virtual is true for a virtual function (SR-IOV).
+	// `virtual` is true for a virtual function (SR-IOV).
 	virtual bool
 }
 
@@ -96,7 +96,7 @@ func (t *pciTree) walk(fsys fs.FS, folder string, chain []string) {
 	}
 }
 
-// follow reads the links in /sys/bus/pci/devices, whose targets name the bridges.
+// follow() reads the links in /sys/bus/pci/devices, whose targets name the bridges.
 func (t *pciTree) follow(fsys fs.FS) {
 	root := under(fsys, "bus/pci/devices")
 	if root == "" {
@@ -201,7 +201,7 @@ func lanes(fsys fs.FS, folder, name string) *int {
 	return n
 }
 
-// transfers reads a rate such as "32.0 GT/s PCIe" in transfers per second; nil for "Unknown".
+// transfers() reads a rate such as "32.0 GT/s PCIe" in transfers per second; nil for "Unknown".
 func transfers(s string) *float64 {
 	value, rest, _ := strings.Cut(s, " ")
 	v, err := strconv.ParseFloat(value, 64)

@@ -79,7 +79,7 @@ func railOf(tree *pciTree, gpu string, nics []candidate) *Rail {
 	return best
 }
 
-// closer reports whether rail a is closer to the GPU than rail b.
+// closer() reports whether rail a is closer to the GPU than rail b.
 func closer(a, b Rail) bool {
 	if a.Path != b.Path {
 		return a.Path == PathSwitch
@@ -95,7 +95,7 @@ func (r *Rail) String() string {
 	return strings.Join(r.NICs, " or ")
 }
 
-// contradicts reports whether two rails have no NIC in common. A rail with more NICs is less
+// contradicts() reports whether two rails have no NIC in common. A rail with more NICs is less
 // certain, and contradicts nothing.
 func (r *Rail) contradicts(o *Rail) bool {
 	return r != nil && o != nil && !slices.ContainsFunc(r.NICs, func(name string) bool { return slices.Contains(o.NICs, name) })

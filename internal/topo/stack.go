@@ -64,7 +64,7 @@ func stackOf(fsys fs.FS, n *Node, environ []string) []Fact {
 	return all
 }
 
-// counted returns the number of each value, such as "8 × MI300X SPX".
+// counted() returns the number of each value, such as "8 × MI300X SPX".
 func counted[T any](all []T, value func(T) string) string {
 	counts := map[string]int{}
 	for _, one := range all {

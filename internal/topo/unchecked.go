@@ -64,8 +64,8 @@ func (n *Node) addresses(is func(GPU) bool) []string {
 }
 
 // whyNoLeaf returns the reason why a leaf switch is unknown. It mentions Slurm's address if there
-// is one, which is a path of switches for the whole node. In a fabric of rails each NIC has its
-// own leaf switch, so that address names none of them for certain.
+// is one. That address is a path of switches for the whole node. In a fabric of rails each NIC has
+// its own leaf switch, so that address names none of them for certain.
 func (n *Node) whyNoLeaf() string {
 	why := "no output of lldpctl"
 	if i := slices.IndexFunc(n.Stack, func(f Fact) bool { return f.Name == "env SLURM_TOPOLOGY_ADDR" }); i >= 0 {

@@ -5,8 +5,9 @@
  *   library  RUNTIME (HIP, CUDA runtime), COLLECTIVES (RCCL, NCCL), COMPILER
  *            (hiprtc, nvrtc), DRIVER (CUDA's alone: HIP has it in the runtime),
  *            LOOPBACK (the loopback's runtime alone has it) or NONE
- * hipError_t, cudaError_t, CUresult and ncclResult_t are C enums, so int; handles
- * are pointers. Values below are the same in HIP, CUDA and CUresult (CUDA 10.1). */
+ * hipError_t, cudaError_t, CUresult and ncclResult_t are C enums and have the type
+ * int here; handles are pointers. Values below are the same in HIP, CUDA and
+ * CUresult (CUDA 10.1). */
 #ifndef ZB_ABI_H
 #define ZB_ABI_H
 
@@ -323,8 +324,8 @@ typedef struct zb_block {
   /* the loopback's clock of the current device's process, in nanoseconds */   \
   SYM(nowNs, ZB_OPTIONAL(""), int64_t, (void), ZB_LB("zbench_nowNs"),          \
       ZB_LB("zbench_nowNs"))                                                   \
-  /* a barrier for the clocks of all modelled processes: n devices arrive,     \
-   * whose numbers are `stride` bytes apart; returns 0 if the caller must call \
+  /* a barrier for the clocks of all modelled processes: n devices arrive;     \
+   * their numbers are `stride` bytes apart; returns 0 if the caller must call \
    * again, because the barrier is not over */                                 \
   SYM(hostBarrier, ZB_OPTIONAL(""), int,                                       \
       (const int32_t *device, size_t stride, int n),                           \

@@ -5,11 +5,11 @@
 
 #include "abi.h"
 
-/* The plain product has one type for input and output, and sums in float. ROW(field, args,
- * ROCm's name, CUDA's name) is one function; the name is empty where a vendor has none. There
- * are two rows for the product, because the vendors' arguments differ. All functions return
- * int. `make system-test-headers` compares names, arguments and values with the vendors'
- * headers; in that test, the last word of a value's name identifies its enum. */
+/* The plain product has one type for input and output. It adds in float. ROW(field, args, ROCm's
+ * name, CUDA's name) is one function; the name is empty where a vendor has none. There are two rows
+ * for the product, because the vendors' arguments differ. All functions return int.
+ * `make system-test-headers` compares names, arguments and values with the vendors' headers; in that
+ * test, the last word of a value's name identifies its enum. */
 #define ZB_BLAS_SYMBOLS(ROW)                                                   \
   ROW(create, (void **handle), rocblas_create_handle, cublasCreate_v2)         \
   ROW(destroy, (void *handle), rocblas_destroy_handle, cublasDestroy_v2)       \

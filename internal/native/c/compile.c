@@ -65,10 +65,10 @@ void zb_compile(const zb_table *t, int device, const char *source,
   t->rtcDestroy(&program);
 }
 
-/* Loads code onto a device. Freeing NULL makes CUDA's runtime initialise the device, which the
- * driver's calls need: before CUDA 12, setting the device did not yet initialise it. From then on,
- * setting the device also makes its context current for the driver (CUDA Runtime API, "Interactions
- * with the CUDA Driver API"). */
+/* Loads code onto a device. The driver's calls need an initialised device. Freeing NULL makes
+ * CUDA's runtime initialise it; before CUDA 12, setting the device did not. Once a device is
+ * initialised, setting it also makes its context current for the driver (CUDA Runtime API,
+ * "Interactions with the CUDA Driver API"). */
 int zb_load_module(const zb_table *t, int device, const void *image,
                    void **module) {
   int code;

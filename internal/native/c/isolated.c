@@ -1,6 +1,6 @@
-/* The time of one operation by itself. A delay kernel lets the host run ahead. Each iteration
- * then enqueues four operations on every rank's stream: a 4-byte all_reduce, which aligns the
- * ranks; the start event; the collective; and the stop event. The host does not wait within a
+/* Measures the time of one operation by itself. A delay kernel lets the host run ahead. Each
+ * iteration then enqueues four operations on every rank's stream: a 4-byte all_reduce, which aligns
+ * the ranks; the start event; the collective; and the stop event. The host does not wait within a
  * batch. */
 #include "loop.h"
 

@@ -176,8 +176,8 @@ static int zb_launch_each(zb_batch *b, const void *what) {
 }
 
 /* Runs the calls of several ranks in a group, because otherwise the first call could wait for the
- * second. A group launches its calls at its end. It is ended even after a failure: it belongs to
- * the thread, whose next call would still be in it. */
+ * second. A group launches its calls at its end. A group is ended even after a failure: it belongs
+ * to the thread, and the thread's next call would otherwise still be in it. */
 int zb_grouped(zb_batch *b, int (*each)(zb_batch *b, const void *what),
                const void *what) {
   const zb_table *t = b->table;

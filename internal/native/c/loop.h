@@ -108,8 +108,8 @@ typedef struct zb_expect {
   int32_t kind, src0, src_step;
 } zb_expect;
 
-/* A verification and its findings for each local rank: the number of wrong elements, the index
- * of the first, its expected and its actual value. */
+/* A verification and its findings for each local rank: the number of wrong elements, the index of
+ * the first wrong element, and that element's expected and actual value. */
 typedef struct zb_verify_args {
   const zb_expect *expect; /* [parts × nlocal] */
   uint64_t seed;

@@ -20,7 +20,7 @@ typedef struct zb_play_op {
 } zb_play_op;
 
 /* A collective call with its buffers, in bytes from the rank's base. A share per rank is added,
- * because in place a rank's share is a part of the whole buffer. */
+ * because in an in-place call a rank's share is a part of the whole buffer. */
 typedef struct zb_play_message {
   zb_work work;
   int32_t lane; /* index of the batch's lane */

@@ -48,8 +48,8 @@ void zb_warm_up(zb_batch *b) {
 }
 
 /* Returns the number of marks that a stream has passed, −1 if they cannot be read. It does not
- * wait. It queries events and not intervals, because in CUDA an interval may overlook pending
- * work, and its "not ready" counts as an error. */
+ * wait. It queries events and not intervals, because in CUDA an interval may overlook pending work,
+ * and its result "not ready" counts as an error. */
 static int32_t zb_passed(const zb_batch *b, void **events) {
   int32_t n = 0;
   if (!b->marked || b->table->eventQuery == NULL) {

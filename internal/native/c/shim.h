@@ -223,7 +223,8 @@ static inline int zb_comms_init(const zb_table *t, const zb_unique_id *id,
   return code != 0 ? code : ended;
 }
 /* Registers one buffer of each rank with its communicator. The calls are in a group, because
- * registration is collective. took is the time on the first rank's host, in nanoseconds. */
+ * registration is collective. The result `took` is the time on the first rank's host, in
+ * nanoseconds. */
 static inline int zb_register(const zb_table *t, int window, int n, const int32_t *device,
                               void *const *comm, void *const *at, size_t bytes, void **handle,
                               int64_t *took) {

@@ -69,7 +69,7 @@ static int zb_take(zb_batch *b, const zb_verify_args *v, int i) {
 }
 
 /* Fills the input of a rank's launch, by a kernel or by a copy from the host. If another stream
- * fills it, the rank's own stream waits for an event there. */
+ * fills the input, the rank's own stream waits for an event on that stream. */
 static int zb_fill_send(zb_batch *b, const zb_verify_args *v, int i) {
   const zb_expect *e = &v->expect[i];
   zb_rank *r = &b->ranks[i];
@@ -93,8 +93,8 @@ static int zb_fill_send(zb_batch *b, const zb_verify_args *v, int i) {
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, "wait for the fill");
 }
 
-/* Poisons the output and then fills the input, in this order: in place, the input is a part of the
- * output. */
+/* Poisons the output and then fills the input, in this order, because the input of an in-place call
+ * is a part of the output. */
 static int zb_prepare(zb_batch *b, const zb_verify_args *v, int i) {
   const zb_expect *e = &v->expect[i];
   zb_rank *r = &b->ranks[i];

@@ -1,13 +1,13 @@
 /* after: prelude.h */
-/* Measures the clock rate of the compute units while other kernels run. On the stream of the
- * work, a launch with ends 0 precedes the work, and a launch with ends 1 follows it. Each launch
- * has one block per unit and one thread per block. The first launch notes the two counters of
- * each unit on which it runs. The second launch adds the differences since then to counts[0]
- * (cycles) and counts[1] (nanoseconds). Their quotient is the mean clock rate between the
- * launches. Counters are subtracted only on the same unit, because the counters of different
- * units need not agree.
+/* Measures the clock rate of the compute units while other kernels run. On the stream of the work,
+ * a launch with `ends` = 0 precedes the work, and a launch with `ends` = 1 follows it. Each launch
+ * has one block per unit and one thread per block. The first launch notes the two counters of each
+ * unit on which it runs. The second launch adds the differences since then to counts[0] (cycles)
+ * and counts[1] (nanoseconds). Their quotient is the mean clock rate between the launches. Counters
+ * are subtracted only on the same unit, because the counters of different units need not agree.
  *
- * counts has 2 words, then 2 for each possible number of a unit; all are zero at first.
+ * The array `counts` has 2 words, then 2 for each possible number of a unit; all words are zero at
+ * first.
  *
  * Assumed: on gfx942 and gfx950, s_memtime counts the cycles of the unit's clock (AMD's ISA
  * guides), and s_memrealtime counts at a constant 100 MHz. RCCL's tools assume 25 MHz on other
@@ -73,7 +73,7 @@ ZB_KERNEL(zb_clock)(zb_u64 *counts, zb_u32 ends) {
   } else if (start[1] != 0) {
     ZB_ATOMIC_ADD(counts, cycles - start[0]);
     ZB_ATOMIC_ADD(counts + 1, ns - start[1]);
-    start[1] = 0; /* so that a second block on the unit adds nothing, nor a later launch without a
-                   * first launch */
+    start[1] = 0; /* so that nothing is added by a second block on the unit, or by a later
+                   * launch without a first launch */
   }
 }

@@ -77,7 +77,7 @@ ZB_FN void zb_data_check_of(const T *out, zb_u64 n, double s, zb_u64 seed,
 }
 
 /* Adds to `found` the number of wrong elements, the index of the lowest one,
- * and the number of checked elements. op is the number in the table of
+ * and the number of checked elements. `op` is the number in the table of
  * streams. */
 template <typename T>
 ZB_FN void zb_data_check(int op, const T *out, zb_u64 n, double s, zb_u64 seed,

@@ -132,7 +132,7 @@ static bool zbk_agree(zbk_block *b, unsigned from, unsigned to,
   return true;
 }
 
-/* Gives the lanes of a wave that wait for a shuffle their values. */
+/* Gives their values to the lanes of a wave that wait for a shuffle. */
 static void zbk_exchange(zbk_block *b, unsigned from, unsigned to) {
   if (!zbk_agree(b, from, to, ZBK_AT_SHUFFLE,
                  "a shuffle that not all lanes of the wave reach")) {

@@ -86,7 +86,7 @@ static inline void zbk_fiber_entered(void) {
 #endif
 }
 
-/* Switches fibers. last is true if `from` will not run again. */
+/* Switches fibers. `last` is true if `from` will not run again. */
 static void zbk_fiber_switch(zbk_fiber *from, zbk_fiber *to, bool last) {
 #ifdef ZBK_ASAN
   const void *stack = to->stack != NULL ? to->stack : zbk_own_stack;

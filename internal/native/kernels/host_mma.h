@@ -9,7 +9,7 @@ typedef float zbk_float8 __attribute__((vector_size(32), aligned(4), may_alias))
 enum { ZBK_MMA_DEPTH = 32, ZBK_MMA_ROWS = 4 };
 
 /* c (16 x 16) += a (16 x depth) · b (depth x 16). The loop takes a few rows at
- * a time, whose sums stay in registers. */
+ * a time. The sums of these rows stay in registers. */
 ZB_FN void zbk_mma_body(float *c, const float *a, const float *b) {
   for (int i = 0; i < 16; i += ZBK_MMA_ROWS) {
     zbk_float8 low[ZBK_MMA_ROWS], high[ZBK_MMA_ROWS];

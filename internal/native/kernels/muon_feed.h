@@ -6,7 +6,7 @@
  *                stage is then being loaded. Call it for 0, 1, 2, …
  *
  * On AMD, work of the previous stage is placed around the two halves of advance,
- * and begin returns when stage 0 can be read:
+ * and begin() returns when stage 0 can be read:
  *
  *   turn(j)      writes stage j to slot(j) and starts loading stage j + 1; at the
  *                last barrier all threads had finished reading that slot

@@ -34,9 +34,9 @@ ZB_FN zb_u32 zb_tile_at(zb_u32 row, zb_u32 quad) {
 
 typedef float zb_float4 __attribute__((vector_size(16)));
 
-/* A lane reads eight neighbours along the depth. gfx950's instruction takes all
- * eight at once. gfx942's takes four; it does not matter which four, as long as
- * both operands agree. */
+/* A lane reads eight neighbours along the depth. The instruction of gfx950
+ * takes all eight at once. The instruction of gfx942 takes four. Any four will
+ * do, as long as both operands agree. */
 #ifndef ZB_MFMA
 #if defined(__gfx950__)
 #define ZB_MFMA_PARTS 1

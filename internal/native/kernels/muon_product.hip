@@ -70,8 +70,8 @@ template <int WIDTH> struct zb_tile {
 #if defined(ZB_AMD)
   /* Multiplies one stage. During the first half of its products, the next stage is
    * written to shared memory, and loading of the stage after the next one begins.
-   * During the second half the operands of the next stage are read. A wave that
-   * multiplies thus waits for neither. */
+   * During the second half the operands of the next stage are read. Thus a wave
+   * that multiplies waits for none of these loads, writes and reads. */
   ZB_METHOD void stage(zb_feed<TILE> &feed, zb_u32 j, const operands &by,
                        operands &next) {
     enum {
@@ -111,8 +111,8 @@ template <int WIDTH> struct zb_tile {
     }
     feed.begin();
 #if defined(ZB_AMD)
-    /* Two stages per iteration, so that no operand moves to another register. A
-     * stage that does not exist is zeros. */
+    /* Each iteration handles two stages, so that no operand moves to another
+     * register. A stage that does not exist is zeros. */
     operands x, y;
     load(x, feed.slot(0), 0);
     ZB_ROLLED

@@ -9,8 +9,9 @@
  *   zb_muon_orient    cast *= inverse; flipped = its transpose
  *   zb_muon_apply     weight = (1 - rate·decay) weight - rate·scale·update
  *
- * A block takes a chunk, a tensor, a tile of 64 x 64, and a chunk,
- * respectively. A block has 256 threads; a block of zb_muon_orient has
+ * A block of zb_muon_prepare or zb_muon_apply takes a chunk, a block of
+ * zb_muon_norm takes a tensor, and a block of zb_muon_orient takes a tile of
+ * 64 x 64. A block has 256 threads; a block of zb_muon_orient has
  * 4 * zb_mma::WAVE. */
 
 struct zb_momentum {

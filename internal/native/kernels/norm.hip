@@ -13,10 +13,10 @@
  *   large  1,024 threads per row: 32,768 elements stay in registers; further
  *          elements of r are read again from memory
  *
- * Except on AMD, a launch of block or large may have fewer threads, in whole
- * waves.
+ * Except on AMD, a launch of `block` or `large` may have fewer threads, in
+ * whole waves.
  *
- * If wide is 1, rows are whole vectors and a thread takes 16 bytes at once.
+ * If `wide` is 1, rows are whole vectors and a thread takes 16 bytes at once.
  * Otherwise a thread holds at most 16 elements and reads further elements again.
  * Sums are floats: at most 64 additions per thread, then a tree. */
 

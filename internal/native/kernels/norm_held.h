@@ -139,8 +139,8 @@ enum { ZB_SKIPS = 1 };
 enum { ZB_SKIPS = 0 };
 #endif
 
-/* The part of a row that a thread keeps, for rows of whole vectors only. r is kept as it was
- * rounded, which takes half the registers. */
+/* The part of a row that a thread keeps, for rows of whole vectors only. r is kept in its rounded
+ * form, because that takes half the registers. */
 template <class T, int KIND, int BY> struct zb_at_once {
   typedef typename T::bits bits;
   typedef zb_shape<BY> shape;

@@ -29,8 +29,8 @@ typedef unsigned long long zb_u64;
 #define ZB_FN static __device__ __forceinline__
 #define ZB_APART ZB_FN
 #define ZB_METHOD __device__ __forceinline__
-/* Threads already are the vector. Loops that a compiler vectorises or unrolls further spill
- * registers. */
+/* The threads of a wave already work like the elements of a vector. Loops that a compiler
+ * vectorises or unrolls further spill registers. */
 #if defined(__clang__)
 #define ZB_ROLLED _Pragma("clang loop vectorize(disable) unroll(disable)")
 #else

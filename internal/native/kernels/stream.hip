@@ -11,9 +11,9 @@
  * All kernels take any grid, and blocks of at most 1,024 threads (for sums in whole waves). The
  * arrays begin at a multiple of 16 bytes; n, the number of elements, is arbitrary. The threads of a
  * block share a tile of block * loads consecutive vectors. There are `tiles` whole tiles, and a
- * block takes `run` consecutive ones. sums has 8 bytes per block. s is a power of two, so that
- * every stream except dot is exact, whether or not the compiler fuses the multiplication with the
- * addition. */
+ * block takes `run` consecutive ones. The array `sums` has 8 bytes per block. The factor s is a
+ * power of two, so that every stream except dot is exact, whether or not the compiler fuses the
+ * multiplication with the addition. */
 
 template <int OP, typename T, int U, int NT> struct zb_mapping {
   typedef typename zb_vec<T>::type vec;

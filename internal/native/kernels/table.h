@@ -16,7 +16,7 @@ typedef struct zbk_launch {
 
 enum { ZBK_MOST_THREADS = 1024, ZBK_MOST_SHARED = 64 << 10 };
 
-/* A kernel. params is HIP's kernelParams: nparams pointers, one to each argument.
+/* A kernel. `params` is HIP's kernelParams: nparams pointers, one to each argument.
  *
  * `part` runs the work of a launch folded into loops, whatever its grid and block.
  * It does the whole work, or one part of `parts`; the parts may run at the same

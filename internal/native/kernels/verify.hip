@@ -230,10 +230,10 @@ ZB_KERNEL(zb_poison)(void *buf, zb_u64 bytes, zb_u32 pattern) {
   }
 }
 
-/* Adds to out, which the caller sets to {0, ~0, 0, 0}. out[0] is the number of
- * wrong elements. out[1] is the lowest index of a wrong element. out[2] is the
- * number of checked elements; it stays 0 if the launch did not run. Elements
- * without a rule all count as wrong. */
+/* Adds to the array `out`. The caller sets `out` to {0, ~0, 0, 0} first. out[0]
+ * is the number of wrong elements. out[1] is the lowest index of a wrong
+ * element. out[2] is the number of checked elements; it stays 0 if the launch
+ * did not run. Elements without a rule all count as wrong. */
 ZB_KERNEL(zb_check)
 (const void *buf, zb_u64 count, int dtype, int op, int kind, int nranks,
  zb_u64 block, int src0, int src_step, zb_u64 base, zb_u64 seed, zb_u64 *out) {

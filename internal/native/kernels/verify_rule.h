@@ -13,16 +13,16 @@
  * one rank of each group its member. With k = 1 a rank contributes w*u, where w is 2
  * for a member and 1 for others, and h determines u = +-2^e. Any subset sums to j*u
  * with j <= n + n/2. One rank too many gives at most j + 2 <= 2^p, which is still
- * representable. A missing or doubled rank is therefore seen in EVERY element. A rank
- * in place of another is seen in every second element, and always if the two are a
- * pair. If n + n/2 + 2 > 2^p (bfloat16 from 170 ranks on, half from 1,365), w is 1 or
- * 0, and k is the smallest number with ceil(n/2^k) + 1 <= 2^p. A fault is then seen
- * in one of 2^k elements.
+ * representable. A missing or doubled rank is therefore seen in EVERY element. A
+ * rank in place of another is seen in every second element, and always if the two
+ * are a pair. If n + n/2 + 2 > 2^p (bfloat16: 170 ranks or more; half: 1,365 ranks
+ * or more), w is 1 or 0, and k is the smallest number with ceil(n/2^k) + 1 <= 2^p. A
+ * fault is then seen in one of 2^k elements.
  *
- * Sum of integers. Integers wrap modulo 2^width, which is exact. u is any odd number,
- * so that w*u is 1 or 2 modulo 4 and never 0. A rotating holder adds any multiple of
- * 4; otherwise all results would be equal where n + n/2 is a multiple of a power of
- * two.
+ * Sum of integers. Integers wrap modulo 2^width, which is exact. The unit u is any
+ * odd number, so that w*u is 1 or 2 modulo 4 and never 0. A rotating holder adds any
+ * multiple of 4; otherwise all results would be equal where n + n/2 is a multiple of
+ * a power of two.
  *
  * Avg of floats. Libraries multiply by fl(1/n) before the sum, or divide by n after
  * it. If n is a power of two, both are exact, and the rule of Sum applies. Otherwise
@@ -32,10 +32,10 @@
  *
  * Avg of integers. They are summed, then divided. The sum must not leave the type,
  * and w must count in units of n. The rule of Sum applies with u = +-n*U as long as
- * 8*n*(n + n/2 + 2) fits; beyond that w is 0 or 1; beyond that one holder has n*U.
- * All divisions are exact. If n exceeds the type (int8 from 128 ranks, uint8 from
- * 256), every true average is 0: a missing rank cannot be seen, only a wrong or
- * unwritten result.
+ * 8*n*(n + n/2 + 2) fits. For larger n, w is 0 or 1; for still larger n, one holder
+ * has n*U. All divisions are exact. If n exceeds the type (int8 from 128 ranks,
+ * uint8 from 256), every true average is 0: a missing rank cannot be seen, only a
+ * wrong or unwritten result.
  *
  * Prod of floats. All factors are +-2^x. A member (k = 1) changes the sign. While n
  * is small (6 ranks in half, 60 in bfloat16 and float, 900 in double) every rank has
@@ -67,12 +67,12 @@ enum { ZB_WEIGHT, ZB_SINGLE, ZB_PRODUCT, ZB_EXTREME, ZB_COPY, ZB_INVALID };
 
 enum { ZB_ROW = 4096, ZB_MAX_RANKS = 8192 };
 
-/* An element type. width is in bits; mant and bias are 0 for integers. */
+/* An element type. The field `width` is in bits; `mant` and `bias` are 0 for integers. */
 struct zb_type {
   int width, mant, bias, negative;
 };
 
-/* Returns a type by its ncclDataType_t; width is 0 if it is unknown. */
+/* Returns a type by its ncclDataType_t; its `width` is 0 if the type is unknown. */
 ZB_FN zb_type zb_type_of(int dtype) {
   switch (dtype) {
   case 0:
@@ -175,7 +175,7 @@ ZB_FN void zb_sets(zb_rule *r, zb_u64 top) {
   }
 }
 
-/* Returns the sum of the weights. last is 1 if the last group is smaller than
+/* Returns the sum of the weights. `last` is 1 if the last group is smaller than
  * the other groups but has its member. */
 ZB_FN zb_u64 zb_weights(const zb_rule *r, int last) {
   zb_u64 whole = r->n >> r->k;

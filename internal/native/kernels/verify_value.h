@@ -133,7 +133,7 @@ ZB_FN int zb_exponent(const zb_rule &r, zb_u32 h) {
   return r.low + (int)(h & r.spread);
 }
 
-/* Returns 1/3 modulo 2^64, whose low bits are 1/3 modulo smaller powers. */
+/* Returns 1/3 modulo 2^64. Its low bits are 1/3 modulo smaller powers. */
 template <typename T> ZB_FN T zb_third() {
   return (T)(zb_u64)0xaaaaaaaaaaaaaaabu;
 }

@@ -1,5 +1,5 @@
-/* Rounds that end without the processes of all ranks taking part. If a rank's stream goes straight
- * from one round of a communicator to the next, with at most events in between, its process has no
+/* Ends rounds in which not every rank's process takes part. If a rank's stream goes straight from
+ * one round of a communicator to the next, with at most events in between, its process has no
  * influence on the arrival time. The process that ends the first round therefore moves such ranks
  * on to the next round and may end that round too. A burst of many launches then takes one wait per
  * process instead of one per launch. A process that looks at a round later computes the same
@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* Returns when a stream reaches its next operation, if it left the previous one at s. The result
- * must agree with the stream's own rules for events, and with zbl_arrival. */
+/* Returns the time at which a stream reaches its next operation, if it left the previous one at s.
+ * The result must agree with the stream's own rules for events, and with zbl_arrival. */
 double zbl_comes_at(double s, const zbl_ahead *a) {
   for (int k = 0; k < a->marks; k++) {
     s = zbl_later(a->mark[k], s) + zbl.event;
@@ -17,8 +17,8 @@ double zbl_comes_at(double s, const zbl_ahead *a) {
   return zbl_later(a->posted, s);
 }
 
-/* Once all ranks have called a round and the previous round has ended, lets the ranks arrive
- * whose streams reach the round without help from their processes. */
+/* Lets ranks arrive at a round if their streams reach it without help from their processes. All
+ * ranks must have called the round, and the previous round must have ended. */
 void zbl_bring(zbl_round *r) {
   const zbl_round *before = zbl_at(r->before);
   int n = ((const zbl_clique *)zbl_at(r->clique))->nranks;

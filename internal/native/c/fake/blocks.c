@@ -73,14 +73,14 @@ int zbl_take_room(size_t bytes) {
   return 1;
 }
 
-/* Returns a block's share of the host's memory. It takes no lock: at the end of the process another
- * thread may hold the lock. */
+/* Gives back a block's share of the host's memory. This function takes no lock: at the end of the
+ * process another thread may hold the lock. */
 void zbl_leave_room(size_t bytes) {
   __atomic_fetch_sub(&zbl.hub->taken, bytes, __ATOMIC_RELAXED);
   zbl.taken -= bytes;
 }
 
-/* Remembers the newest block of a device, which most lookups are for. */
+/* Remembers the newest block of a device. Most lookups are for addresses in it. */
 static void zbl_note_newest(zbl_device *d) {
   d->newest = d->blocks != NULL ? d->blocks->base : NULL;
   d->bytes = d->blocks != NULL ? d->blocks->bytes : 0;

@@ -8,7 +8,8 @@
 /* The widths of elements in bytes, indexed by ncclDataType_t. */
 static const uint8_t zbl_widths[ZBL_DTYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
-/* RCCL has reduced fp8 types since ROCm 6.2 (nccl.h.in, ncclFp8E4M3), and NCCL has since 2.24. */
+/* Reductions of fp8 types exist in RCCL since ROCm 6.2 (nccl.h.in, ncclFp8E4M3) and in NCCL since
+ * 2.24. */
 enum { ZBL_FIRST_FP8 = 10, ZBL_FP8_SINCE = 22400 };
 
 static int zbl_reduces_fp8(void) { return ZBL_VENDOR != ZB_CUDA || zbl_coll_version() >= ZBL_FP8_SINCE; }
@@ -19,9 +20,9 @@ unsigned zbl_width(int dtype) { return zbl_widths[dtype]; }
  * overlap that is refused here, RCCL would give wrong data. In place means that the smaller buffer
  * is the rank's own block of the larger one. An all_gather and a reduce_scatter may also use the
  * first block, because their kernels read a chunk of a rank's buffer before they write to the same
- * place (ROCm/rccl at rocm-6.2.2, src/device/all_gather.h and reduce_scatter.h, runRing; its own
- * tests do it: test/common/CollectiveArgs.cpp, AllocateMem). RCCL also runs an all-to-all in
- * place, although nccl.h.in forbids it. */
+ * place (ROCm/rccl at rocm-6.2.2, src/device/all_gather.h and reduce_scatter.h, runRing; RCCL's own
+ * tests do so: test/common/CollectiveArgs.cpp, AllocateMem). RCCL also runs an all-to-all in place,
+ * although nccl.h.in forbids it. */
 static inline int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t got,
                                  uint64_t share) {
   const char *send = q->send, *recv = q->recv;
@@ -73,7 +74,7 @@ __attribute__((cold)) static int zbl_refuse_buffer(const zbl_caller *a, const ch
                                 bytes, (size_t)(b->base + b->bytes - ptr));
 }
 
-/* Refuses a call whose buffers are smaller than the data that the call reads or writes. share is
+/* Refuses a call whose buffers are smaller than the data that the call reads or writes. `share` is
  * the size of one block in bytes. */
 static inline int zbl_check_buffers(const zbl_caller *a, const zbl_queued *q,
                                     const zbl_shape *shape, uint64_t share) {

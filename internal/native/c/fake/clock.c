@@ -12,9 +12,9 @@
  * the caller can look at its own deadline. */
 enum { ZBL_BARRIER_MS = 500 };
 
-/* Returns the time from measured points, according to the same rule as zbench recommend.
- * Between two points the time follows a power law. Below the first point the time is the
- * first point's, and above the last point the last slope continues. */
+/* Returns the time from measured points, according to the same rule as zbench recommend. Between
+ * two points the time follows a power law. Below the first point the time is the time of the first
+ * point. Above the last point the last slope continues. */
 static double zbl_measured(const zbl_point *p, int n, double bytes) {
   int i = 1;
   if (bytes <= p[0].bytes) {
@@ -167,8 +167,8 @@ static int zbl_hostBarrier(const int32_t *device, size_t stride, int n) {
   return zbl.hub->barrier >= mine;
 }
 
-/* Returns what the noise of a device's next kernel or product depends on: the device, the case and
- * the number of the launch in it. */
+/* Returns the numbers that determine the noise of a device's next kernel or product: the device,
+ * the case, and the number of the launch in the case. */
 zbl_turn zbl_kernel_turn(int device) {
   return (zbl_turn){zbl_lane_of(device)->case_key ^ (uint64_t)device, zbl.devices[device].streamed++};
 }

@@ -15,7 +15,7 @@ double zbl_total_bytes(const zbl_call *c, int ranks) {
   return shape->send_all || shape->recv_all ? bytes * ranks : bytes;
 }
 
-/* Returns when rank i leaves a round that has ended. */
+/* Returns the time at which rank i leaves a round that has ended. */
 double zbl_leaves(const zbl_round *r, int i, int device) {
   double at = r->end + zbl.exit_jitter * zbl_uniform(r->draws, (uint64_t)i);
   if (r->bytes <= ZBL_SYNC_BYTES) {
@@ -51,7 +51,8 @@ double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, zbl_tur
   return zbl_contended(q->first, q->last, at) * zbl_noisy(took, draws, q->first);
 }
 
-/* Gives a rank the result of a round that has ended. Returns when the rank leaves the round. */
+/* Gives a rank the result of a round that has ended. Returns the time at which the rank leaves the
+ * round. */
 static double zbl_take_round(const zbl_round *r, int rank, zbl_stream *s) {
   if (r->moves) {
     zbl_take_result(r, rank, s);
@@ -72,8 +73,7 @@ static void zbl_let_go(zbl_round *r) {
   }
 }
 
-/* Frees the remaining rounds of a clique, which not all ranks have called. No stream holds
- * them any more. */
+/* Frees the rounds of a clique that not all ranks have called. No stream holds them any more. */
 void zbl_free_rounds(zbl_clique *q) {
   zbl_round *r = zbl_at(q->head);
   zbl_let_go(r != NULL ? zbl_at(r->before) : NULL);

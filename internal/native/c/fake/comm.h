@@ -246,7 +246,7 @@ void zbl_group_reset(void);
 /* graph.c */
 int zbl_record(const zbl_queued *q, size_t n);
 
-/* coll.c and p2p.c; host is the host's cost of the launch, in seconds */
+/* coll.c and p2p.c; `host` is the host's cost of the launch, in seconds */
 int zbl_launch_now(const zbl_queued *q, size_t n);
 int zbl_post(const zbl_queued *q, double host);
 

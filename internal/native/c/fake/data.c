@@ -1,6 +1,6 @@
 /* Moves data: computes the result of each collective once, including planted data faults, and
- * promises it to the ranks. Inputs are read before any receive buffer is poisoned, because in
- * place the input is the receive buffer. */
+ * promises it to the ranks. Inputs are read before any receive buffer is poisoned, because the
+ * input of an in-place call is the receive buffer. */
 #include "comm.h"
 #include "number.h"
 #include "pool.h"
@@ -11,7 +11,7 @@
 /* Number of elements that are reduced at once: 128 KiB of float, which stay in the cache. */
 enum { ZBL_PART = 32768 };
 
-/* Returns memory for shared bytes. own is 1 if no other process reads the bytes. */
+/* Returns memory for shared bytes. `own` is 1 if no other process reads the bytes. */
 static zbl_shared *zbl_new_shared(size_t bytes, int own) {
   zbl_shared *s = (own ? zbl_new_own : zbl_new)(sizeof *s + bytes);
   s->users = 0;
@@ -69,7 +69,7 @@ static void zbl_reduce_some(const zbl_round *r, const char *const *in, char *out
 }
 
 /* The arguments of the threads that compute a round's result: the inputs by rank, and the address
- * of the result. share is the size of one block in bytes. */
+ * of the result. `share` is the size of one block in bytes. */
 typedef struct zbl_moving {
   const zbl_round *r;
   const char *const *in;
@@ -183,7 +183,7 @@ void zbl_deliver(int fault, zbl_stream *s, char *to, zbl_shared *whole, uint64_t
   }
 }
 
-/* Copies a message from a rank's send buffer. own is 1 if both ends belong to this process. */
+/* Copies a message from a rank's send buffer. `own` is 1 if both ends belong to this process. */
 zbl_ref zbl_message(int fault, zbl_stream *from, const char *send, uint64_t bytes, int own) {
   zbl_shared *data = zbl_new_shared(bytes, own);
   if (fault == ZBL_MISSING) {

@@ -31,8 +31,8 @@ static double zbl_bus_factor(int collective, int ranks) {
   return others;
 }
 
-/* Tells the user that the times of a group are derived from another group's curve; once per group,
- * for the first few groups. */
+/* Tells the user that the times of a group are derived from another group's curve. It does so once
+ * per group, for the first few groups. */
 static void zbl_tell_derived(const zbl_curve *from, int first, int ranks, int stride) {
   static struct { int first, ranks, stride; } told[ZBL_TOLD];
   static int n;

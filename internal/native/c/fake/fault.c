@@ -1,8 +1,8 @@
 /* Planted faults: turns the machine file's fault lines into times, hangs or wrong data. Code that
  * detects faults sees only these effects.
  *
- * Slow links, rails, nodes and leaves are not handled here. They are in the constants of the groups
- * that they affect, and way.c has them for messages between two devices. */
+ * Slow links, rails, nodes and leaves are not handled here. The constants of the affected groups
+ * contain them. For messages between two devices they are in way.c. */
 #include "world.h"
 
 #include <stdio.h>
@@ -74,9 +74,10 @@ static int zbl_read_hbm(const char *v) {
   return zbl.faults.hbm != NULL;
 }
 
-/* Reads `fault data KIND RANK INDEX`, followed by the launches that it affects, PART FIRST
- * LAUNCH ACROSS, and the processes that it affects, VARIABLE VALUE. The environment variable
- * is read when the world is opened, because libraries read their variables then. */
+/* Reads `fault data KIND RANK INDEX`. PART FIRST LAUNCH ACROSS may follow; they select the affected
+ * launches. After them VARIABLE VALUE may follow; they select the affected processes. The
+ * environment variable is read when the world is opened, because libraries read their variables
+ * then. */
 static int zbl_read_data(const char *v) {
   static const char *const kinds[] = {"none",  "missing", "doubled",   "swapped",
                                       "stale", "corrupt", "stale_send"};
@@ -170,7 +171,7 @@ static int zbl_touches(const zbl_curve *c, int first, int ranks) {
   return from < c->ranks && c->first + from * c->stride < first + ranks;
 }
 
-/* Returns the time of one launch with its faults. touched is 1 if the launch uses the flaky
+/* Returns the time of one launch with its faults. `touched` is 1 if the launch uses the flaky
  * part. */
 static double zbl_worse(int touched, double bytes, double t, uint64_t draws) {
   const zbl_faults *f = &zbl.faults;
@@ -264,7 +265,7 @@ int zbl_hangs(int rank, double bytes, uint64_t launch) {
          launch >= zbl.faults.hang.launch;
 }
 
-/* Returns the data fault of a device in a launch, which has the given number on its
+/* Returns the data fault of a device in a launch. `number` is the number of the launch on its
  * communicator. The launch determines the random number, so that every process gets the same
  * fault. */
 int zbl_data_fault(int device, zbl_turn at, uint64_t number) {

@@ -9,8 +9,8 @@
 
 enum { ZBL_FP8_NAN = 0x80 };
 
-/* Converts to float. fraction is the number of fraction bits. Subnormal values are multiples of one
- * unit. */
+/* Converts to float. `fraction` is the number of fraction bits. Subnormal values are multiples of
+ * one unit. */
 static inline float zbl_from_fp8(uint8_t b, int fraction, int bias) {
   int rest = b & 0x7f, exponent = rest >> fraction, one = 1 << fraction;
   float unit = zbl_float_of((uint32_t)(127 + 1 - bias - fraction) << 23); /* 2^(1−bias−fraction) */

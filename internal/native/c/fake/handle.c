@@ -157,8 +157,8 @@ void zbl_free_handle(void *p) {
 
 /* Returns the object behind a handle; NULL if the handle is invalid. A line inside an object could
  * pass as a handle only if it began with the magic number, with a chance of 1 in 2³². A host
- * launches on its streams in the order in which it made them, so this prefetches the next stream's
- * line. */
+ * launches on its streams in the order in which it made them, so this function prefetches the next
+ * stream's line. */
 void *zbl_behind(void *handle, uint32_t magic) {
   const zbl_chunk *chunk;
   if ((uintptr_t)handle % ZBL_LINE != 0 || (uintptr_t)handle < ZBL_HANDLE_CHUNK) {

@@ -155,7 +155,7 @@ void zbl_host_meets(double at) {
   }
 }
 
-/* Returns the thread's time when it has enqueued work that its lane enqueued at `posted`. */
+/* Returns the thread's time after it has enqueued work. The lane enqueued that work at `posted`. */
 double zbl_host_posts(zbl_lane *l, double posted) {
   if (zbl.shown == ZBL_HIDDEN) {
     return posted;

@@ -67,10 +67,10 @@ static long zbl_futex(const zbl_bell *bell, int op, uint32_t value,
 /* The bell that woke the calling thread. */
 static _Thread_local const zbl_bell *zbl_woken_by;
 
-/* Wakes the next sleeper on the bell that woke this thread, which has had the lock by now. If
- * all sleepers were woken at once, they would queue for the lock and take CPU time from its
- * owner: a sixth of the CPU time with a thousand processes on two CPUs. If a woken thread is
- * killed before it wakes the next one, the remaining threads sleep until their time limit. */
+/* Wakes the next sleeper on the bell that woke this thread. This thread has had the lock by now. If
+ * all sleepers were woken at once, they would queue for the lock and take CPU time from its owner:
+ * a sixth of the CPU time with a thousand processes on two CPUs. If a woken thread is killed before
+ * it wakes the next one, the remaining threads sleep until their time limit. */
 static void zbl_wake_next(void) {
   const zbl_bell *bell = zbl_woken_by;
   zbl_woken_by = NULL;
@@ -166,8 +166,8 @@ int zbl_await(zbl_bell *bell, int ms) {
   return zbl.hub->activity != before;
 }
 
-/* Makes the lock. A lock between processes is robust. A lock for one process is plain, which takes
- * half the time. */
+/* Makes the lock. A lock between processes is robust. A lock for one process is plain, because a
+ * plain lock takes half the time. */
 static void zbl_new_lock(pthread_mutex_t *lock, int processes) {
   pthread_mutexattr_t attr;
   pthread_mutexattr_init(&attr);

@@ -44,8 +44,8 @@ void zbl_advance_joins(void) {
 
 int zbl_has_joins(void) { return zbl_under_way != NULL; }
 
-/* Lets a join continue in the background. Either the thread that drives the process's streams
- * completes it, or a call does that queries the communicator's state. */
+/* Lets a join continue in the background. The thread that drives the process's streams completes
+ * the join, unless a query of the communicator's state completes it first. */
 void zbl_join_later(zbl_comm *c) {
   c->joined = zbl_under_way;
   zbl_under_way = c;

@@ -1,5 +1,5 @@
-/* The processes of a shared world. Each process holds a lock on one byte of the file, which the
- * kernel releases however the process ends. A missing lock reveals a lost process. The peers of a
+/* The processes of a shared world. Each process holds a lock on one byte of the file. The kernel
+ * releases the lock however the process ends. A missing lock reveals a lost process. The peers of a
  * lost process get an asynchronous error, as from the real library. */
 #include "comm.h"
 

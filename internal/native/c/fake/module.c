@@ -33,8 +33,8 @@ typedef struct zbl_module {
   void *own;               /* the program's own code; NULL for zbench's kernels */
 } zbl_module;
 
-/* A program's own code, as the shared libraries provide it (shared/modules.c). load and launch
- * return a HIP error; find returns NULL if the code has no such kernel. */
+/* A program's own code, as the shared libraries provide it (shared/modules.c). The functions load()
+ * and launch() return a HIP error; find() returns NULL if the code has no such kernel. */
 typedef struct zbl_own_code {
   int (*load)(void **own, const void *image);
   void (*unload)(void *own);

@@ -24,7 +24,7 @@ static uint16_t zbl_to_bf16(float f) {
 
 /* binary16 (half) conversions without branches, so that any CPU can handle several elements at
  * once. The compiler's own half type calls a function for each element if the CPU cannot convert
- * it, which takes 25 ns. */
+ * it. Such a call takes 25 ns. */
 static float zbl_float_of(uint32_t bits) {
   float f;
   memcpy(&f, &bits, sizeof f);
@@ -194,7 +194,7 @@ static const struct {
     {zbl_reduce_e5m2, NULL},
 };
 
-/* Adds n elements to an accumulator; if first is set, starts the accumulator with them. */
+/* Adds n elements to an accumulator; if `first` is set, starts the accumulator with them. */
 void zbl_accumulate(void *acc, const void *in, uint64_t n, int dtype, int op,
                     int ranks, int first, const void *scalar) {
   zbl_types[dtype].reduce(acc, in, n, op, ranks, first, scalar);

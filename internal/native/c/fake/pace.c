@@ -27,8 +27,8 @@ static const double zbl_pace = 1e-3;
  * it may themselves have waited for a CPU. */
 static const double zbl_pace_apart = 1e-3;
 
-/* A gap between two calls that is longer than this may include a wait for a CPU, in seconds.
- * Querying the kernel for the wait takes a microsecond. */
+/* The shortest gap between two calls, in seconds, that may include a wait for a CPU. Querying the
+ * kernel for the wait takes a microsecond. */
 static const double zbl_pace_gap = 2e-5;
 
 static pthread_key_t zbl_schedstat_key;
@@ -88,8 +88,8 @@ static void zbl_pace_excuses(void) {
 }
 
 /* Notes that a paced thread enters the loopback. The kernel is queried only at the next launch.
- * That keeps earlier calls short, which lie between the program's look at the clock and its first
- * launch. */
+ * That keeps earlier calls short, because they lie between the program's look at the clock and its
+ * first launch. */
 void zbl_host_in(void) {
   double gap;
   zbl_own.entered = zbl_wall_now();
@@ -131,10 +131,10 @@ void zbl_pace_begins(void) {
   zbl_own.lag = zbl_later(late < kept ? late : kept, 0);
 }
 
-/* Counts a launch of the thread. If the stream is idle in the model from `due` on, and that time
- * is past, the launch is late: the thread had no CPU, or the loopback took longer than a launch in
- * the model. The program then measures more than the model's time. due is negative if the stream
- * is busy. */
+/* Counts a launch of the thread. If the stream is idle in the model from `due` on, and that time is
+ * past, the launch is late: the thread had no CPU, or the loopback took longer than a launch in the
+ * model. The program then measures more than the model's time. `due` is negative if the stream is
+ * busy. */
 void zbl_pace_pushes(double due) {
   zbl.hub->launches++;
   zbl.hub->late += due >= 0 && zbl_wall_now() > due + zbl_own.lag + zbl_pace_gap;

@@ -60,8 +60,8 @@ const char *zbl_source(zbl_stream *s, const char *from, size_t bytes) {
   return from;
 }
 
-/* Returns the promise to exactly these bytes, which a new promise can replace because nothing has
- * read it. NULL if a later promise touches the bytes. */
+/* Returns the promise to exactly these bytes. A new promise can replace it, because nothing has
+ * read it. Returns NULL if a later promise touches the bytes. */
 static zbl_result *zbl_replaced(const zbl_stream *s, const char *to, size_t bytes) {
   zbl_result *found = NULL;
   for (zbl_result *r = s->results; r != NULL; r = r->next) {

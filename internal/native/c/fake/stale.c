@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of latest writes whose old content is kept, and the most bytes that are kept of
- * each. */
+/* The number of latest writes whose old content is kept, and the largest number of bytes that are
+ * kept of each. */
 enum { ZBL_KEPT = 4, ZBL_MOST_KEPT = 64 << 20 };
 
 static struct {

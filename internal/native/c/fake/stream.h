@@ -82,7 +82,8 @@ typedef struct zbl_stream {
 
 extern zbl_stream *zbl_streams;
 
-/* Returns when an operation can begin: the stream has reached it and the host has enqueued it. */
+/* Returns the time at which an operation can begin: the stream has reached it and the host has
+ * enqueued it. */
 static inline double zbl_arrival(const zbl_op *op, const zbl_stream *s) {
   return zbl_later(op->posted, s->s);
 }

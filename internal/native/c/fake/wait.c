@@ -43,9 +43,9 @@ static int zbl_given_up(const zbl_stream *s) {
   return s->head != NULL && zbl_failed(s->head->comm) != 0;
 }
 
-/* Sleeps until this stream may continue, or until another stream may continue that only this
- * process advances. Meanwhile the driving thread does not advance this stream. Returns the
- * same as zbl_await. */
+/* Sleeps until this stream may continue, or until another stream that only this process advances
+ * may continue. Meanwhile the driving thread does not advance this stream. Returns the same as
+ * zbl_await. */
 static int zbl_attend(zbl_stream *s, int ms) {
   zbl_bell *bell = zbl_unattended(s) ? NULL : zbl_next_bell(s);
   int acted;
@@ -74,9 +74,9 @@ static int zbl_wait_for_others(zbl_stream *s) {
   return acts;
 }
 
-/* Waits until it is decided whether the stream is done. If it is not, the host's
- * time passes as long as all processes are idle. Once a process acts, that time no
- * longer counts. */
+/* Waits until it is decided whether the stream is done. If the stream is not done,
+ * the host's time passes as long as all processes are idle. Once a process acts,
+ * that time no longer counts. */
 int zbl_decided(zbl_stream *s) {
   zbl_lane *l = s->lane;
   if (zbl_waited(s)) {

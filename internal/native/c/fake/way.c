@@ -1,6 +1,7 @@
 /* Ways: computes the duration of a message between two devices. A message is as fast as the slowest
- * part of its way: the xGMI link within a node, the rails of both ends between nodes. The machine
- * file gives the remaining share of each part's bandwidth, but not the cause. */
+ * part of its way. Within a node the way is the xGMI link. Between nodes it consists of the rails
+ * of both ends. The machine file gives the remaining share of each part's bandwidth, but not the
+ * cause. */
 #include "world.h"
 
 #include <stdio.h>
@@ -48,8 +49,7 @@ static int zbl_read_constants(const char *v) {
   return 1;
 }
 
-/* Reads `left rail DEVICE SHARE` or `left link DEVICE DEVICE SHARE`, the latter for two devices of
- * a node. */
+/* Reads `left rail DEVICE SHARE`, or `left link DEVICE DEVICE SHARE` for two devices of a node. */
 static int zbl_read_left(const char *v) {
   zbl_ways *w = &zbl.ways;
   int a, b, node = w->node;
@@ -82,7 +82,7 @@ void zbl_free_ways(void) {
   free(zbl.ways.left_link);
 }
 
-/* Returns the duration of a message in seconds. A link carries the data between its two devices, a
+/* Returns the duration of a message in seconds. A link carries the data between its two devices. A
  * rail carries all data of a rank. Both directions between two devices have the same noise; each
  * pair of devices has noise of its own. */
 double zbl_way_time(int from, int to, double along, double bytes, uint64_t draws) {

@@ -1,7 +1,7 @@
 /* A fast path for a collective that one group launches on all ranks of a communicator while all
  * their streams are idle. No rank waits for another, so the collective ends when it is launched,
  * with the times of a round (coll.c). Without this path each rank would need an operation and a
- * place in the round, which is most of the time of a launch on 1,024 ranks in one process. */
+ * place in the round. They take most of the time of a launch on 1,024 ranks in one process. */
 #include "comm.h"
 
 #include <string.h>

@@ -136,7 +136,7 @@ static int zbl_commRegister(void *comm, void *p, size_t bytes, void **handle) {
   return zbl_registers(ZBL_REGISTRATION, c, p, bytes, handle);
 }
 
-/* As ROCm/rccl, src/register.cc, ncclCommDeregister_impl. */
+/* Does the same as ROCm/rccl, src/register.cc, ncclCommDeregister_impl. */
 static int zbl_commDeregister(void *comm, void *handle) {
   ZBL_FAIL(zbl_comm_of(comm) == NULL, ZB_COLL_ARGUMENT, "ncclCommDeregister: no communicator");
   ZBL_FAIL(!zbl_is_registered(handle, ZBL_REGISTRATION, comm), ZB_COLL_USAGE, "ncclCommDeregister: no such registration");

@@ -31,7 +31,8 @@ enum {
 };
 
 /* The cost model of one collective over `ranks` ranks, which begin at `first` and lie `stride`
- * apart. b is in bytes per second; a, r and floor are in seconds. k is the bus factor. */
+ * apart. The field b is in bytes per second; the fields a, r and floor are in seconds. The field k
+ * is the bus factor. */
 typedef struct zbl_curve {
   int collective; /* enum zbl_collective */
   int first, ranks, stride;
@@ -51,10 +52,10 @@ typedef struct zbl_point {
 typedef struct zbl_faults {
   double *late; /* by rank: delay at every collective, in seconds; or NULL */
   double *hbm;  /* by rank: remaining share of the memory's bandwidth; or NULL */
-  struct { double from, to, factor; } dip;       /* from, to: range of sizes, in bytes; factor: of
+  struct { double from, to, factor; } dip;       /* from, to: range of sizes, in bytes; factor: for
                                                   * the time in that range */
   struct { int first, ranks; double part, factor; } flaky; /* part: share of the launches that are
-                                                            * slow; factor: of their time */
+                                                            * slow; factor: for their time */
   struct { int node; double part, factor, launches; } contention; /* between nodes of `node` ranks
                                                                    * each */
   struct { int rank; double bytes; uint64_t launch; } hang, async;
@@ -141,8 +142,8 @@ typedef struct zbl_device {
   unsigned flags;    /* flags that the program has set */
 } zbl_device;
 
-/* How a curve changes if a call does not run on the usual kernels: a factor for the bandwidth,
- * and a factor for the latencies. node is the number of GPUs per node, 0 if unknown. */
+/* How a curve changes if a call does not run on the usual kernels: a factor for the bandwidth, and
+ * a factor for the latencies. The field `node` is the number of GPUs per node, 0 if unknown. */
 typedef struct zbl_faster {
   double rate, latency;
   int node;

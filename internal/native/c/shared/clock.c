@@ -209,9 +209,9 @@ static void *zbc_next(const char *name) {
   }                                                                            \
   return code
 
-/* Returns the clock of a condition variable's deadline, which is unknown here. All clocks have
- * the same lag, and a deadline before the beginning of the realtime clock must be on a monotonic
- * clock. */
+/* Guesses the clock of a condition variable's deadline, because the clock is unknown here. All
+ * clocks have the same lag, and a deadline before the beginning of the realtime clock must be on a
+ * monotonic clock. */
 static clockid_t zbc_clock_of(const struct timespec *deadline) {
   return zbc_of(deadline) < zbc_began[CLOCK_REALTIME] / 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }

@@ -5,7 +5,8 @@
 
 enum { ZBL_MOST_CONTEXTS = 64 };
 
-/* The handle of a context is the address of the array element with its device's number. */
+/* The handle of a context is the address of the array element whose index is the device's
+ * number. */
 static char zbl_context_of[1 << 12];
 
 static _Thread_local struct {

@@ -8,7 +8,7 @@
 
 enum { ZBL_ERR_CONTEXT = 201, ZBL_ERR_POINTER = 17, ZBL_LAZY = 1 };
 
-/* The content of a handle. bytes is 0 if the handle was never filled. */
+/* The content of a handle. The field `bytes` is 0 if the handle was never filled. */
 typedef struct zbl_memory_handle {
   uint64_t bytes, offset;
   zbl_ref at;

@@ -21,8 +21,8 @@ static int zbl_prefetch(const void *p, size_t bytes, int device, void *stream) {
   return ZB_OK;
 }
 
-/* Accepts advice. The advice that memory is mostly read, or no longer is,
- * concerns all devices (ROCm/clr, hipamd/src/hip_hmm.cpp, hipMemAdvise). */
+/* Accepts advice. The advice "mostly read" and its withdrawal concern all
+ * devices (ROCm/clr, hipamd/src/hip_hmm.cpp, hipMemAdvise). */
 static int zbl_advise(const void *p, size_t bytes, int advice, int device) {
   enum { ZBL_READ_MOSTLY = 1, ZBL_NOT_READ_MOSTLY = 2 };
   int of_all = advice == ZBL_READ_MOSTLY || advice == ZBL_NOT_READ_MOSTLY;

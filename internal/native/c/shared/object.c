@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* An item of a code object. first is NULL if the item is initially zero. */
+/* An item of a code object. The field `first` is NULL if the item is initially zero. */
 typedef struct zbl_found {
   const char *first;
   size_t bytes;

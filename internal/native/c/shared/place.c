@@ -85,10 +85,10 @@ static void zbs_node(const struct zbs_launcher *l, int ranks, zbl_share *how) {
   }
 }
 
-/* Reads which of `of` GPUs a list of numbers selects: the first GPU, and the number of GPUs.
- * Returns 0 if the numbers are not consecutive and ascending. The list ends at the first entry that
- * is not a number; repeated numbers are ignored (ROCm/clr, rocclr/device/rocm/rocdevice.cpp,
- * Device::init). */
+/* Reads a list of numbers that selects some of `of` GPUs. Writes the first selected GPU and the
+ * number of selected GPUs. Returns 0 if the numbers are not consecutive and ascending. The list
+ * ends at the first entry that is not a number; repeated numbers are ignored (ROCm/clr,
+ * rocclr/device/rocm/rocdevice.cpp, Device::init). */
 static int zbs_listed(const char *list, int of, int *first, int *count) {
   *first = *count = 0;
   for (const char *at = list;; at++) {

@@ -148,7 +148,7 @@ static int zbl_hostFlags(unsigned *flags, void *p) {
   return ZB_OK;
 }
 
-/* Returns the size of the allocation at an address, as ROCm/clr, hipamd/src/hip_memory.cpp,
+/* Returns the size of the allocation at an address as in ROCm/clr, hipamd/src/hip_memory.cpp,
  * hipMemPtrGetInfo. */
 static int zbl_pointerBytes(void *p, size_t *bytes) {
   const zbl_block *b;

@@ -1,7 +1,6 @@
-/* hipDeviceProp_t in its two forms: R0000 of HIP before 6.0, which programs built for that
- * HIP still request, and R0600 of later versions. A property that is not published for an
- * MI300X is 0. The layouts are facts of the interface; a test compares them with the
- * headers. */
+/* hipDeviceProp_t in its two forms: R0000 of HIP before 6.0, and R0600 of later versions. Programs
+ * that were built for a HIP before 6.0 still request R0000. A property that is not published for an
+ * MI300X is 0. The layouts are facts of the interface; a test compares them with the headers. */
 #include "properties.h"
 
 #include "../fake/world.h"

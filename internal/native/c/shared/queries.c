@@ -41,7 +41,7 @@ enum {
 };
 static const size_t zbl_most_stack = (128 << 10) - 16;
 
-/* Sets a limit, as ROCm/clr, hipamd/src/hip_device_runtime.cpp,
+/* Sets a limit as in ROCm/clr, hipamd/src/hip_device_runtime.cpp,
  * hipDeviceSetLimit, and rocclr/device/device.cpp, UpdateStackSize and
  * UpdateInitialHeapSize. */
 static int zbl_setLimit(int limit, size_t value) {
@@ -57,8 +57,8 @@ static int zbl_setLimit(int limit, size_t value) {
   return ZB_OK;
 }
 
-/* Returns a limit. For the heap HIP always returns the size of the device's memory, whatever
- * was set (ROCm/clr, hipamd/src/hip_device_runtime.cpp, hipDeviceGetLimit). */
+/* Returns a limit. For the heap, HIP always returns the size of the device's memory, whatever was
+ * set (ROCm/clr, hipamd/src/hip_device_runtime.cpp, hipDeviceGetLimit). */
 static int zbl_getLimit(size_t *value, int limit) {
   size_t stack;
   ZBL_ENTER;

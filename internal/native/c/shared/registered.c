@@ -1,4 +1,4 @@
-/* The program's kernels. Records the kernels that its start-up code registers, and finds host
+/* The program's kernels. Records the kernels that the start-up code registers, and finds host
  * versions of them. The loopback has no GPU that could run their code; zbench_kernels.h explains
  * how to supply host versions. */
 #include "zbench_kernels.h"

@@ -33,8 +33,8 @@ static uint64_t zbs_room_of_group(const char *root, const char *limit, const cha
 }
 
 /* Returns the bytes that are left on the host and in this process's container. Linux shows the
- * container's limit at the same paths (proc_meminfo(5); the kernel's cgroup-v2.rst, and
- * cgroup-v1's memory.rst). root is a prefix of the paths. */
+ * container's limit at the same paths (proc_meminfo(5); the kernel's cgroup-v2.rst, and cgroup-v1's
+ * memory.rst). The argument `root` is a prefix of the paths. */
 static uint64_t zbs_room(const char *root) {
   uint64_t kib = zbs_number_behind(root, "/proc/meminfo", "MemAvailable:");
   uint64_t room = kib < UINT64_MAX / 1024 ? kib * 1024 : UINT64_MAX;

@@ -49,7 +49,7 @@ static int zbl_mallocRows(void **p, size_t *pitch, size_t bytes, size_t rows) {
                       ZBL_OF_DEVICE);
 }
 
-/* Allocates rows of elements, as ROCm/clr, hipamd/src/hip_memory.cpp, hipMemAllocPitch. */
+/* Allocates rows of elements as in ROCm/clr, hipamd/src/hip_memory.cpp, hipMemAllocPitch. */
 static int zbl_mallocRowsOf(void **p, size_t *pitch, size_t bytes, size_t rows,
                             unsigned element) {
   return bytes == 0 || rows == 0 || (element != 4 && element != 8 && element != 16)

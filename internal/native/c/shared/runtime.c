@@ -120,7 +120,7 @@ static const char *zbs_contradiction(const char *text) {
              : NULL;
 }
 
-/* Makes the first call in a forked process enter again. */
+/* Makes the first call in a forked process call zbs_enter again. */
 static void zbs_forked(void) { zbs_entered = 0; }
 
 static void zbs_join(const char *path, const char *text) {

@@ -70,8 +70,8 @@ static int zbl_fromSymbolAsync(void *to, const void *symbol, size_t bytes, size_
   return zbl_copy_symbol(&(zbl_symbol_copy){symbol, bytes, offset, kind, 0, 1, stream}, to);
 }
 
-/* Return a symbol's address and size, as ROCm/clr, hipamd/src/hip_platform.cpp, hipGetSymbolAddress
- * and hipGetSymbolSize. */
+/* Return a symbol's address and size as in ROCm/clr, hipamd/src/hip_platform.cpp,
+ * hipGetSymbolAddress and hipGetSymbolSize. */
 static int zbl_symbolAddress(void **p, const void *symbol) {
   char *at;
   int code;

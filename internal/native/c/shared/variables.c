@@ -8,8 +8,8 @@
 
 enum { ZBL_ERR_SYMBOL = 13 };
 
-/* One device's copy. block is the number of its memory block, which shows whether that memory still
- * exists. */
+/* One device's copy. The field `block` is the number of its memory block, which shows whether that
+ * memory still exists. */
 typedef struct zbl_there {
   void *at;
   uint32_t block;

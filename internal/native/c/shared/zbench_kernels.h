@@ -17,20 +17,20 @@ extern "C" {
 
 enum { ZBENCH_MOST_PARAMS = 32 };
 
-/* A launch: blocks and threads in each dimension, and bytes of shared memory per block. symbol
- * returns the address, on the launch's device, of a variable of the device code (__device__,
- * __constant__, __managed__), or NULL. Its argument is the name that the compiler gave the
- * variable. It may be called while the kernel's version runs. */
+/* A launch: blocks and threads in each dimension, and bytes of shared memory per block. The
+ * function `symbol` returns the address, on the launch's device, of a variable of the device code
+ * (__device__, __constant__, __managed__), or NULL. Its argument is the name that the compiler gave
+ * the variable. It may be called while the kernel's version runs. */
 typedef struct zbench_launch {
   unsigned grid[3], block[3];
   size_t shared;
   void *(*symbol)(const char *name);
 } zbench_launch;
 
-/* The host version of a kernel: the sizes of its arguments in bytes, and a function that
- * does the work of a whole launch. args has a pointer to each argument. The function runs
- * when the stream has reached the launch. It may read and write device memory at the
- * addresses that it gets as arguments, but must not call HIP or RCCL. */
+/* The host version of a kernel: the sizes of its arguments in bytes, and a function that does the
+ * work of a whole launch. The array `args` has a pointer to each argument. The function runs when
+ * the stream has reached the launch. It may read and write device memory at the addresses that it
+ * gets as arguments, but must not call HIP or RCCL. */
 typedef struct zbench_kernel_version {
   int params;
   size_t size[ZBENCH_MOST_PARAMS];
