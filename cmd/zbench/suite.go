@@ -102,6 +102,7 @@ func (o *suiteOptions) start(ctx context.Context, s State, cmd *cobra.Command, a
 	}
 	started := s.Now()
 	o.root = cmd.Root()
+	defer func() { _ = o.dir.Close() }() // a lock that stays is taken over by the next run
 	if cmd.Flags().Changed("resume") {
 		err = o.reopen(s, cmd, args)
 	} else {
@@ -118,7 +119,6 @@ func (o *suiteOptions) start(ctx context.Context, s State, cmd *cobra.Command, a
 			return err
 		}
 	}
-	defer o.dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 	if err = o.openJournal(s); err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (o *suiteOptions) resolve() error {
 	}
 	for i := range o.suite.Rows {
 		r := &o.suite.Rows[i]
-		words, _ := r.Args(o.world(o.path()))
+		words, _ := r.Args(o.world())
 		if len(words) == 0 {
 			continue
 		}
@@ -236,13 +236,13 @@ func (o *suiteOptions) commandOf(words []string) (*cobra.Command, []string, erro
 	return cmd, rest, err
 }
 
-// world returns the values of the placeholders. dir is the suite's folder.
-func (o *suiteOptions) world(dir string) suite.World {
-	return suite.World{Nodes: o.header.Nodes, GPU: o.header.GPU, Rows: filepath.Join(dir, suiteRows), Before: o.header.Before}
+// world returns the values of the placeholders.
+func (o *suiteOptions) world() suite.World {
+	return suite.World{Nodes: o.header.Nodes, GPU: o.header.GPU, Rows: filepath.Join(o.path(), suiteRows), Before: o.header.Before}
 }
 
 // reopen reads the suite of a folder.
-func (o *suiteOptions) reopen(s State, cmd *cobra.Command, args []string) error {
+func (o *suiteOptions) reopen(s State, cmd *cobra.Command, args []string) (err error) {
 	var other []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if !slices.Contains([]string{"resume", "format", "quiet", "verbose", "row-timeout", "dry-run"}, f.Name) {
@@ -252,26 +252,21 @@ func (o *suiteOptions) reopen(s State, cmd *cobra.Command, args []string) error 
 	if len(other) > 0 || len(args) > 0 {
 		return usagef("leave them out, or start another suite", "--resume continues a suite with its own options: %s cannot change", strings.Join(append(args, other...), ", "))
 	}
-	dir, err := folder.Open(s.host(o.run.quiet), o.run.resume)
-	if err != nil {
+	if o.dir, err = folder.Open(s.host(o.run.quiet), o.run.resume); err != nil {
 		return err
 	}
-	o.dir = dir
-	text, err := s.FS.ReadFile(dir.File(suiteJournal))
+	text, err := s.FS.ReadFile(o.dir.File(suiteJournal))
 	if err == nil {
 		o.header, o.entries, err = suite.ReadJournal(text)
 	}
 	if err != nil {
-		return errors.Join(folder.Damaged(err, dir.File(suiteJournal), "give the folder of an earlier `zbench suite`"), dir.Close())
+		return folder.Damaged(err, o.dir.File(suiteJournal), "give the folder of an earlier `zbench suite`")
 	}
 	o.entries = slices.DeleteFunc(o.entries, func(e suite.Entry) bool { return !e.Ended() })
-	if o.suite, err = suite.Read([]byte(o.header.Text), suiteKernels()...); err == nil {
-		err = o.resolve()
+	if o.suite, err = suite.Read([]byte(o.header.Text), suiteKernels()...); err != nil {
+		return err
 	}
-	if err != nil {
-		return errors.Join(err, dir.Close())
-	}
-	return nil
+	return o.resolve()
 }
 
 // openJournal writes the rows that have ended and opens the journal for more.
@@ -326,15 +321,15 @@ func (o *suiteOptions) rows(ctx context.Context, s State) error {
 // row runs one row, and continues what an earlier attempt measured. An error ends the suite.
 func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number int) (suite.Entry, error) {
 	e := suite.Entry{Row: r.Name}
-	words, why := r.Args(o.world(o.path()))
+	words, why := r.Args(o.world())
 	if e.Why = why; why != "" {
 		return e, nil
 	}
-	line, again := o.line(s, r, words)
+	line := o.line(r, words)
 	s.note(o.run.quiet, "[%d/%d] %s: zbench %s\n", number+1, len(o.suite.Rows), r.Title, strings.Join(line, " "))
 	out := filepath.Join(o.path(), suiteRows, r.Name)
 	attempts := [][]string{append(line, "--out", out, "--force", "--quiet")}
-	if again != nil {
+	if again := o.again(s, r, words); again != nil {
 		attempts = append([][]string{append(again, "--resume", out, "--quiet")}, attempts...)
 	}
 	if err := o.free(ctx, s, out); err != nil {
@@ -387,36 +382,38 @@ func (o *suiteOptions) path() string {
 	return o.dir.Path
 }
 
-// line returns the command line of a row. The second result is the command line that continues an
-// earlier attempt, or nil if there is nothing to continue. Both lack the flags of the folder.
-func (o *suiteOptions) line(s State, r *suite.Row, words []string) (line, again []string) {
+// line returns the command line of a row without the flags of the folder.
+func (o *suiteOptions) line(r *suite.Row, words []string) []string {
+	cmd, _, err := o.commandOf(words)
+	if err != nil { // a row that cannot run has no words; resolve has refused other errors
+		return words
+	}
+	line := append(slices.Clone(words), o.common(cmd, suiteCommon)...)
+	if cmd.Flags().Lookup("nodes") != nil && r.Nodes != "" {
+		line = append(line, fmt.Sprintf("--nodes=%d", r.On(o.header.Nodes)))
+	}
+	return line
+}
+
+// again returns the command line that continues an earlier attempt of a row without the flags of the
+// folder, or nil if there is nothing to continue.
+func (o *suiteOptions) again(s State, r *suite.Row, words []string) []string {
 	cmd, rest, err := o.commandOf(words)
-	if err != nil { // resolve has refused it
-		return words, nil
-	}
-	has := func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
-	line, again = slices.Clone(words), slices.Clone(words[:len(words)-len(rest)])
-	for _, c := range o.header.Common {
-		flag, _, _ := strings.Cut(strings.TrimPrefix(c, "--"), "=")
-		if !has(flag) {
-			continue
-		}
-		if line = append(line, c); !slices.Contains(suiteCommon, flag) {
-			again = append(again, c)
-		}
-	}
-	if has("nodes") && r.Nodes != "" {
-		n := o.header.Nodes
-		if r.Nodes == suite.OneNode {
-			n = 1
-		}
-		line = append(line, fmt.Sprintf("--nodes=%d", n))
-	}
 	files, _ := s.FS.ReadDir(filepath.Join(o.path(), suiteRows, r.Name))
-	if !has("resume") || !slices.ContainsFunc(files, func(f fs.DirEntry) bool { return strings.HasSuffix(f.Name(), ".jsonl") }) {
-		return line, nil
+	journal := func(f fs.DirEntry) bool { return strings.HasSuffix(f.Name(), ".jsonl") }
+	if err != nil || cmd.Flags().Lookup("resume") == nil || !slices.ContainsFunc(files, journal) {
+		return nil
 	}
-	return line, again
+	return append(slices.Clone(words[:len(words)-len(rest)]), o.common(cmd, nil)...)
+}
+
+// common returns the suite's own flags that a command has: those of libraries and of launchers, and
+// of the others those named in also.
+func (o *suiteOptions) common(cmd *cobra.Command, also []string) []string {
+	return slice.Where(o.header.Common, func(c string) bool {
+		flag, _, _ := strings.Cut(strings.TrimPrefix(c, "--"), "=")
+		return cmd.Flags().Lookup(flag) != nil && (!slices.Contains(suiteCommon, flag) || slices.Contains(also, flag))
+	})
 }
 
 // rowOutput is how much of a row's output is kept, in bytes.
@@ -437,14 +434,13 @@ func (o *suiteOptions) child(ctx context.Context, s State, args []string) (code 
 // outcomes reads the results of all rows.
 func (o *suiteOptions) outcomes(s State) []suite.Outcome {
 	return slice.Map(o.suite.Rows, func(r suite.Row) suite.Outcome {
-		words, _ := r.Args(o.world(o.path()))
+		words, _ := r.Args(o.world())
 		e := o.entry(r.Name)
 		var found *suite.Result
 		if e != nil && e.Why == "" && len(words) > 0 {
 			found = o.result(s, &r, words[0])
 		}
-		line, _ := o.line(s, &r, words)
-		return r.Outcome(e, found, line, filepath.Join(suiteRows, r.Name))
+		return r.Outcome(e, found, o.line(&r, words), filepath.Join(suiteRows, r.Name))
 	})
 }
 
@@ -489,7 +485,7 @@ func (o *suiteOptions) dry(ctx context.Context, s State) error {
 	add("Nodes", "%d", o.header.Nodes)
 	for i := range o.suite.Rows {
 		r := &o.suite.Rows[i]
-		words, why := r.Args(o.world(o.path()))
+		words, why := r.Args(o.world())
 		if why != "" {
 			add(r.Name, "not run: %s", why)
 			continue
@@ -510,8 +506,7 @@ func (o *suiteOptions) estimate(ctx context.Context, s State, r *suite.Row, word
 	if err != nil || cmd.Flags().Lookup("dry-run") == nil || r.Nodes == "" {
 		return []string{"its cases follow from the device; it prints them when it starts"}
 	}
-	line, _ := o.line(s, r, words)
-	code, tail, err := o.child(ctx, s, append(line, "--dry-run"))
+	code, tail, err := o.child(ctx, s, append(o.line(r, words), "--dry-run"))
 	if err != nil || code != exit.OK {
 		return tail.lines(1)
 	}

@@ -79,12 +79,7 @@ func (e Entry) Line(run string) ([]byte, error) { return jsonfile.Line(run, e) }
 
 // JournalText returns a journal's lines.
 func JournalText(h Header, entries []Entry) ([]byte, error) {
-	text, err := jsonfile.Line(h.Run, h)
-	for _, e := range entries {
-		line, failed := e.Line(h.Run)
-		text, err = append(text, line...), errors.Join(err, failed)
-	}
-	return text, err
+	return jsonfile.Lines(h.Run, h, entries)
 }
 
 // ReadJournal reads a journal. A last line without its newline was cut off when the search ended,

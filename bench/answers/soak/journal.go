@@ -35,12 +35,7 @@ func (a Attempt) Line(run string) ([]byte, error) { return jsonfile.Line(run, a)
 
 // JournalText returns the lines of a journal.
 func JournalText(h Header, attempts []Attempt) ([]byte, error) {
-	text, err := jsonfile.Line(h.Run, h)
-	for _, a := range attempts {
-		line, failed := a.Line(h.Run)
-		text, err = append(text, line...), errors.Join(err, failed)
-	}
-	return text, err
+	return jsonfile.Lines(h.Run, h, attempts)
 }
 
 // ReadJournal reads a journal. A last line without a newline was being written when the soak ended; it is

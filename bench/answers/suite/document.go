@@ -92,6 +92,8 @@ type Outcome struct {
 	Figures []Measure `json:"figures"`
 
 	picture document.Block
+	// left says that the row has not run yet.
+	left bool
 }
 
 // Measure is a figure of a row with the figures that others published.
@@ -139,7 +141,7 @@ func (r *Row) Outcome(e *Entry, result *Result, command []string, folder string)
 	}
 	switch {
 	case e == nil:
-		o.Reason = "not run yet"
+		o.Reason, o.left = "not run yet", true
 	case e.Why != "":
 		o.Reason = e.Why
 	default:
@@ -170,12 +172,8 @@ func stateOf(e *Entry, result *Result) (finding.State, string) {
 	if said == "" && len(e.Evidence) > 0 {
 		said = e.Evidence[0]
 	}
-	at := slices.IndexFunc(exit.Table(), func(r exit.Row) bool { return r.Code == e.Code })
-	meaning := "ended by a signal"
-	if at >= 0 {
-		meaning = exit.Table()[at].Meaning
-	}
-	said = cmp.Or(said, meaning)
+	meaning := slice.First(exit.Table(), func(r exit.Row) bool { return r.Code == e.Code }).Meaning
+	said = cmp.Or(said, meaning, "ended by a signal")
 	switch e.Code {
 	case exit.OK:
 		return finding.Pass, ""
@@ -247,7 +245,7 @@ func New(s *Suite, nodes int, rows []Outcome) *Document {
 		}
 	}
 	d := &Document{Schema: Schema, Suite: s.Name, About: plain.Line(s.About), Nodes: nodes, Rows: rows}
-	d.Complete = !slices.ContainsFunc(rows, func(o Outcome) bool { return o.Code == nil && o.Reason == "not run yet" })
+	d.Complete = !slices.ContainsFunc(rows, func(o Outcome) bool { return o.left })
 	d.Judgement = finding.Judgement{Rules: Rules, State: d.state(), Findings: d.findings()}
 	return d
 }

@@ -241,6 +241,14 @@ func powers(n int) string {
 	return strings.Join(append(out, strconv.Itoa(n)), ",")
 }
 
+// On returns the number of nodes of the row in a suite on so many nodes.
+func (r *Row) On(nodes int) int {
+	if r.Nodes == OneNode {
+		return 1
+	}
+	return nodes
+}
+
 // Args returns the words of the row's command line. If the row cannot run, `why` is the reason.
 func (r *Row) Args(w World) (args []string, why string) {
 	line := r.Run
@@ -250,10 +258,7 @@ func (r *Row) Args(w World) (args []string, why string) {
 	if w.Before == "" && strings.Contains(line, beforeHole) {
 		return nil, "there is no earlier suite to compare with: give its folder to --before"
 	}
-	nodes := w.Nodes
-	if r.Nodes == OneNode {
-		nodes = 1
-	}
+	nodes := r.On(w.Nodes)
 	holes := strings.NewReplacer(nodesHole, strconv.Itoa(nodes), powersHole, powers(nodes), rowsHole, w.Rows, beforeHole, w.Before)
 	for word := range strings.FieldsSeq(line) {
 		args = append(args, holes.Replace(word))
@@ -265,11 +270,7 @@ func (r *Row) Args(w World) (args []string, why string) {
 func (s *Suite) Expand(nodes int, names ...string) error {
 	for i := range s.Rows {
 		r := &s.Rows[i]
-		n := nodes
-		if r.Nodes == OneNode {
-			n = 1
-		}
-		holes := strings.NewReplacer(nodesHole, strconv.Itoa(n))
+		holes := strings.NewReplacer(nodesHole, strconv.Itoa(r.On(nodes)))
 		for j := range r.Figures {
 			f := &r.Figures[j]
 			f.What = plain.Line(strings.ReplaceAll(holes.Replace(f.What), "1 nodes", "1 node"))

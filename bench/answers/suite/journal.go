@@ -56,12 +56,7 @@ func (e Entry) Line(run string) ([]byte, error) { return jsonfile.Line(run, e) }
 
 // JournalText returns the lines of a journal.
 func JournalText(h Header, entries []Entry) ([]byte, error) {
-	text, err := jsonfile.Line(h.Run, h)
-	for _, e := range entries {
-		line, failed := e.Line(h.Run)
-		text, err = append(text, line...), errors.Join(err, failed)
-	}
-	return text, err
+	return jsonfile.Lines(h.Run, h, entries)
 }
 
 // ReadJournal reads a journal. A last line without a newline was being written when the suite ended; it

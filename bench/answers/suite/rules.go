@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -155,13 +156,10 @@ func groupRule(r *Result) Found {
 	for _, g := range sizes[:len(sizes)-1] {
 		share := *best[g].BusBW / *best[all].BusBW
 		rule := float64(g-1) / float64(all-1)
-		if off := share/rule - 1; max(off, -off) > max(worst, -worst) {
-			worst = off
-		}
+		worst = max(worst, math.Abs(share/rule-1))
 	}
-	out := numberOf(max(worst, -worst), 0, 0, unit.Percent)
-	out.Lo, out.Hi = nil, nil
-	out.Text = fmt.Sprintf("g reach (g−1)/%d within %s", all-1, unit.Percent(max(worst, -worst)))
+	out := numberOf(worst, worst, worst, unit.Percent)
+	out.Text = fmt.Sprintf("g reach (g−1)/%d within %s", all-1, unit.Percent(worst))
 	return out
 }
 

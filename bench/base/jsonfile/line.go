@@ -58,6 +58,16 @@ func Line(run string, document any) ([]byte, error) {
 	return append(append(body, sum(body)...), '\n'), nil
 }
 
+// Lines returns a journal: its head, and a line for each entry.
+func Lines[E any](run string, head any, entries []E) ([]byte, error) {
+	text, err := Line(run, head)
+	for _, e := range entries {
+		line, failed := Line(run, e)
+		text, err = append(text, line...), errors.Join(err, failed)
+	}
+	return text, err
+}
+
 // DecodeFirst decodes a journal's first line, without its newline, and returns the run's id. It
 // refuses a wrong checksum and an unknown field.
 func DecodeFirst(line []byte, into any) (run string, err error) {
