@@ -17,6 +17,7 @@ import (
 	"zbench/bench/run/plan"
 	"zbench/bench/run/record"
 	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/native"
 	"zbench/internal/ras"
 	"zbench/internal/topo"
@@ -278,4 +279,16 @@ func byPlace(rose []record.NICCounters, nodes []string) map[rails.Place]record.N
 		}
 	}
 	return out
+}
+
+// withPairs gives a simulated machine the times of messages between pairs.
+func withPairs(u *engine.Setup) error {
+	if u.Machine == nil {
+		return nil
+	}
+	f, err := fabric.ByName(u.Spec.Fabric)
+	if err == nil {
+		u.Machine, err = f.Resolve(u.Spec.World, fabric.Conditions{Seed: u.Spec.Seed, Faults: u.Spec.Faults, Groups: u.Spec.Sweep.Groups, Strides: u.Spec.Sweep.Strides, Pairs: true})
+	}
+	return err
 }

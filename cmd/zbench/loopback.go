@@ -595,28 +595,3 @@ func keepFiles(s State, folder string, files map[string][]byte) error {
 	}
 	return nil
 }
-
-// lookPath finds a program as a shell does: by path, or by name in PATH.
-func lookPath(s State, name string) (string, error) {
-	if strings.Contains(name, "/") {
-		return name, runnable(s, name)
-	}
-	for _, dir := range filepath.SplitList(s.Getenv("PATH")) {
-		if file := filepath.Join(cmp.Or(dir, "."), name); runnable(s, file) == nil {
-			return file, nil
-		}
-	}
-	return "", fmt.Errorf("%s is not in PATH", name)
-}
-
-// runnable returns an error if a file is not an executable program.
-func runnable(s State, file string) error {
-	info, err := s.FS.Stat(file)
-	switch {
-	case err != nil:
-		return err
-	case info.IsDir() || info.Mode()&0o111 == 0:
-		return fmt.Errorf("%s is not a program that may be run", file)
-	}
-	return nil
-}

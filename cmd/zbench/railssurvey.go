@@ -112,18 +112,6 @@ func (o *railsOptions) prepare(s State, e *engine.Engine, want spec.Spec) (*engi
 	return u, []plan.Case{c}, nil
 }
 
-// withPairs gives a simulated machine the times of messages between pairs.
-func withPairs(u *engine.Setup) error {
-	if u.Machine == nil {
-		return nil
-	}
-	f, err := fabric.ByName(u.Spec.Fabric)
-	if err == nil {
-		u.Machine, err = f.Resolve(u.Spec.World, fabric.Conditions{Seed: u.Spec.Seed, Faults: u.Spec.Faults, Groups: u.Spec.Sweep.Groups, Strides: u.Spec.Sweep.Strides, Pairs: true})
-	}
-	return err
-}
-
 // survey runs the rounds in an open world and judges the result.
 func (o *railsOptions) survey(ctx context.Context, w *openWorld) (*result, error) {
 	s, u, c := w.state, w.setup, w.cases[0]

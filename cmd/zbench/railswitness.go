@@ -102,11 +102,7 @@ func readTopologies(s State, name string) ([]*topo.Node, error) {
 }
 
 func (w *witnesses) readScreen(s State, dir string) error {
-	if info, err := s.FS.Stat(nodesFolder(dir)); err != nil || !info.IsDir() {
-		return usagef("give the folder that `zbench screen --out DIR` made", "--screen %s has no folder nodes", dir)
-	}
-	o := nodeScreenOptions{judge: dir}
-	d, err := o.read(s, dir, nodescreen.Fleet{})
+	d, err := readScreen(s, "screen", dir, nodescreen.Fleet{})
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"zbench/bench/files/formats"
 	"zbench/bench/files/peers"
 	"zbench/bench/run/record"
+	"zbench/internal/topo"
 )
 
 const (
@@ -429,4 +430,22 @@ func readText(s State, option, name string) ([]byte, error) {
 		return nil, usagef("give another file", "%s %s is larger than 16 MiB", option, name)
 	}
 	return text, nil
+}
+
+// loadNodes reads files of zbench topo. An error has the text `of` before the name of the file, and
+// the user's next step `next`.
+func loadNodes(s State, option, of, next string, files []string) (nodes []*topo.Node, err error) {
+	for _, name := range files {
+		text, err := readText(s, option, name)
+		if err != nil {
+			return nil, err
+		}
+		noteEdited(s, name, text)
+		n, err := topo.Load(text)
+		if err != nil {
+			return nil, usagef(next, "%s%s: %w", of, name, err)
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes, nil
 }

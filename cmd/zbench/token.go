@@ -2,22 +2,11 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"zbench/internal/launch"
 )
-
-func newVersion(s State) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(s.Stdout, versionLine())
-			return err
-		},
-	}
-}
 
 func newToken(s State) *cobra.Command {
 	return &cobra.Command{

@@ -100,24 +100,6 @@ func runDrift(s State, files []string, o topoOptions) error {
 	return s.deliver(o.output, result{shown: d.Shown(), started: started})
 }
 
-// loadNodes reads files of zbench topo. An error has the text `of` before the name of the file, and
-// the user's next step `next`.
-func loadNodes(s State, option, of, next string, files []string) (nodes []*topo.Node, err error) {
-	for _, name := range files {
-		text, err := readText(s, option, name)
-		if err != nil {
-			return nil, err
-		}
-		noteEdited(s, name, text)
-		n, err := topo.Load(text)
-		if err != nil {
-			return nil, usagef(next, "%s%s: %w", of, name, err)
-		}
-		nodes = append(nodes, n)
-	}
-	return nodes, nil
-}
-
 // readTopo reads the inputs that the options name.
 func readTopo(s State, o topoOptions) (*topo.Node, error) {
 	in := topo.Inputs{Tool: toolVersion(), Host: cmp.Or(o.host, s.Hostname())}

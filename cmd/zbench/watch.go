@@ -27,7 +27,7 @@ import (
 
 // watchOptions are the options of watch.
 type watchOptions struct {
-	screen                            nodeScreenOptions
+	probes                            nodeProbes
 	as, state, root, log, metrics     string
 	hook, claims, partition, printing string
 	within                            time.Duration
@@ -67,8 +67,8 @@ Without --as the exit code is 3 for ISOLATE and RESET, else 0.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runWatch(cmd.Context(), s, o) },
 	}
 	f := cmd.Flags()
-	addLibraryFlags(cmd, &o.screen.libraries)
-	addMeasured(f, &o.screen)
+	addLibraryFlags(cmd, &o.probes.libraries)
+	o.probes.addProbeFlags(f)
 	f.StringVar(&o.as, "as", "", "caller: "+strings.Join(hookModes, ", ")+"; fails open")
 	f.DurationVar(&o.within, "within", 0, "also measure, in about this time: 10s, 60s (default 0s: measure nothing)")
 	f.StringVar(&o.state, "state", "/var/lib/zbench", "folder of this node's memory")
@@ -93,9 +93,9 @@ func runWatch(ctx context.Context, s State, o watchOptions) error {
 		return o.reading(s)
 	}
 	if s.Getenv(probeVariable) != "" {
-		o.screen.nodes = 1
-		o.screen.seconds, _ = strconv.ParseFloat(s.Getenv(watchSeconds), 64) // 0: a number of samples decides the length instead
-		return o.screen.probe(ctx, s, s.Getenv(probeVariable))
+		o.probes.nodes = 1
+		o.probes.seconds, _ = strconv.ParseFloat(s.Getenv(watchSeconds), 64) // 0: a number of samples decides the length instead
+		return o.probes.probe(ctx, s, s.Getenv(probeVariable))
 	}
 	help := listedBy("watch")
 	switch {
@@ -265,7 +265,7 @@ func (o *watchOptions) read(ctx context.Context, s State) *nodewatch.Seen {
 		err = errors.New("its process printed nothing")
 	}
 	if err != nil {
-		seen = &nodewatch.Seen{Node: newNode(s.Hostname(), o.screen.backend), NoLog: "not read"}
+		seen = &nodewatch.Seen{Node: newNode(s.Hostname(), o.probes.backend), NoLog: "not read"}
 		seen.Node.Faults = []nodescreen.Fault{{Code: "no_measurement", Subject: "node", Message: "/sys, /proc and the kernel log: " + err.Error(), Next: "dmesg on the node: a driver may hang"}}
 	}
 	return seen
@@ -274,7 +274,7 @@ func (o *watchOptions) read(ctx context.Context, s State) *nodewatch.Seen {
 // reading reads the facts in that other process and prints them.
 func (o *watchOptions) reading(s State) error {
 	tree := treeFS{s.FS, o.root}
-	seen := &nodewatch.Seen{Node: newNode(s.Hostname(), o.screen.backend)}
+	seen := &nodewatch.Seen{Node: newNode(s.Hostname(), o.probes.backend)}
 	t, err := probe.Facts(tree, seen.Node, s.Environ())
 	if err != nil {
 		return err
@@ -321,7 +321,7 @@ const watchSeconds = "ZBENCH_WATCH_SECONDS"
 // measure adds the measurements of zbench screen. One measurement may take the time `each`.
 // Measurements that do not end within --within are left out.
 func (o *watchOptions) measure(ctx context.Context, s State, seen *nodewatch.Seen, each time.Duration) {
-	o.screen.seconds, o.screen.deadline, o.screen.nodes = each.Seconds(), max(each.Seconds(), 2), 1
+	o.probes.seconds, o.probes.deadline, o.probes.nodes = each.Seconds(), max(each.Seconds(), 2), 1
 	seen.For = each.String()
 	ctx, cancel := context.WithTimeout(ctx, o.within)
 	defer cancel()
@@ -329,11 +329,11 @@ func (o *watchOptions) measure(ctx context.Context, s State, seen *nodewatch.See
 	s.Environ = func() []string { return append(environ(), fmt.Sprintf("%s=%g", watchSeconds, each.Seconds())) }
 	n := seen.Node
 	err := s.FS.MkdirAll(nodesFolder(o.state))
-	if err == nil && simulated(o.screen.backend, s) {
+	if err == nil && simulated(o.probes.backend, s) {
 		err = o.simulated(ctx, s, n)
 	} else if err == nil {
-		if n.Backend, err = o.screen.libraries.choose(s, o.screen.backend); err == nil {
-			err = o.screen.measure(ctx, s, o.state, n)
+		if n.Backend, err = o.probes.libraries.choose(s, o.probes.backend); err == nil {
+			err = o.probes.measure(ctx, s, o.state, n)
 		}
 	}
 	if err != nil {
@@ -343,7 +343,7 @@ func (o *watchOptions) measure(ctx context.Context, s State, seen *nodewatch.See
 
 // simulated adds the measurements of the first node of the loopback.
 func (o *watchOptions) simulated(ctx context.Context, s State, n *nodescreen.Node) error {
-	if err := o.screen.simulate(ctx, s, o.state, 0, 1); err != nil {
+	if err := o.probes.simulate(ctx, s, o.state, 0, 1); err != nil {
 		return err
 	}
 	file := filepath.Join(nodesFolder(o.state), "node0.json")

@@ -13,34 +13,67 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"zbench/bench/answers/fleet/nodescreen"
 	"zbench/bench/answers/fleet/rails"
 	"zbench/bench/base/exit"
 	"zbench/bench/base/folder"
 	"zbench/bench/base/pattern"
 	"zbench/bench/base/slice"
+	"zbench/bench/base/unit"
 	"zbench/bench/run/record"
 	"zbench/bench/run/spec"
 	"zbench/bench/work/fabric"
-	"zbench/internal/launch"
 	"zbench/internal/native"
 	"zbench/internal/preflight"
 	"zbench/internal/probe"
 )
 
-// asNode screens this node, as one of several on which a launcher has started processes. Only the
-// first process on each node does the work.
-func (o *nodeScreenOptions) asNode(ctx context.Context, s State, role launch.Role) error {
-	switch {
-	case role.Local > 0:
-		return nil
-	case o.out == "":
-		return usagef("give a folder that all nodes share; then `zbench screen --judge DIR`", "%s, and --out is not given", role.Text())
-	case simulated(o.backend, s):
-		return o.simulate(ctx, s, o.out, max(role.Node, 0), max(role.Node, 0)+1)
-	}
-	return o.node(ctx, s, o.out)
+// nodeProbes measure one node: the libraries to measure with, or the hardware that the loopback
+// simulates, and how long one measurement may take. Times are in seconds.
+type nodeProbes struct {
+	libraries libraryOptions
+
+	backend, fabric, trees string
+	faults                 []string
+	nodes                  int
+	seed                   uint64
+	seconds, deadline      float64
+	size                   sizeFlag
 }
+
+// addProbeFlags adds the flags that say what is measured on a node.
+func (o *nodeProbes) addProbeFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.backend, "backend", "auto", "libraries to measure with: auto, "+backendNames(", ")+", loopback")
+	f.StringVar(&o.fabric, "fabric", fabric.Default, "hardware that the loopback simulates")
+	f.StringArrayVar(&o.faults, "fault", nil, "fault of a simulated node (zbench list faults)")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulation")
+	o.size = 1 << 30
+	f.Var(&o.size, "size", "size of an array in memory, in bytes (default 1G)")
+}
+
+// sizeFlag is a flag for a size in bytes, such as 1G or 256M.
+type sizeFlag int64
+
+func (v *sizeFlag) String() string { return unit.Bytes(int64(*v)) }
+func (v *sizeFlag) Type() string   { return "bytes" }
+func (v *sizeFlag) Set(text string) error {
+	n, err := unit.ParseBytes(text)
+	if err == nil && n < 4096 {
+		err = fmt.Errorf("%d is too small: at least 4096", n)
+	}
+	*v = sizeFlag(n)
+	return err
+}
+
+func simulated(backend string, s State) bool {
+	chosen, err := chooseBackend(s, backend)
+	return err == nil && chosen == "loopback"
+}
+
+// nodesFolder returns the folder into which all nodes of a screen write.
+func nodesFolder(dir string) string { return filepath.Join(dir, "nodes") }
 
 // newNode returns an empty report of a node.
 func newNode(host, backend string) *nodescreen.Node {
@@ -56,28 +89,9 @@ func keepNode(s State, dir string, n *nodescreen.Node) error {
 	return nodes.Write(n.Host+".json", n.WriteJSON)
 }
 
-// node screens this node. It reads the facts in this process, and runs each measurement in a
-// process of its own.
-func (o *nodeScreenOptions) node(ctx context.Context, s State, dir string) error {
-	started := s.Now()
-	backend, err := o.libraries.choose(s, o.backend)
-	if err != nil {
-		return err
-	}
-	n, err := o.factsOf(ctx, s, backend)
-	if err != nil {
-		return err
-	}
-	if err := o.measure(ctx, s, dir, n); err != nil {
-		return err
-	}
-	n.Seconds = s.Now().Sub(started).Seconds()
-	return keepNode(s, dir, n)
-}
-
 // factsOf reads the facts about this node. It has a time limit, because reading a file may never
 // return if a driver hangs.
-func (o *nodeScreenOptions) factsOf(ctx context.Context, s State, backend string) (*nodescreen.Node, error) {
+func (o *nodeProbes) factsOf(ctx context.Context, s State, backend string) (*nodescreen.Node, error) {
 	late := fmt.Errorf("/sys and /proc: not read within %g s", o.deadline)
 	n, err := within(ctx, duration(o.deadline), late, func() (*nodescreen.Node, error) {
 		n := newNode(s.Hostname(), backend)
@@ -108,7 +122,7 @@ func preflightFaults(s State) []nodescreen.Fault {
 
 // simulatedNode returns the report of a simulated node before the measurement, and the simulated
 // machine. The facts in the report come from a recorded tree.
-func (o *nodeScreenOptions) simulatedNode(s State, node int) (*nodescreen.Node, *fabric.Machine, error) {
+func (o *nodeProbes) simulatedNode(s State, node int) (*nodescreen.Node, *fabric.Machine, error) {
 	n := newNode(fmt.Sprintf("node%d", node), "loopback")
 	n.Simulated = true
 	if o.trees != "" {
@@ -143,7 +157,7 @@ func (o *nodeScreenOptions) simulatedNode(s State, node int) (*nodescreen.Node, 
 }
 
 // tree returns the recorded tree of a node: the folders in --trees belong to the nodes in order.
-func (o *nodeScreenOptions) tree(s State, node int) (string, error) {
+func (o *nodeProbes) tree(s State, node int) (string, error) {
 	entries, err := s.FS.ReadDir(o.trees)
 	if err != nil {
 		return "", usagef("give a folder with one folder for each node", "--trees: %w", err)
@@ -160,7 +174,7 @@ var nodeKey = pattern.New(`\bnode=([0-9]+)`)
 
 // faultsOf returns the faults of one node, as faults of a world that has only this node. A fault
 // without a node applies to every node.
-func (o *nodeScreenOptions) faultsOf(node int) ([]string, error) {
+func (o *nodeProbes) faultsOf(node int) ([]string, error) {
 	var out []string
 	for _, text := range o.faults {
 		at := nodeKey.FindStringSubmatch(text)
@@ -180,7 +194,7 @@ func (o *nodeScreenOptions) faultsOf(node int) ([]string, error) {
 }
 
 // probeOf returns the input for a process that measures.
-func (o *nodeScreenOptions) probeOf(ctx context.Context, s State) (probe.Config, error) {
+func (o *nodeProbes) probeOf(ctx context.Context, s State) (probe.Config, error) {
 	backend, err := chooseBackend(s, o.backend)
 	if err != nil {
 		return probe.Config{}, err
@@ -211,7 +225,7 @@ const (
 )
 
 // probe makes one measurement and writes it to a node's file, which contains nothing else.
-func (o *nodeScreenOptions) probe(ctx context.Context, s State, job string) error {
+func (o *nodeProbes) probe(ctx context.Context, s State, job string) error {
 	go func() {
 		_, _ = io.Copy(io.Discard, s.Stdin) // this process ends when its parent ends
 		s.Exit(exit.Run)
@@ -256,7 +270,7 @@ func (o *nodeScreenOptions) probe(ctx context.Context, s State, job string) erro
 }
 
 // measure starts one process per measurement and reads the file that it wrote.
-func (o *nodeScreenOptions) measure(ctx context.Context, s State, dir string, n *nodescreen.Node) error {
+func (o *nodeProbes) measure(ctx context.Context, s State, dir string, n *nodescreen.Node) error {
 	got, why := o.child(ctx, s, dir, n.Host, "memory", nil)
 	if got != nil {
 		n.GPUs, n.Facts = got.GPUs, append(n.Facts, got.Facts...)
@@ -284,7 +298,7 @@ func (o *nodeScreenOptions) measure(ctx context.Context, s State, dir string, n 
 }
 
 // collectiveOf returns the collective that a child measured, or the reason why it measured none.
-func (o *nodeScreenOptions) collectiveOf(ctx context.Context, s State, dir, host, name string, environ []string) *nodescreen.Rate {
+func (o *nodeProbes) collectiveOf(ctx context.Context, s State, dir, host, name string, environ []string) *nodescreen.Rate {
 	got, why := o.child(ctx, s, dir, host, name, environ)
 	if got == nil || got.Collective == nil {
 		what := "all_reduce over the GPUs"
@@ -298,7 +312,7 @@ func (o *nodeScreenOptions) collectiveOf(ctx context.Context, s State, dir, host
 
 // overNICs measures the collective over each NIC with an active port. It stops after two failures
 // in a row, because the cause is then not the NIC.
-func (o *nodeScreenOptions) overNICs(ctx context.Context, s State, dir string, n *nodescreen.Node) {
+func (o *nodeProbes) overNICs(ctx context.Context, s State, dir string, n *nodescreen.Node) {
 	failed := 0
 	for i, c := range n.NICs {
 		if c.State != "ACTIVE" || ctx.Err() != nil {
@@ -325,7 +339,7 @@ func (o *nodeScreenOptions) overNICs(ctx context.Context, s State, dir string, n
 
 // child makes one measurement of a host in a process of its own and reads the file that it wrote.
 // Without a file it returns the reason.
-func (o *nodeScreenOptions) child(ctx context.Context, s State, dir, host, name string, environ []string) (*nodescreen.Node, string) {
+func (o *nodeProbes) child(ctx context.Context, s State, dir, host, name string, environ []string) (*nodescreen.Node, string) {
 	file, err := filepath.Abs(filepath.Join(nodesFolder(dir), host+"."+name+".part"))
 	if err != nil {
 		return nil, err.Error()
@@ -353,7 +367,7 @@ func (o *nodeScreenOptions) child(ctx context.Context, s State, dir, host, name 
 // number of seconds. heard receives each line that the process prints, and reports whether the
 // seconds start again from now. If heard is nil, the lines go to the terminal. `why` is empty if
 // the process ended well.
-func (o *nodeScreenOptions) probing(ctx context.Context, s State, job string, environ []string, seconds float64, heard func(line string) bool) (why string, err error) {
+func (o *nodeProbes) probing(ctx context.Context, s State, job string, environ []string, seconds float64, heard func(line string) bool) (why string, err error) {
 	lines, over := make(chan string), make(chan struct{})
 	defer close(over)
 	c := Command{Argv: append([]string{s.Executable}, s.Args...), Environ: slices.Concat(s.Environ(), environ, []string{probeVariable + "=" + job}), Control: true}
@@ -404,7 +418,7 @@ const measuredWord = "zbench has measured "
 // simulate screens the simulated nodes [from, end). Another process measures them one after the
 // other, because the loopback has one world at a time. If a node hangs, simulate kills that
 // process, and a new process continues with the next node.
-func (o *nodeScreenOptions) simulate(ctx context.Context, s State, dir string, from, end int) error {
+func (o *nodeProbes) simulate(ctx context.Context, s State, dir string, from, end int) error {
 	for i := from; i < end; i++ { // check all before anything is started
 		if _, _, err := o.simulatedNode(s, i); err != nil {
 			return err
@@ -435,7 +449,7 @@ func (o *nodeScreenOptions) simulate(ctx context.Context, s State, dir string, f
 }
 
 // simulating measures the nodes in this process, and prints a line after each.
-func (o *nodeScreenOptions) simulating(ctx context.Context, s State, job string) error {
+func (o *nodeProbes) simulating(ctx context.Context, s State, job string) error {
 	var from, end int
 	nodes, dir, ok := strings.Cut(job, "=")
 	if _, err := fmt.Sscanf(nodes, "%d-%d", &from, &end); err != nil || !ok {

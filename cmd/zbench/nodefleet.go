@@ -7,30 +7,20 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"zbench/bench/answers/fleet/nodescreen"
 	"zbench/bench/base/exit"
 	"zbench/bench/base/folder"
 	"zbench/bench/base/slice"
-	"zbench/bench/base/unit"
 	"zbench/bench/run/spec"
-	"zbench/bench/work/fabric"
 	"zbench/internal/launch"
 )
 
-// nodeScreenOptions are the options of screen.
+// nodeScreenOptions are the options of a screen of all nodes of a job.
 type nodeScreenOptions struct {
-	launch    launchFlagSet
-	libraries libraryOptions
-
-	backend, fabric   string
-	faults            []string
-	nodes             int
-	seed              uint64
-	seconds, deadline float64
-	size              sizeFlag
-	trees, judge      string
+	nodeProbes
+	launch launchFlagSet
+	judge  string
 	// given is true if the user gave the number of nodes.
 	given bool
 	output
@@ -40,7 +30,7 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
-	addMeasured(f, o)
+	o.addProbeFlags(f)
 	f.IntVar(&o.nodes, "nodes", 1, "number of nodes (default those of the launcher)")
 	f.StringVar(&o.trees, "trees", "", "folder with a recorded tree of /sys and /proc for each simulated node, named after it")
 	f.StringVar(&o.judge, "judge", "", "compare the files that nodes have written into this folder; measure nothing; --out takes the result")
@@ -48,16 +38,6 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	f.Float64Var(&o.deadline, "deadline", 120, "seconds that one measurement of a node may take, beside --hbm-seconds; all of a simulated node")
 	o.addFlags(f, "folder to create, which all nodes share (default a new dated one)")
 	o.addForce(f)
-}
-
-// addMeasured adds flags that say what is measured on a node.
-func addMeasured(f *pflag.FlagSet, o *nodeScreenOptions) {
-	f.StringVar(&o.backend, "backend", "auto", "libraries to measure with: auto, "+backendNames(", ")+", loopback")
-	f.StringVar(&o.fabric, "fabric", fabric.Default, "hardware that the loopback simulates")
-	f.StringArrayVar(&o.faults, "fault", nil, "fault of a simulated node (zbench list faults)")
-	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulation")
-	o.size = 1 << 30
-	f.Var(&o.size, "size", "size of an array in memory, in bytes (default 1G)")
 }
 
 // runNodeScreen does the work of this process. The process may measure one part of a node, be one
@@ -88,6 +68,39 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	return o.screen(ctx, s, l, func(_ *nodescreen.Document, r result) error { return s.deliver(o.output, r) })
 }
 
+// asNode screens this node, as one of several on which a launcher has started processes. Only the
+// first process on each node does the work.
+func (o *nodeScreenOptions) asNode(ctx context.Context, s State, role launch.Role) error {
+	switch {
+	case role.Local > 0:
+		return nil
+	case o.out == "":
+		return usagef("give a folder that all nodes share; then `zbench screen --judge DIR`", "%s, and --out is not given", role.Text())
+	case simulated(o.backend, s):
+		return o.simulate(ctx, s, o.out, max(role.Node, 0), max(role.Node, 0)+1)
+	}
+	return o.node(ctx, s, o.out)
+}
+
+// node screens this node. It reads the facts in this process, and runs each measurement in a
+// process of its own.
+func (o *nodeScreenOptions) node(ctx context.Context, s State, dir string) error {
+	started := s.Now()
+	backend, err := o.libraries.choose(s, o.backend)
+	if err != nil {
+		return err
+	}
+	n, err := o.factsOf(ctx, s, backend)
+	if err != nil {
+		return err
+	}
+	if err := o.measure(ctx, s, dir, n); err != nil {
+		return err
+	}
+	n.Seconds = s.Now().Sub(started).Seconds()
+	return keepNode(s, dir, n)
+}
+
 // place determines the role of this process. A node has one process, whatever its number of GPUs.
 func (o *nodeScreenOptions) place(s State) (launching, error) {
 	want := spec.Spec{Backend: o.backend, Fabric: o.fabric, World: spec.World{Nodes: o.nodes, GPUsPerNode: 1, GPUsPerProcess: 1}}
@@ -105,11 +118,6 @@ func (o *nodeScreenOptions) place(s State) (launching, error) {
 		_, err = chooseBackend(s, o.backend) // refuse a bad backend before a folder exists
 	}
 	return l, err
-}
-
-func simulated(backend string, s State) bool {
-	chosen, err := chooseBackend(s, backend)
-	return err == nil && chosen == "loopback"
 }
 
 // screen screens all nodes into a new folder. end delivers the judgement while the folder is
@@ -142,7 +150,7 @@ func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching, en
 	if err != nil {
 		return err
 	}
-	d, err := o.read(s, dir.Path, f)
+	d, err := readNodes(s, dir.Path, f)
 	if err != nil {
 		return err
 	}
@@ -158,7 +166,7 @@ func (o *nodeScreenOptions) compare(s State) error {
 	if o.given {
 		f.Expected = o.nodes
 	}
-	d, err := o.read(s, o.judge, f)
+	d, err := readScreen(s, "judge", o.judge, f)
 	if err != nil {
 		return err
 	}
@@ -176,16 +184,19 @@ func (o *nodeScreenOptions) judged(s State, d *nodescreen.Document, started time
 	}
 }
 
-// nodesFolder returns the folder into which all nodes of a screen write.
-func nodesFolder(dir string) string { return filepath.Join(dir, "nodes") }
-
-// read reads and judges the files of the nodes.
-func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (*nodescreen.Document, error) {
-	nodes := nodesFolder(dir)
-	entries, err := s.FS.ReadDir(nodes)
-	if err != nil && o.judge != "" {
-		return nil, usagef("give the folder that `zbench screen --out DIR` made", "--judge: %w", err)
+// readScreen judges the files in the folder of an earlier screen, which the user named with an
+// option.
+func readScreen(s State, option, dir string, f nodescreen.Fleet) (*nodescreen.Document, error) {
+	if info, err := s.FS.Stat(nodesFolder(dir)); err != nil || !info.IsDir() {
+		return nil, usagef("give the folder that `zbench screen --out DIR` made", "--%s %s has no folder nodes", option, dir)
 	}
+	return readNodes(s, dir, f)
+}
+
+// readNodes judges the files that the nodes of a screen wrote. Without any file no node reported.
+func readNodes(s State, dir string, f nodescreen.Fleet) (*nodescreen.Document, error) {
+	nodes := nodesFolder(dir)
+	entries, _ := s.FS.ReadDir(nodes)
 	for _, e := range entries {
 		if e.IsDir() || filepath.Ext(e.Name()) != ".json" || s.FS.IsTemporary(e.Name()) {
 			continue
@@ -202,20 +213,6 @@ func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (*node
 		f.Nodes = append(f.Nodes, n)
 	}
 	return nodescreen.Judge(f), nil
-}
-
-// sizeFlag is a flag for a size in bytes, such as 1G or 256M.
-type sizeFlag int64
-
-func (v *sizeFlag) String() string { return unit.Bytes(int64(*v)) }
-func (v *sizeFlag) Type() string   { return "bytes" }
-func (v *sizeFlag) Set(text string) error {
-	n, err := unit.ParseBytes(text)
-	if err == nil && n < 4096 {
-		err = fmt.Errorf("%d is too small: at least 4096", n)
-	}
-	*v = sizeFlag(n)
-	return err
 }
 
 // startOf returns the command that starts one process per node. The processes write into dir.

@@ -1,0 +1,3 @@
+package walls
+
+func check() { probe() }
